@@ -1,0 +1,81 @@
+import type { RouteSpec } from '../../shared/route.ts';
+import type { Globals } from '../../shared/settings.ts';
+import type { Applied, Apply, Problem, Refused, ReloadOutcome, Remove, Revision } from '../../shared/wire/apply.ts';
+
+/** The owner of the routes: one visible route a domain, saved and served before anyone is told so. */
+export interface Table {
+  /** Names this process; another instance has to be told everything again. */
+  readonly instance: string;
+  /** Visible routes, sorted by domain. */
+  list(): readonly OwnedRoute[];
+  find(domain: string): OwnedRoute | undefined;
+  counts(): { readonly routes: number; readonly overridden: number };
+  controllers(): readonly KnownController[];
+  /** What controllers could not use, all sources. */
+  problems(): readonly Problem[];
+  /** The config file's globals as last applied; empty when no file was. */
+  globals(): Globals;
+  /**
+   * Adds or replaces a route by hand. Resolves when it is on disk and every worker serves it.
+   * @throws UnsavedError (nothing changed) or UnacknowledgedError (saved, not yet served everywhere).
+   */
+  post(route: RouteSpec): Promise<OwnedRoute>;
+  /** Removes the visible route. @returns false when there is none. @throws as `post`. */
+  remove(domain: string): Promise<boolean>;
+  /** One whole frame: takes effect in one swap, or not at all. @throws as `post`. */
+  apply(frame: Frame): Promise<{ readonly applied: Applied } | { readonly refused: Refused }>;
+  /** Calls back after each change that is served. Returns the way to stop it. */
+  onChange(listener: (change: TableChange) => void): () => void;
+  close(): void;
+}
+
+/** The disk refused the change (full, read-only, gone): nothing was applied. */
+export class UnsavedError extends Error {}
+
+export type OwnedRoute = {
+  readonly route: RouteSpec;
+  /** The controller that applied it; null when it was posted by hand. */
+  readonly controller: string | null;
+  /** The controller's route beneath one that was posted by hand. */
+  readonly overrides: RouteSpec | null;
+  /** Milliseconds since 1970: when it was last added or changed. */
+  readonly since: number;
+};
+
+export type KnownController = {
+  readonly id: string;
+  readonly epoch: number;
+  readonly revision: Revision;
+  readonly sources: readonly string[];
+  /** Milliseconds since 1970. */
+  readonly lastApplied: number;
+};
+
+/** A frame as the apply stream read it, complete to its `end` line. Each route has been judged on its own. */
+export type Frame = {
+  readonly header: Apply;
+  readonly routes: readonly RouteSpec[];
+  /** Routes that were no routes; their last good version stays. `domain` is what the line said, in lower case. */
+  readonly rejected: readonly { readonly domain: string; readonly source: string | null; readonly reason: string }[];
+  readonly removes: readonly Remove[];
+  /** Present when the frame had a `settings` line. */
+  readonly settings?: Globals;
+  readonly problems: readonly Problem[];
+  readonly reload?: ReloadOutcome;
+};
+
+export type TableChange = {
+  readonly generation: number;
+  readonly added: readonly string[];
+  readonly changed: readonly string[];
+  readonly removed: readonly string[];
+  /** Controllers' routes that someone changed or removed by hand; their controllers are told. */
+  readonly byHand: readonly {
+    readonly domain: string;
+    readonly controller: string;
+    readonly change: 'removed' | 'replaced';
+    readonly route: RouteSpec | null;
+  }[];
+  /** Whether the globals of the config file changed with it. */
+  readonly settings: boolean;
+};

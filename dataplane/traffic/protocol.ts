@@ -1,0 +1,97 @@
+import type { Cidr } from '../../shared/cidr.ts';
+import type { LedgerBuffers } from '../ledger/ledger.ts';
+
+/**
+ * Everything that crosses between the main thread and a traffic worker. The main thread publishes
+ * numbered states and is told when each is served; it asks for counters and dry runs; that is all.
+ */
+
+/** What the traffic path needs to know of the settings. */
+export type TrafficSettings = {
+  /** Address to listen on; null is every address, IPv4 and IPv6. */
+  readonly bind: string | null;
+  readonly httpPort: number;
+  readonly trustedProxies: readonly Cidr[];
+  readonly logLevel: string;
+};
+
+/**
+ * Routes to add or replace, packed by `packRoutes`: per route its domain and its RouteSpec as JSON.
+ * One buffer serves all workers; a worker reads it piecewise and swaps once.
+ */
+export type RoutesPublication = {
+  /** true: these are all the routes there are. */
+  readonly whole: boolean;
+  readonly packed: SharedArrayBuffer | null;
+  readonly count: number;
+  readonly removed: readonly string[];
+};
+
+export type Publication = { readonly generation: number; readonly routes?: RoutesPublication; readonly settings?: TrafficSettings };
+
+export type WorkerStart = {
+  /** Names the worker in logs; never used twice in one process. */
+  readonly worker: number;
+  /** Which column of the ledger it writes; free again when it is gone. */
+  readonly slot: number;
+  readonly ledger: LedgerBuffers;
+  readonly state: Publication;
+  /** Keys the hashes of visitors' addresses; the same in all workers. */
+  readonly hashKey: Uint8Array;
+};
+
+export type DryRun = { readonly url: string };
+
+export type ToWorker =
+  | { readonly kind: 'publish'; readonly publication: Publication }
+  | { readonly kind: 'report'; readonly id: number }
+  | { readonly kind: 'dry-run'; readonly id: number; readonly request: DryRun }
+  | { readonly kind: 'drain'; readonly withinMs: number };
+
+export type FromWorker =
+  | { readonly kind: 'serving'; readonly generation: number }
+  | { readonly kind: 'acknowledged'; readonly generation: number }
+  /** `id` null: sent unasked, once a second. */
+  | { readonly kind: 'report'; readonly id: number | null; readonly report: TrafficReport }
+  | { readonly kind: 'dry-run'; readonly id: number; readonly result: DryRunResult }
+  | { readonly kind: 'drained' }
+  /** It can't listen: the process says so and ends. */
+  | { readonly kind: 'refused'; readonly code: string; readonly message: string };
+
+/** What a worker counted since its last report. */
+export type TrafficReport = { readonly domains: readonly DomainReport[] };
+
+export type DomainReport = {
+  /** The host that was asked for: the key of analytics. */
+  readonly host: string;
+  /** The route's domain, perhaps a wildcard: the metric label. */
+  readonly pattern: string;
+  readonly requests: number;
+  /** Answers by class: 1xx, 2xx, 3xx, 4xx, 5xx, other (499 among them). */
+  readonly classes: readonly [number, number, number, number, number, number];
+  /** Response bytes to the client, heads and bodies. */
+  readonly bytes: number;
+  /** Requests by duration, one count per bound of DURATION_BOUNDS and one beyond; and their sum in seconds. */
+  readonly durations: readonly number[];
+  readonly durationSum: number;
+  /** Keyed 53-bit hashes of client addresses, each at most once per report. */
+  readonly visitors: readonly number[];
+  readonly pages: readonly (readonly [path: string, views: number])[];
+  readonly referrers: readonly (readonly [host: string, count: number])[];
+};
+
+/** Upper bounds in seconds of the request duration histogram. */
+export const DURATION_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
+
+/** Unrouted requests and refused heads carry this pattern and no host. */
+export const UNROUTED = '';
+
+export type DryRunResult = {
+  readonly verdict: string;
+  readonly routed: boolean;
+  readonly matched: string | null;
+  readonly block: { readonly path: string | null; readonly index: number } | null;
+  readonly policies: readonly { readonly name: string; readonly verdict: string }[];
+  /** `address` and `tls` of each target that could be chosen, in the order of the pool. */
+  readonly targets: readonly { readonly address: string; readonly tls: boolean }[];
+};

@@ -1,0 +1,35 @@
+import { isIPv4, isIPv6 } from 'node:net';
+import { accepted, type Branded, type Parsed, refused } from './parsed.ts';
+
+/** An upstream's socket address as it was written: `host:port`, IPv6 in brackets. */
+export type Address = Branded<string, 'Address'>;
+
+const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/i;
+const ONLY_DIGITS_AND_DOTS = /^[\d.]+$/;
+
+/**
+ * Reads `host:port`: an IPv4 literal, an `[IPv6]` literal or a host name, and a port from 1 to 65535.
+ * Host names may carry underscores, as container engines hand them out. Nothing is looked up.
+ */
+export function parseAddress(text: string): Parsed<Address> {
+  const { host, port } = splitAddress(text);
+  if (host === '') return refused('it has no host (expected host:port)');
+  if (port === '') return refused('it has no port (expected host:port)');
+  if (!isPort(port)) return refused('a port is a number from 1 to 65535');
+  if (text.startsWith('[')) return isIPv6(host) ? accepted(text as Address) : refused('the brackets hold no IPv6 address');
+  if (host.includes(':')) return refused('an IPv6 address stands in brackets: [::1]:8080');
+  if (ONLY_DIGITS_AND_DOTS.test(host))
+    return isIPv4(host) ? accepted(text as Address) : refused('it looks like an IPv4 address and is none');
+  return HOST_NAME.test(host) ? accepted(text as Address) : refused('the host is neither an address nor a host name');
+}
+
+/** The two halves of `host:port`, the host without brackets. Missing halves are empty. */
+export function splitAddress(text: string): { host: string; port: string } {
+  const colon = text.lastIndexOf(':');
+  if (colon < 0 || text.endsWith(']')) return { host: text, port: '' };
+  const host = text.slice(0, colon);
+  const port = text.slice(colon + 1);
+  return host.startsWith('[') && host.endsWith(']') ? { host: host.slice(1, -1), port } : { host, port };
+}
+
+const isPort = (text: string): boolean => /^[1-9]\d{0,4}$/.test(text) && Number(text) <= 65_535;

@@ -1,0 +1,32 @@
+/** The candidate nearest to what was typed, if it is near enough to be meant: a third of its letters, at least one. */
+export function closest(typed: string, candidates: readonly string[]): string | undefined {
+  let best: string | undefined;
+  let least = Number.POSITIVE_INFINITY;
+  for (const candidate of candidates) {
+    const distance = editDistance(typed, candidate);
+    if (distance < least && distance <= Math.max(1, Math.floor(candidate.length / 3))) {
+      least = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+/** Optimal string alignment: insertions, deletions, replacements and swapped neighbours each cost one. */
+function editDistance(a: string, b: string): number {
+  let before: number[] = [];
+  let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const same = a[row - 1] === b[column - 1] ? 0 : 1;
+      let cost = Math.min((previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1, (previous[column - 1] ?? 0) + same);
+      if (row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1])
+        cost = Math.min(cost, (before[column - 2] ?? 0) + 1);
+      current.push(cost);
+    }
+    before = previous;
+    previous = current;
+  }
+  return previous[b.length] ?? 0;
+}

@@ -1,0 +1,35 @@
+import { accepted, type Branded, type Parsed, refused } from './parsed.ts';
+
+/** A routable host name in lower case, perhaps with one leading `*.`; or the catch-all `*`. */
+export type Domain = Branded<string, 'Domain'>;
+
+export const CATCH_ALL = '*' as Domain;
+const MAX_DOMAIN = 253;
+const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/**
+ * Reads a domain of a route: 1–253 characters, labels of 1–63 letters, digits and inner hyphens,
+ * at most one leading `*.`. IPv4 literals and single labels pass; ports, schemes and trailing dots do not.
+ */
+export function parseDomain(text: string): Parsed<Domain> {
+  if (text === '') return refused('it is empty');
+  if (text.length > MAX_DOMAIN) return refused(`it is longer than ${MAX_DOMAIN} characters`);
+  const domain = text.toLowerCase();
+  const name = domain.startsWith('*.') ? domain.slice(2) : domain;
+  if (name.includes('://')) return refused('a domain has no scheme');
+  if (name.includes(':')) return refused('a domain has no port');
+  if (name.endsWith('.')) return refused('a domain has no trailing dot');
+  if (name.includes('*')) return refused('a wildcard is one leading "*."');
+  for (const label of name.split('.')) {
+    if (label === '') return refused('it has an empty label');
+    if (label.length > 63) return refused('a label is longer than 63 characters');
+    if (!LABEL.test(label)) return refused('labels are letters, digits and inner hyphens');
+  }
+  return accepted(domain as Domain);
+}
+
+/** The wildcard that covers `host` (`a.b.c` → `*.b.c`), or undefined for a single label. */
+export function wildcardOf(host: string): string | undefined {
+  const dot = host.indexOf('.');
+  return dot > 0 && dot < host.length - 1 ? `*${host.slice(dot)}` : undefined;
+}

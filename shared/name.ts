@@ -1,0 +1,17 @@
+/** The service's name, written once. Everything that carries it derives from here. */
+export const NAME = 'sluice';
+
+export const ENV_PREFIX = `${NAME.toUpperCase()}_`;
+export const METRIC_PREFIX = `${NAME}_`;
+export const LABEL_PREFIX = `${NAME}.`;
+export const CONFIG_FILE = 'Sluicefile';
+
+/** Everything that the proxy itself answers on a proxied host lives under this path. */
+export const OWN_PATH_PREFIX = `/.${NAME}/`;
+
+export const DEFAULT_ADMIN_LISTEN = '127.0.0.1:6190';
+export const DEFAULT_ADMIN_SOCKET = `/var/run/${NAME}-admin.sock`;
+export const DEFAULT_CONTROLLER_LISTEN = '127.0.0.1:6191';
+export const DEFAULT_CERT_DIR = `/etc/${NAME}/certs`;
+export const DEFAULT_STATE_DIR = `/var/lib/${NAME}`;
+export const DEFAULT_CONFIG_PATH = `/etc/${NAME}/${CONFIG_FILE}`;

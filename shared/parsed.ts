@@ -1,0 +1,12 @@
+/**
+ * The outcome of reading something that a person wrote. A mistake is data, not an exception:
+ * `reason` says what is wrong and what would be accepted, without repeating where it stood.
+ */
+export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly reason: string };
+
+export const accepted = <T>(value: T): Parsed<T> => ({ ok: true, value });
+export const refused = (reason: string): Parsed<never> => ({ ok: false, reason });
+
+declare const brand: unique symbol;
+/** A value that has been through its parser: `Branded<string, 'Domain'>` is never a raw string. */
+export type Branded<T, Name extends string> = T & { readonly [brand]: Name };

@@ -1,0 +1,142 @@
+import { z } from 'zod';
+import { parseAddress } from './address.ts';
+import { CATCH_ALL, parseDomain } from './host.ts';
+import { accepted, type Parsed, refused } from './parsed.ts';
+import { MAX_RATE_PER_SECOND } from './rate.ts';
+
+/**
+ * The one schema of a route: what POST takes, what an apply frame carries, what is saved, what `adapt`
+ * prints. The six published members come first. Unknown members are dropped (the contract ignores them).
+ */
+
+const domain = z.string().transform((text, issues) => {
+  if (text === CATCH_ALL) return CATCH_ALL;
+  const parsed = parseDomain(text);
+  if (parsed.ok) return parsed.value;
+  issues.addIssue({ code: 'custom', message: parsed.reason });
+  return z.NEVER;
+});
+
+const address = z.string().transform((text, issues) => {
+  const parsed = parseAddress(text);
+  if (parsed.ok) return parsed.value;
+  issues.addIssue({ code: 'custom', message: parsed.reason });
+  return z.NEVER;
+});
+
+/** No control characters, so that a value can never end its line. */
+const fieldValue = z
+  .string()
+  .max(8_192)
+  .regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'a header value has no control characters');
+const fieldName = z
+  .string()
+  .max(256)
+  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'a header name is letters, digits and hyphens');
+
+/** `draining` finishes what it has and takes nothing new; `starting` and `unhealthy` are out of rotation. */
+export const TARGET_STATES = ['healthy', 'starting', 'unhealthy', 'draining'] as const;
+
+const upstream = z.object({
+  address,
+  /** Stable name of the target at its source (a container id …); runtime state follows it over changes. */
+  id: z.string().min(1).max(256).optional(),
+  /** Share of the traffic relative to the pool's other targets. */
+  weight: z.int().min(0).max(1_000).default(1),
+  state: z.enum(TARGET_STATES).default('healthy'),
+});
+
+/** Sets a response header, or removes it where `value` is null. The last one of a name wins. */
+const header = z.object({ name: fieldName, value: fieldValue.nullable() });
+
+/** `from` is a path pattern, `to` a location that may name placeholders (see match/placeholders.ts). */
+const redirect = z.object({
+  from: z.string().min(1).max(8_192),
+  to: fieldValue.min(1),
+  status: z.union([z.literal(301), z.literal(302), z.literal(303), z.literal(307), z.literal(308)]),
+});
+
+const respond = z.object({ status: z.int().min(200).max(599), body: z.string().max(65_536).default('') });
+
+/** What a site and each of its path blocks can say. Absent lists are empty, absent limits are none. */
+const directives = {
+  rate_limit_rps: z.int().min(1).max(MAX_RATE_PER_SECOND).nullable().default(null),
+  upstreams: z.array(upstream).max(10_000).default([]),
+  headers: z.array(header).max(1_000).default([]),
+  redirects: z.array(redirect).max(1_000).default([]),
+  respond: respond.nullable().default(null),
+};
+
+/** A path-scoped block. `path` null matches everything; `strip_prefix` is what handle_path takes off. */
+const handle = z.object({
+  path: z.string().min(1).max(8_192).startsWith('/').nullable(),
+  strip_prefix: z.boolean().default(false),
+  tls: z.boolean().default(false),
+  ...directives,
+});
+
+export const routeSchema = z.object({
+  domain,
+  upstream: address.nullable(),
+  tls: z.boolean(),
+  rate_limit_rps: directives.rate_limit_rps,
+  under_attack: z.literal(false, 'not available yet').default(false),
+  source: z.string().min(1).max(256).nullable().default(null),
+
+  https: z.enum(['auto', 'off', 'internal']).default('auto'),
+  upstreams: directives.upstreams,
+  headers: directives.headers,
+  redirects: directives.redirects,
+  respond: directives.respond,
+  handles: z.array(handle).max(1_000).default([]),
+  /** Where the route came from, in words for people: `Sluicefile:12`, `container shop-web-1 (3f2a9c)`. */
+  origin: z.string().max(1_024).optional(),
+});
+
+export type RouteSpec = Readonly<z.output<typeof routeSchema>>;
+export type HandleSpec = RouteSpec['handles'][number];
+export type UpstreamSpec = RouteSpec['upstreams'][number];
+export type HeaderSpec = RouteSpec['headers'][number];
+export type RedirectSpec = RouteSpec['redirects'][number];
+export type RespondSpec = NonNullable<RouteSpec['respond']>;
+/** A route as a person or a source writes it: everything that has a default may be left out. */
+export type RouteInput = z.input<typeof routeSchema>;
+
+/** The six members that the contract publishes, in its order. */
+export type PublishedRoute = Pick<RouteSpec, 'domain' | 'upstream' | 'tls' | 'rate_limit_rps' | 'under_attack' | 'source'>;
+
+export function published(route: RouteSpec): PublishedRoute {
+  const { domain, upstream, tls, rate_limit_rps, under_attack, source } = route;
+  return { domain, upstream, tls, rate_limit_rps, under_attack, source };
+}
+
+/** Which member was refused; the API words its error by it. */
+export type RouteProblem = { readonly member: string; readonly reason: string };
+
+/**
+ * Reads a route. `upstream` and `upstreams` are made to agree: `upstream` is the first of the pool.
+ * On failure `reason` is `MEMBER: why`; `routeProblem` gives the two halves apart.
+ */
+export function parseRoute(input: unknown): Parsed<RouteSpec> {
+  const result = readRoute(input);
+  return 'problem' in result ? refused(`${result.problem.member}: ${result.problem.reason}`) : accepted(result.route);
+}
+
+/** As `parseRoute`, with the refused member apart from the reason. The first problem in schema order wins. */
+export function readRoute(input: unknown): { readonly route: RouteSpec } | { readonly problem: RouteProblem } {
+  const result = routeSchema.safeParse(input);
+  if (!result.success) {
+    const issue = result.error.issues[0];
+    return { problem: { member: issue?.path.join('.') || 'route', reason: issue?.message ?? 'is not a route' } };
+  }
+  const route = result.data;
+  if (route.upstreams.length > 0) {
+    const first = route.upstreams[0]?.address ?? null;
+    if (route.upstream !== null && route.upstream !== first)
+      return { problem: { member: 'upstreams', reason: 'the first one must be the same address as upstream' } };
+    return { route: { ...route, upstream: first } };
+  }
+  if (route.upstream !== null) return { route: { ...route, upstreams: [{ address: route.upstream, weight: 1, state: 'healthy' }] } };
+  const answersItself = route.handles.length > 0 || route.respond !== null || route.redirects.length > 0;
+  return answersItself ? { route } : { problem: { member: 'upstream', reason: 'may be null only where blocks or the site itself answer' } };
+}

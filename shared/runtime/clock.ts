@@ -1,0 +1,38 @@
+/** Where time comes from. Tests move it; nothing else in the product asks the system. */
+export interface Clock {
+  /** Milliseconds since 1970, as the wall clock has it. */
+  now(): number;
+  /** Milliseconds since some fixed moment, never going back; the same in every thread of the process. */
+  monotonic(): number;
+  /** Runs `task` after `ms`; the returned function cancels it. Never keeps the process alive. */
+  after(ms: number, task: () => void): () => void;
+  /** Runs `task` every `ms`; the returned function stops it. Never keeps the process alive. */
+  every(ms: number, task: () => void): () => void;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => Number(process.hrtime.bigint() / 1_000n) / 1_000,
+  after: (ms, task) => {
+    const timer = setTimeout(task, ms).unref();
+    return () => clearTimeout(timer);
+  },
+  every: (ms, task) => {
+    const timer = setInterval(task, ms).unref();
+    return () => clearInterval(timer);
+  },
+};
+
+/** Resolves after `ms` of the given clock, or at once when `signal` is aborted. */
+export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve();
+    const wake = () => {
+      cancel();
+      signal?.removeEventListener('abort', wake);
+      resolve();
+    };
+    const cancel = clock.after(ms, wake);
+    signal?.addEventListener('abort', wake, { once: true });
+  });
+}

@@ -1,0 +1,152 @@
+import { closest } from '../closest.ts';
+import { ENV_PREFIX, NAME } from '../name.ts';
+import type { Parsed } from '../parsed.ts';
+
+/**
+ * Flags of a command, from one table each. Every flag has an environment twin (`--http-port` is
+ * `SLUICE_HTTP_PORT`); a flag wins over the environment. The same table prints `--help`.
+ */
+export type Flag<T = unknown> = {
+  /** Without the dashes: `http-port`. */
+  readonly name: string;
+  /** `switch` takes no value, `optional` may stand alone, `list` may be repeated. */
+  readonly kind: 'value' | 'switch' | 'optional' | 'list';
+  /** What stands for the value in `--help`: `PORT`, `HOST:PORT`. */
+  readonly placeholder?: string;
+  readonly help: string;
+  /** Shown in `--help` only; the reader of the flag applies it. */
+  readonly default?: string;
+  /** Reads the value; the reason of a refusal becomes the one line on stderr. */
+  readonly parse?: (text: string) => Parsed<T>;
+  /** Planned, documented, and refused until it works. */
+  readonly unavailable?: true;
+};
+
+/** Someone held the command line wrong: one line on stderr, exit 2. */
+export class UsageError extends Error {
+  readonly exitCode = 2;
+}
+
+export type FlagValue = { readonly value: unknown; readonly origin: 'flag' | 'environment' };
+export type Flags = {
+  /** What was given, by flag name. A switch is a boolean, a list an array, `optional` without a value `true`. */
+  readonly given: ReadonlyMap<string, FlagValue>;
+  readonly positionals: readonly string[];
+  readonly help: boolean;
+};
+
+const SWITCH_WORDS: Readonly<Record<string, boolean>> = { '1': true, true: true, '0': false, false: false };
+
+/** @throws UsageError naming the flag or variable and what it accepts. */
+export function readFlags(
+  command: string,
+  table: readonly Flag[],
+  argv: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Flags {
+  const byName = new Map(table.map((flag) => [flag.name, flag]));
+  const given = new Map<string, FlagValue>();
+  const positionals: string[] = [];
+  const fail = (what: string): never => {
+    throw new UsageError(`${NAME} ${command}: ${what}`);
+  };
+  for (const flag of table) {
+    const variable = envTwin(flag.name);
+    const text = env[variable];
+    if (text === undefined || text === '') continue;
+    given.set(flag.name, { value: readTwin(flag, variable, text, fail), origin: 'environment' });
+  }
+  const fromFlags = new Set<string>();
+  for (let at = 0; at < argv.length; at++) {
+    const word = argv[at] as string;
+    if (word === '--help' || word === '-h') return { given, positionals, help: true };
+    if (word === '--') {
+      positionals.push(...argv.slice(at + 1));
+      break;
+    }
+    if (!word.startsWith('-') || word === '-') {
+      positionals.push(word);
+      continue;
+    }
+    const equals = word.indexOf('=');
+    const name = word.slice(2, equals < 0 ? undefined : equals);
+    const flag = word.startsWith('--') ? byName.get(name) : undefined;
+    if (!flag) return fail(`unknown flag ${equals < 0 ? word : word.slice(0, equals)}${suggestion(name, table)}`);
+    if (flag.unavailable) return fail(`--${name} is not available yet`);
+    let text: string | undefined = equals < 0 ? undefined : word.slice(equals + 1);
+    if (flag.kind === 'switch') {
+      if (text !== undefined && SWITCH_WORDS[text] === undefined) return fail(`--${name} takes true or false, not "${text}"`);
+      given.set(name, { value: text === undefined ? true : SWITCH_WORDS[text], origin: 'flag' });
+      continue;
+    }
+    const next = argv[at + 1];
+    if (text === undefined && next !== undefined && !next.startsWith('--')) {
+      text = next;
+      at++;
+    }
+    if (text === undefined || text === '') {
+      if (flag.kind === 'optional' && text === undefined) given.set(name, { value: true, origin: 'flag' });
+      else return fail(`--${name} needs a value (${flag.placeholder ?? 'VALUE'})`);
+      continue;
+    }
+    const value = readValue(flag, `--${name}`, text, fail);
+    const earlier = fromFlags.has(name) ? given.get(name)?.value : undefined;
+    given.set(name, {
+      value: flag.kind === 'list' ? [...((earlier as unknown[] | undefined) ?? []), ...(value as unknown[])] : value,
+      origin: 'flag',
+    });
+    fromFlags.add(name);
+  }
+  return { given, positionals, help: false };
+}
+
+export const envTwin = (flag: string): string => `${ENV_PREFIX}${flag.toUpperCase().replaceAll('-', '_')}`;
+
+function readTwin(flag: Flag, variable: string, text: string, fail: (what: string) => never): unknown {
+  if (flag.unavailable) return fail(`${variable} is set, but --${flag.name} is not available yet`);
+  if (flag.kind === 'switch') return SWITCH_WORDS[text] ?? fail(`${variable} takes 1, true, 0 or false, not "${text}"`);
+  if (flag.kind === 'optional' && SWITCH_WORDS[text] !== undefined) return SWITCH_WORDS[text];
+  return readValue(flag, variable, text, fail);
+}
+
+function readValue(flag: Flag, given: string, text: string, fail: (what: string) => never): unknown {
+  const read = (part: string): unknown => {
+    if (!flag.parse) return part;
+    const parsed = flag.parse(part);
+    return parsed.ok ? parsed.value : fail(`${given} "${part}": ${parsed.reason}`);
+  };
+  return flag.kind === 'list' ? text.split(',').map((part) => read(part.trim())) : read(text);
+}
+
+/** ` (did you mean --x?)` for the closest name, or nothing. */
+function suggestion(name: string, table: readonly Flag[]): string {
+  const close = closest(
+    name,
+    table.map((flag) => flag.name),
+  );
+  return close ? ` (did you mean --${close}?)` : '';
+}
+
+/** The body of `--help`: one line a flag, with its environment twin. */
+export function helpOf(table: readonly Flag[]): string {
+  const heads = table.map((flag) => {
+    const placeholder = flag.placeholder ?? 'VALUE';
+    return flag.kind === 'switch'
+      ? `--${flag.name}`
+      : flag.kind === 'optional'
+        ? `--${flag.name} [${placeholder}]`
+        : `--${flag.name} ${placeholder}`;
+  });
+  const width = Math.max(0, ...heads.map((head) => head.length));
+  const lines = table.map((flag, index) => {
+    const notes = [
+      flag.default === undefined ? '' : `default ${flag.default}`,
+      flag.unavailable ? 'not available yet' : '',
+      envTwin(flag.name),
+    ]
+      .filter(Boolean)
+      .join('; ');
+    return `  ${(heads[index] as string).padEnd(width)}  ${flag.help} (${notes})`;
+  });
+  return lines.join('\n');
+}

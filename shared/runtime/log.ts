@@ -1,0 +1,26 @@
+import { type Logger, pino } from 'pino';
+
+export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'fatal'>;
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'fatal'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/**
+ * One JSON object a line on stdout, written before the call returns: a process that dies has said why.
+ * `process` names the writer (`dataplane`, `worker-1`, `controller`).
+ */
+export function createLog(process: string, level: LogLevel): Log {
+  return pino(
+    { base: { process }, level, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) } },
+    pino.destination({ fd: 1, sync: true }),
+  );
+}
+
+/** A log for tests and dry runs: it keeps what was said. */
+export function memoryLog(): Log & { readonly lines: { level: LogLevel; fields: object; message: string }[] } {
+  const lines: { level: LogLevel; fields: object; message: string }[] = [];
+  const at = (level: LogLevel) => (fields: unknown, message?: string) => {
+    if (typeof fields === 'string') lines.push({ level, fields: {}, message: fields });
+    else lines.push({ level, fields: fields as object, message: message ?? '' });
+  };
+  return { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), fatal: at('fatal') };
+}

@@ -1,0 +1,17 @@
+import { randomBytes } from 'node:crypto';
+
+/** Where randomness comes from. */
+export interface Random {
+  /** `size` unpredictable bytes. */
+  bytes(size: number): Buffer;
+  /** `size` unpredictable bytes as lower-case hex. */
+  hex(size: number): string;
+  /** A number from 0 up to, not including, 1; for jitter, never for secrets. */
+  fraction(): number;
+}
+
+export const systemRandom: Random = {
+  bytes: (size) => randomBytes(size),
+  hex: (size) => randomBytes(size).toString('hex'),
+  fraction: () => Math.random(),
+};

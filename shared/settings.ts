@@ -1,0 +1,41 @@
+import { isIP } from 'node:net';
+import { z } from 'zod';
+import { parseCidr } from './cidr.ts';
+import { accepted, type Parsed, refused } from './parsed.ts';
+
+/**
+ * The globals of a config file as they cross to the data plane. Absent: the file says nothing, and
+ * the default holds. A flag or an environment variable of the data plane wins over each of them.
+ */
+const port = z.int().min(1).max(65_535);
+const cidr = z.string().transform((text, issues) => {
+  const parsed = parseCidr(text);
+  if (parsed.ok) return parsed.value;
+  issues.addIssue({ code: 'custom', message: parsed.reason });
+  return z.NEVER;
+});
+
+export const globalsSchema = z.object({
+  http_port: port.optional(),
+  https_port: port.optional(),
+  bind: z
+    .string()
+    .refine((text) => isIP(text) !== 0, 'bind is an IP address')
+    .optional(),
+  email: z.string().min(3).max(320).optional(),
+  trusted_proxies: z.array(cidr).max(1_000).optional(),
+  /** Milliseconds. */
+  drain_timeout: z.int().min(0).max(86_400_000).optional(),
+});
+
+export type Globals = Readonly<z.output<typeof globalsSchema>>;
+
+export function parseGlobals(input: unknown): Parsed<Globals> {
+  const result = globalsSchema.safeParse(input);
+  if (result.success) return accepted(result.data);
+  const issue = result.error.issues[0];
+  return refused(`${issue?.path.join('.') || 'settings'}: ${issue?.message ?? 'are not settings'}`);
+}
+
+/** Where an effective setting came from, strongest first. */
+export type Origin = 'flag' | 'environment' | 'file' | 'default';

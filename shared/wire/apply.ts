@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import type { PublishedRoute } from '../route.ts';
+import { globalsSchema } from '../settings.ts';
+
+/**
+ * The apply stream: a controller's desired state as lines of JSON (`application/x-ndjson`) in the body
+ * of POST /routes, and the data plane's lines back. A frame is everything from `apply` to `end`.
+ */
+export const APPLY_CONTENT_TYPE = 'application/x-ndjson';
+/** A longer line is malformed. Bytes. */
+export const MAX_LINE_BYTES = 1_048_576;
+/** A blank line at least this often keeps a stream open. Milliseconds. */
+export const KEEP_ALIVE_MS = 20_000;
+/** A stream that says nothing for this long is over. Milliseconds. */
+export const SILENCE_MS = 60_000;
+
+/** Opaque to the data plane but for numbers of one epoch, which never go back. */
+export const revisionSchema = z.union([z.int().min(0), z.string().min(1).max(256)]);
+export type Revision = z.output<typeof revisionSchema>;
+
+const sourceName = z.string().min(1).max(256);
+
+export const applySchema = z.object({
+  /** Stable over restarts of the same controller: its routes are its own by this name. */
+  controller: z.string().min(1).max(256),
+  /** The controller's start time in milliseconds since 1970. A lower one is stale. */
+  epoch: z.int().min(0),
+  revision: revisionSchema,
+  /** null: the frame is the whole truth about `sources`; else the difference to that revision. */
+  based_on: revisionSchema.nullable(),
+  sources: z.array(sourceName).max(100),
+  /** Whether this controller can re-read a config file when asked. */
+  reload: z.boolean().default(false),
+});
+
+/** The outcome of a reload that was asked for on the stream; `errors` empty means that this frame is it. */
+export const reloadOutcomeSchema = z.object({
+  id: z.string().min(1).max(256),
+  errors: z.array(z.string().max(8_192)).max(10_000).default([]),
+});
+
+export const removeSchema = z.object({ domain: z.string().min(1).max(253), source: sourceName });
+
+/** Something that a controller could not use, for people to see in `explain`, `status` and the dashboard. */
+export const problemSchema = z.object({
+  source: sourceName,
+  /** Which object, file line or container. */
+  origin: z.string().max(1_024),
+  /** The host that is affected, or null when none is known. */
+  domain: z.string().max(253).nullable().default(null),
+  code: z.string().min(1).max(64),
+  message: z.string().max(8_192),
+  /** RFC 3339. */
+  since: z.string().max(64),
+});
+
+/** `problem` lines replace the reported problems of the frame's sources as a whole, in every frame. */
+export const endSchema = z.object({ revision: revisionSchema });
+export const settingsLineSchema = globalsSchema;
+
+export type Apply = z.output<typeof applySchema>;
+export type ApplyInput = z.input<typeof applySchema>;
+export type ReloadOutcome = z.output<typeof reloadOutcomeSchema>;
+export type Remove = z.output<typeof removeSchema>;
+export type Problem = z.output<typeof problemSchema>;
+
+/** One line from the controller. `route` stays unread here: it is judged apart, so that a bad one spoils only itself. */
+export const FRAME_LINES = ['apply', 'route', 'remove', 'settings', 'problem', 'reload', 'end'] as const;
+export type FrameLineKind = (typeof FRAME_LINES)[number];
+
+export type RouteOutcome = { domain: string; result: 'added' | 'changed' | 'unchanged' | 'rejected' | 'conflicted'; reason?: string };
+
+export type Applied = {
+  /** The data plane's process: another one has to be told everything again. */
+  instance: string;
+  revision: Revision;
+  /** The published state that holds the frame, acknowledged by every worker. */
+  generation: number;
+  results: RouteOutcome[];
+  removed: string[];
+};
+
+export type Refused = { error: string; current: Revision | null };
+
+/** One line from the data plane. Blank lines between them are keep-alives. */
+export type StreamLine =
+  | { applied: Applied }
+  | { refused: Refused }
+  /** Somebody asked for a reload; the controller answers with a `reload` line of that id in its next frame. */
+  | { reload: { id: string } }
+  /** A controller's route was changed or removed by hand, so that it can be put back. */
+  | { routes: { domain: string; change: 'removed' | 'replaced'; route: PublishedRoute | null } }
+  | { upstream: { address: string; healthy: boolean; reason: string } };

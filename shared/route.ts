@@ -49,7 +49,7 @@ const upstream = z.object({
 /** Sets a response header, or removes it where `value` is null. The last one of a name wins. */
 const header = z.object({ name: fieldName, value: fieldValue.nullable() });
 
-/** `from` is a path pattern, `to` a location that may name placeholders (see match/placeholders.ts). */
+/** `from` is a path pattern, `to` a location that may name placeholders in braces. */
 const redirect = z.object({
   from: z.string().min(1).max(8_192),
   to: fieldValue.min(1),

@@ -1,3 +1,8 @@
+import { Heartbeats } from './heartbeats.ts';
+import { InFlight } from './in-flight.ts';
+import { Rates } from './rates.ts';
+import { Targets } from './targets.ts';
+
 /**
  * What is exact across workers: flat SharedArrayBuffers, lock-free, keyed by stable hashes, so that
  * they survive every swap of the table.
@@ -8,3 +13,32 @@ export type LedgerBuffers = {
   readonly rates: SharedArrayBuffer;
   readonly targets: SharedArrayBuffer;
 };
+
+export type Ledger = {
+  readonly buffers: LedgerBuffers;
+  readonly heartbeats: Heartbeats;
+  readonly inFlight: InFlight;
+  readonly rates: Rates;
+  readonly targets: Targets;
+};
+
+/** A fresh ledger with a column for each of `workers` worker slots. */
+export function createLedger(workers: number): Ledger {
+  return openLedger({
+    heartbeats: Heartbeats.buffer(workers),
+    inFlight: InFlight.buffer(workers),
+    rates: Rates.buffer(),
+    targets: Targets.buffer(workers),
+  });
+}
+
+/** The same ledger as another thread sees it. */
+export function openLedger(buffers: LedgerBuffers): Ledger {
+  return {
+    buffers,
+    heartbeats: new Heartbeats(buffers.heartbeats),
+    inFlight: new InFlight(buffers.inFlight),
+    rates: new Rates(buffers.rates),
+    targets: new Targets(buffers.targets, buffers.inFlight.byteLength / 4),
+  };
+}

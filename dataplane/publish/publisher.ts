@@ -1,4 +1,6 @@
-import type { TrafficSettings } from '../traffic/protocol.ts';
+import { packRoutes } from '../traffic/match/packed.ts';
+import type { Publication, RoutesPublication, TrafficSettings } from '../traffic/protocol.ts';
+import type { Workers } from '../workers/workers.ts';
 
 /** A change of the served routes: each as the JSON of its RouteSpec, already judged and saved. */
 export type RoutesChange = {
@@ -11,6 +13,11 @@ export type RoutesChange = {
 /** Not every worker serves the state within 5 s. It is published all the same and will be served. */
 export class UnacknowledgedError extends Error {}
 
+/** How long an acknowledgement is waited for (ms). */
+const ACKNOWLEDGE_MS = 5_000;
+
+export type Change = { readonly routes?: RoutesChange; readonly settings?: TrafficSettings };
+
 /** The only way from the main thread to the workers. */
 export interface Publisher {
   /** The last generation that was published. */
@@ -20,5 +27,57 @@ export interface Publisher {
    * @returns its generation, once every worker serves it.
    * @throws UnacknowledgedError after 5 s.
    */
-  publish(change: { readonly routes?: RoutesChange; readonly settings?: TrafficSettings }): Promise<number>;
+  publish(change: Change): Promise<number>;
 }
+
+/** Holds what is published as a whole, so that a worker that starts late starts with all of it. */
+export class StatePublisher implements Publisher {
+  generation = 1;
+  private readonly routes = new Map<string, string>();
+  private settings: TrafficSettings;
+  private workers: Workers | null = null;
+
+  constructor(routes: RoutesChange, settings: TrafficSettings) {
+    for (const { domain, json } of routes.upserts) this.routes.set(domain, json);
+    this.settings = settings;
+  }
+
+  /** From now on changes go to these workers. */
+  attach(workers: Workers): void {
+    this.workers = workers;
+  }
+
+  /** Everything there is, for a worker that starts. */
+  state(): Publication {
+    const all = [...this.routes].map(([domain, json]) => ({ domain, json }));
+    return { generation: this.generation, routes: { whole: true, ...packRoutes(all), removed: [] }, settings: this.settings };
+  }
+
+  async publish(change: Change): Promise<number> {
+    const generation = ++this.generation;
+    if (change.settings !== undefined) this.settings = change.settings;
+    if (change.routes !== undefined) this.keep(change.routes);
+    const { workers } = this;
+    if (workers === null) return generation;
+    const publication = {
+      generation,
+      ...(change.routes && { routes: packed(change.routes) }),
+      ...(change.settings && { settings: change.settings }),
+    };
+    workers.broadcast(publication);
+    if (await workers.served(generation, ACKNOWLEDGE_MS)) return generation;
+    throw new UnacknowledgedError('the change is saved, but not every worker serves it yet');
+  }
+
+  private keep(change: RoutesChange): void {
+    if (change.whole) this.routes.clear();
+    for (const domain of change.removed) this.routes.delete(domain);
+    for (const { domain, json } of change.upserts) this.routes.set(domain, json);
+  }
+}
+
+const packed = (change: RoutesChange): RoutesPublication => ({
+  whole: change.whole,
+  ...packRoutes(change.upserts),
+  removed: change.removed,
+});

@@ -10,9 +10,12 @@ export interface Clock {
   every(ms: number, task: () => void): () => void;
 }
 
+/** `performance.now` counts from each thread's own start; this moves it onto the process-wide monotonic clock. */
+const threadOffset = Number(process.hrtime.bigint() / 1_000n) / 1_000 - performance.now();
+
 export const systemClock: Clock = {
   now: () => Date.now(),
-  monotonic: () => Number(process.hrtime.bigint() / 1_000n) / 1_000,
+  monotonic: () => performance.now() + threadOffset,
   after: (ms, task) => {
     const timer = setTimeout(task, ms).unref();
     return () => clearTimeout(timer);

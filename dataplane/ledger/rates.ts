@@ -1,0 +1,83 @@
+import { Slots } from './slots.ts';
+
+/** Distinct client–route pairs that can be limited at the same time before the stalest is forgotten. */
+const CAPACITY = 1 << 17;
+const WINDOW_MS = 1_000;
+
+/** A counter word holds the low bits of its window's number above a count. 12 bits come round in 68 minutes; `sweep` is quicker. */
+const COUNT_BITS = 20;
+const COUNT_MASK = (1 << COUNT_BITS) - 1;
+const WINDOW_MASK = 0xfff;
+
+/**
+ * The sliding-window estimator of the contract, exact over workers: requests of the last second are
+ * this window's plus the share of the one before that still reaches into it. Two words a key, one for
+ * even and one for odd seconds, each moved by compare-and-swap.
+ */
+export class Rates {
+  private readonly slots: Slots;
+  private readonly counts: Int32Array;
+
+  constructor(buffer: SharedArrayBuffer) {
+    this.slots = new Slots(new Int32Array(buffer, 0, CAPACITY));
+    this.counts = new Int32Array(buffer, CAPACITY * 4);
+  }
+
+  static buffer(): SharedArrayBuffer {
+    return new SharedArrayBuffer(CAPACITY * 12);
+  }
+
+  /** Counts one request of the key at `now` (ms since 1970) if that keeps it within `limit` a second. @returns whether it did. */
+  admit(place: number, tag: number, limit: number, now: number): boolean {
+    const window = Math.floor(now / WINDOW_MS);
+    const reach = 1 - (now % WINDOW_MS) / WINDOW_MS;
+    const slot = this.slots.claim(place, tag, (other) => this.idle(other, window), this.clear);
+    const word = slot * 2 + (window & 1);
+    const before = this.countOf(slot * 2 + ((window - 1) & 1), window - 1) * reach;
+    for (;;) {
+      const seen = Atomics.load(this.counts, word);
+      const count = windowOf(seen) === (window & WINDOW_MASK) ? seen & COUNT_MASK : 0;
+      if (count + before + 1 > limit || count === COUNT_MASK) return false;
+      if (Atomics.compareExchange(this.counts, word, seen, pack(window, count + 1)) === seen) return true;
+    }
+  }
+
+  /** What `admit` would answer, without counting. */
+  wouldAdmit(place: number, tag: number, limit: number, now: number): boolean {
+    const slot = this.slots.find(place, tag);
+    if (slot < 0) return limit >= 1;
+    const window = Math.floor(now / WINDOW_MS);
+    const reach = 1 - (now % WINDOW_MS) / WINDOW_MS;
+    return this.countOf(slot * 2 + (window & 1), window) + this.countOf(slot * 2 + ((window - 1) & 1), window - 1) * reach + 1 <= limit;
+  }
+
+  /** Frees the slots of keys that have been quiet for two windows. Called by the main thread, at least every 10 minutes. */
+  sweep(now: number): void {
+    const window = Math.floor(now / WINDOW_MS);
+    for (let slot = 0; slot < this.slots.capacity; slot++) {
+      if (!this.slots.used(slot) || this.idle(slot, window) < 60) continue;
+      this.clear(slot);
+      this.slots.free(slot);
+    }
+  }
+
+  private readonly clear = (slot: number): void => {
+    Atomics.store(this.counts, slot * 2, 0);
+    Atomics.store(this.counts, slot * 2 + 1, 0);
+  };
+
+  /** Windows since the key was last counted. */
+  private idle(slot: number, window: number): number {
+    const even = (window - windowOf(Atomics.load(this.counts, slot * 2))) & WINDOW_MASK;
+    const odd = (window - windowOf(Atomics.load(this.counts, slot * 2 + 1))) & WINDOW_MASK;
+    return Math.min(even, odd);
+  }
+
+  private countOf(word: number, window: number): number {
+    const seen = Atomics.load(this.counts, word);
+    return windowOf(seen) === (window & WINDOW_MASK) ? seen & COUNT_MASK : 0;
+  }
+}
+
+const windowOf = (word: number): number => word >>> COUNT_BITS;
+const pack = (window: number, count: number): number => ((window & WINDOW_MASK) << COUNT_BITS) | count;

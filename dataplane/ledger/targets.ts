@@ -1,0 +1,103 @@
+import type { Key } from './hash.ts';
+import { Slots } from './slots.ts';
+
+/** Distinct targets whose health is shared; the one unused for longest is forgotten beyond that. */
+const CAPACITY = 1 << 17;
+/** Words a target before its columns of requests in flight: failures in a row, out until, last use (seconds). */
+const WORDS = 3;
+const FAILURES = 0;
+const OUT_UNTIL = 1;
+const LAST_USE = 2;
+
+/** Failures in a row that take a target out of rotation. */
+export const FAILURES_TO_EJECT = 3;
+/** Seconds that it then stays out, unless an answer comes sooner. */
+export const EJECTED_SECS = 10;
+
+/**
+ * Health and load of upstream targets, one truth for all workers. Times are whole seconds since 1970
+ * (good until 2038 in a signed word, compared as unsigned until 2106).
+ */
+export class Targets {
+  private readonly slots: Slots;
+  private readonly words: Int32Array;
+  private readonly columns: number;
+
+  constructor(buffer: SharedArrayBuffer, workers: number) {
+    this.slots = new Slots(new Int32Array(buffer, 0, CAPACITY));
+    this.words = new Int32Array(buffer, CAPACITY * 4);
+    this.columns = workers;
+  }
+
+  static buffer(workers: number): SharedArrayBuffer {
+    return new SharedArrayBuffer(CAPACITY * 4 * (1 + WORDS + workers));
+  }
+
+  /** The target's place, good for as long as it is in use; `now` in ms since 1970. */
+  claim(key: Key, now: number): number {
+    const seconds = Math.floor(now / 1_000);
+    const slot = this.slots.claim(key.place, key.tag, (other) => seconds - (this.load(other, LAST_USE) >>> 0), this.clear);
+    this.store(slot, LAST_USE, seconds);
+    return slot;
+  }
+
+  find(key: Key): number {
+    return this.slots.find(key.place, key.tag);
+  }
+
+  /** Whether the target is out of rotation at `now` (ms since 1970). */
+  ejected(slot: number, now: number): boolean {
+    const until = this.load(slot, OUT_UNTIL) >>> 0;
+    return until !== 0 && until > now / 1_000;
+  }
+
+  /** An answer came: the target is well. */
+  succeeded(slot: number): void {
+    if (this.load(slot, FAILURES) !== 0) this.store(slot, FAILURES, 0);
+    if (this.load(slot, OUT_UNTIL) !== 0) this.store(slot, OUT_UNTIL, 0);
+  }
+
+  /** @returns whether this failure is the one that takes it out. */
+  failed(slot: number, now: number): boolean {
+    const failures = Atomics.add(this.words, this.word(slot, FAILURES), 1) + 1;
+    if (failures < FAILURES_TO_EJECT) return false;
+    const already = this.ejected(slot, now);
+    this.store(slot, OUT_UNTIL, Math.floor(now / 1_000) + EJECTED_SECS);
+    return !already;
+  }
+
+  begin(slot: number, worker: number): void {
+    Atomics.add(this.words, this.word(slot, WORDS + worker), 1);
+  }
+
+  end(slot: number, worker: number): void {
+    Atomics.sub(this.words, this.word(slot, WORDS + worker), 1);
+  }
+
+  inFlight(slot: number): number {
+    let total = 0;
+    for (let worker = 0; worker < this.columns; worker++) total += this.load(slot, WORDS + worker);
+    return total;
+  }
+
+  /** Forgets what a worker that is gone had under way. */
+  clearWorker(worker: number): void {
+    for (let slot = 0; slot < this.slots.capacity; slot++) this.store(slot, WORDS + worker, 0);
+  }
+
+  private readonly clear = (slot: number): void => {
+    for (let word = 0; word < WORDS + this.columns; word++) this.store(slot, word, 0);
+  };
+
+  private word(slot: number, word: number): number {
+    return slot * (WORDS + this.columns) + word;
+  }
+
+  private load(slot: number, word: number): number {
+    return Atomics.load(this.words, this.word(slot, word));
+  }
+
+  private store(slot: number, word: number, value: number): void {
+    Atomics.store(this.words, this.word(slot, word), value);
+  }
+}

@@ -1,0 +1,44 @@
+import { STATUS_CODES } from 'node:http';
+import { displaySafe } from '../../shared/wire/errors.ts';
+import type { Exchange } from './exchange.ts';
+import { fieldIn } from './http1/fields.ts';
+import { compileAnswerFields, ownFields } from './policy/headers/headers.ts';
+
+/** An answer that comes from the proxy itself. */
+export type OwnAnswer = {
+  readonly status: number;
+  /** Fields beside the defaults, as lines. */
+  readonly fields: string;
+  /** null: the small page of the status, as HTML or JSON by what the client accepts. */
+  readonly body: string | null;
+  /** For the log and for people who ask why; never shown to visitors. */
+  readonly reason: string;
+};
+
+export const NO_ROUTE: OwnAnswer = { status: 404, fields: '', body: null, reason: 'no route for this host' };
+export const NO_BLOCK: OwnAnswer = { status: 404, fields: '', body: null, reason: 'no block of the site matches this path' };
+
+const NO_OWN_FIELDS = compileAnswerFields([]);
+
+/** Answers the exchange without an upstream. Routed hosts get their default and own headers with it. */
+export function answer(x: Exchange, own: OwnAnswer): void {
+  x.failure = own.reason;
+  const page = own.body === null ? pageFor(x, own.status) : { type: '', body: own.body };
+  const routed = x.block?.fields ?? x.route?.fields ?? NO_OWN_FIELDS;
+  const fields = own.fields + page.type + ownFields(routed, x.client.secure);
+  const bodyless = own.status === 204 || own.status === 304;
+  const bytes = Buffer.from(page.body);
+  x.client.head(x, own.status, STATUS_CODES[own.status] ?? '', fields, bodyless ? 0 : bytes.length);
+  if (!bodyless && x.method !== 'HEAD' && bytes.length > 0) x.client.body(bytes, 0, bytes.length);
+  x.client.end(x, '');
+  x.client.flush();
+}
+
+function pageFor(x: Exchange, status: number): { type: string; body: string } {
+  const title = displaySafe(STATUS_CODES[status] ?? 'Error');
+  const accept = fieldIn(x.fields, 'accept') ?? '';
+  if (accept.includes('json') && !accept.includes('text/html'))
+    return { type: 'Content-Type: application/json\r\n', body: JSON.stringify({ error: title, status }) };
+  const body = `<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>${status} ${title}</title>\n<body style="font:16px/1.5 system-ui;margin:15vh auto;max-width:30em;text-align:center">\n<h1>${status}</h1><p>${title}</p>\n</html>\n`;
+  return { type: 'Content-Type: text/html; charset=utf-8\r\n', body };
+}

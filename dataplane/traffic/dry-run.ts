@@ -1,0 +1,71 @@
+import type { Clock } from '../../shared/runtime/clock.ts';
+import { type Downstream, Exchange } from './exchange.ts';
+import { blockFor } from './match/compile.ts';
+import type { HostIndex } from './match/host-index.ts';
+import { normalizedPath, rawPath } from './match/path.ts';
+import type { PolicyTools } from './policy/order.ts';
+import type { DryRun, DryRunResult } from './protocol.ts';
+
+/** Nobody: a client that nothing may be sent to. */
+const NOBODY: Downstream = {
+  address: '127.0.0.1',
+  secure: false,
+  head: sentNothing,
+  informational: sentNothing,
+  body: sentNothing,
+  end: sentNothing,
+  abort: sentNothing,
+  flush: sentNothing,
+  takeBody: sentNothing,
+  streamBody: sentNothing,
+  resumeBody: sentNothing,
+};
+
+function sentNothing(): never {
+  throw new Error('a dry run sends nothing');
+}
+
+/** What would happen to a GET of this URL, asked of the very table and policies that serve. Counts and sends nothing. */
+export function dryRun(request: DryRun, index: HostIndex, tools: PolicyTools, clock: Clock): DryRunResult {
+  const url = new URL(request.url);
+  const host = url.hostname.replace(/\.$/, '');
+  const x = new Exchange(NOBODY, {
+    method: 'GET',
+    target: `${url.pathname}${url.search}`,
+    host,
+    hostField: url.host,
+    fields: `Host: ${url.host}\r\n`,
+    bodyLength: 0,
+    expectsContinue: false,
+    referer: null,
+    forwarding: '',
+    startedAt: clock.monotonic(),
+  });
+  const nothing = { matched: null, block: null, policies: [], targets: [] };
+  const route = index.find(host);
+  if (route === null) return { ...nothing, routed: false, verdict: `404: no route for ${host}` };
+  x.route = route;
+  x.path = normalizedPath(rawPath(x.target));
+  const block = blockFor(route, x);
+  if (block === null) return { ...nothing, routed: true, matched: route.domain, verdict: `404: no block of the site matches ${x.path}` };
+  x.block = block;
+  const policies = block.policies.map((policy) => ({ name: policy.name, verdict: policy.explain(x, tools) }));
+  const answering = block.policies.find((policy) => policy.decide(x, { ...tools, admit: tools.wouldAdmit }) !== null);
+  const targets = (block.pool?.endpoints ?? []).map((endpoint) => ({ address: endpoint.address, tls: endpoint.serverName !== null }));
+  const verdict =
+    answering !== undefined
+      ? `answered by ${answering.name}: ${answering.explain(x, tools)}`
+      : block.pool === null
+        ? `404: no block of the site matches ${x.path}`
+        : block.pool.pick(clock.now(), null) === null
+          ? '503: no target of the pool is in rotation'
+          : `forwarded to one of ${targets.length} target${targets.length === 1 ? '' : 's'}`;
+  return {
+    routed: true,
+    verdict,
+    matched: route.domain,
+    block: block.index < 0 ? null : { path: block.pattern?.text ?? null, index: block.index },
+    policies,
+    targets,
+  };
+}

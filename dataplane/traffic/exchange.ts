@@ -1,0 +1,101 @@
+import type { CompiledBlock, CompiledRoute } from './match/compile.ts';
+import type { Attempt } from './upstream/attempt.ts';
+import type { Endpoint } from './upstream/endpoint.ts';
+import type { Failure } from './upstream/failure.ts';
+import type { Pool } from './upstream/pool.ts';
+
+/** Length of a body that ends when its coding says so. */
+export const CHUNKED = -1;
+/** Length of an answer's body that ends when its connection does. */
+export const UNTIL_CLOSE = -1;
+
+/** The client's side of an exchange, whatever it speaks. Everything that goes back to the visitor goes through here. */
+export interface Downstream {
+  /** The client's address as text, after trusted proxies have been believed. */
+  readonly address: string;
+  /** Whether the client came over TLS. */
+  readonly secure: boolean;
+  /** The final head. `fields` are whole lines; `length` in bytes or UNTIL_CLOSE. */
+  head(x: Exchange, status: number, reason: string, fields: string, length: number): void;
+  /** A 1xx head other than 101. */
+  informational(status: number, reason: string, fields: string): void;
+  /** A piece of the body. @returns false when the client should be given time; `resume` of the attempt follows. */
+  body(buffer: Buffer, from: number, to: number): boolean;
+  /** The answer is whole. `trailers` are whole lines or empty. */
+  end(x: Exchange, trailers: string): void;
+  /** The answer cannot be completed: the client must see that it was cut. */
+  abort(x: Exchange): void;
+  /** Sends what `head` and `body` have gathered; called when nothing more is at hand. */
+  flush(): void;
+  /** Takes the request's body whole, if it is small and its length known, before `then`. */
+  takeBody(x: Exchange, then: (x: Exchange) => void): void;
+  /** Starts handing the body to the attempt, piece by piece. */
+  streamBody(x: Exchange): void;
+  /** The attempt can take more of the body. */
+  resumeBody(): void;
+}
+
+/** One request and its answer: the only value that travels through the house. */
+export class Exchange {
+  readonly client: Downstream;
+  readonly method: string;
+  /** As the client sent it (origin-form or `*`). */
+  readonly target: string;
+  /** Lower case, without port and trailing dot. */
+  readonly host: string;
+  readonly hostField: string;
+  /** The client's fields that go on, as lines, Host among them. */
+  readonly fields: string;
+  /** Bytes, or CHUNKED. */
+  readonly bodyLength: number;
+  readonly expectsContinue: boolean;
+  readonly referer: string | null;
+  /** X-Forwarded-* and X-Request-ID for the upstream, as lines. */
+  readonly forwarding: string;
+  /** Milliseconds on the monotonic clock. */
+  readonly startedAt: number;
+
+  route: CompiledRoute | null = null;
+  block: CompiledBlock | null = null;
+  /** The path that blocks and rules look at: decoded, merged, without dot segments and query. */
+  path = '';
+
+  /** A small body, taken whole; null when it streams or there is none. */
+  held: Buffer | null = null;
+  /** Whether a byte of a streaming body has gone to an upstream: it cannot be sent again. */
+  bodyConsumed = false;
+  /** Whether all of the request has been read from the client. */
+  bodyComplete = false;
+  pool: Pool | null = null;
+  attempt: Attempt | null = null;
+  lastFailure: Failure | null = null;
+  /** Targets that have failed this request. */
+  tried: Endpoint[] | null = null;
+
+  /** 0 until there is an answer. */
+  status = 0;
+  /** Response bytes to the client, before TLS. */
+  bytesSent = 0;
+  /** Why the proxy itself answered, for the log; empty when it did not. */
+  failure = '';
+
+  constructor(
+    client: Downstream,
+    request: Pick<
+      Exchange,
+      'method' | 'target' | 'host' | 'hostField' | 'fields' | 'bodyLength' | 'expectsContinue' | 'referer' | 'forwarding' | 'startedAt'
+    >,
+  ) {
+    this.client = client;
+    this.method = request.method;
+    this.target = request.target;
+    this.host = request.host;
+    this.hostField = request.hostField;
+    this.fields = request.fields;
+    this.bodyLength = request.bodyLength;
+    this.expectsContinue = request.expectsContinue;
+    this.referer = request.referer;
+    this.forwarding = request.forwarding;
+    this.startedAt = request.startedAt;
+  }
+}

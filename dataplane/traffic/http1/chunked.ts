@@ -1,0 +1,190 @@
+import { CLASS, CR, FIELD_VALUE, HTAB, LF, SP, TOKEN } from './chars.ts';
+import { FAULT, type Fault } from './fault.ts';
+import { Fields } from './fields.ts';
+
+/** Bytes of a trailer section. */
+export const MAX_TRAILERS = 8_192;
+/** Bytes of the extensions of one chunk. */
+export const MAX_EXTENSIONS = 256;
+/** 2^53-1 has 14 hexadecimal digits. */
+const MAX_SIZE_DIGITS = 14;
+
+const SEMICOLON = 59;
+const EQUALS = 61;
+const QUOTE = 34;
+const BACKSLASH = 92;
+
+const STATE = { size: 0, extension: 1, quoted: 2, escaped: 3, sizeEnd: 4, data: 5, dataCr: 6, dataLf: 7, trailers: 8, done: 9 } as const;
+
+/** Where decoded bytes go. */
+export interface ChunkSink {
+  /** A piece of the body: `buffer[from, to)`. */
+  bodyPiece(buffer: Buffer, from: number, to: number): void;
+}
+
+/**
+ * Reads the chunked coding (RFC 9112 7.1) from any split of its bytes. Strict: CRLF everywhere, no white
+ * space around sizes, extensions by the grammar and then dropped, trailers that carry neither framing nor routing.
+ */
+export class ChunkedDecoder {
+  done = false;
+  fault: Fault | null = null;
+  /** The trailer fields to forward, each with its CRLF; empty until `done`. */
+  trailers = '';
+  private state: number = STATE.size;
+  private size = 0;
+  private digits = 0;
+  private extensions = 0;
+  private partial: Buffer | null = null;
+
+  reset(): void {
+    this.done = false;
+    this.fault = null;
+    this.trailers = '';
+    this.restartSize();
+    this.partial = null;
+  }
+
+  /** Reads `buffer[from, to)`. @returns where it stopped: `to`, or right after the body's end. Check `fault` and `done`. */
+  feed(buffer: Buffer, from: number, to: number, sink: ChunkSink): number {
+    let at = from;
+    while (at < to && this.fault === null && !this.done) {
+      if (this.state === STATE.data) {
+        const end = Math.min(to, at + this.size);
+        sink.bodyPiece(buffer, at, end);
+        this.size -= end - at;
+        at = end;
+        if (this.size === 0) this.state = STATE.dataCr;
+      } else if (this.state === STATE.trailers) at = this.readTrailers(buffer, at, to);
+      else this.step(buffer[at++] as number);
+    }
+    return at;
+  }
+
+  private step(byte: number): void {
+    switch (this.state) {
+      case STATE.size:
+        return this.stepSize(byte);
+      case STATE.extension:
+      case STATE.quoted:
+      case STATE.escaped:
+        return this.stepExtension(byte);
+      case STATE.sizeEnd:
+        if (byte !== LF) this.fault = FAULT.badChunk;
+        else this.state = this.size === 0 ? STATE.trailers : STATE.data;
+        return;
+      case STATE.dataCr:
+        if (byte === CR) this.state = STATE.dataLf;
+        else this.fault = FAULT.badChunk;
+        return;
+      default:
+        if (byte === LF) this.restartSize();
+        else this.fault = FAULT.badChunk;
+    }
+  }
+
+  private stepSize(byte: number): void {
+    const digit = hexValue(byte);
+    if (digit >= 0) {
+      if (++this.digits > MAX_SIZE_DIGITS) this.fault = FAULT.badChunk;
+      this.size = this.size * 16 + digit;
+      if (this.size > Number.MAX_SAFE_INTEGER) this.fault = FAULT.badChunk;
+    } else if (this.digits === 0) this.fault = FAULT.badChunk;
+    else if (byte === CR) this.state = STATE.sizeEnd;
+    else if (byte === SEMICOLON) {
+      this.state = STATE.extension;
+      this.extensions = 1;
+      this.extensionPart = PART.nameStart;
+    } else this.fault = FAULT.badChunk;
+  }
+
+  private extensionPart: number = 0;
+
+  private stepExtension(byte: number): void {
+    if (++this.extensions > MAX_EXTENSIONS) {
+      this.fault = FAULT.longExtensions;
+      return;
+    }
+    if (this.state === STATE.quoted) {
+      if (byte === QUOTE) {
+        this.state = STATE.extension;
+        this.extensionPart = PART.afterQuoted;
+      } else if (byte === BACKSLASH) this.state = STATE.escaped;
+      else if (!isText(byte)) this.fault = FAULT.badChunk;
+      return;
+    }
+    if (this.state === STATE.escaped) {
+      if (isText(byte)) this.state = STATE.quoted;
+      else this.fault = FAULT.badChunk;
+      return;
+    }
+    const part = this.extensionPart;
+    const token = ((CLASS[byte] as number) & TOKEN) !== 0;
+    if (token && part !== PART.afterQuoted) this.extensionPart = part === PART.nameStart || part === PART.name ? PART.name : PART.value;
+    else if (byte === EQUALS && part === PART.name) this.extensionPart = PART.valueStart;
+    else if (byte === QUOTE && part === PART.valueStart) this.state = STATE.quoted;
+    else if (part === PART.nameStart || part === PART.valueStart) this.fault = FAULT.badChunk;
+    else if (byte === SEMICOLON) this.extensionPart = PART.nameStart;
+    else if (byte === CR) this.state = STATE.sizeEnd;
+    else this.fault = FAULT.badChunk;
+  }
+
+  /** Trailers are collected whole: they are few, and nothing of them may be forwarded before all is judged. */
+  private readTrailers(buffer: Buffer, from: number, to: number): number {
+    const before = this.partial?.length ?? 0;
+    const section = this.partial === null ? buffer.subarray(from, to) : Buffer.concat([this.partial, buffer.subarray(from, to)]);
+    const end = endOfTrailers(section);
+    if (end < 0) {
+      if (section.length > MAX_TRAILERS) this.fault = FAULT.longTrailers;
+      else this.fault = faultOfPartialTrailers(section);
+      this.partial = Buffer.from(section);
+      return to;
+    }
+    if (end > MAX_TRAILERS) this.fault = FAULT.longTrailers;
+    else if (end > 2) this.fault = this.judgeTrailers(section, end);
+    this.state = STATE.done;
+    this.done = this.fault === null;
+    return from + end - before;
+  }
+
+  private judgeTrailers(section: Buffer, end: number): Fault | null {
+    const fields = new Fields();
+    const fault = fields.scan(section, section.toString('latin1', 0, end), 0, 0, end - 2, 'request', null);
+    if (fault !== null) return fault.status === 431 ? FAULT.longTrailers : FAULT.badTrailer;
+    if (fields.host !== null || fields.contentLength >= 0 || fields.chunked) return FAULT.badTrailer;
+    this.trailers = fields.kept;
+    return null;
+  }
+
+  private restartSize(): void {
+    this.state = STATE.size;
+    this.size = 0;
+    this.digits = 0;
+  }
+}
+
+const PART = { nameStart: 0, name: 1, valueStart: 2, value: 3, afterQuoted: 4 } as const;
+
+/** Right after the empty line that ends the section, or -1. */
+function endOfTrailers(section: Buffer): number {
+  if (section[0] === CR && section[1] === LF) return 2;
+  const end = section.indexOf('\r\n\r\n');
+  return end < 0 ? -1 : end + 4;
+}
+
+function faultOfPartialTrailers(section: Buffer): Fault | null {
+  for (let at = 0; at < section.length; at++) {
+    const byte = section[at] as number;
+    if (byte === LF && (at === 0 || section[at - 1] !== CR)) return FAULT.badTrailer;
+    if (byte === CR && at + 1 < section.length && section[at + 1] !== LF) return FAULT.badTrailer;
+  }
+  return null;
+}
+
+const isText = (byte: number): boolean => byte === HTAB || byte === SP || ((CLASS[byte] as number) & FIELD_VALUE) !== 0;
+
+function hexValue(byte: number): number {
+  if (byte >= 48 && byte <= 57) return byte - 48;
+  const letter = byte | 0x20;
+  return letter >= 97 && letter <= 102 ? letter - 87 : -1;
+}

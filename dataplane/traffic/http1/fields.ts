@@ -1,0 +1,296 @@
+import { CLASS, COLON, CR, FIELD_VALUE, HTAB, LF, SP, TOKEN } from './chars.ts';
+import { FAULT, type Fault } from './fault.ts';
+import { FIELD, HASH_SEED, hashStep, kindOf, underscoredKind } from './field-names.ts';
+
+/** Most fields in one section. */
+export const MAX_FIELDS = 100;
+const MAX_LENGTH_DIGITS = 16;
+const UNDERSCORE = 95;
+
+/** Which way a message travels; requests lose what a client may not claim. */
+export type Role = 'request' | 'response';
+
+/**
+ * One field section (RFC 9112 5), read in a single pass: validated byte by byte, the fields that matter
+ * to a proxy noted, and everything that is forwarded joined as it was written. Reused from message to
+ * message: read what you need before the next `scan`.
+ */
+export class Fields {
+  /** The field lines to forward, each with its CRLF. */
+  kept = '';
+  count = 0;
+  host: string | null = null;
+  /** Bytes; -1 without Content-Length. */
+  contentLength = -1;
+  chunked = false;
+  connectionClose = false;
+  connectionKeepAlive = false;
+  connectionUpgrade = false;
+  upgrade: string | null = null;
+  expectsContinue = false;
+  forwardedFor: string | null = null;
+  forwardedProto: string | null = null;
+  forwardedHost: string | null = null;
+  requestId: string | null = null;
+  referer: string | null = null;
+  hasDate = false;
+  hasStrictTransportSecurity = false;
+  hasContentTypeOptions = false;
+  hasFrameOptions = false;
+  /** Seconds that an upstream promises to keep an idle connection; -1 if it does not say. */
+  keepAliveTimeout = -1;
+  private nominated: string[] | null = null;
+
+  private reset(): void {
+    this.kept = '';
+    this.count = 0;
+    this.host = null;
+    this.contentLength = -1;
+    this.chunked = false;
+    this.connectionClose = false;
+    this.connectionKeepAlive = false;
+    this.connectionUpgrade = false;
+    this.upgrade = null;
+    this.expectsContinue = false;
+    this.forwardedFor = null;
+    this.forwardedProto = null;
+    this.forwardedHost = null;
+    this.requestId = null;
+    this.referer = null;
+    this.hasDate = false;
+    this.hasStrictTransportSecurity = false;
+    this.hasContentTypeOptions = false;
+    this.hasFrameOptions = false;
+    this.keepAliveTimeout = -1;
+    this.nominated = null;
+  }
+
+  /**
+   * Reads the field lines in `buffer[from, to)`; `to` stands right after the last line's CRLF.
+   * `raw` is the same message in Latin-1, beginning at `start`. `overrides` are names (by hash) that the
+   * route sets itself, so that they are not forwarded.
+   * @returns the fault, or null when all of it is sound.
+   */
+  scan(
+    buffer: Buffer,
+    raw: string,
+    start: number,
+    from: number,
+    to: number,
+    role: Role,
+    overrides: ReadonlyMap<number, string> | null,
+  ): Fault | null {
+    this.reset();
+    let at = from;
+    let runStart = from;
+    let kept = '';
+    while (at < to) {
+      if (++this.count > MAX_FIELDS) return FAULT.manyFields;
+      const lineStart = at;
+      let hash = HASH_SEED;
+      let underscored = false;
+      let byte = buffer[at] as number;
+      while (((CLASS[byte] as number) & TOKEN) !== 0) {
+        if (byte === UNDERSCORE) underscored = true;
+        hash = hashStep(hash, byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte);
+        byte = buffer[++at] as number;
+      }
+      if (byte !== COLON || at === lineStart) return nameFault(byte, at === lineStart);
+      const nameEnd = at;
+      byte = buffer[++at] as number;
+      while (byte === SP || byte === HTAB) byte = buffer[++at] as number;
+      const valueStart = at;
+      let valueEnd = at;
+      while (((CLASS[byte] as number) & FIELD_VALUE) !== 0) {
+        at++;
+        if (byte !== SP && byte !== HTAB) valueEnd = at;
+        byte = buffer[at] as number;
+      }
+      if (byte !== CR || buffer[at + 1] !== LF) return byte === CR || byte === LF ? FAULT.bareLineEnd : FAULT.badFieldValue;
+      at += 2;
+      const kind = kindOf(hash, raw, lineStart - start, nameEnd - start);
+      let drop = false;
+      if (kind === FIELD.other) {
+        if (underscored && role === 'request') drop = underscoredKind(raw.slice(lineStart - start, nameEnd - start)) !== FIELD.other;
+      } else {
+        const fault = this.note(kind, raw.slice(valueStart - start, valueEnd - start));
+        if (fault !== null) return fault;
+        drop = dropped(kind, role);
+      }
+      if (overrides !== null && !drop) {
+        const name = overrides.get(hash);
+        drop = name !== undefined && raw.slice(lineStart - start, nameEnd - start).toLowerCase() === name;
+      }
+      if (drop) {
+        if (lineStart > runStart) kept += raw.slice(runStart - start, lineStart - start);
+        runStart = at;
+      }
+    }
+    if (runStart < to) kept += raw.slice(runStart - start, to - start);
+    this.kept = this.nominated === null ? kept : withoutNominated(kept, this.nominated);
+    return this.chunked && this.contentLength >= 0 ? FAULT.lengthAndCoding : null;
+  }
+
+  private note(kind: number, value: string): Fault | null {
+    switch (kind) {
+      case FIELD.host:
+        if (this.host !== null) return FAULT.badHost;
+        this.host = value;
+        return null;
+      case FIELD.contentLength:
+        if (this.contentLength >= 0) return FAULT.badLength;
+        this.contentLength = readLength(value);
+        return this.contentLength < 0 ? FAULT.badLength : null;
+      case FIELD.transferEncoding:
+        if (this.chunked || value.toLowerCase() !== 'chunked') return FAULT.badCoding;
+        this.chunked = true;
+        return null;
+      case FIELD.connection:
+        return this.noteConnection(value);
+      case FIELD.upgrade:
+        this.upgrade = this.upgrade === null ? value : `${this.upgrade}, ${value}`;
+        return null;
+      case FIELD.expect:
+        if (value.toLowerCase() === '100-continue') this.expectsContinue = true;
+        return null;
+      case FIELD.forwardedFor:
+        this.forwardedFor = this.forwardedFor === null ? value : `${this.forwardedFor}, ${value}`;
+        return null;
+      case FIELD.forwardedProto:
+        this.forwardedProto = value;
+        return null;
+      case FIELD.forwardedHost:
+        this.forwardedHost = value;
+        return null;
+      case FIELD.requestId:
+        this.requestId = value;
+        return null;
+      case FIELD.referer:
+        this.referer = value;
+        return null;
+      case FIELD.date:
+        this.hasDate = true;
+        return null;
+      case FIELD.strictTransportSecurity:
+        this.hasStrictTransportSecurity = true;
+        return null;
+      case FIELD.contentTypeOptions:
+        this.hasContentTypeOptions = true;
+        return null;
+      case FIELD.frameOptions:
+        this.hasFrameOptions = true;
+        return null;
+      case FIELD.keepAlive: {
+        const timeout = /(?:^|[,;\s])timeout=(\d{1,9})/i.exec(value);
+        if (timeout) this.keepAliveTimeout = Number(timeout[1]);
+        return null;
+      }
+      default:
+        return null;
+    }
+  }
+
+  /** RFC 9110 7.6.1: options of this connection, and the names of fields that are meant for us alone. */
+  private noteConnection(value: string): Fault | null {
+    if (value === 'keep-alive' || value === 'Keep-Alive') {
+      this.connectionKeepAlive = true;
+      return null;
+    }
+    for (const part of value.split(',')) {
+      const option = part.trim().toLowerCase();
+      switch (option) {
+        case '':
+          break;
+        case 'close':
+          this.connectionClose = true;
+          break;
+        case 'keep-alive':
+          this.connectionKeepAlive = true;
+          break;
+        case 'upgrade':
+          this.connectionUpgrade = true;
+          break;
+        default:
+          if (!isToken(option)) return FAULT.badConnection;
+          this.nominated ??= [];
+          this.nominated.push(option);
+      }
+    }
+    return null;
+  }
+}
+
+function nameFault(byte: number, empty: boolean): Fault {
+  if (empty && (byte === SP || byte === HTAB)) return FAULT.foldedLine;
+  return byte === CR || byte === LF ? FAULT.bareLineEnd : FAULT.badFieldName;
+}
+
+function dropped(kind: number, role: Role): boolean {
+  switch (kind) {
+    case FIELD.contentLength:
+    case FIELD.transferEncoding:
+    case FIELD.connection:
+    case FIELD.keepAlive:
+    case FIELD.upgrade:
+    case FIELD.te:
+    case FIELD.hopByHop:
+      return true;
+    case FIELD.forwardedFor:
+    case FIELD.forwardedProto:
+    case FIELD.forwardedHost:
+    case FIELD.requestId:
+    case FIELD.claim:
+    case FIELD.proxy:
+      return role === 'request';
+    default:
+      return false;
+  }
+}
+
+/** What a `Connection` may not take away from the upstream, whatever it nominates. */
+const PROTECTED = new Set([
+  'host',
+  'cookie',
+  'authorization',
+  'x-forwarded-for',
+  'x-forwarded-proto',
+  'x-forwarded-host',
+  'x-real-ip',
+  'x-request-id',
+]);
+
+function withoutNominated(kept: string, nominated: readonly string[]): string {
+  const names = new Set(nominated.filter((name) => !PROTECTED.has(name)));
+  if (names.size === 0) return kept;
+  return kept
+    .split('\r\n')
+    .filter((line) => line === '' || !names.has(line.slice(0, line.indexOf(':')).toLowerCase()))
+    .join('\r\n');
+}
+
+/** RFC 9110 8.6: digits alone, at most 16 of them and at most 2^53-1. -1 for anything else. */
+function readLength(value: string): number {
+  if (value.length === 0 || value.length > MAX_LENGTH_DIGITS) return -1;
+  let length = 0;
+  for (let at = 0; at < value.length; at++) {
+    const digit = value.charCodeAt(at) - 48;
+    if (digit < 0 || digit > 9) return -1;
+    length = length * 10 + digit;
+  }
+  return length <= Number.MAX_SAFE_INTEGER ? length : -1;
+}
+
+function isToken(text: string): boolean {
+  for (let at = 0; at < text.length; at++) if (((CLASS[text.charCodeAt(at)] as number) & TOKEN) === 0) return false;
+  return text.length > 0;
+}
+
+/** The value of a field in `kept` lines, or null. For the few that are asked for only now and then. */
+export function fieldIn(kept: string, name: string): string | null {
+  const lower = kept.toLowerCase();
+  const wanted = `${name}:`;
+  let line = lower.startsWith(wanted) ? 0 : lower.indexOf(`\r\n${wanted}`);
+  if (line < 0) return null;
+  if (line > 0 || !lower.startsWith(wanted)) line += 2;
+  return kept.slice(line + wanted.length, kept.indexOf('\r\n', line)).trim();
+}

@@ -1,0 +1,317 @@
+import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { CHUNKED, type Exchange, UNTIL_CLOSE } from '../exchange.ts';
+import { addedFields } from '../policy/headers/headers.ts';
+import type { Attempt } from '../upstream/attempt.ts';
+import type { Endpoint } from '../upstream/endpoint.ts';
+import { connectFailure, FAILURE, type Failure } from '../upstream/failure.ts';
+import { ChunkedDecoder } from './chunked.ts';
+import { httpDate } from './date.ts';
+import { HEAD_END } from './request-head.ts';
+import { faultOfPartialAnswer, MAX_RESPONSE_HEAD, ResponseHead } from './response-head.ts';
+import { requestHead } from './write.ts';
+
+/** Milliseconds until a connection must stand, an answer must begin, and between two pieces of its body. */
+const CONNECT_MS = 5_000;
+const HEAD_MS = 60_000;
+const BODY_IDLE_MS = 60_000;
+/** A held body up to this size goes out in one write with its head. */
+const JOIN_BYTES = 4_096;
+const NEVER = Number.POSITIVE_INFINITY;
+
+const STATE = { connecting: 0, idle: 1, head: 2, length: 3, chunked: 4, untilClose: 5, closed: 6 } as const;
+
+/** One connection to a target, one exchange at a time. */
+export class UpstreamConnection implements Attempt {
+  private readonly endpoint: Endpoint;
+  private socket: Socket | null = null;
+  private x: Exchange | null = null;
+  private state: number = STATE.connecting;
+  private readonly head = new ResponseHead();
+  private decoder: ChunkedDecoder | null = null;
+  private partial: Buffer | null = null;
+  private remaining = 0;
+  private deadline: number;
+  private served = 0;
+  private written = false;
+  private answered = false;
+  private requestComplete = false;
+  private keepAlive = true;
+
+  constructor(endpoint: Endpoint) {
+    this.endpoint = endpoint;
+    this.deadline = endpoint.tools.clock.monotonic() + CONNECT_MS;
+    endpoint.tools.resolver.resolve(endpoint.host, (error, address) => {
+      if (this.state === STATE.closed) return;
+      if (error !== null) return this.fail(connectFailure(error));
+      this.open(address);
+    });
+  }
+
+  private open(address: string): void {
+    const { port, serverName, host } = this.endpoint;
+    const socket =
+      serverName === null
+        ? connect({ host: address, port })
+        : connectTls({ host: address, port, servername: serverName, ALPNProtocols: ['http/1.1'] });
+    socket.setNoDelay(true);
+    this.socket = socket;
+    socket.on(serverName === null ? 'connect' : 'secureConnect', () => this.connected());
+    socket.on('data', (chunk: Buffer) => this.read(chunk));
+    socket.on('drain', () => this.x?.client.resumeBody());
+    socket.on('end', () => this.ended());
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      if (this.state !== STATE.connecting) return this.fail(FAILURE.closed);
+      this.endpoint.tools.resolver.forget(host);
+      this.fail(connectFailure(error));
+    });
+    socket.on('close', () => this.fail(FAILURE.closed));
+  }
+
+  send(x: Exchange): void {
+    this.x = x;
+    x.attempt = this;
+    this.written = false;
+    this.answered = false;
+    this.requestComplete = false;
+    this.endpoint.tools.targets.begin(this.endpoint.ledgerSlot, this.endpoint.tools.slot);
+    if (this.state !== STATE.connecting) this.write(x);
+  }
+
+  private connected(): void {
+    this.state = STATE.idle;
+    if (this.x !== null) this.write(this.x);
+  }
+
+  private write(x: Exchange): void {
+    const socket = this.socket as Socket;
+    this.state = STATE.head;
+    this.deadline = this.endpoint.tools.clock.monotonic() + HEAD_MS;
+    this.written = true;
+    const head = requestHead(x);
+    if (x.held !== null && x.held.length > 0) {
+      if (x.held.length <= JOIN_BYTES) socket.write(head + x.held.toString('latin1'), 'latin1');
+      else {
+        socket.cork();
+        socket.write(head, 'latin1');
+        socket.write(x.held);
+        socket.uncork();
+      }
+      this.requestComplete = true;
+      return;
+    }
+    socket.write(head, 'latin1');
+    if (x.bodyLength === 0 || x.held !== null) this.requestComplete = true;
+    else x.client.streamBody(x);
+  }
+
+  body(buffer: Buffer, from: number, to: number): boolean {
+    const x = this.x;
+    const socket = this.socket;
+    if (x === null || socket === null) return false;
+    x.bodyConsumed = true;
+    // A long upload is progress: the answer's time begins when the request is through.
+    this.deadline = this.endpoint.tools.clock.monotonic() + HEAD_MS;
+    if (x.bodyLength !== CHUNKED) return socket.write(buffer.subarray(from, to));
+    socket.cork();
+    socket.write(`${(to - from).toString(16)}\r\n`, 'latin1');
+    socket.write(buffer.subarray(from, to));
+    const more = socket.write('\r\n', 'latin1');
+    socket.uncork();
+    return more;
+  }
+
+  bodyEnd(trailers: string): void {
+    this.requestComplete = true;
+    if (this.x?.bodyLength === CHUNKED) this.socket?.write(`0\r\n${trailers}\r\n`, 'latin1');
+  }
+
+  resume(): void {
+    this.socket?.resume();
+  }
+
+  cancel(): void {
+    this.x = null;
+    this.endpoint.tools.targets.end(this.endpoint.ledgerSlot, this.endpoint.tools.slot);
+    this.destroy();
+  }
+
+  destroy(): void {
+    if (this.state === STATE.closed) return;
+    this.state = STATE.closed;
+    this.deadline = NEVER;
+    this.socket?.destroy();
+    this.endpoint.closed(this);
+  }
+
+  idleUntil(deadline: number): void {
+    this.deadline = deadline;
+  }
+
+  sweep(now: number): void {
+    if (now < this.deadline) return;
+    switch (this.state) {
+      case STATE.idle:
+        return this.destroy();
+      case STATE.connecting:
+        return this.fail(FAILURE.connectTimeout);
+      case STATE.head:
+        return this.fail(FAILURE.headTimeout);
+      default:
+        // The visitor who reads slowly is not the target's fault: while the socket is paused, time stands still.
+        if (this.socket?.isPaused()) this.deadline = now + BODY_IDLE_MS;
+        else this.fail(FAILURE.bodyTimeout);
+    }
+  }
+
+  private read(chunk: Buffer): void {
+    const x = this.x;
+    // Nobody asked: an answer to no request, or bytes after one.
+    if (x === null) return this.destroy();
+    this.answered = true;
+    let at = 0;
+    if (this.state === STATE.head) {
+      const buffer = this.partial === null ? chunk : Buffer.concat([this.partial, chunk]);
+      this.partial = null;
+      at = this.readHeads(x, buffer);
+      if (at >= 0) this.readBody(x, buffer, at);
+    } else this.readBody(x, chunk, 0);
+    if (this.x === x) x.client.flush();
+  }
+
+  /** Reads interim heads and the final one. @returns where its body begins, or -1 when the head is not whole or not sound. */
+  private readHeads(x: Exchange, buffer: Buffer): number {
+    let start = 0;
+    for (;;) {
+      const end = buffer.indexOf(HEAD_END, start);
+      const length = (end < 0 ? buffer.length : end + 4) - start;
+      if (length > MAX_RESPONSE_HEAD) return this.malformed();
+      if (end < 0) {
+        if (faultOfPartialAnswer(buffer, start, buffer.length) !== null) return this.malformed();
+        this.partial = start === 0 ? buffer : buffer.subarray(start);
+        return -1;
+      }
+      const fields = x.block?.fields;
+      if (this.head.parse(buffer, start, end + 4, fields?.overrides ?? null) !== null || this.head.status === 101) return this.malformed();
+      start = end + 4;
+      if (this.head.status >= 200) return this.beginAnswer(x, buffer, start) ? start : -1;
+      x.client.informational(this.head.status, this.head.reason, this.head.fields.kept);
+    }
+  }
+
+  private malformed(): number {
+    this.fail(FAILURE.malformed);
+    return -1;
+  }
+
+  /** RFC 9112 6.3: how the body ends. @returns false when the answer was refused. */
+  private beginAnswer(x: Exchange, buffer: Buffer, at: number): boolean {
+    const { head } = this;
+    const { fields } = head;
+    const bodyless = head.bodyless(x.method);
+    let length: number;
+    if (bodyless) {
+      this.remaining = 0;
+      this.state = STATE.length;
+      length = fields.contentLength >= 0 ? fields.contentLength : UNTIL_CLOSE;
+    } else if (fields.chunked) {
+      this.state = STATE.chunked;
+      this.decoder ??= new ChunkedDecoder();
+      this.decoder.reset();
+      length = UNTIL_CLOSE;
+    } else if (fields.contentLength >= 0) {
+      this.remaining = fields.contentLength;
+      this.state = STATE.length;
+      length = fields.contentLength;
+    } else {
+      this.state = STATE.untilClose;
+      length = UNTIL_CLOSE;
+    }
+    // More than the answer says it has: which part is the answer? Nothing of it has been sent yet, so refuse.
+    if (this.state === STATE.length && buffer.length - at > this.remaining) {
+      this.fail(FAILURE.malformed);
+      return false;
+    }
+    this.keepAlive = head.minor === 1 ? !fields.connectionClose : fields.connectionKeepAlive;
+    this.endpoint.tools.targets.succeeded(this.endpoint.ledgerSlot);
+    const block = x.block;
+    let lines = fields.kept;
+    if (!fields.hasDate) lines += httpDate();
+    if (block !== null) lines += addedFields(block.fields, fields, x.client.secure);
+    this.deadline = this.endpoint.tools.clock.monotonic() + BODY_IDLE_MS;
+    x.client.head(x, head.status, head.reason, lines, length);
+    return true;
+  }
+
+  private readBody(x: Exchange, buffer: Buffer, at: number): void {
+    switch (this.state) {
+      case STATE.length: {
+        const to = Math.min(buffer.length, at + this.remaining);
+        this.remaining -= to - at;
+        if (to > at) this.pass(x, buffer, at, to);
+        if (to < buffer.length) this.keepAlive = false;
+        if (this.remaining === 0) this.finish(x, '');
+        return;
+      }
+      case STATE.chunked: {
+        const decoder = this.decoder as ChunkedDecoder;
+        const to = decoder.feed(buffer, at, buffer.length, this);
+        if (decoder.fault !== null) return this.fail(FAILURE.malformed);
+        if (to < buffer.length) this.keepAlive = false;
+        if (decoder.done) this.finish(x, decoder.trailers);
+        return;
+      }
+      case STATE.untilClose:
+        if (at < buffer.length) this.pass(x, buffer, at, buffer.length);
+    }
+  }
+
+  /** A decoded piece of a chunked body. */
+  bodyPiece(buffer: Buffer, from: number, to: number): void {
+    if (this.x !== null) this.pass(this.x, buffer, from, to);
+  }
+
+  private pass(x: Exchange, buffer: Buffer, from: number, to: number): void {
+    this.deadline = this.endpoint.tools.clock.monotonic() + BODY_IDLE_MS;
+    if (!x.client.body(buffer, from, to)) this.socket?.pause();
+  }
+
+  /** The answer is whole. The connection is free before the client's next request is looked at, so that it is the one used. */
+  private finish(x: Exchange, trailers: string): void {
+    this.x = null;
+    x.attempt = null;
+    this.served++;
+    this.endpoint.tools.targets.end(this.endpoint.ledgerSlot, this.endpoint.tools.slot);
+    if (this.keepAlive && this.requestComplete && this.state !== STATE.untilClose) {
+      this.state = STATE.idle;
+      this.socket?.resume();
+      this.endpoint.release(this, this.head.fields.keepAliveTimeout);
+    } else this.destroy();
+    x.client.end(x, trailers);
+    x.client.flush();
+  }
+
+  private ended(): void {
+    if (this.x !== null && this.state === STATE.untilClose) return this.finish(this.x, '');
+    this.fail(FAILURE.closed);
+  }
+
+  /** The connection is of no more use. What becomes of its exchange depends on how far it had come. */
+  private fail(failure: Failure): void {
+    if (this.state === STATE.closed) return;
+    const x = this.x;
+    const begun = this.state > STATE.head;
+    this.x = null;
+    this.destroy();
+    if (x === null) return;
+    const { tools, ledgerSlot } = this.endpoint;
+    tools.targets.end(ledgerSlot, tools.slot);
+    x.attempt = null;
+    if (begun) {
+      x.failure = failure.reason;
+      if (failure.blamesTarget) tools.targets.failed(ledgerSlot, tools.clock.now());
+      return x.client.abort(x);
+    }
+    tools.failed(x, this.endpoint, failure, { written: this.written, answered: this.answered, reused: this.served > 0 });
+  }
+}

@@ -1,0 +1,26 @@
+import { CHUNKED, type Exchange } from '../exchange.ts';
+import { rawPath, sentPrefixLength } from '../match/path.ts';
+
+/** The head of a request as the upstream gets it: the client's fields that go on, ours, and framing that we vouch for. */
+export function requestHead(x: Exchange): string {
+  const framing =
+    x.bodyLength === CHUNKED
+      ? 'Transfer-Encoding: chunked\r\n'
+      : x.bodyLength > 0 || needsLength(x.method)
+        ? `Content-Length: ${x.bodyLength}\r\n`
+        : '';
+  return `${x.method} ${upstreamTarget(x)} HTTP/1.1\r\n${x.hostField === '' ? 'Host:\r\n' : ''}${x.fields}${x.forwarding}${framing}\r\n`;
+}
+
+/** RFC 9110 8.6: methods whose request usually has a body say so when it is empty. */
+const needsLength = (method: string): boolean => method === 'POST' || method === 'PUT' || method === 'PATCH';
+
+/** The target as it was sent, without what handle_path takes off. */
+function upstreamTarget(x: Exchange): string {
+  const strip = x.block?.strip ?? '';
+  if (strip === '') return x.target;
+  const path = rawPath(x.target);
+  const cut = sentPrefixLength(path, strip);
+  const rest = cut < 0 ? x.target : x.target.slice(cut);
+  return rest.startsWith('/') ? rest : `/${rest}`;
+}

@@ -1,0 +1,73 @@
+import { type HandleSpec, type RouteSpec, routeSchema, type UpstreamSpec } from '../../../shared/route.ts';
+import { type Key, keyOf } from '../../ledger/hash.ts';
+import type { Exchange } from '../exchange.ts';
+import { type AnswerFields, compileAnswerFields } from '../policy/headers/headers.ts';
+import { type Policy, policiesOf } from '../policy/order.ts';
+import type { Pool, Pools } from '../upstream/pool.ts';
+import { compilePattern, type Pattern } from './pattern.ts';
+
+/** A route as the request path uses it: everything that depends on the route alone is worked out. */
+export type CompiledRoute = {
+  readonly domain: string;
+  /** What answers when no block matches; null when nothing stands outside the blocks. */
+  readonly site: CompiledBlock | null;
+  readonly blocks: readonly CompiledBlock[];
+  /** Default and own response headers, for answers that come from no block. */
+  readonly fields: AnswerFields;
+};
+
+/** A path block with the site's directives already worked in. */
+export type CompiledBlock = {
+  /** Its place among the blocks, -1 for the site itself. */
+  readonly index: number;
+  /** null matches every path. */
+  readonly pattern: Pattern | null;
+  /** What handle_path takes off the path before the upstream sees it; empty for none. */
+  readonly strip: string;
+  readonly policies: readonly Policy[];
+  /** null when a policy always answers. */
+  readonly pool: Pool | null;
+  readonly fields: AnswerFields;
+};
+
+/** The identity of a limit or a pool that belongs to a route: stable over swaps and restarts. */
+export const routeKey = (domain: string, part: string): Key => keyOf(`${domain}\n${part}`);
+
+/** Reads a published route. It was judged before it was saved, so what fails here is a defect, not a user's mistake. */
+export function compileRoute(json: string, pools: Pools): CompiledRoute {
+  const route = routeSchema.parse(JSON.parse(json));
+  const sitePool = poolOf(route, route.upstreams, route.tls, pools);
+  const answers = sitePool !== null || route.respond !== null || route.redirects.length > 0;
+  return {
+    domain: route.domain,
+    site: answers || route.handles.length === 0 ? siteBlock(route, sitePool) : null,
+    blocks: route.handles.map((handle, index) => pathBlock(route, handle, index, sitePool, pools)),
+    fields: compileAnswerFields(route.headers),
+  };
+}
+
+function siteBlock(route: RouteSpec, pool: Pool | null): CompiledBlock {
+  return { index: -1, pattern: null, strip: '', policies: policiesOf(route, null, -1), pool, fields: compileAnswerFields(route.headers) };
+}
+
+function pathBlock(route: RouteSpec, handle: HandleSpec, index: number, sitePool: Pool | null, pools: Pools): CompiledBlock {
+  const pattern = handle.path === null ? null : compilePattern(handle.path);
+  return {
+    index,
+    pattern,
+    strip: handle.strip_prefix && pattern !== null ? pattern.prefix : '',
+    policies: policiesOf(route, handle, index),
+    pool: poolOf(route, handle.upstreams, handle.tls, pools) ?? sitePool,
+    fields: compileAnswerFields([...route.headers, ...handle.headers]),
+  };
+}
+
+function poolOf(route: RouteSpec, upstreams: readonly UpstreamSpec[], tls: boolean, pools: Pools): Pool | null {
+  return upstreams.length === 0 ? null : pools.open(route.domain, upstreams, tls);
+}
+
+/** The block that answers a path: the first that matches in the order written, else the site itself. */
+export function blockFor(route: CompiledRoute, x: Exchange): CompiledBlock | null {
+  for (const block of route.blocks) if (block.pattern === null || block.pattern.matches(x.path)) return block;
+  return route.site;
+}

@@ -1,0 +1,37 @@
+import type { HandleSpec, RouteSpec } from '../../../shared/route.ts';
+import type { OwnAnswer } from '../answer.ts';
+import type { Exchange } from '../exchange.ts';
+import { rateLimit } from './rate-limit/rate-limit.ts';
+import { redirect } from './redirect/redirect.ts';
+import { respond } from './respond/respond.ts';
+
+/** What a policy needs of its worker. */
+export type PolicyTools = {
+  /** Milliseconds since 1970. */
+  now(): number;
+  admit(place: number, tag: number, limit: number, now: number): boolean;
+  wouldAdmit(place: number, tag: number, limit: number, now: number): boolean;
+};
+
+/** One rule of one block, compiled. Synchronous and without side effects but its own counter. */
+export interface Policy {
+  readonly name: string;
+  /** The answer that ends the request here, or null: ask the next one. */
+  decide(x: Exchange, tools: PolicyTools): OwnAnswer | null;
+  /** The verdict in words for a dry run; counts nothing. */
+  explain(x: Exchange, tools: PolicyTools): string;
+}
+
+/** Compiles the policies of one kind for a block; `handle` null is the site itself. The site's come before the block's own. */
+export type PolicyKind = (route: RouteSpec, handle: HandleSpec | null, index: number) => readonly Policy[];
+
+/** The only list of positions. */
+const ORDER: readonly { readonly kind: PolicyKind; readonly because: string }[] = [
+  { kind: rateLimit, because: 'a client over its limit costs nothing further, not even a redirect' },
+  { kind: redirect, because: 'a moved page is moved for everybody, before anyone is asked who they are' },
+  { kind: respond, because: 'a fixed answer stands where the upstream would, so everything else has been asked' },
+];
+
+export function policiesOf(route: RouteSpec, handle: HandleSpec | null, index: number): readonly Policy[] {
+  return ORDER.flatMap(({ kind }) => kind(route, handle, index));
+}

@@ -1,0 +1,138 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import type { Log } from '../../shared/runtime/log.ts';
+import type { Random } from '../../shared/runtime/random.ts';
+import { type Ledger, openLedger } from '../ledger/ledger.ts';
+import { dryRun } from './dry-run.ts';
+import { setHttpDate } from './http1/date.ts';
+import { Listener } from './listener/listener.ts';
+import { compileRoute } from './match/compile.ts';
+import { HostIndex } from './match/host-index.ts';
+import type { PolicyTools } from './policy/order.ts';
+import type { FromWorker, Publication, ToWorker, WorkerStart } from './protocol.ts';
+import { Recorder } from './record.ts';
+import { Server } from './serve.ts';
+import { Endpoints } from './upstream/endpoint.ts';
+import { Forwarder } from './upstream/forward.ts';
+import { Pools } from './upstream/pool.ts';
+import { Resolver } from './upstream/resolver.ts';
+
+const BEAT_MS = 250;
+const SWEEP_MS = 500;
+const SECOND = 1_000;
+
+type Parts = {
+  readonly start: WorkerStart;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly tell: (message: FromWorker) => void;
+};
+
+/** Everything that one worker thread holds, wired in the order in which a request meets it. */
+export class TrafficWorker {
+  private readonly parts: Parts;
+  private readonly ledger: Ledger;
+  private readonly index: HostIndex;
+  private readonly listener: Listener;
+  private readonly endpoints: Endpoints;
+  private readonly recorder: Recorder;
+  private readonly policyTools: PolicyTools;
+  /** Publications take effect one after the other. */
+  private publishing: Promise<void> = Promise.resolve();
+  private draining = false;
+
+  constructor(parts: Parts) {
+    const { start, clock, random, log } = parts;
+    this.parts = parts;
+    const { slot } = start;
+    const ledger = openLedger(start.ledger);
+    this.ledger = ledger;
+    const forwarder = new Forwarder(clock, log, ledger.targets);
+    this.endpoints = new Endpoints({ clock, log, targets: ledger.targets, slot, resolver: new Resolver(clock), failed: forwarder.failed });
+    const pools = new Pools(this.endpoints);
+    this.index = new HostIndex((_, json) => compileRoute(json, pools));
+    const { rates, inFlight } = ledger;
+    this.policyTools = { now: () => clock.now(), admit: rates.admit.bind(rates), wouldAdmit: rates.wouldAdmit.bind(rates) };
+    const server = new Server(this.index, this.policyTools, forwarder);
+    const recorder = new Recorder(start.hashKey);
+    this.recorder = recorder;
+    const idPrefix = random.hex(8);
+    let ids = 0;
+    this.listener = new Listener({
+      monotonic: () => clock.monotonic(),
+      nextRequestId: () => `${idPrefix}${(ids++).toString(16).padStart(8, '0')}`,
+      draining: () => this.draining,
+      serve: (x) => server.serve(x),
+      begun: () => inFlight.begin(slot),
+      record: (x) => {
+        inFlight.end(slot);
+        recorder.record(x, clock.monotonic());
+      },
+      refused: (status, bytes) => recorder.refused(status, bytes),
+    });
+  }
+
+  /** Takes in the state it was started with, opens the port, and says so. */
+  async start(): Promise<void> {
+    const { clock, start, tell } = this.parts;
+    const slot = start.slot;
+    setHttpDate(clock.now());
+    clock.every(SECOND, () => setHttpDate(clock.now()));
+    clock.every(BEAT_MS, () => this.ledger.heartbeats.beat(slot));
+    clock.every(SWEEP_MS, () => this.sweep());
+    clock.every(SECOND, () => this.report(null));
+    const { routes, settings } = start.state;
+    if (settings === undefined) throw new Error('a worker starts with settings');
+    if (routes !== undefined) await this.index.apply(routes, nextTurn);
+    try {
+      await this.listener.listen(settings);
+    } catch (error) {
+      const { code = '', message } = error as NodeJS.ErrnoException;
+      return tell({ kind: 'refused', code, message });
+    }
+    tell({ kind: 'serving', generation: start.state.generation });
+  }
+
+  take(message: ToWorker): void {
+    switch (message.kind) {
+      case 'publish':
+        this.publishing = this.publishing.then(() => this.publish(message.publication));
+        return;
+      case 'report':
+        return this.report(message.id);
+      case 'dry-run':
+        return this.parts.tell({
+          kind: 'dry-run',
+          id: message.id,
+          result: dryRun(message.request, this.index, this.policyTools, this.parts.clock),
+        });
+      case 'drain':
+        void this.drain();
+    }
+  }
+
+  private async publish(publication: Publication): Promise<void> {
+    if (publication.settings !== undefined) this.listener.trust(publication.settings);
+    if (publication.routes !== undefined) await this.index.apply(publication.routes, nextTurn);
+    this.parts.tell({ kind: 'acknowledged', generation: publication.generation });
+  }
+
+  private report(id: number | null): void {
+    const report = this.recorder.take();
+    if (id !== null || report.domains.length > 0) this.parts.tell({ kind: 'report', id, report });
+  }
+
+  private sweep(): void {
+    const now = this.parts.clock.monotonic();
+    this.listener.sweep(now);
+    this.endpoints.sweep(now);
+  }
+
+  private async drain(): Promise<void> {
+    this.draining = true;
+    await this.listener.drain();
+    this.report(null);
+    this.parts.tell({ kind: 'drained' });
+  }
+}

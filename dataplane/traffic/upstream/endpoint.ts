@@ -1,0 +1,160 @@
+import { splitAddress } from '../../../shared/address.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Log } from '../../../shared/runtime/log.ts';
+import { type Key, keyOf } from '../../ledger/hash.ts';
+import type { Targets } from '../../ledger/targets.ts';
+import type { Exchange } from '../exchange.ts';
+import { UpstreamConnection } from '../http1/upstream-connection.ts';
+import type { Attempt } from './attempt.ts';
+import { FAILURE, type Failure } from './failure.ts';
+import type { Resolver } from './resolver.ts';
+import type { Progress } from './retry.ts';
+
+/** Open connections to one target from one worker; requests beyond that wait. */
+const MAX_CONNECTIONS = 4_096;
+/** Requests that may wait for a connection to one target; more are answered 503. */
+const MAX_WAITING = 1_024;
+/** An idle connection is dropped after this long (ms): most upstreams close theirs after 5 s. */
+const IDLE_MS = 4_000;
+/** An endpoint without connections that nothing has used for this long (ms) is forgotten. */
+const FORGET_MS = 60_000;
+
+/** What endpoints share: the worker's clock, its column of the ledger, and where failures go. */
+export type EndpointTools = {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly targets: Targets;
+  readonly slot: number;
+  readonly resolver: Resolver;
+  /** A try failed; the retry rules decide what becomes of the exchange. */
+  failed(x: Exchange, endpoint: Endpoint, failure: Failure, progress: Progress): void;
+};
+
+/** One target address with its connections: the last one used is the first one used again. */
+export class Endpoint {
+  readonly address: string;
+  readonly host: string;
+  readonly port: number;
+  /** The name that its certificate must show; null without TLS. */
+  readonly serverName: string | null;
+  readonly tools: EndpointTools;
+  readonly ledgerSlot: number;
+  lastUse: number;
+  private readonly idle: UpstreamConnection[] = [];
+  private readonly waiting: Waiting[] = [];
+  private readonly open = new Set<UpstreamConnection>();
+
+  constructor(address: string, serverName: string | null, tools: EndpointTools) {
+    const { host, port } = splitAddress(address);
+    this.address = address;
+    this.host = host;
+    this.port = Number(port);
+    this.serverName = serverName;
+    this.tools = tools;
+    this.ledgerSlot = tools.targets.claim(targetKey(address, serverName !== null), tools.clock.now());
+    this.lastUse = tools.clock.monotonic();
+  }
+
+  ejected(now: number): boolean {
+    return this.tools.targets.ejected(this.ledgerSlot, now);
+  }
+
+  /** Sends the exchange's request over an idle connection, a new one, or the next that becomes free. */
+  send(x: Exchange): void {
+    this.lastUse = x.startedAt;
+    const connection = this.idle.pop();
+    if (connection !== undefined) return connection.send(x);
+    this.sendFresh(x);
+  }
+
+  /** As `send`, never over a connection that has served before. */
+  sendFresh(x: Exchange): void {
+    if (this.open.size < MAX_CONNECTIONS) {
+      const connection = new UpstreamConnection(this);
+      this.open.add(connection);
+      connection.send(x);
+    } else if (this.waiting.length < MAX_WAITING) this.waiting.push(new Waiting(this.waiting, x));
+    else this.tools.failed(x, this, FAILURE.queueFull, { written: false, answered: false, reused: false });
+  }
+
+  /** A connection has finished its exchange and may serve another. */
+  release(connection: UpstreamConnection, keepAliveSeconds: number): void {
+    const next = this.waiting.shift();
+    if (next !== undefined) return connection.send(next.x);
+    const keepFor = keepAliveSeconds < 0 ? IDLE_MS : Math.min(IDLE_MS, keepAliveSeconds * 1_000 - 1_000);
+    if (keepFor <= 0) return connection.destroy();
+    connection.idleUntil(this.tools.clock.monotonic() + keepFor);
+    this.idle.push(connection);
+  }
+
+  /** A connection is gone. */
+  closed(connection: UpstreamConnection): void {
+    this.open.delete(connection);
+    const at = this.idle.lastIndexOf(connection);
+    if (at >= 0) this.idle.splice(at, 1);
+    const next = this.waiting.shift();
+    if (next !== undefined) this.sendFresh(next.x);
+  }
+
+  /** Enforces the time limits of all its connections. @returns whether the endpoint may be forgotten. */
+  sweep(now: number): boolean {
+    for (const connection of this.open) connection.sweep(now);
+    return this.open.size === 0 && this.waiting.length === 0 && now - this.lastUse > FORGET_MS;
+  }
+}
+
+/** A request in the queue of an endpoint. Nothing of it has been sent. */
+class Waiting implements Attempt {
+  readonly x: Exchange;
+  private readonly queue: Waiting[];
+
+  constructor(queue: Waiting[], x: Exchange) {
+    this.queue = queue;
+    this.x = x;
+    x.attempt = this;
+  }
+
+  body(): boolean {
+    return false;
+  }
+
+  bodyEnd(): void {
+    throw new Error('a waiting request streams no body');
+  }
+
+  resume(): void {
+    // Nothing flows yet.
+  }
+
+  cancel(): void {
+    const at = this.queue.indexOf(this);
+    if (at >= 0) this.queue.splice(at, 1);
+  }
+}
+
+/** The endpoints of one worker, by address and TLS name. */
+export class Endpoints {
+  private readonly byName = new Map<string, Endpoint>();
+  private readonly tools: EndpointTools;
+
+  constructor(tools: EndpointTools) {
+    this.tools = tools;
+  }
+
+  open(address: string, serverName: string | null): Endpoint {
+    const name = serverName === null ? address : `${address} ${serverName}`;
+    let endpoint = this.byName.get(name);
+    if (endpoint === undefined) {
+      endpoint = new Endpoint(address, serverName, this.tools);
+      this.byName.set(name, endpoint);
+    }
+    return endpoint;
+  }
+
+  sweep(now: number): void {
+    for (const [name, endpoint] of this.byName) if (endpoint.sweep(now)) this.byName.delete(name);
+  }
+}
+
+/** The ledger's key of a target; the main thread uses the same. */
+export const targetKey = (address: string, tls: boolean): Key => keyOf(`target\n${tls ? 'tls ' : ''}${address}`);

@@ -1,0 +1,55 @@
+/** Every way in which forwarding ends without an upstream's answer: one place from failure to status. */
+export type Failure = {
+  readonly status: 502 | 503 | 504;
+  /** Short and stable, for logs and metrics; never an address. */
+  readonly code: string;
+  readonly reason: string;
+  /** Whether the target is to blame. A client's own fault never is counted against it. */
+  readonly blamesTarget: boolean;
+};
+
+const failure = (status: Failure['status'], code: string, reason: string, blamesTarget: boolean): Failure => ({
+  status,
+  code,
+  reason,
+  blamesTarget,
+});
+
+export const FAILURE = {
+  noTarget: failure(503, 'no_target', 'no target of the pool is in rotation', false),
+  queueFull: failure(503, 'queue_full', 'too many requests wait for a connection', false),
+  unresolved: failure(502, 'unresolved', 'the host name of the target is not known', true),
+  refused: failure(502, 'refused', 'the target refused the connection', true),
+  unreachable: failure(502, 'unreachable', 'the target cannot be reached', true),
+  connectTimeout: failure(504, 'connect_timeout', 'the target did not accept the connection in time', true),
+  tls: failure(502, 'tls', 'the TLS handshake with the target failed', true),
+  closed: failure(502, 'closed', 'the target closed the connection before it answered', true),
+  malformed: failure(502, 'malformed', 'the answer of the target is not valid HTTP', true),
+  headTimeout: failure(504, 'head_timeout', 'the target did not begin its answer in time', true),
+  bodyTimeout: failure(504, 'body_timeout', 'the target stopped in the middle of its answer', true),
+} as const;
+
+/** The failure behind an error of a socket that was still connecting. */
+export function connectFailure(error: NodeJS.ErrnoException): Failure {
+  switch (error.code) {
+    case 'ECONNREFUSED':
+      return FAILURE.refused;
+    case 'ETIMEDOUT':
+      return FAILURE.connectTimeout;
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return FAILURE.unresolved;
+    case 'ENETUNREACH':
+    case 'EHOSTUNREACH':
+    case 'EADDRNOTAVAIL':
+    case 'ECONNRESET':
+      return FAILURE.unreachable;
+    default:
+      return error.code?.startsWith('ERR_TLS') || error.code?.startsWith('ERR_SSL') || 'reason' in error || isCertificateCode(error.code)
+        ? FAILURE.tls
+        : FAILURE.unreachable;
+  }
+}
+
+/** OpenSSL names verification failures in words of their own (`DEPTH_ZERO_SELF_SIGNED_CERT`, `CERT_HAS_EXPIRED`). */
+const isCertificateCode = (code: string | undefined): boolean => code !== undefined && /CERT|ISSUER|SIGNATURE|CRL/.test(code);

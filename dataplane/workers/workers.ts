@@ -1,0 +1,265 @@
+import { Worker } from 'node:worker_threads';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import { sleep } from '../../shared/runtime/clock.ts';
+import type { Log } from '../../shared/runtime/log.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { DryRun, DryRunResult, FromWorker, Publication, ToWorker, TrafficReport, WorkerStart } from '../traffic/protocol.ts';
+import { Watchdog } from './watchdog.ts';
+
+/** How long a worker may take from its start to its first request (ms). */
+const START_MS = 30_000;
+/** How long one that dies young waits before the next try (ms), doubled up to the second figure. */
+const BACKOFF_MS = 100;
+const BACKOFF_MAX_MS = 5_000;
+const YOUNG_MS = 5_000;
+/** How long counters and dry runs are waited for (ms). */
+const ANSWER_MS = 500;
+
+/** In this repository a worker runs as it is written; where it was built, the built one. */
+const ENTRY = new URL(`../traffic/worker.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
+
+export type WorkersParts = {
+  readonly count: number;
+  readonly ledger: Ledger;
+  readonly hashKey: Uint8Array;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Everything that is published now: what a new worker starts with. */
+  state(): Publication;
+  onReport(report: TrafficReport): void;
+  onChange(worker: number, state: 'started' | 'replaced' | 'died', reason: string): void;
+};
+
+type Member = {
+  readonly id: number;
+  readonly slot: number;
+  readonly thread: Worker;
+  readonly startedAt: number;
+  serving: boolean;
+  /** The newest generation that it serves. */
+  generation: number;
+  /** Why it is being ended; empty while it should live. */
+  ending: string;
+};
+
+/** A worker can't open its port: a matter for whoever started us, not for a restart. */
+export class ListenError extends Error {
+  readonly code: string;
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** The traffic workers: started, watched, replaced, drained. */
+export class Workers {
+  restarts = 0;
+  private readonly parts: WorkersParts;
+  private readonly members = new Map<number, Member>();
+  private readonly watchdog: Watchdog;
+  private readonly waiting = new Set<() => void>();
+  private readonly answers = new Map<number, (message: FromWorker) => void>();
+  private nextId = 1;
+  private nextQuestion = 1;
+  private youngDeaths = 0;
+  private stopping = false;
+  private stopWatching: () => void = () => undefined;
+  private refused: ListenError | null = null;
+
+  constructor(parts: WorkersParts) {
+    this.parts = parts;
+    this.watchdog = new Watchdog(parts.clock, parts.ledger.heartbeats);
+  }
+
+  /** Ledger columns for `count` workers: each may have a successor beside it. */
+  static slots(count: number): number {
+    return count * 2;
+  }
+
+  get serving(): number {
+    return [...this.members.values()].filter((member) => member.serving && member.ending === '').length;
+  }
+
+  /** Starts all of them. @throws ListenError when a port can't be opened. */
+  async start(): Promise<void> {
+    for (let worker = 0; worker < this.parts.count; worker++) this.spawn();
+    await this.until(() => this.refused !== null || this.serving === this.parts.count, START_MS);
+    if (this.refused !== null) throw this.refused;
+    this.stopWatching = this.parts.clock.every(Watchdog.PERIOD_MS, () => this.watch());
+  }
+
+  broadcast(publication: Publication): void {
+    for (const member of this.members.values()) this.post(member, { kind: 'publish', publication });
+  }
+
+  /** Resolves with true when every worker serves the generation, with false after `withinMs`. */
+  served(generation: number, withinMs: number): Promise<boolean> {
+    return this.until(
+      () => [...this.members.values()].every((member) => member.ending !== '' || member.generation >= generation),
+      withinMs,
+    );
+  }
+
+  /** Has every worker hand over what it has counted. A worker that is silent is not waited for. */
+  async collect(): Promise<void> {
+    const live = [...this.members.values()].filter((member) => member.serving && member.ending === '');
+    await Promise.all(live.map((member) => this.ask(member, (id) => ({ kind: 'report', id }))));
+  }
+
+  /** Asks one worker what it would do. @returns null when none answers in time. */
+  async dryRun(request: DryRun): Promise<DryRunResult | null> {
+    const member = [...this.members.values()].find((candidate) => candidate.serving && candidate.ending === '');
+    if (member === undefined) return null;
+    const answer = await this.ask(member, (id) => ({ kind: 'dry-run', id, request }));
+    return answer?.kind === 'dry-run' ? answer.result : null;
+  }
+
+  /** Lets every worker finish what it has, for `withinMs` at most, and ends them. */
+  async drain(withinMs: number): Promise<void> {
+    this.stopping = true;
+    for (const member of this.members.values()) this.post(member, { kind: 'drain', withinMs });
+    await this.until(() => this.members.size === 0, withinMs);
+    await this.stop();
+  }
+
+  /** Ends every worker at once. */
+  async stop(): Promise<void> {
+    this.stopping = true;
+    this.stopWatching();
+    await Promise.all([...this.members.values()].map((member) => member.thread.terminate()));
+  }
+
+  private spawn(): void {
+    const { parts } = this;
+    const id = this.nextId++;
+    const slot = this.freeSlot();
+    const state = parts.state();
+    const workerData: WorkerStart = { worker: id, slot, ledger: parts.ledger.buffers, state, hashKey: parts.hashKey };
+    const thread = new Worker(ENTRY, { workerData });
+    const member: Member = {
+      id,
+      slot,
+      thread,
+      startedAt: parts.clock.monotonic(),
+      serving: false,
+      generation: state.generation,
+      ending: '',
+    };
+    this.members.set(id, member);
+    this.watchdog.expect(slot);
+    let fault = '';
+    thread.on('message', (message: FromWorker) => this.take(member, message));
+    thread.on('error', (error) => {
+      fault = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    });
+    thread.on('exit', (code) => this.exited(member, fault || `exit code ${code}`));
+  }
+
+  private take(member: Member, message: FromWorker): void {
+    switch (message.kind) {
+      case 'serving':
+        member.serving = true;
+        member.generation = Math.max(member.generation, message.generation);
+        this.parts.onChange(member.id, 'started', '');
+        break;
+      case 'acknowledged':
+        member.generation = Math.max(member.generation, message.generation);
+        break;
+      case 'report':
+        this.parts.onReport(message.report);
+        if (message.id !== null) this.answers.get(message.id)?.(message);
+        break;
+      case 'dry-run':
+        this.answers.get(message.id)?.(message);
+        break;
+      case 'drained':
+        this.end(member, 'drained');
+        break;
+      case 'refused':
+        this.refused = new ListenError(message.code, message.message);
+        this.end(member, message.message);
+    }
+    this.wake();
+  }
+
+  private exited(member: Member, reason: string): void {
+    const { parts } = this;
+    this.members.delete(member.id);
+    parts.ledger.inFlight.clear(member.slot);
+    parts.ledger.targets.clearWorker(member.slot);
+    this.wake();
+    if (this.stopping || this.refused !== null) return;
+    this.restarts++;
+    const silent = member.ending !== '';
+    parts.onChange(member.id, silent ? 'replaced' : 'died', silent ? member.ending : reason);
+    parts.log.error(
+      { worker: member.id, reason: silent ? member.ending : reason },
+      silent ? 'worker replaced' : 'worker died, starting another',
+    );
+    const young = parts.clock.monotonic() - member.startedAt < YOUNG_MS;
+    this.youngDeaths = young ? this.youngDeaths + 1 : 0;
+    const wait = this.youngDeaths < 2 ? 0 : Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** (this.youngDeaths - 2));
+    void sleep(parts.clock, wait).then(() => {
+      if (!this.stopping) this.spawn();
+    });
+  }
+
+  private watch(): void {
+    const now = this.parts.clock.monotonic();
+    const silent = this.watchdog.check([...this.members.values()].filter((member) => member.serving).map((member) => member.slot));
+    for (const member of this.members.values()) {
+      if (member.ending !== '') continue;
+      if (silent.has(member.slot)) this.end(member, 'it was silent for 2 s');
+      else if (!member.serving && now - member.startedAt > START_MS) this.end(member, 'it did not start');
+    }
+  }
+
+  private end(member: Member, reason: string): void {
+    member.ending = reason;
+    void member.thread.terminate();
+  }
+
+  private post(member: Member, message: ToWorker): void {
+    if (member.ending === '') member.thread.postMessage(message);
+  }
+
+  private async ask(member: Member, question: (id: number) => ToWorker): Promise<FromWorker | null> {
+    const id = this.nextQuestion++;
+    let answer: FromWorker | null = null;
+    this.answers.set(id, (message) => {
+      answer = message;
+      this.wake();
+    });
+    this.post(member, question(id));
+    await this.until(() => answer !== null || !this.members.has(member.id), ANSWER_MS);
+    this.answers.delete(id);
+    return answer;
+  }
+
+  private freeSlot(): number {
+    const taken = new Set([...this.members.values()].map((member) => member.slot));
+    for (let slot = 0; slot < Workers.slots(this.parts.count); slot++) if (!taken.has(slot)) return slot;
+    throw new Error('more workers than columns in the ledger');
+  }
+
+  /** Waits for a condition that any message may bring about. @returns whether it came within `withinMs`. */
+  private until(met: () => boolean, withinMs: number): Promise<boolean> {
+    if (met()) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const settle = (result: boolean) => {
+        this.waiting.delete(look);
+        cancel();
+        resolve(result);
+      };
+      const look = () => {
+        if (met()) settle(true);
+      };
+      const cancel = this.parts.clock.after(withinMs, () => settle(met()));
+      this.waiting.add(look);
+    });
+  }
+
+  private wake(): void {
+    for (const look of [...this.waiting]) look();
+  }
+}

@@ -1,0 +1,148 @@
+import { isIP } from 'node:net';
+import { type Address, parseAddress, splitAddress } from '../../shared/address.ts';
+import { parseCidr } from '../../shared/cidr.ts';
+import { type Milliseconds, parseDuration } from '../../shared/duration.ts';
+import { DEFAULT_ADMIN_LISTEN, DEFAULT_ADMIN_SOCKET, DEFAULT_CERT_DIR, DEFAULT_STATE_DIR } from '../../shared/name.ts';
+import { accepted, type Parsed, refused } from '../../shared/parsed.ts';
+import type { Flag } from '../../shared/runtime/flags.ts';
+import { LOG_LEVELS, type LogLevel } from '../../shared/runtime/log.ts';
+
+/** More worker threads than this are a typing error. */
+export const MAX_WORKERS = 256;
+/** The kernel's room for a socket's path, without the closing zero. Bytes. */
+const MAX_SOCKET_PATH = 107;
+/** As long as a config file may ask for. Milliseconds. */
+const MAX_DRAIN_MS = 86_400_000;
+
+function parsePort(text: string): Parsed<number> {
+  const port = Number(text);
+  return /^\d{1,5}$/.test(text) && port >= 1 && port <= 65_535 ? accepted(port) : refused('a port is a number from 1 to 65535');
+}
+
+function parseBind(text: string): Parsed<string> {
+  return isIP(text) === 0 ? refused('it is no IP address (expected 192.0.2.1 or ::1)') : accepted(text);
+}
+
+function parseWorkers(text: string): Parsed<number | 'auto'> {
+  if (text === 'auto') return accepted('auto');
+  const count = Number(text);
+  return /^\d{1,3}$/.test(text) && count >= 1 && count <= MAX_WORKERS
+    ? accepted(count)
+    : refused(`it is neither auto nor a number from 1 to ${MAX_WORKERS}`);
+}
+
+function parseAdminListen(text: string): Parsed<Address> {
+  const parsed = parseAddress(text);
+  if (!parsed.ok || isLoopback(splitAddress(text).host)) return parsed;
+  return refused('only loopback addresses (127.0.0.1, [::1], localhost): remote administration is not available yet');
+}
+
+const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+
+function parseSocketPath(text: string): Parsed<string> {
+  return Buffer.byteLength(text) <= MAX_SOCKET_PATH ? accepted(text) : refused(`a socket's path is at most ${MAX_SOCKET_PATH} bytes long`);
+}
+
+function parseLogLevel(text: string): Parsed<LogLevel> {
+  const level = LOG_LEVELS.find((known) => known === text);
+  return level === undefined ? refused(`it is none of ${LOG_LEVELS.join(', ')}`) : accepted(level);
+}
+
+function parseDrainTimeout(text: string): Parsed<Milliseconds> {
+  const parsed = parseDuration(text);
+  return parsed.ok && parsed.value > MAX_DRAIN_MS ? refused('it is longer than a day') : parsed;
+}
+
+/** Every flag of the data plane, in the order of `--help`. What stands under `unavailable` is refused until it works. */
+export const DATAPLANE_FLAGS: readonly Flag[] = [
+  { name: 'http-port', kind: 'value', placeholder: 'PORT', help: 'port of plain HTTP', default: '80', parse: parsePort },
+  { name: 'https-port', kind: 'value', placeholder: 'PORT', help: 'port of HTTPS', default: '443', parse: parsePort },
+  {
+    name: 'bind',
+    kind: 'value',
+    placeholder: 'ADDR',
+    help: 'the one IP address to listen on',
+    default: 'all, IPv4 and IPv6',
+    parse: parseBind,
+  },
+  {
+    name: 'workers',
+    kind: 'value',
+    placeholder: 'N|auto',
+    help: 'traffic worker threads; auto is the cores that this process may use',
+    default: 'auto',
+    parse: parseWorkers,
+  },
+  {
+    name: 'admin-listen',
+    kind: 'value',
+    placeholder: 'HOST:PORT',
+    help: 'address of the Admin API, loopback only',
+    default: DEFAULT_ADMIN_LISTEN,
+    parse: parseAdminListen,
+  },
+  {
+    name: 'admin-socket',
+    kind: 'optional',
+    placeholder: 'PATH',
+    help: `Admin API on a Unix socket as well; without PATH on ${DEFAULT_ADMIN_SOCKET}`,
+    default: 'off',
+    parse: parseSocketPath,
+  },
+  {
+    name: 'probe-listen',
+    kind: 'value',
+    placeholder: 'HOST:PORT',
+    help: 'answers only /health, /ready and /metrics, without a token',
+    default: 'off',
+    parse: parseAddress,
+  },
+  {
+    name: 'public-https-port',
+    kind: 'value',
+    placeholder: 'PORT',
+    help: 'the HTTPS port that visitors see, for redirects',
+    default: 'the HTTPS port',
+    parse: parsePort,
+  },
+  { name: 'cert-dir', kind: 'value', placeholder: 'PATH', help: 'certificates and the certificate account', default: DEFAULT_CERT_DIR },
+  { name: 'state-dir', kind: 'value', placeholder: 'PATH', help: 'routes and secrets that outlive a restart', default: DEFAULT_STATE_DIR },
+  { name: 'no-metrics', kind: 'switch', help: 'switches /metrics off' },
+  {
+    name: 'trusted-proxies',
+    kind: 'list',
+    placeholder: 'CIDR,...',
+    help: 'whose X-Forwarded headers are believed',
+    default: 'nobody',
+    parse: parseCidr,
+  },
+  {
+    name: 'log-level',
+    kind: 'value',
+    placeholder: LOG_LEVELS.join('|'),
+    help: 'least level that is logged',
+    default: 'info',
+    parse: parseLogLevel,
+  },
+  {
+    name: 'drain-timeout',
+    kind: 'value',
+    placeholder: 'DURATION',
+    help: 'how long requests under way may take to finish at the end',
+    default: '30s',
+    parse: parseDrainTimeout,
+  },
+  { name: 'admin-allow-remote', kind: 'switch', help: 'lets --admin-listen be more than loopback', unavailable: true },
+  { name: 'admin-tls-cert', kind: 'value', placeholder: 'PATH', help: 'certificate of the Admin API', unavailable: true },
+  { name: 'admin-tls-key', kind: 'value', placeholder: 'PATH', help: 'private key of the Admin API', unavailable: true },
+  { name: 'cache-size', kind: 'value', placeholder: 'BYTES', help: 'memory of the response cache', default: 'off', unavailable: true },
+  { name: 'acme-email', kind: 'value', placeholder: 'EMAIL', help: 'contact address for automatic certificates', unavailable: true },
+  { name: 'acme-directory', kind: 'value', placeholder: 'URL', help: 'certificate authority', unavailable: true },
+  { name: 'acme-ca-root', kind: 'value', placeholder: 'PATH', help: 'root that signs the authority itself', unavailable: true },
+  { name: 'acme-eab', kind: 'value', placeholder: 'KID:KEY', help: 'external account binding', unavailable: true },
+  { name: 'acme-dns-hook', kind: 'value', placeholder: 'PATH', help: 'program that sets DNS challenges', unavailable: true },
+  { name: 'proxy-protocol', kind: 'switch', help: 'expects the PROXY protocol before each connection', unavailable: true },
+  { name: 'access-log', kind: 'value', placeholder: 'off|stdout|PATH', help: 'one line a request', default: 'off', unavailable: true },
+  { name: 'geoip', kind: 'value', placeholder: 'PATH', help: 'country database', unavailable: true },
+  { name: 'takeover', kind: 'switch', help: 'takes the ports over from the running process', unavailable: true },
+];

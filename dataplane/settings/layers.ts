@@ -1,0 +1,71 @@
+import { availableParallelism } from 'node:os';
+import type { Cidr } from '../../shared/cidr.ts';
+import { DEFAULT_ADMIN_LISTEN, DEFAULT_ADMIN_SOCKET, DEFAULT_CERT_DIR, DEFAULT_STATE_DIR } from '../../shared/name.ts';
+import type { FlagValue } from '../../shared/runtime/flags.ts';
+import type { LogLevel } from '../../shared/runtime/log.ts';
+import type { Globals, Origin } from '../../shared/settings.ts';
+
+export type SettingValues = {
+  readonly httpPort: number;
+  readonly httpsPort: number;
+  /** An IP address; null is every address, IPv4 and IPv6. */
+  readonly bind: string | null;
+  readonly workers: number;
+  readonly adminListen: string;
+  /** Path of the Unix socket; null is none. */
+  readonly adminSocket: string | null;
+  /** `host:port`; null is off. */
+  readonly probeListen: string | null;
+  /** The port that redirects to HTTPS name. */
+  readonly publicHttpsPort: number;
+  readonly certDir: string;
+  readonly stateDir: string;
+  readonly metrics: boolean;
+  readonly trustedProxies: readonly Cidr[];
+  readonly logLevel: LogLevel;
+  readonly drainTimeoutMs: number;
+  readonly email: string | null;
+};
+export type SettingName = keyof SettingValues;
+export type Layered = SettingValues & { readonly origins: Readonly<Record<SettingName, Origin>> };
+
+const DEFAULT_HTTP_PORT = 80;
+const DEFAULT_HTTPS_PORT = 443;
+const DEFAULT_DRAIN_MS = 30_000;
+
+/** Each setting from its strongest layer: flag, environment, config file, default. */
+export function layered(given: ReadonlyMap<string, FlagValue>, file: Globals): Layered {
+  const origins = {} as Record<SettingName, Origin>;
+  const pick = <T>(name: SettingName, flag: string, fromFile: T | undefined, fallback: T): T => {
+    const found = given.get(flag);
+    origins[name] = found?.origin ?? (fromFile === undefined ? 'default' : 'file');
+    return found === undefined ? (fromFile ?? fallback) : (found.value as T);
+  };
+  const httpsPort = pick('httpsPort', 'https-port', file.https_port, DEFAULT_HTTPS_PORT);
+  const values: SettingValues = {
+    httpPort: pick('httpPort', 'http-port', file.http_port, DEFAULT_HTTP_PORT),
+    httpsPort,
+    bind: pick<string | null>('bind', 'bind', file.bind, null),
+    workers: workersOf(pick<number | 'auto'>('workers', 'workers', undefined, 'auto')),
+    adminListen: pick('adminListen', 'admin-listen', undefined, DEFAULT_ADMIN_LISTEN),
+    adminSocket: socketOf(pick<string | boolean>('adminSocket', 'admin-socket', undefined, false)),
+    probeListen: pick<string | null>('probeListen', 'probe-listen', undefined, null),
+    publicHttpsPort: pick('publicHttpsPort', 'public-https-port', undefined, httpsPort),
+    certDir: pick('certDir', 'cert-dir', undefined, DEFAULT_CERT_DIR),
+    stateDir: pick('stateDir', 'state-dir', undefined, DEFAULT_STATE_DIR),
+    metrics: !pick('metrics', 'no-metrics', undefined, false),
+    trustedProxies: pick<readonly Cidr[]>('trustedProxies', 'trusted-proxies', file.trusted_proxies, []),
+    logLevel: pick<LogLevel>('logLevel', 'log-level', undefined, 'info'),
+    drainTimeoutMs: pick('drainTimeoutMs', 'drain-timeout', file.drain_timeout, DEFAULT_DRAIN_MS),
+    email: pick<string | null>('email', 'acme-email', file.email, null),
+  };
+  return { ...values, origins: Object.freeze(origins) };
+}
+
+const socketOf = (given: string | boolean): string | null => (given === true ? DEFAULT_ADMIN_SOCKET : given === false ? null : given);
+
+/** Where the kernel can't spread one port over several listeners (SO_REUSEPORT), one worker has to do. */
+const workersOf = (given: number | 'auto'): number => {
+  if (given !== 'auto') return given;
+  return process.platform === 'darwin' || process.platform === 'win32' ? 1 : availableParallelism();
+};

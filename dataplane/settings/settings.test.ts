@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict';
+import { availableParallelism } from 'node:os';
+import { describe, it } from 'node:test';
+import { DEFAULT_ADMIN_SOCKET } from '../../shared/name.ts';
+import { UsageError } from '../../shared/runtime/flags.ts';
+import { type Globals, parseGlobals } from '../../shared/settings.ts';
+import { DATAPLANE_FLAGS } from './flags.ts';
+import { type DataplaneSettings, dataplaneHelp, effective, FILE_GLOBALS_VARIABLE, readSettings, trafficSettings } from './settings.ts';
+import { durationText } from './status.ts';
+
+const globals = (input: object): Globals => {
+  const parsed = parseGlobals(input);
+  assert.ok(parsed.ok);
+  return parsed.value;
+};
+const usage = (argv: string[], env: Record<string, string> = {}): string => {
+  try {
+    readSettings(argv, env);
+  } catch (error) {
+    assert.ok(error instanceof UsageError, String(error));
+    assert.ok(!error.message.includes('\n'), 'one line');
+    return error.message;
+  }
+  throw new assert.AssertionError({ message: `accepted ${argv.join(' ')}` });
+};
+const status = (settings: DataplaneSettings, name: string) => effective(settings, {}).statuses.find((one) => one.name === name);
+
+describe('readSettings', () => {
+  it('has the documented defaults', () => {
+    const { origins, given, handed, help, workers, ...rest } = readSettings([], {});
+    assert.deepEqual(rest, {
+      httpPort: 80,
+      httpsPort: 443,
+      bind: null,
+      adminListen: '127.0.0.1:6190',
+      adminSocket: null,
+      probeListen: null,
+      publicHttpsPort: 443,
+      certDir: '/etc/sluice/certs',
+      stateDir: '/var/lib/sluice',
+      metrics: true,
+      trustedProxies: [],
+      logLevel: 'info',
+      drainTimeoutMs: 30_000,
+      email: null,
+    });
+    assert.equal(workers, process.platform === 'linux' ? availableParallelism() : workers);
+    assert.ok(Object.values(origins).every((origin) => origin === 'default'));
+    assert.deepEqual([given.size, handed, help], [0, null, false]);
+  });
+
+  it('reads every flag that works', () => {
+    const words =
+      '--http-port 8080 --https-port=8443 --bind ::1 --workers 3 --admin-listen [::1]:7000 --admin-socket /run/s.sock ' +
+      '--probe-listen 0.0.0.0:9000 --public-https-port 9443 --cert-dir /c --state-dir /s --no-metrics ' +
+      '--trusted-proxies 10.0.0.0/8,::1 --log-level debug --drain-timeout 1m30s';
+    const { origins, given, handed, help, ...rest } = readSettings(words.split(' '), {});
+    assert.deepEqual(rest, {
+      httpPort: 8080,
+      httpsPort: 8443,
+      bind: '::1',
+      workers: 3,
+      adminListen: '[::1]:7000',
+      adminSocket: '/run/s.sock',
+      probeListen: '0.0.0.0:9000',
+      publicHttpsPort: 9443,
+      certDir: '/c',
+      stateDir: '/s',
+      metrics: false,
+      trustedProxies: ['10.0.0.0/8', '::1'],
+      logLevel: 'debug',
+      drainTimeoutMs: 90_000,
+      email: null,
+    });
+    const { email, ...flagged } = origins;
+    assert.equal(email, 'default');
+    assert.ok(Object.values(flagged).every((origin) => origin === 'flag'));
+    assert.equal(given.size, 14);
+  });
+
+  it('lets a flag win over the environment, the environment over the file, the file over the default', () => {
+    const env = {
+      SLUICE_HTTP_PORT: '81',
+      SLUICE_HTTPS_PORT: '82',
+      [FILE_GLOBALS_VARIABLE]: '{"http_port":91,"https_port":92,"bind":"127.0.0.1"}',
+    };
+    const settings = readSettings(['--http-port', '80'], env);
+    assert.deepEqual([settings.httpPort, settings.httpsPort, settings.bind], [80, 82, '127.0.0.1']);
+    assert.deepEqual([settings.origins.httpPort, settings.origins.httpsPort, settings.origins.bind], ['flag', 'environment', 'file']);
+    assert.equal(settings.origins.workers, 'default');
+  });
+
+  it('opens the default socket for --admin-socket alone and none when its variable says 0', () => {
+    assert.equal(readSettings(['--admin-socket'], {}).adminSocket, DEFAULT_ADMIN_SOCKET);
+    assert.equal(readSettings([], { SLUICE_ADMIN_SOCKET: '1' }).adminSocket, DEFAULT_ADMIN_SOCKET);
+    assert.equal(readSettings([], { SLUICE_ADMIN_SOCKET: '0' }).adminSocket, null);
+    assert.equal(readSettings([], { SLUICE_ADMIN_SOCKET: '/x.sock' }).adminSocket, '/x.sock');
+  });
+
+  it('takes all of 127.0.0.0/8, ::1 and localhost as an admin address', () => {
+    for (const address of ['127.8.8.8:1', '[::1]:1', 'localhost:65535'])
+      assert.equal(readSettings(['--admin-listen', address], {}).adminListen, address);
+  });
+
+  it('says in one line what is wrong', () => {
+    assert.equal(usage(['--http-port', '0']), 'sluice dataplane: --http-port "0": a port is a number from 1 to 65535');
+    assert.match(usage(['--https-port', '65536']), /--https-port "65536": a port/);
+    assert.match(usage([], { SLUICE_HTTP_PORT: '8o' }), /SLUICE_HTTP_PORT "8o": a port/);
+    assert.match(usage(['--bind', 'localhost']), /--bind "localhost": it is no IP address/);
+    assert.match(usage(['--workers', '0']), /--workers "0": it is neither auto nor a number from 1 to 256/);
+    assert.match(usage(['--workers', '257']), /--workers "257"/);
+    assert.match(usage(['--admin-listen', '0.0.0.0:6190']), /only loopback addresses .* remote administration is not available yet/);
+    assert.match(usage(['--admin-listen', '127.evil.example:6190']), /only loopback/);
+    assert.match(usage(['--admin-listen', '6190']), /--admin-listen "6190": it has no port/);
+    assert.match(usage(['--probe-listen', ':9000']), /--probe-listen ":9000": it has no host/);
+    assert.match(usage(['--admin-socket', `/${'x'.repeat(107)}`]), /at most 107 bytes/);
+    assert.match(usage(['--trusted-proxies', '10.0.0.0/8,no']), /--trusted-proxies "no": it is no IP address/);
+    assert.match(usage(['--log-level', 'loud']), /--log-level "loud": it is none of debug, info, warn, error, fatal/);
+    assert.match(usage(['--drain-timeout', '30']), /--drain-timeout "30": a duration is a number with a unit/);
+    assert.match(usage(['--drain-timeout', '25h']), /longer than a day/);
+    assert.equal(usage(['serve']), 'sluice dataplane: unexpected argument "serve" (it takes flags only)');
+    assert.match(usage([], { [FILE_GLOBALS_VARIABLE]: '{' }), /SLUICE_FILE_GLOBALS is not JSON/);
+    assert.match(usage([], { [FILE_GLOBALS_VARIABLE]: '{"http_port":0}' }), /SLUICE_FILE_GLOBALS .* http_port: /);
+  });
+
+  it('refuses what is documented and not built, as a flag and from the environment', () => {
+    const planned = DATAPLANE_FLAGS.filter((flag) => flag.unavailable).map((flag) => flag.name);
+    assert.deepEqual(
+      planned.join(' '),
+      'admin-allow-remote admin-tls-cert admin-tls-key cache-size acme-email acme-directory acme-ca-root acme-eab acme-dns-hook proxy-protocol access-log geoip takeover',
+    );
+    for (const name of planned) {
+      assert.equal(usage([`--${name}`, '1']), `sluice dataplane: --${name} is not available yet`);
+      const variable = `SLUICE_${name.toUpperCase().replaceAll('-', '_')}`;
+      assert.equal(usage([], { [variable]: '1' }), `sluice dataplane: ${variable} is set, but --${name} is not available yet`);
+    }
+  });
+
+  it('prints every flag under --help, whatever else stands there', () => {
+    assert.equal(readSettings(['stray', '--help'], {}).help, true);
+    for (const flag of DATAPLANE_FLAGS) assert.ok(dataplaneHelp().includes(`--${flag.name}`));
+  });
+
+  it('cannot be changed afterwards', () => {
+    const settings = readSettings([], {});
+    assert.throws(() => Object.assign(settings, { httpPort: 1 }), TypeError);
+    assert.throws(() => Object.assign(settings.origins, { httpPort: 'flag' }), TypeError);
+    assert.throws(() => Object.assign(effective(settings, {}).settings, { httpPort: 1 }), TypeError);
+  });
+});
+
+describe('effective', () => {
+  it('puts saved globals beneath the flags at boot', () => {
+    const { settings, warnings } = effective(
+      readSettings(['--http-port', '1'], {}),
+      globals({ http_port: 2, https_port: 3, drain_timeout: 4 }),
+    );
+    assert.deepEqual([settings.httpPort, settings.httpsPort, settings.publicHttpsPort, settings.drainTimeoutMs], [1, 3, 3, 4]);
+    assert.deepEqual([settings.origins.httpsPort, settings.origins.publicHttpsPort], ['file', 'default']);
+    assert.deepEqual(warnings, []);
+  });
+
+  it('prefers what the supervisor handed over to what an earlier run saved, as a whole', () => {
+    const base = readSettings([], { [FILE_GLOBALS_VARIABLE]: '{"http_port":8080}' });
+    const { settings } = effective(base, globals({ http_port: 9090, bind: '127.0.0.1' }));
+    assert.deepEqual([settings.httpPort, settings.bind], [8080, null]);
+  });
+
+  it('applies trusted proxies and the drain timeout at run time', () => {
+    const base = readSettings([], {});
+    const running = effective(base, {}).settings;
+    const { settings, warnings } = effective(base, globals({ trusted_proxies: ['10.0.0.0/8'], drain_timeout: 5_000 }), running);
+    assert.deepEqual([settings.trustedProxies, settings.drainTimeoutMs, warnings], [['10.0.0.0/8'], 5_000, []]);
+  });
+
+  it('goes back to the defaults when the file no longer says it', () => {
+    const running = effective(readSettings([], {}), globals({ trusted_proxies: ['10.0.0.0/8'] })).settings;
+    const { settings } = effective(running, {}, running);
+    assert.deepEqual([settings.trustedProxies, settings.origins.trustedProxies], [[], 'default']);
+  });
+
+  it('keeps the listeners at run time and says that a restart moves them', () => {
+    const base = readSettings([], { [FILE_GLOBALS_VARIABLE]: '{"http_port":8080}' });
+    const running = effective(base, {}).settings;
+    const { settings, warnings, statuses } = effective(base, globals({ http_port: 9090, https_port: 9443, bind: '127.0.0.1' }), running);
+    assert.deepEqual([settings.httpPort, settings.httpsPort, settings.bind, settings.publicHttpsPort], [8080, 443, null, 443]);
+    assert.deepEqual(settings.origins.httpPort, 'file');
+    assert.deepEqual(warnings, [
+      'http_port is 9090 in the config file; restart to move there from 8080',
+      'https_port is 9443 in the config file; restart to move there from 443',
+      'bind is 127.0.0.1 in the config file; restart to move there from every address',
+    ]);
+    assert.deepEqual(
+      statuses.find((one) => one.name === 'http_port'),
+      { name: 'http_port', value: 8080, origin: 'file' },
+    );
+  });
+
+  it('does not warn of a port that a flag decides', () => {
+    const base = readSettings(['--http-port', '8080'], {});
+    assert.deepEqual(effective(base, globals({ http_port: 9090 }), effective(base, {}).settings).warnings, []);
+  });
+
+  it('warns that an e-mail does nothing yet', () => {
+    const { settings, warnings } = effective(readSettings([], {}), globals({ email: 'a@example.com' }));
+    assert.deepEqual([settings.email, warnings.length], ['a@example.com', 1]);
+    assert.match(warnings[0] ?? '', /^email is set, but automatic HTTPS is not available yet/);
+  });
+
+  it('reports each flag that works, and the e-mail, with its origin', () => {
+    const settings = readSettings(['--no-metrics'], { SLUICE_DRAIN_TIMEOUT: '90s' });
+    const names = effective(settings, {}).statuses.map((one) => one.name);
+    const working = DATAPLANE_FLAGS.filter((flag) => !flag.unavailable).map((flag) => flag.name.replace(/^no-/, '').replaceAll('-', '_'));
+    assert.deepEqual(names.toSorted(), [...working, 'email'].toSorted());
+    assert.deepEqual(status(settings, 'metrics'), { name: 'metrics', value: false, origin: 'flag' });
+    assert.deepEqual(status(settings, 'drain_timeout'), { name: 'drain_timeout', value: '90s', origin: 'environment' });
+  });
+
+  it('writes durations in the largest whole unit', () => {
+    assert.deepEqual([0, 1, 1_500, 30_000, 90_000, 120_000, 7_200_000].map(durationText), [
+      '0s',
+      '1ms',
+      '1500ms',
+      '30s',
+      '90s',
+      '2m',
+      '2h',
+    ]);
+  });
+
+  it('hands the traffic path only what it needs', () => {
+    const settings = readSettings(['--trusted-proxies', '::1', '--bind', '127.0.0.1'], {});
+    assert.deepEqual(trafficSettings(settings), { bind: '127.0.0.1', httpPort: 80, trustedProxies: ['::1'], logLevel: 'info' });
+  });
+});

@@ -1,0 +1,103 @@
+import { ENV_PREFIX, NAME } from '../../shared/name.ts';
+import { type FlagValue, helpOf, readFlags, UsageError } from '../../shared/runtime/flags.ts';
+import { type Globals, type Origin, parseGlobals } from '../../shared/settings.ts';
+import type { SettingStatus } from '../../shared/wire/status.ts';
+import type { TrafficSettings } from '../traffic/protocol.ts';
+import { DATAPLANE_FLAGS } from './flags.ts';
+import { layered, type SettingName, type SettingValues } from './layers.ts';
+import { statusesOf } from './status.ts';
+
+export const COMMAND = 'dataplane';
+/** How a supervisor hands over the config file's globals before the first apply: as JSON. */
+export const FILE_GLOBALS_VARIABLE = `${ENV_PREFIX}FILE_GLOBALS`;
+
+export type DataplaneSettings = SettingValues & {
+  readonly origins: Readonly<Record<SettingName, Origin>>;
+  /** What flags and environment said, by flag name: the layer that no file can change. */
+  readonly given: ReadonlyMap<string, FlagValue>;
+  /** What a supervisor handed over at the start; newer than what an earlier run saved. */
+  readonly handed: Globals | null;
+  /** `--help` was asked for: print `dataplaneHelp` and end. */
+  readonly help: boolean;
+};
+
+export type Effective = {
+  readonly settings: DataplaneSettings;
+  /** Every setting that works, for `GET /settings`. */
+  readonly statuses: SettingStatus[];
+  /** What was asked for and does not hold, one line each. */
+  readonly warnings: string[];
+};
+
+/**
+ * What flags, environment, a supervisor and the defaults say, in that order of strength.
+ * @throws UsageError in one line that names the flag or the variable.
+ */
+export function readSettings(argv: readonly string[], env: Readonly<Record<string, string | undefined>>): DataplaneSettings {
+  const { given, positionals, help } = readFlags(COMMAND, DATAPLANE_FLAGS, argv, env);
+  const stray = positionals[0];
+  if (stray !== undefined && !help) throw new UsageError(`${NAME} ${COMMAND}: unexpected argument "${stray}" (it takes flags only)`);
+  const handed = readHanded(env[FILE_GLOBALS_VARIABLE]);
+  return Object.freeze({ ...layered(given, handed ?? {}), given, handed, help });
+}
+
+/**
+ * Puts the config file's globals beneath flags and environment.
+ * Without `running` (at boot) what a supervisor handed over wins over `globals`, which an earlier run saved.
+ * With `running`, listeners stay where they are: another port or address is a warning until the next start.
+ */
+export function effective(base: DataplaneSettings, globals: Globals, running?: DataplaneSettings): Effective {
+  const file = running === undefined ? (base.handed ?? globals) : globals;
+  const wanted: DataplaneSettings = { ...base, ...layered(base.given, file) };
+  const settings = Object.freeze(running === undefined ? wanted : keepListeners(wanted, running));
+  const warnings = running === undefined ? [] : listenerWarnings(wanted, running);
+  if (settings.email !== null) warnings.push('email is set, but automatic HTTPS is not available yet: sites are served on HTTP');
+  return { settings, statuses: statusesOf(settings), warnings };
+}
+
+/** The part of the settings that the traffic path needs. */
+export function trafficSettings(settings: DataplaneSettings): TrafficSettings {
+  const { bind, httpPort, trustedProxies, logLevel } = settings;
+  return { bind, httpPort, trustedProxies, logLevel };
+}
+
+/** What `--help` prints. */
+export const dataplaneHelp = (): string =>
+  `Usage: ${NAME} ${COMMAND} [FLAGS]\n\nThe data plane alone: it carries the traffic and answers the Admin API.\n\n${helpOf(DATAPLANE_FLAGS)}\n`;
+
+function readHanded(text: string | undefined): Globals | null {
+  if (text === undefined || text === '') return null;
+  const parsed = parseGlobals(parseJson(text));
+  if (parsed.ok) return parsed.value;
+  throw new UsageError(`${NAME} ${COMMAND}: ${FILE_GLOBALS_VARIABLE} holds no globals of a config file: ${parsed.reason}`);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new UsageError(`${NAME} ${COMMAND}: ${FILE_GLOBALS_VARIABLE} is not JSON (\`${NAME} run\` sets it; unset it)`);
+  }
+}
+
+/** The settings that are bound to open sockets, and their names in a config file. */
+const LISTENERS = [
+  ['httpPort', 'http_port'],
+  ['httpsPort', 'https_port'],
+  ['bind', 'bind'],
+] as const;
+
+function keepListeners(wanted: DataplaneSettings, running: DataplaneSettings): DataplaneSettings {
+  const { httpPort, httpsPort, bind } = running;
+  const publicHttpsPort = wanted.origins.publicHttpsPort === 'default' ? httpsPort : wanted.publicHttpsPort;
+  const { httpPort: httpFrom, httpsPort: httpsFrom, bind: bindFrom } = running.origins;
+  const origins = { ...wanted.origins, httpPort: httpFrom, httpsPort: httpsFrom, bind: bindFrom };
+  return { ...wanted, httpPort, httpsPort, bind, publicHttpsPort, origins };
+}
+
+function listenerWarnings(wanted: DataplaneSettings, running: DataplaneSettings): string[] {
+  return LISTENERS.filter(([name]) => wanted[name] !== running[name]).map(
+    ([name, written]) =>
+      `${written} is ${wanted[name] ?? 'every address'} in the config file; restart to move there from ${running[name] ?? 'every address'}`,
+  );
+}

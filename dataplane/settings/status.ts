@@ -1,0 +1,37 @@
+import type { SettingStatus } from '../../shared/wire/status.ts';
+import type { Layered } from './layers.ts';
+
+/** Every setting that works, under the name that flags and files share, with where it came from. */
+export function statusesOf(settings: Layered): SettingStatus[] {
+  const { origins } = settings;
+  return [
+    { name: 'http_port', value: settings.httpPort, origin: origins.httpPort },
+    { name: 'https_port', value: settings.httpsPort, origin: origins.httpsPort },
+    { name: 'bind', value: settings.bind, origin: origins.bind },
+    { name: 'workers', value: settings.workers, origin: origins.workers },
+    { name: 'admin_listen', value: settings.adminListen, origin: origins.adminListen },
+    { name: 'admin_socket', value: settings.adminSocket, origin: origins.adminSocket },
+    { name: 'probe_listen', value: settings.probeListen, origin: origins.probeListen },
+    { name: 'public_https_port', value: settings.publicHttpsPort, origin: origins.publicHttpsPort },
+    { name: 'cert_dir', value: settings.certDir, origin: origins.certDir },
+    { name: 'state_dir', value: settings.stateDir, origin: origins.stateDir },
+    { name: 'metrics', value: settings.metrics, origin: origins.metrics },
+    { name: 'trusted_proxies', value: [...settings.trustedProxies], origin: origins.trustedProxies },
+    { name: 'log_level', value: settings.logLevel, origin: origins.logLevel },
+    { name: 'drain_timeout', value: durationText(settings.drainTimeoutMs), origin: origins.drainTimeoutMs },
+    { name: 'email', value: settings.email, origin: origins.email },
+  ];
+}
+
+/** Milliseconds in the largest unit that leaves no rest: 30000 is `30s`, 1500 is `1500ms`. */
+export function durationText(ms: number): string {
+  if (ms === 0) return '0s';
+  for (const [unit, size] of LARGEST_FIRST) if (ms % size === 0) return `${ms / size}${unit}`;
+  return `${ms}ms`;
+}
+
+const LARGEST_FIRST = [
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1_000],
+] as const;

@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto';
+import type { RouteSpec } from '../../shared/route.ts';
+import type { Globals } from '../../shared/settings.ts';
+import { MAX_LINE_BYTES, type Problem } from '../../shared/wire/apply.ts';
+import type { Snapshot } from '../sources/source.ts';
+import { canonical, canonicalRoute } from './canonical.ts';
+
+/** A snapshot of everything that a source wants. */
+export type Listing = Extract<Snapshot, { kind: 'listed' }>;
+
+/** What one source is known to want: its last good listing, and why the newest one failed, if it did. */
+export type SourceView = { readonly listing: Listing | null; readonly errors: readonly string[] };
+
+/** A problem without the moment since when it is known; who remembers the last one stamps it. */
+export type UndatedProblem = Omit<Problem, 'since'>;
+
+export type DesiredRoute = { readonly route: RouteSpec; readonly source: string; readonly text: string };
+
+/** One routing table out of all sources, and what did not make it there. */
+export type Desired = {
+  /** By domain, sorted. `text` is canonical JSON. */
+  readonly routes: ReadonlyMap<string, DesiredRoute>;
+  /** The config file's globals; null while no source with globals has listed. */
+  readonly settings: Globals | null;
+  /** Sources that have listed: the table is the whole truth about these. Sorted. */
+  readonly listed: readonly string[];
+  /** All sources that have said anything, sorted. */
+  readonly sources: readonly string[];
+  readonly problems: readonly UndatedProblem[];
+  /** Hash of all of the above: equal views, equal fingerprint. */
+  readonly fingerprint: string;
+};
+
+/** Who wins a domain that several sources want; a source that is not named here comes last. */
+const PRECEDENCE = ['file', 'kubernetes', 'docker'];
+/** Room for the members around a route in its line. */
+const MAX_ROUTE_BYTES = MAX_LINE_BYTES - 1_024;
+
+/** Pure: the same views give the same bytes, whatever the order in which they came. */
+export function desire(views: ReadonlyMap<string, SourceView>): Desired {
+  const sources = [...views.keys()].sort(byPrecedence);
+  const winners = new Map<string, DesiredRoute>();
+  const problems: UndatedProblem[] = [];
+  let settings: Globals | null = null;
+  for (const source of sources) {
+    const { listing, errors } = views.get(source) as SourceView;
+    problems.push(...errors.map((error) => failure(source, error)));
+    if (!listing) continue;
+    settings ??= listing.settings ?? null;
+    problems.push(...listing.problems.map(({ since: _, ...problem }) => problem));
+    for (const route of listing.routes) {
+      const problem = claim(winners, source, route);
+      if (problem) problems.push(problem);
+    }
+  }
+  const routes = new Map([...winners].sort(([a], [b]) => (a < b ? -1 : 1)));
+  const listed = sources.filter((source) => views.get(source)?.listing).sort();
+  const known = [...sources].sort();
+  return { routes, settings, listed, sources: known, problems, fingerprint: fingerprint(routes, settings, listed, known, problems) };
+}
+
+/** Inside a source the first one listed wins: sources list their oldest first. */
+function claim(winners: Map<string, DesiredRoute>, source: string, route: RouteSpec): UndatedProblem | undefined {
+  const origin = route.origin ?? source;
+  const about = { source, origin, domain: route.domain };
+  const owner = winners.get(route.domain);
+  if (owner)
+    return {
+      ...about,
+      code: 'domain_taken',
+      message: `${route.domain} belongs to ${owner.route.origin ?? owner.source}, which comes first`,
+    };
+  const text = canonicalRoute(route);
+  if (text.length * 3 > MAX_ROUTE_BYTES && Buffer.byteLength(text) > MAX_ROUTE_BYTES)
+    return { ...about, code: 'route_too_large', message: `${route.domain} is larger than 1 MB as JSON; split it` };
+  winners.set(route.domain, { route, source, text });
+  return undefined;
+}
+
+/** A source that failed names itself, or the line where it failed: `Sluicefile:12:3: why`. */
+function failure(source: string, error: string): UndatedProblem {
+  const place = /^(.+?:\d+)(?::\d+)?: /.exec(error);
+  return { source, origin: place?.[1] ?? source, domain: null, code: 'source_failed', message: error };
+}
+
+function byPrecedence(a: string, b: string): number {
+  const rank = (name: string) => (PRECEDENCE.includes(name) ? PRECEDENCE.indexOf(name) : PRECEDENCE.length);
+  return rank(a) - rank(b) || (a < b ? -1 : 1);
+}
+
+function fingerprint(routes: ReadonlyMap<string, DesiredRoute>, ...rest: unknown[]): string {
+  const hash = createHash('sha256');
+  for (const { text } of routes.values()) hash.update(text).update('\n');
+  return hash.update(canonical(rest)).digest('hex').slice(0, 32);
+}

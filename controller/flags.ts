@@ -1,0 +1,116 @@
+import { accessSync, constants, existsSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { splitAddress } from '../shared/address.ts';
+import { type AdminAddress, defaultAdminAddress, parseAdminAddress } from '../shared/admin-client.ts';
+import { CONFIG_FILE, DEFAULT_ADMIN_LISTEN, DEFAULT_CONFIG_PATH, DEFAULT_CONTROLLER_LISTEN, NAME } from '../shared/name.ts';
+import { accepted, type Parsed, refused } from '../shared/parsed.ts';
+import { type Flag, type Flags, UsageError } from '../shared/runtime/flags.ts';
+import { LOG_LEVELS, type LogLevel } from '../shared/runtime/log.ts';
+
+export const CONFIG_FLAG: Flag = {
+  name: 'config',
+  kind: 'value',
+  placeholder: 'PATH',
+  help: 'the config file',
+  default: `./${CONFIG_FILE} if it exists, else ${DEFAULT_CONFIG_PATH}`,
+};
+
+/** Flags of `controller`, and of `run`. */
+export const CONTROLLER_FLAGS: readonly Flag[] = [
+  CONFIG_FLAG,
+  {
+    name: 'dataplane',
+    kind: 'list',
+    placeholder: 'ADDRESS',
+    help: 'a data plane to feed, HOST:PORT or unix:PATH; repeatable',
+    default: `the default admin socket if it exists, else ${DEFAULT_ADMIN_LISTEN}`,
+    parse: parseDataplane,
+  },
+  {
+    name: 'listen',
+    kind: 'value',
+    placeholder: 'HOST:PORT',
+    help: 'where /health, /ready, /metrics and /status of the controller answer',
+    default: DEFAULT_CONTROLLER_LISTEN,
+    parse: parseListen,
+  },
+  {
+    name: 'id',
+    kind: 'value',
+    placeholder: 'NAME',
+    help: 'names this controller where several feed one data plane',
+    default: 'controller',
+    parse: parseId,
+  },
+  { name: 'log-level', kind: 'value', placeholder: 'LEVEL', help: LOG_LEVELS.join(', '), default: 'info', parse: parseLevel },
+  { name: 'docker', kind: 'optional', placeholder: 'SOCKET', help: 'discover containers', unavailable: true },
+  { name: 'docker-address', kind: 'value', placeholder: 'KIND', help: 'auto, container or published', unavailable: true },
+  { name: 'docker-network', kind: 'value', placeholder: 'NAME', help: 'the network to prefer', unavailable: true },
+  { name: 'kubernetes', kind: 'switch', help: 'discover routes in a cluster', unavailable: true },
+  { name: 'kubeconfig', kind: 'value', placeholder: 'PATH', help: 'how to reach the cluster', unavailable: true },
+  { name: 'ingress-class', kind: 'value', placeholder: 'NAME', help: 'the class to serve', unavailable: true },
+];
+
+export type Listen = { readonly host: string; readonly port: number };
+
+export type ControllerSettings = {
+  readonly config: string;
+  readonly dataplanes: readonly AdminAddress[];
+  readonly listen: Listen;
+  readonly id: string;
+  readonly logLevel: LogLevel;
+};
+
+/** @throws UsageError when the config file is missing or unreadable. */
+export function controllerSettings(command: string, flags: Flags): ControllerSettings {
+  if (flags.positionals.length > 0) throw new UsageError(`${NAME} ${command}: takes no arguments, got "${flags.positionals[0]}"`);
+  const given = <T>(name: string, otherwise: T): T => (flags.given.get(name)?.value as T | undefined) ?? otherwise;
+  const { host, port } = splitAddress(DEFAULT_CONTROLLER_LISTEN);
+  return {
+    config: readableConfig(command, given<string | undefined>('config', undefined)),
+    dataplanes: given('dataplane', [defaultAdminAddress()]),
+    listen: given('listen', { host, port: Number(port) }),
+    id: given('id', 'controller'),
+    logLevel: given('log-level', 'info'),
+  };
+}
+
+/** The config file's path: as named, else `./Sluicefile` if it exists, else the one of the machine. @throws UsageError. */
+export function readableConfig(command: string, named: string | undefined): string {
+  const path = named ?? (existsSync(CONFIG_FILE) ? CONFIG_FILE : DEFAULT_CONFIG_PATH);
+  try {
+    accessSync(path, constants.R_OK);
+    return path;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === 'ENOENT' ? 'does not exist' : code === 'EACCES' ? 'may not be read by this user' : `cannot be read (${code})`;
+    const hint = named === undefined ? `, nor does ./${CONFIG_FILE}; name one with --config PATH` : '';
+    throw new UsageError(`${NAME} ${command}: the config file ${path} ${why}${hint}`);
+  }
+}
+
+function parseDataplane(text: string): Parsed<AdminAddress> {
+  const parsed = parseAdminAddress(text);
+  if (!parsed.ok || parsed.value.kind === 'unix') return parsed;
+  return isLoopback(parsed.value.host)
+    ? parsed
+    : refused('a data plane on another host is not available yet; name a loopback address or unix:PATH');
+}
+
+const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+
+/** Port 0 takes any free port; the log names it. */
+function parseListen(text: string): Parsed<Listen> {
+  const { host, port } = splitAddress(text);
+  if (host === '' || !/^\d{1,5}$/.test(port) || Number(port) > 65_535) return refused('an address to listen on is HOST:PORT');
+  return accepted({ host, port: Number(port) });
+}
+
+function parseId(text: string): Parsed<string> {
+  return /^[\w.-]{1,64}$/.test(text) ? accepted(text) : refused('a name is 1 to 64 letters, digits, dots, hyphens and underscores');
+}
+
+function parseLevel(text: string): Parsed<LogLevel> {
+  const level = LOG_LEVELS.find((one) => one === text);
+  return level ? accepted(level) : refused(`a level is one of ${LOG_LEVELS.join(', ')}`);
+}

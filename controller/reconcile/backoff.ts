@@ -1,0 +1,23 @@
+import type { Random } from '../../shared/runtime/random.ts';
+
+export type Backoff = {
+  /** How long to wait before the next attempt, in milliseconds. Each call waits longer. */
+  next(): number;
+  /** It worked: the next failure starts small again. */
+  reset(): void;
+};
+
+/** Doubles from `least` to `most` milliseconds, each wait shortened at random by up to half: many clients never march in step. */
+export function createBackoff(random: Random, least = 100, most = 5_000): Backoff {
+  let wait = least;
+  return {
+    next: () => {
+      const full = wait;
+      wait = Math.min(most, wait * 2);
+      return Math.round(full * (1 - random.fraction() / 2));
+    },
+    reset: () => {
+      wait = least;
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import type { Clock } from '../../shared/runtime/clock.ts';
+
+/** Changes come in bursts: wait until they have been quiet for this long … */
+export const QUIET_MS = 100;
+/** … but never longer than this after the first of them. */
+export const MOST_MS = 500;
+
+export type HoldOff = {
+  /** Something changed: run soon. */
+  poke(): void;
+  /** Run now, and forget what was waiting. */
+  flush(): void;
+  stop(): void;
+};
+
+/** Runs `task` once for a burst of pokes. */
+export function createHoldOff(clock: Clock, task: () => void): HoldOff {
+  let firstPoke: number | undefined;
+  let cancel: () => void = () => undefined;
+  const stop = () => {
+    cancel();
+    firstPoke = undefined;
+  };
+  const flush = () => {
+    stop();
+    task();
+  };
+  return {
+    poke: () => {
+      const now = clock.monotonic();
+      firstPoke ??= now;
+      cancel();
+      cancel = clock.after(Math.max(0, Math.min(QUIET_MS, firstPoke + MOST_MS - now)), flush);
+    },
+    flush,
+    stop,
+  };
+}

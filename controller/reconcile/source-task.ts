@@ -1,0 +1,28 @@
+import { type Clock, sleep } from '../../shared/runtime/clock.ts';
+import type { Log } from '../../shared/runtime/log.ts';
+import type { Random } from '../../shared/runtime/random.ts';
+import type { Snapshot, Source } from '../sources/source.ts';
+import { createBackoff } from './backoff.ts';
+
+/** Runs a source until the signal; one that breaks is started again, and its routes stay meanwhile. */
+export async function keepRunning(
+  source: Source,
+  hear: (snapshot: Snapshot) => void,
+  { clock, random, log, signal }: { clock: Clock; random: Random; log: Log; signal: AbortSignal },
+): Promise<void> {
+  const backoff = createBackoff(random);
+  while (!signal.aborted) {
+    try {
+      await source.run(signal, (snapshot) => {
+        backoff.reset();
+        hear(snapshot);
+      });
+    } catch (error) {
+      log.error(
+        { source: source.name, reason: error instanceof Error ? error.message : String(error) },
+        'a source broke and is started again',
+      );
+    }
+    if (!signal.aborted) await sleep(clock, backoff.next(), signal);
+  }
+}

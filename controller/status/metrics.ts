@@ -1,0 +1,53 @@
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { METRIC_PREFIX } from '../../shared/name.ts';
+import type { Report } from './report.ts';
+
+const PREFIX = `${METRIC_PREFIX}controller_`;
+
+/** The controller's metrics, read from its report when somebody asks. */
+export function createControllerMetrics(report: Report): Registry {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const gauge = (name: string, help: string, labelNames: string[], fill: (gauge: Gauge) => void) =>
+    new Gauge({
+      name: `${PREFIX}${name}`,
+      help,
+      labelNames,
+      registers,
+      collect() {
+        this.reset();
+        fill(this);
+      },
+    });
+  new Counter({
+    name: `${PREFIX}pushes_total`,
+    help: 'Frames sent to a data plane, by outcome: applied, refused, failed (the stream broke).',
+    labelNames: ['dataplane', 'outcome'],
+    registers,
+    collect() {
+      this.reset();
+      for (const { address, outcomes } of report.dataplanes())
+        for (const [outcome, count] of Object.entries(outcomes)) this.inc({ dataplane: address, outcome }, count);
+    },
+  });
+  gauge('revision', 'The revision that a data plane acknowledged last.', ['dataplane'], (one) => {
+    for (const { address, revision } of report.dataplanes()) one.set({ dataplane: address }, Number(revision ?? 0));
+  });
+  gauge('connected', '1 while the apply stream to a data plane works.', ['dataplane'], (one) => {
+    for (const { address, connected } of report.dataplanes()) one.set({ dataplane: address }, connected ? 1 : 0);
+  });
+  gauge('routes', 'Routes in the newest table.', [], (one) => one.set(report.counts().routes));
+  gauge('problems', 'What sources want and could not have.', ['source'], (one) => {
+    for (const { source } of report.problems()) one.inc({ source });
+  });
+  gauge('last_reload_successful', '1 when the newest config file was good.', [], (one) => {
+    const { lastReloadOk } = report.counts();
+    if (lastReloadOk !== null) one.set(lastReloadOk ? 1 : 0);
+  });
+  gauge('last_reload_success_timestamp_seconds', 'When a config file was last good, in seconds since 1970.', [], (one) => {
+    const { lastGoodReload } = report.counts();
+    if (lastGoodReload !== null) one.set(lastGoodReload / 1_000);
+  });
+  return registry;
+}

@@ -1,0 +1,119 @@
+import type { Clock } from '../../shared/runtime/clock.ts';
+import type { Applied } from '../../shared/wire/apply.ts';
+import type { Truth } from '../reconcile/reconciler.ts';
+
+/** One fact about an object: whether it holds, why (in words), since when (RFC 3339). */
+export type Condition = { readonly holds: boolean; readonly reason: string; readonly since: string };
+
+/** A route that a source wants: understood, with a reachable target, served. Three facts, shown as three. */
+export type ObjectStatus = {
+  readonly domain: string;
+  readonly source: string;
+  readonly origin: string;
+  /** Understood, and the host is its own. */
+  readonly accepted: Condition;
+  /** Has a target that is not known to be down, or needs none. */
+  readonly resolved: Condition;
+  /** By data plane: it serves this route. */
+  readonly programmed: Readonly<Record<string, Condition>>;
+};
+
+type Entry = {
+  domain: string;
+  source: string;
+  origin: string;
+  targets: readonly string[];
+  accepted: Condition;
+  resolved: Condition;
+  programmed: Map<string, Condition>;
+};
+
+/** Remembers each object's conditions and since when they hold. */
+export class ObjectBook {
+  readonly #clock: Clock;
+  readonly #entries = new Map<string, Entry>();
+  readonly #down = new Map<string, string>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The table was built anew: the objects are its routes, and those that lost their host. */
+  built({ desired, problems }: Truth): void {
+    const seen = new Set<string>();
+    for (const [domain, { route, source }] of desired.routes) {
+      const entry = this.#entry(seen, domain, source, route.origin ?? source);
+      entry.accepted = this.#next(entry.accepted, true, 'understood; the host is its own');
+      const handles = route.handles.flatMap((handle) => handle.upstreams);
+      entry.targets = [...route.upstreams, ...handles].map((upstream) => upstream.address);
+      this.#resolve(entry);
+    }
+    for (const { domain, source, origin, message } of problems) {
+      if (domain === null || desired.routes.get(domain)?.route.origin === origin) continue;
+      const entry = this.#entry(seen, domain, source, origin);
+      entry.accepted = this.#next(entry.accepted, false, message);
+      entry.programmed.clear();
+    }
+    for (const key of this.#entries.keys()) if (!seen.has(key)) this.#entries.delete(key);
+  }
+
+  /** A data plane answered a frame: what it holds of the truth is served there, but for what it names. */
+  applied(dataplane: string, applied: Applied, { desired }: Truth): void {
+    const bad = new Map(
+      applied.results.filter(({ result }) => result === 'rejected' || result === 'conflicted').map((one) => [one.domain, one]),
+    );
+    const said = new Set(applied.results.map(({ domain }) => domain));
+    for (const [domain, { route, source }] of desired.routes) {
+      const entry = this.#entries.get(keyOf(domain, source, route.origin ?? source));
+      const before = entry?.programmed.get(dataplane);
+      if (!entry || (before?.holds === false && !said.has(domain))) continue;
+      const refusal = bad.get(domain);
+      const reason = refusal ? `${refusal.result}: ${refusal.reason ?? 'no reason given'}` : 'served';
+      entry.programmed.set(dataplane, this.#next(before, !refusal, reason));
+    }
+  }
+
+  /** A data plane found a target up or down. */
+  upstream(address: string, healthy: boolean, reason: string): void {
+    if (healthy) this.#down.delete(address);
+    else this.#down.set(address, reason);
+    for (const entry of this.#entries.values()) if (entry.targets.includes(address)) this.#resolve(entry);
+  }
+
+  list(): ObjectStatus[] {
+    return [...this.#entries.values()].map(({ domain, source, origin, accepted, resolved, programmed }) => ({
+      domain,
+      source,
+      origin,
+      accepted,
+      resolved,
+      programmed: Object.fromEntries(programmed),
+    }));
+  }
+
+  #entry(seen: Set<string>, domain: string, source: string, origin: string): Entry {
+    const key = keyOf(domain, source, origin);
+    seen.add(key);
+    const known = this.#entries.get(key);
+    if (known) return known;
+    const unknown = this.#next(undefined, false, 'not judged');
+    const entry = { domain, source, origin, targets: [], accepted: unknown, resolved: unknown, programmed: new Map<string, Condition>() };
+    this.#entries.set(key, entry);
+    return entry;
+  }
+
+  #resolve(entry: Entry): void {
+    const down = entry.targets.filter((target) => this.#down.has(target));
+    if (entry.targets.length === 0) entry.resolved = this.#next(entry.resolved, true, 'answers without a target');
+    else if (down.length < entry.targets.length) entry.resolved = this.#next(entry.resolved, true, 'has a target');
+    else entry.resolved = this.#next(entry.resolved, false, `no target is up: ${down[0]} ${this.#down.get(down[0] as string)}`);
+  }
+
+  #next(before: Condition | undefined, holds: boolean, reason: string): Condition {
+    if (before?.holds === holds && before.reason === reason) return before;
+    const since = before?.holds === holds ? before.since : new Date(this.#clock.now()).toISOString();
+    return { holds, reason, since };
+  }
+}
+
+const keyOf = (domain: string, source: string, origin: string): string => JSON.stringify([domain, source, origin]);

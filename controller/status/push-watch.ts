@@ -1,0 +1,45 @@
+import type { Log } from '../../shared/runtime/log.ts';
+import type { Applied, RouteOutcome } from '../../shared/wire/apply.ts';
+import type { Truth } from '../reconcile/reconciler.ts';
+import type { Report } from './report.ts';
+
+/** What a push task tells; see push/pusher.ts. */
+type Event =
+  | { readonly kind: 'applied'; readonly applied: Applied; readonly truth: Truth }
+  | { readonly kind: 'refused'; readonly error: string }
+  | { readonly kind: 'disconnected'; readonly reason: string }
+  | { readonly kind: 'upstream'; readonly address: string; readonly healthy: boolean; readonly reason: string };
+
+/** At most this many routes of one frame are named in the log. */
+const NAMED = 20;
+
+/** Writes what happens on one data plane's stream into the report and the log: each change once, each lasting failure once. */
+export function watchPush(address: string, report: Report, log: Log): (event: Event) => void {
+  return (event) => {
+    switch (event.kind) {
+      case 'applied':
+        report.applied(address, event.applied, event.truth);
+        return logApplied(address, event.applied, log);
+      case 'refused':
+        if (report.failed(address, 'refused', event.error))
+          log.error({ dataplane: address, reason: event.error }, 'the data plane refused a frame');
+        return;
+      case 'disconnected':
+        if (report.failed(address, 'failed', event.reason))
+          log.warn({ dataplane: address, reason: event.reason }, 'the data plane is away; trying again');
+        return;
+      case 'upstream':
+        report.objects.upstream(event.address, event.healthy, event.reason);
+        return;
+    }
+  };
+}
+
+function logApplied(address: string, applied: Applied, log: Log): void {
+  const of = (result: RouteOutcome['result']) => applied.results.filter((one) => one.result === result);
+  const refused = [...of('rejected'), ...of('conflicted')];
+  for (const { domain, result, reason } of refused.slice(0, NAMED)) log.warn({ dataplane: address, domain, reason }, `route ${result}`);
+  const counts = { added: of('added').length, changed: of('changed').length, removed: applied.removed.length, refused: refused.length };
+  if (Object.values(counts).some((count) => count > 0))
+    log.info({ dataplane: address, revision: applied.revision, ...counts }, 'routes applied');
+}

@@ -1,0 +1,144 @@
+import type { Clock } from '../../shared/runtime/clock.ts';
+import type { Applied, Problem, Revision } from '../../shared/wire/apply.ts';
+import type { Truth } from '../reconcile/reconciler.ts';
+import { ObjectBook, type ObjectStatus } from './object-book.ts';
+
+export type PushOutcome = 'applied' | 'refused' | 'failed';
+
+export type DataplaneView = {
+  address: string;
+  connected: boolean;
+  instance: string | null;
+  /** The last acknowledged revision. */
+  revision: Revision | null;
+  /** RFC 3339, of the last acknowledgement. */
+  last_applied: string | null;
+  last_error: string | null;
+  outcomes: Record<PushOutcome, number>;
+};
+
+/** What `GET /status` of the controller answers. */
+export type ControllerReport = {
+  controller: string;
+  epoch: number;
+  version: string;
+  ready: boolean;
+  reason: string | null;
+  routes: number;
+  sources: { name: string; listed: boolean }[];
+  dataplanes: DataplaneView[];
+  problems: readonly Problem[];
+  last_reload: { at: string; ok: boolean; errors: readonly string[] } | null;
+  objects: ObjectStatus[];
+};
+
+/** Keeps what the controller's own pages answer. Everything in it was told to it; it asks nobody. */
+export class Report {
+  readonly objects: ObjectBook;
+  readonly #clock: Clock;
+  readonly #about: { controller: string; epoch: number; version: string; sources: readonly string[] };
+  readonly #dataplanes = new Map<string, DataplaneView>();
+  #truth: Truth | undefined;
+  #lastReload: ControllerReport['last_reload'] = null;
+  #lastGoodReload: number | null = null;
+
+  constructor(
+    clock: Clock,
+    about: { controller: string; epoch: number; version: string; sources: readonly string[] },
+    addresses: readonly string[],
+  ) {
+    this.#clock = clock;
+    this.#about = about;
+    this.objects = new ObjectBook(clock);
+    for (const address of addresses) {
+      const outcomes = { applied: 0, refused: 0, failed: 0 };
+      this.#dataplanes.set(address, {
+        address,
+        connected: false,
+        instance: null,
+        revision: null,
+        last_applied: null,
+        last_error: null,
+        outcomes,
+      });
+    }
+  }
+
+  built(truth: Truth): void {
+    this.#truth = truth;
+    this.objects.built(truth);
+  }
+
+  applied(address: string, applied: Applied, truth: Truth): void {
+    const view = this.#dataplanes.get(address);
+    if (!view) return;
+    view.connected = true;
+    view.instance = applied.instance;
+    view.revision = applied.revision;
+    view.last_applied = this.#time();
+    view.last_error = null;
+    view.outcomes.applied += 1;
+    this.objects.applied(address, applied, truth);
+  }
+
+  /** @returns whether this is news: the same failure again is not. */
+  failed(address: string, outcome: 'refused' | 'failed', error: string): boolean {
+    const view = this.#dataplanes.get(address);
+    if (!view) return false;
+    const news = view.last_error !== error;
+    view.connected = outcome === 'refused';
+    view.last_error = error;
+    view.outcomes[outcome] += 1;
+    return news;
+  }
+
+  reloaded(errors: readonly string[]): void {
+    this.#lastReload = { at: this.#time(), ok: errors.length === 0, errors };
+    if (errors.length === 0) this.#lastGoodReload = this.#clock.now();
+  }
+
+  /** Ready: a source has listed, and every data plane has acknowledged a frame of this process. */
+  readiness(): { ready: boolean; reason: string | null } {
+    if (!this.#truth || this.#truth.desired.listed.length === 0) return { ready: false, reason: 'no source has listed yet' };
+    const silent = [...this.#dataplanes.values()].find(({ last_applied }) => last_applied === null);
+    if (!silent) return { ready: true, reason: null };
+    return {
+      ready: false,
+      reason: `${silent.address} has not acknowledged a frame yet${silent.last_error ? `: ${silent.last_error}` : ''}`,
+    };
+  }
+
+  dataplanes(): readonly DataplaneView[] {
+    return [...this.#dataplanes.values()];
+  }
+
+  problems(): readonly Problem[] {
+    return this.#truth?.problems ?? [];
+  }
+
+  counts(): { routes: number; lastReloadOk: boolean | null; lastGoodReload: number | null } {
+    return {
+      routes: this.#truth?.desired.routes.size ?? 0,
+      lastReloadOk: this.#lastReload?.ok ?? null,
+      lastGoodReload: this.#lastGoodReload,
+    };
+  }
+
+  full(): ControllerReport {
+    const { sources, ...about } = this.#about;
+    return {
+      ...about,
+      ...this.readiness(),
+      routes: this.counts().routes,
+      sources: sources.map((name) => ({ name, listed: this.#truth?.desired.listed.includes(name) ?? false })),
+      dataplanes: [...this.#dataplanes.values()],
+      problems: this.problems(),
+      last_reload: this.#lastReload,
+      objects: this.objects.list(),
+    };
+  }
+
+  #time(): string {
+    return new Date(this.#clock.now()).toISOString();
+  }
+}

@@ -1,8 +1,9 @@
 import { STATUS_CODES } from 'node:http';
 import { displaySafe } from '../../shared/wire/errors.ts';
 import type { Exchange } from './exchange.ts';
+import { httpDate } from './http1/date.ts';
 import { fieldIn } from './http1/fields.ts';
-import { compileAnswerFields, ownFields } from './policy/headers/headers.ts';
+import { ownFields } from './policy/headers/headers.ts';
 
 /** An answer that comes from the proxy itself. */
 export type OwnAnswer = {
@@ -18,14 +19,13 @@ export type OwnAnswer = {
 export const NO_ROUTE: OwnAnswer = { status: 404, fields: '', body: null, reason: 'no route for this host' };
 export const NO_BLOCK: OwnAnswer = { status: 404, fields: '', body: null, reason: 'no block of the site matches this path' };
 
-const NO_OWN_FIELDS = compileAnswerFields([]);
-
 /** Answers the exchange without an upstream. Routed hosts get their default and own headers with it. */
 export function answer(x: Exchange, own: OwnAnswer): void {
   x.failure = own.reason;
   const page = own.body === null ? pageFor(x, own.status) : { type: '', body: own.body };
-  const routed = x.block?.fields ?? x.route?.fields ?? NO_OWN_FIELDS;
-  const fields = own.fields + page.type + ownFields(routed, x.client.secure);
+  const routed = x.block?.fields ?? x.route?.fields;
+  const added = routed === undefined ? '' : ownFields(routed, x.client.secure);
+  const fields = httpDate() + own.fields + page.type + added;
   const bodyless = own.status === 204 || own.status === 304;
   const bytes = Buffer.from(page.body);
   x.client.head(x, own.status, STATUS_CODES[own.status] ?? '', fields, bodyless ? 0 : bytes.length);

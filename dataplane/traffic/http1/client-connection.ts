@@ -1,10 +1,11 @@
-// Over 400 lines would be two things; this is one: the state of a client's connection, which every method moves.
 import type { Socket } from 'node:net';
-import { CHUNKED, type Downstream, Exchange, UNTIL_CLOSE } from '../exchange.ts';
+import { CHUNKED, type Downstream, Exchange } from '../exchange.ts';
 import { askedBy, type Peer, trustedHost, trustedRequestId } from '../policy/forwarded/forwarded.ts';
-import { ChunkedDecoder } from './chunked.ts';
+import { AnswerWriter } from './answer-writer.ts';
+import { CR, LF } from './chars.ts';
 import { httpDate } from './date.ts';
 import { FAULT, type Fault } from './fault.ts';
+import { RequestBody } from './request-body.ts';
 import { faultOfPartialHead, HEAD_END, MAX_REQUEST_HEAD, RequestHead } from './request-head.ts';
 
 /** Milliseconds: for a whole head, between requests, and between two pieces of a body either way. */
@@ -14,18 +15,11 @@ const BODY_IDLE_MS = 60_000;
 /** How long and how much a client may still send after an answer that did not wait for its body. */
 const LINGER_MS = 2_000;
 const LINGER_BYTES = 262_144;
-/** Bodies of known length up to this are taken whole before an upstream is asked. */
-const HOLD_BYTES = 65_536;
 /** Requests that a client sends ahead of answers wait here, up to this many bytes. */
 const PIPELINE_BYTES = 65_536;
-/** Pieces of an answer up to this size are joined with what is already gathered. */
-const JOIN_BYTES = 4_096;
 const NEVER = Number.POSITIVE_INFINITY;
+/** The limit is worked out at the next sweep: most limits are lifted before anyone looks. */
 const UNSET = 0;
-
-const BODY = { none: 0, wait: 1, hold: 2, stream: 3, discard: 4 } as const;
-const CR = 13;
-const LF = 10;
 
 /** What a connection needs of its worker. */
 export type ClientTools = {
@@ -51,26 +45,19 @@ export class ClientConnection implements Downstream {
   private readonly peer: Peer;
   private readonly tools: ClientTools;
   private readonly requestHead = new RequestHead();
+  private readonly requestBody: RequestBody;
+  private readonly writer: AnswerWriter;
   private x: Exchange | null = null;
   /** Bytes that have been read from the socket and not yet looked at. */
   private pending: Buffer | null = null;
   private processing = false;
-
-  private bodyMode: number = BODY.none;
-  private remaining = 0;
-  private decoder: ChunkedDecoder | null = null;
-  private held: Buffer[] = [];
-  private whenHeld: ((x: Exchange) => void) | null = null;
-  private discarded = 0;
-
-  /** Bytes gathered for the next write, as Latin-1. */
-  private out = '';
   private persist = true;
-  private chunkedOut = false;
   private closing = false;
   private inputEnded = false;
+  private discarded = 0;
+  /** Whether the answer waits for the client to read. */
+  private blocked = false;
   private deadline = UNSET;
-  private drainWaited = false;
 
   constructor(socket: Socket, peer: Peer, tools: ClientTools) {
     this.socket = socket;
@@ -78,6 +65,8 @@ export class ClientConnection implements Downstream {
     this.address = peer.address;
     this.secure = peer.secure;
     this.tools = tools;
+    this.writer = new AnswerWriter(socket);
+    this.requestBody = new RequestBody({ pause: () => socket.pause(), discarded: (bytes) => this.discard(bytes) });
     socket.on('data', (chunk: Buffer) => this.read(chunk));
     socket.on('drain', () => this.drained());
     socket.on('end', () => this.ended());
@@ -89,7 +78,7 @@ export class ClientConnection implements Downstream {
   // The way in.
 
   private read(chunk: Buffer): void {
-    if (this.closing) return this.linger(chunk.length);
+    if (this.closing) return this.discard(chunk.length);
     this.pending = this.pending === null ? chunk : Buffer.concat([this.pending, chunk]);
     this.process();
   }
@@ -99,9 +88,9 @@ export class ClientConnection implements Downstream {
     this.processing = true;
     while (this.pending !== null && !this.closing) {
       const buffer = this.pending;
-      const at = this.step(buffer);
-      if (at < 0) break;
-      this.pending = at < buffer.length ? buffer.subarray(at) : null;
+      const used = this.step(buffer);
+      if (used < 0) break;
+      this.pending = used < buffer.length ? buffer.subarray(used) : null;
     }
     this.processing = false;
     this.flush();
@@ -109,14 +98,9 @@ export class ClientConnection implements Downstream {
 
   /** Looks at the bytes that are there. @returns how many it used up, or -1 when they have to wait for something. */
   private step(buffer: Buffer): number {
-    if (this.bodyMode === BODY.wait) return this.holdBack(buffer);
-    if (this.bodyMode !== BODY.none) return this.readBody(buffer);
-    if (this.x !== null) return this.holdBack(buffer);
-    return this.readHead(buffer);
-  }
-
-  private holdBack(buffer: Buffer): number {
-    if (buffer.length >= PIPELINE_BYTES || this.bodyMode === BODY.wait) this.socket.pause();
+    if (this.requestBody.open && !this.requestBody.waits) return this.readBody(buffer);
+    if (this.x === null) return this.readHead(buffer);
+    if (this.requestBody.waits || buffer.length >= PIPELINE_BYTES) this.socket.pause();
     return -1;
   }
 
@@ -127,10 +111,9 @@ export class ClientConnection implements Downstream {
     if (start === buffer.length) return start;
     const end = buffer.indexOf(HEAD_END, start);
     if (end < 0 || end + 4 - start > MAX_REQUEST_HEAD) return this.readPartialHead(buffer, start, end);
-    const head = this.requestHead;
-    const fault = head.parse(buffer, start, end + 4);
+    const fault = this.requestHead.parse(buffer, start, end + 4);
     if (fault !== null) return this.refuse(fault);
-    this.begin(head);
+    this.begin(this.requestHead);
     return end + 4;
   }
 
@@ -139,7 +122,7 @@ export class ClientConnection implements Downstream {
     const fault = faultOfPartialHead(buffer, start, stop, this.requestHead);
     if (fault !== null) return this.refuse(fault);
     if (end >= 0 || buffer.length - start > MAX_REQUEST_HEAD) return this.refuse(FAULT.longHead);
-    if (this.deadline === UNSET || this.deadline > this.tools.monotonic() + HEAD_MS) this.deadline = this.tools.monotonic() + HEAD_MS;
+    this.deadline = Math.min(this.deadline || NEVER, this.tools.monotonic() + HEAD_MS);
     return -1;
   }
 
@@ -162,84 +145,29 @@ export class ClientConnection implements Downstream {
     });
     this.x = x;
     this.deadline = NEVER;
-    this.minor = head.minor;
     this.persist = head.minor === 1 ? !fields.connectionClose : fields.connectionKeepAlive && !fields.connectionClose;
-    this.headSent = false;
-    if (x.bodyLength === 0) {
-      x.bodyComplete = true;
-      this.bodyMode = BODY.none;
-    } else {
-      this.bodyMode = BODY.wait;
-      this.remaining = x.bodyLength;
-      if (x.bodyLength === CHUNKED) {
-        this.decoder ??= new ChunkedDecoder();
-        this.decoder.reset();
-      }
-    }
+    this.writer.begin(head.minor);
+    this.requestBody.begin(x);
     this.tools.begun();
     this.tools.serve(x);
   }
 
-  private minor = 1;
-  private headSent = false;
-
   private readBody(buffer: Buffer): number {
-    this.deadline = UNSET;
-    const x = this.x;
-    if (this.remaining !== CHUNKED) {
-      const to = Math.min(buffer.length, this.remaining);
-      this.remaining -= to;
-      this.bodyPiece(buffer, 0, to);
-      if (this.remaining === 0) this.bodyDone(x, '');
-      return to;
-    }
-    const decoder = this.decoder as ChunkedDecoder;
-    const to = decoder.feed(buffer, 0, buffer.length, this);
-    if (decoder.fault !== null) return this.refuse(decoder.fault);
-    if (decoder.done) this.bodyDone(x, decoder.trailers);
-    return to;
-  }
-
-  /** A decoded piece of the request's body. */
-  bodyPiece(buffer: Buffer, from: number, to: number): void {
-    switch (this.bodyMode) {
-      case BODY.hold:
-        this.held.push(buffer.subarray(from, to));
-        return;
-      case BODY.stream:
-        if (this.x?.attempt?.body(buffer, from, to) === false) this.socket.pause();
-        return;
-      default:
-        this.discarded += to - from;
-        if (this.discarded > LINGER_BYTES) this.socket.destroy();
-    }
-  }
-
-  private bodyDone(x: Exchange | null, trailers: string): void {
-    const mode = this.bodyMode;
-    this.bodyMode = BODY.none;
-    this.deadline = x === null ? UNSET : NEVER;
-    if (x === null) return;
-    x.bodyComplete = true;
-    if (mode === BODY.hold) {
-      x.held = this.held.length === 1 ? (this.held[0] as Buffer) : Buffer.concat(this.held);
-      this.held = [];
-      const then = this.whenHeld;
-      this.whenHeld = null;
-      then?.(x);
-    } else if (mode === BODY.stream) x.attempt?.bodyEnd(trailers);
+    const used = this.requestBody.feed(buffer);
+    if (this.requestBody.fault !== null) return this.refuse(this.requestBody.fault);
+    this.deadline = this.requestBody.open || this.x === null ? UNSET : NEVER;
+    return used;
   }
 
   takeBody(x: Exchange, then: (x: Exchange) => void): void {
-    if (this.bodyMode !== BODY.wait || x.bodyLength === CHUNKED || x.bodyLength > HOLD_BYTES || x.expectsContinue) return then(x);
-    this.bodyMode = BODY.hold;
-    this.whenHeld = then;
+    if (!this.requestBody.hold(x, then)) return then(x);
     this.deadline = UNSET;
+    this.process();
   }
 
   streamBody(x: Exchange): void {
-    if (this.x !== x || this.bodyMode === BODY.none) return;
-    this.bodyMode = BODY.stream;
+    if (this.x !== x) return;
+    this.requestBody.stream();
     this.deadline = UNSET;
     this.resumeBody();
     this.process();
@@ -252,75 +180,36 @@ export class ClientConnection implements Downstream {
   // The way out.
 
   informational(status: number, reason: string, fields: string): void {
-    if (this.minor === 1 && !this.headSent) this.out += `HTTP/1.1 ${status} ${reason}\r\n${fields}\r\n`;
+    this.writer.informational(status, reason, fields);
   }
 
   head(x: Exchange, status: number, reason: string, fields: string, length: number): void {
-    x.status = status;
-    this.headSent = true;
-    const bodyless = x.method === 'HEAD' || status === 204 || status === 304;
-    let framing = '';
-    this.chunkedOut = false;
-    if (length !== UNTIL_CLOSE) framing = status === 204 ? '' : `Content-Length: ${length}\r\n`;
-    else if (bodyless) framing = '';
-    else if (this.minor === 1) {
-      this.chunkedOut = true;
-      framing = 'Transfer-Encoding: chunked\r\n';
-    } else this.persist = false;
-    if (this.tools.draining() || this.inputEnded || !(x.bodyComplete || this.discardable(x))) this.persist = false;
-    const connection = this.persist ? (this.minor === 1 ? '' : 'Connection: keep-alive\r\n') : 'Connection: close\r\n';
-    const head = `HTTP/1.1 ${status} ${reason}\r\n${fields}${framing}${connection}\r\n`;
-    x.bytesSent += head.length;
-    this.out += head;
-  }
-
-  /** Whether what is left of the body is little enough to be read and dropped. A client that waits for a 100 may never send it. */
-  private discardable(x: Exchange): boolean {
-    return x.attempt === null && !x.expectsContinue && this.remaining !== CHUNKED && this.remaining <= HOLD_BYTES;
+    // While an upstream still takes the body, its rest can't be skipped: the answer came early.
+    const skippable = x.bodyComplete || (x.attempt === null && this.requestBody.discardable);
+    const persist = this.persist && skippable && !this.inputEnded && !this.tools.draining();
+    this.persist = this.writer.head(x, status, reason, fields, length, persist);
   }
 
   body(buffer: Buffer, from: number, to: number): boolean {
-    const x = this.x;
-    if (x === null || from === to) return true;
-    const length = to - from;
-    x.bytesSent += length;
-    if (this.chunkedOut) {
-      const size = `${length.toString(16)}\r\n`;
-      x.bytesSent += size.length + 2;
-      this.out += size;
-    }
-    if (length <= JOIN_BYTES) {
-      this.out += buffer.toString('latin1', from, to);
-      if (this.chunkedOut) this.out += '\r\n';
-    } else {
-      this.socket.cork();
-      this.flush();
-      this.socket.write(buffer.subarray(from, to));
-      if (this.chunkedOut) this.out = '\r\n';
-      this.socket.uncork();
-    }
-    if (!this.socket.writableNeedDrain) return true;
-    this.drainWaited = true;
+    const { x } = this;
+    if (x === null || this.writer.body(x, buffer, from, to)) return true;
+    this.blocked = true;
     this.deadline = UNSET;
     return false;
   }
 
   end(x: Exchange, trailers: string): void {
-    if (this.chunkedOut) {
-      const last = `0\r\n${trailers}\r\n`;
-      x.bytesSent += last.length;
-      this.out += last;
-    }
+    this.writer.end(x, trailers);
     this.settle(x);
-    if (this.persist && (this.bodyMode === BODY.none || this.remaining !== CHUNKED)) {
-      if (this.bodyMode !== BODY.none) this.bodyMode = BODY.discard;
-      this.discarded = 0;
-      this.deadline = UNSET;
-      if (this.socket.isPaused()) this.socket.resume();
-      return this.process();
+    if (!this.persist) {
+      this.flush();
+      return this.closeGently();
     }
-    this.flush();
-    this.closeGently();
+    this.requestBody.discard();
+    this.discarded = 0;
+    this.deadline = UNSET;
+    this.resumeBody();
+    this.process();
   }
 
   abort(x: Exchange): void {
@@ -328,15 +217,12 @@ export class ClientConnection implements Downstream {
     this.closing = true;
     this.flush();
     // A body that ends with its connection would look whole after an orderly close.
-    if (this.headSent && !this.chunkedOut && this.minor === 0) this.socket.resetAndDestroy();
-    else this.socket.destroySoon();
+    if (this.writer.delimited) this.socket.destroySoon();
+    else this.socket.resetAndDestroy();
   }
 
   flush(): void {
-    if (this.out === '') return;
-    const out = this.out;
-    this.out = '';
-    this.socket.write(out, 'latin1');
+    this.writer.flush();
   }
 
   private settle(x: Exchange): void {
@@ -347,35 +233,29 @@ export class ClientConnection implements Downstream {
 
   /** A head or body that cannot be trusted: whatever follows it on this connection can't be either. */
   private refuse(fault: Fault): number {
-    const x = this.x;
+    const { x } = this;
     this.persist = false;
-    if (x !== null) {
-      x.attempt?.cancel();
-      x.attempt = null;
-      if (this.headSent) this.abort(x);
-      else {
-        const head = this.refusal(fault);
-        x.status = fault.status;
-        x.bytesSent += head.length;
-        x.failure = fault.reason;
-        this.out += head;
-        this.settle(x);
-        this.flush();
-        this.closeGently();
-      }
+    x?.attempt?.cancel();
+    if (x !== null && this.writer.headSent) {
+      this.abort(x);
       return -1;
     }
-    const head = this.refusal(fault);
-    this.out += head;
-    this.tools.refused(fault.status, head.length);
-    this.flush();
-    this.closeGently();
+    this.answerRefused(x, fault.status, fault.reason);
     return -1;
   }
 
-  private refusal(fault: Fault): string {
-    const body = `${fault.status} ${fault.reason}\n`;
-    return `HTTP/1.1 ${fault.status} ${REASONS[fault.status]}\r\n${httpDate()}Content-Type: text/plain; charset=utf-8\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`;
+  private answerRefused(x: Exchange | null, status: Fault['status'] | 408, reason: string): void {
+    const body = `${status} ${reason}\n`;
+    const head = `HTTP/1.1 ${status} ${REASONS[status]}\r\n${httpDate()}Content-Type: text/plain; charset=utf-8\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`;
+    this.writer.gather(x, head + body);
+    if (x === null) this.tools.refused(status, head.length + body.length);
+    else {
+      x.status = status;
+      x.failure = reason;
+      this.settle(x);
+    }
+    this.flush();
+    this.closeGently();
   }
 
   // The end.
@@ -391,15 +271,15 @@ export class ClientConnection implements Downstream {
     else this.socket.resume();
   }
 
-  private linger(bytes: number): void {
+  private discard(bytes: number): void {
     this.discarded += bytes;
     if (this.discarded > LINGER_BYTES) this.socket.destroy();
   }
 
   private drained(): void {
-    if (!this.drainWaited) return;
-    this.drainWaited = false;
-    if (this.x !== null) this.deadline = this.bodyMode === BODY.none ? NEVER : UNSET;
+    if (!this.blocked) return;
+    this.blocked = false;
+    this.deadline = this.x !== null && !this.requestBody.open ? NEVER : UNSET;
     this.x?.attempt?.resume();
   }
 
@@ -407,21 +287,17 @@ export class ClientConnection implements Downstream {
   private ended(): void {
     this.inputEnded = true;
     if (this.closing) return this.socket.destroySoon();
-    if (this.x === null) {
-      if (this.pending === null || this.bodyMode !== BODY.none) this.closeGently();
-      else this.refuse(FAULT.badRequestLine);
-      return;
-    }
-    // A body that can't become whole any more.
-    if (this.bodyMode !== BODY.none && this.pending === null) this.socket.destroy();
+    if (this.x === null && this.pending === null && !this.requestBody.open) this.closeGently();
+    else if (this.x === null) this.answerRefused(null, 400, FAULT.badRequestLine.reason);
+    else if (this.requestBody.open && this.pending === null) this.socket.destroy();
   }
 
   private gone(): void {
     this.closing = true;
     this.deadline = NEVER;
-    const x = this.x;
+    const { x } = this;
     if (x !== null) {
-      const attempt = x.attempt;
+      const { attempt } = x;
       if (x.status === 0) {
         x.status = 499;
         x.failure = 'the client went away';
@@ -432,34 +308,29 @@ export class ClientConnection implements Downstream {
     this.tools.closed(this);
   }
 
-  /** Time limits are looked at together, now and then; `UNSET` takes its limit from where the connection stands. */
+  /** Time limits are looked at together, now and then. */
   sweep(now: number): void {
-    if (this.deadline === UNSET) {
-      this.deadline = now + (this.x === null && this.bodyMode === BODY.none ? (this.pending === null ? IDLE_MS : HEAD_MS) : BODY_IDLE_MS);
-      return;
-    }
+    if (this.deadline === UNSET) this.deadline = now + this.limit();
     if (now < this.deadline) return;
-    if (this.x === null && this.pending !== null && !this.closing) this.refuseLate();
+    // RFC 9110 15.5.9: a head that did not come in time.
+    if (this.x === null && this.pending !== null && !this.closing) this.answerRefused(null, 408, 'the head did not come in time');
     else this.socket.destroy();
   }
 
-  /** RFC 9110 15.5.9: the head did not come in time. */
-  private refuseLate(): void {
-    const head = `HTTP/1.1 408 Request Timeout\r\n${httpDate()}Content-Length: 0\r\nConnection: close\r\n\r\n`;
-    this.out += head;
-    this.tools.refused(408, head.length);
-    this.flush();
-    this.closeGently();
+  private limit(): number {
+    if (this.x !== null || this.requestBody.open) return BODY_IDLE_MS;
+    return this.pending === null ? IDLE_MS : HEAD_MS;
   }
 
   /** The worker goes away: a connection between two requests ends now, another one with its answer. */
   drain(): void {
-    if (this.x === null && this.bodyMode === BODY.none && !this.closing) this.closeGently();
+    if (this.x === null && !this.requestBody.open && !this.closing) this.closeGently();
   }
 }
 
-const REASONS: Readonly<Record<Fault['status'], string>> = {
+const REASONS: Readonly<Record<Fault['status'] | 408, string>> = {
   400: 'Bad Request',
+  408: 'Request Timeout',
   413: 'Content Too Large',
   414: 'URI Too Long',
   431: 'Request Header Fields Too Large',

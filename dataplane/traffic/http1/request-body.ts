@@ -1,0 +1,116 @@
+import { CHUNKED, type Exchange } from '../exchange.ts';
+import { ChunkedDecoder, type ChunkSink } from './chunked.ts';
+import type { Fault } from './fault.ts';
+
+/** Bodies of known length up to this many bytes are taken whole before an upstream is asked. */
+const HOLD_BYTES = 65_536;
+
+const MODE = { none: 0, wait: 1, hold: 2, stream: 3, discard: 4 } as const;
+
+/** What becomes of a piece that nobody takes. */
+export type BodyTools = {
+  /** The upstream needs time. */
+  pause(): void;
+  discarded(bytes: number): void;
+};
+
+/**
+ * The body of the request that a connection is at: first it waits for a decision, then it is held whole,
+ * streamed to an upstream, or dropped.
+ */
+export class RequestBody implements ChunkSink {
+  fault: Fault | null = null;
+  private readonly tools: BodyTools;
+  private mode: number = MODE.none;
+  private x: Exchange | null = null;
+  private remaining = 0;
+  private decoder: ChunkedDecoder | null = null;
+  private held: Buffer[] = [];
+  private whenHeld: ((x: Exchange) => void) | null = null;
+
+  constructor(tools: BodyTools) {
+    this.tools = tools;
+  }
+
+  /** The body of a request whose head has just been read. */
+  begin(x: Exchange): void {
+    this.x = x;
+    this.fault = null;
+    this.remaining = x.bodyLength;
+    x.bodyComplete = x.bodyLength === 0;
+    this.mode = x.bodyComplete ? MODE.none : MODE.wait;
+    if (x.bodyLength !== CHUNKED) return;
+    this.decoder ??= new ChunkedDecoder();
+    this.decoder.reset();
+  }
+
+  /** Whether bytes that arrive belong to a body. */
+  get open(): boolean {
+    return this.mode !== MODE.none;
+  }
+
+  /** Whether nobody has said yet what becomes of it. */
+  get waits(): boolean {
+    return this.mode === MODE.wait;
+  }
+
+  /** Reads from the front of `buffer`. @returns how many bytes belonged to the body; check `fault`. */
+  feed(buffer: Buffer): number {
+    if (this.remaining !== CHUNKED) {
+      const to = Math.min(buffer.length, this.remaining);
+      this.remaining -= to;
+      this.bodyPiece(buffer, 0, to);
+      if (this.remaining === 0) this.complete('');
+      return to;
+    }
+    const decoder = this.decoder as ChunkedDecoder;
+    const to = decoder.feed(buffer, 0, buffer.length, this);
+    this.fault = decoder.fault;
+    if (decoder.done) this.complete(decoder.trailers);
+    return to;
+  }
+
+  bodyPiece(buffer: Buffer, from: number, to: number): void {
+    if (this.mode === MODE.hold) this.held.push(buffer.subarray(from, to));
+    else if (this.mode === MODE.stream) {
+      if (this.x?.attempt?.body(buffer, from, to) === false) this.tools.pause();
+    } else this.tools.discarded(to - from);
+  }
+
+  /** Takes a small body whole before `then`; @returns false, and does nothing, where it has to stream. */
+  hold(x: Exchange, then: (x: Exchange) => void): boolean {
+    if (!this.waits || x.bodyLength === CHUNKED || x.bodyLength > HOLD_BYTES || x.expectsContinue) return false;
+    this.mode = MODE.hold;
+    this.whenHeld = then;
+    return true;
+  }
+
+  stream(): void {
+    if (this.open) this.mode = MODE.stream;
+  }
+
+  discard(): void {
+    if (this.open) this.mode = MODE.discard;
+    this.x = null;
+  }
+
+  /** Whether what is left is little enough to be read and dropped. A client that waits for a 100 may never send it. */
+  get discardable(): boolean {
+    if (!this.open) return true;
+    return this.x?.expectsContinue !== true && this.remaining !== CHUNKED && this.remaining <= HOLD_BYTES;
+  }
+
+  private complete(trailers: string): void {
+    const { mode, x } = this;
+    this.mode = MODE.none;
+    if (x === null) return;
+    x.bodyComplete = true;
+    if (mode === MODE.hold) {
+      x.held = this.held.length === 1 ? (this.held[0] as Buffer) : Buffer.concat(this.held);
+      this.held = [];
+      const then = this.whenHeld;
+      this.whenHeld = null;
+      then?.(x);
+    } else if (mode === MODE.stream) x.attempt?.bodyEnd(trailers);
+  }
+}

@@ -1,4 +1,4 @@
-import type { Key } from './hash.ts';
+import { type Key, keyOf } from './hash.ts';
 import { Slots } from './slots.ts';
 
 /** Distinct targets whose health is shared; the one unused for longest is forgotten beyond that. */
@@ -13,6 +13,9 @@ const LAST_USE = 2;
 export const FAILURES_TO_EJECT = 3;
 /** Seconds that it then stays out, unless an answer comes sooner. */
 export const EJECTED_SECS = 10;
+
+/** The ledger's key of a target, the same in every thread. */
+export const targetKey = (address: string, tls: boolean): Key => keyOf(`target\n${tls ? 'tls ' : ''}${address}`);
 
 /**
  * Health and load of upstream targets, one truth for all workers. Times are whole seconds since 1970
@@ -51,10 +54,11 @@ export class Targets {
     return until !== 0 && until > now / 1_000;
   }
 
-  /** An answer came: the target is well. */
-  succeeded(slot: number): void {
-    if (this.load(slot, FAILURES) !== 0) this.store(slot, FAILURES, 0);
-    if (this.load(slot, OUT_UNTIL) !== 0) this.store(slot, OUT_UNTIL, 0);
+  /** An answer came: the target is well. @returns whether it had been taken out. */
+  succeeded(slot: number): boolean {
+    if (this.load(slot, FAILURES) === 0) return false;
+    this.store(slot, FAILURES, 0);
+    return Atomics.exchange(this.words, this.word(slot, OUT_UNTIL), 0) !== 0;
   }
 
   /** @returns whether this failure is the one that takes it out. */

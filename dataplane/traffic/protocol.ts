@@ -55,8 +55,13 @@ export type FromWorker =
   | { readonly kind: 'report'; readonly id: number | null; readonly report: TrafficReport }
   | { readonly kind: 'dry-run'; readonly id: number; readonly result: DryRunResult }
   | { readonly kind: 'drained' }
+  /** A target left the rotation after failures in a row, or is back after an answer. */
+  | { readonly kind: 'target'; readonly change: TargetChange }
   /** It can't listen: the process says so and ends. */
   | { readonly kind: 'refused'; readonly code: string; readonly message: string };
+
+/** `reason` in words, empty when the target is well. */
+export type TargetChange = { readonly address: string; readonly tls: boolean; readonly healthy: boolean; readonly reason: string };
 
 /** What a worker counted since its last report. */
 export type TrafficReport = { readonly domains: readonly DomainReport[] };

@@ -48,8 +48,16 @@ export class TrafficWorker {
     const { slot } = start;
     const ledger = openLedger(start.ledger);
     this.ledger = ledger;
-    const forwarder = new Forwarder(clock, log, ledger.targets);
-    this.endpoints = new Endpoints({ clock, log, targets: ledger.targets, slot, resolver: new Resolver(clock), failed: forwarder.failed });
+    const forwarder = new Forwarder(clock, log);
+    this.endpoints = new Endpoints({
+      clock,
+      log,
+      targets: ledger.targets,
+      slot,
+      resolver: new Resolver(clock),
+      failed: forwarder.failed,
+      targetChanged: (change) => parts.tell({ kind: 'target', change }),
+    });
     const pools = new Pools(this.endpoints);
     this.index = new HostIndex((_, json) => compileRoute(json, pools));
     const { rates, inFlight } = ledger;

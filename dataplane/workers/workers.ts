@@ -3,7 +3,16 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import { sleep } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { DryRun, DryRunResult, FromWorker, Publication, ToWorker, TrafficReport, WorkerStart } from '../traffic/protocol.ts';
+import type {
+  DryRun,
+  DryRunResult,
+  FromWorker,
+  Publication,
+  TargetChange,
+  ToWorker,
+  TrafficReport,
+  WorkerStart,
+} from '../traffic/protocol.ts';
 import { Watchdog } from './watchdog.ts';
 
 /** How long a worker may take from its start to its first request (ms). */
@@ -27,6 +36,7 @@ export type WorkersParts = {
   /** Everything that is published now: what a new worker starts with. */
   state(): Publication;
   onReport(report: TrafficReport): void;
+  onTarget(change: TargetChange): void;
   onChange(worker: number, state: 'started' | 'replaced' | 'died', reason: string): void;
 };
 
@@ -171,6 +181,9 @@ export class Workers {
         break;
       case 'dry-run':
         this.answers.get(message.id)?.(message);
+        break;
+      case 'target':
+        this.parts.onTarget(message.change);
         break;
       case 'drained':
         this.end(member, 'drained');

@@ -233,7 +233,7 @@ export class UpstreamConnection implements Attempt {
       return false;
     }
     this.keepAlive = head.minor === 1 ? !fields.connectionClose : fields.connectionKeepAlive;
-    this.endpoint.tools.targets.succeeded(this.endpoint.ledgerSlot);
+    this.endpoint.succeeded();
     const block = x.block;
     let lines = fields.kept;
     if (!fields.hasDate) lines += httpDate();
@@ -309,7 +309,7 @@ export class UpstreamConnection implements Attempt {
     x.attempt = null;
     if (begun) {
       x.failure = failure.reason;
-      if (failure.blamesTarget) tools.targets.failed(ledgerSlot, tools.clock.now());
+      this.endpoint.blame(failure);
       return x.client.abort(x);
     }
     tools.failed(x, this.endpoint, failure, { written: this.written, answered: this.answered, reused: this.served > 0 });

@@ -1,10 +1,10 @@
 import { splitAddress } from '../../../shared/address.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
-import { type Key, keyOf } from '../../ledger/hash.ts';
-import type { Targets } from '../../ledger/targets.ts';
+import { type Targets, targetKey } from '../../ledger/targets.ts';
 import type { Exchange } from '../exchange.ts';
 import { UpstreamConnection } from '../http1/upstream-connection.ts';
+import type { TargetChange } from '../protocol.ts';
 import type { Attempt } from './attempt.ts';
 import { FAILURE, type Failure } from './failure.ts';
 import type { Resolver } from './resolver.ts';
@@ -26,6 +26,8 @@ export type EndpointTools = {
   readonly targets: Targets;
   readonly slot: number;
   readonly resolver: Resolver;
+  /** The target left the rotation or is back in it. */
+  targetChanged(change: TargetChange): void;
   /** A try failed; the retry rules decide what becomes of the exchange. */
   failed(x: Exchange, endpoint: Endpoint, failure: Failure, progress: Progress): void;
 };
@@ -57,6 +59,22 @@ export class Endpoint {
 
   ejected(now: number): boolean {
     return this.tools.targets.ejected(this.ledgerSlot, now);
+  }
+
+  /** An answer came. */
+  succeeded(): void {
+    if (this.tools.targets.succeeded(this.ledgerSlot)) this.changed(true, '');
+  }
+
+  /** A try failed by the target's own fault. */
+  blame(failure: Failure): void {
+    if (!failure.blamesTarget || !this.tools.targets.failed(this.ledgerSlot, this.tools.clock.now())) return;
+    this.tools.log.warn({ target: this.address, failure: failure.code }, 'target out of rotation');
+    this.changed(false, failure.reason);
+  }
+
+  private changed(healthy: boolean, reason: string): void {
+    this.tools.targetChanged({ address: this.address, tls: this.serverName !== null, healthy, reason });
   }
 
   /** Sends the exchange's request over an idle connection, a new one, or the next that becomes free. */
@@ -155,6 +173,3 @@ export class Endpoints {
     for (const [name, endpoint] of this.byName) if (endpoint.sweep(now)) this.byName.delete(name);
   }
 }
-
-/** The ledger's key of a target; the main thread uses the same. */
-export const targetKey = (address: string, tls: boolean): Key => keyOf(`target\n${tls ? 'tls ' : ''}${address}`);

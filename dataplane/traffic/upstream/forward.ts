@@ -1,6 +1,5 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
-import type { Targets } from '../../ledger/targets.ts';
 import { answer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -12,13 +11,11 @@ import { MAX_TARGETS, type Progress, repeatable } from './retry.ts';
 export class Forwarder {
   private readonly clock: Clock;
   private readonly log: Log;
-  private readonly targets: Targets;
   private readonly begin: (x: Exchange) => void;
 
-  constructor(clock: Clock, log: Log, targets: Targets) {
+  constructor(clock: Clock, log: Log) {
     this.clock = clock;
     this.log = log;
-    this.targets = targets;
     this.begin = (x) => this.attempt(x);
   }
 
@@ -37,7 +34,7 @@ export class Forwarder {
   /** A try has failed before the client saw anything of an answer. */
   readonly failed = (x: Exchange, endpoint: Endpoint, failure: Failure, progress: Progress): void => {
     const stale = progress.reused && failure === FAILURE.closed;
-    if (failure.blamesTarget && !stale) this.blame(endpoint, failure);
+    if (!stale) endpoint.blame(failure);
     if (!repeatable(x, progress)) return this.giveUp(x, endpoint, failure);
     // An idle connection that its upstream closed meanwhile says nothing about the target: once more, on a fresh one.
     if (stale) return endpoint.sendFresh(x);
@@ -48,11 +45,6 @@ export class Forwarder {
     if (x.tried.length >= MAX_TARGETS) this.giveUp(x, endpoint, failure);
     else this.attempt(x);
   };
-
-  private blame(endpoint: Endpoint, failure: Failure): void {
-    if (this.targets.failed(endpoint.ledgerSlot, this.clock.now()))
-      this.log.warn({ target: endpoint.address, failure: failure.code }, 'target out of rotation');
-  }
 
   private giveUp(x: Exchange, endpoint: Endpoint | null, failure: Failure): void {
     this.log.warn(

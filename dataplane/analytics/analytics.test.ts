@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
+import type { DomainReport } from '../traffic/protocol.ts';
+import { createAnalytics, MAX_HOSTS_PER_PATTERN } from './analytics.ts';
+
+const START = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
+
+/** A clock whose time a test sets: milliseconds since its start. */
+function handClock(): Clock & { at: number } {
+  const clock = { ...systemClock, at: 0, now: () => START + clock.at, monotonic: () => clock.at };
+  return clock;
+}
+
+const domain = (host: string, more: Partial<DomainReport> = {}): DomainReport => ({
+  host,
+  pattern: host,
+  requests: 1,
+  classes: [0, 1, 0, 0, 0, 0],
+  bytes: 100,
+  durations: [],
+  durationSum: 0,
+  visitors: [],
+  pages: [],
+  referrers: [],
+  ...more,
+});
+
+describe('analytics', () => {
+  it('knows no domain before its first request', () => {
+    const analytics = createAnalytics({ clock: handClock() });
+    assert.deepEqual(analytics.snapshots(), []);
+    assert.equal(analytics.snapshot('a.example'), undefined);
+  });
+
+  it('answers every member of a snapshot, and no other', () => {
+    const analytics = createAnalytics({ clock: handClock() });
+    const report = { requests: 7, classes: [1, 2, 0, 3, 0, 1], bytes: 4_321, visitors: [11, 12] } as const;
+    analytics.take({
+      domains: [
+        domain('a.example', {
+          ...report,
+          pages: [
+            ['/x', 4],
+            ['/', 3],
+          ],
+          referrers: [['b.example', 2]],
+        }),
+      ],
+    });
+    const none = { p50: 0, p75: 0, p95: 0, p99: 0 };
+    assert.deepEqual(analytics.snapshot('a.example'), {
+      domain: 'a.example',
+      page_views_1m: 7,
+      page_views_60m: 7,
+      unique_visitors: 2,
+      top_pages: [
+        { path: '/x', views: 4 },
+        { path: '/', views: 3 },
+      ],
+      referrers: [{ domain: 'b.example', count: 2 }],
+      countries: [],
+      status_codes: { s1xx: 1, s2xx: 2, s3xx: 0, s4xx: 3, s5xx: 0, other: 1 },
+      bytes_sent: 4_321,
+      web_vitals: { lcp: none, cls: none, inp: none },
+      timestamp: '2026-01-02T03:04:05.678Z',
+    });
+  });
+
+  it('adds up what several workers report', () => {
+    const analytics = createAnalytics({ clock: handClock() });
+    for (let worker = 0; worker < 3; worker++)
+      analytics.take({ domains: [domain('a.example', { visitors: [1, worker + 10], pages: [['/', 1]] })] });
+    const snapshot = analytics.snapshot('a.example');
+    assert.deepEqual(
+      [snapshot?.page_views_1m, snapshot?.unique_visitors, snapshot?.status_codes.s2xx, snapshot?.bytes_sent, snapshot?.top_pages],
+      [3, 4, 3, 300, [{ path: '/', views: 3 }]],
+    );
+  });
+
+  it('lets views leave after a minute and after an hour, though nothing comes in; totals stay', () => {
+    const clock = handClock();
+    const analytics = createAnalytics({ clock });
+    analytics.take({ domains: [domain('a.example', { requests: 5 })] });
+    const views = () => {
+      const snapshot = analytics.snapshot('a.example');
+      return [snapshot?.page_views_1m, snapshot?.page_views_60m, snapshot?.bytes_sent];
+    };
+    assert.deepEqual(views(), [5, 5, 100]);
+    clock.at = 59_999;
+    assert.deepEqual(views(), [5, 5, 100]);
+    clock.at = 60_000;
+    assert.deepEqual(views(), [0, 5, 100]);
+    clock.at = 3_599_999;
+    assert.deepEqual(views(), [0, 5, 100]);
+    clock.at = 3_600_000;
+    assert.deepEqual(views(), [0, 0, 100]);
+  });
+
+  it('answers ten of each list at most, and lists domains by name', () => {
+    const analytics = createAnalytics({ clock: handClock() });
+    const pages = Array.from({ length: 30 }, (_, at) => [`/${at}`, 100 - at] as const);
+    analytics.take({ domains: [domain('b.example', { pages, referrers: pages }), domain('a.example')] });
+    assert.deepEqual(
+      analytics.snapshots().map((one) => [one.domain, one.top_pages.length, one.referrers.length]),
+      [
+        ['a.example', 0, 0],
+        ['b.example', 10, 10],
+      ],
+    );
+  });
+
+  it('has nothing of unrouted requests', () => {
+    const analytics = createAnalytics({ clock: handClock() });
+    analytics.take({ domains: [domain('', { pattern: '' })] });
+    assert.deepEqual(analytics.snapshots(), []);
+  });
+});
+
+describe('hosts under a wildcard', () => {
+  const under = (host: string, more: Partial<DomainReport> = {}) => domain(host, { pattern: '*.example', ...more });
+
+  it('have a snapshot each', () => {
+    const analytics = createAnalytics({ clock: handClock() });
+    analytics.take({ domains: [under('a.example'), under('b.example')] });
+    assert.deepEqual(
+      analytics.snapshots().map((one) => one.domain),
+      ['a.example', 'b.example'],
+    );
+  });
+
+  it('fold into the pattern when there are too many, the one idle longest first, and nothing is lost', () => {
+    const analytics = createAnalytics({ clock: handClock() });
+    const hosts = Array.from({ length: MAX_HOSTS_PER_PATTERN }, (_, at) => `h${at}.example`);
+    const details = { visitors: [1, 2], pages: [['/p', 3]], referrers: [['r.test', 4]] } as const;
+    analytics.take({ domains: hosts.map((host) => under(host, details)) });
+    analytics.take({ domains: [under('h0.example')] });
+    assert.equal(analytics.snapshot('*.example'), undefined);
+    analytics.take({ domains: [under('new1.example', { visitors: [3] }), under('new2.example')] });
+    assert.equal(analytics.snapshot('h1.example'), undefined);
+    assert.equal(analytics.snapshot('h2.example'), undefined);
+    assert.ok(analytics.snapshot('h0.example'), 'it was used since');
+    const folded = analytics.snapshot('*.example');
+    assert.deepEqual(
+      [folded?.page_views_1m, folded?.page_views_60m, folded?.unique_visitors, folded?.bytes_sent, folded?.status_codes.s2xx],
+      [2, 2, 2, 200, 2],
+    );
+    assert.deepEqual([folded?.top_pages, folded?.referrers], [[{ path: '/p', views: 6 }], [{ domain: 'r.test', count: 8 }]]);
+    const total = analytics.snapshots().reduce((sum, one) => sum + one.bytes_sent, 0);
+    assert.deepEqual([analytics.snapshots().length, total], [MAX_HOSTS_PER_PATTERN + 1, 100 * (MAX_HOSTS_PER_PATTERN + 3)]);
+  });
+
+  it('keep their counts when they get a route of their own, and no longer take the wildcard’s room', () => {
+    const analytics = createAnalytics({ clock: handClock() });
+    analytics.take({ domains: [under('own.example')] });
+    analytics.take({ domains: [domain('own.example')] });
+    analytics.take({ domains: Array.from({ length: MAX_HOSTS_PER_PATTERN }, (_, at) => under(`h${at}.example`)) });
+    assert.equal(analytics.snapshot('own.example')?.bytes_sent, 200);
+    assert.equal(analytics.snapshot('*.example'), undefined);
+  });
+});

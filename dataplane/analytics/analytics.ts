@@ -1,0 +1,79 @@
+import type { Clock } from '../../shared/runtime/clock.ts';
+import type { AnalyticsSnapshot } from '../../shared/wire/analytics.ts';
+import { type DomainReport, type TrafficReport, UNROUTED } from '../traffic/protocol.ts';
+import { DomainCounts } from './domain.ts';
+import { visitorRoom } from './visitors.ts';
+
+/** Real hosts that have a snapshot of their own under one wildcard route. */
+export const MAX_HOSTS_PER_PATTERN = 1_000;
+
+/** All workers' counts as one. */
+export interface Analytics {
+  take(report: TrafficReport): void;
+  /** Every domain that had traffic, sorted by name. */
+  snapshots(): AnalyticsSnapshot[];
+  /** `host` in lower case. */
+  snapshot(host: string): AnalyticsSnapshot | undefined;
+}
+
+type Entry = { readonly counts: DomainCounts; pattern: string };
+
+export function createAnalytics({ clock }: { readonly clock: Clock }): Analytics {
+  const domains = new Map<string, Entry>();
+  /** The hosts under each wildcard, the one idle longest first. */
+  const hostsByPattern = new Map<string, Set<string>>();
+  const room = visitorRoom();
+
+  const entryOf = (host: string, pattern: string): Entry => {
+    const known = domains.get(host);
+    if (known !== undefined) return known;
+    const entry = { counts: new DomainCounts(room), pattern };
+    domains.set(host, entry);
+    return entry;
+  };
+
+  /** Keeps the order of use; folds the host that is idle longest into the pattern when there is one too many. */
+  const touch = (host: string, entry: Entry, pattern: string, now: number): void => {
+    if (entry.pattern !== pattern) {
+      hostsByPattern.get(entry.pattern)?.delete(host);
+      entry.pattern = pattern;
+    }
+    if (host === pattern) return;
+    const hosts = hostsByPattern.get(pattern) ?? new Set();
+    hostsByPattern.set(pattern, hosts);
+    hosts.delete(host);
+    hosts.add(host);
+    if (hosts.size <= MAX_HOSTS_PER_PATTERN) return;
+    const [idle = host] = hosts;
+    const folded = domains.get(idle);
+    hosts.delete(idle);
+    domains.delete(idle);
+    if (folded !== undefined) entryOf(pattern, pattern).counts.absorb(folded.counts, now);
+  };
+
+  const takeDomain = (report: DomainReport, now: number): void => {
+    if (report.pattern === UNROUTED) return;
+    const entry = entryOf(report.host, report.pattern);
+    entry.counts.add(report, now);
+    touch(report.host, entry, report.pattern, now);
+  };
+
+  return {
+    take: (report) => {
+      const now = clock.monotonic();
+      for (const domain of report.domains) takeDomain(domain, now);
+    },
+    snapshots: () => {
+      const [now, taken] = [clock.monotonic(), clock.now()];
+      return [...domains.keys()]
+        .sort()
+        .map((host) => snapshotOf(host, now, taken))
+        .filter((one) => one !== undefined);
+    },
+    snapshot: (host) => snapshotOf(host, clock.monotonic(), clock.now()),
+  };
+
+  function snapshotOf(host: string, now: number, taken: number): AnalyticsSnapshot | undefined {
+    return domains.get(host)?.counts.snapshot(host, now, taken);
+  }
+}

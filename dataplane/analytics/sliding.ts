@@ -1,0 +1,48 @@
+/**
+ * A count over a window that slides by whole ticks: `ticks` slots of `tickMs` each, the running one
+ * among them. It moves on by the clock alone, so an idle count falls to 0 without being touched.
+ */
+export class SlidingCount {
+  private readonly slots: Float64Array;
+  private readonly tickMs: number;
+  private last = 0;
+  private sum = 0;
+
+  constructor(ticks: number, tickMs: number) {
+    this.slots = new Float64Array(ticks);
+    this.tickMs = tickMs;
+  }
+
+  /** `now` in ms of a clock that never goes back. */
+  add(count: number, now: number): void {
+    const slot = this.advance(now) % this.slots.length;
+    this.slots[slot] = (this.slots[slot] ?? 0) + count;
+    this.sum += count;
+  }
+
+  total(now: number): number {
+    this.advance(now);
+    return this.sum;
+  }
+
+  /** Adds what another count of the same shape and clock holds. */
+  merge(other: SlidingCount, now: number): void {
+    this.advance(now);
+    other.advance(now);
+    for (const [slot, count] of other.slots.entries()) this.slots[slot] = (this.slots[slot] ?? 0) + count;
+    this.sum += other.sum;
+  }
+
+  /** Empties the slots that the window has left behind. @returns the running tick. */
+  private advance(now: number): number {
+    const tick = Math.max(this.last, Math.floor(now / this.tickMs));
+    const passed = Math.min(tick - this.last, this.slots.length);
+    for (let step = 0; step < passed; step++) {
+      const slot = (tick - step) % this.slots.length;
+      this.sum -= this.slots[slot] ?? 0;
+      this.slots[slot] = 0;
+    }
+    this.last = tick;
+    return tick;
+  }
+}

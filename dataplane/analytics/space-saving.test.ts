@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { SpaceSaving } from './space-saving.ts';
+
+describe('the heaviest names', () => {
+  it('come most first, ties by name, no more than asked for', () => {
+    const names = new SpaceSaving(8);
+    for (const [name, count] of [
+      ['b', 2],
+      ['c', 5],
+      ['a', 2],
+      ['d', 1],
+    ] as const)
+      names.add(name, count);
+    names.add('d', 1);
+    assert.deepEqual(names.top(3), [
+      ['c', 5],
+      ['a', 2],
+      ['b', 2],
+    ]);
+    assert.deepEqual(names.top(9).length, 4);
+  });
+
+  it('stay while thousands of light ones pass, in fixed memory', () => {
+    const names = new SpaceSaving(128);
+    for (let round = 0; round < 2_000; round++) {
+      for (let heavy = 0; heavy < 10; heavy++) names.add(`/heavy/${heavy}`, 10 - heavy + 20);
+      names.add(`/light/${round}`, 1);
+    }
+    assert.deepEqual(
+      names.top(10).map(([name]) => name),
+      Array.from({ length: 10 }, (_, heavy) => `/heavy/${heavy}`),
+    );
+    assert.deepEqual(names.top(1), [['/heavy/0', 60_000]], 'a name that never left is counted exactly');
+    assert.equal(names.top(10_000).length, 128);
+  });
+
+  it('give a newcomer the least count, so that none is ever too low', () => {
+    const names = new SpaceSaving(2);
+    names.add('a', 5);
+    names.add('b', 3);
+    names.add('c', 1);
+    assert.deepEqual(names.top(9), [
+      ['a', 5],
+      ['c', 4],
+    ]);
+  });
+
+  it('merge by adding', () => {
+    const one = new SpaceSaving(8);
+    const other = new SpaceSaving(8);
+    one.add('a', 1);
+    other.add('a', 2);
+    other.add('b', 1);
+    one.merge(other);
+    assert.deepEqual(one.top(9), [
+      ['a', 3],
+      ['b', 1],
+    ]);
+  });
+});

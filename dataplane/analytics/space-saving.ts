@@ -1,0 +1,43 @@
+/**
+ * The heaviest names of a stream in fixed memory (Metwally, Agrawal and El Abbadi, "Efficient
+ * computation of frequent and top-k elements in data streams", 2005). Exact until `capacity` names were
+ * seen; beyond that a newcomer inherits the least count, so a count may be too high, never too low,
+ * and no name with more than 1/capacity of the whole is missed.
+ */
+export class SpaceSaving {
+  private readonly counts = new Map<string, number>();
+  private readonly capacity: number;
+
+  constructor(capacity: number) {
+    this.capacity = capacity;
+  }
+
+  add(name: string, count: number): void {
+    const known = this.counts.get(name);
+    if (known !== undefined) this.counts.set(name, known + count);
+    else if (this.counts.size < this.capacity) this.counts.set(name, count);
+    else this.counts.set(name, count + this.evict());
+  }
+
+  merge(other: SpaceSaving): void {
+    for (const [name, count] of other.counts) this.add(name, count);
+  }
+
+  /** The `most` heaviest, most first, ties by name. */
+  top(most: number): [name: string, count: number][] {
+    return [...this.counts].sort(([a, ofA], [b, ofB]) => ofB - ofA || (a < b ? -1 : 1)).slice(0, most);
+  }
+
+  /** Makes room. @returns the count that goes with it. */
+  private evict(): number {
+    let least = '';
+    let leastCount = Number.POSITIVE_INFINITY;
+    for (const [name, count] of this.counts) {
+      if (count >= leastCount) continue;
+      least = name;
+      leastCount = count;
+    }
+    this.counts.delete(least);
+    return leastCount;
+  }
+}

@@ -1,7 +1,7 @@
-/** Visitors told apart per domain; further ones are not counted. About 40 bytes each. */
+/** Visitors told apart per domain; further ones are not counted. About 80 bytes each. */
 export const MAX_VISITORS = 100_000;
 /** Over all domains, so that many hosts under one wildcard can't take the memory either. */
-export const MAX_VISITORS_TOTAL = 2_000_000;
+export const MAX_VISITORS_TOTAL = 1_000_000;
 
 /** How many more visitors all domains together may hold. */
 export type VisitorRoom = { left: number };

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
+import { type DomainReport, DURATION_BOUNDS } from '../traffic/protocol.ts';
+import { createMetrics } from './metrics.ts';
+import { MAX_UPSTREAMS, type Reading } from './reading.ts';
+import { MAX_DOMAIN_LABELS } from './totals.ts';
+
+const NOTHING: Reading = { routes: 0, overridden: 0, workers: 0, inFlight: 0, upstreams: [] };
+const clock: Clock = { ...systemClock, now: () => 1_700_000_000_500 };
+const metricsOf = (read: () => Reading = () => NOTHING) => createMetrics({ clock, version: '1.2.3', read });
+
+const domain = (pattern: string, more: Partial<DomainReport> = {}): DomainReport => ({
+  host: pattern,
+  pattern,
+  requests: 1,
+  classes: [0, 1, 0, 0, 0, 0],
+  bytes: 100,
+  durations: [1, ...DURATION_BOUNDS.map(() => 0)],
+  durationSum: 0.0005,
+  visitors: [],
+  pages: [],
+  referrers: [],
+  ...more,
+});
+
+/** Values by line head: `name{labels}`. */
+async function scrape(metrics: ReturnType<typeof metricsOf>): Promise<Map<string, number>> {
+  const lines = (await metrics.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]));
+}
+const own = (lines: Map<string, number>, family: string) =>
+  Object.fromEntries([...lines].filter(([head]) => head.split('{')[0] === family));
+
+describe('traffic', () => {
+  it('adds up requests and bytes of all workers by route and class', async () => {
+    const metrics = metricsOf();
+    metrics.take({
+      domains: [domain('a.example', { classes: [1, 2, 0, 3, 4, 5], bytes: 7 }), domain('*.b.example', { host: 'x.b.example' })],
+    });
+    metrics.take({ domains: [domain('a.example'), domain('*.b.example', { host: 'y.b.example' })] });
+    const lines = await scrape(metrics);
+    assert.deepEqual(own(lines, 'sluice_requests_total'), {
+      'sluice_requests_total{domain="a.example",status="1xx"}': 1,
+      'sluice_requests_total{domain="a.example",status="2xx"}': 3,
+      'sluice_requests_total{domain="a.example",status="4xx"}': 3,
+      'sluice_requests_total{domain="a.example",status="5xx"}': 4,
+      'sluice_requests_total{domain="a.example",status="other"}': 5,
+      'sluice_requests_total{domain="*.b.example",status="2xx"}': 2,
+    });
+    assert.deepEqual(own(lines, 'sluice_response_bytes_total'), {
+      'sluice_response_bytes_total{domain="a.example"}': 107,
+      'sluice_response_bytes_total{domain="*.b.example"}': 200,
+    });
+  });
+
+  it('is not counted twice by a second scrape, even at the same time', async () => {
+    const metrics = metricsOf();
+    metrics.take({ domains: [domain('a.example'), domain('', { host: '' })] });
+    const [one, other] = await Promise.all([scrape(metrics), scrape(metrics)]);
+    for (const lines of [one, other, await scrape(metrics)]) {
+      assert.equal(lines.get('sluice_requests_total{domain="a.example",status="2xx"}'), 1);
+      assert.equal(lines.get('sluice_unrouted_requests_total{status="2xx"}'), 1);
+    }
+  });
+
+  it('makes cumulative buckets of the counts, with sum and count', async () => {
+    const metrics = metricsOf();
+    const durations = DURATION_BOUNDS.map((_, at) => at).concat(100);
+    metrics.take({ domains: [domain('a.example', { durations, durationSum: 3.5 })] });
+    metrics.take({ domains: [domain('a.example', { durations, durationSum: 3.5 })] });
+    const lines = await scrape(metrics);
+    let expected = 0;
+    for (const [at, bound] of DURATION_BOUNDS.entries()) {
+      expected += 2 * at;
+      assert.equal(lines.get(`sluice_request_duration_seconds_bucket{le="${bound}",domain="a.example"}`), expected, `le ${bound}`);
+    }
+    expected += 200;
+    assert.equal(lines.get('sluice_request_duration_seconds_bucket{le="+Inf",domain="a.example"}'), expected);
+    assert.equal(lines.get('sluice_request_duration_seconds_count{domain="a.example"}'), expected);
+    assert.equal(lines.get('sluice_request_duration_seconds_sum{domain="a.example"}'), 7);
+    assert.match(await metrics.text(), /^# TYPE sluice_request_duration_seconds histogram$/m);
+  });
+
+  it('keeps unrouted requests in a family of their own', async () => {
+    const metrics = metricsOf();
+    metrics.take({ domains: [domain('', { host: '', classes: [0, 0, 0, 9, 0, 0] })] });
+    const lines = await scrape(metrics);
+    assert.deepEqual(own(lines, 'sluice_unrouted_requests_total'), { 'sluice_unrouted_requests_total{status="4xx"}': 9 });
+    assert.deepEqual(
+      [...lines.keys()].filter((head) => head.includes('domain=')),
+      [],
+    );
+  });
+
+  it('has at most 1,000 domains, then other, and loses no count', async () => {
+    const metrics = metricsOf();
+    const patterns = Array.from({ length: MAX_DOMAIN_LABELS + 50 }, (_, at) => `d${at}.example`);
+    for (let round = 0; round < 2; round++) metrics.take({ domains: patterns.map((pattern) => domain(pattern)) });
+    const lines = own(await scrape(metrics), 'sluice_requests_total');
+    assert.equal(Object.keys(lines).length, MAX_DOMAIN_LABELS + 1);
+    assert.equal(lines['sluice_requests_total{domain="d999.example",status="2xx"}'], 2);
+    assert.equal(lines['sluice_requests_total{domain="other",status="2xx"}'], 100);
+  });
+});
+
+describe('what is read at a scrape', () => {
+  it('is as it is at that moment, and a target that is gone has no line', async () => {
+    let reading: Reading = { routes: 5, overridden: 1, workers: 2, inFlight: 7, upstreams: [{ address: '10.0.0.1:80', healthy: true }] };
+    const metrics = metricsOf(() => reading);
+    const first = await scrape(metrics);
+    const gauges = ['sluice_routes', 'sluice_routes_overridden', 'sluice_workers', 'sluice_requests_in_flight'];
+    assert.deepEqual(
+      gauges.map((name) => first.get(name)),
+      [5, 1, 2, 7],
+    );
+    assert.deepEqual(own(first, 'sluice_upstream_healthy'), { 'sluice_upstream_healthy{address="10.0.0.1:80"}': 1 });
+    reading = { ...NOTHING, upstreams: [{ address: '10.0.0.2:80', healthy: false }] };
+    const second = await scrape(metrics);
+    assert.deepEqual(
+      gauges.map((name) => second.get(name)),
+      [0, 0, 0, 0],
+    );
+    assert.deepEqual(own(second, 'sluice_upstream_healthy'), { 'sluice_upstream_healthy{address="10.0.0.2:80"}': 0 });
+  });
+
+  it('lists at most 1,000 targets, and none that is out is left out for one that is in', async () => {
+    const upstreams = Array.from({ length: 1_500 }, (_, at) => ({ address: `t:${at + 1}`, healthy: at % 3 !== 0 }));
+    const lines = Object.values(own(await scrape(metricsOf(() => ({ ...NOTHING, upstreams }))), 'sluice_upstream_healthy'));
+    assert.equal(lines.length, MAX_UPSTREAMS);
+    assert.equal(lines.filter((value) => value === 0).length, 500);
+  });
+
+  it('fails the scrape, not the process, when it cannot be read', async () => {
+    const metrics = metricsOf(() => {
+      throw new Error('gone');
+    });
+    await assert.rejects(metrics.text(), /gone/);
+  });
+});
+
+describe('events', () => {
+  it('count worker restarts by reason, from zero', async () => {
+    const metrics = metricsOf();
+    const restarts = async () => Object.values(own(await scrape(metrics), 'sluice_worker_restarts_total'));
+    assert.deepEqual(await restarts(), [0, 0]);
+    metrics.countWorkerRestart('silent');
+    metrics.countWorkerRestart('silent');
+    metrics.countWorkerRestart('died');
+    assert.deepEqual(await restarts(), [1, 2]);
+  });
+
+  it('say how the last reload ended, and nothing before the first', async () => {
+    const metrics = metricsOf();
+    const reload = async () => {
+      const lines = await scrape(metrics);
+      return ['sluice_config_last_reload_successful', 'sluice_config_last_reload_success_timestamp_seconds'].map((name) => lines.get(name));
+    };
+    assert.deepEqual(await reload(), [undefined, undefined]);
+    metrics.reloadOutcome(false);
+    assert.deepEqual(await reload(), [0, undefined]);
+    metrics.reloadOutcome(true);
+    assert.deepEqual(await reload(), [1, 1_700_000_000.5]);
+    metrics.reloadOutcome(false);
+    assert.deepEqual(await reload(), [0, 1_700_000_000.5]);
+  });
+
+  it('name the build', async () => {
+    assert.equal((await scrape(metricsOf())).get(`sluice_build_info{version="1.2.3",node="${process.version}"}`), 1);
+  });
+});
+
+describe('docs/reference/metrics.md', () => {
+  it('has every family with its type, and no other', async () => {
+    const page = readFileSync(new URL('../../docs/reference/metrics.md', import.meta.url), 'utf8');
+    const documented = new Map([...page.matchAll(/^\| `([a-z0-9_]+)` \| (\w+) \|/gm)].map((row) => [row[1] ?? '', row[2]]));
+    const metrics = metricsOf();
+    const served = new Map([...(await metrics.text()).matchAll(/^# TYPE (\S+) (\S+)$/gm)].map((line) => [line[1] ?? '', line[2]]));
+    assert.deepEqual([...served.keys()], metrics.families());
+    const onlyOnLinux = process.platform === 'linux' ? [] : [...page.matchAll(/`([a-z_]+)`.*\(Linux\)/g)].map((row) => row[1] ?? '');
+    for (const name of onlyOnLinux) documented.delete(name);
+    assert.deepEqual(Object.fromEntries([...documented].toSorted()), Object.fromEntries([...served].toSorted()));
+  });
+});

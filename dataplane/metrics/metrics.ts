@@ -1,0 +1,94 @@
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { METRIC_PREFIX } from '../../shared/name.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import { type TrafficReport, UNROUTED } from '../traffic/protocol.ts';
+import { type Reading, registerReading } from './reading.ts';
+import { addReport, emptyTotals, TotalsByDomain } from './totals.ts';
+import { registerTraffic } from './traffic.ts';
+
+/** Why a worker was started anew: it ended by itself, or it said nothing for too long. */
+export const RESTART_REASONS = ['died', 'silent'] as const;
+export type RestartReason = (typeof RESTART_REASONS)[number];
+
+export interface Metrics {
+  take(report: TrafficReport): void;
+  countWorkerRestart(reason: RestartReason): void;
+  /** How a reload of the config file ended. */
+  reloadOutcome(ok: boolean): void;
+  /** The Prometheus text format, version 0.0.4. */
+  text(): Promise<string>;
+  /** Names of all families, in the order of the text. */
+  families(): string[];
+}
+
+/** `read` is asked once a scrape. */
+type Parts = { readonly clock: Clock; readonly version: string; readonly read: () => Reading };
+
+export function createMetrics({ clock, version, read }: Parts): Metrics {
+  const registry = new Registry();
+  const domains = new TotalsByDomain();
+  const unrouted = emptyTotals();
+  registerTraffic(registry, domains, unrouted);
+  const show = registerReading(registry);
+  const restarts = registerRestarts(registry);
+  const reloadOutcome = registerReloads(registry, clock);
+  registerBuild(registry, version);
+  collectDefaultMetrics({ register: registry });
+
+  return {
+    take: (report) => {
+      for (const domain of report.domains) {
+        if (domain.pattern === UNROUTED) addReport(unrouted, domain);
+        else domains.take(domain);
+      }
+    },
+    countWorkerRestart: (reason) => restarts.inc({ reason }),
+    reloadOutcome,
+    text: async () => {
+      show(read());
+      return registry.metrics();
+    },
+    families: () => registry.getMetricsAsArray().map((metric) => metric.name),
+  };
+}
+
+function registerRestarts(registry: Registry): Counter<'reason'> {
+  const restarts = new Counter({
+    name: `${METRIC_PREFIX}worker_restarts_total`,
+    help: 'Traffic workers that were started anew because one died or was silent.',
+    labelNames: ['reason'],
+    registers: [registry],
+  });
+  for (const reason of RESTART_REASONS) restarts.inc({ reason }, 0);
+  return restarts;
+}
+
+/** Both have no value until there was a reload: 0 would read as a failure that nobody had. */
+function registerReloads(registry: Registry, clock: Clock): (ok: boolean) => void {
+  const successful = new Gauge({
+    name: `${METRIC_PREFIX}config_last_reload_successful`,
+    help: 'Whether the last reload of the config file succeeded.',
+    registers: [registry],
+  });
+  const succeededAt = new Gauge({
+    name: `${METRIC_PREFIX}config_last_reload_success_timestamp_seconds`,
+    help: 'When a reload of the config file last succeeded, in seconds since 1970.',
+    registers: [registry],
+  });
+  successful.remove();
+  succeededAt.remove();
+  return (ok) => {
+    successful.set(ok ? 1 : 0);
+    if (ok) succeededAt.set(clock.now() / 1_000);
+  };
+}
+
+function registerBuild(registry: Registry, version: string): void {
+  const build = new Gauge({
+    name: `${METRIC_PREFIX}build_info`,
+    help: 'Always 1; the labels say what runs.',
+    labelNames: ['version', 'node'],
+    registers: [registry],
+  });
+  build.set({ version, node: process.version }, 1);
+}

@@ -1,0 +1,51 @@
+import { Gauge, type Registry } from 'prom-client';
+import { METRIC_PREFIX } from '../../shared/name.ts';
+
+/** Targets that are listed one by one; those out of rotation come first. */
+export const MAX_UPSTREAMS = 1_000;
+
+/** What is true at the moment of a scrape. */
+export type Reading = {
+  readonly routes: number;
+  /** Controllers' routes that one posted by hand hides. */
+  readonly overridden: number;
+  /** Workers that serve. */
+  readonly workers: number;
+  readonly inFlight: number;
+  readonly upstreams: Iterable<UpstreamReading>;
+};
+export type UpstreamReading = { readonly address: string; readonly healthy: boolean };
+
+/** Registers what is asked for instead of counted. @returns how to show one reading. */
+export function registerReading(registry: Registry): (reading: Reading) => void {
+  const gauge = (name: string, help: string) => new Gauge({ name: `${METRIC_PREFIX}${name}`, help, registers: [registry] });
+  const routes = gauge('routes', 'Routes that are served.');
+  const overridden = gauge('routes_overridden', "Controllers' routes that one posted by hand hides.");
+  const workers = gauge('workers', 'Traffic workers that serve.');
+  const inFlight = gauge('requests_in_flight', 'Requests that are being answered.');
+  const healthy = new Gauge({
+    name: `${METRIC_PREFIX}upstream_healthy`,
+    help: `Whether a target is in rotation; at most ${MAX_UPSTREAMS} targets, those out of rotation first.`,
+    labelNames: ['address'],
+    registers: [registry],
+  });
+  return (reading) => {
+    routes.set(reading.routes);
+    overridden.set(reading.overridden);
+    workers.set(reading.workers);
+    inFlight.set(reading.inFlight);
+    healthy.reset();
+    for (const upstream of mostTelling(reading.upstreams)) healthy.set({ address: upstream.address }, upstream.healthy ? 1 : 0);
+  };
+}
+
+/** As many as may be listed; nobody may miss one that is out because so many are in. */
+function mostTelling(upstreams: Iterable<UpstreamReading>): UpstreamReading[] {
+  const out: UpstreamReading[] = [];
+  const inRotation: UpstreamReading[] = [];
+  for (const upstream of upstreams) {
+    const list = upstream.healthy ? inRotation : out;
+    if (list.length < MAX_UPSTREAMS) list.push(upstream);
+  }
+  return [...out, ...inRotation].slice(0, MAX_UPSTREAMS);
+}

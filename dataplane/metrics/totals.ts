@@ -1,0 +1,58 @@
+import { type DomainReport, DURATION_BOUNDS } from '../traffic/protocol.ts';
+
+/** Distinct values of the label `domain`; every further route counts as `other`. */
+export const MAX_DOMAIN_LABELS = 1_000;
+export const OVERFLOW_LABEL = 'other';
+
+export const STATUS_CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx', 'other'] as const;
+
+/** What one label value has counted since the process started. */
+export type Totals = {
+  readonly classes: number[];
+  bytes: number;
+  /** Requests per bound of DURATION_BOUNDS, not yet cumulated, and one beyond. */
+  readonly durations: number[];
+  /** Seconds. */
+  durationSum: number;
+};
+
+export const emptyTotals = (): Totals => ({
+  classes: STATUS_CLASSES.map(() => 0),
+  bytes: 0,
+  durations: new Array<number>(DURATION_BOUNDS.length + 1).fill(0),
+  durationSum: 0,
+});
+
+/** Adds a report to what is there already. */
+export function addReport(totals: Totals, report: DomainReport): void {
+  addEach(totals.classes, report.classes);
+  addEach(totals.durations, report.durations);
+  totals.bytes += report.bytes;
+  totals.durationSum += report.durationSum;
+}
+
+function addEach(into: number[], counts: readonly number[]): void {
+  for (const [index, count] of counts.entries()) into[index] = (into[index] ?? 0) + count;
+}
+
+/** Totals by the pattern of the route: never by what a client calls itself, and bounded. */
+export class TotalsByDomain {
+  private readonly totals = new Map<string, Totals>();
+
+  take(report: DomainReport): void {
+    addReport(this.of(report.pattern), report);
+  }
+
+  entries(): IterableIterator<[string, Totals]> {
+    return this.totals.entries();
+  }
+
+  private of(pattern: string): Totals {
+    const known = this.totals.get(pattern);
+    if (known !== undefined) return known;
+    const label = this.totals.size < MAX_DOMAIN_LABELS ? pattern : OVERFLOW_LABEL;
+    const totals = this.totals.get(label) ?? emptyTotals();
+    this.totals.set(label, totals);
+    return totals;
+  }
+}

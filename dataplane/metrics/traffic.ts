@@ -1,0 +1,54 @@
+import { Counter, type Registry } from 'prom-client';
+import { METRIC_PREFIX } from '../../shared/name.ts';
+import { DURATION_BOUNDS } from '../traffic/protocol.ts';
+import { CountedHistogram } from './counted-histogram.ts';
+import { STATUS_CLASSES, type Totals, type TotalsByDomain } from './totals.ts';
+
+/** The families that the workers' reports feed; each is written out anew from the totals at a scrape. */
+export function registerTraffic(registry: Registry, domains: TotalsByDomain, unrouted: Totals): void {
+  new Counter({
+    name: `${METRIC_PREFIX}requests_total`,
+    help: 'Answered requests by route and class of status.',
+    labelNames: ['domain', 'status'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [domain, totals] of domains.entries()) eachClass(totals, (status, count) => this.inc({ domain, status }, count));
+    },
+  });
+  new Counter({
+    name: `${METRIC_PREFIX}unrouted_requests_total`,
+    help: 'Requests for hosts without a route, and refused ones, by class of status.',
+    labelNames: ['status'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      eachClass(unrouted, (status, count) => this.inc({ status }, count));
+    },
+  });
+  new Counter({
+    name: `${METRIC_PREFIX}response_bytes_total`,
+    help: 'Bytes sent to clients, heads and bodies, by route.',
+    labelNames: ['domain'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [domain, totals] of domains.entries()) this.inc({ domain }, totals.bytes);
+    },
+  });
+  new CountedHistogram({
+    name: `${METRIC_PREFIX}request_duration_seconds`,
+    help: 'Time from the head of a request to the end of its answer, by route.',
+    bounds: DURATION_BOUNDS,
+    registry,
+    read: () => domains.entries(),
+  });
+}
+
+/** Classes that were never answered have no line: a thousand routes are not six thousand zeros. */
+function eachClass(totals: Totals, tell: (status: string, count: number) => void): void {
+  for (const [index, status] of STATUS_CLASSES.entries()) {
+    const count = totals.classes[index] ?? 0;
+    if (count > 0) tell(status, count);
+  }
+}

@@ -1,0 +1,61 @@
+import {
+  type AdminAddress,
+  type AdminAnswer,
+  type AdminClient,
+  createAdminClient,
+  defaultAdminAddress,
+  parseAdminAddress,
+  TOKEN_VARIABLE,
+} from '../../shared/admin-client.ts';
+import { DEFAULT_ADMIN_LISTEN, NAME } from '../../shared/name.ts';
+import { type Flag, type Flags, UsageError } from '../../shared/runtime/flags.ts';
+import { CommandError } from './command.ts';
+
+export const ADMIN_FLAG: Flag = {
+  name: 'admin',
+  kind: 'value',
+  placeholder: 'ADDRESS',
+  help: `the data plane to ask, HOST:PORT or unix:PATH; over TCP the token is read from ${TOKEN_VARIABLE}`,
+  default: `the default admin socket if it exists, else ${DEFAULT_ADMIN_LISTEN}`,
+  parse: parseAdminAddress,
+};
+
+/** Flags of every command that asks the data plane. */
+export const ASKING_FLAGS: readonly Flag[] = [ADMIN_FLAG, { name: 'json', kind: 'switch', help: 'print the answer as JSON' }];
+
+export function clientOf(flags: Flags): AdminClient {
+  const address = (flags.given.get('admin')?.value as AdminAddress | undefined) ?? defaultAdminAddress();
+  return createAdminClient({ address, token: process.env[TOKEN_VARIABLE] });
+}
+
+export const wantsJson = (flags: Flags): boolean => flags.given.get('json')?.value === true;
+
+/** GET, and the answer's JSON. @throws CommandError for any other status than 200. */
+export async function ask<T>(client: AdminClient, path: string): Promise<T> {
+  const answer = await client.request('GET', path);
+  if (answer.status !== 200) throw new CommandError(`the data plane answered ${answer.status}: ${errorIn(answer)}`);
+  return JSON.parse(answer.text) as T;
+}
+
+/** The message of an error envelope, or what there is instead. */
+export function errorIn({ text }: AdminAnswer): string {
+  try {
+    const { error } = JSON.parse(text) as { error?: unknown };
+    return typeof error === 'string' ? unescaped(error) : text.slice(0, 200);
+  } catch (error) {
+    if (error instanceof SyntaxError) return text.slice(0, 200) || 'nothing';
+    throw error;
+  }
+}
+
+/** The API escapes for pages what a terminal shows as it is. */
+export function unescaped(text: string): string {
+  return text.replace(/&(amp|lt|gt|quot|#39);/g, (entity, name: string) => ENTITIES[name] ?? entity);
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" };
+
+/** @throws UsageError when words are left that nobody asked for. */
+export function noArguments(command: string, { positionals }: Flags): void {
+  if (positionals.length > 0) throw new UsageError(`${NAME} ${command}: takes no arguments, got "${positionals[0]}"`);
+}

@@ -1,0 +1,28 @@
+import type { Command, Terminal } from './command.ts';
+
+/** A command is loaded when it is used: `routes` must not wait for what `run` needs. */
+export type Entry = {
+  readonly summary: string;
+  readonly load?: () => Promise<Command>;
+  /** Reads its own arguments: they are other processes' flags. */
+  readonly raw?: () => Promise<(argv: readonly string[], terminal: Terminal) => Promise<number>>;
+};
+
+/** In the order of `--help`. Without `load` and `raw`: known, and not available yet. */
+export const COMMANDS: Readonly<Record<string, Entry>> = {
+  run: { summary: 'data plane and controller on one machine, supervised', raw: async () => (await import('./run.ts')).run },
+  dataplane: { summary: 'the data plane alone', raw: async () => (await import('./processes.ts')).dataplane },
+  controller: { summary: 'the controller alone', raw: async () => (await import('./processes.ts')).controller },
+  upgrade: { summary: 'replace the running version without a gap' },
+  validate: { summary: 'check a config file', load: async () => (await import('./validate.ts')).validate },
+  fmt: { summary: 'lay out a config file' },
+  adapt: { summary: 'print the routes of a config file as JSON' },
+  diff: { summary: 'what a config file would change' },
+  reload: { summary: 're-read the config file, and wait for the outcome', load: async () => (await import('./reload.ts')).reload },
+  routes: { summary: 'what is routed where, and who says so', load: async () => (await import('./routes.ts')).routes },
+  explain: { summary: 'what a visitor of HOST[/PATH] would get, and why', load: async () => (await import('./explain.ts')).explain },
+  certificates: { summary: 'certificates and their renewal' },
+  status: { summary: 'what is wrong now, and how things are', load: async () => (await import('./status.ts')).status },
+  'hash-password': { summary: 'hash a password for basic_auth' },
+  version: { summary: 'version, Node version, commit', load: async () => (await import('./version.ts')).version },
+};

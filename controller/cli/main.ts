@@ -1,0 +1,56 @@
+import { AdminUnreachable } from '../../shared/admin-client.ts';
+import { closest } from '../../shared/closest.ts';
+import { NAME } from '../../shared/name.ts';
+import { helpOf, readFlags, UsageError } from '../../shared/runtime/flags.ts';
+import { CommandError, type Terminal } from './command.ts';
+import { COMMANDS } from './commands.ts';
+import { processTerminal } from './terminal.ts';
+
+/** @returns the exit code: 0 done, 1 the answer is no, 2 held wrong, 3–5 as each command says. */
+async function main(argv: readonly string[], terminal: Terminal): Promise<number> {
+  const [name, ...rest] = argv;
+  if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
+    terminal.out(help());
+    return 0;
+  }
+  if (name === '--version' || name === '-v') return main(['version', ...rest], terminal);
+  const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (!entry) {
+    const close = closest(name, Object.keys(COMMANDS));
+    throw new UsageError(`${NAME}: unknown command ${name}${close ? ` (did you mean ${close}?)` : ''}; ${NAME} help lists them`);
+  }
+  if (entry.raw) return (await entry.raw())(rest, terminal);
+  if (!entry.load) {
+    if (!rest.includes('--help')) throw new UsageError(`${NAME} ${name}: not available yet`);
+    terminal.out(`${NAME} ${name}: ${entry.summary}. Not available yet.\n`);
+    return 0;
+  }
+  const command = await entry.load();
+  const flags = readFlags(name, command.flags, rest, process.env);
+  if (!flags.help) return command.run(flags, terminal);
+  const flagLines = command.flags.length > 0 ? `\n${helpOf(command.flags)}\n` : '';
+  terminal.out(`Usage: ${NAME} ${name} ${command.usage}\n\n${command.summary}\n${flagLines}`);
+  return 0;
+}
+
+function help(): string {
+  const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
+  const lines = Object.entries(COMMANDS).map(
+    ([name, { summary, load, raw }]) => `  ${name.padEnd(width)}  ${summary}${load || raw ? '' : ' (not available yet)'}\n`,
+  );
+  return `Usage: ${NAME} COMMAND [flags]\n\n${lines.join('')}\n${NAME} COMMAND --help tells more.\n`;
+}
+
+const terminal = processTerminal();
+main(process.argv.slice(2), terminal).then(
+  (code) => {
+    process.exitCode = code;
+  },
+  (error: unknown) => {
+    const known = error instanceof UsageError || error instanceof CommandError || error instanceof AdminUnreachable;
+    if (!known) throw error;
+    const prefix = error.message.startsWith(NAME) ? '' : `${NAME} ${process.argv[2]}: `;
+    terminal.err(`${prefix}${error.message}\n`);
+    process.exitCode = error.exitCode;
+  },
+);

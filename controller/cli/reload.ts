@@ -1,0 +1,36 @@
+import type { ReloadResult } from '../../shared/wire/status.ts';
+import { ADMIN_FLAG, clientOf, errorIn, noArguments, unescaped } from './ask.ts';
+import { type Command, CommandError } from './command.ts';
+
+const COOLDOWN_EXIT = 4;
+
+export const reload: Command = {
+  usage: '[flags]',
+  summary:
+    "Re-reads the config file and waits for the outcome: what was applied, or the file's errors and exit 1.\nToo soon after the last one: exit 4. No Admin API: exit 5.",
+  flags: [ADMIN_FLAG],
+  run: async (flags, terminal) => {
+    noArguments('reload', flags);
+    const answer = await clientOf(flags).request('POST', '/reload?wait=true');
+    if (answer.status === 200) {
+      const { message, applied } = JSON.parse(answer.text) as ReloadResult;
+      terminal.out(
+        applied
+          ? `Applied: ${applied.added} added, ${applied.changed} changed, ${applied.removed} removed, ${applied.unchanged} unchanged.\n`
+          : `${message}\n`,
+      );
+      return 0;
+    }
+    if (answer.status === 422) {
+      const { errors = [] } = JSON.parse(answer.text) as { errors?: string[] };
+      terminal.err(errors.length > 0 ? errors.map((error) => `${unescaped(error)}\n`).join('') : `${errorIn(answer)}\n`);
+      return 1;
+    }
+    const error = errorIn(answer);
+    if (answer.status === 429 && error === 'reload too soon') {
+      const { retry_after } = JSON.parse(answer.text) as { retry_after?: number };
+      throw new CommandError(`reload too soon, try again in ${retry_after ?? 5} s`, COOLDOWN_EXIT);
+    }
+    throw new CommandError(`the data plane answered ${answer.status}: ${error}`);
+  },
+};

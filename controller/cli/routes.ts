@@ -1,0 +1,38 @@
+import type { FullRoute } from '../../shared/wire/status.ts';
+import { ASKING_FLAGS, ask, clientOf, noArguments, wantsJson } from './ask.ts';
+import type { Command } from './command.ts';
+import { table } from './table.ts';
+
+export const routes: Command = {
+  usage: '[flags]',
+  summary: 'Lists what is routed where, who says so, and what hides what.',
+  flags: ASKING_FLAGS,
+  run: async (flags, terminal) => {
+    noArguments('routes', flags);
+    const list = await ask<FullRoute[]>(clientOf(flags), '/routes?view=full');
+    if (wantsJson(flags)) terminal.out(`${JSON.stringify(list, null, 2)}\n`);
+    else if (list.length === 0) terminal.out('Nothing is routed.\n');
+    else terminal.out(table(terminal, ['DOMAIN', 'TARGET', 'SOURCE', 'FROM', 'NOTES'], list.map(rowOf)));
+    return 0;
+  },
+};
+
+function rowOf(route: FullRoute): string[] {
+  const by = route.controller === null ? 'by hand' : route.controller;
+  return [route.domain, targetOf(route), route.source ?? '-', route.origin ?? by, notesOf(route).join(', ')];
+}
+
+export function targetOf({ upstream, upstreams, tls, respond, redirects, handles }: FullRoute): string {
+  if (upstream !== null) return `${tls ? 'https://' : ''}${upstream}${upstreams.length > 1 ? ` and ${upstreams.length - 1} more` : ''}`;
+  if (respond) return `responds ${respond.status}`;
+  if (handles.length > 0) return `${handles.length} path blocks`;
+  return redirects.length > 0 ? 'redirects' : '-';
+}
+
+function notesOf({ upstream, handles, rate_limit_rps, overrides }: FullRoute): string[] {
+  const notes = [];
+  if (upstream !== null && handles.length > 0) notes.push(`${handles.length} path blocks`);
+  if (rate_limit_rps !== null) notes.push(`${rate_limit_rps}/s`);
+  if (overrides) notes.push(`hides ${overrides.origin ?? overrides.source ?? 'a route'}`);
+  return notes;
+}

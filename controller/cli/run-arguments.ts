@@ -1,0 +1,67 @@
+import { join, resolve } from 'node:path';
+import { DEFAULT_ADMIN_SOCKET, DEFAULT_STATE_DIR, NAME } from '../../shared/name.ts';
+import { envTwin, type Flag, UsageError } from '../../shared/runtime/flags.ts';
+
+/** The arguments of `run`, sorted by who reads them. */
+export type RunArguments = {
+  readonly controller: readonly string[];
+  readonly dataplane: readonly string[];
+  /** Where the controller reaches the data plane. */
+  readonly adminSocket: string;
+};
+
+/** Read by both. */
+const SHARED = new Set(['log-level']);
+/** The longest path that every system takes for a socket. Bytes. */
+const MAX_SOCKET_PATH = 103;
+
+/**
+ * Flags that the controller knows go there, shared ones to both, all others to the data plane, whose own reader
+ * refuses what it does not know. A flag takes the words up to the next flag along: neither takes positionals.
+ * @throws UsageError for words before the first flag, and for a socket path that no system takes.
+ */
+export function splitArguments(
+  table: readonly Flag[],
+  argv: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): RunArguments {
+  const known = new Set(table.map(({ name }) => name));
+  const controller: string[] = [];
+  const dataplane: string[] = [];
+  let group: string[][] = [];
+  for (const word of argv) {
+    if (word.startsWith('--')) {
+      const name = word.slice(2).split('=')[0] as string;
+      group = SHARED.has(name) ? [controller, dataplane] : known.has(name) ? [controller] : [dataplane];
+    }
+    if (group.length === 0) throw new UsageError(`${NAME} run: takes no arguments, got "${word}"`);
+    for (const list of group) list.push(word);
+  }
+  const named = givenValue(dataplane, 'admin-socket', env);
+  const adminSocket = resolve(socketPath(named, givenValue(dataplane, 'state-dir', env)));
+  if (Buffer.byteLength(adminSocket) > MAX_SOCKET_PATH)
+    throw new UsageError(
+      `${NAME} run: the socket path ${adminSocket} is longer than ${MAX_SOCKET_PATH} bytes; name a shorter one with --admin-socket PATH`,
+    );
+  if (named === undefined) dataplane.push('--admin-socket', adminSocket);
+  controller.push('--dataplane', `unix:${adminSocket}`);
+  return { controller, dataplane, adminSocket };
+}
+
+function socketPath(named: string | true | undefined, stateDir: string | true | undefined): string {
+  if (named === true) return DEFAULT_ADMIN_SOCKET;
+  return named ?? join(typeof stateDir === 'string' ? stateDir : DEFAULT_STATE_DIR, 'admin.sock');
+}
+
+/** The last value of a flag, true where it stands alone, else its environment twin's, else undefined. */
+function givenValue(argv: readonly string[], name: string, env: Readonly<Record<string, string | undefined>>): string | true | undefined {
+  let value: string | true | undefined;
+  argv.forEach((word, at) => {
+    const next = argv[at + 1];
+    if (word.startsWith(`--${name}=`)) value = word.slice(name.length + 3);
+    else if (word === `--${name}`) value = next === undefined || next.startsWith('--') ? true : next;
+  });
+  const twin = env[envTwin(name)];
+  if (value !== undefined || twin === undefined || twin === '' || twin === '0' || twin === 'false') return value;
+  return twin === '1' || twin === 'true' ? true : twin;
+}

@@ -1,0 +1,83 @@
+import { spawnSync } from 'node:child_process';
+import { ENV_PREFIX, NAME } from '../../shared/name.ts';
+import { systemClock } from '../../shared/runtime/clock.ts';
+import { helpOf, readFlags } from '../../shared/runtime/flags.ts';
+import { createLog } from '../../shared/runtime/log.ts';
+import { systemRandom } from '../../shared/runtime/random.ts';
+import { CONTROLLER_FLAGS, controllerSettings } from '../flags.ts';
+import { whenOrphaned } from '../orphan.ts';
+import { compileFile } from '../sources/file/compile.ts';
+import type { Terminal } from './command.ts';
+import { entryOf } from './processes.ts';
+import { splitArguments } from './run-arguments.ts';
+import { Supervised } from './supervisor.ts';
+
+/** The file's globals as JSON: what the data plane needs before the first frame reaches it. */
+export const GLOBALS_VARIABLE = `${ENV_PREFIX}FILE_GLOBALS`;
+
+/** Data plane and controller as two processes. @returns 2 when either was held wrong at its first start. @throws UsageError. */
+export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
+  if (argv.includes('--help') || argv.includes('-h')) return help(terminal);
+  const split = splitArguments(CONTROLLER_FLAGS, argv, process.env);
+  const settings = controllerSettings('run', readFlags('run', CONTROLLER_FLAGS, split.controller, process.env));
+  const compiled = await compileFile(settings.config, process.env);
+  // A file with mistakes does not stop the data plane, which keeps its last good table; the controller reports them.
+  const globals = compiled.ok ? compiled.globals : {};
+
+  const log = createLog('supervisor', settings.logLevel);
+  const parts = { clock: systemClock, random: systemRandom, log, err: (text: string) => terminal.err(asRun(text)) };
+  const dataplane = new Supervised(
+    { name: 'dataplane', argv: [entryOf('dataplane'), ...split.dataplane], env: { [GLOBALS_VARIABLE]: JSON.stringify(globals) } },
+    parts,
+  );
+  const controller = new Supervised(
+    { name: 'controller', argv: [entryOf('controller'), ...split.controller, `--config=${settings.config}`], env: {} },
+    parts,
+  );
+  return supervise(dataplane, controller);
+}
+
+/** The first TERM or INT drains both, a second one ends them at once. */
+async function supervise(dataplane: Supervised, controller: Supervised): Promise<number> {
+  const children = [dataplane, controller];
+  let stops = 0;
+  const stop = () => {
+    stops += 1;
+    for (const child of children) {
+      if (stops === 1) child.stop();
+      else child.signal('SIGKILL');
+    }
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+  process.on('SIGHUP', () => controller.signal('SIGHUP'));
+  process.on('SIGUSR2', () => dataplane.signal('SIGUSR2'));
+  whenOrphaned(stop);
+  const codes = await Promise.all(
+    children.map(async (child) => {
+      const code = await child.run();
+      if (code !== 0 && stops === 0) stop();
+      return code;
+    }),
+  );
+  return Math.max(...codes, stops > 1 ? 1 : 0);
+}
+
+/** The children name themselves in their one line about a mistake; who runs `run` held `run` wrong. */
+function asRun(text: string): string {
+  return text.replace(new RegExp(`^${NAME} (?:dataplane|controller): `, 'gm'), `${NAME} run: `);
+}
+
+function help(terminal: Terminal): number {
+  terminal.out(
+    `Usage: ${NAME} run [flags]\n\nRuns data plane and controller as two supervised processes.\n\nFlags of the controller:\n${helpOf(CONTROLLER_FLAGS)}\n\n`,
+  );
+  const { stdout } = spawnSync(process.execPath, [entryOf('dataplane'), '--help'], { encoding: 'utf8' });
+  terminal.out(
+    `And those of the data plane:\n${stdout
+      .split('\n')
+      .filter((line) => line.startsWith('  --'))
+      .join('\n')}\n`,
+  );
+  return 0;
+}

@@ -1,0 +1,89 @@
+import type { DataplaneStatus, UpstreamStatus } from '../../shared/wire/status.ts';
+import { ASKING_FLAGS, ask, clientOf, noArguments, wantsJson } from './ask.ts';
+import type { Command, Terminal } from './command.ts';
+import { table } from './table.ts';
+import { plain, styled } from './terminal.ts';
+
+/** At most this many problems are printed; `--json` has them all. */
+const SHOWN = 50;
+
+export const status: Command = {
+  usage: '[flags]',
+  summary: 'Opens with what is wrong now; then how the data plane and its controllers are.',
+  flags: ASKING_FLAGS,
+  run: async (flags, terminal) => {
+    noArguments('status', flags);
+    const client = clientOf(flags);
+    const [dataplane, upstreams] = await Promise.all([
+      ask<DataplaneStatus>(client, '/status'),
+      ask<UpstreamStatus[]>(client, '/upstreams'),
+    ]);
+    if (wantsJson(flags)) terminal.out(`${JSON.stringify({ ...dataplane, upstreams }, null, 2)}\n`);
+    else terminal.out(inWords(terminal, dataplane, upstreams));
+    return 0;
+  },
+};
+
+function inWords(terminal: Terminal, dataplane: DataplaneStatus, upstreams: readonly UpstreamStatus[]): string {
+  const wrong = whatIsWrong(dataplane, upstreams);
+  const opening =
+    wrong.length === 0
+      ? styled(terminal, 'green', 'Nothing is wrong.')
+      : [
+          ...wrong.slice(0, SHOWN).map((line) => styled(terminal, 'red', `! ${plain(line)}`)),
+          ...(wrong.length > SHOWN ? [`! and ${wrong.length - SHOWN} more`] : []),
+        ].join('\n');
+  const { workers, controllers } = dataplane;
+  const facts = [
+    ['version', dataplane.version],
+    ['up', duration(dataplane.uptime_secs)],
+    [
+      'routes',
+      `${dataplane.routes}${dataplane.overridden > 0 ? `, ${dataplane.overridden} of a controller hidden by ones posted by hand` : ''}`,
+    ],
+    ['workers', `${workers.serving} of ${workers.configured} serving, ${workers.restarts} restarts`],
+    ['upstreams', `${upstreams.length}, ${upstreams.filter(({ healthy }) => healthy).length} healthy`],
+    ['last reload', dataplane.last_reload ? `${dataplane.last_reload.ok ? 'good' : 'failed'}, ${dataplane.last_reload.at}` : 'none'],
+  ].map(([name = '', value = '']) => `${name.padEnd(13)}${plain(value)}`);
+  const known = controllers.map((one) => [
+    one.id,
+    one.connected ? 'connected' : 'away',
+    one.sources.join(', '),
+    String(one.revision),
+    one.last_applied,
+  ]);
+  const list = known.length > 0 ? `\n${table(terminal, ['CONTROLLER', 'STREAM', 'SOURCES', 'REVISION', 'LAST APPLIED'], known)}` : '';
+  return `${opening}\n\n${facts.join('\n')}\n${list}`;
+}
+
+function whatIsWrong(dataplane: DataplaneStatus, upstreams: readonly UpstreamStatus[]): string[] {
+  const { ready, reason, workers, controllers, last_reload, warnings, problems } = dataplane;
+  const wrong: string[] = [];
+  if (!ready) wrong.push(`not ready: ${reason ?? 'no reason given'}`);
+  if (workers.serving < workers.configured)
+    wrong.push(`${workers.configured - workers.serving} of ${workers.configured} workers do not serve`);
+  for (const { id, connected, last_applied } of controllers)
+    if (!connected) wrong.push(`controller ${id} is away; its routes stay as of ${last_applied}`);
+  if (last_reload && !last_reload.ok)
+    wrong.push(`the last reload failed; the last good config is served: ${last_reload.errors[0] ?? 'no reason given'}`);
+  for (const { address, healthy, reason, domains, domain_count } of upstreams)
+    if (!healthy)
+      wrong.push(
+        `${address} is out of rotation: ${reason ?? 'no reason given'} (${domains.slice(0, 3).join(', ')}${domain_count > 3 ? ', …' : ''})`,
+      );
+  wrong.push(...warnings);
+  wrong.push(...problems.map(({ origin, message }) => (message.startsWith(origin) ? message : `${origin}: ${message}`)));
+  return wrong;
+}
+
+/** Seconds as `3d 4h`, `5m 10s`: the two largest units. */
+function duration(secs: number): string {
+  const parts = [
+    [Math.floor(secs / 86_400), 'd'],
+    [Math.floor(secs / 3_600) % 24, 'h'],
+    [Math.floor(secs / 60) % 60, 'm'],
+    [secs % 60, 's'],
+  ] as const;
+  const first = parts.findIndex(([amount]) => amount > 0);
+  return (first < 0 ? parts.slice(3) : parts.slice(first, first + 2)).map(([amount, unit]) => `${amount}${unit}`).join(' ');
+}

@@ -1,0 +1,86 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import type { Log } from '../../shared/runtime/log.ts';
+import type { Random } from '../../shared/runtime/random.ts';
+import { SUPERVISED_VARIABLE } from '../orphan.ts';
+import { createBackoff } from '../reconcile/backoff.ts';
+import { exitOf } from './processes.ts';
+
+/** A process that lasted this long had started well: its next restart comes at once again. Milliseconds. */
+const STEADY_MS = 10_000;
+const USAGE_EXIT = 2;
+
+export type ChildSpec = {
+  readonly name: string;
+  /** The script and its arguments, for this process's own Node. */
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+};
+
+/** Keeps one child process running until it is told to stop. */
+export class Supervised {
+  readonly #spec: ChildSpec;
+  readonly #parts: { clock: Clock; random: Random; log: Log; err: (text: string) => void };
+  #child: ChildProcess | undefined;
+  #stopping = false;
+  #cancelRestart: () => void = () => undefined;
+
+  constructor(spec: ChildSpec, parts: { clock: Clock; random: Random; log: Log; err: (text: string) => void }) {
+    this.#spec = spec;
+    this.#parts = parts;
+  }
+
+  /** @returns 2 when its first start was held wrong, 0 once it was stopped. */
+  async run(): Promise<number> {
+    const { clock, log } = this.#parts;
+    const backoff = createBackoff(this.#parts.random);
+    for (let starts = 1; !this.#stopping; starts++) {
+      const startedAt = clock.monotonic();
+      const code = await this.#once();
+      if (this.#stopping) break;
+      if (starts === 1 && code === USAGE_EXIT) return code;
+      if (clock.monotonic() - startedAt > STEADY_MS) backoff.reset();
+      const wait = backoff.next();
+      log.error({ child: this.#spec.name, code, restart_in_ms: wait }, `the ${this.#spec.name} ended and is started again`);
+      await this.#pause(wait);
+    }
+    return 0;
+  }
+
+  /** Asks the child to end, and does not start it again. */
+  stop(): void {
+    this.#stopping = true;
+    this.#cancelRestart();
+    this.signal('SIGTERM');
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child?.kill(signal);
+  }
+
+  /**
+   * stdin is a pipe whose other end closes with this process, however it dies. A session of its own: Ctrl-C in the
+   * terminal reaches the supervisor alone, which passes it on once.
+   */
+  async #once(): Promise<number> {
+    const env = { ...process.env, ...this.#spec.env, [SUPERVISED_VARIABLE]: '1' };
+    const child = spawn(process.execPath, this.#spec.argv, { stdio: ['pipe', 'inherit', 'pipe'], detached: true, env });
+    this.#child = child;
+    // A child that dies closes its end first; its exit says the rest.
+    child.stdin?.on('error', () => undefined);
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => this.#parts.err(text));
+    const code = await exitOf(child);
+    this.#child = undefined;
+    return code;
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.#parts.clock.after(ms, resolve);
+      this.#cancelRestart = () => {
+        cancel();
+        resolve();
+      };
+    });
+  }
+}

@@ -1,0 +1,26 @@
+import type { Terminal } from './command.ts';
+
+/** The process's own terminal. No colour when piped or with NO_COLOR. A reader that went away (`| head`) ends the output quietly. */
+export function processTerminal(): Terminal {
+  const { stdout, stderr, env } = process;
+  for (const stream of [stdout, stderr])
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+      process.exit(0);
+    });
+  return {
+    out: (text) => void stdout.write(text),
+    err: (text) => void stderr.write(text),
+    columns: stdout.isTTY ? stdout.columns || 80 : null,
+    colour: stdout.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb',
+  };
+}
+
+const STYLES = { red: 31, green: 32, yellow: 33, bold: 1, dim: 2 } as const;
+
+export function styled({ colour }: Terminal, style: keyof typeof STYLES, text: string): string {
+  return colour ? `\u001b[${STYLES[style]}m${text}\u001b[0m` : text;
+}
+
+/** Text from elsewhere, fit for a terminal: no control character reaches it. */
+export const plain = (text: string): string => text.replace(/[\u0000-\u001f\u007f-\u009f]/g, ' ');

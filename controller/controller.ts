@@ -1,0 +1,110 @@
+import { formatAdminAddress } from '../shared/admin-client.ts';
+import { NAME } from '../shared/name.ts';
+import type { Clock } from '../shared/runtime/clock.ts';
+import { UsageError } from '../shared/runtime/flags.ts';
+import type { Log } from '../shared/runtime/log.ts';
+import type { Random } from '../shared/runtime/random.ts';
+import { buildInfo } from './build.ts';
+import type { ControllerSettings } from './flags.ts';
+import { Pusher } from './push/pusher.ts';
+import { createReconciler } from './reconcile/reconciler.ts';
+import { keepRunning } from './reconcile/source-task.ts';
+import { createFileSource } from './sources/file/source.ts';
+import type { Snapshot } from './sources/source.ts';
+import { createControllerMetrics } from './status/metrics.ts';
+import { watchPush } from './status/push-watch.ts';
+import { Report } from './status/report.ts';
+import { listenStatus, type StatusServer } from './status/server.ts';
+
+export type Controller = {
+  /** Where the status pages answer: `HOST:PORT`. */
+  readonly statusAddress: string;
+  /** Re-reads the config file and applies it. @returns its errors, none when it is good. */
+  reload(): Promise<readonly string[]>;
+  stop(): Promise<void>;
+};
+
+/** Sources → desired → reconcile → push, and status back. @throws UsageError when `--listen` can't be had. */
+export async function startController(
+  settings: ControllerSettings,
+  { clock, random, log, token }: { clock: Clock; random: Random; log: Log; token: string | undefined },
+): Promise<Controller> {
+  const stopping = new AbortController();
+  const startedAt = clock.now();
+
+  const file = createFileSource({ path: settings.config, clock, log });
+  const report = new Report(
+    clock,
+    { controller: settings.id, epoch: startedAt, version: buildInfo().version, sources: [file.name] },
+    settings.dataplanes.map(formatAdminAddress),
+  );
+  const status = await listen(settings, report, () => Math.floor((clock.now() - startedAt) / 1_000));
+
+  const reconciler = createReconciler({
+    names: [file.name],
+    clock,
+    log,
+    relist: () => void file.reload(),
+    changed: (truth) => {
+      report.built(truth);
+      for (const pusher of pushers) pusher.wake();
+    },
+  });
+
+  let fileErrors: readonly string[] = [];
+  let reloading = 0;
+  const hear = (snapshot: Snapshot) => {
+    fileErrors = snapshot.kind === 'failed' ? snapshot.errors : [];
+    report.reloaded(fileErrors);
+    if (reloading > 0) reconciler.takeConfirmed(snapshot);
+    else reconciler.take(snapshot);
+  };
+  const reload = async () => {
+    reloading += 1;
+    await file.reload().finally(() => {
+      reloading -= 1;
+    });
+    const errors = fileErrors;
+    if (errors.length === 0) await reconciler.settled(file.name);
+    return errors;
+  };
+
+  const pushers = settings.dataplanes.map(
+    (address) =>
+      new Pusher({
+        address,
+        token,
+        clock,
+        random,
+        identity: { controller: settings.id, epoch: startedAt, reload: true },
+        truth: () => reconciler.truth(),
+        reload,
+        watch: watchPush(formatAdminAddress(address), report, log),
+      }),
+  );
+
+  const tasks = [
+    keepRunning(file, hear, { clock, random, log, signal: stopping.signal }),
+    ...pushers.map((pusher) => pusher.run(stopping.signal)),
+  ];
+  log.info({ config: settings.config, dataplanes: pushers.map(({ address }) => address), status: status.address }, 'controller started');
+  return {
+    statusAddress: status.address,
+    reload,
+    stop: async () => {
+      stopping.abort();
+      reconciler.stop();
+      await Promise.all([...tasks, status.close()]);
+    },
+  };
+}
+
+async function listen({ listen: { host, port } }: ControllerSettings, report: Report, uptimeSecs: () => number): Promise<StatusServer> {
+  try {
+    return await listenStatus({ host, port, report, metrics: createControllerMetrics(report), uptimeSecs });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const why = code === 'EADDRINUSE' ? 'something else listens there' : message;
+    throw new UsageError(`${NAME} controller: cannot listen on ${host}:${port}: ${why}; name another address with --listen HOST:PORT`);
+  }
+}

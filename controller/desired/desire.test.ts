@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RouteSpec } from '../../shared/route.ts';
+import { canonicalRoute } from './canonical.ts';
+import { desire, type Listing, type SourceView } from './desire.ts';
+import { sampleListing, sampleRoute } from './sample-listing.ts';
+
+const views = (...listings: Listing[]): Map<string, SourceView> =>
+  new Map(listings.map((listing) => [listing.source, { listing, errors: [] }]));
+const docker = (domains: string[]) => sampleListing(domains, { source: 'docker' });
+const kubernetes = (domains: string[]) => sampleListing(domains, { source: 'kubernetes' });
+
+test('a domain that several sources want goes to the file, then the cluster, then the containers', () => {
+  const desired = desire(
+    views(docker(['a.example', 'b.example', 'c.example']), kubernetes(['a.example', 'b.example']), sampleListing(['a.example'])),
+  );
+  assert.deepEqual(
+    [...desired.routes].map(([domain, { source }]) => [domain, source]),
+    [
+      ['a.example', 'file'],
+      ['b.example', 'kubernetes'],
+      ['c.example', 'docker'],
+    ],
+  );
+});
+
+test('the loser of a domain is listed with the owner', () => {
+  const { problems } = desire(views(docker(['a.example']), sampleListing(['a.example'])));
+  assert.deepEqual(problems, [
+    {
+      source: 'docker',
+      origin: 'docker a.example',
+      domain: 'a.example',
+      code: 'domain_taken',
+      message: 'a.example belongs to file a.example, which comes first',
+    },
+  ]);
+});
+
+test('the loser takes over when the owner goes', () => {
+  const after = desire(views(docker(['a.example']), sampleListing([])));
+  assert.equal(after.routes.get('a.example')?.source, 'docker');
+  assert.deepEqual(after.problems, []);
+});
+
+test('inside a source the first one listed wins', () => {
+  const { routes, problems } = desire(
+    views(sampleListing([sampleRoute('a.example', '127.0.0.1:1'), sampleRoute('a.example', '127.0.0.1:2')])),
+  );
+  assert.equal(routes.get('a.example')?.route.upstream, '127.0.0.1:1');
+  assert.equal(problems.length, 1);
+});
+
+test('the same views in another order give the same bytes', () => {
+  const one = desire(views(sampleListing(['b.example', 'a.example']), docker(['d.example', 'c.example'])));
+  const other = desire(views(docker(['c.example', 'd.example']), sampleListing(['a.example', 'b.example'])));
+  const bytes = ({ routes }: typeof one) => [...routes.values()].map(({ text }) => text).join('\n');
+  assert.equal(bytes(one), bytes(other));
+  assert.equal(one.fingerprint, other.fingerprint);
+});
+
+test('another target gives another fingerprint', () => {
+  const one = desire(views(sampleListing([sampleRoute('a.example', '127.0.0.1:1')])));
+  const other = desire(views(sampleListing([sampleRoute('a.example', '127.0.0.1:2')])));
+  assert.notEqual(one.fingerprint, other.fingerprint);
+});
+
+test('equal routes are equal text however their members are ordered', () => {
+  const route = sampleRoute('a.example');
+  const reversed = Object.fromEntries(Object.entries(route).reverse()) as RouteSpec;
+  assert.equal(canonicalRoute(reversed), canonicalRoute(route));
+});
+
+test('a source that failed keeps its last listing and says at which line it failed', () => {
+  const desired = desire(
+    new Map([['file', { listing: sampleListing(['a.example']), errors: ['sites/Sluicefile:12:3: unknown directive "foo"'] }]]),
+  );
+  assert.deepEqual([...desired.routes.keys()], ['a.example']);
+  assert.equal(desired.problems[0]?.origin, 'sites/Sluicefile:12');
+});
+
+test('a source that has only failed is known, and not listed', () => {
+  const desired = desire(new Map([['file', { listing: null, errors: ['Sluicefile:1:1: no'] }]]));
+  assert.deepEqual([desired.sources, desired.listed, desired.settings], [['file'], [], null]);
+});
+
+test('the globals come from the source that has some', () => {
+  const desired = desire(views(docker(['c.example']), sampleListing([], { settings: { http_port: 8080 } })));
+  assert.deepEqual(desired.settings, { http_port: 8080 });
+});
+
+test('a route that fits no line of a frame is a problem of its own', () => {
+  const headers = Array.from({ length: 200 }, (_, at) => ({ name: `X-${at}`, value: 'x'.repeat(8_000) }));
+  const { routes, problems } = desire(views(sampleListing([sampleRoute('big.example', '127.0.0.1:1', { headers }), 'a.example'])));
+  assert.deepEqual([...routes.keys()], ['a.example']);
+  assert.equal(problems[0]?.code, 'route_too_large');
+});

@@ -1,0 +1,38 @@
+import { TOKEN_VARIABLE } from '../shared/admin-client.ts';
+import { NAME } from '../shared/name.ts';
+import { systemClock } from '../shared/runtime/clock.ts';
+import { helpOf, readFlags, UsageError } from '../shared/runtime/flags.ts';
+import { createLog } from '../shared/runtime/log.ts';
+import { systemRandom } from '../shared/runtime/random.ts';
+import { startController } from './controller.ts';
+import { CONTROLLER_FLAGS, controllerSettings } from './flags.ts';
+import { whenOrphaned } from './orphan.ts';
+
+async function main(): Promise<void> {
+  const flags = readFlags('controller', CONTROLLER_FLAGS, process.argv.slice(2), process.env);
+  if (flags.help) {
+    process.stdout.write(
+      `Usage: ${NAME} controller [flags]\n\nReads the sources of routes and keeps the data planes' tables equal to them.\n\n${helpOf(CONTROLLER_FLAGS)}\n`,
+    );
+    return;
+  }
+  const settings = controllerSettings('controller', flags);
+  const log = createLog('controller', settings.logLevel);
+  const controller = await startController(settings, { clock: systemClock, random: systemRandom, log, token: process.env[TOKEN_VARIABLE] });
+  let stopping = false;
+  const stop = () => {
+    if (stopping) process.exit(1);
+    stopping = true;
+    controller.stop().then(() => process.exit(0));
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+  process.on('SIGHUP', () => void controller.reload());
+  whenOrphaned(stop);
+}
+
+main().catch((error: unknown) => {
+  if (!(error instanceof UsageError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = error.exitCode;
+});

@@ -1,0 +1,117 @@
+import { EventEmitter, once } from 'node:events';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createInterface } from 'node:readline';
+import type { AdminAddress } from '../../shared/admin-client.ts';
+import type { RouteSpec } from '../../shared/route.ts';
+import type { Apply, Problem, ReloadOutcome, Remove, StreamLine } from '../../shared/wire/apply.ts';
+
+/** A frame as it arrived. */
+export type Heard = {
+  apply: Apply;
+  routes: RouteSpec[];
+  removes: Remove[];
+  problems: Problem[];
+  settings: object | undefined;
+  reload: ReloadOutcome | undefined;
+};
+
+type Line = Partial<{
+  apply: Apply;
+  route: RouteSpec;
+  remove: Remove;
+  problem: Problem;
+  settings: object;
+  reload: ReloadOutcome;
+  end: object;
+}>;
+
+/** The other end of an apply stream, for tests of the push room: it hears frames and answers as it is told. */
+export class FakeDataplane {
+  readonly heard: Heard[] = [];
+  /** Blank lines that arrived between frames. */
+  blanks = 0;
+  instance = 'one';
+  streams = 0;
+  /** What to answer; undefined: nothing. */
+  answer: (frame: Heard) => StreamLine | undefined = (frame) => this.applied(frame);
+  readonly #server: Server;
+  readonly #news = new EventEmitter();
+  #response: ServerResponse | undefined;
+
+  constructor() {
+    this.#server = createServer((request, response) => {
+      this.streams += 1;
+      this.#response = response;
+      response.writeHead(200, { 'content-type': 'application/x-ndjson' });
+      let frame: Heard | undefined;
+      const lines = createInterface({ input: request });
+      // A stream that was cut is what some tests are about.
+      for (const end of [request, lines]) end.on('error', () => lines.close());
+      lines.on('line', (text) => {
+        if (text === '') this.blanks += 1;
+        else frame = this.#take(frame, JSON.parse(text) as Line);
+        this.#news.emit('news');
+      });
+      this.#news.emit('news');
+    });
+  }
+
+  async listen(port = 0): Promise<AdminAddress> {
+    this.#server.listen(port, '127.0.0.1');
+    await once(this.#server, 'listening');
+    return { kind: 'tcp', host: '127.0.0.1', port: (this.#server.address() as AddressInfo).port };
+  }
+
+  applied(frame: Heard, results: { domain: string; result: 'rejected' | 'conflicted' | 'added'; reason?: string }[] = []): StreamLine {
+    const said = frame.routes.map(({ domain }) => results.find((one) => one.domain === domain) ?? { domain, result: 'added' as const });
+    return {
+      applied: {
+        instance: this.instance,
+        revision: frame.apply.revision,
+        generation: 1,
+        results: said,
+        removed: frame.removes.map(({ domain }) => domain),
+      },
+    };
+  }
+
+  say(line: StreamLine): void {
+    this.#response?.write(`${JSON.stringify(line)}\n`);
+  }
+
+  /** Cuts the open stream as a crash would. */
+  cut(): void {
+    this.#response?.socket?.destroy();
+  }
+
+  /** The frame of that number, from 0, once it has arrived. */
+  async frame(number: number): Promise<Heard> {
+    await this.until(() => this.heard.length > number);
+    return this.heard[number] as Heard;
+  }
+
+  async until(holds: () => boolean): Promise<void> {
+    while (!holds()) await once(this.#news, 'news');
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #take(frame: Heard | undefined, line: Line): Heard | undefined {
+    if (line.apply) return { apply: line.apply, routes: [], removes: [], problems: [], settings: undefined, reload: undefined };
+    if (!frame) throw new Error('a line before its frame');
+    if (line.route) frame.routes.push(line.route);
+    if (line.remove) frame.removes.push(line.remove);
+    if (line.problem) frame.problems.push(line.problem);
+    if (line.settings) frame.settings = line.settings;
+    if (line.reload) frame.reload = line.reload;
+    if (!line.end) return frame;
+    this.heard.push(frame);
+    const answer = this.answer(frame);
+    if (answer) this.say(answer);
+    return undefined;
+  }
+}

@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { systemClock } from '../../shared/runtime/clock.ts';
+import { systemRandom } from '../../shared/runtime/random.ts';
+import { desire, type Listing, type SourceView } from '../desired/desire.ts';
+import { sampleListing, sampleRoute } from '../desired/sample-listing.ts';
+import type { Truth } from '../reconcile/reconciler.ts';
+import { FakeDataplane } from './fake-dataplane.ts';
+import { type PushEvent, Pusher } from './pusher.ts';
+
+const NOW = '2026-01-01T00:00:00.000Z';
+
+function truthOf(listings: readonly Listing[], failed: Readonly<Record<string, string[]>> = {}): Truth {
+  const views = new Map<string, SourceView>(listings.map((listing) => [listing.source, { listing, errors: failed[listing.source] ?? [] }]));
+  for (const [source, errors] of Object.entries(failed)) if (!views.has(source)) views.set(source, { listing: null, errors });
+  const desired = desire(views);
+  return { desired, problems: desired.problems.map((problem) => ({ ...problem, since: NOW })) };
+}
+
+const file = (...domains: string[]) => truthOf([sampleListing(domains)]);
+
+/** A pusher at work on a fake data plane; `set` changes its truth. */
+async function working(t: TestContext, first: Truth | undefined, reload: () => Promise<readonly string[]> = async () => []) {
+  const dataplane = new FakeDataplane();
+  const address = await dataplane.listen();
+  const stopping = new AbortController();
+  const events: PushEvent[] = [];
+  let truth = first;
+  const pusher = new Pusher({
+    address,
+    token: undefined,
+    identity: { controller: 'controller', epoch: 7, reload: true },
+    clock: systemClock,
+    random: systemRandom,
+    truth: () => truth,
+    reload,
+    watch: (event) => events.push(event),
+  });
+  const running = pusher.run(stopping.signal);
+  t.after(async () => {
+    stopping.abort();
+    await running;
+    await dataplane.close();
+  });
+  const set = (next: Truth) => {
+    truth = next;
+    pusher.wake();
+  };
+  return { dataplane, events, set };
+}
+
+const domainsOf = (frame: { routes: { domain: string }[] }) => frame.routes.map(({ domain }) => domain);
+
+test('nothing is said before there is a truth', async (t) => {
+  const { dataplane, set } = await working(t, undefined);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(dataplane.streams, 0);
+  set(file('a.example'));
+  assert.deepEqual(domainsOf(await dataplane.frame(0)), ['a.example']);
+});
+
+test('the first frame is the whole truth about what has listed, settings included', async (t) => {
+  const { dataplane } = await working(t, truthOf([sampleListing(['a.example'], { settings: { http_port: 8080 } })]));
+  const { apply, routes, settings } = await dataplane.frame(0);
+  assert.deepEqual(apply, {
+    controller: 'controller',
+    epoch: 7,
+    reload: true,
+    revision: apply.revision,
+    based_on: null,
+    sources: ['file'],
+  });
+  assert.equal(routes[0]?.origin, 'file a.example');
+  assert.deepEqual(settings, { http_port: 8080 });
+});
+
+test('later frames are differences to what was acknowledged', async (t) => {
+  const { dataplane, set } = await working(t, file('a.example', 'b.example'));
+  const first = await dataplane.frame(0);
+  set(file('b.example', 'c.example'));
+  const second = await dataplane.frame(1);
+  assert.equal(second.apply.based_on, first.apply.revision);
+  assert.deepEqual([domainsOf(second), second.removes], [['c.example'], [{ domain: 'a.example', source: 'file' }]]);
+});
+
+test('globals that were taken out of the file are said to be gone', async (t) => {
+  const { dataplane, set } = await working(t, truthOf([sampleListing(['a.example'], { settings: { http_port: 8080 } })]));
+  await dataplane.frame(0);
+  set(file('a.example'));
+  assert.deepEqual((await dataplane.frame(1)).settings, {});
+});
+
+test('what is not acknowledged is not remembered: after a cut everything is said again', async (t) => {
+  const { dataplane, set, events } = await working(t, file('a.example'));
+  await dataplane.frame(0);
+  dataplane.answer = () => undefined;
+  set(file('a.example', 'b.example'));
+  await dataplane.frame(1);
+  dataplane.answer = (frame) => dataplane.applied(frame);
+  dataplane.cut();
+  const third = await dataplane.frame(2);
+  assert.deepEqual([third.apply.based_on, domainsOf(third)], [null, ['a.example', 'b.example']]);
+  assert.ok(Number(third.apply.revision) > 2, 'a revision is never used twice');
+  assert.equal(events.filter(({ kind }) => kind === 'disconnected').length, 1);
+});
+
+test('changes that come while an answer is awaited go out together, after it', async (t) => {
+  const { dataplane, set } = await working(t, file('a.example'));
+  dataplane.answer = () => undefined;
+  const first = await dataplane.frame(0);
+  set(file('a.example', 'b.example'));
+  set(file('a.example', 'b.example', 'c.example'));
+  dataplane.say(dataplane.applied(first));
+  assert.deepEqual(domainsOf(await dataplane.frame(1)), ['b.example', 'c.example']);
+});
+
+test('a refusal is answered with the whole truth', async (t) => {
+  const { dataplane, set, events } = await working(t, file('a.example'));
+  await dataplane.frame(0);
+  dataplane.answer = (frame) => (frame.apply.based_on === null ? dataplane.applied(frame) : { refused: { error: 'stale', current: 99 } });
+  set(file('a.example', 'b.example'));
+  const third = await dataplane.frame(2);
+  assert.deepEqual([third.apply.based_on, domainsOf(third)], [null, ['a.example', 'b.example']]);
+  assert.deepEqual(
+    events.find(({ kind }) => kind === 'refused'),
+    { kind: 'refused', error: 'stale' },
+  );
+});
+
+test('a route that was changed by hand is said again at once', async (t) => {
+  const { dataplane } = await working(t, file('a.example', 'b.example'));
+  const first = await dataplane.frame(0);
+  dataplane.say({ routes: { domain: 'b.example', change: 'removed', route: null } });
+  const second = await dataplane.frame(1);
+  assert.deepEqual([second.apply.based_on, domainsOf(second)], [first.apply.revision, ['b.example']]);
+});
+
+test('a reload answers in the frame that carries what it found', async (t) => {
+  let reloaded: () => void = () => undefined;
+  const { dataplane, set } = await working(t, file('a.example'), async () => {
+    reloaded();
+    return [];
+  });
+  reloaded = () => set(file('b.example'));
+  await dataplane.frame(0);
+  dataplane.say({ reload: { id: 'r1' } });
+  const second = await dataplane.frame(1);
+  assert.deepEqual([second.reload, domainsOf(second), second.removes.length], [{ id: 'r1', errors: [] }, ['b.example'], 1]);
+});
+
+test('a reload that finds mistakes answers with them and changes nothing', async (t) => {
+  let reloaded: () => void = () => undefined;
+  const { dataplane, set } = await working(t, file('a.example'), async () => {
+    reloaded();
+    return ['Sluicefile:1:1: no'];
+  });
+  reloaded = () => set(truthOf([sampleListing(['a.example'])], { file: ['Sluicefile:1:1: no'] }));
+  const first = await dataplane.frame(0);
+  dataplane.say({ reload: { id: 'r2' } });
+  const second = await dataplane.frame(1);
+  assert.deepEqual(second.reload, { id: 'r2', errors: ['Sluicefile:1:1: no'] });
+  assert.deepEqual([second.apply.based_on, second.routes, second.removes, second.settings], [first.apply.revision, [], [], undefined]);
+  assert.equal(second.problems[0]?.message, 'Sluicefile:1:1: no');
+});
+
+test('a source that has only failed is reported, and its routes stay untouched', async (t) => {
+  const { dataplane } = await working(t, truthOf([], { file: ['Sluicefile:1:1: no'] }));
+  const [first, second] = [await dataplane.frame(0), await dataplane.frame(1)];
+  assert.deepEqual([first.apply.sources, first.problems, first.settings], [[], [], undefined]);
+  assert.deepEqual([second.apply.based_on, second.apply.sources, second.problems.length], [first.apply.revision, ['file'], 1]);
+});
+
+test('a source that lists for the first time is the whole truth again', async (t) => {
+  const { dataplane, set } = await working(t, file('a.example'));
+  await dataplane.frame(0);
+  set(truthOf([sampleListing(['a.example']), sampleListing(['d.example'], { source: 'docker' })]));
+  const second = await dataplane.frame(1);
+  assert.deepEqual(
+    [second.apply.based_on, second.apply.sources, domainsOf(second)],
+    [null, ['docker', 'file'], ['a.example', 'd.example']],
+  );
+});
+
+test('a data plane that is away is found when it comes', async (t) => {
+  const away = new FakeDataplane();
+  const address = await away.listen();
+  await away.close();
+  const { dataplane } = await working(t, file('a.example'));
+  await dataplane.frame(0);
+  const stopping = new AbortController();
+  const reasons: string[] = [];
+  const options = { token: undefined, identity: { controller: 'c', epoch: 1, reload: false }, clock: systemClock, random: systemRandom };
+  const failed = Promise.withResolvers<void>();
+  const pusher = new Pusher({
+    ...options,
+    address,
+    truth: () => file('z.example'),
+    reload: async () => [],
+    watch: (event) => {
+      if (event.kind !== 'disconnected') return;
+      reasons.push(event.reason);
+      failed.resolve();
+    },
+  });
+  const running = pusher.run(stopping.signal);
+  await failed.promise;
+  const back = new FakeDataplane();
+  await back.listen(address.kind === 'tcp' ? address.port : 0);
+  assert.deepEqual(domainsOf(await back.frame(0)), ['z.example']);
+  assert.match(reasons[0] ?? '', /connection refused/);
+  stopping.abort();
+  await running;
+  await back.close();
+});
+
+test('100,000 routes go out whole, and a single change among them alone', async (t) => {
+  const routes = Array.from({ length: 100_000 }, (_, at) => sampleRoute(`s${at}.example`));
+  const { dataplane, set } = await working(t, truthOf([sampleListing(routes)]));
+  assert.equal((await dataplane.frame(0)).routes.length, 100_000);
+  set(truthOf([sampleListing([...routes.slice(1), sampleRoute('s0.example', '127.0.0.1:1')])]));
+  assert.deepEqual(domainsOf(await dataplane.frame(1)), ['s0.example']);
+});

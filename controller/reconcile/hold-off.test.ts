@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createHoldOff } from './hold-off.ts';
+import { ManualClock } from './manual-clock.ts';
+
+function counted(): { clock: ManualClock; holdOff: ReturnType<typeof createHoldOff>; runs: () => number } {
+  const clock = new ManualClock();
+  let runs = 0;
+  const holdOff = createHoldOff(clock, () => {
+    runs += 1;
+  });
+  return { clock, holdOff, runs: () => runs };
+}
+
+test('a burst of changes is one run, 100 ms after the last', () => {
+  const { clock, holdOff, runs } = counted();
+  for (let at = 0; at < 4; at++) {
+    holdOff.poke();
+    clock.pass(50);
+  }
+  assert.equal(runs(), 0);
+  clock.pass(49);
+  assert.equal(runs(), 0);
+  clock.pass(1);
+  assert.equal(runs(), 1);
+  clock.pass(1_000);
+  assert.equal(runs(), 1);
+});
+
+test('changes that never pause are run after 500 ms all the same', () => {
+  const { clock, holdOff, runs } = counted();
+  for (let at = 0; at < 10; at++) {
+    holdOff.poke();
+    clock.pass(50);
+  }
+  assert.equal(runs(), 1);
+});
+
+test('a flush runs at once and takes what was waiting along', () => {
+  const { clock, holdOff, runs } = counted();
+  holdOff.poke();
+  holdOff.flush();
+  assert.equal(runs(), 1);
+  clock.pass(1_000);
+  assert.equal(runs(), 1);
+});
+
+test('stopped, it runs no more', () => {
+  const { clock, holdOff, runs } = counted();
+  holdOff.poke();
+  holdOff.stop();
+  clock.pass(1_000);
+  assert.equal(runs(), 0);
+});

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { memoryLog } from '../../shared/runtime/log.ts';
+import { sampleListing } from '../desired/sample-listing.ts';
+import type { Snapshot } from '../sources/source.ts';
+import { ManualClock } from './manual-clock.ts';
+import { createReconciler, type Reconciler, type Truth } from './reconciler.ts';
+
+function started(names: string[] = ['file']): { clock: ManualClock; reconciler: Reconciler; truths: Truth[]; relisted: string[] } {
+  const clock = new ManualClock();
+  const truths: Truth[] = [];
+  const relisted: string[] = [];
+  const reconciler = createReconciler({
+    names,
+    clock,
+    log: memoryLog(),
+    relist: (source) => relisted.push(source),
+    changed: (truth) => truths.push(truth),
+  });
+  return { clock, reconciler, truths, relisted };
+}
+
+const many = Array.from({ length: 20 }, (_, at) => `s${at}.example`);
+const domains = (truth: Truth | undefined) => [...(truth?.desired.routes.keys() ?? [])];
+const failed: Snapshot = { kind: 'failed', source: 'file', errors: ['Sluicefile:1:1: no'] };
+
+test('the first listing of the last source that was awaited counts at once', () => {
+  const { clock, reconciler, truths } = started(['file', 'docker']);
+  reconciler.take(sampleListing(['a.example']));
+  assert.equal(truths.length, 0);
+  clock.pass(100);
+  assert.deepEqual(domains(truths[0]), ['a.example']);
+  reconciler.take(sampleListing(['b.example'], { source: 'docker' }));
+  assert.deepEqual(domains(truths[1]), ['a.example', 'b.example']);
+});
+
+test('later changes wait for 100 ms of quiet', () => {
+  const { clock, reconciler, truths } = started();
+  reconciler.take(sampleListing(['a.example']));
+  reconciler.take(sampleListing(['b.example']));
+  reconciler.take(sampleListing(['c.example']));
+  assert.equal(truths.length, 1);
+  clock.pass(100);
+  assert.deepEqual(truths.map(domains), [['a.example'], ['c.example']]);
+});
+
+test('the same listing again changes nothing', () => {
+  const { clock, reconciler, truths } = started();
+  reconciler.take(sampleListing(['a.example']));
+  reconciler.take(sampleListing(['a.example']));
+  clock.pass(1_000);
+  assert.equal(truths.length, 1);
+});
+
+test('a failure keeps the last listing, and a good one clears the failure', () => {
+  const { clock, reconciler, truths } = started();
+  reconciler.take(sampleListing(['a.example']));
+  reconciler.take(failed);
+  clock.pass(100);
+  assert.deepEqual([domains(truths[1]), truths[1]?.problems[0]?.code], [['a.example'], 'source_failed']);
+  reconciler.take(sampleListing(['a.example']));
+  clock.pass(100);
+  assert.deepEqual(truths[2]?.problems, []);
+});
+
+test('a problem keeps its first date for as long as it lasts', () => {
+  const { clock, reconciler, truths } = started();
+  reconciler.take(failed);
+  const since = truths[0]?.problems[0]?.since;
+  assert.equal(since, new Date(clock.now()).toISOString());
+  clock.pass(60_000);
+  reconciler.takeConfirmed({ ...failed, errors: [...failed.errors, 'Sluicefile:2:1: nor this'] });
+  assert.equal(truths[1]?.problems[0]?.since, since);
+  assert.equal(truths[1]?.problems[1]?.since, new Date(clock.now()).toISOString());
+});
+
+test('a mass removal is listed again after 5 s, and shown as a problem until then', () => {
+  const { clock, reconciler, truths, relisted } = started();
+  reconciler.take(sampleListing(many));
+  reconciler.take(sampleListing([]));
+  clock.pass(100);
+  assert.deepEqual([domains(reconciler.truth()).length, truths.at(-1)?.problems[0]?.code], [20, 'removal_held']);
+  clock.pass(4_900);
+  assert.deepEqual(relisted, ['file']);
+  reconciler.take(sampleListing([]));
+  clock.pass(100);
+  assert.deepEqual([domains(reconciler.truth()).length, truths.at(-1)?.problems.length], [0, 0]);
+});
+
+test('settled waits for a removal that is held, and for nothing else', async () => {
+  const { clock, reconciler } = started();
+  reconciler.take(sampleListing(many));
+  await reconciler.settled('file');
+  reconciler.takeConfirmed(sampleListing([]));
+  let settled = false;
+  const waiting = reconciler.settled('file').then(() => {
+    settled = true;
+  });
+  await Promise.resolve();
+  assert.equal(settled, false);
+  clock.pass(5_000);
+  reconciler.take(sampleListing([]));
+  clock.pass(100);
+  await waiting;
+  assert.equal(domains(reconciler.truth()).length, 0);
+});

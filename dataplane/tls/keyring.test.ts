@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { memoryLog } from '../../shared/runtime/log.ts';
+import { systemRandom } from '../../shared/runtime/random.ts';
+import { openKeyring } from './keyring.ts';
+
+describe('the key ring', () => {
+  let dir = '';
+  const file = () => join(dir, 'keyring.json');
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), 'keyring-'));
+  });
+  afterEach(() => rmSync(dir, { recursive: true }));
+
+  it('is made at the first start, private, 16 bytes, with nothing left beside it', () => {
+    const log = memoryLog();
+    const { visitors } = openKeyring(dir, systemRandom, log);
+    assert.equal(visitors.length, 16);
+    assert.equal(statSync(file()).mode & 0o777, 0o600);
+    assert.deepEqual(readdirSync(dir), ['keyring.json']);
+    assert.deepEqual(log.lines, []);
+  });
+
+  it('is the same after a restart, and another one elsewhere', () => {
+    const first = openKeyring(dir, systemRandom, memoryLog());
+    assert.deepEqual(openKeyring(dir, systemRandom, memoryLog()), first);
+    const elsewhere = join(dir, 'elsewhere');
+    mkdirSync(elsewhere);
+    assert.notDeepEqual(openKeyring(elsewhere, systemRandom, memoryLog()), first);
+  });
+
+  const BAD = {
+    empty: '',
+    torn: '{"visitors":"0123',
+    'no object': '[]',
+    'a short key': '{"visitors":"00ff"}',
+    'no key': '{}',
+    binary: '\u0000\uffff',
+  };
+  for (const [what, text] of Object.entries(BAD)) {
+    it(`is set aside and made anew when its file holds ${what}`, () => {
+      writeFileSync(file(), text);
+      const log = memoryLog();
+      const made = openKeyring(dir, systemRandom, log);
+      assert.deepEqual(
+        log.lines.map((line) => line.level),
+        ['error'],
+      );
+      assert.match(log.lines[0]?.message ?? '', /set aside and made anew/);
+      const aside = readdirSync(dir).filter((name) => name !== 'keyring.json');
+      assert.equal(aside.length, 1);
+      assert.match(aside[0] ?? '', /^keyring\.json\.bad-[0-9a-f]{8}$/);
+      assert.equal(readFileSync(join(dir, aside[0] ?? ''), 'utf8'), text);
+      assert.deepEqual(openKeyring(dir, systemRandom, memoryLog()), made);
+      assert.ok(!JSON.stringify(log.lines).includes('0123'), 'no secret is logged');
+    });
+  }
+
+  it('survives a start that was killed while saving, and leaves nothing of it', () => {
+    writeFileSync(`${file()}.new`, '{"visi', { mode: 0o644 });
+    const made = openKeyring(dir, systemRandom, memoryLog());
+    assert.deepEqual(readdirSync(dir), ['keyring.json']);
+    assert.equal(statSync(file()).mode & 0o777, 0o600);
+    assert.deepEqual(openKeyring(dir, systemRandom, memoryLog()), made);
+  });
+
+  it('is made private again, with a warning, when others could read it', () => {
+    const first = openKeyring(dir, systemRandom, memoryLog());
+    chmodSync(file(), 0o644);
+    const log = memoryLog();
+    assert.deepEqual(openKeyring(dir, systemRandom, log), first);
+    assert.equal(statSync(file()).mode & 0o777, 0o600);
+    assert.deepEqual(
+      log.lines.map((line) => line.level),
+      ['warn'],
+    );
+  });
+
+  it('lasts as long as the process where it cannot be saved, and says so', () => {
+    const log = memoryLog();
+    const missing = join(dir, 'missing');
+    assert.equal(openKeyring(missing, systemRandom, log).visitors.length, 16);
+    assert.match(log.lines[0]?.message ?? '', /cannot be saved/);
+    assert.equal(existsSync(missing), false);
+  });
+
+  it('is not replaced when it is there and cannot be read', () => {
+    mkdirSync(file());
+    assert.throws(() => openKeyring(dir, systemRandom, memoryLog()), /EISDIR/);
+    assert.ok(statSync(file()).isDirectory());
+  });
+});

@@ -1,0 +1,68 @@
+import { didYouMean, quote, type Report } from './diagnostics.ts';
+import { OTHER_NAMES, SITE_RULES } from './directives.ts';
+import { GLOBAL_RULES } from './globals.ts';
+import type { Context, Rule, Rules, Scope } from './rule.ts';
+import type { Block, Directive } from './syntax.ts';
+import type { Place } from './word.ts';
+
+/**
+ * Reads the directives of one block into `draft`. `places` remembers where each one stands first. A rule
+ * sees only directives of the right shape; everything else is reported here.
+ */
+export function readLines<Draft>(
+  block: Block,
+  scope: Scope,
+  rules: Rules<Draft>,
+  draft: Draft,
+  places: Map<string, Place>,
+  context: Context,
+): void {
+  const { report } = context;
+  for (const directive of block.lines) {
+    if (report.full()) return;
+    const { name } = directive;
+    const rule = rules.get(name.text);
+    const first = places.get(name.text);
+    if (!first) places.set(name.text, name);
+    if (!rule) report.error(name, unknown(directive, scope, block));
+    else if (!rule.scopes.includes(scope)) report.error(name, misplaced(name.text, rule.scopes, scope));
+    else if ('planned' in rule) report.error(name, `${name.text} is not available yet`);
+    else if (first && !rule.repeats) report.error(name, `${rule.name} stands in line ${first.line} already; keep one of them`);
+    else if (hasShape(directive, rule, report)) rule.read(directive, draft, context);
+  }
+}
+
+function hasShape<Draft>({ name, args, block }: Directive, rule: Rule<Draft>, report: Report): boolean {
+  const [least, most] = rule.args;
+  const form = `write ${rule.form}`;
+  const fail = (place: Place, message: string): boolean => {
+    report.error(place, `${message}: ${form}`);
+    return false;
+  };
+  const extra = args[most];
+  if (block && rule.block === 'none') return fail(block.open, `${rule.name} takes no block`);
+  if (!block && rule.block === 'required') return fail(name, `${rule.name} needs a block`);
+  if (block && rule.block === 'instead') return args[0] ? fail(args[0], `${rule.name} has arguments or a block, not both`) : true;
+  if (args.length < least) return fail(name, `${rule.name} is incomplete`);
+  return extra ? fail(extra, `${quote(extra.text)} is one argument too many for ${rule.name}`) : true;
+}
+
+function misplaced(name: string, scopes: readonly Scope[], scope: Scope): string {
+  if (scope === 'handle' && (name === 'handle' || name === 'handle_path')) return `${name} inside a handle is not available yet`;
+  return `${name} stands in ${scopes.map(described).join(' or in ')}, not in ${described(scope)}`;
+}
+
+function unknown({ name, block }: Directive, scope: Scope, within: Block): string {
+  if (name.text.startsWith('@')) return 'matchers are not available yet';
+  const elsewhere = (scope === 'globals' ? SITE_RULES : GLOBAL_RULES).get(name.text);
+  if (elsewhere) return misplaced(name.text, elsewhere.scopes, scope);
+  const other = scope === 'globals' ? undefined : OTHER_NAMES.get(name.text);
+  if (other) return `unknown directive ${quote(name.text)} (did you mean "${other}"?)`;
+  const what = scope === 'globals' ? 'global option' : 'directive';
+  if (block && name.text.includes('.'))
+    return `unknown ${what} ${quote(name.text)}: if it is a site, the block of line ${within.open.line} is not closed before it`;
+  const known = [...(scope === 'globals' ? GLOBAL_RULES : SITE_RULES).keys()];
+  return `unknown ${what} ${quote(name.text)}${didYouMean(name.text, known)}`;
+}
+
+const described = (scope: Scope): string => (scope === 'globals' ? 'the globals block' : scope === 'site' ? 'a site' : 'a handle');

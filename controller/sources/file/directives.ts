@@ -1,0 +1,45 @@
+import { handle, handlePath } from './directives/handle.ts';
+import { header } from './directives/header.ts';
+import { rateLimit } from './directives/rate-limit.ts';
+import { redir } from './directives/redir.ts';
+import { respond } from './directives/respond.ts';
+import { reverseProxy } from './directives/reverse-proxy.ts';
+import { tls } from './directives/tls.ts';
+import { type Rules, rulesByName, type SiteDraft } from './rule.ts';
+
+/** Everything that a site can say, and what it will be able to say. */
+export const SITE_RULES: Rules<SiteDraft> = rulesByName(
+  [reverseProxy, rateLimit, redir, header, respond, handle, handlePath, tls],
+  [
+    'analytics',
+    'basic_auth',
+    'cache',
+    'encode',
+    'file_server',
+    'forward_auth',
+    'health_uri',
+    'hold',
+    'import',
+    'ip_filter',
+    'lb_policy',
+    'log',
+    'request_body',
+    'root',
+    'transport',
+    'under_attack',
+  ],
+  ['site', 'handle'],
+);
+
+/** What people who come from elsewhere write, and what it is called here. */
+export const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
+  ['basicauth', 'basic_auth'],
+  ['gzip', 'encode'],
+  ['location', 'handle'],
+  ['proxy', 'reverse_proxy'],
+  ['proxy_pass', 'reverse_proxy'],
+  ['ratelimit', 'rate_limit'],
+  ['redirect', 'redir'],
+  ['return', 'respond'],
+  ['route', 'handle'],
+]);

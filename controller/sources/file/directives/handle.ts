@@ -1,0 +1,55 @@
+import { quote } from '../diagnostics.ts';
+import { covers, parsePathPattern } from '../path-pattern.ts';
+import { type Context, emptyDraft, type HandleDraft, type Rule, type SiteDraft } from '../rule.ts';
+import type { Directive } from '../syntax.ts';
+import type { Word } from '../word.ts';
+
+const MOST_HANDLES = 1_000;
+
+export const handle: Rule<SiteDraft> = {
+  name: 'handle',
+  form: 'handle [<path-pattern>] { … }',
+  scopes: ['site'],
+  args: [0, 1],
+  block: 'required',
+  repeats: true,
+  read: (directive, draft, context) => readHandle(directive, draft, context, false),
+};
+
+export const handlePath: Rule<SiteDraft> = {
+  name: 'handle_path',
+  form: 'handle_path <path-pattern> { … }',
+  scopes: ['site'],
+  args: [1, 1],
+  block: 'required',
+  repeats: true,
+  read: (directive, draft, context) => readHandle(directive, draft, context, true),
+};
+
+function readHandle({ name, args: [word], block }: Directive, draft: SiteDraft, context: Context, strip: boolean): void {
+  if (!block) return;
+  const { report } = context;
+  const path = word ? readPattern(name, word, strip, report) : null;
+  const inner = emptyDraft();
+  context.readBlock(block, 'handle', inner);
+  if (path === undefined) return;
+  const earlier = draft.handles.find((other) => covers(other.path, path));
+  if (earlier) report.error(word ?? name, `this block is never reached: ${describe(earlier)} matches first; move it up or delete it`);
+  else if (draft.handles.length === MOST_HANDLES) report.error(name, `a site has at most ${MOST_HANDLES} blocks`);
+  else draft.handles.push({ place: name, path, strip, draft: inner });
+}
+
+function readPattern(name: Word, word: Word, strip: boolean, report: Context['report']): string | undefined {
+  const refuse = (why: string) => {
+    report.error(word, `${name.text} ${quote(word.text)}: ${why}`);
+    return undefined;
+  };
+  if (word.text.startsWith('@')) return refuse('matchers are not available yet');
+  const pattern = parsePathPattern(word.text);
+  if (!pattern.ok) return refuse(pattern.reason);
+  // Taking "/api" off "/apix" would leave a path without its slash.
+  if (strip && /[^/]\*$/.test(pattern.value)) return refuse(`only whole segments are taken off: write ${pattern.value.slice(0, -1)}/*`);
+  return pattern.value;
+}
+
+const describe = ({ path, place }: HandleDraft): string => `the handle ${path === null ? 'without a pattern' : path} in line ${place.line}`;

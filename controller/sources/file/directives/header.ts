@@ -1,0 +1,68 @@
+import { quote } from '../diagnostics.ts';
+import { findPlaceholder } from '../placeholder.ts';
+import type { Context, Rule, SiteDraft } from '../rule.ts';
+import type { Word } from '../word.ts';
+
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+const LONGEST_NAME = 256;
+const LONGEST_VALUE = 8_192;
+const MOST_HEADERS = 1_000;
+
+/** How a message ends and how its connection is used is the proxy's own business (RFC 9110 7.6.1, RFC 9112 6). */
+const FRAMING = ['connection', 'content-length', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'];
+
+export const header: Rule<SiteDraft> = {
+  name: 'header',
+  form: 'header <Name> <value>, header -<Name>, or a block with one <Name> <value> or -<Name> a line',
+  scopes: ['site', 'handle'],
+  args: [1, Number.POSITIVE_INFINITY],
+  block: 'instead',
+  repeats: true,
+  read({ name, args, block }, draft, { report }) {
+    if (block === null) {
+      const [first, ...values] = args;
+      if (first) readHeader(first, values, draft, report);
+      return;
+    }
+    if (block.lines.length === 0) report.error(name, 'the header block is empty: write one <Name> <value> a line, or delete it');
+    for (const line of block.lines) {
+      if (line.block) report.error(line.block.open, 'a header line has no block');
+      readHeader(line.name, line.args, draft, report);
+    }
+  },
+};
+
+function readHeader(name: Word, values: readonly Word[], draft: SiteDraft, report: Context['report']): void {
+  const [value, extra] = values;
+  const removes = name.text.startsWith('-') && name.style === 'bare';
+  const field = removes ? name.text.slice(1) : name.text;
+  const wrongName = faultOfName(field);
+  if (wrongName) return report.error(name, `header ${quote(name.text)}: ${wrongName}`);
+  if (removes && value) return report.error(value, `header ${quote(name.text)} removes the header and takes no value`);
+  if (!removes && !value)
+    return report.error(name, `header ${quote(name.text)} has no value: write ${field} "<value>", or -${field} to remove it`);
+  if (extra) return report.error(extra, `header ${quote(name.text)} has several values: put the value in quotes`);
+  const wrongValue = value && faultOfValue(value);
+  if (value && wrongValue) return report.error(value, `header ${quote(name.text)}: ${wrongValue}`);
+  if (draft.headers.some((other) => other.name.toLowerCase() === field.toLowerCase()))
+    report.warn(name, `header ${quote(field)} stands twice in this block; the last one wins`);
+  if (draft.headers.length === MOST_HEADERS) return report.error(name, `a block has at most ${MOST_HEADERS} headers`);
+  draft.headers.push({ name: field, value: value?.text ?? null });
+}
+
+function faultOfName(name: string): string | undefined {
+  if (name.startsWith('/') || name.startsWith('@')) return 'a header has no path or matcher before it: put it in a handle block';
+  if (/^[+?>]/.test(name)) return `a header is set or removed: write ${name.slice(1)} or -${name.slice(1)}`;
+  if (/^[^:]+:$/.test(name)) return `a header name has no colon: write ${name.slice(0, -1)}`;
+  if (!NAME.test(name)) return 'a header name is letters, digits and hyphens';
+  if (name.length > LONGEST_NAME) return `a header name is at most ${LONGEST_NAME} characters long`;
+  return FRAMING.includes(name.toLowerCase()) ? 'the proxy itself sets this header; delete the line' : undefined;
+}
+
+function faultOfValue(value: Word): string | undefined {
+  if (!VALUE.test(value.text)) return 'a value has no control characters and none beyond U+00FF';
+  if (value.text.length > LONGEST_VALUE) return `a value is at most ${LONGEST_VALUE} characters long`;
+  const placeholder = findPlaceholder(value);
+  return placeholder && `${placeholder} is not available yet in headers; in backquotes it is sent as it stands`;
+}

@@ -1,0 +1,74 @@
+import type { RedirectSpec } from '../../../../shared/route.ts';
+import { didYouMean, quote } from '../diagnostics.ts';
+import { covers, parsePathPattern } from '../path-pattern.ts';
+import type { Context, Rule, SiteDraft } from '../rule.ts';
+import type { Word } from '../word.ts';
+
+type Status = RedirectSpec['status'];
+const STATUSES: ReadonlyMap<string, Status> = new Map([301, 302, 303, 307, 308].map((status) => [String(status), status as Status]));
+
+/** What a target may name in braces. */
+export const PLACEHOLDERS = [
+  'remainder',
+  'host',
+  'path',
+  'query',
+  'uri',
+  'http.request.uri.path.remainder',
+  'http.request.host',
+  'http.request.uri.path',
+  'http.request.uri.query',
+  'http.request.uri',
+] as const;
+
+const LONGEST_TARGET = 8_192;
+const MOST_REDIRECTS = 1_000;
+
+export const redir: Rule<SiteDraft> = {
+  name: 'redir',
+  form: 'redir <from> <to> <status>',
+  scopes: ['site', 'handle'],
+  args: [3, 3],
+  block: 'none',
+  repeats: true,
+  read({ name, args: [from, to, status] }, draft, { report }) {
+    if (!from || !to || !status) return;
+    const pattern = parsePathPattern(from.text);
+    if (!pattern.ok) report.error(from, `redir ${quote(from.text)}: ${pattern.reason}`);
+    const code = STATUSES.get(status.text);
+    if (code === undefined) report.error(status, `redir ${quote(status.text)}: the status is one of ${[...STATUSES.keys()].join(', ')}`);
+    const target = readTarget(to, report);
+    if (!pattern.ok || code === undefined || target === undefined) return;
+    if (leadsBack(pattern.value, target))
+      return report.error(to, `redir ${quote(target)}: ${pattern.value} matches this target as well, so the redirect never ends`);
+    const earlier = draft.redirects.find((other) => covers(other.from, pattern.value));
+    if (earlier)
+      return report.error(from, `this redir is never reached: redir ${earlier.from} before it answers first; move it up or delete it`);
+    if (draft.redirects.length === MOST_REDIRECTS) return report.error(name, `a block has at most ${MOST_REDIRECTS} redir lines`);
+    draft.redirects.push({ from: pattern.value, to: target, status: code });
+  },
+};
+
+function readTarget(word: Word, report: Context['report']): string | undefined {
+  const refuse = (why: string) => {
+    report.error(word, `redir ${quote(word.text)}: ${why}`);
+    return undefined;
+  };
+  if (!/^(?:\/|\{|[a-z][a-z0-9+.-]*:\/\/)/i.test(word.text))
+    return refuse('the target is a path or a URL, for example /new or https://example.com/new');
+  if (word.text.length > LONGEST_TARGET) return refuse(`the target is at most ${LONGEST_TARGET} characters long`);
+  if (!/^[\x21-\x7e]*$/.test(word.text)) return refuse('the target has a character that a URL has only percent-encoded');
+  for (const [whole, name = ''] of word.text.matchAll(/\{([^{}]*)\}/g)) {
+    if (!PLACEHOLDERS.some((known) => known === name))
+      return refuse(
+        `${quote(whole)} is no placeholder${didYouMean(name, PLACEHOLDERS) || `; known are ${PLACEHOLDERS.slice(0, 5).join(', ')} in braces`}`,
+      );
+  }
+  return word.text;
+}
+
+/** Whether a plain path target matches the pattern that it answers. */
+function leadsBack(pattern: string, target: string): boolean {
+  if (!target.startsWith('/') || target.startsWith('//') || target.includes('{')) return false;
+  return covers(pattern, target.replace(/[?#].*$/, ''));
+}

@@ -1,0 +1,50 @@
+import { quote } from '../diagnostics.ts';
+import { findPlaceholder } from '../placeholder.ts';
+import type { Rule, SiteDraft } from '../rule.ts';
+import type { Word } from '../word.ts';
+
+/** Characters. */
+const LONGEST_BODY = 65_536;
+/** Answers that never carry a body (RFC 9110 15.3.5, 15.3.6, 15.4.5). */
+const WITHOUT_BODY = [204, 205, 304];
+
+export const respond: Rule<SiteDraft> = {
+  name: 'respond',
+  form: 'respond <status> [<body>] or respond <body> [<status>]',
+  scopes: ['site', 'handle'],
+  args: [1, 2],
+  block: 'none',
+  repeats: false,
+  read({ args: [first, second] }, draft, { report }) {
+    if (!first) return;
+    const statusWord = isNumber(first) ? first : second;
+    const body = isNumber(first) ? second : first;
+    const status = statusWord ? readStatus(statusWord) : 200;
+    if (statusWord && status === undefined)
+      return report.error(
+        statusWord,
+        `respond ${quote(statusWord.text)}: a status is a number from 200 to 599; a body of several words stands in quotes`,
+      );
+    if (status === undefined) return;
+    if (body && WITHOUT_BODY.includes(status)) return report.error(body, `an answer with status ${status} has no body: delete it`);
+    if (body && body.text.length > LONGEST_BODY) return report.error(body, `a body is at most ${LONGEST_BODY} characters long`);
+    const placeholder = body && findPlaceholder(body);
+    if (body && placeholder)
+      return report.error(body, `respond: ${placeholder} is not available yet in bodies; in backquotes it is sent as it stands`);
+    if (body?.text.startsWith('/') && body.style === 'bare')
+      return report.error(
+        body,
+        `respond ${quote(body.text)}: paths are chosen by a block: write "handle ${body.text} {", respond inside it, and "}"`,
+      );
+    if (body?.text.startsWith('@') && body.style === 'bare')
+      return report.error(body, `respond ${quote(body.text)}: matchers are not available yet`);
+    draft.respond = { status, body: body?.text ?? '' };
+  },
+};
+
+const isNumber = (word: Word): boolean => word.style === 'bare' && /^\d+$/.test(word.text);
+
+function readStatus(word: Word): number | undefined {
+  const status = isNumber(word) && word.text.length === 3 ? Number(word.text) : 0;
+  return status >= 200 && status <= 599 ? status : undefined;
+}

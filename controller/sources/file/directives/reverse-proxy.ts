@@ -1,0 +1,54 @@
+import { parseAddress } from '../../../../shared/address.ts';
+import { quote } from '../diagnostics.ts';
+import type { Context, Rule, SiteDraft } from '../rule.ts';
+import type { Word } from '../word.ts';
+
+const MOST_UPSTREAMS = 10_000;
+
+export const reverseProxy: Rule<SiteDraft> = {
+  name: 'reverse_proxy',
+  form: 'reverse_proxy <host:port> [<host:port> …]',
+  scopes: ['site', 'handle'],
+  args: [1, MOST_UPSTREAMS],
+  block: 'none',
+  repeats: false,
+  read({ args }, draft, { report }) {
+    const tlsOfFirst = schemeOf(args[0]?.text ?? '') === 'https://';
+    const seen = new Set<string>();
+    for (const word of args) {
+      const scheme = schemeOf(word.text);
+      const text = word.text.slice(scheme.length);
+      if (!isUpstream(word, scheme, text, report)) continue;
+      const address = parseAddress(text);
+      if (!address.ok) report.error(word, `reverse_proxy ${quote(word.text)}: ${address.reason}`);
+      else if ((scheme === 'https://') !== tlsOfFirst)
+        report.error(word, `reverse_proxy ${quote(word.text)}: upstreams of one pool all have https:// or none of them has`);
+      else if (seen.has(text.toLowerCase()))
+        report.error(word, `reverse_proxy ${quote(word.text)}: this upstream is listed twice; delete one`);
+      else draft.upstreams.push({ address: address.value, weight: 1, state: 'healthy' });
+      seen.add(text.toLowerCase());
+    }
+    draft.tls = tlsOfFirst;
+  },
+};
+
+/** `http://`, `https://`, whatever else is written there, or nothing. */
+function schemeOf(text: string): string {
+  const end = text.indexOf('://');
+  return end < 0 ? '' : text.slice(0, end + 3);
+}
+
+/** Says more than "no address" where it is clear what was meant. */
+function isUpstream(word: Word, scheme: string, text: string, report: Context['report']): boolean {
+  const refuse = (why: string): boolean => {
+    report.error(word, `reverse_proxy ${quote(word.text)}: ${why}`);
+    return false;
+  };
+  if (word.text.startsWith('@')) return refuse('matchers are not available yet');
+  if (word.text.startsWith('/') || word.text === '*')
+    return refuse('paths are chosen by a block: write "handle /api/* {", reverse_proxy inside it, and "}"');
+  if (scheme !== '' && scheme !== 'http://' && scheme !== 'https://')
+    return refuse('an upstream is host:port, http://host:port or https://host:port');
+  const slash = text.indexOf('/');
+  return slash < 0 || refuse(`an upstream has no path: write ${scheme}${text.slice(0, slash)}`);
+}

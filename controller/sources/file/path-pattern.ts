@@ -1,0 +1,50 @@
+import { accepted, type Parsed, refused } from '../../../shared/parsed.ts';
+
+/** The longest pattern. Characters. */
+const LONGEST = 8_192;
+
+/**
+ * Reads a path pattern: exact (`/status`), or everything below a prefix (`/api/*`). It is compared with the
+ * path in its normal form (RFC 3986 6.2.2), so only a pattern in that form can ever match.
+ */
+export function parsePathPattern(text: string): Parsed<string> {
+  if (text === '*') return refused('every path is written /*');
+  if (!text.startsWith('/')) return refused('a path pattern starts with "/", for example /api/*');
+  if (text.length > LONGEST) return refused(`a path pattern is at most ${LONGEST} characters long`);
+  if (/[?#]/.test(text)) return refused('a path pattern has no query and no fragment');
+  if (text.slice(0, -1).includes('*')) return refused('"*" stands only at the end of a path pattern, as in /api/*');
+  const normal = normalized(text);
+  return normal === text ? accepted(text) : refused(`paths are compared in their normal form: write ${normal}`);
+}
+
+/** Whether everything that `inner` matches is matched by `outer` as well. null matches every path. */
+export function covers(outer: string | null, inner: string | null): boolean {
+  if (outer === null || outer === '/*') return true;
+  if (inner === null) return false;
+  return outer.endsWith('*') ? inner.startsWith(outer.slice(0, -1)) : inner === outer;
+}
+
+const UNRESERVED = /^[A-Za-z0-9\-._~]$/;
+
+function normalized(text: string): string {
+  const encoded = text.replace(/[^\x21-\x7e]/gu, (char) =>
+    Buffer.from(char)
+      .toString('hex')
+      .replace(/../g, (hex) => `%${hex.toUpperCase()}`),
+  );
+  const decoded = encoded.replace(/%([0-9A-Fa-f]{2})/g, (encodedByte, hex: string) => {
+    const char = String.fromCharCode(Number.parseInt(hex, 16));
+    return UNRESERVED.test(char) ? char : encodedByte.toUpperCase();
+  });
+  const segments: string[] = [];
+  const parts = decoded
+    .replace(/\/{2,}/g, '/')
+    .split('/')
+    .slice(1);
+  parts.forEach((part, index) => {
+    if (part === '..') segments.pop();
+    else if (part !== '.') segments.push(part);
+    if (index === parts.length - 1 && (part === '.' || part === '..')) segments.push('');
+  });
+  return `/${segments.join('/')}`;
+}

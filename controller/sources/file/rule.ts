@@ -1,0 +1,69 @@
+import type { HeaderSpec, RedirectSpec, RespondSpec, RouteSpec, UpstreamSpec } from '../../../shared/route.ts';
+import type { Report } from './diagnostics.ts';
+import type { Block, Directive } from './syntax.ts';
+import type { Place } from './word.ts';
+
+/** What kind of block a directive stands in. */
+export type Scope = 'globals' | 'site' | 'handle';
+
+/** A directive of the language: its shape, checked before `read` is called, and what it means. */
+export type Rule<Draft> = {
+  readonly name: string;
+  /** How it is written, for errors and for the reference. */
+  readonly form: string;
+  readonly scopes: readonly Scope[];
+  /** Fewest and most arguments. */
+  readonly args: readonly [least: number, most: number];
+  /** `instead`: where a block stands there are no arguments. */
+  readonly block: 'none' | 'required' | 'instead';
+  /** May stand several times in one block. */
+  readonly repeats: boolean;
+  read(directive: Directive, draft: Draft, context: Context): void;
+};
+
+/** Part of the language, refused until it works. */
+export type PlannedRule = { readonly name: string; readonly scopes: readonly Scope[]; readonly planned: true };
+
+export type Rules<Draft> = ReadonlyMap<string, Rule<Draft> | PlannedRule>;
+
+export type Context = {
+  readonly report: Report;
+  /** Reads the directives of a block inside a site. */
+  readBlock(block: Block, scope: Scope, draft: SiteDraft): void;
+};
+
+/** What a site or one of its blocks says, while it is read. */
+export type SiteDraft = {
+  /** The first place of each directive that was read. */
+  readonly places: Map<string, Place>;
+  tls: boolean;
+  https: RouteSpec['https'];
+  rateLimit: number | null;
+  respond: RespondSpec | null;
+  readonly upstreams: UpstreamSpec[];
+  readonly headers: HeaderSpec[];
+  readonly redirects: RedirectSpec[];
+  readonly handles: HandleDraft[];
+};
+
+/** A path block, with the place of its directive. */
+export type HandleDraft = { readonly place: Place; readonly path: string | null; readonly strip: boolean; readonly draft: SiteDraft };
+
+export function emptyDraft(): SiteDraft {
+  return {
+    places: new Map(),
+    tls: false,
+    https: 'auto',
+    rateLimit: null,
+    respond: null,
+    upstreams: [],
+    headers: [],
+    redirects: [],
+    handles: [],
+  };
+}
+
+export function rulesByName<Draft>(available: readonly Rule<Draft>[], planned: readonly string[], scopes: readonly Scope[]): Rules<Draft> {
+  const later = planned.map((name): PlannedRule => ({ name, scopes, planned: true }));
+  return new Map([...available, ...later].map((rule) => [rule.name, rule]));
+}

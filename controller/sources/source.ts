@@ -1,0 +1,35 @@
+import type { RouteSpec } from '../../shared/route.ts';
+import type { Globals } from '../../shared/settings.ts';
+import type { Problem } from '../../shared/wire/apply.ts';
+
+/**
+ * What a source wants right now, as a whole: never an event, never a difference. The newest one counts.
+ * `failed` is not empty: whoever keeps the table goes on with the source's last listing.
+ */
+export type Snapshot =
+  | {
+      readonly kind: 'listed';
+      readonly source: string;
+      /** Each with `source` and `origin` set. Oldest first where the source knows ages. */
+      readonly routes: readonly RouteSpec[];
+      /** Globals of the data plane; absent where the source has none to give. */
+      readonly settings?: Globals;
+      /** What was listed but could not be used, or not as it was probably meant. */
+      readonly problems: readonly Problem[];
+    }
+  | {
+      readonly kind: 'failed';
+      readonly source: string;
+      /** One line each: what is wrong, where, what to do. Never empty. */
+      readonly errors: readonly string[];
+    };
+
+/** Somewhere that routes come from. */
+export interface Source {
+  readonly name: string;
+  /**
+   * Emits a snapshot soon after the start and after each change. Resolves when `signal` is aborted, and
+   * emits nothing after that; what goes wrong in between is a `failed` snapshot, not a rejection.
+   */
+  run(signal: AbortSignal, emit: (snapshot: Snapshot) => void): Promise<void>;
+}

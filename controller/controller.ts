@@ -44,28 +44,25 @@ export async function startController(
     names: [file.name],
     clock,
     log,
-    relist: () => void file.reload(),
+    relist: () => void file.reload().then((snapshot) => hear(snapshot, false)),
     changed: (truth) => {
       report.built(truth);
       for (const pusher of pushers) pusher.wake();
     },
   });
 
-  let fileErrors: readonly string[] = [];
-  let reloading = 0;
-  const hear = (snapshot: Snapshot) => {
-    fileErrors = snapshot.kind === 'failed' ? snapshot.errors : [];
-    report.reloaded(fileErrors);
-    if (reloading > 0) reconciler.takeConfirmed(snapshot);
+  const hear = (snapshot: Snapshot, asked: boolean): readonly string[] => {
+    const errors = snapshot.kind === 'failed' ? snapshot.errors : [];
+    report.reloaded(errors);
+    if (asked) reconciler.takeConfirmed(snapshot);
     else reconciler.take(snapshot);
+    return errors;
   };
   const reload = async () => {
-    reloading += 1;
-    await file.reload().finally(() => {
-      reloading -= 1;
-    });
-    const errors = fileErrors;
-    if (errors.length === 0) await reconciler.settled(file.name);
+    const errors = hear(await file.reload(), true);
+    if (errors.length > 0)
+      log.error({ config: settings.config, errors: errors.slice(0, 20) }, 'the reload failed; what the file said before stays');
+    else await reconciler.settled(file.name);
     return errors;
   };
 
@@ -84,7 +81,7 @@ export async function startController(
   );
 
   const tasks = [
-    keepRunning(file, hear, { clock, random, log, signal: stopping.signal }),
+    keepRunning(file, (snapshot) => hear(snapshot, false), { clock, random, log, signal: stopping.signal }),
     ...pushers.map((pusher) => pusher.run(stopping.signal)),
   ];
   log.info({ config: settings.config, dataplanes: pushers.map(({ address }) => address), status: status.address }, 'controller started');

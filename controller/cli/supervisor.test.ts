@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { systemClock } from '../../shared/runtime/clock.ts';
+import { memoryLog } from '../../shared/runtime/log.ts';
+import { systemRandom } from '../../shared/runtime/random.ts';
+import { Supervised } from './supervisor.ts';
+
+/** A child that runs `code`; each of its starts leaves a line. */
+function child(t: TestContext, code: string) {
+  const directory = mkdtempSync(join(tmpdir(), 'supervisor-'));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const starts = join(directory, 'starts');
+  const script = join(directory, 'child.cjs');
+  writeFileSync(starts, '');
+  writeFileSync(
+    script,
+    `const { appendFileSync, readFileSync } = require('node:fs');\nappendFileSync(${JSON.stringify(starts)}, process.pid + '\\n');\nconst starts = readFileSync(${JSON.stringify(starts)}, 'utf8').split('\\n').length - 1;\n${code}\n`,
+  );
+  let text = '';
+  const log = memoryLog();
+  const supervised = new Supervised(
+    { name: 'dataplane', argv: [script], env: { EXAMPLE: 'yes' } },
+    {
+      clock: systemClock,
+      random: systemRandom,
+      log,
+      err: (more) => {
+        text += more;
+      },
+    },
+  );
+  const pids = () => readFileSync(starts, 'utf8').trim().split('\n').filter(Boolean).map(Number);
+  return { supervised, pids, log, err: () => text };
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+test('a first start that was held wrong is not repeated, and its words are passed on', async (t) => {
+  const { supervised, pids, err } = child(t, "process.stderr.write('unknown flag'); process.exitCode = 2;");
+  assert.equal(await supervised.run(), 2);
+  assert.deepEqual([pids().length, err()], [1, 'unknown flag']);
+});
+
+test('a child that crashes is started again, and said so', async (t) => {
+  const { supervised, pids, log } = child(t, 'if (starts < 3) process.exit(1); setInterval(() => 0, 1000);');
+  const done = supervised.run();
+  await until(() => pids().length === 3);
+  supervised.stop();
+  assert.equal(await done, 0);
+  assert.deepEqual(
+    log.lines.map(({ level, message }) => [level, message]),
+    Array(2).fill(['error', 'the dataplane ended and is started again']),
+  );
+});
+
+test('a child that was killed is started again', async (t) => {
+  const { supervised, pids } = child(t, 'setInterval(() => 0, 1000);');
+  const done = supervised.run();
+  await until(() => pids().length === 1);
+  process.kill(pids()[0] as number, 'SIGKILL');
+  await until(() => pids().length === 2);
+  supervised.stop();
+  assert.equal(await done, 0);
+});
+
+test('exit code 2 of a later start is a crash like any other', async (t) => {
+  const { supervised, pids } = child(
+    t,
+    'if (starts === 1) process.exit(1); if (starts === 2) process.exit(2); setInterval(() => 0, 1000);',
+  );
+  const done = supervised.run();
+  await until(() => pids().length === 3);
+  supervised.stop();
+  assert.equal(await done, 0);
+});
+
+test('stopping waits for the child to end by itself', async (t) => {
+  const { supervised, pids, err } = child(
+    t,
+    "process.on('SIGTERM', () => setTimeout(() => { process.stderr.write('drained'); process.exit(0); }, 50)); setInterval(() => 0, 1000); process.stderr.write('up, ');",
+  );
+  const done = supervised.run();
+  await until(() => err() === 'up, ');
+  supervised.stop();
+  assert.equal(await done, 0);
+  assert.deepEqual([pids().length, err()], [1, 'up, drained']);
+});
+
+test('a child knows that it is supervised, and sees its stdin end with the supervisor', async (t) => {
+  const { supervised, err } = child(
+    t,
+    "process.stderr.write(process.env.SLUICE_SUPERVISED + process.env.EXAMPLE); process.stdin.resume().on('end', () => process.exit(0)); process.exitCode = 2; setTimeout(() => process.exit(2), 50);",
+  );
+  assert.equal(await supervised.run(), 2);
+  assert.equal(err(), '1yes');
+});

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { desire } from '../desired/desire.ts';
+import { sampleListing, sampleRoute } from '../desired/sample-listing.ts';
+import { ManualClock } from '../reconcile/manual-clock.ts';
+import type { Truth } from '../reconcile/reconciler.ts';
+import { createControllerMetrics } from './metrics.ts';
+import { type ControllerReport, Report } from './report.ts';
+import { listenStatus } from './server.ts';
+
+const ADDRESS = 'unix:/run/a.sock';
+const SINCE = '2026-01-01T00:00:00.000Z';
+
+function truthOf(...domains: string[]): Truth {
+  const listing = sampleListing([sampleRoute('a.example', '127.0.0.1:1'), ...domains]);
+  const lost = sampleListing(['a.example'], { source: 'docker' });
+  const desired = desire(
+    new Map([
+      ['file', { listing, errors: [] }],
+      ['docker', { listing: lost, errors: [] }],
+    ]),
+  );
+  return { desired, problems: desired.problems.map((problem) => ({ ...problem, since: SINCE })) };
+}
+
+async function pages(t: TestContext) {
+  const clock = new ManualClock();
+  const report = new Report(clock, { controller: 'c', epoch: 5, version: '1.2.3', sources: ['file', 'docker'] }, [ADDRESS]);
+  const server = await listenStatus({ host: '127.0.0.1', port: 0, report, metrics: createControllerMetrics(report), uptimeSecs: () => 12 });
+  t.after(server.close);
+  const get = (path: string, method = 'GET') => fetch(`http://${server.address}${path}`, { method });
+  return { clock, report, get };
+}
+
+const applied = (...results: { domain: string; result: 'added' | 'rejected' | 'conflicted'; reason?: string }[]) => ({
+  instance: 'i',
+  revision: 4,
+  generation: 1,
+  results,
+  removed: [],
+});
+
+test('health is ok while the process lives', async (t) => {
+  const { get } = await pages(t);
+  assert.deepEqual(await (await get('/health')).json(), { status: 'ok', uptime_secs: 12 });
+});
+
+test('ready only once a source has listed and every data plane has acknowledged', async (t) => {
+  const { report, get } = await pages(t);
+  const ready = async () => {
+    const response = await get('/ready');
+    return [response.status, ((await response.json()) as { reason: string | null }).reason];
+  };
+  assert.deepEqual(await ready(), [503, 'no source has listed yet']);
+  report.built(truthOf());
+  report.failed(ADDRESS, 'failed', 'no such socket');
+  assert.deepEqual(await ready(), [503, `${ADDRESS} has not acknowledged a frame yet: no such socket`]);
+  report.applied(ADDRESS, applied(), truthOf());
+  assert.deepEqual(await ready(), [200, null]);
+});
+
+test('a method other than GET is 405, another path 404', async (t) => {
+  const { get } = await pages(t);
+  const wrong = await get('/status', 'POST');
+  assert.deepEqual([wrong.status, wrong.headers.get('allow'), (await get('/nothing')).status], [405, 'GET', 404]);
+});
+
+test('metrics tell pushes by outcome, the revision, routes, problems and the last reload', async (t) => {
+  const { report, get } = await pages(t);
+  const truth = truthOf();
+  report.built(truth);
+  report.applied(ADDRESS, applied(), truth);
+  report.failed(ADDRESS, 'refused', 'stale');
+  report.reloaded(['Sluicefile:1:1: no']);
+  const response = await get('/metrics');
+  const text = await response.text();
+  assert.match(response.headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/);
+  for (const line of [
+    `sluice_controller_pushes_total{dataplane="${ADDRESS}",outcome="applied"} 1`,
+    `sluice_controller_pushes_total{dataplane="${ADDRESS}",outcome="refused"} 1`,
+    `sluice_controller_revision{dataplane="${ADDRESS}"} 4`,
+    'sluice_controller_routes 1',
+    'sluice_controller_problems{source="docker"} 1',
+    'sluice_controller_last_reload_successful 0',
+  ])
+    assert.ok(text.includes(`${line}\n`), line);
+});
+
+test('status shows accepted, resolved and programmed of every object as three facts, each with its reason and date', async (t) => {
+  const { clock, report, get } = await pages(t);
+  const start = new Date(clock.now()).toISOString();
+  const truth = truthOf('b.example');
+  report.built(truth);
+  clock.pass(1_000);
+  const later = new Date(clock.now()).toISOString();
+  report.applied(
+    ADDRESS,
+    applied({ domain: 'a.example', result: 'added' }, { domain: 'b.example', result: 'conflicted', reason: 'it belongs to x' }),
+    truth,
+  );
+  report.objects.upstream('127.0.0.1:1', false, 'connection refused');
+  const { objects } = (await (await get('/status')).json()) as ControllerReport;
+  const object = (domain: string, source: string) => objects.find((one) => one.domain === domain && one.source === source);
+  assert.deepEqual(object('a.example', 'file')?.accepted, { holds: true, reason: 'understood; the host is its own', since: start });
+  assert.deepEqual(object('a.example', 'file')?.resolved, {
+    holds: false,
+    reason: 'no target is up: 127.0.0.1:1 connection refused',
+    since: later,
+  });
+  assert.deepEqual(object('a.example', 'file')?.programmed, { [ADDRESS]: { holds: true, reason: 'served', since: later } });
+  assert.deepEqual(object('b.example', 'file')?.programmed, {
+    [ADDRESS]: { holds: false, reason: 'conflicted: it belongs to x', since: later },
+  });
+  assert.equal(object('a.example', 'docker')?.accepted.holds, false);
+  assert.match(object('a.example', 'docker')?.accepted.reason ?? '', /belongs to Sluicefile:a\.example/);
+});
+
+test('a refused route stays refused while other frames are applied, until its own result says otherwise', async (t) => {
+  const { report } = await pages(t);
+  const truth = truthOf('b.example');
+  const programmed = () => report.objects.list().find(({ domain }) => domain === 'b.example')?.programmed[ADDRESS]?.holds;
+  report.built(truth);
+  report.applied(ADDRESS, applied({ domain: 'b.example', result: 'rejected', reason: 'no' }), truth);
+  report.applied(ADDRESS, applied({ domain: 'a.example', result: 'added' }), truth);
+  assert.equal(programmed(), false);
+  report.applied(ADDRESS, applied({ domain: 'b.example', result: 'added' }), truth);
+  assert.equal(programmed(), true);
+});
+
+test('an object whose route is gone is no longer listed', async (t) => {
+  const { report } = await pages(t);
+  report.built(truthOf('b.example'));
+  report.built(truthOf());
+  assert.deepEqual(
+    report.objects.list().map(({ domain }) => domain),
+    ['a.example', 'a.example'],
+  );
+});

@@ -12,6 +12,7 @@ const ONLY_DIGITS_AND_DOTS = /^[\d.]+$/;
  * Host names may carry underscores, as container engines hand them out. Nothing is looked up.
  */
 export function parseAddress(text: string): Parsed<Address> {
+  if (text.includes('://')) return refused('an address has no scheme (expected host:port)');
   const { host, port } = splitAddress(text);
   if (host === '') return refused('it has no host (expected host:port)');
   if (port === '') return refused('it has no port (expected host:port)');

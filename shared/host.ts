@@ -5,7 +5,8 @@ export type Domain = Branded<string, 'Domain'>;
 
 export const CATCH_ALL = '*' as Domain;
 const MAX_DOMAIN = 253;
-const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+/** Judged before letters are made small: some from beyond ASCII have a small form within it. */
+const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
 
 /**
  * Reads a domain of a route: 1–253 characters, labels of 1–63 letters, digits and inner hyphens,
@@ -14,8 +15,7 @@ const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 export function parseDomain(text: string): Parsed<Domain> {
   if (text === '') return refused('it is empty');
   if (text.length > MAX_DOMAIN) return refused(`it is longer than ${MAX_DOMAIN} characters`);
-  const domain = text.toLowerCase();
-  const name = domain.startsWith('*.') ? domain.slice(2) : domain;
+  const name = text.startsWith('*.') ? text.slice(2) : text;
   if (name.includes('://')) return refused('a domain has no scheme');
   if (name.includes(':')) return refused('a domain has no port');
   if (name.endsWith('.')) return refused('a domain has no trailing dot');
@@ -25,7 +25,7 @@ export function parseDomain(text: string): Parsed<Domain> {
     if (label.length > 63) return refused('a label is longer than 63 characters');
     if (!LABEL.test(label)) return refused('labels are letters, digits and inner hyphens');
   }
-  return accepted(domain as Domain);
+  return accepted(text.toLowerCase() as Domain);
 }
 
 /** The wildcard that covers `host` (`a.b.c` → `*.b.c`), or undefined for a single label. */

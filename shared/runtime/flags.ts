@@ -35,7 +35,12 @@ export type Flags = {
   readonly help: boolean;
 };
 
-const SWITCH_WORDS: Readonly<Record<string, boolean>> = { '1': true, true: true, '0': false, false: false };
+const SWITCH_WORDS: ReadonlyMap<string, boolean> = new Map([
+  ['1', true],
+  ['true', true],
+  ['0', false],
+  ['false', false],
+]);
 
 /** @throws UsageError naming the flag or variable and what it accepts. */
 export function readFlags(
@@ -50,13 +55,6 @@ export function readFlags(
   const fail = (what: string): never => {
     throw new UsageError(`${NAME} ${command}: ${what}`);
   };
-  for (const flag of table) {
-    const variable = envTwin(flag.name);
-    const text = env[variable];
-    if (text === undefined || text === '') continue;
-    given.set(flag.name, { value: readTwin(flag, variable, text, fail), origin: 'environment' });
-  }
-  const fromFlags = new Set<string>();
   for (let at = 0; at < argv.length; at++) {
     const word = argv[at] as string;
     if (word === '--help' || word === '-h') return { given, positionals, help: true };
@@ -75,8 +73,9 @@ export function readFlags(
     if (flag.unavailable) return fail(`--${name} is not available yet`);
     let text: string | undefined = equals < 0 ? undefined : word.slice(equals + 1);
     if (flag.kind === 'switch') {
-      if (text !== undefined && SWITCH_WORDS[text] === undefined) return fail(`--${name} takes true or false, not "${text}"`);
-      given.set(name, { value: text === undefined ? true : SWITCH_WORDS[text], origin: 'flag' });
+      const value = SWITCH_WORDS.get(text ?? 'true');
+      if (value === undefined) return fail(`--${name} takes true or false, not "${text}"`);
+      given.set(name, { value, origin: 'flag' });
       continue;
     }
     const next = argv[at + 1];
@@ -90,12 +89,18 @@ export function readFlags(
       continue;
     }
     const value = readValue(flag, `--${name}`, text, fail);
-    const earlier = fromFlags.has(name) ? given.get(name)?.value : undefined;
+    const earlier = given.get(name)?.value;
     given.set(name, {
       value: flag.kind === 'list' ? [...((earlier as unknown[] | undefined) ?? []), ...(value as unknown[])] : value,
       origin: 'flag',
     });
-    fromFlags.add(name);
+  }
+  for (const flag of table) {
+    const variable = envTwin(flag.name);
+    const text = env[variable];
+    if (text === undefined || text === '') continue;
+    const value = readTwin(flag, variable, text, fail);
+    if (!given.has(flag.name)) given.set(flag.name, { value, origin: 'environment' });
   }
   return { given, positionals, help: false };
 }
@@ -104,8 +109,9 @@ export const envTwin = (flag: string): string => `${ENV_PREFIX}${flag.toUpperCas
 
 function readTwin(flag: Flag, variable: string, text: string, fail: (what: string) => never): unknown {
   if (flag.unavailable) return fail(`${variable} is set, but --${flag.name} is not available yet`);
-  if (flag.kind === 'switch') return SWITCH_WORDS[text] ?? fail(`${variable} takes 1, true, 0 or false, not "${text}"`);
-  if (flag.kind === 'optional' && SWITCH_WORDS[text] !== undefined) return SWITCH_WORDS[text];
+  const word = SWITCH_WORDS.get(text);
+  if (flag.kind === 'switch') return word ?? fail(`${variable} takes 1, true, 0 or false, not "${text}"`);
+  if (flag.kind === 'optional' && word !== undefined) return word;
   return readValue(flag, variable, text, fail);
 }
 

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { parseDomain, wildcardOf } from './host.ts';
+
+const reason = (text: string): string => {
+  const parsed = parseDomain(text);
+  return parsed.ok ? `accepted ${text}` : parsed.reason;
+};
+const LONGEST = `${'a.'.repeat(126)}a`;
+
+describe('a domain', () => {
+  const GOOD = [
+    'example.com',
+    '*.example.com',
+    'localhost',
+    '127.0.0.1',
+    'a-b.c',
+    'xn--bcher-kva.example',
+    '*.com',
+    '0',
+    'a'.repeat(63),
+    LONGEST,
+  ];
+  for (const text of GOOD) it(`may be ${text.slice(0, 30)}`, () => assert.deepEqual(parseDomain(text), { ok: true, value: text }));
+
+  it('is stored in lower case', () => assert.deepEqual(parseDomain('*.ExAmPlE.COM'), { ok: true, value: '*.example.com' }));
+
+  const BAD: Record<string, RegExp> = {
+    '': /it is empty/,
+    [`${LONGEST}b`]: /longer than 253 characters/,
+    'http://a.example': /no scheme/,
+    'a.example:80': /no port/,
+    '[::1]': /no port/,
+    'a.example.': /no trailing dot/,
+    '*.': /empty label/,
+    '*': /one leading "\*\."/,
+    '*.*.example': /one leading "\*\."/,
+    'a.*.example': /one leading "\*\."/,
+    'a*.example': /one leading "\*\."/,
+    'a..b': /empty label/,
+    '.a': /empty label/,
+    [`${'a'.repeat(64)}.example`]: /label is longer than 63/,
+    '-a.example': /letters, digits and inner hyphens/,
+    'a-.example': /letters, digits and inner hyphens/,
+    'a_b.example': /letters, digits and inner hyphens/,
+    'a b': /letters, digits and inner hyphens/,
+    'a/b': /letters, digits and inner hyphens/,
+    'bücher.example': /letters, digits and inner hyphens/,
+    'a\n': /letters, digits and inner hyphens/,
+    '<script>': /letters, digits and inner hyphens/,
+  };
+  for (const [text, expected] of Object.entries(BAD))
+    it(`may not be ${JSON.stringify(text.slice(0, 30))}`, () => assert.match(reason(text), expected));
+
+  it('may not hold a letter that only its small form makes ASCII', () => {
+    assert.match(reason('\u212a.example'), /letters, digits/, 'the Kelvin sign becomes k');
+    assert.match(reason('\u0130.example'), /letters, digits/, 'the dotted capital I becomes i and a dot');
+  });
+});
+
+describe('the wildcard of a host', () => {
+  it('covers exactly its first label', () => {
+    assert.equal(wildcardOf('a.b.c'), '*.b.c');
+    assert.equal(wildcardOf('a.b'), '*.b');
+  });
+  it('is none for a single label or half a name', () => {
+    for (const host of ['a', '', '.a', 'a.']) assert.equal(wildcardOf(host), undefined);
+  });
+});

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { parseGlobals } from './settings.ts';
+
+const reason = (input: unknown): string => {
+  const parsed = parseGlobals(input);
+  return parsed.ok ? 'accepted' : parsed.reason;
+};
+
+describe('the globals of a config file', () => {
+  it('may all be absent', () => assert.deepEqual(parseGlobals({}), { ok: true, value: {} }));
+
+  it('keep every member that is known and drop the others', () => {
+    const all = {
+      http_port: 1,
+      https_port: 65_535,
+      bind: '::1',
+      email: 'a@b.example',
+      trusted_proxies: ['10.0.0.0/8', '::1'],
+      drain_timeout: 0,
+    };
+    assert.deepEqual(parseGlobals({ ...all, unknown: 1 }), { ok: true, value: all });
+  });
+
+  const BAD: [member: string, input: unknown][] = [
+    ['http_port', { http_port: 0 }],
+    ['http_port', { http_port: 65_536 }],
+    ['http_port', { http_port: '80' }],
+    ['https_port', { https_port: 1.5 }],
+    ['bind', { bind: 'localhost' }],
+    ['bind', { bind: '' }],
+    ['email', { email: 'a@' }],
+    ['email', { email: `${'a'.repeat(320)}@` }],
+    ['trusted_proxies.1', { trusted_proxies: ['10.0.0.0/8', '10.0.0.0/33'] }],
+    ['trusted_proxies', { trusted_proxies: '10.0.0.0/8' }],
+    ['trusted_proxies', { trusted_proxies: new Array(1_001).fill('::1') }],
+    ['drain_timeout', { drain_timeout: -1 }],
+    ['drain_timeout', { drain_timeout: 86_400_001 }],
+    ['settings', null],
+    ['settings', 'text'],
+    ['settings', []],
+  ];
+  for (const [member, input] of BAD) {
+    it(`name ${member} when it is wrong: ${JSON.stringify(input).slice(0, 50)}`, () => {
+      assert.ok(reason(input).startsWith(`${member}: `), reason(input));
+    });
+  }
+
+  it('say why an address range is none', () => {
+    assert.equal(reason({ trusted_proxies: ['x'] }), 'trusted_proxies.0: it is no IP address or range (expected 10.0.0.0/8 or ::1)');
+    assert.equal(reason({ bind: 'x' }), 'bind: bind is an IP address');
+  });
+});

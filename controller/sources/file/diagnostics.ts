@@ -10,7 +10,7 @@ export type Diagnostic = {
   readonly message: string;
 };
 
-/** Collects every problem of a file; reading goes on after each. */
+/** Collects every problem of a file, one a place; reading goes on after each. */
 export type Report = {
   error(place: Place, message: string): void;
   warn(place: Place, message: string): void;
@@ -39,18 +39,27 @@ export function collectDiagnostics(): Collected {
   return { error: errors.add, warn: warnings.add, full: errors.full, errors: errors.all, warnings: warnings.all };
 }
 
+type PlacedDiagnostic = Diagnostic & { readonly place: NonNullable<Diagnostic['place']> };
+
 function collect() {
-  const kept: (Diagnostic & { place: Place })[] = [];
+  const kept: PlacedDiagnostic[] = [];
+  const places = new Set<string>();
   let more = 0;
   const add = (at: Place, message: string) => {
+    // What else is wrong with the same word follows from the first mistake.
+    const key = `${at.path}:${at.line}:${at.column}`;
+    if (places.has(key)) return;
     if (kept.length === MOST) more++;
-    else kept.push({ path: at.path, place: { path: at.path, line: at.line, column: at.column }, message });
+    else {
+      places.add(key);
+      kept.push({ path: at.path, place: { line: at.line, column: at.column }, message });
+    }
   };
   const all = (): Diagnostic[] => {
     kept.sort((a, b) => a.place.line - b.place.line || a.place.column - b.place.column);
-    const listed: Diagnostic[] = kept.map(({ path, place: { line, column }, message }) => ({ path, place: { line, column }, message }));
-    const path = listed[0]?.path ?? '';
-    return more === 0 ? listed : [...listed, { path, place: null, message: `and ${more} more; the first ${MOST} are listed` }];
+    const [first] = kept;
+    if (more === 0 || !first) return kept;
+    return [...kept, { path: first.path, place: null, message: `and ${more} more; the first ${MOST} are listed` }];
   };
   return { add, all, full: () => kept.length === MOST };
 }
@@ -65,18 +74,15 @@ const LONGEST_QUOTE = 60;
 
 /** What someone typed, in quotes, short, and with what can't be seen spelt out. */
 export function quote(text: string): string {
-  const shown = [...text.slice(0, 2 * LONGEST_QUOTE)];
-  const cut = shown.length > LONGEST_QUOTE || text.length > 2 * LONGEST_QUOTE;
-  const visible = shown
-    .slice(0, LONGEST_QUOTE)
-    .join('')
-    .replace(/[\p{C}\p{Z}]/gu, (char) => (char === ' ' ? ' ' : spelt(char)));
-  return `"${visible}${cut ? '…' : ''}"`;
+  let shown = '';
+  for (const char of text) {
+    if (shown.length >= LONGEST_QUOTE) return `"${shown}…"`;
+    shown += /[\p{C}\p{Z}]/u.test(char) && char !== ' ' ? `<${codePointName(char)}>` : char;
+  }
+  return `"${shown}"`;
 }
 
 /** `U+00A0` for a character, as people look it up. */
 export function codePointName(char: string): string {
   return `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 }
-
-const spelt = (char: string): string => `<${codePointName(char)}>`;

@@ -1,4 +1,4 @@
-import type { Report } from './diagnostics.ts';
+import { quote, type Report } from './diagnostics.ts';
 import { type Environment, resolve } from './variables.ts';
 import { characters, type Place, type Word } from './word.ts';
 
@@ -7,7 +7,7 @@ export type Token = Word & { readonly kind: 'word' | 'open' | 'close' | 'line-en
 
 export type Lexer = { next(): Token };
 
-/** A longer word is taken whole even where a brace in it stands loose: it is no address and no directive. Characters. */
+/** A longer word is taken whole, wherever a brace in it stands: it is no address and no directive. Characters. */
 const LONGEST_CUT = 256;
 
 /**
@@ -106,15 +106,20 @@ export function createLexer(text: string, path: string, env: Environment, report
       at++;
       return token(whole === '{' ? 'open' : 'close', start, whole);
     }
-    if (loose < 0 || whole.startsWith('{$', loose) || whole.length > LONGEST_CUT) {
-      at = end;
-      const value = resolve(whole, false, placeOf(start), env, report);
-      return token('word', start, value, 'bare', value === whole);
-    }
-    const brace = whole[loose] as string;
-    report.error(placeOf(start + loose), `"${brace}" stands alone: put a space or a line end before and after it`);
+    const isVariable = loose >= 0 && whole.startsWith('{$', loose);
+    const isCut = whole.length <= LONGEST_CUT && (loose === 0 || loose === whole.length - 1);
+    if (loose >= 0 && !isVariable) report.error(placeOf(start + loose), looseBraceMessage(whole, loose, isCut));
+    if (loose >= 0 && !isVariable && isCut) return cutAt(start, whole, loose);
+    at = end;
+    const value = resolve(whole, false, placeOf(start), env, report);
+    return token('word', start, value, 'bare', value === whole);
+  };
+
+  /** The common slip: `example.com{` is read as `example.com {`, and so on. */
+  const cutAt = (start: number, whole: string, loose: number): Token => {
     at += Math.max(1, loose);
-    return loose === 0 ? token(brace === '{' ? 'open' : 'close', start, brace) : token('word', start, whole.slice(0, loose));
+    if (loose > 0) return token('word', start, whole.slice(0, loose));
+    return token(whole[0] === '{' ? 'open' : 'close', start, whole.slice(0, 1));
   };
 
   const next = (): Token => {
@@ -127,6 +132,12 @@ export function createLexer(text: string, path: string, env: Environment, report
     return bare();
   };
   return { next };
+}
+
+function looseBraceMessage(word: string, loose: number, isCut: boolean): string {
+  const brace = word.charAt(loose);
+  if (isCut) return `"${brace}" stands alone: put a space or a line end before and after it`;
+  return `"${brace}" has no partner in ${quote(word)}: close it, or put the word in backquotes`;
 }
 
 /** Where the first brace without a partner stands in a word, or -1: `{host}` has none, `example.com{` has. */

@@ -91,7 +91,9 @@ export function parse(text: string, path: string, env: Environment, report: Repo
       skipLineEnds();
       for (const word of wordsOfLine()) words.push(word);
     }
-    return { addresses: addressesOf(words, report), block: blockAfter(first, 1) };
+    const siteBlock = blockAfter(first, 1);
+    // A line without a block is probably no site at all; whoever reads the tree says so.
+    return { addresses: addressesOf(words, siteBlock ? report.error : () => undefined), block: siteBlock };
   };
 
   let globals: Block | null = null;
@@ -109,22 +111,22 @@ export function parse(text: string, path: string, env: Environment, report: Repo
   }
 }
 
-function addressesOf(words: readonly Word[], report: Report): Word[] {
+function addressesOf(words: readonly Word[], error: Report['error']): Word[] {
   const addresses: Word[] = [];
   let afterComma = true;
   for (const word of words) {
     splitAtCommas(word).forEach((part, index) => {
       if (index > 0) {
-        if (afterComma) report.error(part, 'an address is missing before the comma');
+        if (afterComma) error(part, 'an address is missing before the comma');
         afterComma = true;
       }
       if (part.text === '' && part.style === 'bare' && part.exact) return;
-      if (!afterComma) report.error(part, `a comma is missing before ${quote(part.text)}: site addresses are separated by commas`);
+      if (!afterComma) error(part, `a comma is missing before ${quote(part.text)}: site addresses are separated by commas`);
       addresses.push(part);
       afterComma = false;
     });
   }
   const last = words.at(-1);
-  if (last && afterComma && addresses.length > 0) report.error(last, 'an address is missing after the comma');
+  if (last && afterComma && addresses.length > 0) error(last, 'an address is missing after the comma');
   return addresses;
 }

@@ -20,8 +20,15 @@ const VARIABLE_OR_ESCAPE = /\{\$(?:([^{}]*)\})?|\\./gsu;
  */
 export function resolve(text: string, quoted: boolean, start: Place, env: Environment, report: Report): string {
   if (!text.includes('{$') && !(quoted && text.includes('\\'))) return text;
+  // Places are asked for from left to right, so each is counted on from the last.
+  let counted = 0;
+  let column = start.column;
   return text.replace(quoted ? VARIABLE_OR_ESCAPE : VARIABLE, (whole: string, variable: string | undefined, index: number) => {
-    const place = () => ({ ...start, column: start.column + characters(text.slice(0, index)) });
+    const place = (): Place => {
+      column += characters(text.slice(counted, index));
+      counted = index;
+      return { ...start, column };
+    };
     if (whole.startsWith('\\')) return escaped(whole, place, report);
     if (variable !== undefined) return lookUp(variable, place, env, report);
     report.error(place(), 'the variable is not closed: write {$NAME} or {$NAME:default}');

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { type Compiled, compileBytes, compileFile } from './compile.ts';
+import { formatDiagnostic } from './diagnostics.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'sluicefile-'));
+after(() => rmSync(directory, { recursive: true }));
+
+const compile = (text: string): Compiled => compileBytes(Buffer.from(text), 'Sluicefile', {});
+
+function errorsOf(compiled: Compiled): string[] {
+  assert.ok(!compiled.ok, 'it compiles');
+  return compiled.diagnostics.map(formatDiagnostic);
+}
+
+test('a file that is not there is one problem that names it', async () => {
+  const path = join(directory, 'none');
+  assert.deepEqual(errorsOf(await compileFile(path, {})), [`${path}: there is no such file`]);
+});
+
+test('a directory is one problem that says so', async () => {
+  assert.deepEqual(errorsOf(await compileFile(directory, {})), [`${directory}: it is a directory: name the file in it`]);
+});
+
+test('a file is compiled under the path as it was given', async () => {
+  const path = join(directory, 'Sluicefile');
+  writeFileSync(path, '\n{$SITE} { respond ok }\n');
+  const compiled = await compileFile(path, { SITE: 'a.example' });
+  assert.ok(compiled.ok);
+  assert.deepEqual(
+    compiled.routes.map(({ domain, origin, source }) => ({ domain, origin, source })),
+    [{ domain: 'a.example', origin: `${path}:2`, source: 'file' }],
+  );
+});
+
+test('an empty file is a mistake, for a file that is being written is empty too; a comment is enough', () => {
+  for (const text of ['', ' \n\t\n']) assert.match(errorsOf(compile(text)).join(), /^Sluicefile: the file is empty/);
+  assert.ok(compile('# nothing\n').ok);
+});
+
+test('a header that stands twice is a warning, and the file compiles', () => {
+  const compiled = compile('a.example {\n  respond ok\n  header X-A 1\n  header x-a 2\n}\n');
+  assert.ok(compiled.ok);
+  assert.deepEqual(compiled.warnings.map(formatDiagnostic), [
+    'Sluicefile:4:10: header "x-a" stands twice in this block; the last one wins',
+  ]);
+});
+
+test('names of built-in properties are neither directives nor variables', () => {
+  assert.deepEqual(errorsOf(compile('a.example {\n  constructor x\n  respond {$toString}\n  __proto__ { }\n}\n')), [
+    'Sluicefile:2:3: unknown directive "constructor"',
+    'Sluicefile:3:11: the environment variable toString is not set: set it, or write {$toString:default}',
+    'Sluicefile:4:3: unknown directive "__proto__"',
+  ]);
+});
+
+test('a variable that is set to nothing is not unset', () => {
+  const compiled = compileBytes(Buffer.from('a.example { respond 200 "{$EMPTY:full}" }'), 'f', { EMPTY: '' });
+  assert.ok(compiled.ok);
+  assert.equal(compiled.routes[0]?.respond?.body, '');
+});
+
+test('a file full of mistakes lists the first thousand and counts the rest', () => {
+  const errors = errorsOf(compile(`a.example {\n${'nonsense "\\q"\n'.repeat(5_000)}}\n`));
+  assert.equal(errors.length, 1_001);
+  assert.match(errors.at(-1) ?? '', /^Sluicefile: and \d+ more; the first 1000 are listed$/);
+});
+
+test('a message is one line and short, whatever was typed', () => {
+  const [error = ''] = errorsOf(compile(`a.example {\n  reverse_proxy \`${'x\n'.repeat(5_000)}\`\n}\n`));
+  assert.ok(!error.includes('\n') && error.length < 300, error);
+});
+
+test('a thousand sites compile in 150 ms and a hundred thousand in 1.5 s', { timeout: 60_000 }, () => {
+  const sites = (count: number) =>
+    Buffer.from(Array.from({ length: count }, (_, n) => `site-${n}.example {\n\treverse_proxy 10.0.0.1:8080\n}\n`).join('\n'));
+  const took = (bytes: Buffer): number => {
+    const start = performance.now();
+    assert.ok(compileBytes(bytes, 'Sluicefile', {}).ok);
+    return performance.now() - start;
+  };
+  const best = (bytes: Buffer, runs: number): number => Math.min(...Array.from({ length: runs }, () => took(bytes)));
+  const [thousand, hundredThousand] = [best(sites(1_000), 5), best(sites(100_000), 3)];
+  assert.ok(thousand < 150, `1,000 sites took ${thousand.toFixed()} ms`);
+  assert.ok(hundredThousand < 1_500, `100,000 sites took ${hundredThousand.toFixed()} ms`);
+});
+
+test('no shape of a file takes more than its share of time', { timeout: 60_000 }, () => {
+  const shapes = [
+    '{',
+    '}',
+    '{ ',
+    'a{',
+    '"',
+    '\\\n',
+    '`` ',
+    '😀 ',
+    'a,',
+    '{$',
+    'x { ',
+    '\0',
+    '"\\q',
+    '#',
+    '{a',
+    'a.example { respond ok }\n',
+  ];
+  for (const shape of shapes) {
+    const start = performance.now();
+    compileBytes(Buffer.from(shape.repeat(Math.ceil(300_000 / shape.length))), 'Sluicefile', {});
+    const took = performance.now() - start;
+    assert.ok(took < 5_000, `${JSON.stringify(shape)} took ${took.toFixed()} ms`);
+  }
+});

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { parseRoute } from '../../../shared/route.ts';
+import { parseGlobals } from '../../../shared/settings.ts';
+import { compileBytes } from './compile.ts';
+import { formatDiagnostic } from './diagnostics.ts';
+
+const ENV = { NAME: 'sluice', HOST: 'app', DOMAINS: 'c.example, d.example' };
+const ROUNDS = 3_000;
+
+/** A small generator of pseudo-random numbers, so that a failure can be had again by its seed. */
+function generator(seed: number): (below: number) => number {
+  let state = seed >>> 0;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+const seeds = ['golden/adapt/', 'golden/mistakes/'].flatMap((directory) => {
+  const at = new URL(directory, import.meta.url);
+  return readdirSync(at)
+    .filter((file) => file.endsWith('.sluicefile'))
+    .map((file) => readFileSync(new URL(file, at)));
+});
+
+const WORDS =
+  '{ } { } \n \n \n " ` # , \\ {$NAME} {$NO:x} {$ {host} a.example *.b.example * c.example: reverse_proxy app:80 https://app:1 rate_limit 5/s redir /a /b/* /c 301 header -X X-Y respond 200 ok handle handle_path /api/* /api/ tls off http_port 8080 email a@b trusted_proxies ::1/64 drain_timeout 5s import @m (s) é 😀 \0 \r \ufeff'.split(
+    ' ',
+  );
+
+function checked(bytes: Buffer): 'ok' | 'refused' {
+  const compiled = compileBytes(bytes, 'Sluicefile', ENV);
+  if (compiled.ok) {
+    for (const route of compiled.routes) assert.deepEqual(parseRoute(route), { ok: true, value: route });
+    assert.deepEqual(parseGlobals(compiled.globals), { ok: true, value: compiled.globals });
+    return 'ok';
+  }
+  assert.ok(compiled.diagnostics.length > 0);
+  const lines = bytes.toString('utf8').split('\n');
+  for (const diagnostic of compiled.diagnostics) {
+    assert.doesNotMatch(formatDiagnostic(diagnostic), /[\r\n]/);
+    if (!diagnostic.place) continue;
+    const { line, column } = diagnostic.place;
+    assert.ok(line >= 1 && line <= lines.length, `line ${line} of ${lines.length}`);
+    assert.ok(column >= 1 && column <= [...(lines[line - 1] ?? '')].length + 1, `column ${column} in line ${line}`);
+  }
+  return 'refused';
+}
+
+function fuzz(name: string, make: (random: (below: number) => number) => Buffer): void {
+  test(`${name}: never anything but routes that are right or diagnostics that point into the file`, { timeout: 60_000 }, () => {
+    const outcomes = { ok: 0, refused: 0 };
+    for (let seed = 1; seed <= ROUNDS; seed++) {
+      const bytes = make(generator(seed * 7_919));
+      try {
+        outcomes[checked(bytes)]++;
+      } catch (error) {
+        throw new Error(`seed ${seed}: ${JSON.stringify(bytes.toString('latin1'))}`, { cause: error });
+      }
+    }
+    assert.ok(outcomes.refused > 0);
+  });
+}
+
+fuzz('random bytes', (random) => Buffer.from(Array.from({ length: random(200) }, () => random(256))));
+
+fuzz('random words of the language', (random) =>
+  Buffer.from(Array.from({ length: random(60) }, () => WORDS[random(WORDS.length)]).join(random(8) === 0 ? '' : ' ')),
+);
+
+fuzz('sites of random directives', (random) => {
+  const words = (count: number) => Array.from({ length: count }, () => WORDS[random(WORDS.length)]).join(' ');
+  return Buffer.from(`a.example {\n respond ok\n ${words(random(6))}\n}\n${words(random(3))} {\n handle {\n ${words(random(5))} \n}\n}\n`);
+});
+
+fuzz('good and bad files with a few bytes changed', (random) => {
+  const bytes = Buffer.from(seeds[random(seeds.length)] ?? '');
+  let edited = bytes;
+  for (let edits = random(4) + 1; edits > 0; edits--) {
+    const at = random(edited.length + 1);
+    const kind = random(3);
+    const middle = kind === 0 ? Buffer.from([random(256)]) : kind === 1 ? Buffer.from(WORDS[random(WORDS.length)] ?? '') : Buffer.alloc(0);
+    edited = Buffer.concat([edited.subarray(0, at), middle, edited.subarray(at + (kind === 1 ? 0 : random(5)))]);
+  }
+  return edited;
+});

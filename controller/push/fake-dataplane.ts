@@ -57,9 +57,11 @@ export class FakeDataplane {
     });
   }
 
-  async listen(port = 0): Promise<AdminAddress> {
-    this.#server.listen(port, '127.0.0.1');
+  async listen(where: number | string = 0): Promise<AdminAddress> {
+    if (typeof where === 'string') this.#server.listen(where);
+    else this.#server.listen(where, '127.0.0.1');
     await once(this.#server, 'listening');
+    if (typeof where === 'string') return { kind: 'unix', path: where };
     return { kind: 'tcp', host: '127.0.0.1', port: (this.#server.address() as AddressInfo).port };
   }
 

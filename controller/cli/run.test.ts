@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Stands in for the data plane: notes its start, its end, and every frame; ends when its supervisor does. */
+const STAND_IN = `
+import { appendFileSync, rmSync } from 'node:fs';
+import { FakeDataplane } from '../controller/push/fake-dataplane.ts';
+const note = (text) => appendFileSync(process.env.NOTES, text + '\\n');
+const argv = process.argv.slice(2);
+if (argv.includes('--wrong')) {
+  process.stderr.write('sluice dataplane: unknown flag --wrong\\n');
+  process.exit(2);
+}
+note('start ' + JSON.stringify({ pid: process.pid, argv, globals: process.env.SLUICE_FILE_GLOBALS, supervised: process.env.SLUICE_SUPERVISED }));
+const end = (why) => () => { note('end ' + why); process.exit(0); };
+process.on('SIGTERM', end('SIGTERM'));
+process.on('SIGUSR2', () => note('SIGUSR2'));
+process.stdin.on('end', end('orphaned')).resume();
+const dataplane = new FakeDataplane();
+dataplane.answer = (frame) => { note('frame ' + frame.routes.map(({ domain }) => domain)); return dataplane.applied(frame); };
+const socket = argv[argv.indexOf('--admin-socket') + 1];
+rmSync(socket, { force: true });
+await dataplane.listen(socket);
+`;
+
+/** `sluice run` on a tree of its own, whose data plane is the stand-in. */
+async function running(t: TestContext, flags: string[] = []) {
+  const tree = mkdtempSync(join(tmpdir(), 'run-'));
+  for (const room of ['shared', 'controller']) cpSync(join(ROOT, room), join(tree, room), { recursive: true });
+  for (const file of ['package.json', 'sluice']) cpSync(join(ROOT, file), join(tree, file));
+  symlinkSync(join(ROOT, 'node_modules'), join(tree, 'node_modules'));
+  mkdirSync(join(tree, 'dataplane'));
+  mkdirSync(join(tree, 'state'));
+  writeFileSync(join(tree, 'dataplane/main.ts'), STAND_IN);
+  const config = join(tree, 'Sluicefile');
+  writeFileSync(config, '{\n  http_port 8088\n}\na.example {\n  reverse_proxy 127.0.0.1:9000\n}\n');
+  const notesFile = join(tree, 'notes');
+  writeFileSync(notesFile, '');
+  const argv = ['run', '--config', config, '--state-dir', join(tree, 'state'), '--listen', '127.0.0.1:0', ...flags];
+  const child = spawn(join(tree, 'sluice'), argv, { env: { ...process.env, NOTES: notesFile }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = once(child, 'close');
+  let out = '';
+  let err = '';
+  child.stdout?.on('data', (text: Buffer) => {
+    out += text.toString();
+  });
+  child.stderr?.on('data', (text: Buffer) => {
+    err += text.toString();
+  });
+  const notes = () => readFileSync(notesFile, 'utf8').split('\n').filter(Boolean);
+  t.after(async () => {
+    child.kill('SIGTERM');
+    await ended;
+    await until(() =>
+      notes()
+        .filter((note) => note.startsWith('start'))
+        .every((note) => !alive(pidIn(note))),
+    );
+    rmSync(tree, { recursive: true });
+  });
+  return { child, ended, notes, tree, config, out: () => out, err: () => err };
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+const pidIn = (note: string): number => (JSON.parse(note.slice('start '.length)) as { pid: number }).pid;
+
+function alive(pid: number): boolean {
+  return existsSync(`/proc/${pid}`) && !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
+}
+
+/** The children of a process whose command line names the script. */
+function childrenOf({ pid }: ChildProcess, script: string): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
+  return children.filter((one) => readFileSync(`/proc/${one}/cmdline`, 'utf8').includes(script));
+}
+
+const LINUX = process.platform === 'linux' ? false : 'reads /proc';
+
+test('both start, the data plane knows the ports of the file, and the controller reaches it over the socket', {
+  skip: LINUX,
+}, async (t) => {
+  const { notes, tree, child, ended } = await running(t, ['--http-port', '8099']);
+  await until(() => notes().some((note) => note === 'frame a.example'));
+  const start = JSON.parse((notes()[0] ?? '').slice('start '.length)) as { argv: string[]; globals: string; supervised: string };
+  assert.deepEqual(start.argv, [
+    '--state-dir',
+    join(tree, 'state'),
+    '--http-port',
+    '8099',
+    '--admin-socket',
+    join(tree, 'state/admin.sock'),
+  ]);
+  assert.deepEqual([JSON.parse(start.globals), start.supervised], [{ http_port: 8088 }, '1']);
+  child.kill('SIGTERM');
+  assert.deepEqual(await ended, [0, null]);
+  assert.equal(notes().at(-1), 'end SIGTERM');
+});
+
+test('a data plane that is killed comes back and is told everything, while the controller stays', { skip: LINUX }, async (t) => {
+  const { notes, child } = await running(t);
+  await until(() => notes().includes('frame a.example'));
+  const [controller] = childrenOf(child, 'controller/main.ts');
+  process.kill(pidIn(notes()[0] ?? ''), 'SIGKILL');
+  await until(() => notes().filter((note) => note === 'frame a.example').length === 2);
+  assert.deepEqual(childrenOf(child, 'controller/main.ts'), [controller]);
+});
+
+test('a controller that is killed comes back, while the data plane stays', { skip: LINUX }, async (t) => {
+  const { notes, child } = await running(t);
+  await until(() => notes().includes('frame a.example'));
+  process.kill(childrenOf(child, 'controller/main.ts')[0] as number, 'SIGKILL');
+  await until(() => notes().filter((note) => note === 'frame a.example').length === 2);
+  assert.equal(notes().filter((note) => note.startsWith('start')).length, 1);
+});
+
+test('a supervisor that is killed takes both along', { skip: LINUX }, async (t) => {
+  const { notes, child } = await running(t);
+  await until(() => notes().includes('frame a.example'));
+  const [controller] = childrenOf(child, 'controller/main.ts');
+  child.kill('SIGKILL');
+  await until(() => notes().includes('end orphaned') && !alive(controller as number));
+});
+
+test('SIGHUP is a reload, SIGUSR2 reaches the data plane', { skip: LINUX }, async (t) => {
+  const { notes, child, config, out } = await running(t);
+  await until(() => notes().includes('frame a.example'));
+  writeFileSync(config, 'nonsense');
+  child.kill('SIGHUP');
+  await until(() => out().includes('the reload failed'));
+  child.kill('SIGUSR2');
+  await until(() => notes().includes('SIGUSR2'));
+});
+
+test('a flag that the data plane refuses ends run with 2 and one line', { skip: LINUX }, async (t) => {
+  const { ended, err } = await running(t, ['--wrong']);
+  assert.deepEqual(await ended, [2, null]);
+  assert.equal(err(), 'sluice run: unknown flag --wrong\n');
+});
+
+test('a file with mistakes does not keep the data plane from starting', { skip: LINUX }, async (t) => {
+  const { notes, config, child, ended } = await running(t);
+  await until(() => notes().includes('frame a.example'));
+  writeFileSync(config, 'nonsense');
+  process.kill(pidIn(notes()[0] ?? ''), 'SIGKILL');
+  await until(() => notes().filter((note) => note.startsWith('start')).length === 2);
+  child.kill('SIGINT');
+  assert.deepEqual(await ended, [0, null]);
+});

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { readFlags, UsageError } from '../shared/runtime/flags.ts';
+import { CONTROLLER_FLAGS, type ControllerSettings, controllerSettings } from './flags.ts';
+
+function configFile(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'flags-'));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const path = join(directory, 'Sluicefile');
+  writeFileSync(path, '');
+  return path;
+}
+
+const settings = (argv: string[], env: Record<string, string> = {}): ControllerSettings =>
+  controllerSettings('controller', readFlags('controller', CONTROLLER_FLAGS, argv, env));
+
+test('flags and their environment twins are read, and the flag wins', (t) => {
+  const config = configFile(t);
+  const env = { SLUICE_CONFIG: config, SLUICE_DATAPLANE: '127.0.0.1:1,unix:/a', SLUICE_ID: 'env', SLUICE_LOG_LEVEL: 'warn' };
+  const read = settings(['--id', 'flag', '--listen', '[::1]:0'], env);
+  assert.deepEqual(read, {
+    config,
+    dataplanes: [
+      { kind: 'tcp', host: '127.0.0.1', port: 1 },
+      { kind: 'unix', path: '/a' },
+    ],
+    listen: { host: '::1', port: 0 },
+    id: 'flag',
+    logLevel: 'warn',
+  });
+});
+
+test('--dataplane may be repeated', (t) => {
+  assert.equal(settings(['--config', configFile(t), '--dataplane', 'unix:/a', '--dataplane', 'localhost:2']).dataplanes.length, 2);
+});
+
+test('what is wrong with a value is one line that names the flag', (t) => {
+  const config = configFile(t);
+  const cases: [string[], RegExp][] = [
+    [
+      ['--dataplane', '10.0.0.1:6190'],
+      /^sluice controller: --dataplane "10\.0\.0\.1:6190": a data plane on another host is not available yet/,
+    ],
+    [['--dataplane', 'nowhere'], /HOST:PORT or unix:PATH/],
+    [['--listen', '6191'], /HOST:PORT/],
+    [['--id', 'a b'], /1 to 64 letters/],
+    [['--log-level', 'loud'], /debug, info, warn, error, fatal/],
+    [['--docker'], /--docker is not available yet/],
+    [['--kubernetes'], /--kubernetes is not available yet/],
+    [['stray'], /takes no arguments, got "stray"/],
+  ];
+  for (const [argv, message] of cases)
+    assert.throws(
+      () => settings(['--config', config, ...argv]),
+      (error) => error instanceof UsageError && message.test(error.message) && !error.message.includes('\n'),
+      argv.join(' '),
+    );
+});
+
+test('a config file that is not there is named', () => {
+  assert.throws(() => settings(['--config', '/none/x']), new UsageError('sluice controller: the config file /none/x does not exist'));
+});

@@ -28,5 +28,11 @@ describe('did you mean', () => {
     assert.equal(closest('handlee', ['handles_', 'handle']), 'handle');
     assert.equal(closest('cat', ['bat', 'rat']), 'bat');
   });
+  it('does not weigh what is far too long letter by letter', () => {
+    const start = performance.now();
+    assert.equal(closest('x'.repeat(1_000_000), WORDS), undefined);
+    assert.ok(performance.now() - start < 100);
+  });
+
   it('has no answer without candidates', () => assert.equal(closest('a', []), undefined));
 });

@@ -3,8 +3,11 @@ export function closest(typed: string, candidates: readonly string[]): string | 
   let best: string | undefined;
   let least = Number.POSITIVE_INFINITY;
   for (const candidate of candidates) {
+    const near = Math.max(1, Math.floor(candidate.length / 3));
+    // Words whose lengths differ by more cannot be near; comparing them could take long, as what was typed has no bound.
+    if (Math.abs(typed.length - candidate.length) > near) continue;
     const distance = editDistance(typed, candidate);
-    if (distance < least && distance <= Math.max(1, Math.floor(candidate.length / 3))) {
+    if (distance < least && distance <= near) {
       least = distance;
       best = candidate;
     }

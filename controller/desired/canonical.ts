@@ -13,12 +13,14 @@ export function canonicalRoute(route: RouteSpec): string {
 const remembered = new WeakMap<RouteSpec, string>();
 
 /** JSON with sorted members and without undefined ones. */
-export function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const members = Object.entries(value)
-    .filter(([, member]) => member !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`);
-  return `{${members.join(',')}}`;
+export const canonical = (value: unknown): string => JSON.stringify(sorted(value));
+
+/** A copy whose members stand in order: the engine writes it several times faster than we could. */
+function sorted(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(sorted);
+  const members = value as Readonly<Record<string, unknown>>;
+  const copy: Record<string, unknown> = {};
+  for (const name of Object.keys(members).sort()) copy[name] = sorted(members[name]);
+  return copy;
 }

@@ -1,29 +1,22 @@
 import { didYouMean, quote, type Report } from './diagnostics.ts';
 import { OTHER_NAMES, SITE_RULES } from './directives.ts';
 import { GLOBAL_RULES } from './globals.ts';
-import type { Context, Rule, Rules, Scope } from './rule.ts';
+import { type Context, firstOf, type Rule, type Rules, type Scope } from './rule.ts';
 import type { Block, Directive } from './syntax.ts';
-import type { Place } from './word.ts';
+import type { Place, Word } from './word.ts';
 
 /**
- * Reads the directives of one block into `draft`. `places` remembers where each one stands first. A rule
+ * Reads the directives of one block into `draft`. `seen` collects the first of each. A rule
  * sees only directives of the right shape; everything else is reported here.
  */
-export function readLines<Draft>(
-  block: Block,
-  scope: Scope,
-  rules: Rules<Draft>,
-  draft: Draft,
-  places: Map<string, Place>,
-  context: Context,
-): void {
+export function readLines<Draft>(block: Block, scope: Scope, rules: Rules<Draft>, draft: Draft, seen: Word[], context: Context): void {
   const { report } = context;
   for (const directive of block.lines) {
     if (report.full()) return;
     const { name } = directive;
     const rule = rules.get(name.text);
-    const first = places.get(name.text);
-    if (!first) places.set(name.text, name);
+    const first = firstOf(seen, name.text);
+    if (!first) seen.push(name);
     if (!rule) report.error(name, unknown(directive, scope, block));
     else if (!rule.scopes.includes(scope)) report.error(name, misplaced(name.text, rule.scopes, scope));
     else if ('planned' in rule) report.error(name, `${name.text} is not available yet`);

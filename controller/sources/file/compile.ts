@@ -48,13 +48,13 @@ export function compileBytes(bytes: Buffer, path: string, env: Environment): Com
 const NOTHING = { globals: {}, routes: [] };
 
 function compileText(text: string, path: string, env: Environment, report: Report): { globals: Globals; routes: RouteSpec[] } {
-  const tree = parse(text, path, env, report);
-  const globals = tree.globals ? readGlobals(tree.globals, report) : {};
+  let globals: Globals = {};
   const taken = new Map<Domain, Place>();
   const routes: RouteSpec[] = [];
-  for (const site of tree.sites) {
-    if (report.full()) break;
-    for (const route of readSite(site, taken, report)) routes.push(route);
+  for (const part of parse(text, path, env, report)) {
+    if (report.full()) continue;
+    if (part.kind === 'globals') globals = readGlobals(part.block, report);
+    else readSite(part, taken, report, (route) => routes.push(route));
   }
   return { globals, routes };
 }
@@ -62,6 +62,6 @@ function compileText(text: string, path: string, env: Environment, report: Repor
 function readGlobals(block: Block, report: Report): Globals {
   const draft: GlobalsDraft = {};
   // No global holds a block of directives.
-  readLines(block, 'globals', GLOBAL_RULES, draft, new Map(), { report, readBlock: () => undefined });
+  readLines(block, 'globals', GLOBAL_RULES, draft, [], { report, readBlock: () => undefined });
   return draft;
 }

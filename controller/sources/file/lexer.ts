@@ -2,7 +2,7 @@ import { quote, type Report } from './diagnostics.ts';
 import { type Environment, resolve } from './variables.ts';
 import { characters, type Place, type Word } from './word.ts';
 
-/** A word, a brace that stands alone, the end of a line, or the end of the file. */
+/** A word, a brace that stands alone, the end of a line (without a place), or the end of the file. */
 export type Token = Word & { readonly kind: 'word' | 'open' | 'close' | 'line-end' | 'end' };
 
 export type Lexer = { next(): Token };
@@ -61,11 +61,12 @@ export function createLexer(text: string, path: string, env: Environment, report
     return feed < 0 ? text.length : feed;
   };
 
+  // One token for all: nobody asks where a line ended.
+  const lineEndToken = token('line-end', 0, '');
   const lineEnd = (): Token => {
-    const end = token('line-end', at, '');
-    passLines(at, at + 1);
-    at++;
-    return end;
+    line++;
+    lineStart = ++at;
+    return lineEndToken;
   };
 
   const quoted = (): Token => {

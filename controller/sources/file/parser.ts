@@ -1,6 +1,6 @@
 import { quote, type Report } from './diagnostics.ts';
 import { createLexer, type Token } from './lexer.ts';
-import type { Block, Directive, Site, SyntaxTree } from './syntax.ts';
+import type { Block, Directive, Part } from './syntax.ts';
 import type { Environment } from './variables.ts';
 import { type Place, splitAtCommas, type Word } from './word.ts';
 
@@ -8,10 +8,10 @@ import { type Place, splitAtCommas, type Word } from './word.ts';
 const DEEPEST = 8;
 
 /**
- * Reads the structure of a file: an optional globals block first, then sites. Every mistake is reported and
- * reading goes on behind it; the tree then holds what was understood.
+ * Reads the structure of a file, part by part, before anything in it has a meaning: a large file is never in
+ * memory as a tree. Every mistake is reported and reading goes on behind it with what was understood.
  */
-export function parse(text: string, path: string, env: Environment, report: Report): SyntaxTree {
+export function* parse(text: string, path: string, env: Environment, report: Report): Generator<Part> {
   const lexer = createLexer(text, path, env, report);
   let token = lexer.next();
   const advance = (): Token => {
@@ -84,7 +84,7 @@ export function parse(text: string, path: string, env: Environment, report: Repo
   };
 
   /** Several addresses are separated by commas; a comma at the end of a line continues on the next. */
-  const site = (): Site => {
+  const site = (): Part => {
     const first = token;
     const words = wordsOfLine();
     while (token.kind === 'line-end' && words.at(-1)?.style === 'bare' && words.at(-1)?.text.endsWith(',')) {
@@ -93,17 +93,15 @@ export function parse(text: string, path: string, env: Environment, report: Repo
     }
     const siteBlock = blockAfter(first, 1);
     // A line without a block is probably no site at all; whoever reads the tree says so.
-    return { addresses: addressesOf(words, siteBlock ? report.error : () => undefined), block: siteBlock };
+    return { kind: 'site', addresses: addressesOf(words, siteBlock ? report.error : () => undefined), block: siteBlock };
   };
 
-  let globals: Block | null = null;
-  const sites: Site[] = [];
   for (let first = true; ; first = false) {
     skipLineEnds();
-    if (token.kind === 'end') return { globals, sites };
+    if (token.kind === 'end') return;
     if (token.kind === 'close') report.error(advance(), '"}" closes nothing: delete it');
-    else if (token.kind === 'word') sites.push(site());
-    else if (first) globals = block(1);
+    else if (token.kind === 'word') yield site();
+    else if (first) yield { kind: 'globals', block: block(1) };
     else {
       report.error(token, 'this block has no site address before it; globals stand once, at the top of the file');
       block(1);

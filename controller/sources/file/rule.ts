@@ -1,7 +1,7 @@
 import type { HeaderSpec, RedirectSpec, RespondSpec, RouteSpec, UpstreamSpec } from '../../../shared/route.ts';
 import type { Report } from './diagnostics.ts';
 import type { Block, Directive } from './syntax.ts';
-import type { Place } from './word.ts';
+import type { Place, Word } from './word.ts';
 
 /** What kind of block a directive stands in. */
 export type Scope = 'globals' | 'site' | 'handle';
@@ -34,8 +34,8 @@ export type Context = {
 
 /** What a site or one of its blocks says, while it is read. */
 export type SiteDraft = {
-  /** The first place of each directive that was read. */
-  readonly places: Map<string, Place>;
+  /** The first of each directive in the block, understood or not. */
+  readonly seen: Word[];
   tls: boolean;
   https: RouteSpec['https'];
   rateLimit: number | null;
@@ -51,7 +51,7 @@ export type HandleDraft = { readonly place: Place; readonly path: string | null;
 
 export function emptyDraft(): SiteDraft {
   return {
-    places: new Map(),
+    seen: [],
     tls: false,
     https: 'auto',
     rateLimit: null,
@@ -62,6 +62,9 @@ export function emptyDraft(): SiteDraft {
     handles: [],
   };
 }
+
+/** Where a directive stands first among those that were seen. */
+export const firstOf = (seen: readonly Word[], name: string): Word | undefined => seen.find((word) => word.text === name);
 
 export function rulesByName<Draft>(available: readonly Rule<Draft>[], planned: readonly string[], scopes: readonly Scope[]): Rules<Draft> {
   const later = planned.map((name): PlannedRule => ({ name, scopes, planned: true }));

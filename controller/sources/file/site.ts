@@ -3,7 +3,7 @@ import type { HandleSpec, RouteSpec } from '../../../shared/route.ts';
 import { readLines } from './block.ts';
 import { quote, type Report } from './diagnostics.ts';
 import { SITE_RULES } from './directives.ts';
-import { type Context, emptyDraft, type HandleDraft, type SiteDraft } from './rule.ts';
+import { type Context, emptyDraft, firstOf, type HandleDraft, type SiteDraft } from './rule.ts';
 import { parseSiteAddress } from './site-address.ts';
 import type { Site } from './syntax.ts';
 import type { Place, Word } from './word.ts';
@@ -13,25 +13,28 @@ export const FILE_SOURCE = 'file';
 /** Of `origin`, in characters; a longer path is cut at its front. */
 const LONGEST_ORIGIN = 1_024;
 
-/** Reads one site into a route per address. `taken` holds the place of every domain of the file. */
-export function readSite(site: Site, taken: Map<Domain, Place>, report: Report): RouteSpec[] {
+/** Reads one site and emits a route per address. `taken` holds the place of every domain of the file. */
+export function readSite(site: Site, taken: Map<Domain, Place>, report: Report, emit: (route: RouteSpec) => void): void {
   const [first] = site.addresses;
   if (!site.block) {
     if (first) report.error(first, withoutBlock(first));
-    return [];
+    return;
   }
   const draft = emptyDraft();
   const context: Context = {
     report,
     readBlock: (block, scope, inner) => {
-      readLines(block, scope, SITE_RULES, inner, inner.places, context);
+      readLines(block, scope, SITE_RULES, inner, inner.seen, context);
       reportShadowed(inner, report);
     },
   };
   context.readBlock(site.block, 'site', draft);
   reportSilence(draft, first ?? site.block.open, report);
-  const domains = site.addresses.flatMap((word) => claim(word, taken, report));
-  return domains.map(({ domain, word }) => routeOf(domain, word, draft));
+  const handles = draft.handles.map(handleOf);
+  for (const word of site.addresses) {
+    const domain = claim(word, taken, report);
+    if (domain !== undefined) emit(routeOf(domain, word, draft, handles));
+  }
 }
 
 function withoutBlock(first: Word): string {
@@ -41,49 +44,47 @@ function withoutBlock(first: Word): string {
   return `"{" is missing after the site address ${quote(name)}`;
 }
 
-function claim(word: Word, taken: Map<Domain, Place>, report: Report): { domain: Domain; word: Word }[] {
+function claim(word: Word, taken: Map<Domain, Place>, report: Report): Domain | undefined {
   const domain = parseSiteAddress(word.text);
   if (!domain.ok) {
     report.error(word, `${quote(word.text)} is no site address: ${domain.reason}`);
-    return [];
+    return undefined;
   }
   const owner = taken.get(domain.value);
   if (owner) {
     const name = domain.value === CATCH_ALL ? '"*"' : domain.value;
     report.error(word, `${name} has a site at ${owner.path}:${owner.line}:${owner.column} already; merge the two`);
-    return [];
+    return undefined;
   }
   taken.set(domain.value, word);
-  return [{ domain: domain.value, word }];
+  return domain.value;
 }
 
 /** Two directives that answer everything: the second one would never be asked. */
-function reportShadowed({ places }: SiteDraft, report: Report): void {
-  const respond = places.get('respond');
-  const proxy = places.get('reverse_proxy');
-  if (!respond || !proxy) return;
-  const later = respond.line > proxy.line || (respond.line === proxy.line && respond.column > proxy.column) ? respond : proxy;
+function reportShadowed({ seen }: SiteDraft, report: Report): void {
+  const [, later] = seen.filter(({ text }) => text === 'respond' || text === 'reverse_proxy');
+  if (!later) return;
   report.error(later, 'respond answers everything here, so reverse_proxy is never asked: keep one, or put one in a handle');
 }
 
 /** A site needs something to answer with, and so does each of its blocks, be it the site's. */
 function reportSilence(draft: SiteDraft, place: Place, report: Report): void {
   if (isSilent(draft)) report.error(place, 'the site has nothing to answer with: write reverse_proxy, respond, redir or handle inside');
-  if (draft.places.has('reverse_proxy') || draft.places.has('respond')) return;
+  if (firstOf(draft.seen, 'reverse_proxy') || firstOf(draft.seen, 'respond')) return;
   for (const { place: at, draft: inner } of draft.handles)
     if (isSilent(inner))
       report.error(at, 'the block has nothing to answer with, nor has its site: write reverse_proxy, respond or redir inside');
 }
 
 /** A directive that was refused or mistyped may have been the answer: it has its own error, which is enough. */
-const isSilent = ({ places }: SiteDraft): boolean => [...places.keys()].every((name) => NEVER_ANSWERS.has(name));
+const isSilent = ({ seen }: SiteDraft): boolean => seen.every(({ text }) => NEVER_ANSWERS.has(text));
 const NEVER_ANSWERS: ReadonlySet<string> = new Set(
   [...SITE_RULES.keys()].filter(
     (name) => !['reverse_proxy', 'respond', 'redir', 'handle', 'handle_path', 'file_server', 'import'].includes(name),
   ),
 );
 
-function routeOf(domain: Domain, word: Word, draft: SiteDraft): RouteSpec {
+function routeOf(domain: Domain, word: Word, draft: SiteDraft, handles: HandleSpec[]): RouteSpec {
   return {
     domain,
     upstream: draft.upstreams[0]?.address ?? null,
@@ -96,7 +97,7 @@ function routeOf(domain: Domain, word: Word, draft: SiteDraft): RouteSpec {
     headers: draft.headers,
     redirects: draft.redirects,
     respond: draft.respond,
-    handles: draft.handles.map(handleOf),
+    handles,
     origin: `${word.path}:${word.line}`.slice(-LONGEST_ORIGIN),
   };
 }

@@ -1,10 +1,7 @@
 import type { Place, Word } from './word.ts';
 
-/** A file as it was written, before anything in it has a meaning. */
-export type SyntaxTree = {
-  readonly globals: Block | null;
-  readonly sites: readonly Site[];
-};
+/** What stands at the top level of a file: first perhaps a block of globals, then sites. */
+export type Part = { readonly kind: 'globals'; readonly block: Block } | ({ readonly kind: 'site' } & Site);
 
 /** One or several addresses and what they share. */
 export type Site = {

@@ -46,7 +46,10 @@ export function watchPath(path: string, log: Log, poke: () => void): Watch {
       watcher.close();
       watchers.delete(key);
     }
-    for (const [key, directory] of wanted) if (!watchers.has(key)) open(key, directory);
+    const fresh = [...wanted].filter(([key]) => !watchers.has(key));
+    for (const [key, directory] of fresh) open(key, directory);
+    // What happened between the look and the watch was not notified.
+    if (fresh.length > 0) poke();
   };
   const stop = () => {
     stopped = true;
@@ -63,8 +66,9 @@ export function watchPath(path: string, log: Log, poke: () => void): Watch {
 async function directoriesOf(path: string): Promise<Map<string, string>> {
   const directories = new Map<string, string>();
   const add = async (directory: string) => {
-    const { dev, ino } = await stat(directory, { bigint: true });
-    directories.set(`${dev}:${ino}`, directory);
+    // An inode's number is used again at once; the time of its birth is not.
+    const { dev, ino, birthtimeNs } = await stat(directory, { bigint: true });
+    directories.set(`${dev}:${ino}:${birthtimeNs}`, directory);
   };
   let rest = partsOf(resolve(path));
   let at = parse(resolve(path)).root;

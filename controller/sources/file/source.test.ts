@@ -1,0 +1,257 @@
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rename, rm, symlink, unlink, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { systemClock } from '../../../shared/runtime/clock.ts';
+import { memoryLog } from '../../../shared/runtime/log.ts';
+import type { Snapshot } from '../source.ts';
+import { createFileSource, MISSING_MS, POLL_MS } from './source.ts';
+
+/** A change is in the controller's hands this soon; the hold-off and the push have the rest of half a second. Milliseconds. */
+const SOON_MS = 400;
+const LONG_MS = 5_000;
+
+const site = (name: string): string => `${name}.example { respond 200 "${name}" }\n`;
+
+/** What a snapshot says, short: its domains, or its errors. */
+const gist = (snapshot: Snapshot): string =>
+  snapshot.kind === 'listed' ? snapshot.routes.map(({ domain }) => domain).join(' ') : `failed: ${snapshot.errors.join('; ')}`;
+
+async function temporary(t: TestContext): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'file-source-'));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** Runs a source on `path`; `next` resolves with the next snapshot and the time that it took, or fails. */
+function follow(t: TestContext, path: string) {
+  const stopping = new AbortController();
+  const heard: Snapshot[] = [];
+  let wake: () => void = () => undefined;
+  let taken = 0;
+  const source = createFileSource({ path, clock: systemClock, log: memoryLog(), env: {} });
+  const running = source.run(stopping.signal, (snapshot) => {
+    heard.push(snapshot);
+    wake();
+  });
+  t.after(async () => {
+    stopping.abort();
+    await running;
+  });
+  const next = async (within = LONG_MS): Promise<{ said: string; tookMs: number }> => {
+    const start = performance.now();
+    while (heard.length === taken) {
+      const left = start + within - performance.now();
+      if (left <= 0) assert.fail(`nothing was heard in ${within} ms after ${heard.map(gist).join(' | ')}`);
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, left);
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    return { said: gist(heard[taken++] as Snapshot), tookMs: performance.now() - start };
+  };
+  /** Nothing that was not asked for is left. */
+  const rest = (): string[] => heard.slice(taken).map(gist);
+  return { source, next, rest, stopping, running };
+}
+
+async function started(t: TestContext, content = site('one')) {
+  const directory = await temporary(t);
+  const path = join(directory, 'Sluicefile');
+  await writeFile(path, content);
+  const following = follow(t, path);
+  await following.next();
+  return { directory, path, ...following };
+}
+
+test('the file is listed at the start, with its source, its settings and its warnings', async (t) => {
+  const directory = await temporary(t);
+  const path = join(directory, 'Sluicefile');
+  await writeFile(path, '{ http_port 8080 }\na.example {\n  respond ok\n  header X-A 1\n  header X-A 2\n}\n');
+  const snapshot = await createFileSource({ path, clock: systemClock, log: memoryLog(), env: {} }).reload();
+  assert.ok(snapshot.kind === 'listed');
+  assert.equal(snapshot.source, 'file');
+  assert.deepEqual(snapshot.settings, { http_port: 8080 });
+  assert.deepEqual(
+    snapshot.routes.map(({ domain, source, origin }) => ({ domain, source, origin })),
+    [{ domain: 'a.example', source: 'file', origin: `${path}:2` }],
+  );
+  const [problem] = snapshot.problems;
+  assert.equal(problem?.origin, `${path}:5`);
+  assert.equal(problem?.code, 'config_warning');
+});
+
+test('a write in place is heard soon', async (t) => {
+  const { path, next } = await started(t);
+  await writeFile(path, site('two'));
+  const { said, tookMs } = await next();
+  assert.equal(said, 'two.example');
+  assert.ok(tookMs < SOON_MS, `${tookMs} ms`);
+});
+
+test('an editor that saves by renaming is heard soon, and again the next time', async (t) => {
+  const { directory, path, next } = await started(t);
+  for (const name of ['two', 'three']) {
+    await writeFile(join(directory, '.Sluicefile.swp'), site(name));
+    await rename(join(directory, '.Sluicefile.swp'), path);
+    const { said, tookMs } = await next();
+    assert.equal(said, `${name}.example`);
+    assert.ok(tookMs < SOON_MS, `${tookMs} ms`);
+  }
+});
+
+test('a ConfigMap that swaps its ..data link is heard soon', async (t) => {
+  const directory = await temporary(t);
+  for (const name of ['one', 'two', 'three']) {
+    await mkdir(join(directory, `..${name}`));
+    await writeFile(join(directory, `..${name}`, 'Sluicefile'), site(name));
+  }
+  await symlink('..one', join(directory, '..data'));
+  await symlink('..data/Sluicefile', join(directory, 'Sluicefile'));
+  const { next } = follow(t, join(directory, 'Sluicefile'));
+  assert.equal((await next()).said, 'one.example');
+  for (const name of ['two', 'three']) {
+    await symlink(`..${name}`, join(directory, '..data_tmp'));
+    await rename(join(directory, '..data_tmp'), join(directory, '..data'));
+    const { said, tookMs } = await next();
+    assert.equal(said, `${name}.example`);
+    assert.ok(tookMs < SOON_MS, `${tookMs} ms`);
+  }
+});
+
+test('a link above the directory of the file that is swapped is heard soon', async (t) => {
+  const directory = await temporary(t);
+  for (const name of ['one', 'two']) {
+    await mkdir(join(directory, 'worktrees', name), { recursive: true });
+    await writeFile(join(directory, 'worktrees', name, 'Sluicefile'), site(name));
+  }
+  await symlink('worktrees/one', join(directory, 'current'));
+  const { next } = follow(t, join(directory, 'current', 'Sluicefile'));
+  assert.equal((await next()).said, 'one.example');
+  await symlink('worktrees/two', join(directory, 'next'));
+  await rename(join(directory, 'next'), join(directory, 'current'));
+  const { said, tookMs } = await next();
+  assert.equal(said, 'two.example');
+  assert.ok(tookMs < SOON_MS, `${tookMs} ms`);
+  await writeFile(join(directory, 'worktrees', 'two', 'Sluicefile'), site('edited'));
+  assert.equal((await next()).said, 'edited.example');
+});
+
+test('a file that is deleted and written again was never missing', async (t) => {
+  const { path, next, rest } = await started(t);
+  await unlink(path);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  assert.deepEqual(rest(), []);
+  await writeFile(path, site('two'));
+  assert.equal((await next()).said, 'two.example');
+});
+
+test('a file that stays away has failed, which is not empty; when it returns it is listed', async (t) => {
+  const { path, next } = await started(t);
+  await unlink(path);
+  const { said, tookMs } = await next(MISSING_MS + LONG_MS);
+  assert.equal(said, `failed: ${path}: there is no such file`);
+  assert.ok(tookMs >= MISSING_MS - 300, `${tookMs} ms`);
+  await writeFile(path, site('one'));
+  assert.equal((await next()).said, 'one.example');
+});
+
+test('a directory that vanishes and returns is watched again', async (t) => {
+  const directory = await temporary(t);
+  const path = join(directory, 'conf', 'Sluicefile');
+  await mkdir(join(directory, 'conf'));
+  await writeFile(path, site('one'));
+  const { next } = follow(t, path);
+  await next();
+  await rm(join(directory, 'conf'), { recursive: true });
+  await mkdir(join(directory, 'conf'));
+  await writeFile(path, site('two'));
+  assert.equal((await next()).said, 'two.example');
+  await writeFile(path, site('three'));
+  const { said, tookMs } = await next();
+  assert.equal(said, 'three.example');
+  assert.ok(tookMs < SOON_MS, `${tookMs} ms`);
+});
+
+test('a half-written file fails with its errors and the whole one is listed', async (t) => {
+  const { path, next } = await started(t);
+  await writeFile(path, 'two.example {\n  respond 200 "tw');
+  assert.match((await next()).said, /^failed: .*Sluicefile:1:13: the block is never closed/);
+  await writeFile(path, site('two'));
+  assert.equal((await next()).said, 'two.example');
+});
+
+test('a file that is emptied before it is written again is no empty file', async (t) => {
+  const { path, next } = await started(t);
+  await writeFile(path, '');
+  assert.match((await next()).said, /^failed: .*the file is empty/);
+});
+
+test('a file that is missing at the start has failed at once, and is found when it comes, with its directory', async (t) => {
+  const directory = await temporary(t);
+  const path = join(directory, 'not', 'yet', 'Sluicefile');
+  const { next } = follow(t, path);
+  assert.equal((await next()).said, `failed: ${path}: there is no such file`);
+  await mkdir(join(directory, 'not', 'yet'), { recursive: true });
+  await writeFile(path, site('one'));
+  assert.equal((await next()).said, 'one.example');
+});
+
+test('a reload lists an unchanged file again, before it resolves', async (t) => {
+  const { source, next, rest } = await started(t);
+  const snapshot = await source.reload();
+  assert.equal(gist(snapshot), 'one.example');
+  assert.equal((await next(0)).said, 'one.example');
+  assert.deepEqual(rest(), []);
+});
+
+test('a reload that comes before the notification is the only one that is heard', async (t) => {
+  const { path, source, next, rest } = await started(t);
+  await writeFile(path, site('two'));
+  await source.reload();
+  assert.equal((await next(0)).said, 'two.example');
+  await new Promise((resolve) => setTimeout(resolve, SOON_MS));
+  assert.deepEqual(rest(), []);
+});
+
+test('a reload of a missing file has failed at once', async (t) => {
+  const { path, source } = await started(t);
+  await unlink(path);
+  assert.equal(gist(await source.reload()), `failed: ${path}: there is no such file`);
+});
+
+test('other files in the directory are not heard, and a touched file is listed as it is', async (t) => {
+  const { directory, path, next, rest } = await started(t);
+  await writeFile(join(directory, 'other'), 'x');
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  assert.deepEqual(rest(), []);
+  await utimes(path, new Date(), new Date());
+  assert.equal((await next()).said, 'one.example');
+});
+
+test('without any notification the poll finds a change', async (t) => {
+  const directory = await temporary(t);
+  await mkdir(join(directory, 'real', 'conf'), { recursive: true });
+  await mkdir(join(directory, 'other', 'conf'), { recursive: true });
+  await writeFile(join(directory, 'real', 'conf', 'Sluicefile'), site('one'));
+  await writeFile(join(directory, 'other', 'conf', 'Sluicefile'), site('two'));
+  const { next } = follow(t, join(directory, 'real', 'conf', 'Sluicefile'));
+  await next();
+  // A directory above, which is no link, is not watched.
+  await rename(join(directory, 'real'), join(directory, 'old'));
+  await rename(join(directory, 'other'), join(directory, 'real'));
+  assert.equal((await next(POLL_MS + LONG_MS)).said, 'two.example');
+});
+
+test('nothing is heard after the end, and run resolves', async (t) => {
+  const { path, stopping, running, rest } = await started(t);
+  stopping.abort();
+  await running;
+  await writeFile(path, site('two'));
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  assert.deepEqual(rest(), []);
+});

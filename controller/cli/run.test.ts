@@ -148,12 +148,23 @@ test('a flag that the data plane refuses ends run with 2 and one line', { skip: 
   assert.equal(err(), 'sluice run: unknown flag --wrong\n');
 });
 
-test('a file with mistakes does not keep the data plane from starting', { skip: LINUX }, async (t) => {
+test('a data plane that starts again is given the globals of now, and the last good ones while the file has mistakes', {
+  skip: LINUX,
+}, async (t) => {
   const { notes, config, child, ended } = await running(t);
-  await until(() => notes().includes('frame a.example'));
-  writeFileSync(config, 'nonsense');
-  process.kill(pidIn(notes()[0] ?? ''), 'SIGKILL');
-  await until(() => notes().filter((note) => note.startsWith('start')).length === 2);
+  const starts = () => notes().filter((note) => note.startsWith('start'));
+  const globals = () => JSON.parse((JSON.parse((starts().at(-1) ?? '').slice('start '.length)) as { globals: string }).globals) as object;
+  for (const [content, expected] of [
+    ['{\n  http_port 8089\n}\n', { http_port: 8089 }],
+    ['nonsense', { http_port: 8089 }],
+  ] as const) {
+    const before = starts().length;
+    await until(() => starts().length > 0 && notes().includes('frame a.example'));
+    writeFileSync(config, content);
+    process.kill(pidIn(starts().at(-1) ?? ''), 'SIGKILL');
+    await until(() => starts().length > Math.max(1, before));
+    assert.deepEqual(globals(), expected);
+  }
   child.kill('SIGINT');
   assert.deepEqual(await ended, [0, null]);
 });

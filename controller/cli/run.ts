@@ -4,6 +4,7 @@ import { systemClock } from '../../shared/runtime/clock.ts';
 import { helpOf, readFlags } from '../../shared/runtime/flags.ts';
 import { createLog } from '../../shared/runtime/log.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
+import type { Globals } from '../../shared/settings.ts';
 import { CONTROLLER_FLAGS, controllerSettings } from '../flags.ts';
 import { whenOrphaned } from '../orphan.ts';
 import { compileFile } from '../sources/file/compile.ts';
@@ -20,21 +21,30 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
   if (argv.includes('--help') || argv.includes('-h')) return help(terminal);
   const split = splitArguments(CONTROLLER_FLAGS, argv, process.env);
   const settings = controllerSettings('run', readFlags('run', CONTROLLER_FLAGS, split.controller, process.env));
-  const compiled = await compileFile(settings.config, process.env);
-  // A file with mistakes does not stop the data plane, which keeps its last good table; the controller reports them.
-  const globals = compiled.ok ? compiled.globals : {};
-
   const log = createLog('supervisor', settings.logLevel);
   const parts = { clock: systemClock, random: systemRandom, log, err: (text: string) => terminal.err(asRun(text)) };
   const dataplane = new Supervised(
-    { name: 'dataplane', argv: [entryOf('dataplane'), ...split.dataplane], env: { [GLOBALS_VARIABLE]: JSON.stringify(globals) } },
+    { name: 'dataplane', argv: [entryOf('dataplane'), ...split.dataplane], env: globalsOf(settings.config) },
     parts,
   );
   const controller = new Supervised(
-    { name: 'controller', argv: [entryOf('controller'), ...split.controller, `--config=${settings.config}`], env: {} },
+    { name: 'controller', argv: [entryOf('controller'), ...split.controller, `--config=${settings.config}`], env: async () => ({}) },
     parts,
   );
   return supervise(dataplane, controller);
+}
+
+/**
+ * Before each start of the data plane the file is read for its globals, so that no wrong port is ever opened. A file
+ * with mistakes does not keep it from starting: the last good globals hold, and the controller reports the mistakes.
+ */
+function globalsOf(config: string): () => Promise<Record<string, string>> {
+  let globals: Globals = {};
+  return async () => {
+    const compiled = await compileFile(config, process.env);
+    if (compiled.ok) globals = compiled.globals;
+    return { [GLOBALS_VARIABLE]: JSON.stringify(globals) };
+  };
 }
 
 /** The first TERM or INT drains both, a second one ends them at once. */

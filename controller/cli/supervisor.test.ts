@@ -22,7 +22,7 @@ function child(t: TestContext, code: string) {
   let text = '';
   const log = memoryLog();
   const supervised = new Supervised(
-    { name: 'dataplane', argv: [script], env: { EXAMPLE: 'yes' } },
+    { name: 'dataplane', argv: [script], env: async () => ({ EXAMPLE: 'yes' }) },
     {
       clock: systemClock,
       random: systemRandom,

@@ -14,7 +14,8 @@ export type ChildSpec = {
   readonly name: string;
   /** The script and its arguments, for this process's own Node. */
   readonly argv: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
+  /** Asked before each start. */
+  readonly env: () => Promise<Readonly<Record<string, string>>>;
 };
 
 /** Keeps one child process running until it is told to stop. */
@@ -63,7 +64,8 @@ export class Supervised {
    * terminal reaches the supervisor alone, which passes it on once.
    */
   async #once(): Promise<number> {
-    const env = { ...process.env, ...this.#spec.env, [SUPERVISED_VARIABLE]: '1' };
+    const env = { ...process.env, ...(await this.#spec.env()), [SUPERVISED_VARIABLE]: '1' };
+    if (this.#stopping) return 0;
     const child = spawn(process.execPath, this.#spec.argv, { stdio: ['pipe', 'inherit', 'pipe'], detached: true, env });
     this.#child = child;
     // A child that dies closes its end first; its exit says the rest.

@@ -13,6 +13,9 @@ type Event =
 /** At most this many routes of one frame are named in the log. */
 const NAMED = 20;
 
+/** Both processes start at the same time: that the other one is not there yet is no warning. */
+const NOT_THERE = /^(?:no such socket|connection refused)/;
+
 /** Writes what happens on one data plane's stream into the report and the log: each change once, each lasting failure once. */
 export function watchPush(address: string, report: Report, log: Log): (event: Event) => void {
   return (event) => {
@@ -24,10 +27,13 @@ export function watchPush(address: string, report: Report, log: Log): (event: Ev
         if (report.failed(address, 'refused', event.error))
           log.error({ dataplane: address, reason: event.error }, 'the data plane refused a frame');
         return;
-      case 'disconnected':
-        if (report.failed(address, 'failed', event.reason))
-          log.warn({ dataplane: address, reason: event.reason }, 'the data plane is away; trying again');
+      case 'disconnected': {
+        const starting = report.isNew(address) && NOT_THERE.test(event.reason);
+        if (!report.failed(address, 'failed', event.reason)) return;
+        if (starting) log.info({ dataplane: address, reason: event.reason }, 'waiting for the data plane');
+        else log.warn({ dataplane: address, reason: event.reason }, 'the data plane is away; trying again');
         return;
+      }
       case 'upstream':
         report.objects.upstream(event.address, event.healthy, event.reason);
         return;

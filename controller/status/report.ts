@@ -81,6 +81,11 @@ export class Report {
     this.objects.applied(address, applied, truth);
   }
 
+  /** Whether this process has never had an acknowledgement from there. */
+  isNew(address: string): boolean {
+    return this.#dataplanes.get(address)?.last_applied === null;
+  }
+
   /** @returns whether this is news: the same failure again is not. */
   failed(address: string, outcome: 'refused' | 'failed', error: string): boolean {
     const view = this.#dataplanes.get(address);

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { compileBytes } from './compile.ts';
+import { formatDiagnostic } from './diagnostics.ts';
+import { PLACEHOLDERS } from './directives/redir.ts';
+import { SITE_RULES } from './directives.ts';
+import { GLOBAL_RULES } from './globals.ts';
+
+const reference = readFileSync(new URL('../../../docs/reference/sluicefile.md', import.meta.url), 'utf8');
+const planned = section('## Not available yet');
+
+/** From a heading to the next one of its rank or above. */
+function section(heading: string): string {
+  const rank = heading.indexOf(' ');
+  const start = reference.indexOf(`\n${heading}\n`);
+  assert.ok(start >= 0, `the reference has no "${heading}"`);
+  const rest = reference.slice(start + 1 + heading.length);
+  const end = rest.search(new RegExp(`\\n#{1,${rank}} `));
+  return end < 0 ? rest : rest.slice(0, end);
+}
+
+const blocksOf = (text: string): string[] => [...text.matchAll(/```sluicefile\n(.*?)```/gs)].map(([, block = '']) => block);
+
+test('every example of the reference compiles, without a warning', () => {
+  const blocks = blocksOf(reference);
+  assert.ok(blocks.length > 10);
+  for (const block of blocks) {
+    const compiled = compileBytes(Buffer.from(block), 'example', {});
+    const said = compiled.ok ? compiled.warnings : compiled.diagnostics;
+    assert.deepEqual(said.map(formatDiagnostic), [], block);
+  }
+});
+
+for (const [kind, rules] of [
+  ['global', GLOBAL_RULES],
+  ['directive', SITE_RULES],
+] as const) {
+  for (const rule of rules.values()) {
+    if ('planned' in rule) {
+      test(`the ${kind} ${rule.name} is listed as not available yet`, () => {
+        const line = planned.slice(planned.indexOf(kind === 'global' ? '- Globals' : '- Directives')).split('\n- ', 1)[0];
+        assert.ok(line?.includes(`\`${rule.name}\``));
+      });
+    } else {
+      test(`the ${kind} ${rule.name} has a section with its form and an example`, () => {
+        const text = section(`### ${rule.name}`);
+        const [form = ''] = rule.form.split(/,| or /, 1);
+        assert.ok(text.includes(`\`${form}\``), `${form} is missing`);
+        const examples = kind === 'global' ? blocksOf(section('## Globals')) : blocksOf(text);
+        assert.ok(examples.some((example) => new RegExp(`^\\s*${rule.name}\\s`, 'm').test(example)));
+      });
+    }
+  }
+}
+
+test('every placeholder of a redirect is in its table', () => {
+  for (const name of PLACEHOLDERS) assert.ok(section('### redir').includes(`\`{${name}}\``), name);
+});

@@ -1,0 +1,31 @@
+import { NAME } from '../shared/name.ts';
+import { systemClock } from '../shared/runtime/clock.ts';
+import { UsageError } from '../shared/runtime/flags.ts';
+import { createLog } from '../shared/runtime/log.ts';
+import { systemRandom } from '../shared/runtime/random.ts';
+import { whenOrphaned } from '../shared/runtime/supervised.ts';
+import { startDataplane } from './dataplane.ts';
+import { COMMAND, dataplaneHelp, readSettings } from './settings/settings.ts';
+
+async function main(): Promise<void> {
+  const settings = readSettings(process.argv.slice(2), process.env);
+  if (settings.help) return void process.stdout.write(dataplaneHelp());
+  const log = createLog(COMMAND, settings.logLevel);
+  const dataplane = await startDataplane(settings, { clock: systemClock, random: systemRandom, log, token: process.env[`${NAME.toUpperCase()}_ADMIN_TOKEN`] });
+  let draining = false;
+  const stop = (): void => {
+    if (draining) process.exit(1);
+    draining = true;
+    dataplane.drain().then(() => process.exit(0));
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+  process.on('SIGHUP', () => dataplane.reload());
+  whenOrphaned(stop);
+}
+
+main().catch((error: unknown) => {
+  if (!(error instanceof UsageError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exit(error.exitCode);
+});

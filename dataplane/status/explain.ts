@@ -1,0 +1,38 @@
+import { wildcardOf } from '../../shared/host.ts';
+import type { Problem } from '../../shared/wire/apply.ts';
+import type { Explanation, FullRoute } from '../../shared/wire/status.ts';
+import type { OwnedRoute, Table } from '../table/table.ts';
+import type { DryRun, DryRunResult } from '../traffic/protocol.ts';
+import type { Upstreams } from './upstreams.ts';
+
+type Parts = { readonly table: Table; readonly upstreams: Upstreams; dryRun(request: DryRun): Promise<DryRunResult | null> };
+
+/** Answers "what would happen to this URL, and why": a worker's dry run, and what the main thread knows beside it. */
+export async function explain({ table, upstreams, dryRun }: Parts, url: URL): Promise<Explanation> {
+  const host = url.hostname.replace(/\.$/, '');
+  const result = await dryRun({ url: url.href });
+  const problems = table.problems().filter((problem) => concerns(problem, host));
+  const certificate = url.protocol === 'https:' ? 'none: HTTPS is not available yet' : 'none needed: plain HTTP';
+  const base = { url: url.href, certificate, problems };
+  if (result === null)
+    return { ...base, verdict: 'no worker is serving', routed: false, route: null, matched: null, block: null, policies: [], targets: [] };
+  const owned = result.matched === null ? undefined : table.find(result.matched);
+  return {
+    ...base,
+    verdict: result.verdict,
+    routed: result.routed,
+    route: owned === undefined ? null : fullRoute(owned),
+    matched: result.matched,
+    block: result.block,
+    policies: [...result.policies],
+    targets: result.targets.flatMap(({ address, tls }) => upstreams.find(address, tls) ?? []),
+  };
+}
+
+const concerns = (problem: Problem, host: string): boolean =>
+  problem.domain !== null && (problem.domain === host || problem.domain === wildcardOf(host));
+
+/** A route with where it came from and what it hides. */
+export function fullRoute(owned: OwnedRoute): FullRoute {
+  return { ...owned.route, controller: owned.controller, overrides: owned.overrides, since: new Date(owned.since).toISOString() };
+}

@@ -1,0 +1,37 @@
+import { type RouteSpec, routeSchema } from '../../shared/route.ts';
+
+/** Someone's wish for a domain. The route is kept as JSON, without its origin: parsed, 100,000 of them would take ten times the memory. */
+export type Claim = {
+  readonly json: string;
+  readonly origin: string | null;
+  readonly source: string | null;
+  /** null: posted by hand. */
+  readonly controller: string | null;
+  /** Milliseconds since 1970. */
+  readonly since: number;
+};
+
+export const LAYERS = ['hand', 'applied'] as const;
+/** A route posted by hand lies over the one that a controller applied. */
+export type Layer = (typeof LAYERS)[number];
+
+/** Everybody's wishes for one domain. */
+export type Claims = { readonly hand: Claim | null; readonly applied: Claim | null };
+
+export const NOBODY: Claims = { hand: null, applied: null };
+
+/** The claim that is served. */
+export const visible = (claims: Claims): Claim | null => claims.hand ?? claims.applied;
+
+export function claimOf(route: RouteSpec, controller: string | null, since: number): Claim {
+  const { origin, ...rest } = route;
+  return { json: JSON.stringify(rest), origin: origin ?? null, source: route.source, controller, since };
+}
+
+export function routeOf(claim: Claim): RouteSpec {
+  const route = routeSchema.parse(JSON.parse(claim.json));
+  return claim.origin === null ? route : { ...route, origin: claim.origin };
+}
+
+/** Whether visitors could tell the two apart. Where a route was written (its line) is not served. */
+export const sameRoute = (a: Claim | null, b: Claim | null): boolean => a === b || (a !== null && b !== null && a.json === b.json);

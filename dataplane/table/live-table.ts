@@ -1,0 +1,287 @@
+import type { RouteSpec } from '../../shared/route.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import type { Random } from '../../shared/runtime/random.ts';
+import type { Globals } from '../../shared/settings.ts';
+import type { Applied, Problem, Refused } from '../../shared/wire/apply.ts';
+import type { Publisher, RoutesChange } from '../publish/publisher.ts';
+import { type Claim, type Claims, claimOf, LAYERS, type Layer, NOBODY, routeOf, sameRoute, visible } from './claims.ts';
+import { type ControllerRecord, controllerOf } from './controllers.ts';
+import { type Judgement, judge, refusal, repeats } from './judge.ts';
+import { Mutex } from './mutex.ts';
+import type { Restored } from './restore.ts';
+import type { Store } from './store.ts';
+import type { Frame, KnownController, OwnedRoute, Table, TableChange } from './table.ts';
+
+type Parts = { readonly restored: Restored; readonly publisher: Publisher; readonly clock: Clock; readonly random: Random };
+
+/** Everything that one change of the table does at once. */
+type Step = {
+  readonly claims: ReadonlyMap<string, Claims>;
+  readonly controller?: ControllerRecord;
+  readonly globals?: Globals;
+  readonly byHand?: TableChange['byHand'];
+};
+
+/** Saved and published; `acknowledged` is its generation once every worker serves it. Awaited outside of the writer's turn. */
+type Taken = { readonly acknowledged: Promise<number> };
+
+/** The table of a running data plane: judged, then saved, then served, then told. */
+export class LiveTable implements Table {
+  readonly instance: string;
+  private readonly store: Store;
+  private readonly publisher: Publisher;
+  private readonly clock: Clock;
+  private readonly claims: Map<string, Claims>;
+  private readonly known: Map<string, ControllerRecord>;
+  private fileGlobals: Globals;
+  private readonly reported = new Map<string, readonly Problem[]>();
+  private readonly listeners = new Set<(change: TableChange) => void>();
+  private readonly writer = new Mutex();
+  private sorted: readonly OwnedRoute[] | null = null;
+  private overridden: number;
+
+  constructor({ restored, publisher, clock, random }: Parts) {
+    this.instance = random.hex(8);
+    this.store = restored.store;
+    this.publisher = publisher;
+    this.clock = clock;
+    this.claims = restored.claims;
+    this.known = restored.controllers;
+    this.fileGlobals = restored.globals;
+    this.overridden = [...restored.claims.values()].filter(isOverridden).length;
+  }
+
+  list(): readonly OwnedRoute[] {
+    this.sorted ??= [...this.claims.keys()].sort().map((domain) => new Owned(this.claims.get(domain) ?? NOBODY));
+    return this.sorted;
+  }
+
+  find(domain: string): OwnedRoute | undefined {
+    const claims = this.claims.get(domain);
+    return claims && new Owned(claims);
+  }
+
+  counts(): { routes: number; overridden: number } {
+    return { routes: this.claims.size, overridden: this.overridden };
+  }
+
+  controllers(): readonly KnownController[] {
+    return [...this.known.values()];
+  }
+
+  problems(): readonly Problem[] {
+    return [...this.reported.values()].flat();
+  }
+
+  globals(): Globals {
+    return this.fileGlobals;
+  }
+
+  onChange(listener: (change: TableChange) => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  async post(route: RouteSpec): Promise<OwnedRoute> {
+    const { claims, acknowledged } = await this.writer.run(async () => {
+      const { domain } = route;
+      const current = this.claims.get(domain) ?? NOBODY;
+      const owner = controllerOf(route.source, this.known.values());
+      const now = this.clock.now();
+      // With a controller's own tag it is the controller's route that is rewritten, and the controller will have its say.
+      const claims: Claims =
+        owner === undefined ? { ...current, hand: claimOf(route, null, now) } : { hand: null, applied: claimOf(route, owner.id, now) };
+      const touched = owner === undefined ? [] : [owner.id, current.applied?.controller ?? owner.id];
+      return { claims, acknowledged: (await this.byHand(domain, claims, 'replaced', touched, route)).acknowledged };
+    });
+    await acknowledged;
+    return new Owned(claims);
+  }
+
+  async remove(domain: string): Promise<boolean> {
+    const taken = await this.writer.run(async () => {
+      const current = this.claims.get(domain);
+      if (current === undefined) return null;
+      if (current.hand !== null) return this.take({ claims: new Map([[domain, { ...current, hand: null }]]) });
+      return this.byHand(domain, NOBODY, 'removed', [current.applied?.controller ?? null], null);
+    });
+    await taken?.acknowledged;
+    return taken !== null;
+  }
+
+  async apply(frame: Frame): Promise<{ applied: Applied } | { refused: Refused }> {
+    const { header } = frame;
+    const taken = await this.writer.run(() => this.takeFrame(frame));
+    if ('refused' in taken) return taken;
+    const { results, removed } = taken.judgement;
+    const generation = await taken.acknowledged;
+    return { applied: { instance: this.instance, revision: header.revision, generation, results, removed } };
+  }
+
+  private async takeFrame(frame: Frame): Promise<{ refused: Refused } | (Taken & { judgement: Judgement })> {
+    const { header } = frame;
+    const known = this.known.get(header.controller);
+    const refused = refusal(header, known);
+    if (refused !== null) return { refused };
+    this.report(frame);
+    if (repeats(header, known)) return { judgement: unchanged(frame), acknowledged: Promise.resolve(this.publisher.generation) };
+    const judgement = judge(frame, this.claims, this.clock.now());
+    const sources = [...new Set([...(known?.sources ?? []), ...header.sources])];
+    const controller = {
+      id: header.controller,
+      epoch: header.epoch,
+      revision: header.revision,
+      sources,
+      settled: true,
+      lastApplied: this.clock.now(),
+    };
+    const taken = await this.take({ claims: judgement.changes, controller, ...(frame.settings && { globals: frame.settings }) });
+    return { judgement, acknowledged: taken.acknowledged };
+  }
+
+  close(): void {
+    this.store.close();
+  }
+
+  /** A change that controllers did not make: those whose routes it touched are told, and their revision holds no longer. */
+  private async byHand(
+    domain: string,
+    claims: Claims,
+    change: 'removed' | 'replaced',
+    touched: readonly (string | null)[],
+    route: RouteSpec | null,
+  ): Promise<Taken> {
+    const ids = [...new Set(touched)].filter((id) => id !== null);
+    const byHand = ids.map((controller) => ({ domain, controller, change, route }));
+    const controller = ids.map((id) => this.known.get(id)).find((known) => known !== undefined);
+    return this.take({ claims: new Map([[domain, claims]]), byHand, ...(controller && { controller: { ...controller, settled: false } }) });
+  }
+
+  /** Saves, keeps and publishes one step; listeners are told once it is served. @throws UnsavedError. */
+  private async take(step: Step): Promise<Taken> {
+    const before = new Map([...step.claims.keys()].map((domain) => [domain, this.claims.get(domain) ?? NOBODY]));
+    await this.store.save({
+      ...rowsOf(step.claims, before),
+      ...(step.controller && { controller: step.controller }),
+      ...(step.globals && { globals: step.globals }),
+    });
+    const settings = step.globals !== undefined && JSON.stringify(step.globals) !== JSON.stringify(this.fileGlobals);
+    this.keep(step, before);
+    const { routes, added, changed, removed } = difference(step.claims, before);
+    const nothing = routes.upserts.length === 0 && routes.removed.length === 0;
+    const served = nothing ? Promise.resolve(this.publisher.generation) : this.publisher.publish({ routes });
+    const generation = this.publisher.generation;
+    const tell = () => {
+      for (const listener of this.listeners) listener({ generation, added, changed, removed, byHand: step.byHand ?? [], settings });
+    };
+    return { acknowledged: served.finally(tell) };
+  }
+
+  private keep(step: Step, before: ReadonlyMap<string, Claims>): void {
+    for (const [domain, claims] of step.claims) {
+      if (isOverridden(before.get(domain) ?? NOBODY)) this.overridden--;
+      if (isOverridden(claims)) this.overridden++;
+      if (visible(claims) === null) this.claims.delete(domain);
+      else this.claims.set(domain, claims);
+    }
+    if (step.claims.size > 0) this.sorted = null;
+    if (step.controller !== undefined) this.known.set(step.controller.id, step.controller);
+    if (step.globals !== undefined) this.fileGlobals = step.globals;
+  }
+
+  /** The frame's problems replace what its controller reported about the same sources. */
+  private report({ header, problems }: Frame): void {
+    const others = (this.reported.get(header.controller) ?? []).filter(({ source }) => !header.sources.includes(source));
+    this.reported.set(header.controller, [...others, ...problems]);
+  }
+}
+
+/** Routes are parsed when somebody looks, and not kept. */
+class Owned implements OwnedRoute {
+  private readonly claims: Claims;
+
+  constructor(claims: Claims) {
+    this.claims = claims;
+  }
+
+  get route(): RouteSpec {
+    return routeOf(this.top);
+  }
+
+  get controller(): string | null {
+    return this.top.controller;
+  }
+
+  get overrides(): RouteSpec | null {
+    return isOverridden(this.claims) && this.claims.applied !== null ? routeOf(this.claims.applied) : null;
+  }
+
+  get since(): number {
+    return this.top.since;
+  }
+
+  private get top(): Claim {
+    const top = visible(this.claims);
+    if (top === null) throw new Error('a listed domain has a claim');
+    return top;
+  }
+}
+
+const isOverridden = ({ hand, applied }: Claims): boolean => hand !== null && applied !== null;
+
+const unchanged = (frame: Frame): Judgement => ({
+  results: frame.routes.map(({ domain }) => ({ domain, result: 'unchanged' as const })),
+  removed: [],
+  changes: new Map(),
+});
+
+/** The rows to write so that the disk holds the new claims. */
+function rowsOf(
+  claims: ReadonlyMap<string, Claims>,
+  before: ReadonlyMap<string, Claims>,
+): { puts: { domain: string; layer: Layer; claim: Claim }[]; deletes: { domain: string; layer: Layer }[] } {
+  const puts: { domain: string; layer: Layer; claim: Claim }[] = [];
+  const deletes: { domain: string; layer: Layer }[] = [];
+  for (const [domain, now] of claims) {
+    for (const layer of LAYERS) {
+      const claim = now[layer];
+      const was = before.get(domain)?.[layer] ?? null;
+      if (claim === was) continue;
+      if (claim !== null) puts.push({ domain, layer, claim });
+      else deletes.push({ domain, layer });
+    }
+  }
+  return { puts, deletes };
+}
+
+/** What visitors get to see of it. */
+function difference(
+  claims: ReadonlyMap<string, Claims>,
+  before: ReadonlyMap<string, Claims>,
+): { routes: RoutesChange; added: string[]; changed: string[]; removed: string[] } {
+  const upserts: { domain: string; json: string }[] = [];
+  const added: string[] = [];
+  const changed: string[] = [];
+  const removed: string[] = [];
+  for (const [domain, now] of claims) {
+    const after = visible(now);
+    const was = visible(before.get(domain) ?? NOBODY);
+    if (sameRoute(after, was)) continue;
+    if (after === null) removed.push(domain);
+    else {
+      upserts.push({ domain, json: after.json });
+      (was === null ? added : changed).push(domain);
+    }
+  }
+  return { routes: { whole: false, upserts, removed }, added, changed, removed };
+}
+
+/** What workers start with. */
+export function initialRoutes(restored: Restored): RoutesChange {
+  const upserts: { domain: string; json: string }[] = [];
+  for (const [domain, claims] of restored.claims) {
+    const claim = visible(claims);
+    if (claim !== null) upserts.push({ domain, json: claim.json });
+  }
+  return { whole: true, upserts, removed: [] };
+}

@@ -1,0 +1,87 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { until } from './until.ts';
+
+export const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
+export const SLUICE = `${REPOSITORY}sluice`;
+
+export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
+
+/** One started program, its output kept, ended with the test that started it. */
+export class Program {
+  readonly child: ChildProcess;
+  readonly exited: Promise<Exit>;
+  stdout = '';
+  stderr = '';
+  exit: Exit | null = null;
+
+  constructor(command: string, args: readonly string[], env: Readonly<Record<string, string>> = {}, cwd: string = REPOSITORY) {
+    this.child = spawn(command, args, { cwd, env: { ...cleanEnvironment(), ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.stdout += text;
+    });
+    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.stderr += text;
+    });
+    this.exited = new Promise((resolve, reject) => {
+      this.child.once('error', reject);
+      this.child.once('close', (code, signal) => {
+        this.exit = { code, signal };
+        resolve(this.exit);
+      });
+    });
+  }
+
+  get pid(): number {
+    const { pid } = this.child;
+    if (pid === undefined) throw new Error('the program did not start');
+    return pid;
+  }
+
+  /** Waits for a text in its output. @throws with that output when it ends or takes too long first. */
+  async said(text: string | RegExp, withinMs = 20_000): Promise<void> {
+    const matches = () => (typeof text === 'string' ? this.output.includes(text) : text.test(this.output));
+    await until(`the program to say ${text}`, () => matches() || this.exit !== null, withinMs).catch((error: unknown) => {
+      throw new Error(`${(error as Error).message}\n${this.output}`);
+    });
+    if (!matches()) throw new Error(`the program ended (${JSON.stringify(this.exit)}) without saying ${text}\n${this.output}`);
+  }
+
+  get output(): string {
+    return this.stdout + this.stderr;
+  }
+
+  kill(signal: NodeJS.Signals = 'SIGTERM'): Promise<Exit> {
+    if (this.exit === null) this.child.kill(signal);
+    return this.exited;
+  }
+
+  /** Ends it for good, whatever state it is in. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.exit !== null) return;
+    this.child.kill('SIGTERM');
+    const timer = setTimeout(() => this.child.kill('SIGKILL'), 5_000);
+    await this.exited;
+    clearTimeout(timer);
+  }
+}
+
+/** Runs a command to its end. */
+export async function run(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  cwd?: string,
+): Promise<Exit & { stdout: string; stderr: string }> {
+  const program = new Program(SLUICE, args, env, cwd);
+  const exit = await program.exited;
+  return { ...exit, stdout: program.stdout, stderr: program.stderr };
+}
+
+/** Our own settings would leak into what is tested. */
+function cleanEnvironment(): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(process.env).filter(
+      ([name, value]) => value !== undefined && !name.startsWith('SLUICE_') && !name.startsWith('NODE_'),
+    ) as [string, string][],
+  );
+}

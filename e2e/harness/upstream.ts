@@ -1,0 +1,39 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A service behind the proxy. By default it tells its name, and what it was asked. */
+export class Upstream {
+  readonly name: string;
+  readonly address: string;
+  readonly port: number;
+  requests = 0;
+  private readonly server: Server;
+
+  private constructor(name: string, server: Server) {
+    const { port } = server.address() as AddressInfo;
+    this.name = name;
+    this.server = server;
+    this.port = port;
+    this.address = `127.0.0.1:${port}`;
+    server.on('request', () => {
+      this.requests++;
+    });
+  }
+
+  static start(name: string, listener?: RequestListener): Promise<Upstream> {
+    const server = createServer(
+      listener ??
+        ((request, response) => {
+          response.setHeader('content-type', 'application/json');
+          response.end(JSON.stringify({ name, method: request.method, url: request.url, headers: request.headers }));
+        }),
+    );
+    server.keepAliveTimeout = 60_000;
+    return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(new Upstream(name, server))));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+}

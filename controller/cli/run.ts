@@ -6,7 +6,7 @@ import { createLog } from '../../shared/runtime/log.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import type { Globals } from '../../shared/settings.ts';
 import { CONTROLLER_FLAGS, controllerSettings } from '../flags.ts';
-import { whenOrphaned } from '../orphan.ts';
+import { whenOrphaned } from '../../shared/runtime/supervised.ts';
 import { compileFile } from '../sources/file/compile.ts';
 import type { Terminal } from './command.ts';
 import { entryOf } from './processes.ts';

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import type { Random } from '../../shared/runtime/random.ts';
-import { SUPERVISED_VARIABLE } from '../orphan.ts';
+import { SUPERVISED_VARIABLE } from '../../shared/runtime/supervised.ts';
 import { createBackoff } from '../reconcile/backoff.ts';
 import { exitOf } from './processes.ts';
 

@@ -1,5 +1,5 @@
 import { NAME } from '../../shared/name.ts';
-import { buildInfo } from '../build.ts';
+import { buildInfo } from '../../shared/runtime/build.ts';
 import { noArguments } from './ask.ts';
 import type { Command } from './command.ts';
 

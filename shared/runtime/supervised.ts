@@ -1,4 +1,4 @@
-import { ENV_PREFIX } from '../shared/name.ts';
+import { ENV_PREFIX } from '../name.ts';
 
 /** Set to 1 by a supervisor that holds the other end of stdin. */
 export const SUPERVISED_VARIABLE = `${ENV_PREFIX}SUPERVISED`;

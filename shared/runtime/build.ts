@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { NAME } from '../shared/name.ts';
+import { NAME } from '../name.ts';
 
 /** What this is: the package's version, and the git commit where one is known. */
 export function buildInfo(): { version: string; commit: string | null } {

@@ -11,7 +11,12 @@ async function main(): Promise<void> {
   const settings = readSettings(process.argv.slice(2), process.env);
   if (settings.help) return void process.stdout.write(dataplaneHelp());
   const log = createLog(COMMAND, settings.logLevel);
-  const dataplane = await startDataplane(settings, { clock: systemClock, random: systemRandom, log, token: process.env[`${NAME.toUpperCase()}_ADMIN_TOKEN`] });
+  const dataplane = await startDataplane(settings, {
+    clock: systemClock,
+    random: systemRandom,
+    log,
+    token: process.env[`${NAME.toUpperCase()}_ADMIN_TOKEN`],
+  });
   let draining = false;
   const stop = (): void => {
     if (draining) process.exit(1);

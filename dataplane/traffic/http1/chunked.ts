@@ -1,10 +1,10 @@
 import { CLASS, CR, FIELD_VALUE, HTAB, LF, SP, TOKEN } from './chars.ts';
 import { FAULT, type Fault } from './fault.ts';
-import { Fields } from './fields.ts';
+import { Fields, faultOfPartialFields, withoutFields } from './fields.ts';
 
 /** Bytes of a trailer section. */
 export const MAX_TRAILERS = 8_192;
-/** Bytes of the extensions of one chunk. */
+/** Bytes of the extensions of one chunk, semicolons included. */
 export const MAX_EXTENSIONS = 256;
 /** 2^53-1 has 14 hexadecimal digits. */
 const MAX_SIZE_DIGITS = 14;
@@ -101,7 +101,7 @@ export class ChunkedDecoder {
   private extensionPart: number = 0;
 
   private stepExtension(byte: number): void {
-    if (++this.extensions > MAX_EXTENSIONS) {
+    if (byte !== CR && ++this.extensions > MAX_EXTENSIONS) {
       this.fault = FAULT.longExtensions;
       return;
     }
@@ -136,7 +136,7 @@ export class ChunkedDecoder {
     const end = endOfTrailers(section);
     if (end < 0) {
       if (section.length > MAX_TRAILERS) this.fault = FAULT.longTrailers;
-      else this.fault = faultOfPartialTrailers(section);
+      else if (faultOfPartialFields(section, 0, section.length) !== null) this.fault = FAULT.badTrailer;
       this.partial = Buffer.from(section);
       return to;
     }
@@ -152,7 +152,7 @@ export class ChunkedDecoder {
     const fault = fields.scan(section, section.toString('latin1', 0, end), 0, 0, end - 2, 'request', null);
     if (fault !== null) return fault.status === 431 ? FAULT.longTrailers : FAULT.badTrailer;
     if (fields.host !== null || fields.contentLength >= 0 || fields.chunked) return FAULT.badTrailer;
-    this.trailers = fields.kept;
+    this.trailers = withoutFields(fields.kept, NO_TRAILERS);
     return null;
   }
 
@@ -172,14 +172,23 @@ function endOfTrailers(section: Buffer): number {
   return end < 0 ? -1 : end + 4;
 }
 
-function faultOfPartialTrailers(section: Buffer): Fault | null {
-  for (let at = 0; at < section.length; at++) {
-    const byte = section[at] as number;
-    if (byte === LF && (at === 0 || section[at - 1] !== CR)) return FAULT.badTrailer;
-    if (byte === CR && at + 1 < section.length && section[at + 1] !== LF) return FAULT.badTrailer;
-  }
-  return null;
-}
+/**
+ * Fields that say how to treat a message, which must be known before it ends (RFC 9110 6.5.1): whoever
+ * merges trailers into the head would take them for judged. Dropped.
+ */
+const NO_TRAILERS = new Set([
+  'authorization',
+  'cache-control',
+  'content-encoding',
+  'content-range',
+  'content-type',
+  'cookie',
+  'expect',
+  'max-forwards',
+  'range',
+  'set-cookie',
+  'trailer',
+]);
 
 const isText = (byte: number): boolean => byte === HTAB || byte === SP || ((CLASS[byte] as number) & FIELD_VALUE) !== 0;
 

@@ -127,7 +127,8 @@ export class Fields {
       }
     }
     if (runStart < to) kept += raw.slice(runStart - start, to - start);
-    this.kept = this.nominated === null ? kept : withoutNominated(kept, this.nominated);
+    this.kept = kept;
+    if (this.nominated !== null) this.withdraw(this.nominated);
     return this.chunked && this.contentLength >= 0 ? FAULT.lengthAndCoding : null;
   }
 
@@ -197,7 +198,7 @@ export class Fields {
       return null;
     }
     for (const part of value.split(',')) {
-      const option = part.trim().toLowerCase();
+      const option = withoutOws(part).toLowerCase();
       switch (option) {
         case '':
           break;
@@ -218,6 +219,41 @@ export class Fields {
     }
     return null;
   }
+
+  /** Takes out what `Connection` names. Whoever reads on must not think that it is there. */
+  private withdraw(nominated: readonly string[]): void {
+    const names = new Set(nominated.filter((name) => !PROTECTED.has(name)));
+    if (names.size === 0) return;
+    this.kept = withoutFields(this.kept, names);
+    if (names.has('expect')) this.expectsContinue = false;
+    if (names.has('date')) this.hasDate = false;
+    if (names.has('strict-transport-security')) this.hasStrictTransportSecurity = false;
+    if (names.has('x-content-type-options')) this.hasContentTypeOptions = false;
+    if (names.has('x-frame-options')) this.hasFrameOptions = false;
+  }
+}
+
+/**
+ * Looks at field lines of which the last need not be whole, `buffer[from, to)`: what no further byte can
+ * mend is refused at once. What the fields say together is judged by `Fields.scan`, when all are there.
+ */
+export function faultOfPartialFields(buffer: Buffer, from: number, to: number): Fault | null {
+  let at = from;
+  while (at < to) {
+    const lineStart = at;
+    let byte = buffer[at] as number;
+    if (byte === CR) return at + 1 < to && buffer[at + 1] !== LF ? FAULT.bareLineEnd : null;
+    while (at < to && ((CLASS[byte] as number) & TOKEN) !== 0) byte = buffer[++at] as number;
+    if (at >= to) return null;
+    if (byte !== COLON || at === lineStart) return nameFault(byte, at === lineStart);
+    byte = buffer[++at] as number;
+    while (at < to && ((CLASS[byte] as number) & FIELD_VALUE) !== 0) byte = buffer[++at] as number;
+    if (at >= to) return null;
+    if (byte !== CR) return byte === LF ? FAULT.bareLineEnd : FAULT.badFieldValue;
+    if (at + 1 < to && buffer[at + 1] !== LF) return FAULT.bareLineEnd;
+    at += 2;
+  }
+  return null;
 }
 
 function nameFault(byte: number, empty: boolean): Fault {
@@ -259,9 +295,8 @@ const PROTECTED = new Set([
   'x-request-id',
 ]);
 
-function withoutNominated(kept: string, nominated: readonly string[]): string {
-  const names = new Set(nominated.filter((name) => !PROTECTED.has(name)));
-  if (names.size === 0) return kept;
+/** `kept` lines without the fields of these names (lower case). */
+export function withoutFields(kept: string, names: ReadonlySet<string>): string {
   return kept
     .split('\r\n')
     .filter((line) => line === '' || !names.has(line.slice(0, line.indexOf(':')).toLowerCase()))
@@ -279,6 +314,17 @@ function readLength(value: string): number {
   }
   return length <= Number.MAX_SAFE_INTEGER ? length : -1;
 }
+
+/** Without spaces and tabs around it: OWS of RFC 9110 5.6.3 is these two alone, unlike what `trim` takes for white space. */
+function withoutOws(text: string): string {
+  let from = 0;
+  let to = text.length;
+  while (from < to && isOws(text.charCodeAt(from))) from++;
+  while (to > from && isOws(text.charCodeAt(to - 1))) to--;
+  return text.slice(from, to);
+}
+
+const isOws = (code: number): boolean => code === SP || code === HTAB;
 
 function isToken(text: string): boolean {
   for (let at = 0; at < text.length; at++) if (((CLASS[text.charCodeAt(at)] as number) & TOKEN) === 0) return false;

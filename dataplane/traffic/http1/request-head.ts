@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { CLASS, CR, HOST, LF, SP, TARGET, TOKEN } from './chars.ts';
 import { FAULT, type Fault } from './fault.ts';
-import { Fields } from './fields.ts';
+import { Fields, faultOfPartialFields } from './fields.ts';
 
 /** Bytes of a request head, request line and fields together. */
 export const MAX_REQUEST_HEAD = 16_384;
@@ -13,8 +13,9 @@ export const HEAD_END = Buffer.from('\r\n\r\n');
 
 const VERSION_LENGTH = 8;
 const H = 72;
-const STAR = 42;
 const SLASH = 47;
+const ABSOLUTE = /^https?:\/\/([^/?]+)([/?].*)?$/i;
+const VERSIONS = ['HTTP/1.0\r\n', 'HTTP/1.1\r\n'];
 
 /**
  * A request's head (RFC 9112 3) as one value, reused from request to request on its connection.
@@ -25,7 +26,7 @@ export class RequestHead {
   target = '';
   /** 0 or 1: HTTP/1.0 or HTTP/1.1. */
   minor = 1;
-  /** The Host field as sent; empty only in HTTP/1.0. */
+  /** The Host field as sent, or the authority of an HTTP/1.0 target; empty where a client names none. */
   hostField = '';
   /** Host in lower case, without port and trailing dot. */
   host = '';
@@ -52,6 +53,7 @@ export class RequestHead {
     if (fault !== null) return fault;
     at += VERSION_LENGTH;
     if (buffer[at] !== CR || buffer[at + 1] !== LF) return FAULT.badRequestLine;
+    if (end - start > MAX_REQUEST_HEAD) return FAULT.longHead;
     const fieldFault = this.fields.scan(buffer, raw, start, at + 2, end - 2, 'request', null);
     if (fieldFault !== null) return fieldFault;
     if (this.fields.chunked && this.minor === 0) return FAULT.codingInOldVersion;
@@ -70,25 +72,38 @@ export class RequestHead {
 
   private readTarget(buffer: Buffer, targetStart: number, target: string): Fault | null {
     if (this.method === 'CONNECT') return FAULT.tunnelRequest;
-    const hostField = this.fields.host;
-    if (hostField === null && this.minor === 1) return FAULT.badHost;
-    this.hostField = hostField ?? '';
-    if (hostField !== null && !this.readHost(hostField)) return FAULT.badHost;
-    if (hostField === null) this.host = '';
     const first = buffer[targetStart] as number;
-    this.target = target;
-    if (first === SLASH) return null;
-    if (first === STAR) return target === '*' && this.method === 'OPTIONS' ? null : FAULT.badTarget;
-    return this.readAbsolute(target);
+    const authority = first === SLASH ? null : this.readOtherForm(target);
+    if (authority === '') return FAULT.badTarget;
+    if (first === SLASH) this.target = target;
+    const hostField = this.fields.host;
+    if (hostField === null) return this.readWithoutHost(authority);
+    this.hostField = hostField;
+    if (!this.readHost(hostField)) return FAULT.badHost;
+    // A target that names another authority than Host would route one way here and another behind us.
+    return authority !== null && authority.toLowerCase() !== hostField.toLowerCase() ? FAULT.hostDisagrees : null;
   }
 
-  /** RFC 9112 3.2.2. A target that names another authority than Host would route one way here and another behind us. */
-  private readAbsolute(target: string): Fault | null {
-    const match = /^https?:\/\/([^/?]*)([/?].*)?$/i.exec(target);
-    if (match === null) return FAULT.badTarget;
-    const [, authority = '', rest = '/'] = match;
-    if (authority === '' || authority.toLowerCase() !== this.hostField.toLowerCase()) return FAULT.hostDisagrees;
-    this.target = rest.startsWith('?') ? `/${rest}` : rest;
+  /** Asterisk-form and absolute-form (RFC 9112 3.2.2, 3.2.4). @returns the authority, null where there is none to have, '' for a bad target. */
+  private readOtherForm(target: string): string | null {
+    if (target === '*') {
+      this.target = target;
+      return this.method === 'OPTIONS' ? null : '';
+    }
+    const match = ABSOLUTE.exec(target);
+    if (match === null) return '';
+    const [, authority = '', rest = ''] = match;
+    if (rest === '') this.target = this.method === 'OPTIONS' ? '*' : '/';
+    else this.target = rest.startsWith('?') ? `/${rest}` : rest;
+    return authority;
+  }
+
+  /** Only HTTP/1.0 does without Host (RFC 9112 3.2). What goes on is HTTP/1.1, so it gets the one that the target says. */
+  private readWithoutHost(authority: string | null): Fault | null {
+    if (this.minor === 1) return FAULT.badHost;
+    this.hostField = authority ?? '';
+    if (!this.readHost(this.hostField)) return FAULT.badTarget;
+    this.fields.kept = `Host: ${this.hostField}\r\n${this.fields.kept}`;
     return null;
   }
 
@@ -148,35 +163,36 @@ function methodOf(raw: string, length: number): string {
 }
 
 /**
- * Looks at a head that is not complete yet, so that hopeless bytes are refused at once and not at the
- * time limit: bare line ends, controls, and every line that is already whole.
+ * Looks at a head that is not complete yet, so that bytes which nothing can mend are refused at once and
+ * not at the time limit. Never refuses the beginning of a sound head.
  */
 export function faultOfPartialHead(buffer: Buffer, start: number, end: number, scratch: RequestHead): Fault | null {
-  let lastLineEnd = -1;
-  for (let at = start; at < end; at++) {
-    const byte = buffer[at] as number;
-    if (byte === LF) {
-      if (at === start || buffer[at - 1] !== CR) return FAULT.bareLineEnd;
-      lastLineEnd = at + 1;
-    } else if (byte === CR) {
-      if (at + 1 < end && buffer[at + 1] !== LF) return FAULT.bareLineEnd;
-    } else if ((byte < SP && byte !== 9) || byte === 127) return FAULT.badFieldValue;
-  }
-  if (lastLineEnd < 0) return faultOfPartialLine(buffer, start, end);
-  const whole = Buffer.concat([buffer.subarray(start, lastLineEnd), Buffer.from('\r\n')]);
-  const fault = scratch.parse(whole, 0, whole.length);
-  // Host may still come: its absence is judged when the head is whole.
-  return fault === FAULT.badHost && scratch.fields.host === null
-    ? null
-    : fault === FAULT.hostDisagrees && scratch.fields.host === null
-      ? null
-      : fault;
+  const lineEnd = buffer.indexOf(LF, start);
+  if (lineEnd < 0 || lineEnd >= end) return faultOfPartialLine(buffer, start, end);
+  const fault = faultOfWholeLines(buffer, start, end, scratch);
+  return fault ?? faultOfPartialFields(buffer, lineEnd + 1, end);
 }
 
+function faultOfWholeLines(buffer: Buffer, start: number, end: number, scratch: RequestHead): Fault | null {
+  const linesEnd = buffer.lastIndexOf(LF, end - 1) + 1;
+  const whole = Buffer.concat([buffer.subarray(start, linesEnd), Buffer.from('\r\n')]);
+  const fault = scratch.parse(whole, 0, whole.length);
+  // Host may still come: its absence is judged when the head is whole.
+  return fault === FAULT.badHost && scratch.fields.host === null ? null : fault;
+}
+
+/** The request line up to where it has come: `method SP target SP version CRLF` (RFC 9112 3). */
 function faultOfPartialLine(buffer: Buffer, start: number, end: number): Fault | null {
   let at = start;
   while (at < end && ((CLASS[buffer[at] as number] as number) & TOKEN) !== 0) at++;
-  if (at === end || buffer[at] === CR) return null;
+  // A CR may be half of an empty line before the request line (RFC 9112 2.2).
+  if (at === end || (at === start && end === start + 1 && buffer[at] === CR)) return null;
   if (buffer[at] !== SP || at === start) return FAULT.badMethod;
-  return end - at > MAX_TARGET + 16 ? FAULT.longTarget : null;
+  const targetStart = ++at;
+  while (at < end && ((CLASS[buffer[at] as number] as number) & TARGET) !== 0) at++;
+  if (at - targetStart > MAX_TARGET) return FAULT.longTarget;
+  if (at === end) return null;
+  if (buffer[at] !== SP || at === targetStart) return FAULT.badTarget;
+  const version = buffer.toString('latin1', at + 1, end);
+  return VERSIONS.some((one) => one.startsWith(version)) ? null : FAULT.badVersion;
 }

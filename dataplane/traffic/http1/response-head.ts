@@ -1,6 +1,6 @@
 import { CLASS, CR, FIELD_VALUE, LF, SP } from './chars.ts';
 import { FAULT, type Fault } from './fault.ts';
-import { Fields } from './fields.ts';
+import { Fields, faultOfPartialFields } from './fields.ts';
 
 /** Bytes of an answer's head. Upstreams may say more than clients. */
 export const MAX_RESPONSE_HEAD = 65_536;
@@ -35,6 +35,7 @@ export class ResponseHead {
     while (((CLASS[byte] as number) & FIELD_VALUE) !== 0) byte = buffer[++at] as number;
     if (byte !== CR || buffer[at + 1] !== LF) return FAULT.badStatusLine;
     this.reason = this.status === 200 ? 'OK' : raw.slice(reasonStart - start, at - start);
+    if (end - start > MAX_RESPONSE_HEAD) return FAULT.longHead;
     const fault = this.fields.scan(buffer, raw, start, at + 2, end - 2, 'response', overrides);
     if (fault !== null) return fault;
     return this.fields.chunked && this.minor === 0 ? FAULT.codingInOldVersion : null;
@@ -55,16 +56,19 @@ function threeDigits(buffer: Buffer, at: number): number {
   return hundreds * 100 + tens * 10 + ones;
 }
 
-/** As for requests: hopeless bytes of an answer that is not whole yet are refused at once. */
+/** As for requests: bytes that can't become an answer are refused before the answer is whole. */
 export function faultOfPartialAnswer(buffer: Buffer, start: number, end: number): Fault | null {
-  const banner = 'HTTP/1.';
-  const seen = buffer.toString('latin1', start, Math.min(end, start + banner.length));
-  if (!banner.startsWith(seen)) return FAULT.badStatusLine;
-  for (let at = start; at < end; at++) {
-    const byte = buffer[at] as number;
-    if (byte === LF && buffer[at - 1] !== CR) return FAULT.bareLineEnd;
-    if (byte === CR && at + 1 < end && buffer[at + 1] !== LF) return FAULT.bareLineEnd;
-    if ((byte < SP && byte !== 9 && byte !== CR && byte !== LF) || byte === 127) return FAULT.badFieldValue;
-  }
-  return null;
+  const lineEnd = buffer.indexOf(LF, start);
+  const whole = lineEnd >= 0 && lineEnd < end;
+  const fault = faultOfPartialStatusLine(buffer.toString('latin1', start, whole ? lineEnd + 1 : end));
+  return fault !== null || !whole ? fault : faultOfPartialFields(buffer, lineEnd + 1, end);
+}
+
+const STATUS_LINE = /^HTTP\/1\.[01] [1-5]\d\d(?: [\t\x20-\x7e\x80-\xff]*)?(?:\r\n?)?$/;
+/** Any beginning of a status line, made whole, is one. */
+const SAMPLE = 'HTTP/1.1 200';
+
+function faultOfPartialStatusLine(line: string): Fault | null {
+  if (STATUS_LINE.test(line + SAMPLE.slice(line.length))) return null;
+  return line.endsWith('\n') && !line.endsWith('\r\n') ? FAULT.bareLineEnd : FAULT.badStatusLine;
 }

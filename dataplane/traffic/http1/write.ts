@@ -9,7 +9,7 @@ export function requestHead(x: Exchange): string {
       : x.bodyLength > 0 || needsLength(x.method)
         ? `Content-Length: ${x.bodyLength}\r\n`
         : '';
-  return `${x.method} ${upstreamTarget(x)} HTTP/1.1\r\n${x.hostField === '' ? 'Host:\r\n' : ''}${x.fields}${x.forwarding}${framing}\r\n`;
+  return `${x.method} ${upstreamTarget(x)} HTTP/1.1\r\n${x.fields}${x.forwarding}${framing}\r\n`;
 }
 
 /** RFC 9110 8.6: methods whose request usually has a body say so when it is empty. */

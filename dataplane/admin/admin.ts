@@ -1,0 +1,182 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import express, { type ErrorRequestHandler } from 'express';
+import { published } from '../../shared/route.ts';
+import type { Random } from '../../shared/runtime/random.ts';
+import { authorized } from './auth.ts';
+import { ControllerStreams } from './controller-streams.ts';
+import { matchEndpoint, OPEN } from './endpoints.ts';
+import { ApiError } from './errors.ts';
+import { CHALLENGE, createHandlers, type Handlers } from './handlers.ts';
+import { sendJson } from './json.ts';
+import type { AdminParts } from './parts.ts';
+import { RateLimit } from './rate-limit.ts';
+import { Reload } from './reload.ts';
+import { listenUnix } from './unix-socket.ts';
+
+/** Clients of one listener at the same time. */
+const MAX_CONNECTIONS = 512;
+/** A head has to come within this time (ms). */
+const HEAD_MS = 10_000;
+/** A connection without a byte for this long (ms) is closed; streams send blank lines more often. */
+const IDLE_MS = 65_000;
+
+type Transport = 'tcp' | 'unix';
+
+/** The published Admin API on its transports, and the probes beside it. */
+export class Admin {
+  private readonly parts: AdminParts;
+  private readonly streams: ControllerStreams;
+  private readonly reload: Reload;
+  private readonly handlers: Handlers;
+  private readonly limit: RateLimit;
+  private readonly servers: Server[] = [];
+
+  constructor(parts: AdminParts, random: Random) {
+    this.parts = parts;
+    this.streams = new ControllerStreams(parts.events, random, parts.clock);
+    this.reload = new Reload(parts.clock, this.streams, parts.events, parts.reloaded);
+    this.handlers = createHandlers(parts, this.streams, this.reload);
+    this.limit = new RateLimit(parts.clock);
+    parts.table.onChange((change) => {
+      for (const { domain, controller, change: kind, route } of change.byHand)
+        this.streams.tell(controller, { routes: { domain, change: kind, route: route && published(route) } });
+      const { generation, added, changed, removed } = change;
+      if (added.length + changed.length + removed.length > 0)
+        parts.events.emit({ kind: 'routes', generation, added: [...added], changed: [...changed], removed: [...removed] });
+    });
+    parts.events.subscribe((event) => {
+      if (event.kind === 'upstream')
+        this.streams.broadcast({ upstream: { address: event.address, healthy: event.healthy, reason: event.reason } });
+    });
+    if (!parts.token) parts.log.warn('SLUICE_ADMIN_TOKEN is not set: every authenticated request over TCP will be rejected');
+  }
+
+  /** Opens the TCP transport. @returns the address it listens on. @throws the system's error. */
+  async listenTcp(host: string, port: number): Promise<AddressInfo> {
+    const server = this.serve(this.application('tcp'));
+    await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, () => resolve()));
+    return server.address() as AddressInfo;
+  }
+
+  /** Opens the Unix socket, mode 0600. @throws SocketInUseError or the system's error. */
+  async listenSocket(path: string): Promise<void> {
+    await listenUnix(this.serve(this.application('unix')), path);
+  }
+
+  /** Opens the probes: /health, /ready and /metrics without a token, uncounted. */
+  async listenProbe(host: string, port: number): Promise<AddressInfo> {
+    const server = this.serve(this.probes());
+    await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, () => resolve()));
+    return server.address() as AddressInfo;
+  }
+
+  /** Asks the controllers to read their config file again, as POST /reload does. */
+  requestReload(): void {
+    try {
+      void this.reload.trigger();
+    } catch (error) {
+      this.parts.log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'no reload');
+    }
+  }
+
+  async close(): Promise<void> {
+    this.streams.closeAll();
+    await Promise.all(
+      this.servers.map((server) => {
+        const closed = new Promise((resolve) => server.close(resolve));
+        server.closeAllConnections();
+        return closed;
+      }),
+    );
+  }
+
+  private application(transport: Transport): RequestListener {
+    const app = express();
+    for (const setting of ['etag', 'x-powered-by']) app.disable(setting);
+    app.use((request, response) => this.answer(request, response, transport));
+    app.use(answerError(this.parts));
+    return app;
+  }
+
+  /** The order of checks: open endpoints, token, limit, path, method; then the handler looks at the body. */
+  private async answer(request: IncomingMessage, response: ServerResponse, transport: Transport): Promise<void> {
+    const { path, query } = targetOf(request);
+    const method = request.method ?? '';
+    const open = method === 'GET' && (path === '/health' || path === '/ready');
+    if (!open) {
+      if (transport === 'tcp' && !authorized(request.headers.authorization, this.parts.token))
+        throw new ApiError('unauthorized', '', { headers: { 'www-authenticate': CHALLENGE } });
+      const wait = this.limit.admit();
+      if (wait > 0) throw new ApiError('rateLimit', '', { headers: { 'retry-after': `${wait}` } });
+    }
+    const match = matched(method, path);
+    if (match.kind === 'unknown') throw new ApiError('notFound');
+    if (match.kind === 'wrong method') throw new ApiError('wrongMethod', '', { headers: { allow: match.allow.join(', ') } });
+    await this.handlers[match.endpoint.handler]({ request, response, segments: match.segments, query });
+  }
+
+  private probes(): RequestListener {
+    const app = express();
+    for (const setting of ['etag', 'x-powered-by']) app.disable(setting);
+    app.use(async (request, response) => {
+      const { path, query } = targetOf(request);
+      const match = matched(request.method ?? '', path);
+      const probe = match.kind === 'endpoint' && (OPEN.has(match.endpoint.handler) || match.endpoint.handler === 'metrics');
+      if (!probe) throw new ApiError('notFound');
+      await this.handlers[match.endpoint.handler]({ request, response, segments: [], query });
+    });
+    app.use(answerError(this.parts));
+    return app;
+  }
+
+  private serve(application: RequestListener): Server {
+    // An apply stream is one request for as long as its controller lives: only idleness ends it.
+    const server = createServer({ requestTimeout: 0, headersTimeout: HEAD_MS, connectionsCheckingInterval: 5_000 }, application);
+    server.setTimeout(IDLE_MS);
+    server.maxConnections = MAX_CONNECTIONS;
+    server.on('clientError', refuseBytes);
+    this.servers.push(server);
+    return server;
+  }
+}
+
+function targetOf(request: IncomingMessage): { path: string; query: URLSearchParams } {
+  const target = request.url ?? '/';
+  const question = target.indexOf('?');
+  return question < 0
+    ? { path: target, query: new URLSearchParams() }
+    : { path: target.slice(0, question), query: new URLSearchParams(target.slice(question + 1)) };
+}
+
+function matched(method: string, path: string): ReturnType<typeof matchEndpoint> {
+  try {
+    return matchEndpoint(method, path);
+  } catch (error) {
+    if (error instanceof URIError) throw new ApiError('invalidPath', 'a percent-escape is not one');
+    throw error;
+  }
+}
+
+/** Every error leaves here: those of the table as they are, anything else as a 500 without its inside. */
+function answerError({ log }: AdminParts): ErrorRequestHandler {
+  return (error: unknown, request, response, _next) => {
+    if (!(error instanceof ApiError))
+      log.error(
+        { path: request.path, error: error instanceof Error ? (error.stack ?? error.message) : String(error) },
+        'an admin request failed',
+      );
+    const known = error instanceof ApiError ? error : new ApiError('serialize', 'see the log');
+    if (response.headersSent || response.destroyed) return void response.destroy();
+    sendJson(response, known.status, known.body, known.headers);
+  };
+}
+
+/** Bytes that are no HTTP request. */
+function refuseBytes(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  const body = JSON.stringify({ error: 'malformed request' });
+  socket.end(
+    `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}

@@ -1,0 +1,62 @@
+/** Every endpoint: method × path × handler. Paths are case-sensitive; a name in braces is one segment, `{path...}` the rest. */
+export const ENDPOINTS = [
+  { method: 'GET', path: '/health', handler: 'health', does: 'Whether the process is alive; no token, never counted' },
+  { method: 'GET', path: '/ready', handler: 'ready', does: 'Whether it serves something known good; no token, never counted' },
+  { method: 'GET', path: '/routes', handler: 'listRoutes', does: 'All routes, sorted by domain; `?view=full` adds the extension members' },
+  {
+    method: 'POST',
+    path: '/routes',
+    handler: 'postRoute',
+    does: 'Adds or replaces one route; with `application/x-ndjson` an apply stream',
+  },
+  { method: 'DELETE', path: '/routes/{domain}', handler: 'deleteRoute', does: 'Removes a route' },
+  { method: 'GET', path: '/metrics', handler: 'metrics', does: 'Prometheus text format' },
+  { method: 'GET', path: '/analytics', handler: 'listAnalytics', does: 'A snapshot of every domain that had traffic' },
+  { method: 'GET', path: '/analytics/{domain}', handler: 'oneAnalytics', does: 'The snapshot of one domain' },
+  { method: 'PURGE', path: '/cache/{host}/{path...}', handler: 'purge', does: 'Invalidates one cache entry' },
+  { method: 'POST', path: '/reload', handler: 'reload', does: 'Has the config file read again; `?wait=true` answers with the outcome' },
+  { method: 'GET', path: '/events', handler: 'events', does: 'Server-sent events: routes, upstreams, workers, controllers, reloads' },
+  { method: 'GET', path: '/upstreams', handler: 'upstreams', does: 'Every target with its health and load' },
+  { method: 'GET', path: '/explain', handler: 'explain', does: 'A dry run of `?url=`: route, block, policies, targets, and why' },
+  { method: 'GET', path: '/settings', handler: 'settings', does: 'Effective settings and where each came from' },
+  { method: 'GET', path: '/status', handler: 'status', does: 'Workers, controllers, problems and the last reload' },
+] as const;
+
+export type Endpoint = (typeof ENDPOINTS)[number];
+export type HandlerName = Endpoint['handler'];
+
+/** The endpoints that need no token and are never counted. */
+export const OPEN: ReadonlySet<HandlerName> = new Set<HandlerName>(['health', 'ready']);
+
+export type Match =
+  | { readonly kind: 'endpoint'; readonly endpoint: Endpoint; readonly segments: readonly string[] }
+  | { readonly kind: 'wrong method'; readonly allow: readonly string[] }
+  | { readonly kind: 'unknown' };
+
+/**
+ * Finds the endpoint of a request. A collection's path with a trailing slash is its item with an empty segment.
+ * @throws URIError for a bad percent-escape.
+ */
+export function matchEndpoint(method: string, path: string): Match {
+  const found = ENDPOINTS.flatMap((endpoint) => {
+    const segments = segmentsOf(endpoint.path, path);
+    return segments === null ? [] : [{ endpoint, segments }];
+  });
+  if (found.length === 0) return { kind: 'unknown' };
+  const hit = found.find(({ endpoint }) => endpoint.method === method);
+  if (hit !== undefined) return { kind: 'endpoint', ...hit };
+  return { kind: 'wrong method', allow: found.map(({ endpoint }) => endpoint.method) };
+}
+
+/** The decoded segments that stand for the braces, or null when the path is another one. */
+function segmentsOf(pattern: string, path: string): string[] | null {
+  const brace = pattern.indexOf('/{');
+  if (brace < 0) return pattern === path ? [] : null;
+  const collection = pattern.slice(0, brace + 1);
+  if (!path.startsWith(collection)) return null;
+  const rest = path.slice(collection.length);
+  if (!pattern.endsWith('...}')) return rest.includes('/') ? null : [decodeURIComponent(rest)];
+  const slash = rest.indexOf('/');
+  const [first, second] = slash < 0 ? [rest, ''] : [rest.slice(0, slash), rest.slice(slash)];
+  return [decodeURIComponent(first), decodeURIComponent(second)];
+}

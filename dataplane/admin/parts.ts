@@ -1,0 +1,25 @@
+import type { Clock } from '../../shared/runtime/clock.ts';
+import type { Log } from '../../shared/runtime/log.ts';
+import type { AnalyticsSnapshot } from '../../shared/wire/analytics.ts';
+import type { DataplaneStatus, Explanation, SettingStatus, UpstreamStatus } from '../../shared/wire/status.ts';
+import type { Table } from '../table/table.ts';
+import type { EventFeed } from './event-feed.ts';
+
+/** What the Admin API shows and moves; the data plane's main thread has it. */
+export type AdminParts = {
+  readonly table: Table;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly token: string | undefined;
+  readonly events: EventFeed;
+  readonly analytics: { snapshots(): Promise<AnalyticsSnapshot[]>; snapshot(host: string): Promise<AnalyticsSnapshot | undefined> };
+  /** null: switched off. */
+  readonly metrics: { text(): Promise<string> } | null;
+  readonly uptimeSecs: () => number;
+  readonly ready: () => { readonly ready: boolean; readonly reason: string | null };
+  readonly settings: () => SettingStatus[];
+  readonly upstreams: () => UpstreamStatus[];
+  readonly explain: (url: URL) => Promise<Explanation>;
+  readonly status: () => Omit<DataplaneStatus, 'controllers' | 'last_reload'>;
+  readonly reloaded: (ok: boolean) => void;
+};

@@ -1,0 +1,45 @@
+import { existsSync, lstatSync, unlinkSync } from 'node:fs';
+import type { Server } from 'node:http';
+import { connect } from 'node:net';
+
+/** The socket belongs to a process that still answers. */
+export class SocketInUseError extends Error {}
+
+/** Only the user who runs the process may connect. */
+const OWNER_ONLY = 0o177;
+
+/**
+ * Listens on a Unix socket that has mode 0600 from its first moment. What a dead process left at the path
+ * is replaced; anything else is not touched.
+ * @throws SocketInUseError, or the system's error.
+ */
+export async function listenUnix(server: Server, path: string): Promise<void> {
+  if (existsSync(path)) await removeStale(path);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    // The socket file is made inside of this call, so the mask holds for it alone.
+    const before = process.umask(OWNER_ONLY);
+    server.listen(path, () => {
+      server.off('error', reject);
+      resolve();
+    });
+    process.umask(before);
+  });
+}
+
+async function removeStale(path: string): Promise<void> {
+  if (!lstatSync(path).isSocket()) throw new SocketInUseError(`${path} exists and is no socket`);
+  if (await answers(path)) throw new SocketInUseError(`${path} is already in use by another process`);
+  unlinkSync(path);
+}
+
+function answers(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = connect(path);
+    probe.once('connect', () => {
+      probe.destroy();
+      resolve(true);
+    });
+    probe.once('error', (error: NodeJS.ErrnoException) => resolve(error.code !== 'ECONNREFUSED' && error.code !== 'ENOENT'));
+  });
+}

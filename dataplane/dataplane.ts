@@ -1,0 +1,178 @@
+import { splitAddress } from '../shared/address.ts';
+import { NAME } from '../shared/name.ts';
+import { buildInfo } from '../shared/runtime/build.ts';
+import type { Clock } from '../shared/runtime/clock.ts';
+import { UsageError } from '../shared/runtime/flags.ts';
+import type { Log } from '../shared/runtime/log.ts';
+import type { Random } from '../shared/runtime/random.ts';
+import { Admin } from './admin/admin.ts';
+import { EventFeed } from './admin/event-feed.ts';
+import { SocketInUseError } from './admin/unix-socket.ts';
+import { createAnalytics } from './analytics/analytics.ts';
+import { createLedger } from './ledger/ledger.ts';
+import { createMetrics, type Metrics } from './metrics/metrics.ts';
+import { StatePublisher } from './publish/publisher.ts';
+import { prepareStateDir } from './settings/directories.ts';
+import { type DataplaneSettings, effective, trafficSettings } from './settings/settings.ts';
+import { explain } from './status/explain.ts';
+import { Readiness } from './status/readiness.ts';
+import { Upstreams } from './status/upstreams.ts';
+import { initialRoutes, LiveTable } from './table/live-table.ts';
+import { restore } from './table/restore.ts';
+import { openKeyring } from './tls/keyring.ts';
+import { probePort } from './workers/port.ts';
+import { ListenError, Workers } from './workers/workers.ts';
+
+/** How often quiet clients are dropped from the rate ledger (ms). */
+const SWEEP_MS = 60_000;
+
+export type Dataplane = {
+  /** Asks the controllers to read their config file again. */
+  reload(): void;
+  /** Finishes what is under way, for as long as the settings say, and closes everything. */
+  drain(): Promise<void>;
+};
+
+type Edge = { readonly clock: Clock; readonly random: Random; readonly log: Log; readonly token: string | undefined };
+
+/** The main thread, wired in flow order: disk → table → publish → workers, and back through counters → admin. @throws UsageError. */
+export async function startDataplane(base: DataplaneSettings, { clock, random, log, token }: Edge): Promise<Dataplane> {
+  const startedAt = clock.monotonic();
+  prepareStateDir(base.stateDir);
+  const keyring = openKeyring(base.stateDir, random, log);
+  const restored = await restore(base.stateDir, clock, log);
+  let { settings, statuses, warnings } = effective(base, restored.globals);
+  const running = settings;
+  await usable('--http-port', () => probePort(settings.bind, settings.httpPort), settings.httpPort);
+
+  const publisher = new StatePublisher(initialRoutes(restored), trafficSettings(settings));
+  const table = new LiveTable({ restored, publisher, clock, random });
+  const readiness = new Readiness(table, restored);
+
+  const ledger = createLedger(Workers.slots(settings.workers));
+  const upstreams = new Upstreams(table, ledger.targets, clock);
+  const events = new EventFeed();
+  const analytics = createAnalytics({ clock });
+  const metrics: Metrics = createMetrics({
+    clock,
+    version: buildInfo().version,
+    read: () => ({ ...table.counts(), workers: workers.serving, inFlight: ledger.inFlight.total(), upstreams: upstreams.list() }),
+  });
+  const workers = new Workers({
+    count: settings.workers,
+    ledger,
+    hashKey: keyring.visitors,
+    clock,
+    log,
+    state: () => publisher.state(),
+    onReport: (report) => {
+      analytics.take(report);
+      metrics.take(report);
+    },
+    onTarget: (change) => {
+      upstreams.changed(change);
+      events.emit({ kind: 'upstream', address: change.address, healthy: change.healthy, reason: change.reason });
+    },
+    onChange: (worker, state, reason) => {
+      if (state !== 'started') metrics.countWorkerRestart(state === 'died' ? 'died' : 'silent');
+      events.emit({ kind: 'worker', worker, state, reason });
+    },
+  });
+  publisher.attach(workers);
+  await usable('--http-port', () => workers.start(), settings.httpPort);
+
+  table.onChange((change) => {
+    if (!change.settings) return;
+    ({ settings, statuses, warnings } = effective(base, table.globals(), running));
+    for (const warning of warnings) log.warn(warning);
+    publisher
+      .publish({ settings: trafficSettings(settings) })
+      .catch((error: unknown) => log.error({ error: String(error) }, 'new settings are not served everywhere'));
+  });
+
+  const fresh = async <T>(read: () => T | Promise<T>): Promise<T> => {
+    await workers.collect();
+    return read();
+  };
+  const admin = new Admin(
+    {
+      table,
+      clock,
+      log,
+      token,
+      events,
+      analytics: { snapshots: () => fresh(() => analytics.snapshots()), snapshot: (host) => fresh(() => analytics.snapshot(host)) },
+      metrics: settings.metrics ? { text: () => fresh(() => metrics.text()) } : null,
+      uptimeSecs: () => Math.floor((clock.monotonic() - startedAt) / 1_000),
+      ready: () => readiness.now(),
+      settings: () => statuses,
+      upstreams: () => upstreams.list(),
+      explain: (url) => explain({ table, upstreams, dryRun: (request) => workers.dryRun(request) }, url),
+      status: () => ({
+        instance: table.instance,
+        version: buildInfo().version,
+        ...readiness.now(),
+        uptime_secs: Math.floor((clock.monotonic() - startedAt) / 1_000),
+        generation: publisher.generation,
+        ...table.counts(),
+        workers: { configured: settings.workers, serving: workers.serving, restarts: workers.restarts },
+        problems: [...table.problems()],
+        warnings,
+      }),
+      reloaded: (ok) => metrics.reloadOutcome(ok),
+    },
+    random,
+  );
+  await listen(admin, settings);
+  const stopSweeping = clock.every(SWEEP_MS, () => ledger.rates.sweep(clock.now()));
+  for (const warning of warnings) log.warn(warning);
+  log.info(
+    {
+      http: `${settings.bind ?? '*'}:${settings.httpPort}`,
+      admin: settings.adminListen,
+      socket: settings.adminSocket,
+      workers: settings.workers,
+      ...table.counts(),
+    },
+    'data plane started',
+  );
+
+  return {
+    reload: () => admin.requestReload(),
+    drain: async () => {
+      log.info({ within: settings.drainTimeoutMs }, 'draining');
+      await workers.drain(settings.drainTimeoutMs);
+      stopSweeping();
+      await admin.close();
+      table.close();
+      log.info('data plane stopped');
+    },
+  };
+}
+
+async function listen(admin: Admin, { adminListen, adminSocket, probeListen }: DataplaneSettings): Promise<void> {
+  const tcp = splitAddress(adminListen);
+  await usable('--admin-listen', () => admin.listenTcp(tcp.host, Number(tcp.port)), adminListen);
+  if (adminSocket !== null) await usable('--admin-socket', () => admin.listenSocket(adminSocket), adminSocket);
+  if (probeListen === null) return;
+  const probe = splitAddress(probeListen);
+  await usable('--probe-listen', () => admin.listenProbe(probe.host, Number(probe.port)), probeListen);
+}
+
+/** An address that can't be had is a matter for whoever started us: one line, with the flag that names another. */
+async function usable(flag: string, open: () => Promise<unknown>, what: string | number): Promise<void> {
+  try {
+    await open();
+  } catch (error) {
+    throw new UsageError(`${NAME} dataplane: can't listen on ${what}: ${wordsFor(error)}; name another with ${flag}`);
+  }
+}
+
+function wordsFor(error: unknown): string {
+  if (error instanceof SocketInUseError) return error.message;
+  const code = error instanceof ListenError ? error.code : error instanceof Error && 'code' in error ? error.code : '';
+  if (code === 'EADDRINUSE') return 'something else listens there';
+  if (code === 'EACCES') return 'permission denied (ports below 1024 need root or the right for them)';
+  if (code === 'EADDRNOTAVAIL') return 'this machine has no such address';
+  return error instanceof Error ? error.message : String(error);
+}

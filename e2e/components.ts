@@ -7,10 +7,14 @@ import { delimiter, join } from 'node:path';
  * elsewhere the tests that need one are skipped and name its package. With CI=true a missing one is a failure.
  */
 export const COMPONENTS = {
-  strace: { package: 'strace', purpose: 'killing the data plane at every step of a save' },
+  strace: { package: 'strace', purpose: 'killing the data plane at every step of a save', for: 'tests' },
+  nginx: { package: 'nginx-light', purpose: 'the proxy that ours is compared with', for: 'benchmarks' },
+  wrk: { package: 'wrk', purpose: 'the load of the benchmarks', for: 'benchmarks' },
 } as const;
 
 export type Component = keyof typeof COMPONENTS;
+const namesFor = (use: 'tests' | 'benchmarks'): Component[] =>
+  (Object.keys(COMPONENTS) as Component[]).filter((name) => COMPONENTS[name].for === use);
 
 /** undefined where the program is here; else the words for `skip`. @throws with CI=true when it is missing. */
 export function missing(component: Component): string | undefined {
@@ -54,21 +58,32 @@ function apt(...args: string[]): void {
   if (status !== 0) process.stderr.write(`apt-get ${args.join(' ')} failed (${status}).\n`);
 }
 
-function installMissing(): void {
-  const names = (Object.keys(COMPONENTS) as Component[]).filter((component) => !isHere(component));
+function install(wanted: readonly Component[]): void {
+  const names = wanted.filter((component) => !isHere(component));
   if (names.length === 0) return;
   const packages = names.map((name) => COMPONENTS[name].package);
   const debian = existsSync('/etc/debian_version') && readFileSync('/etc/os-release', 'utf8').includes('debian');
-  if (process.getuid?.() === 0 && debian) {
-    process.stderr.write(`Installing system packages for the tests: ${packages.join(', ')}\n`);
-    withoutServices(() => {
-      apt('update', '-qq');
-      apt('install', '-y', '-qq', '--no-install-recommends', ...packages);
-    });
-  }
-  for (const name of names.filter((one) => !isHere(one)))
-    process.stderr.write(`Not here: ${COMPONENTS[name].package}; its tests (${COMPONENTS[name].purpose}) are skipped.\n`);
-  if (process.env.CI === 'true' && names.some((one) => !isHere(one))) process.exit(1);
+  if (process.getuid?.() !== 0 || !debian) return;
+  process.stderr.write(`Installing system packages: ${packages.join(', ')}\n`);
+  withoutServices(() => {
+    apt('update', '-qq');
+    apt('install', '-y', '-qq', '--no-install-recommends', ...packages);
+  });
 }
 
-if (import.meta.main) installMissing();
+/** What benchmarks need. @throws naming the packages that could not be installed. */
+export function installForBenchmarks(): void {
+  install(namesFor('benchmarks'));
+  const lacking = namesFor('benchmarks').filter((name) => !isHere(name));
+  if (lacking.length > 0) throw new Error(`the benchmarks need: ${lacking.map((name) => COMPONENTS[name].package).join(', ')}`);
+}
+
+function installForTests(): void {
+  install(namesFor('tests'));
+  const lacking = namesFor('tests').filter((name) => !isHere(name));
+  for (const name of lacking)
+    process.stderr.write(`Not here: ${COMPONENTS[name].package}; its tests (${COMPONENTS[name].purpose}) are skipped.\n`);
+  if (process.env.CI === 'true' && lacking.length > 0) process.exit(1);
+}
+
+if (import.meta.main) installForTests();

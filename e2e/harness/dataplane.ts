@@ -27,6 +27,10 @@ type Options = {
   readonly flags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly httpPort?: number;
+  /** What stands before the program: `taskset -c 0`. */
+  readonly command?: readonly string[];
+  /** Runs this instead of `./sluice dataplane`. */
+  readonly entry?: readonly string[];
 };
 
 /** A data plane in a process of its own, reached as its users reach it. */
@@ -42,11 +46,18 @@ export class Dataplane {
   }
 
   /** Starts one and waits until it answers. */
-  static async start({ stateDir, workers = 2, flags = [], env = {}, httpPort }: Options): Promise<Dataplane> {
+  static async start({
+    stateDir,
+    workers = 2,
+    flags = [],
+    env = {},
+    httpPort,
+    command = [],
+    entry = [SLUICE, 'dataplane'],
+  }: Options): Promise<Dataplane> {
     const http = httpPort ?? (await freePort());
     const admin = await freePort();
     const args = [
-      'dataplane',
       '--http-port',
       `${http}`,
       '--bind',
@@ -59,7 +70,8 @@ export class Dataplane {
       `${workers}`,
       ...flags,
     ];
-    const dataplane = new Dataplane(new Program(SLUICE, args, { SLUICE_ADMIN_TOKEN: TOKEN, ...env }), http, admin);
+    const [program = SLUICE, ...rest] = [...command, ...entry];
+    const dataplane = new Dataplane(new Program(program, [...rest, ...args], { SLUICE_ADMIN_TOKEN: TOKEN, ...env }), http, admin);
     await until(
       'the data plane to answer',
       async () => {

@@ -1,0 +1,34 @@
+/** One measured figure, and what we promise of it. */
+export type Figure = {
+  readonly what: string;
+  readonly figure: number;
+  readonly unit: string;
+  readonly goal: string;
+  readonly met: boolean;
+};
+
+export const atLeast = (what: string, figure: number, unit: string, goal: number): Figure => ({
+  what,
+  figure,
+  unit,
+  goal: `at least ${goal}`,
+  met: figure >= goal,
+});
+export const atMost = (what: string, figure: number, unit: string, goal: number): Figure => ({
+  what,
+  figure,
+  unit,
+  goal: `at most ${goal}`,
+  met: figure <= goal,
+});
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
+
+/** The value that `share` (0 to 1) of all values do not exceed. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
+}

@@ -1,0 +1,29 @@
+import { parseArgs } from 'node:util';
+import { installForBenchmarks } from '../components.ts';
+import { applying } from './applying.ts';
+import { memory } from './memory.ts';
+import { posting } from './posting.ts';
+import { throughput } from './throughput.ts';
+
+/** npm run bench: speed and memory against what we promise, every ratio from one run on one machine. */
+const BENCHMARKS = { throughput, applying, posting, memory } as const;
+type Name = keyof typeof BENCHMARKS;
+
+const { positionals } = parseArgs({ allowPositionals: true });
+const names = (positionals.length > 0 ? positionals : Object.keys(BENCHMARKS)) as Name[];
+const unknown = names.find((name) => BENCHMARKS[name] === undefined);
+if (unknown !== undefined) {
+  process.stderr.write(`There is no benchmark "${unknown}"; there are: ${Object.keys(BENCHMARKS).join(', ')}\n`);
+  process.exit(2);
+}
+installForBenchmarks();
+let missed = 0;
+for (const name of names) {
+  for (const { what, figure, unit, goal, met } of await BENCHMARKS[name]()) {
+    if (!met) missed++;
+    process.stdout.write(
+      `${name.padEnd(12)} ${what.padEnd(60)} ${figure.toFixed(figure < 10 ? 2 : 0).padStart(8)} ${unit.padEnd(6)} ${met ? 'ok    ' : 'MISSED'} (${goal})\n`,
+    );
+  }
+}
+process.exitCode = missed > 0 ? 1 : 0;

@@ -1,0 +1,29 @@
+import { Dataplane, Folder } from '../harness/dataplane.ts';
+import { Program } from '../harness/process.ts';
+import { Upstream } from '../harness/upstream.ts';
+import { atMost, type Figure, percentile } from './figure.ts';
+
+/** As many as the Admin API takes in a minute, less the one that makes the first route. */
+const POSTS = 55;
+
+/** How soon a route that is posted is served while the workers are busy: the answer is the moment. */
+export async function posting(): Promise<Figure[]> {
+  using folder = new Folder();
+  await using upstream = await Upstream.start('bench', (_, response) => response.end('ok'));
+  await using dataplane = await Dataplane.start({ stateDir: folder.path, workers: 1 });
+  await dataplane.route('bench.test', upstream.address);
+  await using load = new Program('wrk', ['-t1', '-c64', '-d30s', '-H', 'Host: bench.test', `http://127.0.0.1:${dataplane.httpPort}/`]);
+  const times: number[] = [];
+  let late = 0;
+  for (let post = 0; post < POSTS; post++) {
+    const start = performance.now();
+    await dataplane.route(`posted-${post}.test`, upstream.address);
+    times.push(performance.now() - start);
+    if ((await dataplane.visit(`posted-${post}.test`)).status !== 200) late++;
+  }
+  await load.kill('SIGKILL');
+  return [
+    atMost('POST /routes under load, on disk and served (p99)', percentile(times, 0.99), 'ms', 50),
+    atMost('posted routes that the next request did not find', late, '', 0),
+  ];
+}

@@ -16,7 +16,7 @@ export const controller = (argv: readonly string[]): Promise<number> => become('
 
 /** Runs a process in this one's place: same terminal, signals passed on. The launcher does the same without this process. */
 function become(room: Room, argv: readonly string[]): Promise<number> {
-  const child = spawn(process.execPath, [entryOf(room), ...argv], { stdio: 'inherit' });
+  const child = spawn(process.execPath, [...process.execArgv, entryOf(room), ...argv], { stdio: 'inherit' });
   for (const signal of ['SIGTERM', 'SIGHUP', 'SIGUSR2'] as const) process.on(signal, () => child.kill(signal));
   // A terminal sends it to both: this process only has to outlive it.
   process.on('SIGINT', () => undefined);

@@ -4,9 +4,9 @@ import { systemClock } from '../../shared/runtime/clock.ts';
 import { helpOf, readFlags } from '../../shared/runtime/flags.ts';
 import { createLog } from '../../shared/runtime/log.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
+import { whenOrphaned } from '../../shared/runtime/supervised.ts';
 import type { Globals } from '../../shared/settings.ts';
 import { CONTROLLER_FLAGS, controllerSettings } from '../flags.ts';
-import { whenOrphaned } from '../../shared/runtime/supervised.ts';
 import { compileFile } from '../sources/file/compile.ts';
 import type { Terminal } from './command.ts';
 import { entryOf } from './processes.ts';
@@ -24,11 +24,15 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
   const log = createLog('supervisor', settings.logLevel);
   const parts = { clock: systemClock, random: systemRandom, log, err: (text: string) => terminal.err(asRun(text)) };
   const dataplane = new Supervised(
-    { name: 'dataplane', argv: [entryOf('dataplane'), ...split.dataplane], env: globalsOf(settings.config) },
+    { name: 'dataplane', argv: [...process.execArgv, entryOf('dataplane'), ...split.dataplane], env: globalsOf(settings.config) },
     parts,
   );
   const controller = new Supervised(
-    { name: 'controller', argv: [entryOf('controller'), ...split.controller, `--config=${settings.config}`], env: async () => ({}) },
+    {
+      name: 'controller',
+      argv: [...process.execArgv, entryOf('controller'), ...split.controller, `--config=${settings.config}`],
+      env: async () => ({}),
+    },
     parts,
   );
   return supervise(dataplane, controller);

@@ -1,4 +1,5 @@
 import type { Cidr } from '../../shared/cidr.ts';
+import type { LogLevel } from '../../shared/runtime/log.ts';
 import type { LedgerBuffers } from '../ledger/ledger.ts';
 
 /**
@@ -12,7 +13,7 @@ export type TrafficSettings = {
   readonly bind: string | null;
   readonly httpPort: number;
   readonly trustedProxies: readonly Cidr[];
-  readonly logLevel: string;
+  readonly logLevel: LogLevel;
 };
 
 /**
@@ -55,6 +56,8 @@ export type FromWorker =
   | { readonly kind: 'report'; readonly id: number | null; readonly report: TrafficReport }
   | { readonly kind: 'dry-run'; readonly id: number; readonly result: DryRunResult }
   | { readonly kind: 'drained' }
+  /** The main thread writes the log: a worker carries no logger of its own. */
+  | { readonly kind: 'log'; readonly level: LogLevel; readonly fields: object; readonly message: string }
   /** A target left the rotation after failures in a row, or is back after an answer. */
   | { readonly kind: 'target'; readonly change: TargetChange }
   /** It can't listen: the process says so and ends. */

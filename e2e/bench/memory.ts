@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { Dataplane, Folder, frame, NDJSON } from '../harness/dataplane.ts';
 import { REPOSITORY } from '../harness/process.ts';
 import { Upstream } from '../harness/upstream.ts';
@@ -14,13 +15,22 @@ export async function memory(): Promise<Figure[]> {
   using folder = new Folder();
   await using upstream = await Upstream.start('bench', (_, response) => response.end('ok'));
   await using dataplane = await Dataplane.start({
-    stateDir: folder.path,
+    stateDir: folder.file('state'),
     workers: 1,
-    entry: [process.execPath, `${REPOSITORY}dist/dataplane/main.js`],
+    entry: [installed(folder), 'dataplane'],
   });
   const routes = Array.from({ length: ROUTES }, (_, index) => ({ domain: `site-${index}.test`, upstream: upstream.address }));
   await dataplane.admin('POST', '/routes', frame(1, routes), NDJSON);
   for (const { domain } of routes) await dataplane.visit(domain);
   const resident = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${dataplane.program.pid}/status`, 'utf8'));
   return [atMost('resident memory, one worker, 1,000 routes', Number(resident?.[1]) / 1_024, 'MiB', 130)];
+}
+
+/** The launcher as an installed package has it: beside dist/ and without sources. */
+function installed(folder: Folder): string {
+  const root = folder.file('installed');
+  mkdirSync(root);
+  for (const name of ['dist', 'node_modules']) symlinkSync(join(REPOSITORY, name), join(root, name));
+  copyFileSync(join(REPOSITORY, 'sluice'), join(root, 'sluice'));
+  return join(root, 'sluice');
 }

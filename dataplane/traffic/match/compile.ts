@@ -1,4 +1,4 @@
-import { type HandleSpec, type RouteSpec, routeSchema, type UpstreamSpec } from '../../../shared/route.ts';
+import type { HandleSpec, RouteSpec, UpstreamSpec } from '../../../shared/route.ts';
 import { type Key, keyOf } from '../../ledger/hash.ts';
 import type { Exchange } from '../exchange.ts';
 import { type AnswerFields, compileAnswerFields } from '../policy/headers/headers.ts';
@@ -33,9 +33,9 @@ export type CompiledBlock = {
 /** The identity of a limit or a pool that belongs to a route: stable over swaps and restarts. */
 export const routeKey = (domain: string, part: string): Key => keyOf(`${domain}\n${part}`);
 
-/** Reads a published route. It was judged before it was saved, so what fails here is a defect, not a user's mistake. */
+/** Reads a published route. It was judged before it was saved, so a worker needs no schema, nor the memory for one. */
 export function compileRoute(json: string, pools: Pools): CompiledRoute {
-  const route = routeSchema.parse(JSON.parse(json));
+  const route: RouteSpec = JSON.parse(json);
   const sitePool = poolOf(route, route.upstreams, route.tls, pools);
   const answers = sitePool !== null || route.respond !== null || route.redirects.length > 0;
   return {

@@ -1,10 +1,10 @@
 import { formatAdminAddress } from '../shared/admin-client.ts';
 import { NAME } from '../shared/name.ts';
+import { buildInfo } from '../shared/runtime/build.ts';
 import type { Clock } from '../shared/runtime/clock.ts';
 import { UsageError } from '../shared/runtime/flags.ts';
 import type { Log } from '../shared/runtime/log.ts';
 import type { Random } from '../shared/runtime/random.ts';
-import { buildInfo } from '../shared/runtime/build.ts';
 import type { ControllerSettings } from './flags.ts';
 import { Pusher } from './push/pusher.ts';
 import { createReconciler } from './reconcile/reconciler.ts';

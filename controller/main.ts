@@ -4,9 +4,9 @@ import { systemClock } from '../shared/runtime/clock.ts';
 import { helpOf, readFlags, UsageError } from '../shared/runtime/flags.ts';
 import { createLog } from '../shared/runtime/log.ts';
 import { systemRandom } from '../shared/runtime/random.ts';
+import { whenOrphaned } from '../shared/runtime/supervised.ts';
 import { startController } from './controller.ts';
 import { CONTROLLER_FLAGS, controllerSettings } from './flags.ts';
-import { whenOrphaned } from '../shared/runtime/supervised.ts';
 
 async function main(): Promise<void> {
   const flags = readFlags('controller', CONTROLLER_FLAGS, process.argv.slice(2), process.env);

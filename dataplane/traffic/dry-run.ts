@@ -1,8 +1,9 @@
+import { normalizedPath } from '../../shared/path.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { type Downstream, Exchange } from './exchange.ts';
 import { blockFor } from './match/compile.ts';
 import type { HostIndex } from './match/host-index.ts';
-import { normalizedPath, rawPath } from './match/path.ts';
+import { rawPath } from './match/path.ts';
 import type { PolicyTools } from './policy/order.ts';
 import type { DryRun, DryRunResult } from './protocol.ts';
 

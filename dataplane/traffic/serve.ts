@@ -1,8 +1,9 @@
+import { normalizedPath } from '../../shared/path.ts';
 import { answer, NO_BLOCK, NO_ROUTE, type OwnAnswer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
 import { blockFor, type CompiledBlock } from './match/compile.ts';
 import type { HostIndex } from './match/host-index.ts';
-import { normalizedPath, rawPath } from './match/path.ts';
+import { rawPath } from './match/path.ts';
 import type { PolicyTools } from './policy/order.ts';
 import type { Forwarder } from './upstream/forward.ts';
 

@@ -1,4 +1,5 @@
 import { accepted, type Parsed, refused } from '../../../shared/parsed.ts';
+import { normalizedPath } from '../../../shared/path.ts';
 
 /** The longest pattern. Characters. */
 const LONGEST = 8_192;
@@ -24,27 +25,12 @@ export function covers(outer: string | null, inner: string | null): boolean {
   return outer.endsWith('*') ? inner.startsWith(outer.slice(0, -1)) : inner === outer;
 }
 
-const UNRESERVED = /^[A-Za-z0-9\-._~]$/;
-
+/** What a visitor's browser would send for it, in the form in which paths are compared. */
 function normalized(text: string): string {
   const encoded = text.replace(/[^\x21-\x7e]/gu, (char) =>
     Buffer.from(char)
       .toString('hex')
       .replace(/../g, (hex) => `%${hex.toUpperCase()}`),
   );
-  const decoded = encoded.replace(/%([0-9A-Fa-f]{2})/g, (encodedByte, hex: string) => {
-    const char = String.fromCharCode(Number.parseInt(hex, 16));
-    return UNRESERVED.test(char) ? char : encodedByte.toUpperCase();
-  });
-  const segments: string[] = [];
-  const parts = decoded
-    .replace(/\/{2,}/g, '/')
-    .split('/')
-    .slice(1);
-  parts.forEach((part, index) => {
-    if (part === '..') segments.pop();
-    else if (part !== '.') segments.push(part);
-    if (index === parts.length - 1 && (part === '.' || part === '..')) segments.push('');
-  });
-  return `/${segments.join('/')}`;
+  return normalizedPath(encoded);
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { PLACEHOLDERS } from '../../../shared/placeholders.ts';
 import { compileBytes } from './compile.ts';
 import { formatDiagnostic } from './diagnostics.ts';
-import { PLACEHOLDERS } from './directives/redir.ts';
 import { SITE_RULES } from './directives.ts';
 import { GLOBAL_RULES } from './globals.ts';
 

@@ -1,3 +1,4 @@
+import { PLACEHOLDERS } from '../../../../shared/placeholders.ts';
 import type { RedirectSpec } from '../../../../shared/route.ts';
 import { didYouMean, quote } from '../diagnostics.ts';
 import { covers, parsePathPattern } from '../path-pattern.ts';
@@ -6,20 +7,6 @@ import type { Word } from '../word.ts';
 
 type Status = RedirectSpec['status'];
 const STATUSES: ReadonlyMap<string, Status> = new Map([301, 302, 303, 307, 308].map((status) => [String(status), status as Status]));
-
-/** What a target may name in braces. */
-export const PLACEHOLDERS = [
-  'remainder',
-  'host',
-  'path',
-  'query',
-  'uri',
-  'http.request.uri.path.remainder',
-  'http.request.host',
-  'http.request.uri.path',
-  'http.request.uri.query',
-  'http.request.uri',
-] as const;
 
 const LONGEST_TARGET = 8_192;
 const MOST_REDIRECTS = 1_000;

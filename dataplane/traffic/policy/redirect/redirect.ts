@@ -1,3 +1,4 @@
+import { PLACEHOLDERS, type Placeholder } from '../../../../shared/placeholders.ts';
 import type { RedirectSpec } from '../../../../shared/route.ts';
 import type { OwnAnswer } from '../../answer.ts';
 import type { Exchange } from '../../exchange.ts';
@@ -7,8 +8,8 @@ import type { Policy, PolicyKind } from '../order.ts';
 /** `redir <from> <to> <status>`: the site's come first, then the block's own; the first that matches answers. */
 export const redirect: PolicyKind = (route, handle) => [...route.redirects, ...(handle?.redirects ?? [])].map(compile);
 
-/** Placeholders that a target may name, each with what stands for it. */
-const PLACEHOLDERS: Readonly<Record<string, (x: Exchange, remainder: string) => string>> = {
+/** What stands for each placeholder. */
+const VALUES: Readonly<Record<Placeholder, (x: Exchange, remainder: string) => string>> = {
   'http.request.uri.path.remainder': (_, remainder) => remainder,
   remainder: (_, remainder) => remainder,
   'http.request.host': (x) => x.host,
@@ -23,16 +24,24 @@ const PLACEHOLDERS: Readonly<Record<string, (x: Exchange, remainder: string) => 
 
 function compile(spec: RedirectSpec): Policy {
   const from = compilePattern(spec.from);
-  const parts = spec.to.split(/\{([a-z.]+)\}/);
+  const parts = compileTarget(spec.to);
   const location = (x: Exchange): string => {
     const remainder = remainderOf(from, x.path);
-    return parts.map((part, index) => (index % 2 === 0 ? part : (PLACEHOLDERS[part]?.(x, remainder) ?? `{${part}}`))).join('');
+    return parts.map((part) => (typeof part === 'string' ? part : part(x, remainder))).join('');
   };
   return {
     name: 'redir',
     decide: (x) => (from.matches(x.path) ? answer(spec.status, location(x)) : null),
     explain: (x) => (from.matches(x.path) ? `${spec.status} to ${location(x)}` : `${spec.from} does not match`),
   };
+}
+
+/** Plain text and what stands for placeholders, in turn. Braces around anything else are plain text. */
+function compileTarget(target: string): (string | ((x: Exchange, remainder: string) => string))[] {
+  return target.split(/(\{[a-z.]+\})/).map((part) => {
+    const name = PLACEHOLDERS.find((known) => part === `{${known}}`);
+    return name === undefined ? part : VALUES[name];
+  });
 }
 
 function answer(status: number, location: string): OwnAnswer {

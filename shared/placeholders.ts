@@ -1,0 +1,15 @@
+/** What the target of a redirect may name in braces; the short names first. */
+export const PLACEHOLDERS = [
+  'remainder',
+  'host',
+  'path',
+  'query',
+  'uri',
+  'http.request.uri.path.remainder',
+  'http.request.host',
+  'http.request.uri.path',
+  'http.request.uri.query',
+  'http.request.uri',
+] as const;
+
+export type Placeholder = (typeof PLACEHOLDERS)[number];

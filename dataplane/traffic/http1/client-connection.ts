@@ -184,8 +184,8 @@ export class ClientConnection implements Downstream {
   }
 
   head(x: Exchange, status: number, reason: string, fields: string, length: number): void {
-    // While an upstream still takes the body, its rest can't be skipped: the answer came early.
-    const skippable = x.bodyComplete || (x.attempt === null && this.requestBody.discardable);
+    // While an upstream still takes the body, the two may yet end together: that is judged at the end.
+    const skippable = x.attempt !== null || this.requestBody.discardable;
     const persist = this.persist && skippable && !this.inputEnded && !this.tools.draining();
     this.persist = this.writer.head(x, status, reason, fields, length, persist);
   }
@@ -201,7 +201,7 @@ export class ClientConnection implements Downstream {
   end(x: Exchange, trailers: string): void {
     this.writer.end(x, trailers);
     this.settle(x);
-    if (!this.persist) {
+    if (!this.persist || !this.requestBody.discardable) {
       this.flush();
       return this.closeGently();
     }

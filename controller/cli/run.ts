@@ -1,16 +1,17 @@
 import { spawnSync } from 'node:child_process';
+import { closest } from '../../shared/closest.ts';
 import { ENV_PREFIX, NAME } from '../../shared/name.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
-import { helpOf, readFlags } from '../../shared/runtime/flags.ts';
+import { helpOf, readFlags, UsageError } from '../../shared/runtime/flags.ts';
 import { createLog } from '../../shared/runtime/log.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { whenOrphaned } from '../../shared/runtime/supervised.ts';
 import type { Globals } from '../../shared/settings.ts';
-import { CONTROLLER_FLAGS, controllerSettings } from '../flags.ts';
+import { CONTROLLER_FLAGS, type ControllerSettings, controllerSettings } from '../flags.ts';
 import { compileFile } from '../sources/file/compile.ts';
 import type { Terminal } from './command.ts';
 import { entryOf } from './processes.ts';
-import { splitArguments } from './run-arguments.ts';
+import { type RunArguments, splitArguments } from './run-arguments.ts';
 import { Supervised } from './supervisor.ts';
 
 /** The file's globals as JSON: what the data plane needs before the first frame reaches it. */
@@ -20,7 +21,7 @@ export const GLOBALS_VARIABLE = `${ENV_PREFIX}FILE_GLOBALS`;
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
   if (argv.includes('--help') || argv.includes('-h')) return help(terminal);
   const split = splitArguments(CONTROLLER_FLAGS, argv, process.env);
-  const settings = controllerSettings('run', readFlags('run', CONTROLLER_FLAGS, split.controller, process.env));
+  const settings = settingsOf(split);
   const log = createLog('supervisor', settings.logLevel);
   const parts = { clock: systemClock, random: systemRandom, log, err: (text: string) => terminal.err(asRun(text)) };
   const dataplane = new Supervised(
@@ -36,6 +37,23 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     parts,
   );
   return supervise(dataplane, controller);
+}
+
+/** @throws UsageError. A flag that neither child knows is named first: a mistyped --config would else be called a missing file. */
+function settingsOf(split: RunArguments): ControllerSettings {
+  try {
+    return controllerSettings('run', readFlags('run', CONTROLLER_FLAGS, split.controller, process.env));
+  } catch (error) {
+    const known = [...dataplaneFlagLines().matchAll(/^ {2}--([a-z-]+)/gm)].map(([, name = '']) => name);
+    const all = [...known, ...CONTROLLER_FLAGS.map(({ name }) => name)];
+    for (const word of split.dataplane) {
+      const name = /^--([^=]+)/.exec(word)?.[1];
+      if (name === undefined || all.includes(name)) continue;
+      const meant = closest(name, all);
+      throw new UsageError(`${NAME} run: unknown flag --${name}${meant === undefined ? '' : ` (did you mean --${meant}?)`}`);
+    }
+    throw error;
+  }
 }
 
 /**
@@ -86,12 +104,15 @@ function help(terminal: Terminal): number {
   terminal.out(
     `Usage: ${NAME} run [flags]\n\nRuns data plane and controller as two supervised processes.\n\nFlags of the controller:\n${helpOf(CONTROLLER_FLAGS)}\n\n`,
   );
-  const { stdout } = spawnSync(process.execPath, [entryOf('dataplane'), '--help'], { encoding: 'utf8' });
-  terminal.out(
-    `And those of the data plane:\n${stdout
-      .split('\n')
-      .filter((line) => line.startsWith('  --'))
-      .join('\n')}\n`,
-  );
+  terminal.out(`And those of the data plane:\n${dataplaneFlagLines()}\n`);
   return 0;
+}
+
+/** The data plane's part of the help, asked of itself: the two rooms share no code. */
+function dataplaneFlagLines(): string {
+  const { stdout } = spawnSync(process.execPath, [entryOf('dataplane'), '--help'], { encoding: 'utf8' });
+  return stdout
+    .split('\n')
+    .filter((line) => line.startsWith('  --'))
+    .join('\n');
 }

@@ -1,5 +1,5 @@
-import { mkdirSync, mkdtempSync, rmdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, mkdtempSync, rmdirSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { DEFAULT_STATE_DIR, NAME } from '../../shared/name.ts';
 import { UsageError } from '../../shared/runtime/flags.ts';
 
@@ -10,7 +10,7 @@ import { UsageError } from '../../shared/runtime/flags.ts';
  */
 export function prepareStateDir(path: string): void {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeDirectory(resolve(path));
     // Trying beats asking: access(2) answers for the real user, not for the effective one.
     rmdirSync(mkdtempSync(join(path, '.writable-')));
   } catch (error) {
@@ -21,12 +21,20 @@ export function prepareStateDir(path: string): void {
   }
 }
 
+/** One level at a time: the recursive form of mkdir never returns where a file system answers ENOENT for everything, as /proc does. */
+function makeDirectory(path: string): void {
+  if (existsSync(path)) return;
+  makeDirectory(dirname(path));
+  mkdirSync(path, { mode: 0o700 });
+}
+
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   EROFS: 'the file system is read-only',
   ENOTDIR: 'a part of the path is no directory',
   EEXIST: 'it is no directory',
+  ENOENT: 'no directory can be made there',
 };
 
 function reasonOf(error: unknown): string {

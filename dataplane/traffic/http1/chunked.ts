@@ -14,7 +14,7 @@ const EQUALS = 61;
 const QUOTE = 34;
 const BACKSLASH = 92;
 
-const STATE = { size: 0, extension: 1, quoted: 2, escaped: 3, sizeEnd: 4, data: 5, dataCr: 6, dataLf: 7, trailers: 8, done: 9 } as const;
+const STATE = { size: 0, extension: 1, quoted: 2, escaped: 3, sizeEnd: 4, data: 5, dataCr: 6, dataLf: 7, trailers: 8 } as const;
 
 /** Where decoded bytes go. */
 export interface ChunkSink {
@@ -134,26 +134,16 @@ export class ChunkedDecoder {
     const before = this.partial?.length ?? 0;
     const section = this.partial === null ? buffer.subarray(from, to) : Buffer.concat([this.partial, buffer.subarray(from, to)]);
     const end = endOfTrailers(section);
-    if (end < 0) {
-      if (section.length > MAX_TRAILERS) this.fault = FAULT.longTrailers;
-      else if (faultOfPartialFields(section, 0, section.length) !== null) this.fault = FAULT.badTrailer;
-      this.partial = Buffer.from(section);
-      return to;
-    }
-    if (end > MAX_TRAILERS) this.fault = FAULT.longTrailers;
-    else if (end > 2) this.fault = this.judgeTrailers(section, end);
-    this.state = STATE.done;
-    this.done = this.fault === null;
-    return from + end - before;
-  }
-
-  private judgeTrailers(section: Buffer, end: number): Fault | null {
-    const fields = new Fields();
-    const fault = fields.scan(section, section.toString('latin1', 0, end), 0, 0, end - 2, 'request', null);
-    if (fault !== null) return fault.status === 431 ? FAULT.longTrailers : FAULT.badTrailer;
-    if (fields.host !== null || fields.contentLength >= 0 || fields.chunked) return FAULT.badTrailer;
-    this.trailers = withoutFields(fields.kept, NO_TRAILERS);
-    return null;
+    const size = end < 0 ? section.length : end;
+    const judged = judgeTrailers(section, end < 0 ? section.lastIndexOf(LF) + 1 : end - 2);
+    if (size > MAX_TRAILERS) this.fault = FAULT.longTrailers;
+    else if (typeof judged !== 'string') this.fault = judged;
+    else if (end >= 0) {
+      this.trailers = judged;
+      this.done = true;
+    } else if (faultOfPartialFields(section, 0, size) !== null) this.fault = FAULT.badTrailer;
+    this.partial = end < 0 ? Buffer.from(section) : null;
+    return end < 0 ? to : from + end - before;
   }
 
   private restartSize(): void {
@@ -164,6 +154,16 @@ export class ChunkedDecoder {
 }
 
 const PART = { nameStart: 0, name: 1, valueStart: 2, value: 3, afterQuoted: 4 } as const;
+
+/** Judges the whole lines of a trailer section, which end at `to`. @returns the lines to forward, or the fault. */
+function judgeTrailers(section: Buffer, to: number): string | Fault {
+  if (to <= 0) return '';
+  const fields = new Fields();
+  const fault = fields.scan(section, section.toString('latin1', 0, to), 0, 0, to, 'request', null);
+  if (fault !== null) return fault.status === 431 ? FAULT.longTrailers : FAULT.badTrailer;
+  if (fields.host !== null || fields.contentLength >= 0 || fields.chunked) return FAULT.badTrailer;
+  return withoutFields(fields.kept, NO_TRAILERS);
+}
 
 /** Right after the empty line that ends the section, or -1. */
 function endOfTrailers(section: Buffer): number {

@@ -1,0 +1,94 @@
+import { randomInt } from 'node:crypto';
+import type { TestContext } from 'node:test';
+import type { Role } from '../fields.ts';
+import { KNOWN_METHOD } from './allowances.ts';
+import { AnswerReader } from './answer-reader.ts';
+import { disagreement } from './disagreement.ts';
+import { KNOWN_METHODS, Llhttp } from './llhttp.ts';
+import { type OurReading, type Reader, readCut } from './reading.ts';
+import { RequestReader } from './request-reader.ts';
+import { randomCuts } from './sample-mutation.ts';
+import { SampleRandom } from './sample-random.ts';
+
+/** Inputs up to this many bytes are cut at every place. */
+export const SHORT = 48;
+
+/** Holds our codec against llhttp, one input after the other, one way. */
+export class Differential {
+  /** Inputs of which at least one message was accepted, and of which something was refused. */
+  accepted = 0;
+  refused = 0;
+  private readonly role: Role;
+  private readonly llhttp: Llhttp;
+
+  constructor(role: Role) {
+    this.role = role;
+    this.llhttp = new Llhttp(role);
+  }
+
+  /**
+   * Checks one input: whole against llhttp, and in pieces against itself. `bodyless`: it answers a HEAD.
+   * @throws an error that shows the input and what is wrong.
+   */
+  check(text: string, random: SampleRandom, bodyless = false): OurReading {
+    const bytes = Buffer.from(text, 'latin1');
+    const ours = this.read(bytes, [], bodyless);
+    if (ours.messages.some(({ complete }) => complete)) this.accepted++;
+    if (ours.fault !== null) this.refused++;
+    const wrong = this.compare(text, ours, bodyless);
+    if (wrong !== null) throw new Error(`${JSON.stringify(text)}\n${wrong}\nours: ${JSON.stringify(ours)}`);
+    if (bytes.length <= SHORT) for (let cut = 1; cut < bytes.length; cut++) this.checkCut(bytes, ours, [cut], bodyless);
+    else if (random.once(3)) this.checkCut(bytes, ours, randomCuts(bytes.length, random), bodyless);
+    return ours;
+  }
+
+  private compare(text: string, ours: OurReading, bodyless: boolean): string | null {
+    const theirs = this.llhttp.read(Buffer.from(text, 'latin1'), bodyless, this.role === 'response');
+    const next = this.role === 'request' ? ours.messages[theirs.messages.length] : undefined;
+    if (next === undefined || KNOWN_METHODS.has(next.method)) return disagreement(text, ours, theirs, this.role);
+    // The one thing that llhttp can't know; everything else about the message is compared all the same.
+    const known = text.slice(0, next.offset) + KNOWN_METHOD + text.slice(next.offset + next.method.length);
+    return this.compare(known, this.read(Buffer.from(known, 'latin1'), [], bodyless), bodyless);
+  }
+
+  private checkCut(bytes: Buffer, whole: OurReading, cuts: readonly number[], bodyless: boolean): void {
+    const cut = this.read(bytes, cuts, bodyless);
+    if (sameReading(cut, whole)) return;
+    throw new Error(`${JSON.stringify(bytes.toString('latin1'))} cut at ${cuts.join(', ')}\n${JSON.stringify([cut, whole])}`);
+  }
+
+  private read(bytes: Buffer, cuts: readonly number[], bodyless: boolean): OurReading {
+    if (this.role === 'request') return readCut(new RequestReader(), bytes, cuts);
+    const reader: Reader & { end(): void } = new AnswerReader(bodyless ? 'HEAD' : 'GET');
+    readCut(reader, bytes, cuts);
+    reader.end();
+    return reader.reading;
+  }
+}
+
+/** Pieces may be refused for another reason, since some of it is seen earlier; but what is accepted is the same. */
+function sameReading(a: OurReading, b: OurReading): boolean {
+  if ((a.fault === null) !== (b.fault === null) || a.messages.length !== b.messages.length) return false;
+  return a.messages.every((message, at) => {
+    const other = b.messages[at];
+    return (Object.keys(message) as (keyof typeof message)[]).every((key) => message[key] === other?.[key]);
+  });
+}
+
+/**
+ * Runs `check` on many inputs: `inputs` of them, or SLUICE_FUZZ, with a seed that SLUICE_FUZZ_SEED sets and
+ * the test prints. The short run always has the same inputs; a long one has new ones each time.
+ */
+export function fuzz(t: TestContext, inputs: number, check: (random: SampleRandom) => void): void {
+  const long = process.env.SLUICE_FUZZ;
+  const count = long === undefined ? inputs : Number(long);
+  const seed = Number(process.env.SLUICE_FUZZ_SEED ?? (long === undefined ? 1 : randomInt(2 ** 31)));
+  t.diagnostic(`${count} inputs, SLUICE_FUZZ_SEED=${seed}`);
+  for (let input = 0; input < count; input++) {
+    try {
+      check(new SampleRandom(Math.imul(seed, 0x9e3779b1) + input));
+    } catch (error) {
+      throw new Error(`input ${input} of SLUICE_FUZZ_SEED=${seed}: ${error instanceof Error ? error.message : error}`, { cause: error });
+    }
+  }
+}

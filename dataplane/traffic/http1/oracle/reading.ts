@@ -1,0 +1,48 @@
+import type { Fault } from '../fault.ts';
+
+/** One message as our codec understood it. */
+export type OurMessage = {
+  /** Where its head begins. */
+  readonly offset: number;
+  /** Empty in an answer. */
+  readonly method: string;
+  readonly target: string;
+  /** 0 in a request. */
+  readonly status: number;
+  readonly minor: number;
+  readonly host: string | null;
+  /** Field lines that go on. */
+  readonly kept: string;
+  /** Bytes; -1 where the head gives none. */
+  readonly length: number;
+  readonly chunked: boolean;
+  readonly persists: boolean;
+  /** Latin-1. */
+  body: string;
+  trailers: string;
+  complete: boolean;
+};
+
+export type OurReading = {
+  /** Every message whose head was accepted. */
+  readonly messages: OurMessage[];
+  /** Why what follows them was refused; null when nothing was. */
+  fault: Fault | null;
+};
+
+/** Reads bytes as they come, in any pieces. */
+export interface Reader {
+  readonly reading: OurReading;
+  feed(piece: Buffer): void;
+}
+
+/** Reads `bytes` cut at `cuts`, ascending offsets. */
+export function readCut(reader: Reader, bytes: Buffer, cuts: readonly number[]): OurReading {
+  let from = 0;
+  for (const cut of cuts) {
+    reader.feed(bytes.subarray(from, cut));
+    from = cut;
+  }
+  reader.feed(bytes.subarray(from));
+  return reader.reading;
+}

@@ -1,0 +1,32 @@
+/** Pseudo-random numbers that a seed brings back: 32 bits of state, mixed well enough for choosing bytes. */
+export class SampleRandom {
+  private state: number;
+
+  constructor(seed: number) {
+    this.state = seed | 0;
+  }
+
+  /** An integer from 0 up to, not including, `limit`. */
+  below(limit: number): number {
+    this.state = (this.state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(this.state ^ (this.state >>> 15), this.state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % limit;
+  }
+
+  /** True once in `times`. */
+  once(times: number): boolean {
+    return this.below(times) === 0;
+  }
+
+  pick(from: readonly string[]): string {
+    return from[this.below(from.length)] ?? '';
+  }
+
+  /** `count` bytes of any value, as Latin-1. */
+  bytes(count: number): string {
+    let bytes = '';
+    for (let at = 0; at < count; at++) bytes += String.fromCharCode(this.below(256));
+    return bytes;
+  }
+}

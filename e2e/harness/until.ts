@@ -14,6 +14,6 @@ export async function until<T>(what: string, look: () => T | Promise<T>, withinM
     }
     if (performance.now() > end)
       throw new Error(`waited ${withinMs} ms for ${what}; last seen: ${last instanceof Error ? last.message : JSON.stringify(last)}`);
-    await wait(20);
+    await wait(5);
   }
 }

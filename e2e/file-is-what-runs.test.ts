@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { Folder } from './harness/dataplane.ts';
+import { Pair } from './harness/pair.ts';
+import { until } from './harness/until.ts';
+
+const site = (word: string) => `site.test {\n  respond "${word}"\n}\n`;
+
+test('what the file says is served, and a saved change within two seconds', async () => {
+  using folder = new Folder();
+  await using pair = await Pair.start(folder, site('first'));
+  assert.equal((await pair.visit('site.test')).text, 'first');
+  pair.write(site('second'));
+  await until('the change to be served', async () => (await pair.visit('site.test')).text === 'second', 2_000);
+});
+
+test('a bad file keeps the last good one running, and status says why', async () => {
+  using folder = new Folder();
+  await using pair = await Pair.start(folder, site('good'));
+  pair.write('site.test {\n  respnd "bad"\n}\n');
+  const status = await until('status to name the mistake', async () => {
+    const { stdout } = await pair.command('status');
+    return stdout.includes('respnd') ? stdout : undefined;
+  });
+  assert.match(status, /Sluicefile:\d+:3/);
+  assert.equal((await pair.visit('site.test')).text, 'good');
+  const reload = await pair.command('reload');
+  assert.equal(reload.code, 1);
+  assert.match(reload.stderr, /respnd.*did you mean "respond"/s);
+  pair.write(site('better'));
+  await until('the mended file to be served', async () => (await pair.visit('site.test')).text === 'better');
+  await until('status to be well again', async () => (await pair.command('status')).stdout.startsWith('Nothing is wrong'));
+});
+
+test('a route of the file that is deleted by hand is put back within a second', async () => {
+  using folder = new Folder();
+  await using pair = await Pair.start(folder, site('kept'));
+  assert.equal((await pair.admin('/routes/site.test', { method: 'DELETE' })).status, 200);
+  await until('the route to be back', async () => (await pair.visit('site.test')).text === 'kept', 1_000);
+});
+
+test('a route posted by hand wins until it is deleted, then the file holds again at once', async () => {
+  using folder = new Folder();
+  await using pair = await Pair.start(folder, site('from the file'));
+  const body = JSON.stringify({ domain: 'site.test', upstream: '127.0.0.1:1', tls: false, respond: { status: 200, body: 'by hand' } });
+  assert.equal((await pair.admin('/routes', { method: 'POST', body })).status, 201);
+  assert.equal((await pair.visit('site.test')).text, 'by hand');
+  const [route] = JSON.parse((await pair.command('routes', '--json')).stdout) as { overrides: { respond: { body: string } } }[];
+  assert.equal(route?.overrides.respond.body, 'from the file');
+  pair.write(site('from the file, newer'));
+  await until('the file to be applied beneath', async () => (await pair.admin('/routes?view=full')).text.includes('newer'));
+  assert.equal((await pair.visit('site.test')).text, 'by hand');
+  assert.equal((await pair.admin('/routes/site.test', { method: 'DELETE' })).status, 200);
+  assert.equal((await pair.visit('site.test')).text, 'from the file, newer');
+});
+
+test('the file may be a symbolic link that is swapped, as git-sync and ConfigMaps do', async () => {
+  using folder = new Folder();
+  await using pair = await Pair.start(folder, site('one'));
+  const text = readFileSync(pair.file, 'utf8');
+  writeFileSync(folder.file('two'), text.replace('"one"', '"two"'));
+  rmSync(pair.file);
+  symlinkSync(folder.file('two'), pair.file);
+  await until('the other file to be served', async () => (await pair.visit('site.test')).text === 'two');
+});

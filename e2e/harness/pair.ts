@@ -1,0 +1,77 @@
+import { writeFileSync } from 'node:fs';
+import type { Folder } from './dataplane.ts';
+import { type Answer, type Ask, ask, visit } from './http.ts';
+import { freePort } from './ports.ts';
+import { Program, run, SLUICE } from './process.ts';
+import { until } from './until.ts';
+
+/** `sluice run` on a Sluicefile of the test: both processes under their supervisor. */
+export class Pair {
+  readonly program: Program;
+  readonly file: string;
+  readonly socket: string;
+  readonly httpPort: number;
+  readonly controllerPort: number;
+  private readonly globals: string;
+
+  private constructor(program: Program, folder: Folder, httpPort: number, controllerPort: number) {
+    this.program = program;
+    this.file = folder.file('Sluicefile');
+    this.socket = folder.file('state/admin.sock');
+    this.httpPort = httpPort;
+    this.controllerPort = controllerPort;
+    this.globals = globalsOf(httpPort);
+  }
+
+  /** Starts the pair on a file with these sites and waits until it is ready. */
+  static async start(folder: Folder, sites: string, flags: readonly string[] = []): Promise<Pair> {
+    const [http, admin, controller] = [await freePort(), await freePort(), await freePort()];
+    writeFileSync(folder.file('Sluicefile'), globalsOf(http) + sites);
+    const args = ['run', '--config', folder.file('Sluicefile'), '--state-dir', folder.file('state'), '--workers', '2'];
+    const listen = ['--admin-listen', `127.0.0.1:${admin}`, '--listen', `127.0.0.1:${controller}`];
+    const pair = new Pair(new Program(SLUICE, [...args, ...listen, ...flags]), folder, http, controller);
+    await until(
+      'the pair to be ready',
+      async () =>
+        pair.program.exit !== null ? Promise.reject(new Error(pair.program.output)) : (await pair.admin('/ready')).status === 200,
+      20_000,
+    );
+    return pair;
+  }
+
+  /** Saves the file with other sites. */
+  write(sites: string): void {
+    writeFileSync(this.file, this.globals + sites);
+  }
+
+  admin(path: string, more: Ask = {}): Promise<Answer> {
+    return ask({ socketPath: this.socket }, path, more);
+  }
+
+  visit(host: string, path = '/', more: Ask = {}): Promise<Answer> {
+    return visit(this.httpPort, host, path, more);
+  }
+
+  /** Runs a command against its socket. */
+  command(...args: string[]): ReturnType<typeof run> {
+    return run([...args, '--admin', `unix:${this.socket}`]);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.program[Symbol.asyncDispose]();
+  }
+}
+
+const globalsOf = (port: number): string => `{\n  http_port ${port}\n  bind 127.0.0.1\n}\n`;
+
+/** The process ids of a process's children, with the entry file that each runs. */
+export async function childrenOf(pid: number): Promise<{ dataplane: number; controller: number }> {
+  const { readFileSync } = await import('node:fs');
+  const found = { dataplane: 0, controller: 0 };
+  for (const child of readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean)) {
+    const command = readFileSync(`/proc/${child}/cmdline`, 'utf8');
+    if (command.includes('dataplane/main')) found.dataplane = Number(child);
+    if (command.includes('controller/main')) found.controller = Number(child);
+  }
+  return found;
+}

@@ -27,7 +27,12 @@ export const ALLOWANCES: Readonly<Record<string, { readonly section: string; app
   /** Proxy-Connection is no field of HTTP; llhttp obeys it like Connection. */
   proxyConnection: {
     section: 'RFC 9112 C.2.2',
-    applies: ({ our, their }) => our.complete && their?.persists === false && hasField(their, 'proxy-connection'),
+    applies: ({ our, their }) => our.complete && their?.persists === false && has(their.fields, 'proxy-connection'),
+  },
+  /** Trailers say nothing about the connection, whose fields belong in the head; llhttp obeys them there too. */
+  connectionTrailer: {
+    section: 'RFC 9110 6.5.1',
+    applies: ({ our, their }) => our.complete && their !== undefined && CONNECTION.some((name) => has(their.trailers, name)),
   },
   /** Interim answers never have a body, whatever their fields say; llhttp waits for one after all but 100. */
   interimBody: {
@@ -48,5 +53,7 @@ export const ALLOWANCES: Readonly<Record<string, { readonly section: string; app
 
 const isInterim = ({ status }: OurMessage): boolean => status >= 100 && status < 200;
 
-const hasField = (their: TheirMessage, name: string): boolean =>
-  their.fields.some((field, at) => at % 2 === 0 && field.toLowerCase() === name);
+const CONNECTION = ['connection', 'proxy-connection'];
+
+/** Whether names and values in turn have `name`. */
+const has = (fields: readonly string[], name: string): boolean => fields.some((field, at) => at % 2 === 0 && field.toLowerCase() === name);

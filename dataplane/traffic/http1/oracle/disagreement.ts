@@ -5,7 +5,8 @@ import type { TheirMessage, TheirReading } from './llhttp.ts';
 import type { OurMessage, OurReading } from './reading.ts';
 
 /** Not about the message at hand: something follows one that closes the connection; the connection ended within one. */
-const BEYOND = new Set(['HPE_CLOSED_CONNECTION', 'HPE_INVALID_EOF_STATE']);
+const CLOSED = 'HPE_CLOSED_CONNECTION';
+const BEYOND = new Set([CLOSED, 'HPE_INVALID_EOF_STATE']);
 
 /**
  * What is wrong with our reading of `text`, if llhttp's is right; null when nothing is, or nothing that
@@ -31,7 +32,7 @@ export function disagreement(text: string, ours: OurReading, theirs: TheirReadin
 
 function wrongMessage(our: OurMessage, their: TheirMessage, role: Role, refused: boolean, error: string | null): string | null {
   const wrong = wrongHead(our, their, role) ?? (refused ? wrongStart(our, their) : wrongBody(our, their, error));
-  if (wrong !== null || !our.complete || their.persists) return wrong;
+  if (wrong !== null || !our.complete || (their.persists && error !== CLOSED)) return wrong;
   return (role === 'request' ? our.persists : our.status < 200) ? 'we go on after it' : null;
 }
 

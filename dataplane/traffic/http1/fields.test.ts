@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FAULT, type Fault } from './fault.ts';
+import { hashName } from './field-names.ts';
+import { Fields, faultOfPartialFields, fieldIn, MAX_FIELDS, type Role } from './fields.ts';
+
+type Scan = { readonly fields: Fields; readonly fault: Fault | null };
+
+/** Scans lines that stand somewhere inside a longer message. */
+function scan(lines: string, role: Role = 'request', overrides: ReadonlyMap<number, string> | null = null): Scan {
+  const fields = new Fields();
+  const buffer = Buffer.from(`before${lines}\r\nafter`, 'latin1');
+  const raw = buffer.toString('latin1', 2);
+  return { fields, fault: fields.scan(buffer, raw, 2, 6, 6 + lines.length, role, overrides) };
+}
+
+const REFUSED: readonly [lines: string, fault: Fault][] = [
+  ['Content-Length: 1\r\nContent-Length: 1\r\n', FAULT.badLength],
+  ['Content-Length: 1\r\ncontent-length: 2\r\n', FAULT.badLength],
+  ['Content-Length: 1, 1\r\n', FAULT.badLength],
+  ['Content-Length: +1\r\n', FAULT.badLength],
+  ['Content-Length: -1\r\n', FAULT.badLength],
+  ['Content-Length: 0x1\r\n', FAULT.badLength],
+  ['Content-Length: 1 1\r\n', FAULT.badLength],
+  ['Content-Length: 1.0\r\n', FAULT.badLength],
+  ['Content-Length:\r\n', FAULT.badLength],
+  ['Content-Length: \xb2\r\n', FAULT.badLength],
+  ['Content-Length: 00000000000000001\r\n', FAULT.badLength],
+  ['Content-Length: 9007199254740992\r\n', FAULT.badLength],
+  ['Content-Length: 18446744073709551617\r\n', FAULT.badLength],
+  ['Content-Length: 1\r\nTransfer-Encoding: chunked\r\n', FAULT.lengthAndCoding],
+  ['Transfer-Encoding: chunked\r\nContent-Length: 0\r\n', FAULT.lengthAndCoding],
+  ['Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n', FAULT.badCoding],
+  ['Transfer-Encoding: chunked, chunked\r\n', FAULT.badCoding],
+  ['Transfer-Encoding: gzip, chunked\r\n', FAULT.badCoding],
+  ['Transfer-Encoding: chunked, gzip\r\n', FAULT.badCoding],
+  ['Transfer-Encoding: gzip\r\n', FAULT.badCoding],
+  ['Transfer-Encoding: identity\r\n', FAULT.badCoding],
+  ['Transfer-Encoding: xchunked\r\n', FAULT.badCoding],
+  ['Transfer-Encoding: "chunked"\r\n', FAULT.badCoding],
+  ['Transfer-Encoding: chunked;a=b\r\n', FAULT.badCoding],
+  ['Transfer-Encoding: chunked,\r\n', FAULT.badCoding],
+  ['Transfer-Encoding: chunked\xa0\r\n', FAULT.badCoding],
+  ['Transfer-Encoding:\r\n', FAULT.badCoding],
+  ['Host: a\r\nHost: a\r\n', FAULT.badHost],
+  ['Host: a\r\nhOST: b\r\n', FAULT.badHost],
+  ['Connection: a b\r\n', FAULT.badConnection],
+  ['Connection: close\xa0\r\n', FAULT.badConnection],
+  ['Connection: "close"\r\n', FAULT.badConnection],
+  ['A: b\n', FAULT.bareLineEnd],
+  ['A: b\rC: d\r\n', FAULT.bareLineEnd],
+  ['A: b\r\r\n', FAULT.bareLineEnd],
+  ['A\r\n', FAULT.bareLineEnd],
+  ['A: b\r\n c\r\n', FAULT.foldedLine],
+  ['A: b\r\n\tc: d\r\n', FAULT.foldedLine],
+  [' A: b\r\n', FAULT.foldedLine],
+  ['A : b\r\n', FAULT.badFieldName],
+  ['A\t: b\r\n', FAULT.badFieldName],
+  [': b\r\n', FAULT.badFieldName],
+  ['A(b): c\r\n', FAULT.badFieldName],
+  ['\xe9: c\r\n', FAULT.badFieldName],
+  ['A\0: c\r\n', FAULT.badFieldName],
+  ['A: \0\r\n', FAULT.badFieldValue],
+  ['A: b\x0bc\r\n', FAULT.badFieldValue],
+  ['A: b\x1b\r\n', FAULT.badFieldValue],
+  ['A: b\x7f\r\n', FAULT.badFieldValue],
+];
+
+for (const [lines, fault] of REFUSED) {
+  test(`${JSON.stringify(lines)} is refused: ${fault.reason}`, () => {
+    assert.equal(scan(lines).fault, fault);
+    assert.equal(scan(lines, 'response').fault, fault);
+    assert.equal(scan(`X: y\r\n${lines}Z: z\r\n`).fault, fault);
+  });
+}
+
+const ACCEPTED: readonly [lines: string, read: Partial<Fields>][] = [
+  ['', { kept: '', count: 0, host: null, contentLength: -1, chunked: false }],
+  ['Host:\r\n', { host: '', kept: 'Host:\r\n' }],
+  ['Host: \t a.example:80 \t\r\n', { host: 'a.example:80' }],
+  ['content-length: 0000000000000007\r\n', { contentLength: 7, kept: '' }],
+  ['Content-Length:9007199254740991 \r\n', { contentLength: 9_007_199_254_740_991 }],
+  ['Transfer-Encoding:\tCHUNKED \t\r\n', { chunked: true, kept: '' }],
+  ['Connection: keep-alive\r\n', { connectionKeepAlive: true, connectionClose: false }],
+  [
+    'Connection: Close\r\nConnection: ,, Upgrade\t,\r\nUpgrade: a\r\nUpgrade: b\r\n',
+    { connectionClose: true, connectionUpgrade: true, upgrade: 'a, b' },
+  ],
+  ['Expect: 100-Continue\r\n', { expectsContinue: true, kept: 'Expect: 100-Continue\r\n' }],
+  ['A: b \r\nC:\td\xe9\r\n', { count: 2, kept: 'A: b \r\nC:\td\xe9\r\n' }],
+  ['!#$%&\'*+-.^_`|~09az: ()<>@,;:\\"/[]?={}\r\n', { count: 1 }],
+  ['Keep-Alive: max=9, timeout=15\r\n', { keepAliveTimeout: 15, kept: '' }],
+];
+
+for (const [lines, read] of ACCEPTED) {
+  test(`${JSON.stringify(lines)} is read as ${JSON.stringify(read)}`, () => {
+    const { fields, fault } = scan(lines);
+    assert.equal(fault, null);
+    assert.deepEqual(Object.fromEntries(Object.keys(read).map((key) => [key, fields[key as keyof Fields]])), read);
+  });
+}
+
+test('100 fields pass, one more is refused', () => {
+  assert.equal(scan('A: b\r\n'.repeat(MAX_FIELDS)).fault, null);
+  assert.equal(scan('A: b\r\n'.repeat(MAX_FIELDS + 1)).fault, FAULT.manyFields);
+});
+
+test('one section says nothing about the next that is read into the same value', () => {
+  const { fields } = scan('Host: a\r\nContent-Length: 3\r\nConnection: close, x\r\nExpect: 100-continue\r\nDate: d\r\nUpgrade: u\r\n');
+  const lines = Buffer.from('X: y\r\n');
+  assert.equal(fields.scan(lines, lines.toString('latin1'), 0, 0, lines.length, 'request', null), null);
+  const fresh = new Fields();
+  assert.equal(fresh.scan(lines, lines.toString('latin1'), 0, 0, lines.length, 'request', null), null);
+  assert.deepEqual(fields, fresh);
+});
+
+test('hop-by-hop fields go no further, either way', () => {
+  const hops =
+    'Connection: x\r\nKeep-Alive: a\r\nProxy-Connection: a\r\nTE: trailers\r\nUpgrade: a\r\nProxy-Authenticate: a\r\nHTTP2-Settings: a\r\n';
+  for (const role of ['request', 'response'] as const) assert.equal(scan(`A: 1\r\n${hops}B: 2\r\n`, role).fields.kept, 'A: 1\r\nB: 2\r\n');
+});
+
+test('what only the proxy may claim goes no further in a request, and passes in an answer', () => {
+  const claims =
+    'X-Forwarded-For: a\r\nX-Forwarded-Proto: a\r\nX-Forwarded-Port: a\r\nForwarded: a\r\nX-Real-IP: a\r\nX-Request-ID: a\r\nProxy: a\r\n';
+  assert.equal(scan(`A: 1\r\n${claims}`).fields.kept, 'A: 1\r\n');
+  assert.equal(scan(claims, 'response').fields.kept, claims);
+});
+
+test('underscore spellings of framing and claims go no further in a request', () => {
+  const spellings = 'X_Forwarded_For: a\r\nContent_Length: 3\r\nTransfer_Encoding: chunked\r\nX-Real_IP: a\r\n';
+  const { fields } = scan(`User_Agent: a\r\n${spellings}`);
+  assert.equal(fields.kept, 'User_Agent: a\r\n');
+  assert.equal(fields.contentLength, -1);
+  assert.equal(fields.chunked, false);
+});
+
+test('a field that Connection nominates goes no further, before or after it, in any case', () => {
+  const { fields } = scan('X-A: 1\r\nB: 2\r\nConnection: x-a\r\nx-A: 3\r\nConnection: C, close\r\nC: 4\r\n');
+  assert.equal(fields.kept, 'B: 2\r\n');
+  assert.equal(fields.connectionClose, true);
+});
+
+test('Connection takes away neither who is asking nor what for', () => {
+  const lines = 'Host: a\r\nCookie: b\r\nAuthorization: c\r\n';
+  assert.equal(scan(`${lines}Connection: host, cookie, authorization, x-real-ip\r\n`).fields.kept, lines);
+});
+
+test('nobody relies on a field that Connection took away', () => {
+  const names = 'Date, X-Frame-Options, X-Content-Type-Options, Strict-Transport-Security, Expect';
+  const lines = 'Date: a\r\nX-Frame-Options: a\r\nX-Content-Type-Options: a\r\nStrict-Transport-Security: a\r\nExpect: 100-continue\r\n';
+  const { fields } = scan(`${lines}Connection: ${names}\r\n`, 'response');
+  assert.equal(fields.kept, '');
+  const { hasDate, hasFrameOptions, hasContentTypeOptions, hasStrictTransportSecurity, expectsContinue } = fields;
+  assert.deepEqual(
+    [hasDate, hasFrameOptions, hasContentTypeOptions, hasStrictTransportSecurity, expectsContinue],
+    [false, false, false, false, false],
+  );
+});
+
+test('a field that the route sets itself is not forwarded, and one with its hash is', () => {
+  const overrides = new Map([[hashName('x-request-id'), 'x-request-id']]);
+  assert.equal(scan('X-Request-Id: a\r\nvkrequest-id: b\r\nC: d\r\n', 'response', overrides).fields.kept, 'vkrequest-id: b\r\nC: d\r\n');
+});
+
+test('no beginning of sound lines is refused', () => {
+  for (const [lines] of ACCEPTED) {
+    const whole = Buffer.from(`${lines}\r\n`, 'latin1');
+    for (let to = 0; to <= whole.length; to++) assert.equal(faultOfPartialFields(whole, 0, to), null, `${to} of ${JSON.stringify(lines)}`);
+  }
+});
+
+test('bytes that nothing can mend are refused when they come', () => {
+  for (const [lines, fault] of [
+    ['A: b\r\n ', FAULT.foldedLine],
+    ['A ', FAULT.badFieldName],
+    [':', FAULT.badFieldName],
+    ['A\r', FAULT.bareLineEnd],
+    ['A: b\n', FAULT.bareLineEnd],
+    ['A: b\rc', FAULT.bareLineEnd],
+    ['\rc', FAULT.bareLineEnd],
+    ['A: \0', FAULT.badFieldValue],
+  ] as const) {
+    const bytes = Buffer.from(lines);
+    assert.equal(faultOfPartialFields(bytes, 0, bytes.length), fault, JSON.stringify(lines));
+    assert.equal(faultOfPartialFields(bytes, 0, bytes.length - 1), null, JSON.stringify(lines));
+  }
+});
+
+test('the value of a forwarded field is found by its name, first, last or nowhere', () => {
+  const kept = 'Accept: a\r\nX-Host: b\r\nhost:  c \r\n';
+  assert.equal(fieldIn(kept, 'accept'), 'a');
+  assert.equal(fieldIn(kept, 'host'), 'c');
+  assert.equal(fieldIn(kept, 'hos'), null);
+  assert.equal(fieldIn('', 'host'), null);
+});

@@ -1,3 +1,4 @@
+import { SOURCE_FAILED } from '../../shared/wire/problem-codes.ts';
 import type { DataplaneStatus, UpstreamStatus } from '../../shared/wire/status.ts';
 import { ASKING_FLAGS, ask, clientOf, noArguments, wantsJson } from './ask.ts';
 import type { Command, Terminal } from './command.ts';
@@ -57,21 +58,20 @@ function inWords(terminal: Terminal, dataplane: DataplaneStatus, upstreams: read
 }
 
 function whatIsWrong(dataplane: DataplaneStatus, upstreams: readonly UpstreamStatus[]): string[] {
-  const { ready, reason, workers, controllers, last_reload, warnings, problems } = dataplane;
+  const { ready, reason, workers, controllers, warnings, problems } = dataplane;
   const wrong: string[] = [];
   if (!ready) wrong.push(`not ready: ${reason ?? 'no reason given'}`);
   if (workers.serving < workers.configured)
     wrong.push(`${workers.configured - workers.serving} of ${workers.configured} workers do not serve`);
   for (const { id, connected, last_applied } of controllers)
     if (!connected) wrong.push(`controller ${id} is away; its routes stay as of ${last_applied}`);
-  if (last_reload && !last_reload.ok)
-    wrong.push(`the last reload failed; the last good config is served: ${last_reload.errors[0] ?? 'no reason given'}`);
   for (const { address, healthy, reason, domains, domain_count } of upstreams)
     if (!healthy)
       wrong.push(
         `${address} is out of rotation: ${reason ?? 'no reason given'} (${domains.slice(0, 3).join(', ')}${domain_count > 3 ? ', …' : ''})`,
       );
   wrong.push(...warnings);
+  if (problems.some(({ code }) => code === SOURCE_FAILED)) wrong.push('a config has mistakes; what it said before them is served');
   wrong.push(...problems.map(({ origin, message }) => (message.startsWith(origin) ? message : `${origin}: ${message}`)));
   return wrong;
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { RouteSpec } from '../../shared/route.ts';
 import type { Globals } from '../../shared/settings.ts';
 import { MAX_LINE_BYTES, type Problem } from '../../shared/wire/apply.ts';
+import { SOURCE_FAILED } from '../../shared/wire/problem-codes.ts';
 import type { Snapshot } from '../sources/source.ts';
 import { canonical, canonicalRoute } from './canonical.ts';
 
@@ -80,7 +81,7 @@ function claim(winners: Map<string, DesiredRoute>, source: string, route: RouteS
 /** A source that failed names itself, or the line where it failed: `Sluicefile:12:3: why`. */
 function failure(source: string, error: string): UndatedProblem {
   const place = /^(.+?:\d+)(?::\d+)?: /.exec(error);
-  return { source, origin: place?.[1] ?? source, domain: null, code: 'source_failed', message: error };
+  return { source, origin: place?.[1] ?? source, domain: null, code: SOURCE_FAILED, message: error };
 }
 
 function byPrecedence(a: string, b: string): number {

@@ -2,13 +2,20 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import { APPLY_CONTENT_TYPE, KEEP_ALIVE_MS, SILENCE_MS, type StreamLine } from '../../shared/wire/apply.ts';
+import { SOURCE_FAILED } from '../../shared/wire/problem-codes.ts';
 import { type Frame, type Table, UnsavedError } from '../table/table.ts';
 import type { ControllerStreams, OpenStream } from './controller-streams.ts';
 import { ApiError } from './errors.ts';
 import { FrameReader } from './frame-reader.ts';
 import { LineReader } from './lines.ts';
 
-type Parts = { readonly table: Table; readonly streams: ControllerStreams; readonly clock: Clock; readonly log: Log };
+type Parts = {
+  readonly table: Table;
+  readonly streams: ControllerStreams;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly loaded: (errors: readonly string[]) => void;
+};
 
 /**
  * One apply stream: frames in the request, one line for each in the answer, and between them what the
@@ -84,6 +91,8 @@ export class ApplyStream implements Pick<OpenStream, 'end' | 'send'> {
     if (!applied) return this.joined !== null;
     this.join(frame);
     if (frame.reload !== undefined) streams.reloaded(frame.reload, outcome.applied);
+    else if (frame.header.reload)
+      this.parts.loaded(frame.problems.filter(({ code }) => code === SOURCE_FAILED).map(({ message }) => message));
     return true;
   }
 

@@ -40,7 +40,9 @@ export function createHandlers(parts: AdminParts, streams: ControllerStreams, re
       return sendList(response, table.list(), view === 'full' ? fullRoute : (owned) => published(owned.route));
     },
     postRoute: (call) =>
-      isApply(call.request) ? new ApplyStream(call.request, call.response, { ...parts, streams }).serve() : postRoute(call, parts),
+      isApply(call.request)
+        ? new ApplyStream(call.request, call.response, { ...parts, streams, loaded: (errors) => reload.loaded(errors) }).serve()
+        : postRoute(call, parts),
     deleteRoute: async ({ response, segments: [segment = ''] }) => {
       if (segment === '') throw new ApiError('missingDomain');
       const domain = segment.toLowerCase();

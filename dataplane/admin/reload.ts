@@ -39,6 +39,12 @@ export class Reload {
     });
   }
 
+  /** A controller with a config file has said how the file stands, whether a reload was asked for or not. */
+  loaded(errors: readonly string[]): void {
+    const same = this.last !== null && this.last.errors.join('\n') === errors.join('\n');
+    if (!same) this.note({ errors, applied: null });
+  }
+
   private note({ errors }: ReloadResult): void {
     const ok = errors.length === 0;
     this.last = { at: new Date(this.clock.now()).toISOString(), ok, errors: [...errors] };

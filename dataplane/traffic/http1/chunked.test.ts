@@ -140,7 +140,9 @@ test('trailers may have 8,192 bytes with their empty line, whole or in pieces', 
   assert.equal(decode(body(MAX_TRAILERS + 3).slice(0, -2)).fault, FAULT.longTrailers);
 });
 
-test('a bad trailer line is refused before the section ends', () => {
+test('a bad trailer line is refused before the section ends, framing at its colon', () => {
+  assert.equal(decode('0\r\nA: b\r\nContent-Length:').fault, FAULT.badTrailer);
+  assert.equal(decode('0\r\nA: b\r\nContent-Length').fault, null);
   assert.equal(decode('0\r\nHost: a\r\n').fault, FAULT.badTrailer);
   assert.equal(decode('0\r\nA b').fault, FAULT.badTrailer);
 });

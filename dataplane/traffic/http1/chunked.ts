@@ -135,13 +135,16 @@ export class ChunkedDecoder {
     const section = this.partial === null ? buffer.subarray(from, to) : Buffer.concat([this.partial, buffer.subarray(from, to)]);
     const end = endOfTrailers(section);
     const size = end < 0 ? section.length : end;
-    const judged = judgeTrailers(section, end < 0 ? section.lastIndexOf(LF) + 1 : end - 2);
+    const linesEnd = end < 0 ? section.lastIndexOf(LF) + 1 : end - 2;
+    const judged = judgeTrailers(section, linesEnd);
     if (size > MAX_TRAILERS) this.fault = FAULT.longTrailers;
     else if (typeof judged !== 'string') this.fault = judged;
     else if (end >= 0) {
       this.trailers = judged;
       this.done = true;
-    } else if (faultOfPartialFields(section, 0, size) !== null) this.fault = FAULT.badTrailer;
+    } else if (faultOfPartialFields(section, 0, size) !== null || NO_TRAILER.test(section.toString('latin1', linesEnd))) {
+      this.fault = FAULT.badTrailer;
+    }
     this.partial = end < 0 ? Buffer.from(section) : null;
     return end < 0 ? to : from + end - before;
   }
@@ -154,6 +157,9 @@ export class ChunkedDecoder {
 }
 
 const PART = { nameStart: 0, name: 1, valueStart: 2, value: 3, afterQuoted: 4 } as const;
+
+/** The beginning of a line that no trailer section may have, whatever its value. */
+const NO_TRAILER = /^(?:host|content-length|transfer-encoding):/i;
 
 /** Judges the whole lines of a trailer section, which end at `to`. @returns the lines to forward, or the fault. */
 function judgeTrailers(section: Buffer, to: number): string | Fault {

@@ -1,0 +1,37 @@
+import { CHUNKED, type Downstream, Exchange } from '../../exchange.ts';
+import type { OurMessage } from './reading.ts';
+
+/** A client that nobody talks to. */
+const SILENT: Downstream = {
+  address: '192.0.2.1',
+  secure: false,
+  head: () => undefined,
+  informational: () => undefined,
+  body: () => true,
+  end: () => undefined,
+  abort: () => undefined,
+  flush: () => undefined,
+  takeBody: (x, then) => then(x),
+  streamBody: () => undefined,
+  resumeBody: () => undefined,
+};
+
+export const FORWARDING = 'X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Host: a\r\nX-Request-ID: 7\r\n';
+
+export type SampleRequest = Pick<OurMessage, 'method' | 'target' | 'kept' | 'length' | 'chunked'>;
+
+/** The exchange that a connection makes of a request. */
+export function sampleExchange(request: SampleRequest): Exchange {
+  return new Exchange(SILENT, {
+    method: request.method,
+    target: request.target,
+    host: 'a',
+    hostField: 'a',
+    fields: request.kept,
+    bodyLength: request.chunked ? CHUNKED : Math.max(0, request.length),
+    expectsContinue: false,
+    referer: null,
+    forwarding: FORWARDING,
+    startedAt: 0,
+  });
+}

@@ -1,0 +1,273 @@
+import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { test } from 'node:test';
+import { UnacknowledgedError } from '../publish/publisher.ts';
+import { AdminFixture, agreeing, ask, TOKEN } from './admin-fixture.ts';
+import { SocketInUseError } from './unix-socket.ts';
+
+const ROUTE = { domain: 'a.test', upstream: '127.0.0.1:80', tls: false };
+const error = (text: string) => ({ error: text });
+
+test('health needs no token on either transport and is never counted', async () => {
+  await using api = await AdminFixture.start();
+  for (let times = 0; times < 70; times++) assert.equal((await api.ask('GET', '/health', { token: null })).status, 200);
+  const health = await api.ask('GET', '/health', { socket: true });
+  assert.deepEqual(JSON.parse(health.text), { status: 'ok', uptime_secs: 7 });
+  assert.match(health.headers['content-type'] ?? '', /^application\/json/);
+});
+
+test('a missing token, a wrong one and one with a wrong byte are 401 and never counted', async () => {
+  await using api = await AdminFixture.start();
+  for (let times = 0; times < 25; times++) {
+    for (const token of [null, 'nonsense', `${TOKEN.slice(0, -1)}x`, '']) {
+      const reply = await api.ask('GET', '/routes', { token });
+      assert.equal(reply.status, 401);
+      assert.deepEqual(JSON.parse(reply.text), error('unauthorized'));
+    }
+  }
+  assert.equal((await api.ask('GET', '/routes')).status, 200);
+});
+
+test('without a configured token every authenticated request over TCP is 401, and the start says so', async () => {
+  await using api = await AdminFixture.start({ token: undefined });
+  assert.equal((await api.ask('GET', '/routes', { token: '' })).status, 401);
+  assert.equal((await api.ask('GET', '/routes', { token: 'undefined' })).status, 401);
+  assert.equal((await api.ask('GET', '/routes', { socket: true })).status, 200);
+  assert.ok(api.log.lines.some(({ level, message }) => level === 'warn' && message.includes('SLUICE_ADMIN_TOKEN')));
+});
+
+test('the 61st request within 60 seconds is 429 on either transport, and the window slides', async () => {
+  await using api = await AdminFixture.start();
+  for (let times = 0; times < 30; times++) assert.equal((await api.ask('GET', '/routes')).status, 200);
+  api.clock.move(20_000);
+  for (let times = 0; times < 30; times++) assert.equal((await api.ask('GET', '/routes', { socket: true })).status, 200);
+  for (const socket of [true, false]) {
+    const reply = await api.ask('GET', '/nowhere', { socket });
+    assert.equal(reply.status, 429);
+    assert.deepEqual(JSON.parse(reply.text), error('rate limit exceeded'));
+    assert.equal(reply.headers['retry-after'], '40');
+  }
+  api.clock.move(40_000);
+  for (let times = 0; times < 30; times++) assert.equal((await api.ask('GET', '/routes')).status, 200);
+  assert.equal((await api.ask('GET', '/routes')).status, 429);
+});
+
+test('a route is created, answered with its six members, replaced whatever the case, listed and deleted', async () => {
+  await using api = await AdminFixture.start();
+  const created = await api.post({ ...ROUTE, domain: 'A.Test', source: 'me', nonsense: 1 });
+  assert.equal(created.status, 201);
+  const route = { domain: 'a.test', upstream: '127.0.0.1:80', tls: false, rate_limit_rps: null, under_attack: false, source: 'me' };
+  assert.deepEqual(JSON.parse(created.text), route);
+  assert.deepEqual(Object.keys(JSON.parse(created.text)), ['domain', 'upstream', 'tls', 'rate_limit_rps', 'under_attack', 'source']);
+  await api.post({ domain: '*.B.test', upstream: '[::1]:1', tls: true }, { socket: true });
+  await api.post({ ...ROUTE, upstream: 'name:8080' });
+  const list = JSON.parse((await api.ask('GET', '/routes')).text) as { domain: string; upstream: string; source: string | null }[];
+  assert.deepEqual(
+    list.map(({ domain, upstream, source }) => [domain, upstream, source]),
+    [
+      ['*.b.test', '[::1]:1', null],
+      ['a.test', 'name:8080', null],
+    ],
+  );
+  assert.deepEqual(JSON.parse((await api.ask('DELETE', '/routes/A%2eTEST')).text), { deleted: 'a.test' });
+  const gone = await api.ask('DELETE', '/routes/a.test');
+  assert.equal(gone.status, 404);
+  assert.deepEqual(JSON.parse(gone.text), error('route not found'));
+});
+
+test('bad bodies are 400 with the message of their kind', async () => {
+  await using api = await AdminFixture.start();
+  const cases: [string | object, RegExp][] = [
+    ['{', /^invalid JSON: /],
+    ['', /^invalid JSON: /],
+    ['[]', /^invalid JSON: expected an object/],
+    [{ upstream: 'a:1', tls: false }, /^invalid JSON: .*domain/],
+    [{ domain: 'a.test', tls: false }, /^invalid JSON: .*upstream/],
+    [{ domain: 'a.test', upstream: 'a:1' }, /^invalid JSON: .*tls/],
+    [{ ...ROUTE, tls: 'no' }, /^invalid JSON: tls/],
+    [{ ...ROUTE, domain: 5 }, /^invalid JSON: domain/],
+    [{ ...ROUTE, upstream: 5 }, /^invalid JSON: upstream/],
+    [{ ...ROUTE, source: 5 }, /^invalid JSON: source/],
+    [{ ...ROUTE, under_attack: true }, /^invalid JSON: under_attack: not available yet/],
+    [{ ...ROUTE, domain: '' }, /^invalid domain: /],
+    [{ ...ROUTE, domain: '*' }, /^invalid domain: /],
+    [{ ...ROUTE, domain: 'a b' }, /^invalid domain: /],
+    [{ ...ROUTE, domain: 'a.test:80' }, /^invalid domain: /],
+    [{ ...ROUTE, domain: 'http://a.test' }, /^invalid domain: /],
+    [{ ...ROUTE, domain: `${'a'.repeat(64)}.test` }, /^invalid domain: /],
+    [{ ...ROUTE, upstream: 'nonsense' }, /^invalid upstream address: /],
+    [{ ...ROUTE, upstream: '1.2.3.4:0' }, /^invalid upstream address: /],
+    [{ ...ROUTE, upstream: '1.2.3.4:65536' }, /^invalid upstream address: /],
+    [{ ...ROUTE, upstream: '::1:80' }, /^invalid upstream address: /],
+  ];
+  for (const [index, [body, message]] of cases.entries()) {
+    if (index % 20 === 19) api.clock.move(60_000);
+    const reply = await api.post(body);
+    assert.equal(reply.status, 400, JSON.stringify(body));
+    assert.match((JSON.parse(reply.text) as { error: string }).error, message);
+  }
+  assert.equal((await api.post('{"domain":"\xff"}', { socket: true, headers: {} })).status, 400);
+  const invalid = await api.ask('POST', '/routes', { body: Buffer.from('7b22ff223a317d', 'hex') });
+  assert.deepEqual(JSON.parse(invalid.text), error('invalid JSON: the body is not UTF-8'));
+  assert.equal(api.table.list().length, 0);
+});
+
+test('an error shows nothing that a page would read as markup', async () => {
+  await using api = await AdminFixture.start();
+  const reply = await api.post('<script>alert("x")</script>');
+  assert.equal(reply.status, 400);
+  assert.doesNotMatch(reply.text, /[<>]/);
+});
+
+test('65,536 bytes pass, one more is 413, with a length and without, and the answer arrives while the client still sends', async () => {
+  await using api = await AdminFixture.start();
+  const sized = (bytes: number) => {
+    const body = JSON.stringify({ ...ROUTE, padding: '' });
+    return body.replace('"padding":""', `"padding":"${'x'.repeat(bytes - body.length)}"`);
+  };
+  assert.equal((await api.post(sized(65_536))).status, 201);
+  for (const headers of [{}, { 'transfer-encoding': 'chunked' }]) {
+    const reply = await api.post(sized(65_537), { headers });
+    assert.equal(reply.status, 413);
+    assert.deepEqual(JSON.parse(reply.text), error('request body too large'));
+  }
+  assert.equal((await api.post(sized(5_000_000))).status, 413);
+});
+
+test('wrong methods are 405 with Allow, HEAD and OPTIONS among them; unknown paths are 404', async () => {
+  await using api = await AdminFixture.start();
+  for (const [method, path, allow] of [
+    ['PUT', '/routes', 'GET, POST'],
+    ['HEAD', '/routes', 'GET, POST'],
+    ['OPTIONS', '/routes', 'GET, POST'],
+    ['POST', '/health', 'GET'],
+    ['GET', '/routes/a.test', 'DELETE'],
+    ['GET', '/cache/a/b', 'PURGE'],
+    ['GET', '/reload', 'POST'],
+    ['DELETE', '/analytics/a', 'GET'],
+  ] as const) {
+    const reply = await api.ask(method, path);
+    assert.equal(reply.status, 405, `${method} ${path}`);
+    assert.equal(reply.headers.allow, allow);
+    if (method !== 'HEAD') assert.deepEqual(JSON.parse(reply.text), error('method not allowed'));
+  }
+  for (const path of ['/', '/Routes', '/routes/a/b', '/health/', '/nowhere']) {
+    const reply = await api.ask('GET', path);
+    assert.equal(reply.status, 404, path);
+    assert.deepEqual(JSON.parse(reply.text), error('not found'));
+    assert.equal(reply.headers['x-powered-by'], undefined);
+    assert.equal(reply.headers.etag, undefined);
+  }
+});
+
+test('empty segments, bad escapes and bad domains are told apart', async () => {
+  await using api = await AdminFixture.start();
+  const cases: [string, string, number, RegExp][] = [
+    ['DELETE', '/routes/', 400, /^missing domain$/],
+    ['DELETE', '/routes/%zz', 400, /^invalid path: /],
+    ['GET', '/analytics/', 400, /^invalid domain: /],
+    ['GET', '/analytics/a%20b', 400, /^invalid domain: /],
+    ['GET', '/analytics/quiet.test', 404, /^no analytics for domain$/],
+    ['PURGE', '/cache/', 400, /./],
+    ['PURGE', '/cache/a.test/', 400, /./],
+    ['PURGE', '/cache/a.test/page', 501, /^cache not enabled$/],
+    ['POST', '/reload', 501, /^reload not supported — config watcher not active$/],
+    ['GET', '/routes?view=odd', 400, /^invalid query: /],
+    ['GET', '/explain', 400, /^invalid query: /],
+    ['GET', '/explain?url=http://', 400, /^invalid query: /],
+  ];
+  for (const [method, path, status, message] of cases) {
+    const reply = await api.ask(method, path);
+    assert.equal(reply.status, status, `${method} ${path} ${reply.text}`);
+    assert.match((JSON.parse(reply.text) as { error: string }).error, message);
+    assert.match(reply.headers['content-type'] ?? '', /^application\/json/);
+  }
+  assert.deepEqual(JSON.parse((await api.ask('GET', '/analytics')).text), []);
+});
+
+test('metrics have their own content type, and are 404 when switched off', async () => {
+  await using on = await AdminFixture.start();
+  const metrics = await on.ask('GET', '/metrics');
+  assert.equal(metrics.headers['content-type'], 'text/plain; version=0.0.4');
+  assert.equal(metrics.text, 'sluice_up 1\n');
+  await using off = await AdminFixture.start({ metrics: null });
+  const reply = await off.ask('GET', '/metrics');
+  assert.equal(reply.status, 404);
+  assert.deepEqual(JSON.parse(reply.text), error('metrics not enabled'));
+});
+
+test('probes answer health, readiness and metrics without a token, and nothing else', async () => {
+  await using api = await AdminFixture.start({ ready: () => ({ ready: false, reason: 'nothing yet' }) });
+  const probe = (method: string, path: string) => ask({ host: '127.0.0.1', port: api.probePort, method, path });
+  assert.equal((await probe('GET', '/health')).status, 200);
+  assert.equal((await probe('GET', '/metrics')).status, 200);
+  const ready = await probe('GET', '/ready');
+  assert.equal(ready.status, 503);
+  assert.match(ready.text, /nothing yet/);
+  for (const [method, path] of [
+    ['GET', '/routes'],
+    ['POST', '/routes'],
+    ['POST', '/health'],
+    ['GET', '/status'],
+  ] as const)
+    assert.equal((await probe(method, path)).status, 404, path);
+});
+
+test('a change that workers do not acknowledge is 503', async () => {
+  const silent = { ...agreeing(), publish: () => Promise.reject(new UnacknowledgedError('one worker is silent')) };
+  await using api = await AdminFixture.start({}, silent);
+  const reply = await api.post(ROUTE);
+  assert.equal(reply.status, 503);
+  assert.deepEqual(JSON.parse(reply.text), error('not served yet: one worker is silent'));
+});
+
+test('a failure inside is a 500 that tells nothing of the inside', async () => {
+  await using api = await AdminFixture.start({
+    settings: () => {
+      throw new Error('secret path /root');
+    },
+  });
+  const reply = await api.ask('GET', '/settings');
+  assert.equal(reply.status, 500);
+  assert.deepEqual(JSON.parse(reply.text), error('serialize error: see the log'));
+});
+
+test('the socket is for its owner alone, replaces what a dead process left, and refuses to replace a live one', async () => {
+  await using api = await AdminFixture.start();
+  assert.equal(statSync(api.socketPath).mode & 0o777, 0o600);
+  await assert.rejects(api.admin.listenSocket(api.socketPath), SocketInUseError);
+  const stale = `${api.folder}/stale.sock`;
+  const { spawnSync } = await import('node:child_process');
+  // A process that listens and is killed leaves its socket file behind.
+  spawnSync(process.execPath, [
+    '-e',
+    `require('net').createServer().listen(${JSON.stringify(stale)}, () => process.kill(process.pid, 'SIGKILL'))`,
+  ]);
+  assert.ok(statSync(stale).isSocket());
+  await api.admin.listenSocket(stale);
+  assert.equal((await ask({ socketPath: stale, method: 'GET', path: '/routes' })).status, 200);
+});
+
+test('bytes that are no HTTP are answered with JSON', async () => {
+  await using api = await AdminFixture.start();
+  const { connect } = await import('node:net');
+  const text = await new Promise<string>((resolve) => {
+    let seen = '';
+    const socket = connect(api.port, '127.0.0.1', () => socket.write('\x16\x03\x01\x02\x00\r\n\r\n'));
+    socket.on('data', (piece) => {
+      seen += piece;
+    });
+    socket.on('close', () => resolve(seen));
+  });
+  assert.match(text, /^HTTP\/1\.1 400 .*application\/json.*\{"error":"malformed request"\}$/s);
+});
+
+test('an address that is taken is the system error of the listener', async () => {
+  await using api = await AdminFixture.start();
+  const taken = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => taken.once('listening', resolve));
+  const { port } = taken.address() as { port: number };
+  await assert.rejects(api.admin.listenTcp('127.0.0.1', port), { code: 'EADDRINUSE' });
+  taken.close();
+});

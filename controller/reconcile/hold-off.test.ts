@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ManualClock } from '../../shared/runtime/manual-clock.ts';
 import { createHoldOff } from './hold-off.ts';
-import { ManualClock } from './manual-clock.ts';
 
 function counted(): { clock: ManualClock; holdOff: ReturnType<typeof createHoldOff>; runs: () => number } {
   const clock = new ManualClock();

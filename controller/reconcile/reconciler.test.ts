@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { memoryLog } from '../../shared/runtime/log.ts';
+import { ManualClock } from '../../shared/runtime/manual-clock.ts';
 import { sampleListing } from '../desired/sample-listing.ts';
 import type { Snapshot } from '../sources/source.ts';
-import { ManualClock } from './manual-clock.ts';
 import { createReconciler, type Reconciler, type Truth } from './reconciler.ts';
 
 function started(names: string[] = ['file']): { clock: ManualClock; reconciler: Reconciler; truths: Truth[]; relisted: string[] } {

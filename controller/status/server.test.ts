@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { ManualClock } from '../../shared/runtime/manual-clock.ts';
 import { desire } from '../desired/desire.ts';
 import { sampleListing, sampleRoute } from '../desired/sample-listing.ts';
-import { ManualClock } from '../reconcile/manual-clock.ts';
 import type { Truth } from '../reconcile/reconciler.ts';
 import { createControllerMetrics } from './metrics.ts';
 import { type ControllerReport, Report } from './report.ts';

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Clock } from '../../shared/runtime/clock.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { memoryLog } from '../../shared/runtime/log.ts';
+import { ManualClock } from '../../shared/runtime/manual-clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { createAnalytics } from '../analytics/analytics.ts';
 import type { Publisher } from '../publish/publisher.ts';
@@ -17,47 +17,6 @@ import type { AdminParts } from './parts.ts';
 /** Test support: an Admin API on real sockets over a real table, with a publisher whose workers agree at once. */
 export const TOKEN = 'the-token';
 
-/** A clock that stands until it is moved. */
-export class MovedClock implements Clock {
-  private readonly tasks = new Set<{ at: number; every: number | null; task: () => void }>();
-  private time = 1_700_000_000_000;
-
-  now(): number {
-    return this.time;
-  }
-
-  monotonic(): number {
-    return this.time;
-  }
-
-  after(ms: number, task: () => void): () => void {
-    return this.add({ at: this.time + ms, every: null, task });
-  }
-
-  every(ms: number, task: () => void): () => void {
-    return this.add({ at: this.time + ms, every: ms, task });
-  }
-
-  /** Moves on by `ms`, running what falls due on the way. */
-  move(ms: number): void {
-    const end = this.time + ms;
-    for (;;) {
-      const due = [...this.tasks].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0];
-      if (due === undefined) break;
-      this.time = due.at;
-      if (due.every === null) this.tasks.delete(due);
-      else due.at += due.every;
-      due.task();
-    }
-    this.time = end;
-  }
-
-  private add(entry: { at: number; every: number | null; task: () => void }): () => void {
-    this.tasks.add(entry);
-    return () => this.tasks.delete(entry);
-  }
-}
-
 export type Reply = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string };
 export type Wish = {
   readonly token?: string | null;
@@ -67,7 +26,7 @@ export type Wish = {
 };
 
 export class AdminFixture {
-  readonly clock: MovedClock;
+  readonly clock: ManualClock;
   readonly admin: Admin;
   readonly table: LiveTable;
   readonly events: EventFeed;
@@ -78,7 +37,7 @@ export class AdminFixture {
   port = 0;
   probePort = 0;
 
-  private constructor(folder: string, table: LiveTable, clock: MovedClock, parts: Partial<AdminParts>) {
+  private constructor(folder: string, table: LiveTable, clock: ManualClock, parts: Partial<AdminParts>) {
     this.folder = folder;
     this.socketPath = join(folder, 'admin.sock');
     this.table = table;
@@ -133,7 +92,7 @@ export class AdminFixture {
 
   static async start(parts: Partial<AdminParts> = {}, publisher: Publisher = agreeing()): Promise<AdminFixture> {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-admin-'));
-    const clock = new MovedClock();
+    const clock = new ManualClock();
     const table = new LiveTable({ restored: await restore(folder, systemClock, memoryLog()), publisher, clock, random: systemRandom });
     const fixture = new AdminFixture(folder, table, clock, parts);
     fixture.port = (await fixture.admin.listenTcp('127.0.0.1', 0)).port;

@@ -105,7 +105,7 @@ export class ApplyStream implements Pick<OpenStream, 'end' | 'send'> {
 
   private fail(error: unknown): void {
     // The client is gone: a frame that was cut off takes no effect, and there is nobody to tell.
-    if (this.request.destroyed || this.response.destroyed) return;
+    if (this.response.destroyed) return;
     const known = error instanceof UnsavedError ? new ApiError('unsaved', error.message) : error;
     if (!this.response.headersSent) throw known;
     const { message } = known as Error;

@@ -45,14 +45,14 @@ export class FrameReader {
       this.draft = { header: checked(applySchema, kind, value), routes: [], rejected: [], removes: [], problems: [] };
       return null;
     }
-    if (this.draft === null) throw malformed(`a "${kind}" line stands before any "apply" line`);
+    if (this.draft === null) throw malformed(`a line of kind ${kind} stands before any apply line`);
     if (kind === 'end') return this.end(this.draft, checked(endSchema, kind, value).revision);
     add(this.draft, kind, value);
     return null;
   }
 
   private end(draft: Draft, revision: unknown): Frame {
-    if (revision !== draft.header.revision) throw malformed('the "end" line names another revision than the "apply" line');
+    if (revision !== draft.header.revision) throw malformed('the end line names another revision than the apply line');
     this.draft = null;
     return draft;
   }
@@ -85,7 +85,7 @@ function addRoute(draft: Draft, value: unknown): void {
     return;
   }
   const { domain, source } = (value ?? {}) as { domain?: unknown; source?: unknown };
-  if (typeof domain !== 'string') throw malformed('a "route" line names no domain');
+  if (typeof domain !== 'string') throw malformed('a route line names no domain');
   draft.rejected.push({
     domain: domain.toLowerCase(),
     source: typeof source === 'string' ? source : null,
@@ -110,7 +110,7 @@ function checked<T>(schema: ZodType<T>, kind: FrameLineKind, value: unknown): T 
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const issue = result.error.issues[0];
-  throw malformed(`"${kind}": ${issue?.path.join('.') || 'value'}: ${issue?.message ?? 'is not valid'}`);
+  throw malformed(`${kind}: ${issue?.path.join('.') || 'value'}: ${issue?.message ?? 'is not valid'}`);
 }
 
 const malformed = (detail: string): ApiError => new ApiError('malformedStream', detail);

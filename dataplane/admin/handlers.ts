@@ -36,7 +36,7 @@ export function createHandlers(parts: AdminParts, streams: ControllerStreams, re
     },
     listRoutes: ({ response, query }) => {
       const view = query.get('view');
-      if (view !== null && view !== 'full') throw new ApiError('invalidQuery', `view is "full" or absent, not "${view}"`);
+      if (view !== null && view !== 'full') throw new ApiError('invalidQuery', 'view is full or absent');
       return sendList(response, table.list(), view === 'full' ? fullRoute : (owned) => published(owned.route));
     },
     postRoute: (call) =>
@@ -91,7 +91,7 @@ async function postRoute({ request, response }: Call, { table }: AdminParts): Pr
     if (!domain.ok) throw new ApiError('invalidDomain', domain.reason);
   }
   for (const member of ['domain', 'upstream', 'tls'])
-    if (body[member] === undefined) throw new ApiError('invalidJson', `missing member "${member}"`);
+    if (body[member] === undefined) throw new ApiError('invalidJson', `missing member ${member}`);
   const result = readRoute(body);
   if ('problem' in result) throw refusedRoute(result.problem.member, result.problem.reason, body);
   sendJson(response, 201, published((await settled(table.post(result.route))).route));

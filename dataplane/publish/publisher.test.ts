@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ListenError } from '../workers/workers.ts';
+import { eventually, insideOneWorker, WorkersFixture } from './workers-fixture.ts';
+
+const answering = (domain: string, body: string) => ({ domain, upstream: null, tls: false, respond: { status: 200, body } });
+const HANG = '{ const end = Date.now() + 20000; while (Date.now() < end); }';
+
+test('what is published is served by every worker when the promise resolves', async () => {
+  await using fixture = await WorkersFixture.start(3, [answering('a.test', 'first')]);
+  for (let round = 0; round < 20; round++) {
+    await fixture.add(answering('a.test', `round ${round}`), answering(`new-${round}.test`, 'new'));
+    const answers = await Promise.all(Array.from({ length: 12 }, () => fixture.visit('a.test')));
+    assert.deepEqual([...new Set(answers.map(({ text }) => text))], [`round ${round}`]);
+    assert.equal((await fixture.visit(`new-${round}.test`)).status, 200);
+  }
+  await fixture.remove('a.test');
+  const gone = await Promise.all(Array.from({ length: 12 }, () => fixture.visit('a.test')));
+  assert.deepEqual([...new Set(gone.map(({ status }) => status))], [404]);
+});
+
+test('a worker that dies is started again with everything that was published since', async () => {
+  await using fixture = await WorkersFixture.start(1, [answering('old.test', 'old')]);
+  await fixture.add(answering('new.test', 'new'));
+  await insideOneWorker('process.exit(1)');
+  await eventually('another worker', () => fixture.workers.serving === 1 && fixture.workers.restarts === 1);
+  assert.equal((await fixture.visit('old.test')).text, 'old');
+  assert.equal((await fixture.visit('new.test')).text, 'new');
+  assert.deepEqual(fixture.changes, ['started', 'died', 'started']);
+});
+
+test('a worker whose event loop hangs is replaced after 2 s; the others answer meanwhile', async () => {
+  await using fixture = await WorkersFixture.start(2, [answering('a.test', 'here')]);
+  await insideOneWorker(HANG);
+  const begun = performance.now();
+  await eventually('the silent worker to be replaced', () => fixture.changes.includes('replaced'));
+  const took = performance.now() - begun;
+  assert.ok(took > 1_500 && took < 6_000, `replaced after ${Math.round(took)} ms`);
+  await eventually('both to serve', () => fixture.workers.serving === 2);
+  assert.equal((await fixture.visit('a.test')).text, 'here');
+  assert.equal(fixture.ledger.inFlight.total(), 0);
+});
+
+test('a publication waits for a worker that is silent no longer than it takes to replace it', async () => {
+  await using fixture = await WorkersFixture.start(2, [answering('a.test', 'old')]);
+  await insideOneWorker(HANG);
+  await fixture.add(answering('a.test', 'new'));
+  const answers = await Promise.all(Array.from({ length: 8 }, () => fixture.visit('a.test')));
+  assert.deepEqual([...new Set(answers.map(({ text }) => text))], ['new']);
+});
+
+test('draining ends idle connections at once and every worker within the time that it is given', async () => {
+  const fixture = await WorkersFixture.start(2, [answering('a.test', 'here')]);
+  assert.equal((await fixture.visit('a.test')).status, 200);
+  await fixture.workers.drain(5_000);
+  assert.equal(fixture.workers.serving, 0);
+  await assert.rejects(fixture.visit('a.test'), { code: 'ECONNREFUSED' });
+});
+
+test('a port that is taken by somebody else is told, not retried', async () => {
+  const { createServer } = await import('node:net');
+  await using first = await WorkersFixture.start(1, []);
+  await first.workers.stop();
+  const taken = createServer().listen(first.port, '127.0.0.1');
+  await new Promise((resolve) => taken.once('listening', resolve));
+  try {
+    const { createLedger } = await import('../ledger/ledger.ts');
+    const { Workers } = await import('../workers/workers.ts');
+    const { systemClock } = await import('../../shared/runtime/clock.ts');
+    const workers = new Workers({
+      count: 1,
+      ledger: createLedger(2),
+      hashKey: Buffer.alloc(16),
+      clock: systemClock,
+      log: first.log,
+      state: () => first.publisher.state(),
+      onReport: () => undefined,
+      onTarget: () => undefined,
+      onChange: () => undefined,
+    });
+    await assert.rejects(workers.start(), (error) => error instanceof ListenError && error.code === 'EADDRINUSE');
+    await workers.stop();
+  } finally {
+    taken.close();
+  }
+});
+
+test('counters arrive when they are asked for, from every worker', async () => {
+  await using fixture = await WorkersFixture.start(3, [answering('a.test', 'here')]);
+  for (let visit = 0; visit < 30; visit++) await fixture.visit('a.test', `/page-${visit % 3}`);
+  await fixture.workers.collect();
+  const domains = fixture.reports.flatMap(({ domains }) => domains).filter(({ host }) => host === 'a.test');
+  assert.equal(
+    domains.reduce((sum, { requests }) => sum + requests, 0),
+    30,
+  );
+  assert.equal(new Set(domains.flatMap(({ visitors }) => visitors)).size, 1);
+  const pages = domains.flatMap((domain) => domain.pages).filter(([path]) => path === '/page-0');
+  assert.equal(
+    pages.reduce((sum, [, views]) => sum + views, 0),
+    10,
+  );
+});

@@ -11,6 +11,8 @@ export type Difference = {
   readonly text: string;
 };
 
+export type Allowance = { readonly section: string; applies(difference: Difference): boolean };
+
 /** What an unknown method is replaced by, to compare the rest of its message. */
 export const KNOWN_METHOD = 'GET';
 
@@ -18,7 +20,7 @@ export const KNOWN_METHOD = 'GET';
  * Everything in which our codec differs from llhttp on the generous side, with the section that has it so.
  * What is not listed here is a mistake of ours.
  */
-export const ALLOWANCES: Readonly<Record<string, { readonly section: string; applies(difference: Difference): boolean }>> = {
+export const ALLOWANCES: Readonly<Record<string, Allowance>> = {
   /** A method is any token; llhttp knows a fixed set. The comparison goes on with a method that it knows. */
   unknownMethod: {
     section: 'RFC 9110 9.1',
@@ -34,7 +36,7 @@ export const ALLOWANCES: Readonly<Record<string, { readonly section: string; app
     section: 'RFC 9110 6.5.1',
     applies: ({ our, their }) => our.complete && their !== undefined && CONNECTION.some((name) => has(their.trailers, name)),
   },
-  /** Interim answers never have a body, whatever their fields say; llhttp waits for one after all but 100. */
+  /** Interim answers never have a body, whatever their fields say; llhttp knows that of 100 to 103 alone. */
   interimBody: {
     section: 'RFC 9112 6.3, rule 1',
     applies: ({ our }) => isInterim(our) && (our.chunked || our.length > 0),

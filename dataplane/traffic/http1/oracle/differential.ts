@@ -10,8 +10,8 @@ import { RequestReader } from './request-reader.ts';
 import { randomCuts } from './sample-mutation.ts';
 import { SampleRandom } from './sample-random.ts';
 
-/** Inputs up to this many bytes are cut at every place. */
-export const SHORT = 48;
+/** Inputs up to this many bytes are cut at every place, one cut at a time. */
+const SHORT = 48;
 
 /** Holds our codec against llhttp, one input after the other, one way. */
 export class Differential {
@@ -30,16 +30,28 @@ export class Differential {
    * Checks one input: whole against llhttp, and in pieces against itself. `bodyless`: it answers a HEAD.
    * @throws an error that shows the input and what is wrong.
    */
-  check(text: string, random: SampleRandom, bodyless = false): OurReading {
+  check(text: string, random: SampleRandom, bodyless = false): void {
     const bytes = Buffer.from(text, 'latin1');
     const ours = this.read(bytes, [], bodyless);
     if (ours.messages.some(({ complete }) => complete)) this.accepted++;
     if (ours.fault !== null) this.refused++;
     const wrong = this.compare(text, ours, bodyless);
     if (wrong !== null) throw new Error(`${JSON.stringify(text)}\n${wrong}\nours: ${JSON.stringify(ours)}`);
-    if (bytes.length <= SHORT) for (let cut = 1; cut < bytes.length; cut++) this.checkCut(bytes, ours, [cut], bodyless);
+    if (bytes.length <= SHORT) this.checkCuts(bytes, ours, bodyless);
     else if (random.once(3)) this.checkCut(bytes, ours, randomCuts(bytes.length, random), bodyless);
-    return ours;
+  }
+
+  /** As `check`, for an input of any length: cut at every place, and into single bytes. */
+  checkEverywhere(text: string, random: SampleRandom): void {
+    this.check(text, random);
+    const bytes = Buffer.from(text, 'latin1');
+    const ours = this.read(bytes, [], false);
+    this.checkCuts(bytes, ours, false);
+    this.checkCut(bytes, ours, [...bytes.keys()], false);
+  }
+
+  private checkCuts(bytes: Buffer, ours: OurReading, bodyless: boolean): void {
+    for (let cut = 1; cut < bytes.length; cut++) this.checkCut(bytes, ours, [cut], bodyless);
   }
 
   private compare(text: string, ours: OurReading, bodyless: boolean): string | null {

@@ -1,5 +1,5 @@
 import type { Role } from '../fields.ts';
-import { ALLOWANCES, type Difference } from './allowances.ts';
+import { ALLOWANCES, type Allowance, type Difference } from './allowances.ts';
 import { expectedOf, expectedTarget, linesOf } from './expectation.ts';
 import type { TheirMessage, TheirReading } from './llhttp.ts';
 import type { OurMessage, OurReading } from './reading.ts';
@@ -13,7 +13,13 @@ const BEYOND = new Set([CLOSED, 'HPE_INVALID_EOF_STATE']);
  * is not allowed. We may refuse more, and earlier. What we accept, llhttp must have accepted too and
  * understood alike. After an allowed difference nothing more is compared.
  */
-export function disagreement(text: string, ours: OurReading, theirs: TheirReading, role: Role): string | null {
+export function disagreement(
+  text: string,
+  ours: OurReading,
+  theirs: TheirReading,
+  role: Role,
+  allowances: readonly Allowance[] = Object.values(ALLOWANCES),
+): string | null {
   for (const [index, our] of ours.messages.entries()) {
     const their = theirs.messages[index];
     const last = index === ours.messages.length - 1;
@@ -21,7 +27,7 @@ export function disagreement(text: string, ours: OurReading, theirs: TheirReadin
     const wrong = their === undefined ? 'we take its head' : wrongMessage(our, their, role, last && ours.fault !== null, error);
     if (wrong === null) continue;
     const difference: Difference = { our, their, error, text: text.slice(our.offset) };
-    if (Object.values(ALLOWANCES).some((allowance) => allowance.applies(difference))) return null;
+    if (allowances.some((allowance) => allowance.applies(difference))) return null;
     return `message ${index}: ${wrong}; llhttp: ${error ?? 'no error'}`;
   }
   const waits = ours.fault === null && theirs.messages.length > ours.messages.length;

@@ -4,12 +4,20 @@ import { Differential, fuzz } from './differential.ts';
 import { sampleInput, sampleRequest } from './sample-messages.ts';
 
 const INPUTS = 500_000;
+const CUT_EVERYWHERE = 4_000;
 
 test('of requests we accept nothing that llhttp refuses, and understand what both accept alike', (t) => {
   const differential = new Differential('request');
   fuzz(t, INPUTS, (random) => {
     differential.check(sampleInput(random, sampleRequest), random);
   });
-  t.diagnostic(`${differential.accepted} with a whole message, ${differential.refused} refused`);
+  const { accepted, refused } = differential;
+  t.diagnostic(`${accepted} with a whole message, ${refused} refused`);
+  assert.ok(accepted > refused / 4 && refused > accepted / 4, 'the inputs are lopsided');
+});
+
+test('requests are understood alike wherever the bytes are cut', (t) => {
+  const differential = new Differential('request');
+  fuzz(t, CUT_EVERYWHERE, (random) => differential.checkEverywhere(sampleInput(random, sampleRequest), random));
   assert.ok(differential.accepted > 0 && differential.refused > 0);
 });

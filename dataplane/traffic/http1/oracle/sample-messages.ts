@@ -102,7 +102,7 @@ const ODD_FIELDS = [
   'Connection: a b',
   'Proxy-Connection: close',
 ] as const;
-const SIZES = ['1', '2', '3', 'a', 'A', '0a', '003'];
+const SIZES = ['1', '2', '3', 'a', 'A', '0a', '003', '10', '1F', '012'];
 const ODD_SIZES = [
   '',
   '0x3',
@@ -198,10 +198,4 @@ export function sampleInput(random: SampleRandom, message: (random: SampleRandom
   if (random.once(3)) input += message(random);
   for (let spoils = random.once(2) ? 0 : 1 + random.below(2); spoils > 0; spoils--) input = mutated(input, random);
   return input;
-}
-
-/** A chunked body alone, short enough to be cut everywhere. */
-export function sampleChunks(random: SampleRandom): string {
-  const body = chunks(random);
-  return random.once(2) ? mutated(body, random) : body;
 }

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import { keyOf } from './hash.ts';
+import { Rates } from './rates.ts';
+
+const SECOND = 1_000;
+const START = 1_700_000_000_000;
+
+const fresh = (): Rates => new Rates(Rates.buffer());
+const key = keyOf('a client');
+const admitted = (rates: Rates, times: number, limit: number, now: number): number => {
+  let count = 0;
+  for (let time = 0; time < times; time++) if (rates.admit(key.place, key.tag, limit, now)) count++;
+  return count;
+};
+
+test('a burst is admitted up to the limit and no further', () => {
+  const rates = fresh();
+  assert.equal(admitted(rates, 50, 10, START), 10);
+  assert.equal(admitted(rates, 50, 10, START + 900), 0);
+});
+
+test('the window slides: what was admitted before counts by the share that still reaches in', () => {
+  const rates = fresh();
+  assert.equal(admitted(rates, 10, 10, START), 10);
+  // A quarter into the next second three quarters of the ten still count: 7.5 of 10.
+  assert.equal(admitted(rates, 10, 10, START + SECOND + 250), 2);
+  assert.equal(admitted(rates, 10, 10, START + 3 * SECOND), 10);
+});
+
+test('a limit of one admits one', () => {
+  const rates = fresh();
+  assert.equal(admitted(rates, 5, 1, START), 1);
+  assert.equal(admitted(rates, 5, 1, START + 2 * SECOND), 1);
+});
+
+test('clients do not count against each other, and asking does not count', () => {
+  const rates = fresh();
+  const other = keyOf('another client');
+  assert.equal(admitted(rates, 10, 5, START), 5);
+  for (let time = 0; time < 20; time++) assert.equal(rates.wouldAdmit(other.place, other.tag, 5, START), true);
+  assert.equal(rates.wouldAdmit(key.place, key.tag, 5, START), false);
+  assert.equal(rates.admit(other.place, other.tag, 5, START), true);
+});
+
+test('quiet clients are forgotten by a sweep, busy ones are not', () => {
+  const rates = fresh();
+  admitted(rates, 10, 10, START);
+  rates.sweep(START + SECOND);
+  assert.equal(admitted(rates, 10, 10, START + 500), 0);
+  rates.sweep(START + 120 * SECOND);
+  assert.equal(admitted(rates, 20, 10, START + 120 * SECOND), 10);
+});
+
+test('more clients than there is room for: the quietest make way, and a limit is still a limit', () => {
+  const rates = fresh();
+  for (let client = 0; client < 200_000; client++) {
+    const { place, tag } = keyOf(`client ${client}`);
+    assert.equal(rates.admit(place, tag, 1, START + Math.floor(client / 50)), true);
+  }
+  const last = keyOf('client 199999');
+  assert.equal(rates.admit(last.place, last.tag, 1, START + 4_000), false);
+});
+
+test('several threads at once admit exactly the limit of each window', async () => {
+  const buffer = Rates.buffer();
+  const code = `
+    const { workerData, parentPort } = require('node:worker_threads');
+    import(workerData.module).then(({ Rates }) => {
+      const rates = new Rates(workerData.buffer);
+      let admitted = 0;
+      for (let client = 0; client < 40; client++)
+        for (let time = 0; time < 500; time++)
+          if (rates.admit(client * 8191, client + 1, 100, ${START})) admitted++;
+      parentPort.postMessage(admitted);
+    });`;
+  const workerData = { buffer, module: new URL('./rates.ts', import.meta.url).href };
+  const counts = await Promise.all(
+    Array.from(
+      { length: 4 },
+      () =>
+        new Promise<number>((resolve, reject) =>
+          new Worker(code, { eval: true, workerData }).once('message', resolve).once('error', reject),
+        ),
+    ),
+  );
+  assert.equal(
+    counts.reduce((sum, count) => sum + count, 0),
+    40 * 100,
+  );
+});

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { EJECTED_SECS, FAILURES_TO_EJECT, Targets, targetKey } from './targets.ts';
+
+const START = 1_700_000_000_000;
+const WORKERS = 3;
+
+test('failures in a row take a target out for a while, and every thread sees it', () => {
+  const buffer = Targets.buffer(WORKERS);
+  const [one, other] = [new Targets(buffer, WORKERS), new Targets(buffer, WORKERS)];
+  const slot = one.claim(targetKey('10.0.0.1:80', false), START);
+  assert.equal(other.find(targetKey('10.0.0.1:80', false)), slot);
+  for (let failure = 1; failure < FAILURES_TO_EJECT; failure++) assert.equal(one.failed(slot, START), false);
+  assert.equal(other.ejected(slot, START), false);
+  assert.equal(other.failed(slot, START), true);
+  assert.equal(one.ejected(slot, START + 1), true);
+  assert.equal(one.failed(slot, START + 1), false, 'it is out already');
+  assert.equal(one.ejected(slot, START + (EJECTED_SECS + 1) * 1_000), false);
+});
+
+test('an answer makes a target well again, and says whether it had been out', () => {
+  const targets = new Targets(Targets.buffer(WORKERS), WORKERS);
+  const slot = targets.claim(targetKey('10.0.0.1:80', true), START);
+  assert.equal(targets.succeeded(slot), false);
+  for (let failure = 0; failure < FAILURES_TO_EJECT; failure++) targets.failed(slot, START);
+  assert.equal(targets.succeeded(slot), true);
+  assert.equal(targets.ejected(slot, START), false);
+  assert.equal(targets.failed(slot, START), false, 'the count begins anew');
+});
+
+test('requests in flight are summed over workers, and those of a dead worker are forgotten', () => {
+  const targets = new Targets(Targets.buffer(WORKERS), WORKERS);
+  const slot = targets.claim(targetKey('10.0.0.1:80', false), START);
+  for (const worker of [0, 1, 1, 2]) targets.begin(slot, worker);
+  targets.end(slot, 2);
+  assert.equal(targets.inFlight(slot), 3);
+  targets.clearWorker(1);
+  assert.equal(targets.inFlight(slot), 1);
+});
+
+test('the same address with and without TLS are two targets', () => {
+  const targets = new Targets(Targets.buffer(WORKERS), WORKERS);
+  assert.notEqual(targets.claim(targetKey('a:1', true), START), targets.claim(targetKey('a:1', false), START));
+  assert.equal(targets.find(targetKey('b:1', false)), -1);
+});

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { RoutesPublication } from '../protocol.ts';
+import type { CompiledRoute } from './compile.ts';
+import { HostIndex } from './host-index.ts';
+import { packRoutes } from './packed.ts';
+
+const route = (domain: string, version: string): CompiledRoute & { version: string } => ({
+  domain,
+  version,
+  site: null,
+  blocks: [],
+  fields: { overrides: null, own: '', all: '', strictTransport: true, noSniff: true, sameOrigin: true },
+});
+const compile = (domain: string, json: string): CompiledRoute => route(domain, JSON.parse(json) as string);
+const versionOf = (found: CompiledRoute | null): string | null =>
+  found === null ? null : (found as CompiledRoute & { version: string }).version;
+
+function change(version: string, domains: readonly string[], more: Partial<RoutesPublication> = {}): RoutesPublication {
+  return { whole: false, removed: [], ...packRoutes(domains.map((domain) => ({ domain, json: JSON.stringify(version) }))), ...more };
+}
+
+async function indexOf(...domains: string[]): Promise<HostIndex> {
+  const index = new HostIndex(compile);
+  await index.apply(change('1', domains), nextTurn);
+  return index;
+}
+
+test('an exact host wins over its wildcard, a wildcard covers one label, the catch-all the rest', async () => {
+  const index = await indexOf('a.test', '*.a.test', '*.test', 'x.a.test', 'localhost', '*');
+  const found = (host: string) => index.find(host)?.domain;
+  assert.equal(found('a.test'), 'a.test');
+  assert.equal(found('x.a.test'), 'x.a.test');
+  assert.equal(found('y.a.test'), '*.a.test');
+  assert.equal(found('b.test'), '*.test');
+  assert.equal(found('y.b.test'), '*');
+  assert.equal(found('localhost'), 'localhost');
+  assert.equal(found(''), '*');
+});
+
+test('without a catch-all what no route covers is null', async () => {
+  const index = await indexOf('a.test', '*.b.test');
+  for (const host of ['', 'test', 'b.test', 'x.y.b.test', 'x.a.test', '*.c.test']) assert.equal(index.find(host), null, host);
+});
+
+test('a small change is made in one turn, a removal with it', async () => {
+  const index = await indexOf('a.test', 'b.test');
+  let turns = 0;
+  const applied = index.apply(change('2', ['a.test', 'c.test'], { removed: ['b.test'] }), async () => {
+    turns++;
+  });
+  assert.equal(versionOf(index.find('a.test')), '2');
+  assert.equal(index.find('b.test'), null);
+  await applied;
+  assert.equal(turns, 0);
+  assert.equal(index.size, 2);
+});
+
+test('a large change is staged beside the index: until all of it is there, nothing of it is', async () => {
+  const domains = Array.from({ length: 20_000 }, (_, at) => `site-${at}.test`);
+  const index = await indexOf(...domains);
+  const seen = new Set<string>();
+  let turns = 0;
+  const look = async () => {
+    turns++;
+    seen.add(`${versionOf(index.find('site-0.test'))} ${versionOf(index.find('site-19999.test'))} ${index.find('new.test') === null}`);
+    await nextTurn();
+  };
+  await index.apply(change('2', [...domains, 'new.test']), look);
+  assert.ok(turns > 10, `${turns} turns`);
+  assert.deepEqual([...seen], ['1 1 true']);
+  assert.deepEqual(
+    [versionOf(index.find('site-0.test')), versionOf(index.find('site-19999.test')), versionOf(index.find('new.test'))],
+    ['2', '2', '2'],
+  );
+});
+
+test('a whole table replaces everything there was', async () => {
+  const index = await indexOf('a.test', 'b.test');
+  await index.apply(change('2', ['c.test'], { whole: true }), nextTurn);
+  assert.equal(index.find('a.test'), null);
+  assert.equal(versionOf(index.find('c.test')), '2');
+  await index.apply({ whole: true, packed: null, count: 0, removed: [] }, nextTurn);
+  assert.equal(index.size, 0);
+});
+
+test('a route is compiled once, when it is first asked for', async () => {
+  let compiled = 0;
+  const index = new HostIndex((domain, json) => {
+    compiled++;
+    return compile(domain, json);
+  });
+  await index.apply(change('1', ['a.test', 'b.test']), nextTurn);
+  assert.equal(compiled, 0);
+  const first = index.find('a.test');
+  assert.equal(index.find('a.test'), first);
+  assert.equal(compiled, 1);
+});
+
+test('packed routes keep every character', async () => {
+  const index = new HostIndex(compile);
+  await index.apply(change('ümläut ✓ "quoted"', ['a.test']), nextTurn);
+  assert.equal(versionOf(index.find('a.test')), 'ümläut ✓ "quoted"');
+});

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { normalizedPath } from '../../../shared/path.ts';
+import { rawPath, sentPrefixLength } from './path.ts';
+import { compilePattern, remainderOf } from './pattern.ts';
+
+test('paths are compared in their normal form (RFC 3986 6.2.2)', () => {
+  const table: [sent: string, compared: string][] = [
+    ['/', '/'],
+    ['/a/b', '/a/b'],
+    ['/%61%2d%7E', '/a-~'],
+    ['/%2f%5c%20', '/%2F%5C%20'],
+    ['//a///b', '/a/b'],
+    ['/a/./b', '/a/b'],
+    ['/a/../b', '/b'],
+    ['/a/b/..', '/a/'],
+    ['/a/b/.', '/a/b/'],
+    ['/../../a', '/a'],
+    ['/a/%2e%2E/b', '/b'],
+    ['/a/.hidden', '/a/.hidden'],
+    ['/a/...', '/a/...'],
+    ['/%', '/%'],
+    ['/%zz', '/%zz'],
+    ['/a/', '/a/'],
+    ['/..', '/'],
+  ];
+  for (const [sent, compared] of table) assert.equal(normalizedPath(sent), compared, sent);
+});
+
+test('normalizing twice changes nothing more', () => {
+  for (const path of ['/%2561', '/a/%252e%252e/b', '//%2e/..//x', '/a%2f..%2fb'])
+    assert.equal(normalizedPath(normalizedPath(path)), normalizedPath(path));
+});
+
+test('the query is no part of the path', () => {
+  assert.equal(rawPath('/a?b=/c'), '/a');
+  assert.equal(rawPath('/a'), '/a');
+  assert.equal(rawPath('*'), '*');
+});
+
+test('a prefix is taken off the path as it was sent', () => {
+  const table: [path: string, prefix: string, rest: string][] = [
+    ['/api/x', '/api', '/x'],
+    ['/api/', '/api', '/'],
+    ['/api', '/api', ''],
+    ['/%61pi/x%20y', '/api', '/x%20y'],
+    ['//api//x', '/api', '//x'],
+    ['/b/../api/x', '/api', '/x'],
+  ];
+  for (const [path, prefix, rest] of table) assert.equal(path.slice(sentPrefixLength(path, prefix)), rest, path);
+  assert.equal(sentPrefixLength('/other', '/api'), -1);
+});
+
+test('a pattern is exact, or everything below a prefix', () => {
+  const below = compilePattern('/api/*');
+  assert.deepEqual(
+    ['/api/', '/api/x', '/api', '/apix', '/'].map((path) => below.matches(path)),
+    [true, true, false, false, false],
+  );
+  assert.equal(below.prefix, '/api');
+  assert.equal(remainderOf(below, '/api/x/y'), 'x/y');
+  const exact = compilePattern('/status');
+  assert.deepEqual(
+    ['/status', '/status/', '/status/x'].map((path) => exact.matches(path)),
+    [true, false, false],
+  );
+  assert.equal(remainderOf(exact, '/status'), '');
+  assert.equal(compilePattern('/*').prefix, '');
+});

@@ -1,0 +1,66 @@
+import { connect, type Socket } from 'node:net';
+import { until } from './until.ts';
+
+/** A client that writes what it is told, byte for byte, and keeps what comes back. */
+export class RawClient {
+  readonly socket: Socket;
+  received = '';
+  /** The other side has ended, or reset, the connection. */
+  ended = false;
+  closed = false;
+
+  private constructor(port: number) {
+    this.socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true });
+    this.socket.setEncoding('latin1');
+    this.socket.on('data', (text: string) => {
+      this.received += text;
+    });
+    this.socket.on('end', () => {
+      this.ended = true;
+    });
+    this.socket.on('error', () => {
+      this.ended = true;
+    });
+    this.socket.on('close', () => {
+      this.ended = true;
+      this.closed = true;
+    });
+  }
+
+  static async open(port: number): Promise<RawClient> {
+    const client = new RawClient(port);
+    await new Promise((resolve, reject) => client.socket.once('connect', resolve).once('error', reject));
+    return client;
+  }
+
+  write(text: string): this {
+    this.socket.write(text, 'latin1');
+    return this;
+  }
+
+  /** Waits until what came back matches. @returns it. */
+  async sees(expected: string | RegExp, withinMs = 5_000): Promise<string> {
+    await until(
+      `${expected} in ${JSON.stringify(this.received.slice(0, 300))}`,
+      () => (typeof expected === 'string' ? this.received.includes(expected) : expected.test(this.received)),
+      withinMs,
+    );
+    return this.received;
+  }
+
+  /** Waits for the end of the connection. @returns everything that came. */
+  async toEnd(withinMs = 5_000): Promise<string> {
+    await until('the connection to end', () => this.ended, withinMs);
+    return this.received;
+  }
+
+  [Symbol.dispose](): void {
+    this.socket.destroy();
+  }
+}
+
+/** Sends one text on a connection of its own and waits for its end. */
+export async function exchange(port: number, text: string): Promise<string> {
+  using client = await RawClient.open(port);
+  return await client.write(text).toEnd();
+}

@@ -229,6 +229,7 @@ export class UpstreamConnection implements Attempt {
     }
     // More than the answer says it has: which part is the answer? Nothing of it has been sent yet, so refuse.
     if (this.state === STATE.length && buffer.length - at > this.remaining) {
+      this.state = STATE.head;
       this.fail(FAILURE.malformed);
       return false;
     }

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Dataplane, Folder } from './harness/dataplane.ts';
+import { visit } from './harness/http.ts';
+import { Pair } from './harness/pair.ts';
+import { Upstream } from './harness/upstream.ts';
+
+test('a Sluicefile’s blocks, headers, redirects and answers do what it says', async () => {
+  using folder = new Folder();
+  await using site = await Upstream.start('site', (request, response) => {
+    response.setHeader('x-frame-options', 'DENY');
+    response.setHeader('x-from', 'upstream');
+    response.end(`site ${request.url}`);
+  });
+  await using api = await Upstream.start('api', (request, response) => response.end(`api ${request.url}`));
+  await using pair = await Pair.start(
+    folder,
+    `app.test, www.app.test {
+  reverse_proxy ${site.address}
+  header X-From sluice
+  header -X-Content-Type-Options
+  redir /old/* /new/{remainder}?{query} 308
+  redir /moved https://other.test/ 301
+  handle_path /api/* {
+    reverse_proxy ${api.address}
+    header X-Block api
+  }
+  handle /fixed {
+    respond "fixed" 201
+  }
+}
+*.wild.test {
+  respond "wild"
+}
+`,
+  );
+  const plain = await pair.visit('app.test', '/page?x=1');
+  assert.equal(plain.text, 'site /page?x=1');
+  assert.equal(plain.headers['x-from'], 'sluice', 'a header of the site wins over the upstream’s');
+  assert.equal(plain.headers['x-frame-options'], 'DENY', 'the upstream’s own value wins over the default');
+  assert.equal(plain.headers['x-content-type-options'], undefined, 'a default can be taken away');
+  assert.equal(plain.headers['strict-transport-security'], undefined, 'never over HTTP');
+
+  const block = await pair.visit('WWW.App.Test.', '/api/users?y=2');
+  assert.equal(block.text, 'api /users?y=2');
+  assert.equal(block.headers['x-block'], 'api');
+  assert.equal(block.headers['x-from'], 'sluice');
+  assert.equal(block.headers['x-frame-options'], 'SAMEORIGIN');
+  assert.equal((await pair.visit('app.test', '/%61pi/%2Fz')).text, 'api /%2Fz', 'matched decoded, forwarded as it was sent');
+  assert.equal((await pair.visit('app.test', '/api')).text, 'site /api', '/api/* is not /api');
+
+  const fixed = await pair.visit('app.test', '/fixed');
+  assert.deepEqual([fixed.status, fixed.text], [201, 'fixed']);
+  const moved = await pair.visit('app.test', '/old/a/b?c=d');
+  assert.deepEqual([moved.status, moved.headers.location], [308, '/new/a/b?c=d']);
+  assert.deepEqual([(await pair.visit('app.test', '/moved?q=1')).headers.location], ['https://other.test/']);
+  assert.equal((await pair.visit('x.wild.test')).text, 'wild');
+  for (const host of ['wild.test', 'x.y.wild.test', 'unknown.test']) assert.equal((await pair.visit(host)).status, 404, host);
+});
+
+test('a limit is one limit for all workers: a burst over many connections is admitted exactly', async () => {
+  using folder = new Folder();
+  await using dataplane = await Dataplane.start({ stateDir: folder.path, workers: 3 });
+  const LIMIT = 40;
+  await dataplane.route('limited.test', '127.0.0.1:1', { rate_limit_rps: LIMIT, respond: { status: 200, body: 'in' } });
+  const windows = new Map<number, number>();
+  const end = Date.now() + 3_000;
+  let refused = 0;
+  while (Date.now() < end) {
+    const before = Math.floor(Date.now() / 1_000);
+    const answers = await Promise.all(Array.from({ length: 30 }, () => visit(dataplane.httpPort, 'limited.test')));
+    // Only bursts that fall into one window can be counted from outside.
+    if (Math.floor(Date.now() / 1_000) !== before) continue;
+    windows.set(before, (windows.get(before) ?? 0) + answers.filter(({ status }) => status === 200).length);
+    for (const { status, headers } of answers.filter((answer) => answer.status !== 200)) {
+      assert.equal(status, 429);
+      assert.equal(headers['retry-after'], '1');
+      refused++;
+    }
+  }
+  assert.ok(refused > 0, 'the burst went over the limit');
+  for (const admitted of windows.values()) assert.ok(admitted <= LIMIT, `${admitted} in one second`);
+  assert.ok(
+    [...windows.values()].some((admitted) => admitted >= LIMIT / 4),
+    'and the limit is not zero',
+  );
+});
+
+test('an upstream is reached over TLS only when its certificate is good', async () => {
+  using folder = new Folder();
+  await using dataplane = await Dataplane.start({ stateDir: folder.path, workers: 1 });
+  await using upstream = await Upstream.start('plain');
+  await dataplane.route('tls.test', upstream.address, { tls: true });
+  const answer = await dataplane.visit('tls.test');
+  assert.equal(answer.status, 502);
+  await dataplane.program.said(/"failure":"(tls|closed|unreachable)"/);
+});
+
+test('a trusted proxy speaks for its clients, anybody else for themselves', async () => {
+  using folder = new Folder();
+  await using upstream = await Upstream.start('echo');
+  await using dataplane = await Dataplane.start({
+    stateDir: folder.path,
+    workers: 1,
+    flags: ['--trusted-proxies', '127.0.0.1,10.0.0.0/8'],
+  });
+  await dataplane.route('a.test', upstream.address);
+  const headers = { 'x-forwarded-for': '6.6.6.6, 203.0.113.9, 10.1.2.3', 'x-forwarded-proto': 'https', 'x-request-id': 'outer-1' };
+  const seen = JSON.parse((await dataplane.visit('a.test', '/', { headers })).text) as { headers: Record<string, string> };
+  assert.equal(seen.headers['x-real-ip'], '203.0.113.9');
+  assert.equal(seen.headers['x-forwarded-for'], '6.6.6.6, 203.0.113.9, 10.1.2.3, 127.0.0.1');
+  assert.equal(seen.headers['x-forwarded-proto'], 'https');
+  assert.equal(seen.headers['x-request-id'], 'outer-1');
+});

@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict';
+import { createServer, type Server, type Socket } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { Dataplane, Folder } from './harness/dataplane.ts';
+import { freePort } from './harness/ports.ts';
+import { Upstream } from './harness/upstream.ts';
+
+/** A TCP server that does to its n-th connection's bytes what it is told. */
+class Scripted {
+  readonly server: Server;
+  readonly address: string;
+  connections = 0;
+  heads = 0;
+
+  private constructor(server: Server, port: number) {
+    this.server = server;
+    this.address = `127.0.0.1:${port}`;
+  }
+
+  static async start(onHead: (socket: Socket, head: number, connection: number) => void): Promise<Scripted> {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const scripted = new Scripted(server, (server.address() as { port: number }).port);
+    server.on('connection', (socket) => {
+      const connection = ++scripted.connections;
+      socket.on('error', () => undefined);
+      socket.on('data', (piece) => {
+        if (piece.includes('\r\n\r\n')) onHead(socket, ++scripted.heads, connection);
+      });
+    });
+    return scripted;
+  }
+
+  [Symbol.dispose](): void {
+    this.server.close();
+  }
+}
+
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine';
+
+describe('an upstream that fails', () => {
+  let folder: Folder;
+  let dataplane: Dataplane;
+
+  before(async () => {
+    folder = new Folder();
+    dataplane = await Dataplane.start({ stateDir: folder.path, workers: 1 });
+  });
+  after(async () => {
+    await dataplane[Symbol.asyncDispose]();
+    folder[Symbol.dispose]();
+  });
+
+  test('nobody listening is 502, without a word about the upstream, as HTML or JSON', async () => {
+    const port = await freePort();
+    await dataplane.route('refused.test', `127.0.0.1:${port}`);
+    const html = await dataplane.visit('refused.test', '/', { headers: { accept: 'text/html' } });
+    assert.equal(html.status, 502);
+    assert.match(html.headers['content-type'] ?? '', /text\/html/);
+    const json = await dataplane.visit('refused.test', '/', { headers: { accept: 'application/json' } });
+    assert.deepEqual(JSON.parse(json.text), { error: 'Bad Gateway', status: 502 });
+    for (const { text, headers } of [html, json])
+      assert.doesNotMatch(text + JSON.stringify(headers), new RegExp(`${port}|127\\.0\\.0\\.1`));
+    await dataplane.program.said(/"failure":"refused"/);
+  });
+
+  for (const [what, bytes] of [
+    ['no HTTP', 'SSH-2.0-OpenSSH_9.2\r\n'],
+    ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
+    ['a length and a coding', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+    ['bytes after its end', `${OK}more`],
+    ['a switch of protocols that nobody asked for', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'],
+    ['a line that ends without CRLF', 'HTTP/1.1 200 OK\nContent-Length: 0\r\n\r\n'],
+    ['a head without end', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(70_000)}`],
+    ['a status that is none', 'HTTP/1.1 999 Odd\r\n\r\n'],
+  ] as const) {
+    test(`an answer with ${what} is 502`, async () => {
+      using upstream = await Scripted.start((socket) => socket.write(bytes));
+      await dataplane.route('odd.test', upstream.address);
+      assert.equal((await dataplane.visit('odd.test', '/', { method: 'POST' })).status, 502);
+    });
+  }
+
+  test('a connection that is refused sends any request to the next target', async () => {
+    await using good = await Upstream.start('good', (_, response) => response.end('good'));
+    const dead = `127.0.0.1:${await freePort()}`;
+    await dataplane.route('pool.test', dead, { upstreams: [{ address: dead }, { address: good.address }] });
+    for (let visit = 0; visit < 8; visit++) {
+      const answer = await dataplane.visit('pool.test', '/', { method: 'POST', body: 'kept' });
+      assert.equal(answer.text, 'good');
+    }
+  });
+
+  test('a target that fails three times in a row leaves the rotation, and explain says why', async () => {
+    await using good = await Upstream.start('good', (_, response) => response.end('good'));
+    const dead = `127.0.0.1:${await freePort()}`;
+    await dataplane.route('ejected.test', dead, { upstreams: [{ address: dead }, { address: good.address }] });
+    for (let visit = 0; visit < 8; visit++) await dataplane.visit('ejected.test');
+    const { targets } = JSON.parse((await dataplane.admin('GET', '/explain?url=ejected.test')).text) as {
+      targets: { address: string; healthy: boolean; reason: string | null }[];
+    };
+    assert.deepEqual(
+      targets.map(({ address, healthy }) => [address, healthy]),
+      [
+        [dead, false],
+        [good.address, true],
+      ],
+    );
+    assert.match(targets[0]?.reason ?? '', /refused/);
+  });
+
+  test('the last target is asked although it fails, and is well again with its first answer', async () => {
+    const port = await freePort();
+    await dataplane.route('last.test', `127.0.0.1:${port}`);
+    for (let visit = 0; visit < 5; visit++) assert.equal((await dataplane.visit('last.test')).status, 502);
+    const server = createServer((socket) => socket.on('data', () => socket.end(OK.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'))));
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+    assert.equal((await dataplane.visit('last.test')).text, 'fine');
+    server.close();
+  });
+
+  test('a GET whose idle connection had been closed is sent again on a fresh one', async () => {
+    // Each connection answers once and is closed at the second request, before a byte of an answer.
+    const heads = new Map<number, number>();
+    using upstream = await Scripted.start((socket, _, connection) => {
+      const count = (heads.get(connection) ?? 0) + 1;
+      heads.set(connection, count);
+      if (count === 1) socket.write(OK);
+      else socket.destroy();
+    });
+    await dataplane.route('stale.test', upstream.address);
+    assert.equal((await dataplane.visit('stale.test')).text, 'fine');
+    assert.equal((await dataplane.visit('stale.test')).text, 'fine');
+    assert.equal(upstream.connections, 2);
+    assert.equal(upstream.heads, 3);
+  });
+
+  test('a POST that has been written is not sent again', async () => {
+    const heads = new Map<number, number>();
+    using upstream = await Scripted.start((socket, _, connection) => {
+      const count = (heads.get(connection) ?? 0) + 1;
+      heads.set(connection, count);
+      if (count === 1) socket.write(OK);
+      else socket.destroy();
+    });
+    await dataplane.route('post.test', upstream.address);
+    assert.equal((await dataplane.visit('post.test')).text, 'fine');
+    assert.equal((await dataplane.visit('post.test', '/', { method: 'POST', body: 'once' })).status, 502);
+    assert.equal(upstream.heads, 2);
+  });
+
+  test('a GET that one target drops before it answers is answered by the next', async () => {
+    using dropping = await Scripted.start((socket) => socket.destroy());
+    await using good = await Upstream.start('good', (_, response) => response.end('good'));
+    await dataplane.route('drop.test', dropping.address, { upstreams: [{ address: dropping.address }, { address: good.address }] });
+    for (let visit = 0; visit < 6; visit++) assert.equal((await dataplane.visit('drop.test')).text, 'good');
+    assert.ok(dropping.heads >= 1 && dropping.heads <= 3, 'asked until it left the rotation');
+  });
+
+  test('a pool without a target in rotation is 503 with Retry-After', async () => {
+    await dataplane.route('none.test', '127.0.0.1:1', { upstreams: [{ address: '127.0.0.1:1', state: 'unhealthy' }] });
+    const answer = await dataplane.visit('none.test');
+    assert.equal(answer.status, 503);
+    assert.equal(answer.headers['retry-after'], '1');
+  });
+
+  test('targets take turns, as often as their weights say', async () => {
+    await using one = await Upstream.start('one', (_, response) => response.end('one'));
+    await using two = await Upstream.start('two', (_, response) => response.end('two'));
+    await dataplane.route('turns.test', one.address, {
+      upstreams: [
+        { address: one.address, weight: 2 },
+        { address: two.address, weight: 1 },
+      ],
+    });
+    const seen: string[] = [];
+    for (let visit = 0; visit < 9; visit++) seen.push((await dataplane.visit('turns.test')).text);
+    assert.equal(seen.filter((text) => text === 'one').length, 6);
+    assert.equal(seen.filter((text) => text === 'two').length, 3);
+  });
+
+  test('a small body is taken whole before an upstream is asked', async () => {
+    using upstream = await Scripted.start((socket) => socket.write(OK));
+    await dataplane.route('held.test', upstream.address);
+    const { RawClient } = await import('./harness/raw.ts');
+    using client = await RawClient.open(dataplane.httpPort);
+    client.write('POST / HTTP/1.1\r\nHost: held.test\r\nContent-Length: 10\r\n\r\n12345');
+    // Something else goes all the way through meanwhile: the half-sent body has had its chance.
+    for (let visit = 0; visit < 3; visit++) assert.equal((await dataplane.visit('unrouted.test')).status, 404);
+    assert.equal(upstream.connections, 0);
+    await client.write('67890').sees(/fine$/);
+  });
+});

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { TableChange } from './table.ts';
+import { frameOf, routeOf, TableFixture } from './table-fixture.ts';
+
+const ofFile = (domain: string, upstream = 'up:1', more = {}) => routeOf(domain, upstream, { source: 'file', ...more });
+
+async function applied(fixture: TableFixture, ...frame: Parameters<typeof frameOf>) {
+  const outcome = await fixture.table.apply(frameOf(...frame));
+  assert.ok('applied' in outcome, JSON.stringify(outcome));
+  return outcome.applied;
+}
+
+async function refusedBy(fixture: TableFixture, ...frame: Parameters<typeof frameOf>) {
+  const outcome = await fixture.table.apply(frameOf(...frame));
+  assert.ok('refused' in outcome, JSON.stringify(outcome));
+  return outcome.refused;
+}
+
+test('the last one to post a domain has it', async () => {
+  using fixture = await TableFixture.start();
+  await fixture.table.post(routeOf('a.test', 'one:1', { source: 'x' }));
+  await fixture.table.post(routeOf('a.test', 'two:2'));
+  assert.deepEqual(fixture.visible(), ['a.test two:2 hand']);
+  assert.equal(await fixture.table.remove('a.test'), true);
+  assert.equal(await fixture.table.remove('a.test'), false);
+});
+
+test('a whole frame adds, changes and removes; what is as it was is not touched', async () => {
+  using fixture = await TableFixture.start();
+  await applied(fixture, {}, [ofFile('a.test'), ofFile('b.test'), ofFile('c.test')]);
+  const before = fixture.publisher.generation;
+  const second = await applied(fixture, { revision: 2 }, [ofFile('a.test'), ofFile('b.test', 'other:1'), ofFile('d.test')]);
+  assert.deepEqual(
+    second.results.map(({ domain, result }) => `${domain} ${result}`),
+    ['a.test unchanged', 'b.test changed', 'd.test added'],
+  );
+  assert.deepEqual(second.removed, ['c.test']);
+  assert.equal(second.generation, before + 1, 'one swap for all of it');
+  assert.deepEqual([...fixture.publisher.served.keys()].sort(), ['a.test', 'b.test', 'd.test']);
+  const again = await applied(fixture, { revision: 3 }, [ofFile('a.test'), ofFile('b.test', 'other:1'), ofFile('d.test')]);
+  assert.equal(again.generation, before + 1, 'nothing changed, nothing published');
+});
+
+test('a line that moved in its file changes where a route is from, and nothing that is served', async () => {
+  using fixture = await TableFixture.start();
+  await applied(fixture, {}, [ofFile('a.test', 'up:1', { origin: 'Sluicefile:1' })]);
+  const { generation } = fixture.publisher;
+  const { results } = await applied(fixture, { revision: 2 }, [ofFile('a.test', 'up:1', { origin: 'Sluicefile:9' })]);
+  assert.equal(results[0]?.result, 'unchanged');
+  assert.equal(fixture.publisher.generation, generation);
+  await fixture.restart();
+  assert.equal(fixture.table.find('a.test')?.route.origin, 'Sluicefile:9');
+});
+
+test('sources that a frame does not name keep what they have', async () => {
+  using fixture = await TableFixture.start();
+  await applied(fixture, { sources: ['file', 'docker'] }, [ofFile('a.test'), routeOf('b.test', 'up:1', { source: 'docker' })]);
+  const { removed } = await applied(fixture, { revision: 2, sources: ['docker'] }, []);
+  assert.deepEqual(removed, ['b.test']);
+  assert.deepEqual(fixture.visible(), ['a.test up:1 c']);
+});
+
+test('a difference is taken on the revision that it is based on, and on no other', async () => {
+  using fixture = await TableFixture.start();
+  await applied(fixture, {}, [ofFile('a.test'), ofFile('b.test')]);
+  const next = await applied(fixture, { revision: 2, based_on: 1 }, [ofFile('c.test')], {
+    removes: [{ domain: 'a.test', source: 'file' }],
+  });
+  assert.deepEqual(next.removed, ['a.test']);
+  assert.deepEqual(fixture.visible(), ['b.test up:1 c', 'c.test up:1 c']);
+  assert.equal((await refusedBy(fixture, { revision: 3, based_on: 1 }, [])).current, 2);
+  assert.equal((await refusedBy(fixture, { controller: 'new', revision: 3, based_on: 2 }, [])).current, null);
+});
+
+test('an older life of a controller, and an older revision of the same life, are stale', async () => {
+  using fixture = await TableFixture.start();
+  await applied(fixture, { epoch: 5, revision: 7 }, [ofFile('a.test')]);
+  assert.equal((await refusedBy(fixture, { epoch: 4, revision: 9 }, [])).current, 7);
+  assert.equal((await refusedBy(fixture, { epoch: 5, revision: 6 }, [])).current, 7);
+  await fixture.restart();
+  assert.equal((await refusedBy(fixture, { epoch: 4, revision: 9 }, [])).current, 7, 'also after a restart');
+  await applied(fixture, { epoch: 6, revision: 1 }, []);
+});
+
+test('the same revision again is applied and touches nothing', async () => {
+  using fixture = await TableFixture.start();
+  await applied(fixture, { revision: 'r' }, [ofFile('a.test')]);
+  const again = await applied(fixture, { revision: 'r' }, [ofFile('a.test')]);
+  assert.deepEqual(again.results, [{ domain: 'a.test', result: 'unchanged' }]);
+  assert.deepEqual(again.removed, []);
+});
+
+test('a domain that moves between sources of its controller has no gap', async () => {
+  using fixture = await TableFixture.start();
+  const changes: TableChange[] = [];
+  await applied(fixture, { sources: ['file', 'docker'] }, [ofFile('a.test')]);
+  fixture.table.onChange((change) => changes.push(change));
+  const { removed } = await applied(fixture, { revision: 2, sources: ['file', 'docker'] }, [
+    routeOf('a.test', 'up:2', { source: 'docker' }),
+  ]);
+  assert.deepEqual(removed, []);
+  assert.deepEqual(
+    changes.map(({ added, changed, removed: gone }) => ({ added, changed, gone })),
+    [{ added: [], changed: ['a.test'], gone: [] }],
+  );
+});
+
+test('two controllers never steal from each other', async () => {
+  using fixture = await TableFixture.start();
+  await applied(fixture, { controller: 'first' }, [ofFile('a.test', 'one:1')]);
+  const { results } = await applied(fixture, { controller: 'second' }, [ofFile('a.test', 'two:2'), ofFile('b.test')]);
+  assert.deepEqual(results, [
+    { domain: 'a.test', result: 'conflicted', reason: 'it belongs to controller "first"' },
+    { domain: 'b.test', result: 'added' },
+  ]);
+  await applied(fixture, { controller: 'second', revision: 2 }, []);
+  assert.deepEqual(fixture.visible(), ['a.test one:1 first']);
+});
+
+test('a route posted by hand lies over the controller’s, which is kept up to date beneath', async () => {
+  using fixture = await TableFixture.start();
+  await applied(fixture, {}, [ofFile('a.test', 'file:1')]);
+  await fixture.table.post(routeOf('a.test', 'hand:1'));
+  assert.deepEqual(fixture.visible(), ['a.test hand:1 hand']);
+  assert.deepEqual(fixture.table.counts(), { routes: 1, overridden: 1 });
+  const { results } = await applied(fixture, { revision: 2 }, [ofFile('a.test', 'file:2')]);
+  assert.match(results[0]?.reason ?? '', /by hand/);
+  assert.deepEqual(fixture.visible(), ['a.test hand:1 hand']);
+  assert.equal(fixture.table.find('a.test')?.overrides?.upstream, 'file:2');
+  await fixture.restart();
+  assert.equal(fixture.table.find('a.test')?.overrides?.upstream, 'file:2');
+  await fixture.table.remove('a.test');
+  assert.deepEqual(fixture.visible(), ['a.test file:2 c']);
+  assert.match(fixture.publisher.served.get('a.test') ?? '', /file:2/);
+  assert.deepEqual(fixture.table.counts(), { routes: 1, overridden: 0 });
+});
+
+test('a controller hears that its route was removed or rewritten by hand, and may put it back with the same truth', async () => {
+  using fixture = await TableFixture.start();
+  const heard: TableChange['byHand'][] = [];
+  await applied(fixture, { revision: 5 }, [ofFile('a.test', 'file:1')]);
+  fixture.table.onChange(({ byHand }) => heard.push(byHand));
+  await fixture.table.remove('a.test');
+  assert.deepEqual(
+    heard.pop()?.map(({ domain, controller, change }) => [domain, controller, change]),
+    [['a.test', 'c', 'removed']],
+  );
+  assert.equal((await refusedBy(fixture, { revision: 6, based_on: 5 }, [])).current, 5, 'a difference would leave the gap');
+  await applied(fixture, { revision: 5 }, [ofFile('a.test', 'file:1')]);
+  assert.deepEqual(fixture.visible(), ['a.test file:1 c']);
+  await fixture.table.post(routeOf('a.test', 'hand:1', { source: 'file' }));
+  assert.deepEqual(
+    heard.at(-1)?.map(({ domain, controller, change }) => [domain, controller, change]),
+    [['a.test', 'c', 'replaced']],
+  );
+  assert.deepEqual(fixture.visible(), ['a.test hand:1 c']);
+  await applied(fixture, { revision: 6 }, [ofFile('a.test', 'file:1')]);
+  assert.deepEqual(fixture.visible(), ['a.test file:1 c']);
+});
+
+test('routes that are in the wrong frame, twice in it, or no routes are rejected and keep what they had', async () => {
+  using fixture = await TableFixture.start();
+  await applied(fixture, {}, [ofFile('bad.test', 'good:1')]);
+  const { results, removed } = await applied(
+    fixture,
+    { revision: 2 },
+    [routeOf('a.test'), routeOf('b.test', 'up:1', { source: 'docker' }), ofFile('c.test', 'first:1'), ofFile('c.test', 'second:1')],
+    {
+      rejected: [{ domain: 'bad.test', source: 'file', reason: 'upstream: no' }],
+    },
+  );
+  assert.deepEqual(
+    results.map(({ domain, result }) => `${domain} ${result}`),
+    ['a.test rejected', 'b.test rejected', 'c.test added', 'c.test rejected', 'bad.test rejected'],
+  );
+  assert.deepEqual(removed, []);
+  assert.deepEqual(fixture.visible(), ['bad.test good:1 c', 'c.test first:1 c']);
+});
+
+test('problems of a frame replace those of its sources; globals are those of the last frame that had any', async () => {
+  using fixture = await TableFixture.start();
+  const problem = (source: string, message: string) => ({ source, origin: 'x', domain: null, code: 'x', message, since: 'now' });
+  await applied(fixture, { sources: ['file', 'docker'] }, [], {
+    problems: [problem('file', 'one'), problem('docker', 'two')],
+    settings: { http_port: 81 },
+  });
+  await applied(fixture, { revision: 2, sources: ['file'] }, [], { problems: [problem('file', 'three')] });
+  assert.deepEqual(
+    fixture.table.problems().map(({ message }) => message),
+    ['two', 'three'],
+  );
+  assert.deepEqual(fixture.table.globals(), { http_port: 81 });
+  await fixture.restart();
+  assert.deepEqual(fixture.table.globals(), { http_port: 81 });
+});
+
+test('many writers at once are taken one after the other', async () => {
+  using fixture = await TableFixture.start();
+  await Promise.all(Array.from({ length: 50 }, (_, at) => fixture.table.post(routeOf(`${at % 10}.test`, `up:${at + 1}`))));
+  await fixture.restart();
+  assert.deepEqual(
+    fixture.visible(),
+    Array.from({ length: 10 }, (_, at) => `${at}.test up:${at + 41} hand`),
+  );
+});

@@ -1,7 +1,7 @@
 import { existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { NAME } from '../../shared/name.ts';
-import { readRoute } from '../../shared/route.ts';
+import { type RouteSpec, readRoute } from '../../shared/route.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { UsageError } from '../../shared/runtime/flags.ts';
 import type { Log } from '../../shared/runtime/log.ts';
@@ -60,27 +60,27 @@ function read(
   if (globals !== undefined) into.globals = globalsFrom(globals, log);
   for (const controller of store.controllers()) into.controllers.set(controller.id, controller);
   for (const row of store.routes()) {
-    const reason = unusable(row);
-    if (reason !== null) {
-      log.error({ domain: row.domain, reason }, 'a saved route is damaged and is left out');
+    const judged = judge(row);
+    if ('reason' in judged) {
+      log.error({ domain: row.domain, reason: judged.reason }, 'a saved route is damaged and is left out');
       continue;
     }
     const { json, origin, controller, since } = row;
-    const { source } = JSON.parse(json) as { source: string | null };
     const claims = into.claims.get(row.domain) ?? NOBODY;
-    into.claims.set(row.domain, { ...claims, [row.layer]: { json, origin, source, controller, since } });
+    into.claims.set(row.domain, { ...claims, [row.layer]: { json, origin, source: judged.route.source, controller, since } });
   }
 }
 
-function unusable(row: SavedRoute): string | null {
-  if (!row.sound) return 'its checksum does not fit';
-  if (!LAYERS.includes(row.layer as Layer)) return `the layer "${row.layer}" is unknown`;
+/** A row on its own: its checksum, its place, and its route by the same schema that took it in. */
+function judge(row: SavedRoute): { readonly route: RouteSpec } | { readonly reason: string } {
+  if (!row.sound) return { reason: 'its checksum does not fit' };
+  if (!LAYERS.includes(row.layer as Layer)) return { reason: `the layer "${row.layer}" is unknown` };
   try {
     const result = readRoute(JSON.parse(row.json));
-    if ('problem' in result) return `${result.problem.member}: ${result.problem.reason}`;
-    return result.route.domain === row.domain ? null : 'it is saved under another domain';
+    if ('problem' in result) return { reason: `${result.problem.member}: ${result.problem.reason}` };
+    return result.route.domain === row.domain ? result : { reason: 'it is saved under another domain' };
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return { reason: error instanceof Error ? error.message : String(error) };
   }
 }
 

@@ -1,10 +1,11 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RouteSpec } from '../../shared/route.ts';
 import type { Apply, Refused, RouteOutcome } from '../../shared/wire/apply.ts';
 import { type Claim, type Claims, claimOf, NOBODY } from './claims.ts';
 import type { ControllerRecord } from './controllers.ts';
 import type { Frame } from './table.ts';
 
-/** What a frame comes to: pure, nothing has happened yet. */
+/** What a frame comes to: nothing has happened yet. */
 export type Judgement = {
   readonly results: RouteOutcome[];
   readonly removed: string[];
@@ -29,13 +30,20 @@ export function refusal(header: Apply, known: ControllerRecord | undefined): Ref
 export const repeats = (header: Apply, known: ControllerRecord | undefined): boolean =>
   known?.settled === true && known.epoch === header.epoch && known.revision === header.revision;
 
-/** Judges every line of a frame on its own against the claims as they stand. `now` in ms since 1970. */
-export function judge(frame: Frame, claims: ReadonlyMap<string, Claims>, now: number): Judgement {
+/** Routes judged in one turn of the event loop: a few milliseconds. */
+const STEP = 2_000;
+
+/**
+ * Judges every line of a frame on its own against the claims as they stand, in steps that leave the event loop free;
+ * the claims must not change meanwhile. `now` in ms since 1970.
+ */
+export async function judge(frame: Frame, claims: ReadonlyMap<string, Claims>, now: number): Promise<Judgement> {
   const { header } = frame;
   const results: RouteOutcome[] = [];
   const changes = new Map<string, Claims>();
   const named = new Set<string>();
-  for (const route of frame.routes) {
+  for (const [index, route] of frame.routes.entries()) {
+    if (index % STEP === STEP - 1) await nextTurn();
     const reason = misplaced(route, header) ?? (named.has(route.domain) ? 'the frame has this domain twice; the first one holds' : null);
     named.add(route.domain);
     results.push(

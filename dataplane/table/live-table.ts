@@ -125,7 +125,7 @@ export class LiveTable implements Table {
     if (refused !== null) return { refused };
     this.report(frame);
     if (repeats(header, known)) return { judgement: unchanged(frame), acknowledged: Promise.resolve(this.publisher.generation) };
-    const judgement = judge(frame, this.claims, this.clock.now());
+    const judgement = await judge(frame, this.claims, this.clock.now());
     const sources = [...new Set([...(known?.sources ?? []), ...header.sources])];
     const controller = {
       id: header.controller,

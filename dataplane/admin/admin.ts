@@ -8,7 +8,7 @@ import { ControllerStreams } from './controller-streams.ts';
 import { matchEndpoint, OPEN } from './endpoints.ts';
 import { ApiError } from './errors.ts';
 import { CHALLENGE, createHandlers, type Handlers } from './handlers.ts';
-import { sendJson } from './json.ts';
+import { sendError } from './json.ts';
 import type { AdminParts } from './parts.ts';
 import { RateLimit } from './rate-limit.ts';
 import { Reload } from './reload.ts';
@@ -136,13 +136,18 @@ export class Admin {
     server.setTimeout(IDLE_MS);
     server.maxConnections = MAX_CONNECTIONS;
     server.on('clientError', refuseBytes);
+    // Whether a body is wanted is known once its head has been judged.
+    server.on('checkContinue', application);
     this.servers.push(server);
     return server;
   }
 }
 
+/** A target in absolute form names the origin too (RFC 9112 3.2.2). */
+const ORIGIN = /^https?:\/\/[^/?]*/i;
+
 function targetOf(request: IncomingMessage): { path: string; query: URLSearchParams } {
-  const target = request.url ?? '/';
+  const target = (request.url ?? '/').replace(ORIGIN, '');
   const question = target.indexOf('?');
   return question < 0
     ? { path: target, query: new URLSearchParams() }
@@ -159,7 +164,7 @@ function matched(method: string, path: string): ReturnType<typeof matchEndpoint>
 }
 
 /** Every error leaves here: those of the table as they are, anything else as a 500 without its inside. */
-function answerError({ log }: AdminParts): ErrorRequestHandler {
+function answerError({ log, clock }: AdminParts): ErrorRequestHandler {
   return (error: unknown, request, response, _next) => {
     if (!(error instanceof ApiError))
       log.error(
@@ -168,7 +173,7 @@ function answerError({ log }: AdminParts): ErrorRequestHandler {
       );
     const known = error instanceof ApiError ? error : new ApiError('serialize', 'see the log');
     if (response.headersSent || response.destroyed) return void response.destroy();
-    sendJson(response, known.status, known.body, known.headers);
+    sendError(request, response, clock, known);
   };
 }
 

@@ -5,9 +5,13 @@ import { APPLY_CONTENT_TYPE, KEEP_ALIVE_MS, SILENCE_MS, type StreamLine } from '
 import { SOURCE_FAILED } from '../../shared/wire/problem-codes.ts';
 import { type Frame, type Table, UnsavedError } from '../table/table.ts';
 import type { ControllerStreams, OpenStream } from './controller-streams.ts';
+import { finish, welcome } from './early-answer.ts';
 import { ApiError } from './errors.ts';
 import { FrameReader } from './frame-reader.ts';
 import { LineReader } from './lines.ts';
+
+/** A controller that leaves this many bytes unread is cut off: the results of several whole tables. */
+const MAX_UNREAD = 67_108_864;
 
 type Parts = {
   readonly table: Table;
@@ -43,8 +47,9 @@ export class ApplyStream implements Pick<OpenStream, 'end' | 'send'> {
     const { clock, streams } = this.parts;
     const stops = [clock.every(KEEP_ALIVE_MS, () => this.keepAlive()), clock.every(1_000, () => this.checkSilence())];
     try {
+      welcome(this.request, this.response);
       await this.read();
-      if (this.response.headersSent) this.response.end();
+      if (this.response.headersSent) finish(this.request, this.response, clock);
     } catch (error) {
       this.fail(error);
     } finally {
@@ -54,12 +59,15 @@ export class ApplyStream implements Pick<OpenStream, 'end' | 'send'> {
   }
 
   send(line: StreamLine): void {
-    if (this.response.headersSent && !this.response.writableEnded) this.response.write(`${JSON.stringify(line)}\n`);
+    if (!this.response.headersSent || this.response.writableEnded) return;
+    this.response.write(`${JSON.stringify(line)}\n`);
+    if (this.response.writableLength > MAX_UNREAD) this.response.destroy();
   }
 
   end(): void {
-    this.response.end();
-    this.request.destroy();
+    // Nothing was answered yet to a stream that never held a frame.
+    if (!this.response.headersSent) return void this.request.destroy();
+    this.response.end(() => this.request.destroy());
   }
 
   private async read(): Promise<void> {
@@ -111,7 +119,7 @@ export class ApplyStream implements Pick<OpenStream, 'end' | 'send'> {
     const { message } = known as Error;
     this.parts.log.warn({ reason: message }, 'an apply stream was ended');
     this.send({ refused: { error: message, current: null } });
-    this.response.end();
+    finish(this.request, this.response, this.parts.clock);
   }
 
   private keepAlive(): void {

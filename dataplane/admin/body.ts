@@ -1,12 +1,14 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { welcome } from './early-answer.ts';
 import { ApiError } from './errors.ts';
 
 /** The largest body of POST /routes that passes, in bytes. */
 export const MAX_BODY = 65_536;
 
 /** Reads a JSON body. @throws ApiError 413 as soon as it is known to be too large, 400 for what is no JSON object. */
-export async function readJson(request: IncomingMessage): Promise<Record<string, unknown>> {
+export async function readJson(request: IncomingMessage, response: ServerResponse): Promise<Record<string, unknown>> {
   if (Number(request.headers['content-length'] ?? 0) > MAX_BODY) throw tooLarge();
+  welcome(request, response);
   const pieces: Buffer[] = [];
   let size = 0;
   // Not destroyed when we stop early: the client is to get its answer while it still sends.

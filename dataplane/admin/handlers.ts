@@ -3,6 +3,7 @@ import { parseDomain } from '../../shared/host.ts';
 import { NAME } from '../../shared/name.ts';
 import { published, readRoute } from '../../shared/route.ts';
 import { APPLY_CONTENT_TYPE } from '../../shared/wire/apply.ts';
+import { displaySafe } from '../../shared/wire/errors.ts';
 import type { ControllerStatus } from '../../shared/wire/status.ts';
 import { UnacknowledgedError } from '../publish/publisher.ts';
 import { fullRoute } from '../status/explain.ts';
@@ -32,7 +33,7 @@ export function createHandlers(parts: AdminParts, streams: ControllerStreams, re
     health: ({ response }) => sendJson(response, 200, { status: 'ok', uptime_secs: parts.uptimeSecs() }),
     ready: ({ response }) => {
       const { ready, reason } = parts.ready();
-      sendJson(response, ready ? 200 : 503, ready ? { ready } : { ready, error: reason });
+      sendJson(response, ready ? 200 : 503, ready ? { ready } : { ready, error: displaySafe(reason ?? '') });
     },
     listRoutes: ({ response, query }) => {
       const view = query.get('view');
@@ -84,14 +85,22 @@ export function createHandlers(parts: AdminParts, streams: ControllerStreams, re
 const isApply = (request: IncomingMessage): boolean =>
   (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() === APPLY_CONTENT_TYPE;
 
+/** The shape comes first, then the domain, then the upstream. A site that answers by itself has a null upstream. */
+const REQUIRED = [
+  ['domain', 'string'],
+  ['upstream', 'string'],
+  ['tls', 'boolean'],
+] as const;
+
 async function postRoute({ request, response }: Call, { table }: AdminParts): Promise<void> {
-  const { origin: _, ...body } = await readJson(request);
-  if (typeof body.domain === 'string') {
-    const domain = parseDomain(body.domain);
-    if (!domain.ok) throw new ApiError('invalidDomain', domain.reason);
-  }
-  for (const member of ['domain', 'upstream', 'tls'])
+  const { origin: _, ...body } = await readJson(request, response);
+  for (const [member, type] of REQUIRED) {
     if (body[member] === undefined) throw new ApiError('invalidJson', `missing member ${member}`);
+    const isNull = member === 'upstream' && body.upstream === null;
+    if (!isNull && typeof body[member] !== type) throw new ApiError('invalidJson', `${member}: expected a ${type}`);
+  }
+  const domain = parseDomain(body.domain as string);
+  if (!domain.ok) throw new ApiError('invalidDomain', domain.reason);
   const result = readRoute(body);
   if ('problem' in result) throw refusedRoute(result.problem.member, result.problem.reason, body);
   sendJson(response, 201, published((await settled(table.post(result.route))).route));
@@ -131,8 +140,9 @@ function sendOutcome(response: ServerResponse, result: ReloadResult | null): voi
 /** `HOST[/PATH]` or a whole URL. */
 function urlOf(text: string | null): URL {
   if (text === null || text === '') throw new ApiError('invalidQuery', 'url is missing (expected ?url=https://HOST/PATH)');
-  const url = URL.parse(/^https?:\/\//i.test(text) ? text : `http://${text}`);
-  if (url === null || url.hostname === '') throw new ApiError('invalidQuery', 'url is no URL (expected HOST[/PATH] or https://HOST/PATH)');
+  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`);
+  if (url === null || url.hostname === '' || !/^https?:$/.test(url.protocol))
+    throw new ApiError('invalidQuery', 'url is no URL (expected HOST[/PATH] or https://HOST/PATH)');
   return url;
 }
 

@@ -1,5 +1,7 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import { finish } from './early-answer.ts';
 import { ApiError } from './errors.ts';
 
 /** Items made into JSON in one turn of the event loop. */
@@ -12,14 +14,22 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
   } catch (error) {
     throw new ApiError('serialize', error instanceof Error ? error.message : String(error));
   }
-  response.writeHead(status, {
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(text),
-    'cache-control': 'no-store',
-    ...headers,
-  });
+  response.writeHead(status, { ...fieldsOf(text), ...headers });
   response.end(text);
 }
+
+/** Answers an error, which may be known before the whole request has come. */
+export function sendError(request: IncomingMessage, response: ServerResponse, clock: Clock, error: ApiError): void {
+  const text = JSON.stringify(error.body);
+  response.writeHead(error.status, { ...fieldsOf(text), ...error.headers });
+  finish(request, response, clock, text);
+}
+
+const fieldsOf = (text: string) => ({
+  'content-type': 'application/json',
+  'content-length': Buffer.byteLength(text),
+  'cache-control': 'no-store',
+});
 
 /** Sends a list of any length without holding up the event loop, as fast as the client reads. */
 export async function sendList<T>(response: ServerResponse, items: readonly T[], shape: (item: T) => unknown): Promise<void> {

@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { createServer, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { parseAddress } from '../../../shared/address.ts';
+import { memoryLog } from '../../../shared/runtime/log.ts';
+import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
+import { Targets } from '../../ledger/targets.ts';
+import { type Downstream, Exchange } from '../exchange.ts';
+import type { TargetChange } from '../protocol.ts';
+import { Endpoints } from './endpoint.ts';
+import { Forwarder } from './forward.ts';
+import { Pools } from './pool.ts';
+import { Resolver } from './resolver.ts';
+
+/** A client that keeps what it is sent, and lets a test wait for the end. */
+class KeptAnswer implements Downstream {
+  readonly address = '127.0.0.1';
+  readonly secure = false;
+  status = 0;
+  fields = '';
+  text = '';
+  aborted = false;
+  private settle: () => void = () => undefined;
+  readonly over = new Promise<void>((resolve) => {
+    this.settle = resolve;
+  });
+
+  head(_: Exchange, status: number, __: string, fields: string): void {
+    this.status = status;
+    this.fields = fields;
+  }
+  informational(): void {
+    throw new Error('nothing interim is expected');
+  }
+  body(buffer: Buffer, from: number, to: number): boolean {
+    this.text += buffer.toString('latin1', from, to);
+    return true;
+  }
+  end(): void {
+    this.settle();
+  }
+  abort(): void {
+    this.aborted = true;
+    this.settle();
+  }
+  flush(): void {
+    // Everything arrives at once.
+  }
+  takeBody(x: Exchange, then: (x: Exchange) => void): void {
+    then(x);
+  }
+  streamBody(): void {
+    throw new Error('these requests have no body');
+  }
+  resumeBody(): void {
+    // Nothing is paused.
+  }
+}
+
+/** A pool over real sockets whose time is moved by the test. */
+async function poolOf(onConnection: (socket: Socket) => void) {
+  const server = createServer(onConnection);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  const clock = new ManualClock();
+  const log = memoryLog();
+  const targets = new Targets(Targets.buffer(1), 1);
+  const changes: TargetChange[] = [];
+  const forwarder = new Forwarder(clock, log);
+  const endpoints = new Endpoints({
+    clock,
+    log,
+    targets,
+    slot: 0,
+    resolver: new Resolver(clock),
+    failed: forwarder.failed,
+    targetChanged: (change) => changes.push(change),
+  });
+  const address = parseAddress(`127.0.0.1:${port}`);
+  assert.ok(address.ok);
+  const pool = new Pools(endpoints).open('a.test', [{ address: address.value, weight: 1, state: 'healthy' }], false);
+  return {
+    clock,
+    log,
+    changes,
+    send: (): KeptAnswer => {
+      const client = new KeptAnswer();
+      const x = new Exchange(client, {
+        method: 'GET',
+        target: '/',
+        host: 'a.test',
+        hostField: 'a.test',
+        fields: 'Host: a.test\r\n',
+        bodyLength: 0,
+        expectsContinue: false,
+        referer: null,
+        forwarding: '',
+        startedAt: clock.monotonic(),
+      });
+      x.bodyComplete = true;
+      forwarder.forward(x, pool);
+      return client;
+    },
+    /** Lets time pass, and has the limits looked at as a worker does. */
+    pass: (ms: number): void => {
+      clock.pass(ms);
+      endpoints.sweep(clock.monotonic());
+    },
+    [Symbol.dispose]: () => {
+      server.close();
+      clock.pass(3_600_000);
+      endpoints.sweep(clock.monotonic());
+    },
+  };
+}
+
+test('a target that does not begin its answer within 60 s is 504, and is not asked again', async () => {
+  let asked = 0;
+  let heard: () => void = () => undefined;
+  const request = new Promise<void>((resolve) => {
+    heard = resolve;
+  });
+  using pool = await poolOf((socket) => {
+    socket.on('error', () => undefined);
+    socket.on('data', () => {
+      asked++;
+      heard();
+    });
+  });
+  const answer = pool.send();
+  await request;
+  pool.pass(59_000);
+  assert.equal(answer.status, 0);
+  pool.pass(1_500);
+  await answer.over;
+  assert.equal(answer.status, 504);
+  assert.equal(asked, 1);
+  assert.ok(pool.log.lines.some(({ fields }) => (fields as { failure?: string }).failure === 'head_timeout'));
+});
+
+test('a target that stops in the middle of its answer for 60 s is cut off, visibly', async () => {
+  using pool = await poolOf((socket) => {
+    socket.on('error', () => undefined);
+    socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\npart'));
+  });
+  const answer = pool.send();
+  while (answer.text !== 'part') await new Promise((resolve) => setImmediate(resolve));
+  pool.pass(61_000);
+  await answer.over;
+  assert.deepEqual([answer.status, answer.text, answer.aborted], [200, 'part', true]);
+});
+
+test('an idle connection is used for 4 s, or until a second before the target would close it', async () => {
+  for (const [promise, keptMs] of [
+    ['', 3_500],
+    ['Keep-Alive: timeout=3\r\n', 1_500],
+  ] as const) {
+    let connections = 0;
+    using pool = await poolOf((socket) => {
+      connections++;
+      socket.on('error', () => undefined);
+      socket.on('data', () => socket.write(`HTTP/1.1 200 OK\r\n${promise}Content-Length: 2\r\n\r\nok`));
+    });
+    await pool.send().over;
+    pool.pass(keptMs);
+    await pool.send().over;
+    assert.equal(connections, 1);
+    pool.pass(4_100);
+    await pool.send().over;
+    assert.equal(connections, 2, promise);
+  }
+});
+
+test('a target leaves the rotation after three failures and is reported, and again when it answers', async () => {
+  let healthy = false;
+  using pool = await poolOf((socket) => {
+    socket.on('error', () => undefined);
+    socket.on('data', () =>
+      healthy ? socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok') : socket.destroy(),
+    );
+  });
+  for (let visit = 0; visit < 4; visit++) {
+    const answer = pool.send();
+    await answer.over;
+    assert.equal(answer.status, 502);
+  }
+  assert.deepEqual(
+    pool.changes.map((change) => change.healthy),
+    [false],
+  );
+  healthy = true;
+  const answer = pool.send();
+  await answer.over;
+  assert.equal(answer.text, 'ok');
+  assert.deepEqual(
+    pool.changes.map((change) => change.healthy),
+    [false, true],
+  );
+});

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DEFAULT_STATE_DIR, NAME } from '../../shared/name.ts';
 import { UsageError } from '../../shared/runtime/flags.ts';
@@ -23,9 +23,8 @@ export function prepareStateDir(path: string): void {
 
 /** One level at a time: the recursive form of mkdir never returns where a file system answers ENOENT for everything, as /proc does. */
 function makeDirectory(path: string): void {
-  const there = statSync(path, { throwIfNoEntry: false });
-  if (there?.isDirectory()) return;
-  if (there === undefined) makeDirectory(dirname(path));
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
+  if (!existsSync(dirname(path))) makeDirectory(dirname(path));
   mkdirSync(path, { mode: 0o700 });
 }
 

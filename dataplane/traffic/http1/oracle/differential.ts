@@ -10,6 +10,8 @@ import { RequestReader } from './request-reader.ts';
 import { randomCuts } from './sample-mutation.ts';
 import { SampleRandom } from './sample-random.ts';
 
+/** Inputs of each direction in an ordinary run. */
+export const INPUTS = 500_000;
 /** Inputs up to this many bytes are cut at every place, one cut at a time. */
 const SHORT = 48;
 
@@ -88,12 +90,13 @@ function sameReading(a: OurReading, b: OurReading): boolean {
 }
 
 /**
- * Runs `check` on many inputs: `inputs` of them, or SLUICE_FUZZ, with a seed that SLUICE_FUZZ_SEED sets and
- * the test prints. The short run always has the same inputs; a long one has new ones each time.
+ * Runs `check` on `inputs` inputs, with a seed that SLUICE_FUZZ_SEED sets and the test prints. With
+ * SLUICE_FUZZ=N each direction has N inputs instead of INPUTS, and everything else its share. The
+ * ordinary run always has the same inputs; a long one has new ones each time.
  */
 export function fuzz(t: TestContext, inputs: number, check: (random: SampleRandom) => void): void {
   const long = process.env.SLUICE_FUZZ;
-  const count = long === undefined ? inputs : Number(long);
+  const count = long === undefined ? inputs : Math.ceil((inputs / INPUTS) * Number(long));
   const seed = Number(process.env.SLUICE_FUZZ_SEED ?? (long === undefined ? 1 : randomInt(2 ** 31)));
   t.diagnostic(`${count} inputs, SLUICE_FUZZ_SEED=${seed}`);
   for (let input = 0; input < count; input++) {

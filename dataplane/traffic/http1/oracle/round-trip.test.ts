@@ -13,7 +13,7 @@ import { RequestReader } from './request-reader.ts';
 import { FORWARDING, sampleExchange } from './sample-exchange.ts';
 import { sampleRequest } from './sample-messages.ts';
 
-const INPUTS = 50_000;
+const WRITTEN = 50_000;
 
 /** The body as the upstream gets it: framed once, whatever framing it came in. */
 const framed = ({ chunked, body, trailers }: OurMessage): string => {
@@ -33,7 +33,7 @@ const pairs = (fields: readonly string[]): string[] =>
 test('what we write to an upstream, llhttp reads as the request that we read', (t) => {
   const llhttp = new Llhttp('request');
   let written = 0;
-  fuzz(t, INPUTS, (random) => {
+  fuzz(t, WRITTEN, (random) => {
     const [message] = readCut(new RequestReader(), Buffer.from(sampleRequest(random), 'latin1'), []).messages;
     if (message === undefined || !message.complete || !KNOWN_METHODS.has(message.method)) return;
     written++;

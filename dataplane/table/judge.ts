@@ -41,11 +41,14 @@ export async function judge(frame: Frame, claims: ReadonlyMap<string, Claims>, n
   const { header } = frame;
   const results: RouteOutcome[] = [];
   const changes = new Map<string, Claims>();
+  // What is named in any way, even by a line that is rejected, stays; a domain is taken by the first line that may speak for it.
   const named = new Set<string>();
+  const taken = new Set<string>();
   for (const [index, route] of frame.routes.entries()) {
     if (index % STEP === STEP - 1) await nextTurn();
-    const reason = misplaced(route, header) ?? (named.has(route.domain) ? 'the frame has this domain twice; the first one holds' : null);
+    const reason = misplaced(route, header) ?? (taken.has(route.domain) ? 'the frame has this domain twice; the first one holds' : null);
     named.add(route.domain);
+    if (reason === null) taken.add(route.domain);
     results.push(
       reason === null
         ? take(route, header, claims.get(route.domain) ?? NOBODY, changes, now)
@@ -56,12 +59,7 @@ export async function judge(frame: Frame, claims: ReadonlyMap<string, Claims>, n
     named.add(domain);
     results.push({ domain, result: 'rejected', reason });
   }
-  const removed =
-    header.based_on === null
-      ? missing(header, claims, named)
-      : frame.removes
-          .filter(({ domain, source }) => owns(claims.get(domain)?.applied, header, [source]) && !named.has(domain))
-          .map(({ domain }) => domain);
+  const removed = header.based_on === null ? missing(header, claims, named) : dropped(frame, claims, named);
   for (const domain of removed) changes.set(domain, { hand: claims.get(domain)?.hand ?? null, applied: null });
   return { results, removed, changes };
 }
@@ -99,6 +97,12 @@ function missing(header: Apply, claims: ReadonlyMap<string, Claims>, named: Read
   const removed: string[] = [];
   for (const [domain, { applied }] of claims) if (!named.has(domain) && owns(applied, header, header.sources)) removed.push(domain);
   return removed;
+}
+
+/** What the frame's `remove` lines take away, each once. */
+function dropped({ header, removes }: Frame, claims: ReadonlyMap<string, Claims>, named: ReadonlySet<string>): string[] {
+  const theirs = removes.filter(({ domain, source }) => !named.has(domain) && owns(claims.get(domain)?.applied, header, [source]));
+  return [...new Set(theirs.map(({ domain }) => domain))];
 }
 
 const owns = (claim: Claim | null | undefined, header: Apply, sources: readonly string[]): boolean =>

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import { test } from 'node:test';
+import { NaiveTable } from './naive-fixture.ts';
+import type { Frame } from './table.ts';
+import { frameOf, routeOf, TableFixture } from './table-fixture.ts';
+
+const SEQUENCES = 25;
+const STEPS = 80;
+const DOMAINS = ['a.test', 'b.test', '*.b.test', 'c.test'] as const;
+const CONTROLLERS = { first: ['file', 'docker'], second: ['cluster', 'lab'] } as const;
+
+type Draw = (bound: number) => number;
+const pick = <T>(draw: Draw, choices: readonly T[]): T => choices[draw(choices.length)] as T;
+const some = <T>(draw: Draw, most: number, make: () => T): T[] => Array.from({ length: draw(most + 1) }, make);
+
+/** Numbers from 0 up to, not including, `bound`; the same ones for the same seed. */
+function seeded(seed: number): Draw {
+  let state = seed;
+  return (bound) => {
+    // Lehmer's generator modulo the prime 2^31 - 1.
+    state = (state * 48_271) % 2_147_483_647;
+    return Math.floor((state / 2_147_483_647) * bound);
+  };
+}
+
+function anyFrame(draw: Draw, { lives }: NaiveTable): Frame {
+  const controller = pick(draw, ['first', 'second'] as const);
+  const own: readonly string[] = CONTROLLERS[controller];
+  const known = lives.get(controller);
+  const current = Number(known?.revision ?? 0);
+  const based_on = pick(draw, [null, null, current, current, current + 1]);
+  const header = {
+    controller,
+    epoch: Math.max(1, (known?.epoch ?? 1) + pick(draw, [0, 0, 0, 0, 0, 1, -1])),
+    revision: Math.max(0, current + pick(draw, [1, 1, 1, 1, 0, -1])),
+    based_on,
+    sources: pick(draw, [own, own, own.slice(0, 1), own.slice(1), []]) as string[],
+  };
+  const route = () => routeOf(pick(draw, DOMAINS), `up:${draw(3) + 1}`, { source: pick(draw, [...own, ...own, 'other', null]) });
+  const rejected = some(draw, 1, () => ({ domain: pick(draw, DOMAINS), source: 'file', reason: 'upstream: no' }));
+  const removes = based_on === null ? [] : some(draw, 2, () => ({ domain: pick(draw, DOMAINS), source: pick(draw, own) }));
+  return frameOf(header, some(draw, 5, route), { rejected, removes });
+}
+
+async function apply(frame: Frame, { table }: TableFixture, naive: NaiveTable): Promise<string> {
+  const { header, routes, rejected, removes } = frame;
+  const words = JSON.stringify({
+    ...header,
+    routes: routes.map((one) => `${one.domain} ${one.upstream} ${one.source}`),
+    rejected,
+    removes,
+  });
+  const expected = naive.apply(frame);
+  const outcome = await table.apply(frame);
+  const said =
+    'refused' in outcome
+      ? null
+      : [
+          ...outcome.applied.results.map(({ domain, result }) => `${domain} ${result}`),
+          ...outcome.applied.removed.map((domain) => `${domain} removed`),
+        ].sort();
+  assert.deepEqual(said, expected, words);
+  return words;
+}
+
+/** Does one thing to both, and holds what they say against each other. @returns what was done, in words. */
+async function step(draw: Draw, fixture: TableFixture, naive: NaiveTable): Promise<string> {
+  const kind = draw(20);
+  if (kind === 0) {
+    await fixture.restart();
+    for (const { route } of fixture.table.list()) fixture.publisher.served.set(route.domain, JSON.stringify(route));
+    return 'restart';
+  }
+  if (kind > 8) return apply(anyFrame(draw, naive), fixture, naive);
+  const domain = pick(draw, DOMAINS);
+  if (kind > 5) {
+    assert.equal(await fixture.table.remove(domain), naive.remove(domain), `remove ${domain}`);
+    return `remove ${domain}`;
+  }
+  const route = routeOf(domain, `up:${draw(3) + 1}`, { source: pick(draw, [null, 'mine', 'file', 'cluster', 'lab']) });
+  naive.post(route);
+  await fixture.table.post(route);
+  return `post ${domain} ${route.upstream} ${route.source}`;
+}
+
+function agree({ table, publisher }: TableFixture, naive: NaiveTable): void {
+  const expected = naive.visible();
+  const visible = table.list().map(({ route, controller, overrides }) => {
+    const beneath = overrides === null ? '' : ` over ${overrides.upstream}`;
+    return `${route.domain} ${route.upstream} ${controller ?? 'hand'}${beneath}`;
+  });
+  assert.deepEqual(visible, expected);
+  const served = [...publisher.served].map(([domain, json]) => `${domain} ${(JSON.parse(json) as { upstream: string }).upstream}`);
+  assert.deepEqual(served.sort(), expected.map((line) => line.split(' ').slice(0, 2).join(' ')).sort());
+  assert.deepEqual(table.counts(), { routes: expected.length, overridden: expected.filter((line) => line.includes(' over ')).length });
+}
+
+test('any sequence of posts, removals, frames and restarts ends as the plainest reading of the rules says', {
+  timeout: 60_000,
+}, async () => {
+  for (let sequence = 0; sequence < SEQUENCES; sequence++) {
+    const seed = Number(process.env.SEED ?? randomInt(1, 2_147_483_647));
+    const draw = seeded(seed);
+    const naive = new NaiveTable();
+    using fixture = await TableFixture.start();
+    const done: string[] = [];
+    try {
+      for (let at = 0; at < STEPS; at++) {
+        done.push(await step(draw, fixture, naive));
+        agree(fixture, naive);
+      }
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      assert.fail(`SEED=${seed} after ${done.length} steps: ${why}\nThe last that went well:\n${done.slice(-6).join('\n')}`);
+    }
+  }
+});

@@ -5,6 +5,13 @@ import { freePort } from './ports.ts';
 import { Program, run, SLUICE } from './process.ts';
 import { until } from './until.ts';
 
+type Options = {
+  readonly flags?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** The file's block of globals. By default it names a free port. */
+  readonly globals?: string;
+};
+
 /** `sluice run` on a Sluicefile of the test: both processes under their supervisor. */
 export class Pair {
   readonly program: Program;
@@ -14,22 +21,23 @@ export class Pair {
   readonly controllerPort: number;
   private readonly globals: string;
 
-  private constructor(program: Program, folder: Folder, httpPort: number, controllerPort: number) {
+  private constructor(program: Program, folder: Folder, httpPort: number, controllerPort: number, globals: string) {
     this.program = program;
     this.file = folder.file('Sluicefile');
     this.socket = folder.file('state/admin.sock');
     this.httpPort = httpPort;
     this.controllerPort = controllerPort;
-    this.globals = globalsOf(httpPort);
+    this.globals = globals;
   }
 
   /** Starts the pair on a file with these sites and waits until it is ready. */
-  static async start(folder: Folder, sites: string, flags: readonly string[] = []): Promise<Pair> {
+  static async start(folder: Folder, sites: string, options: Options = {}): Promise<Pair> {
     const [http, admin, controller] = [await freePort(), await freePort(), await freePort()];
-    writeFileSync(folder.file('Sluicefile'), globalsOf(http) + sites);
+    const { flags = [], env = {}, globals = globalsOf(http) } = options;
+    writeFileSync(folder.file('Sluicefile'), globals + sites);
     const args = ['run', '--config', folder.file('Sluicefile'), '--state-dir', folder.file('state'), '--workers', '2'];
     const listen = ['--admin-listen', `127.0.0.1:${admin}`, '--listen', `127.0.0.1:${controller}`];
-    const pair = new Pair(new Program(SLUICE, [...args, ...listen, ...flags]), folder, http, controller);
+    const pair = new Pair(new Program(SLUICE, [...args, ...listen, ...flags], env), folder, http, controller, globals);
     await until(
       'the pair to be ready',
       async () =>

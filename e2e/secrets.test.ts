@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { test } from 'node:test';
+import { Folder } from './harness/dataplane.ts';
+import { ask } from './harness/http.ts';
+import { childrenOf, Pair } from './harness/pair.ts';
+import { freePort } from './harness/ports.ts';
+import { run } from './harness/process.ts';
+import { until } from './harness/until.ts';
+
+const TOKEN = 'not-for-anybodys-eyes-7d1f';
+const LINUX = process.platform === 'linux' ? false : 'reads /proc';
+
+test('the admin token and the keys of the installation are printed nowhere', { skip: LINUX }, async () => {
+  using folder = new Folder();
+  const admin = await freePort();
+  const flags = ['--admin-listen', `127.0.0.1:${admin}`, '--log-level', 'debug'];
+  await using pair = await Pair.start(folder, 'site.test {\n  respond "here"\n}\n', { flags, env: { SLUICE_ADMIN_TOKEN: TOKEN } });
+  const [key = ''] = /[0-9a-f]{32}/.exec(readFileSync(folder.file('state/keyring.json'), 'utf8')) ?? [];
+  assert.equal(key.length, 32);
+
+  const said: string[] = [];
+  const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
+  assert.equal((await ask({ port: admin }, '/routes', bearer(TOKEN))).status, 200);
+  for (const wrong of ['', `${TOKEN}x`, TOKEN.slice(1)]) {
+    const refused = await ask({ port: admin }, '/routes', bearer(wrong));
+    assert.equal(refused.status, 401);
+    said.push(refused.text);
+  }
+  for (const path of ['/settings', '/status', '/routes?view=full', '/explain?url=site.test', '/metrics', '/upstreams'])
+    said.push((await ask({ port: admin }, path, bearer(TOKEN))).text);
+  for (const path of ['/status', '/metrics']) said.push((await ask({ port: pair.controllerPort }, path)).text);
+  for (const command of [['routes'], ['status'], ['explain', 'site.test'], ['status', '--json']]) {
+    const { code, stdout, stderr } = await run([...command, '--admin', `127.0.0.1:${admin}`], { SLUICE_ADMIN_TOKEN: TOKEN });
+    assert.equal(code, 0, stderr);
+    said.push(stdout, stderr);
+  }
+  const { dataplane, controller } = await childrenOf(pair.program.pid);
+  for (const pid of [pair.program.pid, dataplane, controller]) said.push(readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
+  await until('a log line', () => pair.program.output.includes('"level":"'));
+  said.push(pair.program.output);
+  for (const text of said) assert.ok(!text.includes(TOKEN) && !text.includes(key), text.slice(0, 500));
+});
+
+test('nobody else on the machine can read the state, or ask over the socket', { skip: LINUX }, async () => {
+  using folder = new Folder();
+  await using pair = await Pair.start(folder, 'site.test {\n  respond "here"\n}\n');
+  assert.equal((await pair.visit('site.test')).status, 200);
+  const modeOf = (name: string) => statSync(folder.file(name)).mode & 0o777;
+  assert.equal(modeOf('state'), 0o700);
+  assert.equal(modeOf('state/admin.sock'), 0o600);
+  assert.ok(readdirSync(folder.file('state')).includes('routes.db'));
+  assert.equal(modeOf('state/keyring.json'), 0o600);
+});

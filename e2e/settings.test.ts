@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { Folder } from './harness/dataplane.ts';
+import { ask } from './harness/http.ts';
+import { Pair } from './harness/pair.ts';
+import { freePort } from './harness/ports.ts';
+import { until } from './harness/until.ts';
+
+type Setting = { readonly name: string; readonly value: unknown; readonly origin: string };
+const SITE = 'site.test {\n  respond "here"\n}\n';
+
+async function settingsOf(pair: Pair): Promise<Record<string, readonly [value: unknown, origin: string]>> {
+  const list = JSON.parse((await pair.admin('/settings')).text) as Setting[];
+  return Object.fromEntries(list.map(({ name, value, origin }) => [name, [value, origin]]));
+}
+
+test('a flag wins over the environment, the environment over the file, the file over the default', async () => {
+  using folder = new Folder();
+  const [file, environment, flag] = [await freePort(), await freePort(), await freePort()];
+  const globals = `{\n  http_port ${file}\n  bind 127.0.0.1\n  drain_timeout 7s\n}\n`;
+  {
+    await using pair = await Pair.start(folder, SITE);
+    const { http_port, bind, drain_timeout } = await settingsOf(pair);
+    assert.deepEqual(
+      { http_port, bind, drain_timeout },
+      {
+        http_port: [pair.httpPort, 'file'],
+        bind: ['127.0.0.1', 'file'],
+        drain_timeout: ['30s', 'default'],
+      },
+    );
+  }
+  {
+    await using pair = await Pair.start(folder, SITE, { globals, env: { SLUICE_HTTP_PORT: `${environment}`, SLUICE_DRAIN_TIMEOUT: '9s' } });
+    const { http_port, drain_timeout } = await settingsOf(pair);
+    assert.deepEqual({ http_port, drain_timeout }, { http_port: [environment, 'environment'], drain_timeout: ['9s', 'environment'] });
+    assert.equal((await ask({ port: environment }, '/', { headers: { host: 'site.test' } })).text, 'here');
+    await assert.rejects(ask({ port: file }, '/'), /ECONNREFUSED/, 'the port of the file is never opened');
+  }
+  await using pair = await Pair.start(folder, SITE, {
+    globals,
+    env: { SLUICE_HTTP_PORT: `${environment}` },
+    flags: ['--http-port', `${flag}`],
+  });
+  const { http_port, drain_timeout } = await settingsOf(pair);
+  assert.deepEqual({ http_port, drain_timeout }, { http_port: [flag, 'flag'], drain_timeout: ['7s', 'file'] });
+  assert.equal((await ask({ port: flag }, '/', { headers: { host: 'site.test' } })).text, 'here');
+  for (const port of [file, environment]) await assert.rejects(ask({ port }, '/'), /ECONNREFUSED/);
+});
+
+test('a port that changes in the file is named until the restart that moves there; other globals hold at once', async () => {
+  using folder = new Folder();
+  const port = await freePort();
+  const globals = (more: string) => `{\n  bind 127.0.0.1\n  http_port ${port}\n${more}}\n`;
+  await using pair = await Pair.start(folder, SITE, { globals: globals('') });
+  const other = await freePort();
+  writeFileSync(pair.file, globals('  drain_timeout 4s\n').replace(`${port}`, `${other}`) + SITE);
+  const said = await until('status to name it', async () => {
+    const { stdout } = await pair.command('status');
+    return stdout.includes('restart') ? stdout : undefined;
+  });
+  assert.ok(said.includes(`http_port is ${other} in the config file; restart to move there from ${port}`), said);
+  const { http_port, drain_timeout } = await settingsOf(pair);
+  assert.deepEqual({ http_port, drain_timeout }, { http_port: [port, 'file'], drain_timeout: ['4s', 'file'] });
+  assert.equal((await ask({ port }, '/', { headers: { host: 'site.test' } })).text, 'here');
+  await assert.rejects(ask({ port: other }, '/'), /ECONNREFUSED/);
+});

@@ -97,6 +97,7 @@ export class Workers {
     for (let worker = 0; worker < this.parts.count; worker++) this.spawn();
     await this.until(() => this.refused !== null || this.serving === this.parts.count, START_MS);
     if (this.refused !== null) throw this.refused;
+    if (this.serving === 0) throw new ListenError('', 'no worker came up within 30 s; the log says why');
     this.stopWatching = this.parts.clock.every(Watchdog.PERIOD_MS, () => this.watch());
   }
 

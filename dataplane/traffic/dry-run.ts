@@ -19,6 +19,7 @@ const NOBODY: Downstream = {
   flush: sentNothing,
   takeBody: sentNothing,
   streamBody: sentNothing,
+  withholdBody: sentNothing,
   resumeBody: sentNothing,
 };
 

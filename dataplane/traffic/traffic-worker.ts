@@ -102,6 +102,10 @@ export class TrafficWorker {
     tell({ kind: 'serving', generation: start.state.generation });
   }
 
+  get port(): number {
+    return this.listener.port;
+  }
+
   take(message: ToWorker): void {
     switch (message.kind) {
       case 'publish':

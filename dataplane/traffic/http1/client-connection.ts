@@ -94,6 +94,8 @@ export class ClientConnection implements Downstream {
     }
     this.processing = false;
     this.flush();
+    if (this.inputEnded && !this.closing) this.ended();
+    else if (this.tools.draining()) this.drain();
   }
 
   /** Looks at the bytes that are there. @returns how many it used up, or -1 when they have to wait for something. */
@@ -173,6 +175,10 @@ export class ClientConnection implements Downstream {
     this.process();
   }
 
+  withholdBody(x: Exchange): void {
+    if (this.x === x) this.requestBody.withhold();
+  }
+
   resumeBody(): void {
     this.socket.resume();
   }
@@ -186,7 +192,8 @@ export class ClientConnection implements Downstream {
   head(x: Exchange, status: number, reason: string, fields: string, length: number): void {
     // While an upstream still takes the body, the two may yet end together: that is judged at the end.
     const skippable = x.attempt !== null || this.requestBody.discardable;
-    const persist = this.persist && skippable && !this.inputEnded && !this.tools.draining();
+    const last = this.inputEnded && this.pending === null;
+    const persist = this.persist && skippable && !last && !this.tools.draining();
     this.persist = this.writer.head(x, status, reason, fields, length, persist);
   }
 
@@ -215,6 +222,7 @@ export class ClientConnection implements Downstream {
   abort(x: Exchange): void {
     this.settle(x);
     this.closing = true;
+    this.deadline = UNSET;
     this.flush();
     // A body that ends with its connection would look whole after an orderly close.
     if (this.writer.delimited) this.socket.destroySoon();
@@ -265,15 +273,19 @@ export class ClientConnection implements Downstream {
     this.closing = true;
     this.pending = null;
     this.discarded = 0;
-    this.deadline = this.tools.monotonic() + LINGER_MS;
-    this.socket.end();
+    this.deadline = UNSET;
+    // A slow reader gets all of its answer: the moment begins when the last byte has been handed over.
+    this.socket.end(() => {
+      if (this.deadline !== NEVER) this.deadline = this.tools.monotonic() + LINGER_MS;
+    });
     if (this.inputEnded) this.socket.destroySoon();
     else this.socket.resume();
   }
 
+  /** Beyond the limit nothing is read any more: a reset now could overtake the answer. */
   private discard(bytes: number): void {
     this.discarded += bytes;
-    if (this.discarded > LINGER_BYTES) this.socket.destroy();
+    if (this.discarded > LINGER_BYTES) this.socket.pause();
   }
 
   private drained(): void {
@@ -287,9 +299,11 @@ export class ClientConnection implements Downstream {
   private ended(): void {
     this.inputEnded = true;
     if (this.closing) return this.socket.destroySoon();
-    if (this.x === null && this.pending === null && !this.requestBody.open) this.closeGently();
-    else if (this.x === null) this.answerRefused(null, 400, FAULT.badRequestLine.reason);
-    else if (this.requestBody.open && this.pending === null) this.socket.destroy();
+    if (this.x !== null) {
+      // A body that is cut is no request; a whole request gets its answer.
+      if (this.requestBody.open && this.pending === null) this.socket.destroy();
+    } else if (this.pending === null || this.requestBody.open) this.closeGently();
+    else this.answerRefused(null, 400, FAULT.badRequestLine.reason);
   }
 
   private gone(): void {
@@ -298,10 +312,8 @@ export class ClientConnection implements Downstream {
     const { x } = this;
     if (x !== null) {
       const { attempt } = x;
-      if (x.status === 0) {
-        x.status = 499;
-        x.failure = 'the client went away';
-      }
+      x.status = 499;
+      x.failure = 'the client went away';
       this.settle(x);
       attempt?.cancel();
     }
@@ -322,9 +334,9 @@ export class ClientConnection implements Downstream {
     return this.pending === null ? IDLE_MS : HEAD_MS;
   }
 
-  /** The worker goes away: a connection between two requests ends now, another one with its answer. */
+  /** The worker goes away: a connection between two requests ends now, another one with the answer it is at or about to get. */
   drain(): void {
-    if (this.x === null && !this.requestBody.open && !this.closing) this.closeGently();
+    if (this.x === null && this.pending === null && !this.requestBody.open && !this.closing) this.closeGently();
   }
 }
 

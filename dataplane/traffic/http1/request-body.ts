@@ -89,6 +89,10 @@ export class RequestBody implements ChunkSink {
     if (this.open) this.mode = MODE.stream;
   }
 
+  withhold(): void {
+    if (this.mode === MODE.stream) this.mode = MODE.wait;
+  }
+
   discard(): void {
     if (this.open) this.mode = MODE.discard;
     this.x = null;

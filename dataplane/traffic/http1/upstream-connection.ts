@@ -17,6 +17,8 @@ const HEAD_MS = 60_000;
 const BODY_IDLE_MS = 60_000;
 /** A held body up to this size goes out in one write with its head. */
 const JOIN_BYTES = 4_096;
+/** Interim answers (1xx) before the final one. More is a target that never comes to the point. */
+const MAX_INTERIM = 32;
 const NEVER = Number.POSITIVE_INFINITY;
 
 const STATE = { connecting: 0, idle: 1, head: 2, length: 3, chunked: 4, untilClose: 5, closed: 6 } as const;
@@ -33,6 +35,7 @@ export class UpstreamConnection implements Attempt {
   private remaining = 0;
   private deadline: number;
   private served = 0;
+  private interim = 0;
   private written = false;
   private answered = false;
   private requestComplete = false;
@@ -73,6 +76,7 @@ export class UpstreamConnection implements Attempt {
     x.attempt = this;
     this.written = false;
     this.answered = false;
+    this.interim = 0;
     this.requestComplete = false;
     this.endpoint.tools.targets.begin(this.endpoint.ledgerSlot, this.endpoint.tools.slot);
     if (this.state !== STATE.connecting) this.write(x);
@@ -156,12 +160,21 @@ export class UpstreamConnection implements Attempt {
       case STATE.connecting:
         return this.fail(FAILURE.connectTimeout);
       case STATE.head:
-        return this.fail(FAILURE.headTimeout);
+        // A visitor who sends slowly has a limit of its own and is not the target's fault either.
+        if (this.waitsForClient()) this.deadline = now + HEAD_MS;
+        else this.fail(FAILURE.headTimeout);
+        return;
       default:
         // The visitor who reads slowly is not the target's fault: while the socket is paused, time stands still.
         if (this.socket?.isPaused()) this.deadline = now + BODY_IDLE_MS;
         else this.fail(FAILURE.bodyTimeout);
     }
+  }
+
+  private waitsForClient(): boolean {
+    const { x, socket } = this;
+    if (x === null || socket === null || this.requestComplete || socket.writableNeedDrain) return false;
+    return x.bodyConsumed || !x.expectsContinue;
   }
 
   private read(chunk: Buffer): void {
@@ -195,6 +208,7 @@ export class UpstreamConnection implements Attempt {
       if (this.head.parse(buffer, start, end + 4, fields?.overrides ?? null) !== null || this.head.status === 101) return this.malformed();
       start = end + 4;
       if (this.head.status >= 200) return this.beginAnswer(x, buffer, start) ? start : -1;
+      if (++this.interim > MAX_INTERIM) return this.malformed();
       x.client.informational(this.head.status, this.head.reason, this.head.fields.kept);
     }
   }
@@ -233,7 +247,7 @@ export class UpstreamConnection implements Attempt {
       this.fail(FAILURE.malformed);
       return false;
     }
-    this.keepAlive = head.minor === 1 ? !fields.connectionClose : fields.connectionKeepAlive;
+    this.keepAlive = !fields.connectionClose && (head.minor === 1 || fields.connectionKeepAlive);
     this.endpoint.succeeded();
     const block = x.block;
     let lines = fields.kept;

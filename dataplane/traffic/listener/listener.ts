@@ -46,6 +46,12 @@ export class Listener {
     });
   }
 
+  /** The port it listens on: the system's choice where the settings say 0. */
+  get port(): number {
+    const address = this.server.address();
+    return address !== null && typeof address === 'object' ? address.port : 0;
+  }
+
   trust(settings: TrafficSettings): void {
     this.trusts = matcherOf(settings.trustedProxies);
   }

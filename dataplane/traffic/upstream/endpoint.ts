@@ -45,14 +45,17 @@ export class Endpoint {
   private readonly idle: UpstreamConnection[] = [];
   private readonly waiting: Waiting[] = [];
   private readonly open = new Set<UpstreamConnection>();
+  private readonly awake: (endpoint: Endpoint) => void;
 
-  constructor(address: string, serverName: string | null, tools: EndpointTools) {
+  /** `awake` is told when a first connection is opened: routes may hold on to an endpoint that was forgotten. */
+  constructor(address: string, serverName: string | null, tools: EndpointTools, awake: (endpoint: Endpoint) => void) {
     const { host, port } = splitAddress(address);
     this.address = address;
     this.host = host;
     this.port = Number(port);
     this.serverName = serverName;
     this.tools = tools;
+    this.awake = awake;
     this.ledgerSlot = tools.targets.claim(targetKey(address, serverName !== null), tools.clock.now());
     this.lastUse = tools.clock.monotonic();
   }
@@ -87,6 +90,7 @@ export class Endpoint {
 
   /** As `send`, never over a connection that has served before. */
   sendFresh(x: Exchange): void {
+    if (this.open.size === 0) this.awake(this);
     if (this.open.size < MAX_CONNECTIONS) {
       const connection = new UpstreamConnection(this);
       this.open.add(connection);
@@ -153,6 +157,8 @@ class Waiting implements Attempt {
 /** The endpoints of one worker, by address and TLS name. */
 export class Endpoints {
   private readonly byName = new Map<string, Endpoint>();
+  /** Those whose time limits have to be looked at. */
+  private readonly inUse = new Set<Endpoint>();
   private readonly tools: EndpointTools;
 
   constructor(tools: EndpointTools) {
@@ -160,16 +166,24 @@ export class Endpoints {
   }
 
   open(address: string, serverName: string | null): Endpoint {
-    const name = serverName === null ? address : `${address} ${serverName}`;
+    const name = nameOf(address, serverName);
     let endpoint = this.byName.get(name);
     if (endpoint === undefined) {
-      endpoint = new Endpoint(address, serverName, this.tools);
+      endpoint = new Endpoint(address, serverName, this.tools, (used) => this.inUse.add(used));
       this.byName.set(name, endpoint);
+      this.inUse.add(endpoint);
     }
     return endpoint;
   }
 
   sweep(now: number): void {
-    for (const [name, endpoint] of this.byName) if (endpoint.sweep(now)) this.byName.delete(name);
+    for (const endpoint of this.inUse) {
+      if (!endpoint.sweep(now)) continue;
+      this.inUse.delete(endpoint);
+      const name = nameOf(endpoint.address, endpoint.serverName);
+      if (this.byName.get(name) === endpoint) this.byName.delete(name);
+    }
   }
 }
+
+const nameOf = (address: string, serverName: string | null): string => (serverName === null ? address : `${address} ${serverName}`);

@@ -33,9 +33,10 @@ export class Forwarder {
 
   /** A try has failed before the client saw anything of an answer. */
   readonly failed = (x: Exchange, endpoint: Endpoint, failure: Failure, progress: Progress): void => {
-    const stale = progress.reused && failure === FAILURE.closed;
+    const stale = progress.reused && !progress.answered && failure === FAILURE.closed;
     if (!stale) endpoint.blame(failure);
     if (!repeatable(x, progress)) return this.giveUp(x, endpoint, failure);
+    x.client.withholdBody(x);
     // An idle connection that its upstream closed meanwhile says nothing about the target: once more, on a fresh one.
     if (stale) return endpoint.sendFresh(x);
     if (failure === FAILURE.headTimeout) return this.giveUp(x, endpoint, failure);

@@ -1,0 +1,129 @@
+import type { Cidr } from '../../../shared/cidr.ts';
+import { type RouteInput, readRoute } from '../../../shared/route.ts';
+import { memoryLog } from '../../../shared/runtime/log.ts';
+import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
+import { systemRandom } from '../../../shared/runtime/random.ts';
+import { createLedger, type Ledger } from '../../ledger/ledger.ts';
+import { packRoutes } from '../match/packed.ts';
+import type { DomainReport, FromWorker, RoutesPublication, TargetChange } from '../protocol.ts';
+import { TrafficWorker } from '../traffic-worker.ts';
+import { type Message, Wire } from './wire-fixture.ts';
+
+/** Test support: one traffic worker on a port of its own, in this thread, on a clock that only the test moves. */
+export class ProxyFixture {
+  readonly clock = new ManualClock();
+  readonly log = memoryLog();
+  readonly ledger: Ledger = createLedger(2);
+  readonly told: FromWorker[] = [];
+  private readonly worker: TrafficWorker;
+  private readonly wires: Wire[] = [];
+  private generation = 1;
+
+  private constructor(routes: readonly RouteInput[], trustedProxies: readonly string[]) {
+    this.worker = new TrafficWorker({
+      start: {
+        worker: 1,
+        slot: 1,
+        ledger: this.ledger.buffers,
+        hashKey: Buffer.alloc(16),
+        state: {
+          generation: 1,
+          routes: publication(routes, true),
+          settings: { bind: '127.0.0.1', httpPort: 0, trustedProxies: trustedProxies as Cidr[], logLevel: 'debug' },
+        },
+      },
+      clock: this.clock,
+      random: systemRandom,
+      log: this.log,
+      tell: (message) => this.told.push(message),
+    });
+  }
+
+  static async start(routes: readonly RouteInput[], trustedProxies: readonly string[] = []): Promise<ProxyFixture> {
+    const fixture = new ProxyFixture(routes, trustedProxies);
+    await fixture.worker.start();
+    return fixture;
+  }
+
+  /** A proxy of one site, `a.test`, in front of these targets. */
+  static before(...upstreams: readonly { readonly address: string }[]): Promise<ProxyFixture> {
+    return ProxyFixture.start([site('a.test', ...upstreams)]);
+  }
+
+  get port(): number {
+    return this.worker.port;
+  }
+
+  async connect(): Promise<Wire> {
+    const wire = await Wire.to(this.port);
+    this.wires.push(wire);
+    return wire;
+  }
+
+  /** One request on a connection of its own, which is then left open. */
+  async ask(text: string): Promise<Message> {
+    const wire = await this.connect();
+    wire.send(text);
+    return wire.readAnswer(text.slice(0, text.indexOf(' ')));
+  }
+
+  async publish(routes: readonly RouteInput[]): Promise<void> {
+    const generation = ++this.generation;
+    this.worker.take({ kind: 'publish', publication: { generation, routes: publication(routes, false) } });
+    while (!this.told.some((message) => message.kind === 'acknowledged' && message.generation === generation))
+      await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  drain(): void {
+    this.worker.take({ kind: 'drain', withinMs: 10_000 });
+  }
+
+  /** What has been counted since the last call, by host. */
+  counted(): ReadonlyMap<string, DomainReport> {
+    const id = this.told.length + 1;
+    this.worker.take({ kind: 'report', id });
+    const answer = this.told.at(-1);
+    if (answer?.kind !== 'report') throw new Error('no report');
+    return new Map(answer.report.domains.map((domain) => [domain.host, domain]));
+  }
+
+  /** What was told about targets so far. */
+  targetChanges(): readonly TargetChange[] {
+    return this.told.flatMap((message) => (message.kind === 'target' ? [message.change] : []));
+  }
+
+  [Symbol.dispose](): void {
+    for (const { socket } of this.wires) socket.destroy();
+    this.drain();
+  }
+}
+
+/** A site that forwards everything to these targets in turn. */
+export const site = (domain: string, ...upstreams: readonly { readonly address: string }[]): RouteInput => ({
+  domain,
+  upstream: null,
+  tls: false,
+  upstreams: upstreams.map(({ address }) => ({ address })),
+});
+
+/** Routes as they are published; refused ones fail the test. */
+export function publication(routes: readonly RouteInput[], whole: boolean): RoutesPublication {
+  const entries = routes.map((input) => {
+    const result = readRoute(input);
+    if ('problem' in result) throw new Error(`${result.problem.member}: ${result.problem.reason}`);
+    return { domain: result.route.domain, json: JSON.stringify(result.route) };
+  });
+  return { whole, ...packRoutes(entries), removed: [] };
+}
+
+/** A GET for `a.test`, with further field lines. */
+export const get = (path = '/', fields = ''): string => `GET ${path} HTTP/1.1\r\nHost: a.test\r\n${fields}\r\n`;
+
+/** Waits for a condition that no connection of the test announces, for 10 s at most. */
+export async function eventually(what: string, met: () => boolean): Promise<void> {
+  const end = performance.now() + 10_000;
+  while (!met()) {
+    if (performance.now() > end) throw new Error(`waited for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

@@ -1,0 +1,83 @@
+import { createServer, type Server } from 'node:net';
+import { type Message, Wire } from './wire-fixture.ts';
+
+/** Test support: a target whose every byte the test decides. */
+export class UpstreamFixture {
+  /** `127.0.0.1:port`. */
+  readonly address: string;
+  /** Every connection so far, open or not. */
+  readonly connections: Wire[] = [];
+  /** Every request that `serve` has read. */
+  readonly requests: Message[] = [];
+  /** Requests that `serve` was reading when their connection was cut. */
+  readonly cut: string[] = [];
+  private readonly server: Server;
+  private taken = 0;
+  private readonly lookers: (() => void)[] = [];
+
+  private constructor(server: Server, address: string) {
+    this.server = server;
+    this.address = address;
+    server.on('connection', (socket) => {
+      this.connections.push(new Wire(socket));
+      for (const look of this.lookers.splice(0)) look();
+    });
+  }
+
+  static async start(): Promise<UpstreamFixture> {
+    const server = createServer({ allowHalfOpen: true, noDelay: true });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = server.address();
+    if (address === null || typeof address === 'string') throw new Error('no port');
+    return new UpstreamFixture(server, `127.0.0.1:${address.port}`);
+  }
+
+  /** A target that answers every request on every connection with what `answer` says; null leaves it unanswered. */
+  static async serving(answer: string | ((request: Message, wire: Wire) => string | null)): Promise<UpstreamFixture> {
+    const upstream = await UpstreamFixture.start();
+    upstream.server.on('connection', () => {
+      const wire = upstream.connections.at(-1);
+      if (wire !== undefined)
+        upstream.serve(wire, typeof answer === 'string' ? () => answer : answer).catch((error) => upstream.cut.push(String(error)));
+    });
+    return upstream;
+  }
+
+  /** The next connection that nobody has asked for yet. */
+  async accept(): Promise<Wire> {
+    while (this.connections.length <= this.taken) await new Promise<void>((resolve) => this.lookers.push(resolve));
+    return this.connections[this.taken++] as Wire;
+  }
+
+  /** The request on the next connection, and that connection. */
+  async asked(): Promise<{ wire: Wire; request: Message }> {
+    const wire = await this.accept();
+    return { wire, request: await wire.readRequest() };
+  }
+
+  private async serve(wire: Wire, answer: (request: Message, wire: Wire) => string | null): Promise<void> {
+    for (;;) {
+      await wire.until('a request', () => wire.unread.includes('\r\n\r\n') || wire.ended || wire.closed);
+      if (!wire.unread.includes('\r\n\r\n')) return void wire.end();
+      const request = await wire.readRequest();
+      this.requests.push(request);
+      const text = answer(request, wire);
+      if (text !== null) wire.send(text);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.server.close();
+    for (const { socket } of this.connections) socket.destroy();
+  }
+}
+
+/** An address that refuses connections: its port was just given back. */
+export async function refusingAddress(): Promise<string> {
+  const upstream = await UpstreamFixture.start();
+  upstream[Symbol.dispose]();
+  return upstream.address;
+}
+
+/** An answer of known length. */
+export const ok = (body: string, fields = ''): string => `HTTP/1.1 200 OK\r\n${fields}Content-Length: ${body.length}\r\n\r\n${body}`;

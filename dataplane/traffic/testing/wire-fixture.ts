@@ -1,0 +1,183 @@
+import { connect, type Socket } from 'node:net';
+
+/** How long a test waits for what must come (ms). */
+const PATIENCE_MS = 10_000;
+
+export type Message = {
+  /** The request line or the status line. */
+  readonly line: string;
+  /** The whole head as it came, with its empty line. */
+  readonly head: string;
+  readonly body: string;
+  /** Trailer lines as they came, each with its CRLF. */
+  readonly trailers: string;
+};
+
+/** Test support: a raw connection, either side of it, that keeps what came until it is read. All text is Latin-1. */
+export class Wire {
+  readonly socket: Socket;
+  /** The other side has said all it will. */
+  ended = false;
+  closed = false;
+  /** The connection ended with an error: a reset, most likely. */
+  failed = false;
+  /** Bytes that came, read or not. */
+  total = 0;
+  private waiting: Buffer = Buffer.alloc(0);
+  private readonly lookers = new Set<() => void>();
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+    socket.on('data', (chunk: Buffer) => {
+      this.total += chunk.length;
+      this.waiting = Buffer.concat([this.waiting, chunk]);
+      this.look();
+    });
+    socket.on('end', () => {
+      this.ended = true;
+      this.look();
+    });
+    socket.on('error', () => {
+      this.failed = true;
+    });
+    socket.on('close', () => {
+      this.closed = true;
+      this.look();
+    });
+  }
+
+  /** A client of the port on this machine. */
+  static async to(port: number): Promise<Wire> {
+    const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true, noDelay: true });
+    await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+    return new Wire(socket);
+  }
+
+  /** What has come and was not read yet. */
+  get unread(): string {
+    return this.waiting.toString('latin1');
+  }
+
+  send(text: string | Buffer): void {
+    this.socket.write(typeof text === 'string' ? Buffer.from(text, 'latin1') : text);
+  }
+
+  /** Says that nothing more follows; still listens. */
+  end(text = ''): void {
+    this.socket.end(text, 'latin1');
+  }
+
+  reset(): void {
+    this.socket.resetAndDestroy();
+  }
+
+  /** Waits for a condition that only bytes or the end of this connection can bring about. */
+  async until(what: string, met: () => boolean): Promise<void> {
+    if (met()) return;
+    await new Promise<void>((resolve, reject) => {
+      const settle = () => {
+        this.lookers.delete(look);
+        clearTimeout(timer);
+      };
+      const look = () => {
+        if (met()) {
+          settle();
+          resolve();
+        } else if (this.closed) {
+          settle();
+          reject(new Error(`closed while waiting for ${what}; unread: ${JSON.stringify(this.unread.slice(0, 300))}`));
+        }
+      };
+      const timer = setTimeout(() => {
+        settle();
+        reject(new Error(`waited for ${what}; unread: ${JSON.stringify(this.unread.slice(0, 300))}`));
+      }, PATIENCE_MS);
+      this.lookers.add(look);
+      look();
+    });
+  }
+
+  /** Reads up to and including the first `mark`. */
+  async readThrough(mark: string): Promise<string> {
+    await this.until(JSON.stringify(mark), () => this.waiting.includes(mark, 0, 'latin1'));
+    return this.take(this.waiting.indexOf(mark, 0, 'latin1') + mark.length);
+  }
+
+  async read(bytes: number): Promise<string> {
+    await this.until(`${bytes} bytes`, () => this.waiting.length >= bytes);
+    return this.take(bytes);
+  }
+
+  /** Everything until the other side ends or the connection is cut. */
+  async readAll(): Promise<string> {
+    await this.until('the end', () => this.ended || this.closed);
+    return this.take(this.waiting.length);
+  }
+
+  readHead(): Promise<string> {
+    return this.readThrough('\r\n\r\n');
+  }
+
+  /** One request with its body, by the framing that its head tells. */
+  async readRequest(): Promise<Message> {
+    const head = await this.readHead();
+    return this.withBody(head, isChunked(head) ? null : (lengthOf(head) ?? 0));
+  }
+
+  /** One answer with its body, by the framing that its head tells; interim ones are answers too. */
+  async readAnswer(method = 'GET'): Promise<Message> {
+    const head = await this.readHead();
+    const bodyless = method === 'HEAD' || /^HTTP\/1\.1 (1\d\d|204|304) /.test(head);
+    return this.withBody(head, bodyless ? 0 : isChunked(head) ? null : (lengthOf(head) ?? UNTIL_END));
+  }
+
+  /** `length` null: chunked. */
+  private async withBody(head: string, length: number | null): Promise<Message> {
+    const line = head.slice(0, head.indexOf('\r\n'));
+    if (length === null) return { line, head, ...(await this.readChunked()) };
+    return { line, head, body: length === UNTIL_END ? await this.readAll() : await this.read(length), trailers: '' };
+  }
+
+  async readChunked(): Promise<{ body: string; trailers: string }> {
+    let body = '';
+    for (;;) {
+      const size = Number.parseInt(await this.readThrough('\r\n'), 16);
+      if (size === 0) break;
+      body += await this.read(size);
+      await this.read(2);
+    }
+    let trailers = '';
+    for (;;) {
+      const line = await this.readThrough('\r\n');
+      if (line === '\r\n') return { body, trailers };
+      trailers += line;
+    }
+  }
+
+  private take(bytes: number): string {
+    const text = this.waiting.toString('latin1', 0, bytes);
+    this.waiting = this.waiting.subarray(bytes);
+    return text;
+  }
+
+  private look(): void {
+    for (const looker of [...this.lookers]) looker();
+  }
+}
+
+const UNTIL_END = -1;
+const isChunked = (head: string): boolean => /\r\ntransfer-encoding: chunked\r\n/i.test(head);
+const lengthOf = (head: string): number | undefined => {
+  const found = /\r\ncontent-length: (\d+)\r\n/i.exec(head);
+  return found === null ? undefined : Number(found[1]);
+};
+
+/** The value of a field in a head; null when it is missing. */
+export function field(head: string, name: string): string | null {
+  const values = head
+    .split('\r\n')
+    .slice(1)
+    .filter((line) => line.toLowerCase().startsWith(`${name.toLowerCase()}:`))
+    .map((line) => line.slice(name.length + 1).trim());
+  return values.length === 0 ? null : values.join(' | ');
+}

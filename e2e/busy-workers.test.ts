@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { Agent, get } from 'node:http';
+import { test } from 'node:test';
+import { Dataplane, Folder } from './harness/dataplane.ts';
+import { ask } from './harness/http.ts';
+import { until } from './harness/until.ts';
+
+const VISITORS = 16;
+
+test('workers that have all hands full never keep the main thread from answering', { timeout: 60_000 }, async () => {
+  using folder = new Folder();
+  await using dataplane = await Dataplane.start({ stateDir: folder.path, workers: 2 });
+  await dataplane.route('busy.test', '127.0.0.1:9', { respond: { status: 200, body: 'x'.repeat(1_000) } });
+  let served = 0;
+  let running = true;
+  const agent = new Agent({ keepAlive: true, maxSockets: VISITORS });
+  const visitors = Array.from({ length: VISITORS }, async () => {
+    while (running) if ((await once(dataplane.httpPort, agent)) === 200) served++;
+  });
+  try {
+    await until('the load to run', () => served > 500);
+    const before = served;
+    const times: number[] = [];
+    for (let asked = 0; asked < 100; asked++) {
+      const at = performance.now();
+      assert.equal((await ask({ port: dataplane.adminPort }, '/health')).status, 200);
+      times.push(performance.now() - at);
+    }
+    assert.ok(served > before, 'there was load meanwhile');
+    const slowest = Math.max(...times);
+    assert.ok(slowest < 1_000, `the slowest answer took ${slowest.toFixed(0)} ms`);
+    // Changes go through as well: every worker acknowledges between two requests.
+    await dataplane.route('new.test', '127.0.0.1:9', { respond: { status: 200, body: 'new' } });
+    assert.equal((await dataplane.visit('new.test')).text, 'new');
+    const status = JSON.parse((await dataplane.admin('GET', '/status')).text) as { workers: { serving: number; restarts: number } };
+    assert.deepEqual([status.workers.serving, status.workers.restarts], [2, 0], 'busy is not silent');
+  } finally {
+    running = false;
+    await Promise.all(visitors);
+    agent.destroy();
+  }
+});
+
+function once(port: number, agent: Agent): Promise<number> {
+  return new Promise((resolve) => {
+    const visit = get({ host: '127.0.0.1', port, headers: { host: 'busy.test' }, agent }, (response) => {
+      response.resume().on('end', () => resolve(response.statusCode ?? 0));
+      response.on('error', () => resolve(0));
+    });
+    visit.on('error', () => resolve(0));
+  });
+}

@@ -29,32 +29,41 @@ export class Slots {
    * greatest is taken over: the others are in use, and a table of fixed size must forget something.
    */
   claim(place: number, tag: number, idleFor: (slot: number) => number, clear: (slot: number) => void): number {
-    const first = (place & (this.buckets - 1)) * BUCKET;
     for (;;) {
-      let stalest = first;
-      let longest = -1;
-      let taken = true;
-      for (let slot = first; slot < first + BUCKET; slot++) {
-        const seen = Atomics.load(this.tags, slot);
-        if (seen === tag) return slot;
-        if (seen === 0) {
-          const was = Atomics.compareExchange(this.tags, slot, 0, tag);
-          if (was === 0 || was === tag) return slot;
-          taken = false;
-          break;
-        }
-        const idle = idleFor(slot);
-        if (idle > longest) {
-          longest = idle;
-          stalest = slot;
-        }
-      }
-      if (!taken) continue;
-      const owner = Atomics.load(this.tags, stalest);
-      if (Atomics.compareExchange(this.tags, stalest, owner, tag) !== owner) continue;
-      clear(stalest);
-      return stalest;
+      // All of the bucket first: a place that was freed may stand before the one that the key has.
+      const known = this.find(place, tag);
+      if (known >= 0) return known;
+      const slot = this.takeFree(place, tag) ?? this.takeStalest(place, tag, idleFor, clear);
+      if (slot !== null) return slot;
     }
+  }
+
+  private takeFree(place: number, tag: number): number | null {
+    const first = (place & (this.buckets - 1)) * BUCKET;
+    for (let slot = first; slot < first + BUCKET; slot++) {
+      const was = Atomics.compareExchange(this.tags, slot, 0, tag);
+      if (was === 0 || was === tag) return slot;
+    }
+    return null;
+  }
+
+  /** @returns null when another thread was quicker: the key may be there by now. */
+  private takeStalest(place: number, tag: number, idleFor: (slot: number) => number, clear: (slot: number) => void): number | null {
+    const first = (place & (this.buckets - 1)) * BUCKET;
+    let stalest = first;
+    let longest = -1;
+    for (let slot = first; slot < first + BUCKET; slot++) {
+      const idle = idleFor(slot);
+      if (idle <= longest) continue;
+      longest = idle;
+      stalest = slot;
+    }
+    const owner = Atomics.load(this.tags, stalest);
+    // Another thread has just brought the same key here, and may have counted already.
+    if (owner === tag) return stalest;
+    if (Atomics.compareExchange(this.tags, stalest, owner, tag) !== owner) return null;
+    clear(stalest);
+    return stalest;
   }
 
   used(slot: number): boolean {

@@ -5,7 +5,7 @@ import type { Globals } from '../../shared/settings.ts';
 import type { Applied, Problem, Refused } from '../../shared/wire/apply.ts';
 import type { Publisher, RoutesChange } from '../publish/publisher.ts';
 import { type Claim, type Claims, claimOf, LAYERS, type Layer, NOBODY, routeOf, sameRoute, visible } from './claims.ts';
-import { type ControllerRecord, controllerOf } from './controllers.ts';
+import { type ControllerRecord, controllerOf, unsettled } from './controllers.ts';
 import { type Judgement, judge, refusal, repeats } from './judge.ts';
 import { Mutex } from './mutex.ts';
 import type { Restored } from './restore.ts';
@@ -17,7 +17,7 @@ type Parts = { readonly restored: Restored; readonly publisher: Publisher; reado
 /** Everything that one change of the table does at once. */
 type Step = {
   readonly claims: ReadonlyMap<string, Claims>;
-  readonly controller?: ControllerRecord;
+  readonly controllers?: readonly ControllerRecord[];
   readonly globals?: Globals;
   readonly byHand?: TableChange['byHand'];
 };
@@ -135,7 +135,11 @@ export class LiveTable implements Table {
       settled: true,
       lastApplied: this.clock.now(),
     };
-    const taken = await this.take({ claims: judgement.changes, controller, ...(frame.settings && { globals: frame.settings }) });
+    const taken = await this.take({
+      claims: judgement.changes,
+      controllers: [controller],
+      ...(frame.settings && { globals: frame.settings }),
+    });
     return { judgement, acknowledged: taken.acknowledged };
   }
 
@@ -153,8 +157,8 @@ export class LiveTable implements Table {
   ): Promise<Taken> {
     const ids = [...new Set(touched)].filter((id) => id !== null);
     const byHand = ids.map((controller) => ({ domain, controller, change, route }));
-    const controller = ids.map((id) => this.known.get(id)).find((known) => known !== undefined);
-    return this.take({ claims: new Map([[domain, claims]]), byHand, ...(controller && { controller: { ...controller, settled: false } }) });
+    const controllers = ids.flatMap((id) => this.known.get(id) ?? []).map(unsettled);
+    return this.take({ claims: new Map([[domain, claims]]), byHand, controllers });
   }
 
   /** Saves, keeps and publishes one step; listeners are told once it is served. @throws UnsavedError. */
@@ -162,7 +166,7 @@ export class LiveTable implements Table {
     const before = new Map([...step.claims.keys()].map((domain) => [domain, this.claims.get(domain) ?? NOBODY]));
     await this.store.save({
       ...rowsOf(step.claims, before),
-      ...(step.controller && { controller: step.controller }),
+      ...(step.controllers && { controllers: step.controllers }),
       ...(step.globals && { globals: step.globals }),
     });
     const settings = step.globals !== undefined && JSON.stringify(step.globals) !== JSON.stringify(this.fileGlobals);
@@ -185,7 +189,7 @@ export class LiveTable implements Table {
       else this.claims.set(domain, claims);
     }
     if (step.claims.size > 0) this.sorted = null;
-    if (step.controller !== undefined) this.known.set(step.controller.id, step.controller);
+    for (const controller of step.controllers ?? []) this.known.set(controller.id, controller);
     if (step.globals !== undefined) this.fileGlobals = step.globals;
   }
 

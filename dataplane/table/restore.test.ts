@@ -71,3 +71,72 @@ test('a table that a running process has is not touched by another', async () =>
   );
   await fixture.table.post(routeOf('a.test'));
 });
+
+test('a controller whose route was lost is asked for the whole truth, and nothing is "unchanged" that is not there', async () => {
+  for (const damage of ["UPDATE routes SET json = 'x' WHERE domain = 'site-7.test'", "UPDATE routes SET controller = 'other'"]) {
+    using fixture = await filled();
+    const database = new DatabaseSync(join(fixture.folder, 'routes.db'));
+    database.exec(damage);
+    database.close();
+    await fixture.restart();
+    const refused = await fixture.table.apply(frameOf({ revision: 2, based_on: 1 }, []));
+    assert.ok('refused' in refused, 'a difference to what was lost');
+    const routes = Array.from({ length: ROUTES }, (_, at) => routeOf(`site-${at}.test`, 'up:1', { source: 'file' }));
+    const again = await fixture.table.apply(frameOf({ revision: 1 }, routes));
+    assert.ok('applied' in again && again.applied.results.some(({ result }) => result === 'added'));
+    await fixture.restart();
+    assert.equal(fixture.table.counts().routes, ROUTES);
+  }
+});
+
+test('damaged controllers and globals are left out and named; routes serve', async () => {
+  using fixture = await filled();
+  await fixture.restart();
+  await fixture.table.apply(frameOf({ revision: 2, based_on: 1 }, [], { settings: { http_port: 81 } }));
+  fixture.close();
+  const database = new DatabaseSync(join(fixture.folder, 'routes.db'));
+  database.exec("UPDATE controllers SET json = replace(json, '1', '2'); UPDATE settings SET json = replace(json, '81', '82')");
+  database.close();
+  await fixture.restart();
+  assert.deepEqual([fixture.table.controllers(), fixture.table.globals(), fixture.table.counts().routes], [[], {}, ROUTES]);
+  assert.equal(fixture.log.lines.filter(({ level }) => level === 'error').length, 2);
+});
+
+test('what stands before and behind a damaged page is salvaged, with the controllers and the globals', async () => {
+  using fixture = await filled();
+  const path = join(fixture.folder, 'routes.db');
+  const bytes = readFileSync(path);
+  const pages = bytes.length / 4_096;
+  bytes.fill(0, 4_096 * Math.floor(pages / 2), 4_096 * (Math.floor(pages / 2) + 1));
+  writeFileSync(path, bytes);
+  await fixture.restart();
+  const { routes } = fixture.table.counts();
+  assert.ok(routes > ROUTES * 0.9 && routes < ROUTES, `${routes} of ${ROUTES}`);
+  assert.equal(aside(fixture).length, 1);
+  assert.deepEqual(
+    fixture.table.controllers().map(({ id }) => id),
+    ['c'],
+  );
+});
+
+test('a file of another version of its form is set aside, not misread', async () => {
+  using fixture = await filled();
+  const database = new DatabaseSync(join(fixture.folder, 'routes.db'));
+  database.exec('PRAGMA user_version = 99');
+  database.close();
+  await fixture.restart();
+  assert.equal(fixture.table.counts().routes, 0);
+  assert.equal(aside(fixture).length, 1);
+});
+
+test('a file whose head forbids writing is set aside', async () => {
+  using fixture = await filled();
+  const path = join(fixture.folder, 'routes.db');
+  const bytes = readFileSync(path);
+  // The "file format write version" of an SQLite header.
+  bytes[18] = 58;
+  writeFileSync(path, bytes);
+  await fixture.restart();
+  await fixture.table.post(routeOf('new.test'));
+  assert.equal(aside(fixture).length, 1);
+});

@@ -1,14 +1,14 @@
-import { existsSync, renameSync } from 'node:fs';
+import { accessSync, constants, existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { NAME } from '../../shared/name.ts';
-import { type RouteSpec, readRoute } from '../../shared/route.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { UsageError } from '../../shared/runtime/flags.ts';
 import type { Log } from '../../shared/runtime/log.ts';
-import { type Globals, parseGlobals } from '../../shared/settings.ts';
-import { type Claims, LAYERS, type Layer, NOBODY } from './claims.ts';
-import type { ControllerRecord } from './controllers.ts';
-import { type Save, type SavedRoute, Store } from './store.ts';
+import type { Globals } from '../../shared/settings.ts';
+import type { Claims } from './claims.ts';
+import { type ControllerRecord, unsettled } from './controllers.ts';
+import { Saved } from './saved.ts';
+import { DamagedError, OtherVersionError, type Save, Store } from './store.ts';
 
 export const DATABASE = 'routes.db';
 
@@ -23,93 +23,63 @@ export type Restored = {
 /**
  * Reads the saved table entry by entry: what is damaged is named in the log and left out, the rest serves.
  * A file that is no sound database is set aside under another name, and what could be read of it is saved anew.
+ * Where anything was lost, controllers are asked for the whole truth again.
  * @throws UsageError when the file can't be opened for a reason that no content explains (another process has it, rights).
  */
 export async function restore(stateDir: string, clock: Clock, log: Log): Promise<Restored> {
   const path = join(stateDir, DATABASE);
-  const salvaged: Pick<Restored, 'claims' | 'controllers'> & { globals: Globals } = {
-    claims: new Map(),
-    controllers: new Map(),
-    globals: {},
-  };
+  const saved = new Saved(log);
   let store: Store | null = null;
   try {
     store = new Store(path);
-    read(store, salvaged, log);
-    return { store, ...salvaged };
+    store.check();
+    saved.readGlobals(store);
+    saved.readControllers(store);
+    saved.readRoutes(store);
+    if (saved.lost) unsettle(saved);
+    return restored(store, saved);
   } catch (error) {
-    if (!isCorrupt(error)) throw new UsageError(`${NAME} dataplane: can't use ${path}: ${wordsFor(error)}`);
-    if (store !== null) closeDamaged(store, log);
+    if (!isCorrupt(error) && !refusesWrites(error, path)) throw new UsageError(`${NAME} dataplane: can't use ${path}: ${wordsFor(error)}`);
+    if (store !== null) salvage(store, saved, log);
+    unsettle(saved);
     const aside = setAside(path, clock);
-    log.error(
-      { file: aside, reason: wordsFor(error), salvaged: salvaged.claims.size },
-      'the saved table was damaged and has been set aside',
-    );
+    log.error({ file: aside, reason: wordsFor(error), salvaged: saved.claims.size }, 'the saved table was damaged and has been set aside');
+    const fresh = new Store(path);
+    await fresh.save(everything(saved));
+    return restored(fresh, saved);
   }
-  const fresh = new Store(path);
-  await fresh.save(everything(salvaged));
-  return { store: fresh, ...salvaged };
 }
 
-function read(
-  store: Store,
-  into: { claims: Map<string, Claims>; controllers: Map<string, ControllerRecord>; globals: Globals },
-  log: Log,
-): void {
-  const globals = store.globals();
-  if (globals !== undefined) into.globals = globalsFrom(globals, log);
-  for (const controller of store.controllers()) into.controllers.set(controller.id, controller);
-  for (const row of store.routes()) {
-    const judged = judge(row);
-    if ('reason' in judged) {
-      log.error({ domain: row.domain, reason: judged.reason }, 'a saved route is damaged and is left out');
-      continue;
+const restored = (store: Store, { claims, controllers, globals }: Saved): Restored => ({ store, claims, controllers, globals });
+
+/** Each part by itself, and routes from both ends, so that what stands behind the damage is found too. */
+function salvage(store: Store, saved: Saved, log: Log): void {
+  const parts = [
+    () => saved.readGlobals(store),
+    () => saved.readControllers(store),
+    () => saved.readRoutes(store),
+    () => saved.readRoutes(store, 'end'),
+  ];
+  for (const read of parts) {
+    try {
+      read();
+    } catch (error) {
+      if (!isCorrupt(error)) throw error;
     }
-    const { json, origin, controller, since } = row;
-    const claims = into.claims.get(row.domain) ?? NOBODY;
-    into.claims.set(row.domain, { ...claims, [row.layer]: { json, origin, source: judged.route.source, controller, since } });
   }
+  closeDamaged(store, log);
 }
 
-/** A row on its own: its checksum, its place, and its route by the same schema that took it in. */
-function judge(row: SavedRoute): { readonly route: RouteSpec } | { readonly reason: string } {
-  if (!row.sound) return { reason: 'its checksum does not fit' };
-  if (!LAYERS.includes(row.layer as Layer)) return { reason: `the layer "${row.layer}" is unknown` };
-  try {
-    const result = readRoute(JSON.parse(row.json));
-    if ('problem' in result) return { reason: `${result.problem.member}: ${result.problem.reason}` };
-    return result.route.domain === row.domain ? result : { reason: 'it is saved under another domain' };
-  } catch (error) {
-    return { reason: error instanceof Error ? error.message : String(error) };
-  }
+function unsettle({ controllers }: Saved): void {
+  for (const [id, controller] of controllers) controllers.set(id, unsettled(controller));
 }
 
-function globalsFrom(json: string, log: Log): Globals {
-  try {
-    const parsed = parseGlobals(JSON.parse(json));
-    if (parsed.ok) return parsed.value;
-    log.error({ reason: parsed.reason }, 'the saved globals are damaged and are left out');
-  } catch (error) {
-    log.error({ reason: error instanceof Error ? error.message : String(error) }, 'the saved globals are damaged and are left out');
-  }
-  return {};
-}
-
-function everything({
-  claims,
-  controllers,
-  globals,
-}: {
-  claims: Map<string, Claims>;
-  controllers: Map<string, ControllerRecord>;
-  globals: Globals;
-}): Save {
+function everything({ claims, controllers, globals }: Saved): Save {
   const puts = [...claims].flatMap(([domain, { hand, applied }]) => [
     ...(hand === null ? [] : [{ domain, layer: 'hand' as const, claim: hand }]),
     ...(applied === null ? [] : [{ domain, layer: 'applied' as const, claim: applied }]),
   ]);
-  const [controller] = controllers.values();
-  return { puts, deletes: [], globals, ...(controller && { controller: { ...controller, settled: false } }) };
+  return { puts, deletes: [], globals, controllers: [...controllers.values()] };
 }
 
 /** A damaged database may refuse even to be closed in order; its file is moved away all the same. */
@@ -129,9 +99,20 @@ function setAside(path: string, clock: Clock): string {
 
 /** SQLITE_CORRUPT and SQLITE_NOTADB, and JSON of a row that is none. */
 function isCorrupt(error: unknown): boolean {
-  if (error instanceof SyntaxError) return true;
+  if (error instanceof SyntaxError || error instanceof OtherVersionError || error instanceof DamagedError) return true;
   const code = sqliteCode(error);
   return code === 11 || code === 26 || code === 1;
+}
+
+/** SQLITE_READONLY though the system lets us write: the head of the file says so, and it is damaged. */
+function refusesWrites(error: unknown, path: string): boolean {
+  if (sqliteCode(error) !== 8) return false;
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 const sqliteCode = (error: unknown): number => (error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : -1);

@@ -11,22 +11,24 @@ const STEP = 2_000;
 /** The write-ahead log is cut back to this size (bytes) after a checkpoint. */
 const LOG_LIMIT = 16_777_216;
 
+/** Written into the file; one of another version is not read. */
+const SCHEMA_VERSION = 1;
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS routes (
     domain TEXT NOT NULL, layer TEXT NOT NULL, json TEXT NOT NULL, origin TEXT, controller TEXT, since INTEGER NOT NULL, checksum INTEGER NOT NULL,
     PRIMARY KEY (domain, layer)
   ) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS controllers (
-    id TEXT PRIMARY KEY, epoch INTEGER NOT NULL, revision TEXT NOT NULL, sources TEXT NOT NULL, settled INTEGER NOT NULL, last_applied INTEGER NOT NULL
+    id TEXT PRIMARY KEY, json TEXT NOT NULL, checksum INTEGER NOT NULL
   ) WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, json TEXT NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID;
 `;
 
 /** One change of what is on disk: all of it, or nothing. */
 export type Save = {
   readonly puts: readonly { readonly domain: string; readonly layer: Layer; readonly claim: Claim }[];
   readonly deletes: readonly { readonly domain: string; readonly layer: Layer }[];
-  readonly controller?: ControllerRecord;
+  readonly controllers?: readonly ControllerRecord[];
   readonly globals?: Globals;
 };
 
@@ -39,7 +41,7 @@ type RouteRow = {
   since: number;
   checksum: number;
 };
-type ControllerRow = { id: string; epoch: number; revision: string; sources: string; settled: number; last_applied: number };
+type NamedRow = { name: string; json: string; checksum: number };
 
 /** A saved row as it was found; `sound` is false when its checksum does not fit. */
 export type SavedRoute = {
@@ -52,11 +54,21 @@ export type SavedRoute = {
   readonly sound: boolean;
 };
 
+/** A saved controller, or the saved globals, as JSON. */
+export type SavedEntry = { readonly name: string; readonly json: string; readonly sound: boolean };
+
+/** The file was written by a version that this one does not know. */
+export class OtherVersionError extends Error {}
+
+/** The structure of the file is damaged. */
+export class DamagedError extends Error {}
+
 /** The table on disk: SQLite with a write-ahead log, where a commit is on the disk before it returns. */
 export class Store {
   readonly path: string;
   private database: DatabaseSync;
   private statements: Statements;
+  private broken = false;
 
   /** @throws the database's error when the file can't be opened, is none, or belongs to a running process. */
   constructor(path: string) {
@@ -65,32 +77,35 @@ export class Store {
     this.statements = prepare(this.database);
   }
 
-  *routes(): Generator<SavedRoute> {
-    for (const row of this.database.prepare('SELECT * FROM routes').iterate()) {
+  /** @throws DamagedError when the file's structure is damaged, though its entries may still be read. */
+  check(): void {
+    const [found] = Object.values(this.database.prepare('PRAGMA quick_check(1)').get() ?? {});
+    if (found !== 'ok') throw new DamagedError(`${found}`.replace(/\s+/g, ' '));
+  }
+
+  /** From either end: what one way can't get past, the other may come to from behind. */
+  *routes(from: 'start' | 'end' = 'start'): Generator<SavedRoute> {
+    const order = from === 'start' ? '' : ' ORDER BY domain DESC, layer DESC';
+    for (const row of this.database.prepare(`SELECT * FROM routes${order}`).iterate()) {
       const { domain, layer, json, origin, controller, since, checksum } = row as RouteRow;
-      yield { domain, layer, json, origin, controller, since, sound: checksum === checksumOf(domain, layer, json) };
+      const sound = checksum === checksumOf(domain, layer, json, origin, controller, since);
+      yield { domain, layer, json, origin, controller, since, sound };
     }
   }
 
-  controllers(): ControllerRecord[] {
-    return (this.database.prepare('SELECT * FROM controllers').all() as ControllerRow[]).map((row) => ({
-      id: row.id,
-      epoch: row.epoch,
-      revision: JSON.parse(row.revision),
-      sources: JSON.parse(row.sources),
-      settled: row.settled === 1,
-      lastApplied: row.last_applied,
-    }));
+  controllers(): SavedEntry[] {
+    return this.entries('SELECT id AS name, json, checksum FROM controllers');
   }
 
-  /** The saved globals of the config file as JSON, or undefined. */
-  globals(): string | undefined {
-    return (this.database.prepare("SELECT json FROM settings WHERE name = 'globals'").get() as { json: string } | undefined)?.json;
+  /** The saved globals of the config file: one entry, or none. */
+  globals(): SavedEntry[] {
+    return this.entries("SELECT name, json, checksum FROM settings WHERE name = 'globals'");
   }
 
   /** Writes one change in one transaction, in steps that leave the event loop free. @throws UnsavedError; then nothing is changed. */
   async save(change: Save): Promise<void> {
     try {
+      this.reopen();
       this.database.exec('BEGIN IMMEDIATE');
       let written = 0;
       for (const { domain, layer, claim } of change.puts) {
@@ -101,7 +116,7 @@ export class Store {
           claim.origin,
           claim.controller,
           claim.since,
-          checksumOf(domain, layer, claim.json),
+          checksumOf(domain, layer, claim.json, claim.origin, claim.controller, claim.since),
         );
         if (++written % STEP === 0) await nextTurn();
       }
@@ -109,8 +124,8 @@ export class Store {
         this.statements.delete.run(domain, layer);
         if (++written % STEP === 0) await nextTurn();
       }
-      if (change.controller !== undefined) this.putController(change.controller);
-      if (change.globals !== undefined) this.statements.globals.run(JSON.stringify(change.globals));
+      for (const controller of change.controllers ?? []) this.putEntry(this.statements.controller, controller.id, controller);
+      if (change.globals !== undefined) this.putEntry(this.statements.globals, 'globals', change.globals);
       this.database.exec('COMMIT');
     } catch (error) {
       this.undo();
@@ -122,19 +137,31 @@ export class Store {
     this.database.close();
   }
 
-  private putController({ id, epoch, revision, sources, settled, lastApplied }: ControllerRecord): void {
-    this.statements.controller.run(id, epoch, JSON.stringify(revision), JSON.stringify(sources), settled ? 1 : 0, lastApplied);
+  private entries(query: string): SavedEntry[] {
+    const rows = this.database.prepare(query).all() as NamedRow[];
+    return rows.map(({ name, json, checksum }) => ({ name, json, sound: checksum === checksumOf(name, json) }));
   }
 
-  /** After a failed write the handle may be in any state: a fresh one is in a known state. */
+  private putEntry(statement: StatementSync, name: string, value: ControllerRecord | Globals): void {
+    const json = JSON.stringify(value);
+    statement.run(name, json, checksumOf(name, json));
+  }
+
+  /** After a write that even its undoing failed for, the handle may be in any state: the next save begins with a fresh one. */
   private undo(): void {
     try {
-      if (this.database.isTransaction) this.database.exec('ROLLBACK');
+      if (!this.broken && this.database.isTransaction) this.database.exec('ROLLBACK');
     } catch {
+      this.broken = true;
       this.database.close();
-      this.database = open(this.path);
-      this.statements = prepare(this.database);
     }
+  }
+
+  private reopen(): void {
+    if (!this.broken) return;
+    this.database = open(this.path);
+    this.statements = prepare(this.database);
+    this.broken = false;
   }
 }
 
@@ -152,7 +179,11 @@ function open(path: string): DatabaseSync {
     database.exec(
       `PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${LOG_LIMIT};`,
     );
-    database.exec(SCHEMA);
+    const version = Number(Object.values(database.prepare('PRAGMA user_version').get() ?? {})[0]);
+    if (version !== SCHEMA_VERSION && version !== 0) throw new OtherVersionError(`it was written in version ${version} of its form`);
+    // A file that can be read but not written is found out now, not when the first change comes.
+    database.exec(`BEGIN; PRAGMA user_version = ${SCHEMA_VERSION}; ROLLBACK;`);
+    if (version === 0) database.exec(`BEGIN; ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`);
   } catch (error) {
     database.close();
     throw error;
@@ -166,11 +197,10 @@ function prepare(database: DatabaseSync): Statements {
       'INSERT OR REPLACE INTO routes (domain, layer, json, origin, controller, since, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)',
     ),
     delete: database.prepare('DELETE FROM routes WHERE domain = ? AND layer = ?'),
-    controller: database.prepare(
-      'INSERT OR REPLACE INTO controllers (id, epoch, revision, sources, settled, last_applied) VALUES (?, ?, ?, ?, ?, ?)',
-    ),
-    globals: database.prepare("INSERT OR REPLACE INTO settings (name, json) VALUES ('globals', ?)"),
+    controller: database.prepare('INSERT OR REPLACE INTO controllers (id, json, checksum) VALUES (?, ?, ?)'),
+    globals: database.prepare('INSERT OR REPLACE INTO settings (name, json, checksum) VALUES (?, ?, ?)'),
   };
 }
 
-const checksumOf = (domain: string, layer: string, json: string): number => crc32(`${domain}\n${layer}\n${json}`);
+/** Over everything that a row says. */
+const checksumOf = (...members: readonly (string | number | null)[]): number => crc32(members.join('\n'));

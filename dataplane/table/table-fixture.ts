@@ -25,7 +25,7 @@ export class ServedRoutes implements Publisher {
 }
 
 export class TableFixture {
-  readonly folder = mkdtempSync(join(tmpdir(), 'sluice-table-'));
+  readonly folder: string;
   readonly log = memoryLog();
   publisher = new ServedRoutes();
   private open: LiveTable | null = null;
@@ -35,8 +35,13 @@ export class TableFixture {
     return this.open;
   }
 
-  static async start(): Promise<TableFixture> {
-    const fixture = new TableFixture();
+  /** In a folder of its own if none is given. */
+  constructor(folder = mkdtempSync(join(tmpdir(), 'sluice-table-'))) {
+    this.folder = folder;
+  }
+
+  static async start(folder?: string): Promise<TableFixture> {
+    const fixture = new TableFixture(folder);
     await fixture.restart();
     return fixture;
   }

@@ -83,13 +83,20 @@ export class TrafficWorker {
 
   /** Takes in the state it was started with, opens the port, and says so. */
   async start(): Promise<void> {
-    const { clock, start, tell } = this.parts;
+    const { clock, start } = this.parts;
     const slot = start.slot;
     setHttpDate(clock.now());
     clock.every(SECOND, () => setHttpDate(clock.now()));
     clock.every(BEAT_MS, () => this.ledger.heartbeats.beat(slot));
     clock.every(SWEEP_MS, () => this.sweep());
     clock.every(SECOND, () => this.report(null));
+    // What is published meanwhile is newer than the state it starts with, so it waits for that.
+    this.publishing = this.open();
+    await this.publishing;
+  }
+
+  private async open(): Promise<void> {
+    const { start, tell } = this.parts;
     const { routes, settings } = start.state;
     if (settings === undefined) throw new Error('a worker starts with settings');
     if (routes !== undefined) await this.index.apply(routes, nextTurn);
@@ -137,8 +144,9 @@ export class TrafficWorker {
 
   private sweep(): void {
     const now = this.parts.clock.monotonic();
-    this.listener.sweep(now);
+    // A target that takes no more of a body makes its client wait: the target is judged first.
     this.endpoints.sweep(now);
+    this.listener.sweep(now);
   }
 
   private async drain(): Promise<void> {

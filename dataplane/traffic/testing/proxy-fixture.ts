@@ -67,9 +67,14 @@ export class ProxyFixture {
     return wire.readAnswer(text.slice(0, text.indexOf(' ')));
   }
 
-  async publish(routes: readonly RouteInput[]): Promise<void> {
+  publish(routes: readonly RouteInput[]): Promise<void> {
+    return this.apply(publication(routes, false));
+  }
+
+  /** Publishes and waits for the acknowledgement. */
+  async apply(routes: RoutesPublication): Promise<void> {
     const generation = ++this.generation;
-    this.worker.take({ kind: 'publish', publication: { generation, routes: publication(routes, false) } });
+    this.worker.take({ kind: 'publish', publication: { generation, routes } });
     while (!this.told.some((message) => message.kind === 'acknowledged' && message.generation === generation))
       await new Promise((resolve) => setImmediate(resolve));
   }

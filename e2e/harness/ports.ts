@@ -13,7 +13,8 @@ export async function freePort(): Promise<number> {
   throw new Error('no free port between 11000 and 32000');
 }
 
-function isFree(port: number): Promise<boolean> {
+/** Whether nothing listens on a port of 127.0.0.1. */
+export function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once('error', () => resolve(false));

@@ -1,0 +1,19 @@
+import { copyFileSync, cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { REPOSITORY } from './process.ts';
+
+const FOLDERS = ['shared', 'controller', 'dataplane', 'deploy', 'scripts'];
+const FILES = ['package.json', 'package-lock.json', 'sluice'];
+
+/** A checkout of its own in `directory`, with all packages installed: what runs there may change its files. */
+export function checkout(directory: string): void {
+  mkdirSync(directory);
+  for (const name of FOLDERS) cpSync(join(REPOSITORY, name), join(directory, name), { recursive: true });
+  for (const name of FILES) copyFileSync(join(REPOSITORY, name), join(directory, name));
+  // A folder of links, not a link: whatever npm did in it would stay in it.
+  const modules = join(directory, 'node_modules');
+  mkdirSync(modules);
+  for (const name of readdirSync(join(REPOSITORY, 'node_modules')))
+    if (name !== '.installed-lockfile') symlinkSync(join(REPOSITORY, 'node_modules', name), join(modules, name));
+  copyFileSync(join(REPOSITORY, 'package-lock.json'), join(modules, '.installed-lockfile'));
+}

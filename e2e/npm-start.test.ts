@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { missing } from './components.ts';
+import { checkout } from './harness/checkout.ts';
+import { Folder } from './harness/dataplane.ts';
+import { visit } from './harness/http.ts';
+import { isFree } from './harness/ports.ts';
+import { Program } from './harness/process.ts';
+import { until } from './harness/until.ts';
+
+const PORTS = [8080, 8443, 9101, 9102, 6190, 6191];
+const LAST_LINE = 'Ctrl-C ends everything.';
+
+const allFree = async (): Promise<boolean> => (await Promise.all(PORTS.map(isFree))).every(Boolean);
+
+/** Its ports are fixed: where another demonstration runs just now, this one waits for its end. */
+async function start(directory: string): Promise<Program> {
+  for (;;) {
+    await until(`the ports ${PORTS.join(', ')} to be free`, allFree, 60_000);
+    // A session of its own, as a terminal gives it one: Ctrl-C reaches everything in it.
+    const program = new Program('setsid', ['npm', 'start'], {}, directory);
+    try {
+      await program.said(LAST_LINE, 30_000);
+      return program;
+    } catch (error) {
+      await program[Symbol.asyncDispose]();
+      if (!/^Port \d+ .* is taken/m.test(program.stderr)) throw error;
+    }
+  }
+}
+
+test('npm start prints what to try, all of it works, and Ctrl-C ends everything', { timeout: 110_000 }, async (context) => {
+  const reason = missing('curl');
+  if (reason !== undefined) return context.skip(reason);
+  using folder = new Folder();
+  const directory = folder.file('sluice');
+  checkout(directory);
+  await using demonstration = await start(directory);
+  const list = demonstration.stdout;
+  const shell = async (line: string) => {
+    const program = new Program('sh', ['-c', line], {}, directory);
+    return { ...(await program.exited), stdout: program.stdout, stderr: program.stderr };
+  };
+
+  const addresses = [...list.matchAll(/^ {2}http:\/\/(\S+?):8080(\S*)/gm)];
+  assert.ok(addresses.length >= 4, list);
+  for (const [, host = '', path = ''] of addresses) assert.equal((await visit(8080, `${host}:8080`, path)).status, 200, host);
+
+  const curls = [...list.matchAll(/^ {2}(curl .*)$/gm)].map(([, line = '']) => line);
+  assert.ok(curls.length >= 3, list);
+  const expected: Readonly<Record<string, RegExp>> = {
+    '/': /two upstreams/,
+    '/v1/users': /GET \/users/,
+    '/old/users': /^location: \/v1\/users/im,
+  };
+  for (const line of curls) {
+    const { code, stdout } = await shell(line);
+    assert.equal(code, 0, line);
+    assert.match(stdout, line.endsWith('/old/users') ? /^HTTP\/1\.1 301 / : /^HTTP\/1\.1 200 /, line);
+    const path = /:8080(\S+)$/.exec(line)?.[1] ?? '';
+    assert.match(stdout, expected[path] ?? /./, line);
+  }
+  const [burst = ''] = /^ {2}for .*$/m.exec(list) ?? [];
+  assert.match((await shell(burst)).stdout, /^(?:(?:200|429) ){8}\n$/);
+
+  const commands = [...list.matchAll(/^ {2}(\.\/sluice .*)$/gm)].map(([, line = '']) => line);
+  assert.ok(commands.length >= 3, list);
+  for (const line of commands) assert.equal((await shell(line)).code, 0, line);
+
+  const file = `${directory}/deploy/demo/Sluicefile`;
+  writeFileSync(file, readFileSync(file, 'utf8').replace('"pong"', '"pong, changed"'));
+  await until('the change to be served', async () => (await visit(8080, 'api.localhost', '/ping')).text === 'pong, changed');
+
+  process.kill(-demonstration.pid, 'SIGINT');
+  assert.deepEqual(await demonstration.exited, { code: 0, signal: null });
+  assert.ok(await allFree(), 'every port is free again');
+});

@@ -19,7 +19,6 @@ const NOBODY: Downstream = {
   flush: sentNothing,
   takeBody: sentNothing,
   streamBody: sentNothing,
-  withholdBody: sentNothing,
   resumeBody: sentNothing,
 };
 

@@ -31,8 +31,6 @@ export interface Downstream {
   takeBody(x: Exchange, then: (x: Exchange) => void): void;
   /** Starts handing the body to the attempt, piece by piece. */
   streamBody(x: Exchange): void;
-  /** The attempt is over and none of the body was handed to it: the body waits for the next. */
-  withholdBody(x: Exchange): void;
   /** The attempt can take more of the body. */
   resumeBody(): void;
 }

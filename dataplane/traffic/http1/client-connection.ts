@@ -175,10 +175,6 @@ export class ClientConnection implements Downstream {
     this.process();
   }
 
-  withholdBody(x: Exchange): void {
-    if (this.x === x) this.requestBody.withhold();
-  }
-
   resumeBody(): void {
     this.socket.resume();
   }

@@ -1,4 +1,5 @@
 import { CHUNKED, type Exchange } from '../exchange.ts';
+import type { Attempt } from '../upstream/attempt.ts';
 import { ChunkedDecoder, type ChunkSink } from './chunked.ts';
 import type { Fault } from './fault.ts';
 
@@ -26,6 +27,8 @@ export class RequestBody implements ChunkSink {
   private remaining = 0;
   private decoder: ChunkedDecoder | null = null;
   private held: Buffer[] = [];
+  /** The attempt that a streaming body goes to. */
+  private taker: Attempt | null = null;
   private whenHeld: ((x: Exchange) => void) | null = null;
 
   constructor(tools: BodyTools) {
@@ -35,6 +38,7 @@ export class RequestBody implements ChunkSink {
   /** The body of a request whose head has just been read. */
   begin(x: Exchange): void {
     this.x = x;
+    this.taker = null;
     this.fault = null;
     this.remaining = x.bodyLength;
     x.bodyComplete = x.bodyLength === 0;
@@ -49,9 +53,11 @@ export class RequestBody implements ChunkSink {
     return this.mode !== MODE.none;
   }
 
-  /** Whether nobody has said yet what becomes of it. */
+  /** Whether nobody has said yet what becomes of it; so too when the attempt that took it gave way to another. */
   get waits(): boolean {
-    return this.mode === MODE.wait;
+    if (this.mode !== MODE.stream) return this.mode === MODE.wait;
+    const attempt = this.x?.attempt ?? null;
+    return attempt !== null && attempt !== this.taker;
   }
 
   /** Reads from the front of `buffer`. @returns how many bytes belonged to the body; check `fault`. */
@@ -86,11 +92,9 @@ export class RequestBody implements ChunkSink {
   }
 
   stream(): void {
-    if (this.open) this.mode = MODE.stream;
-  }
-
-  withhold(): void {
-    if (this.mode === MODE.stream) this.mode = MODE.wait;
+    if (!this.open) return;
+    this.mode = MODE.stream;
+    this.taker = this.x?.attempt ?? null;
   }
 
   discard(): void {

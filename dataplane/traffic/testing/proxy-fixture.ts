@@ -5,9 +5,12 @@ import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { createLedger, type Ledger } from '../../ledger/ledger.ts';
 import { packRoutes } from '../match/packed.ts';
-import type { DomainReport, FromWorker, RoutesPublication, TargetChange } from '../protocol.ts';
+import type { FromWorker, RoutesPublication, TargetChange } from '../protocol.ts';
 import { TrafficWorker } from '../traffic-worker.ts';
 import { type Message, Wire } from './wire-fixture.ts';
+
+/** `classes` as in a report: 1xx to 5xx and other. */
+export type Counted = { requests: number; classes: number[]; bytes: number };
 
 /** Test support: one traffic worker on a port of its own, in this thread, on a clock that only the test moves. */
 export class ProxyFixture {
@@ -83,13 +86,21 @@ export class ProxyFixture {
     this.worker.take({ kind: 'drain', withinMs: 10_000 });
   }
 
-  /** What has been counted since the last call, by host. */
-  counted(): ReadonlyMap<string, DomainReport> {
-    const id = this.told.length + 1;
-    this.worker.take({ kind: 'report', id });
-    const answer = this.told.at(-1);
-    if (answer?.kind !== 'report') throw new Error('no report');
-    return new Map(answer.report.domains.map((domain) => [domain.host, domain]));
+  /** What has been counted so far, by host. */
+  counted(): ReadonlyMap<string, Counted> {
+    this.worker.take({ kind: 'report', id: 0 });
+    const sums = new Map<string, Counted>();
+    for (const message of this.told) {
+      if (message.kind !== 'report') continue;
+      for (const { host, requests, classes, bytes } of message.report.domains) {
+        const sum = sums.get(host) ?? { requests: 0, classes: [0, 0, 0, 0, 0, 0], bytes: 0 };
+        sum.requests += requests;
+        sum.bytes += bytes;
+        sum.classes = sum.classes.map((count, index) => count + (classes[index] ?? 0));
+        sums.set(host, sum);
+      }
+    }
+    return sums;
   }
 
   /** What was told about targets so far. */

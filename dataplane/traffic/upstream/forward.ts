@@ -36,7 +36,6 @@ export class Forwarder {
     const stale = progress.reused && !progress.answered && failure === FAILURE.closed;
     if (!stale) endpoint.blame(failure);
     if (!repeatable(x, progress)) return this.giveUp(x, endpoint, failure);
-    x.client.withholdBody(x);
     // An idle connection that its upstream closed meanwhile says nothing about the target: once more, on a fresh one.
     if (stale) return endpoint.sendFresh(x);
     if (failure === FAILURE.headTimeout) return this.giveUp(x, endpoint, failure);

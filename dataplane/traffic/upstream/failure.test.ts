@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FAILURES_TO_EJECT } from '../../ledger/targets.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
+import { ok, refusingAddress, UpstreamFixture } from '../testing/upstream-fixture.ts';
+import { field } from '../testing/wire-fixture.ts';
+
+test('an unknown host is 404, as HTML or JSON by what the client accepts', async () => {
+  using proxy = await ProxyFixture.before({ address: await refusingAddress() });
+  const page = await proxy.ask(get('/', 'Accept: text/html,*/*\r\n').replace('a.test', 'b.test'));
+  assert.match(page.line, / 404 /);
+  assert.match(page.head, /Content-Type: text\/html/);
+  const json = await proxy.ask(get('/', 'Accept: application/json\r\n').replace('a.test', 'b.test'));
+  assert.deepEqual(JSON.parse(json.body), { error: 'Not Found', status: 404 });
+});
+
+test('a refused connection is 502, and the page names no target', async () => {
+  const address = await refusingAddress();
+  using proxy = await ProxyFixture.before({ address });
+  const answer = await proxy.ask(get());
+  assert.match(answer.line, / 502 /);
+  assert.doesNotMatch(answer.head + answer.body, new RegExp(address.split(':')[1] ?? ''));
+  assert.equal(field(answer.head, 'X-Content-Type-Options'), 'nosniff');
+});
+
+test('a name that does not resolve is 502', async () => {
+  using proxy = await ProxyFixture.before({ address: 'nowhere.invalid:80' });
+  assert.match((await proxy.ask(get())).line, / 502 /);
+});
+
+test('a pool without a target in rotation is 503 with Retry-After', async () => {
+  const route = { ...site('a.test'), upstreams: [{ address: '127.0.0.1:1', state: 'draining' as const }] };
+  using proxy = await ProxyFixture.start([route]);
+  const answer = await proxy.ask(get());
+  assert.match(answer.line, / 503 /);
+  assert.equal(field(answer.head, 'Retry-After'), '1');
+});
+
+for (const [what, bytes] of [
+  ['no HTTP at all', 'SSH-2.0-OpenSSH_9.2\r\n'],
+  ['a head that is cut', 'HTTP/1.1 200 OK\r\nContent-'],
+  ['nothing before the end', ''],
+  ['more bytes than its length', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nabHTTP/1.1 200 OK\r\n\r\n'],
+  ['a switch of protocols that nobody asked for', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n'],
+  ['both framings', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+  ['an endless head', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(70_000)}`],
+] as const)
+  test(`a target that answers ${what} is 502, and that connection is not used again`, async () => {
+    using upstream = await UpstreamFixture.start();
+    using proxy = await ProxyFixture.before(upstream);
+    const client = await proxy.connect();
+    client.send(`POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n`);
+    const { wire } = await upstream.asked();
+    if (what.startsWith('nothing') || what.endsWith('cut')) wire.end(bytes);
+    else wire.send(bytes);
+    const answer = await client.readAnswer();
+    assert.equal(answer.line, 'HTTP/1.1 502 Bad Gateway');
+    await wire.until('the end', () => wire.ended || wire.closed);
+    client.send(get());
+    const next = await upstream.asked();
+    next.wire.send(ok('well'));
+    assert.equal((await client.readAnswer()).body, 'well');
+  });
+
+test('bytes after an answer that had ended are dropped with their connection, never taken for the next answer', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  const client = await proxy.connect();
+  client.send(get());
+  const { wire } = await upstream.asked();
+  wire.send(ok('first'));
+  assert.equal((await client.readAnswer()).body, 'first');
+  wire.send(ok('smuggled'));
+  await wire.until('the end', () => wire.ended || wire.closed);
+  client.send(get());
+  const next = await upstream.asked();
+  next.wire.send(ok('second'));
+  assert.equal((await client.readAnswer()).body, 'second');
+});
+
+test('a target that does not begin its answer within 60 s is 504, and is not asked again', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream, upstream);
+  const client = await proxy.connect();
+  client.send(get());
+  await upstream.asked();
+  proxy.clock.pass(59_000);
+  assert.equal(client.total, 0);
+  proxy.clock.pass(2_000);
+  assert.match((await client.readAnswer()).line, / 504 /);
+  assert.equal(upstream.connections.length, 1);
+});
+
+test('time limits hold for a target that has been idle for minutes too', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  for (let nth = 0; nth < 2; nth++) {
+    const client = await proxy.connect();
+    client.send(get());
+    const { wire } = await upstream.asked();
+    if (nth === 0) {
+      wire.send(ok('x'));
+      await client.readAnswer();
+      proxy.clock.pass(10_000);
+      await wire.until('the idle connection to be dropped', () => wire.ended || wire.closed);
+      proxy.clock.pass(200_000);
+    } else {
+      proxy.clock.pass(62_000);
+      assert.match((await client.readAnswer()).line, / 504 /);
+    }
+  }
+});
+
+test('a target that stops in the middle of its answer: the client sees that it was cut', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  const client = await proxy.connect();
+  client.send(get());
+  const { wire } = await upstream.asked();
+  wire.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n');
+  await client.readThrough('abc');
+  proxy.clock.pass(62_000);
+  assert.doesNotMatch(await client.readAll(), /0\r\n\r\n/);
+});
+
+for (const [what, head] of [
+  ['chunked', 'Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n'],
+  ['of known length', 'Content-Length: 10\r\n\r\nabc'],
+  ['that ends with its connection', '\r\nabc'],
+] as const)
+  for (const version of ['1.0', '1.1'])
+    test(`an answer ${what} that is reset in the middle is visibly cut for an HTTP/${version} client`, async () => {
+      using upstream = await UpstreamFixture.start();
+      using proxy = await ProxyFixture.before(upstream);
+      const client = await proxy.connect();
+      client.send(get().replace('HTTP/1.1', `HTTP/${version}`));
+      const { wire } = await upstream.asked();
+      wire.send(`HTTP/1.1 200 OK\r\n${head}`);
+      const head2 = await client.readHead();
+      await client.until('the piece', () => client.unread.includes('abc'));
+      wire.reset();
+      const rest = await client.readAll();
+      await client.until('the close', () => client.ended || client.closed);
+      const delimited = field(head2, 'Transfer-Encoding') !== null || field(head2, 'Content-Length') !== null;
+      assert.doesNotMatch(rest, /0\r\n\r\n/);
+      assert.ok(client.failed || delimited, 'an orderly end would look like the end of the answer');
+    });
+
+test('three failures in a row take a target out; an answer later brings it back', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream, { address: await refusingAddress() });
+  const through = async () => {
+    const client = await proxy.connect();
+    client.send(get());
+    const { wire } = await upstream.asked();
+    wire.send(ok('x', 'Connection: close\r\n'));
+    return client.readAnswer();
+  };
+  for (let nth = 0; nth < 2 * FAILURES_TO_EJECT; nth++) assert.equal((await through()).body, 'x');
+  const out = proxy.targetChanges();
+  assert.equal(out.length, 1);
+  assert.equal(out[0]?.healthy, false);
+  for (let nth = 0; nth < 6; nth++) await through();
+  assert.equal(proxy.targetChanges().length, 1);
+});
+
+test('a target that was out is asked again after 10 s, and is well with its first answer', async () => {
+  let broken = true;
+  using upstream = await UpstreamFixture.serving((_, wire) => {
+    if (!broken) return ok('well');
+    wire.reset();
+    return null;
+  });
+  using other = await UpstreamFixture.serving(ok('other'));
+  using proxy = await ProxyFixture.before(upstream, other);
+  for (let nth = 0; nth < 8; nth++) assert.equal((await proxy.ask(get())).body, 'other');
+  assert.equal(upstream.requests.length, FAILURES_TO_EJECT);
+  broken = false;
+  proxy.clock.pass(11_000);
+  const answers = [await proxy.ask(get()), await proxy.ask(get())].map(({ body }) => body);
+  assert.deepEqual(answers.sort(), ['other', 'well']);
+  assert.deepEqual(
+    proxy.targetChanges().map(({ healthy }) => healthy),
+    [false, true],
+  );
+});
+
+test('the last target of a pool stays in rotation however often it fails', async () => {
+  let broken = true;
+  using upstream = await UpstreamFixture.serving((_, wire) => {
+    if (!broken) return ok('well');
+    wire.reset();
+    return null;
+  });
+  using proxy = await ProxyFixture.before(upstream);
+  for (let nth = 0; nth < 5; nth++) assert.match((await proxy.ask(get())).line, / 502 /);
+  broken = false;
+  assert.equal((await proxy.ask(get())).body, 'well');
+});
+
+test('clients that stop sending are never counted against the target', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  for (let nth = 0; nth < FAILURES_TO_EJECT + 1; nth++) {
+    const client = await proxy.connect();
+    client.send('POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n');
+    const wire = await upstream.accept();
+    await wire.readThrough('abc');
+    await eventually('the stalled client to be cut', () => {
+      proxy.clock.pass(30_000);
+      return client.ended || client.closed;
+    });
+    assert.equal(client.total, 0);
+  }
+  assert.deepEqual(proxy.targetChanges(), []);
+  assert.equal(proxy.counted().get('a.test')?.classes[5], FAILURES_TO_EJECT + 1);
+});

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Dataplane, Folder, frame, NDJSON } from './harness/dataplane.ts';
+import type { Answer } from './harness/http.ts';
+import { until } from './harness/until.ts';
+
+const LIMIT = 40;
+const ATTEMPTS = 20;
+const WORKERS = 3;
+
+const second = (): number => Math.floor(Date.now() / 1_000);
+const limited = (domain: string) => ({ domain, upstream: null, rate_limit_rps: LIMIT, respond: { status: 200, body: 'in' } });
+
+/** Each request comes on a connection of its own: the kernel spreads them over the workers. */
+const burst = (dataplane: Dataplane, domain: string, count: number): Promise<Answer[]> =>
+  Promise.all(Array.from({ length: count }, () => dataplane.visit(domain)));
+
+const admittedOf = (answers: readonly Answer[]): number => answers.filter(({ status }) => status === 200).length;
+
+test('a burst over many connections is admitted to the very number, over all workers together', async () => {
+  using folder = new Folder();
+  await using dataplane = await Dataplane.start({ stateDir: folder.path, workers: WORKERS });
+  const domains = Array.from({ length: ATTEMPTS }, (_, attempt) => `fresh-${attempt}.test`);
+  await dataplane.admin('POST', '/routes', frame(1, domains.map(limited)), NDJSON);
+  for (const domain of domains) {
+    await until('a second to begin', () => Date.now() % 1_000 < 100);
+    const began = second();
+    const answers = await burst(dataplane, domain, 3 * LIMIT);
+    // Only a burst that fell into one second has a number that can be told beforehand.
+    if (second() !== began) continue;
+    assert.equal(admittedOf(answers), LIMIT);
+    for (const { status, headers } of answers)
+      if (status !== 200) assert.deepEqual([status, headers['retry-after']], [429, '1'], 'the rest is told when to come again');
+    return;
+  }
+  assert.fail(`no burst of ${3 * LIMIT} requests fell into one second in ${ATTEMPTS} attempts`);
+});
+
+test('under a steady storm no second admits more than the limit, and all of them about as many', async () => {
+  using folder = new Folder();
+  await using dataplane = await Dataplane.start({ stateDir: folder.path, workers: WORKERS });
+  await dataplane.admin('POST', '/routes', frame(1, [limited('storm.test')]), NDJSON);
+  const began = Date.now();
+  let admitted = 0;
+  let refused = 0;
+  const bySecond = new Map<number, number>();
+  while (Date.now() - began < 4_000) {
+    const before = second();
+    const answers = await burst(dataplane, 'storm.test', 20);
+    admitted += admittedOf(answers);
+    refused += answers.length - admittedOf(answers);
+    if (second() === before) bySecond.set(before, (bySecond.get(before) ?? 0) + admittedOf(answers));
+  }
+  for (const [at, count] of bySecond) assert.ok(count <= LIMIT, `${count} in second ${at}`);
+  // The seconds at both ends are cut, and each may hold a whole limit.
+  const seconds = (Date.now() - began) / 1_000;
+  assert.ok(admitted <= LIMIT * (seconds + 2), `${admitted} in ${seconds} s`);
+  assert.ok(admitted >= (LIMIT * (seconds - 2)) / 2, `${admitted} in ${seconds} s`);
+  assert.ok(refused > 0, 'there were more than the limit');
+});
+
+test('each client and each domain has a limit of its own, and a swap of the table forgets none', async () => {
+  using folder = new Folder();
+  const flags = ['--trusted-proxies', '127.0.0.1'];
+  await using dataplane = await Dataplane.start({ stateDir: folder.path, workers: 1, flags });
+  const one = { ...limited('one.test'), rate_limit_rps: 1 };
+  await dataplane.admin('POST', '/routes', frame(1, [one, { ...one, domain: 'two.test' }]), NDJSON);
+  const from = async (client: string, domain: string) =>
+    (await dataplane.visit(domain, '/', { headers: { 'x-forwarded-for': client } })).status;
+  let revision = 1;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    await until('a second to begin', () => Date.now() % 1_000 < 100);
+    const began = second();
+    const client = (number: number) => `203.0.${attempt}.${number}`;
+    const before = [await from(client(1), 'one.test'), await from(client(1), 'one.test'), await from(client(2), 'one.test')];
+    const other = await from(client(1), 'two.test');
+    const changed = { ...one, respond: { status: 200, body: `swap ${++revision}` } };
+    await dataplane.admin('POST', '/routes', frame(revision, [changed, { ...one, domain: 'two.test' }]), NDJSON);
+    const after = [await from(client(1), 'one.test'), await from(client(3), 'one.test')];
+    if (second() !== began) continue;
+    assert.deepEqual({ before, other, after }, { before: [200, 429, 200], other: 200, after: [429, 200] });
+    return;
+  }
+  assert.fail(`no attempt of ${ATTEMPTS} fell into one second`);
+});

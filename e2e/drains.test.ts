@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Dataplane, Folder } from './harness/dataplane.ts';
+import { Pair } from './harness/pair.ts';
+import { RawClient } from './harness/raw.ts';
 import { until } from './harness/until.ts';
 import { Upstream } from './harness/upstream.ts';
 
@@ -42,3 +44,58 @@ test('a second SIGTERM ends at once', async () => {
   assert.equal((await dataplane.program.kill('SIGTERM')).code, 1);
   assert.ok((await answer) instanceof Error, 'nobody pretends that the answer was whole');
 });
+
+test('an answer that does not come is given up at the end of the drain timeout', async () => {
+  using folder = new Folder();
+  let asked = false;
+  await using upstream = await Upstream.start('silent', () => {
+    asked = true;
+  });
+  await using dataplane = await Dataplane.start({ stateDir: folder.path, flags: ['--drain-timeout', '1s'] });
+  await dataplane.route('slow.test', upstream.address);
+  const answer = dataplane.visit('slow.test').catch((error: Error) => error);
+  await until('the request to be under way', () => asked);
+  const began = performance.now();
+  assert.deepEqual(await dataplane.program.kill('SIGTERM'), { code: 0, signal: null });
+  const took = performance.now() - began;
+  assert.ok(took >= 900 && took < 4_000, `it took ${took.toFixed(0)} ms`);
+  assert.ok((await answer) instanceof Error);
+});
+
+test('a connection that is kept open without a request does not hold up the end', async () => {
+  using folder = new Folder();
+  await using upstream = await Upstream.start('one');
+  await using dataplane = await Dataplane.start({ stateDir: folder.path });
+  await dataplane.route('a.test', upstream.address);
+  using idle = await RawClient.open(dataplane.httpPort);
+  await idle.write('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n').sees('"name":"one"');
+  const began = performance.now();
+  assert.equal((await dataplane.program.kill('SIGTERM')).code, 0);
+  assert.ok(performance.now() - began < 3_000, 'the timeout of 30 s was not waited for');
+  await idle.toEnd();
+});
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const)
+  test(`run drains on ${signal} as well: the answer comes, both processes end, and it exits with 0`, async () => {
+    using folder = new Folder();
+    const held: (() => void)[] = [];
+    await using upstream = await Upstream.start('slow', (_, response) => {
+      response.write('first ');
+      held.push(() => response.end('last'));
+    });
+    await using pair = await Pair.start(folder, `slow.test {\n  reverse_proxy ${upstream.address}\n}\n`);
+    const answer = pair.visit('slow.test');
+    await until('the request to be under way', () => held.length === 1);
+    const exit = pair.program.kill(signal);
+    await pair.program.said('"msg":"draining"');
+    await until('new connections to be refused', () =>
+      pair.visit('unrouted.test').then(
+        () => false,
+        (error: Error) => error.message.includes('ECONNREFUSED'),
+      ),
+    );
+    held[0]?.();
+    assert.equal((await answer).text, 'first last');
+    assert.deepEqual(await exit, { code: 0, signal: null });
+    assert.doesNotMatch(pair.program.output, /"level":"(?:error|fatal)"/);
+  });

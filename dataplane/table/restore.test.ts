@@ -6,6 +6,8 @@ import { test } from 'node:test';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { UsageError } from '../../shared/runtime/flags.ts';
 import { restore } from './restore.ts';
+import { formOfRoutes } from './saved.ts';
+import { Store } from './store.ts';
 import { frameOf, routeOf, TableFixture } from './table-fixture.ts';
 
 const ROUTES = 400;
@@ -106,8 +108,12 @@ test('what stands before and behind a damaged page is salvaged, with the control
   using fixture = await filled();
   const path = join(fixture.folder, 'routes.db');
   const bytes = readFileSync(path);
-  const pages = bytes.length / 4_096;
-  bytes.fill(0, 4_096 * Math.floor(pages / 2), 4_096 * (Math.floor(pages / 2) + 1));
+  // A page that holds entries, and nothing that leads to others (10: a leaf of an index).
+  const leaf = Array.from({ length: bytes.length / 4_096 }, (_, page) => page * 4_096).find(
+    (at) => bytes[at] === 10 && bytes.toString('latin1', at, at + 4_096).includes('site-2'),
+  );
+  assert.ok(leaf !== undefined);
+  bytes.fill(0, leaf, leaf + 4_096);
   writeFileSync(path, bytes);
   await fixture.restart();
   const { routes } = fixture.table.counts();
@@ -139,4 +145,23 @@ test('a file whose head forbids writing is set aside', async () => {
   await fixture.restart();
   await fixture.table.post(routeOf('new.test'));
   assert.equal(aside(fixture).length, 1);
+});
+
+test('routes that were saved under another schema are judged by that of today, once', async () => {
+  using fixture = await filled();
+  const store = new Store(join(fixture.folder, 'routes.db'));
+  const claim = { json: '{"domain":"odd.test","tls":"perhaps"}', origin: null, source: null, controller: null, since: 1 };
+  await store.save({ puts: [{ domain: 'odd.test', layer: 'hand', claim }], deletes: [], form: 'of another version' });
+  store.close();
+  await fixture.restart();
+  assert.equal(fixture.table.find('odd.test'), undefined);
+  assert.equal(fixture.table.counts().routes, ROUTES);
+  assert.match(JSON.stringify(fixture.log.lines), /odd\.test/);
+  await fixture.table.post(routeOf('odd.test'));
+  await fixture.restart();
+  assert.equal(fixture.table.counts().routes, ROUTES + 1);
+  fixture.close();
+  const after = new Store(join(fixture.folder, 'routes.db'));
+  assert.equal(after.form(), formOfRoutes());
+  after.close();
 });

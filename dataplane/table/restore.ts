@@ -7,7 +7,7 @@ import type { Log } from '../../shared/runtime/log.ts';
 import type { Globals } from '../../shared/settings.ts';
 import type { Claims } from './claims.ts';
 import { type ControllerRecord, unsettled } from './controllers.ts';
-import { Saved } from './saved.ts';
+import { formOfRoutes, Saved } from './saved.ts';
 import { DamagedError, OtherVersionError, type Save, Store } from './store.ts';
 
 export const DATABASE = 'routes.db';
@@ -35,20 +35,33 @@ export async function restore(stateDir: string, clock: Clock, log: Log): Promise
     store.check();
     saved.readGlobals(store);
     saved.readControllers(store);
-    saved.readRoutes(store);
+    const form = formOfRoutes();
+    const passed = store.form() === form;
+    saved.readRoutes(store, passed);
     if (saved.lost) unsettle(saved);
+    else if (!passed) await remember(form, store, log);
     return restored(store, saved);
   } catch (error) {
-    if (!isCorrupt(error) && !refusesWrites(error, path)) throw new UsageError(`${NAME} dataplane: can't use ${path}: ${wordsFor(error)}`);
+    if (!isCorrupt(error) && !refusesWrites(error, path)) throw unusableAt(path, error);
     if (store !== null) salvage(store, saved, log);
     unsettle(saved);
     const aside = setAside(path, clock);
     log.error({ file: aside, reason: wordsFor(error), salvaged: saved.claims.size }, 'the saved table was damaged and has been set aside');
-    const fresh = new Store(path);
-    await fresh.save(everything(saved));
-    return restored(fresh, saved);
+    return restored(await anew(path, saved), saved);
   }
 }
+
+async function anew(path: string, saved: Saved): Promise<Store> {
+  try {
+    const store = new Store(path);
+    await store.save(everything(saved));
+    return store;
+  } catch (error) {
+    throw unusableAt(path, error);
+  }
+}
+
+const unusableAt = (path: string, error: unknown): UsageError => new UsageError(`${NAME} dataplane: can't use ${path}: ${wordsFor(error)}`);
 
 const restored = (store: Store, { claims, controllers, globals }: Saved): Restored => ({ store, claims, controllers, globals });
 
@@ -57,8 +70,8 @@ function salvage(store: Store, saved: Saved, log: Log): void {
   const parts = [
     () => saved.readGlobals(store),
     () => saved.readControllers(store),
-    () => saved.readRoutes(store),
-    () => saved.readRoutes(store, 'end'),
+    () => saved.readRoutes(store, false),
+    () => saved.readRoutes(store, false, 'end'),
   ];
   for (const read of parts) {
     try {
@@ -70,6 +83,15 @@ function salvage(store: Store, saved: Saved, log: Log): void {
   closeDamaged(store, log);
 }
 
+/** The next start need not judge every route again. */
+async function remember(form: string, store: Store, log: Log): Promise<void> {
+  try {
+    await store.save({ puts: [], deletes: [], form });
+  } catch (error) {
+    log.warn({ reason: wordsFor(error) }, 'the restored table serves, but the disk takes no changes now');
+  }
+}
+
 function unsettle({ controllers }: Saved): void {
   for (const [id, controller] of controllers) controllers.set(id, unsettled(controller));
 }
@@ -79,7 +101,7 @@ function everything({ claims, controllers, globals }: Saved): Save {
     ...(hand === null ? [] : [{ domain, layer: 'hand' as const, claim: hand }]),
     ...(applied === null ? [] : [{ domain, layer: 'applied' as const, claim: applied }]),
   ]);
-  return { puts, deletes: [], globals, controllers: [...controllers.values()] };
+  return { puts, deletes: [], globals, controllers: [...controllers.values()], form: formOfRoutes() };
 }
 
 /** A damaged database may refuse even to be closed in order; its file is moved away all the same. */

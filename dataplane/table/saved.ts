@@ -1,8 +1,9 @@
-import type { ZodType } from 'zod';
-import { type RouteSpec, readRoute } from '../../shared/route.ts';
+import { crc32 } from 'node:zlib';
+import { type ZodType, z } from 'zod';
+import { readRoute, routeSchema } from '../../shared/route.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import { type Globals, globalsSchema } from '../../shared/settings.ts';
-import { type Claims, LAYERS, type Layer, NOBODY } from './claims.ts';
+import { type Claims, LAYERS, type Layer } from './claims.ts';
 import { type ControllerRecord, controllerSchema } from './controllers.ts';
 import type { SavedEntry, SavedRoute, Store } from './store.ts';
 
@@ -40,20 +41,14 @@ export class Saved {
     }
   }
 
-  readRoutes(store: Store, from?: 'end'): void {
+  /** `passed`: every one has been through today's schema before, so that its checksum is enough. */
+  readRoutes(store: Store, passed: boolean, from?: 'end'): void {
     for (const row of store.routes(from)) {
-      const judged = judgeRoute(row);
-      if ('reason' in judged) {
-        this.leaveOut(
-          `${row.layer} ${row.domain}`,
-          { domain: row.domain, reason: judged.reason },
-          'a saved route is damaged and is left out',
-        );
-        continue;
-      }
-      const { json, origin, controller, since } = row;
-      const claim = { json, origin, source: judged.route.source, controller, since };
-      this.claims.set(row.domain, { ...(this.claims.get(row.domain) ?? NOBODY), [row.layer]: claim });
+      const { domain, layer, claim } = row;
+      const reason = unsound(row) ?? (passed ? null : unusable(row));
+      if (reason !== null) this.leaveOut(`${layer} ${domain}`, { domain, reason }, 'a saved route is damaged and is left out');
+      else if (layer === 'hand') this.claims.set(domain, { hand: claim, applied: this.claims.get(domain)?.applied ?? null });
+      else this.claims.set(domain, { hand: this.claims.get(domain)?.hand ?? null, applied: claim });
     }
   }
 
@@ -65,14 +60,21 @@ export class Saved {
   }
 }
 
-/** A row on its own: its checksum, its place, and its route by the same schema that took it in. */
-function judgeRoute(row: SavedRoute): { readonly route: RouteSpec } | { readonly reason: string } {
-  if (!row.sound) return { reason: 'its checksum does not fit' };
-  if (!LAYERS.includes(row.layer as Layer)) return { reason: `the layer "${row.layer}" is unknown` };
-  const result = readRoute(JSON.parse(row.json));
-  if ('problem' in result) return { reason: `${result.problem.member}: ${result.problem.reason}` };
-  return result.route.domain === row.domain ? result : { reason: 'it is saved under another domain' };
+function unsound({ sound, layer }: SavedRoute): string | null {
+  if (!sound) return 'its checksum does not fit';
+  return LAYERS.includes(layer as Layer) ? null : `the layer "${layer}" is unknown`;
 }
+
+/** What the route is by the schema of today, which may be another one than that which took it in. */
+function unusable({ domain, claim }: SavedRoute): string | null {
+  const result = readRoute(JSON.parse(claim.json));
+  if ('problem' in result) return `${result.problem.member}: ${result.problem.reason}`;
+  return result.route.domain === domain ? null : 'it is saved under another domain';
+}
+
+/** Names the schema of routes as it is today. */
+export const formOfRoutes = (): string =>
+  crc32(JSON.stringify(z.toJSONSchema(routeSchema, { io: 'input', unrepresentable: 'any' }))).toString(16);
 
 function judgeEntry<T>(entry: SavedEntry, schema: ZodType<T>): { readonly value: T } | { readonly reason: string } {
   if (!entry.sound) return { reason: 'its checksum does not fit' };

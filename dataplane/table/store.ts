@@ -15,7 +15,7 @@ const LOG_LIMIT = 16_777_216;
 const SCHEMA_VERSION = 1;
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS routes (
-    domain TEXT NOT NULL, layer TEXT NOT NULL, json TEXT NOT NULL, origin TEXT, controller TEXT, since INTEGER NOT NULL, checksum INTEGER NOT NULL,
+    domain TEXT NOT NULL, layer TEXT NOT NULL, json TEXT NOT NULL, origin TEXT, source TEXT, controller TEXT, since INTEGER NOT NULL, checksum INTEGER NOT NULL,
     PRIMARY KEY (domain, layer)
   ) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS controllers (
@@ -24,33 +24,35 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, json TEXT NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID;
 `;
 
+const ROUTE_COLUMNS = 'domain, layer, json, origin, source, controller, since, checksum';
+
 /** One change of what is on disk: all of it, or nothing. */
 export type Save = {
   readonly puts: readonly { readonly domain: string; readonly layer: Layer; readonly claim: Claim }[];
   readonly deletes: readonly { readonly domain: string; readonly layer: Layer }[];
   readonly controllers?: readonly ControllerRecord[];
   readonly globals?: Globals;
+  /** Names the schema that every saved route has passed. */
+  readonly form?: string;
 };
 
-type RouteRow = {
-  domain: string;
-  layer: string;
-  json: string;
-  origin: string | null;
-  controller: string | null;
-  since: number;
-  checksum: number;
-};
+type RouteRow = [
+  domain: string,
+  layer: string,
+  json: string,
+  origin: string | null,
+  source: string | null,
+  controller: string | null,
+  since: number,
+  checksum: number,
+];
 type NamedRow = { name: string; json: string; checksum: number };
 
 /** A saved row as it was found; `sound` is false when its checksum does not fit. */
 export type SavedRoute = {
   readonly domain: string;
   readonly layer: string;
-  readonly json: string;
-  readonly origin: string | null;
-  readonly controller: string | null;
-  readonly since: number;
+  readonly claim: Claim;
   readonly sound: boolean;
 };
 
@@ -86,10 +88,12 @@ export class Store {
   /** From either end: what one way can't get past, the other may come to from behind. */
   *routes(from: 'start' | 'end' = 'start'): Generator<SavedRoute> {
     const order = from === 'start' ? '' : ' ORDER BY domain DESC, layer DESC';
-    for (const row of this.database.prepare(`SELECT * FROM routes${order}`).iterate()) {
-      const { domain, layer, json, origin, controller, since, checksum } = row as RouteRow;
-      const sound = checksum === checksumOf(domain, layer, json, origin, controller, since);
-      yield { domain, layer, json, origin, controller, since, sound };
+    const rows = this.database.prepare(`SELECT ${ROUTE_COLUMNS} FROM routes${order}`);
+    rows.setReturnArrays(true);
+    for (const row of rows.iterate() as Iterable<unknown>) {
+      const [domain, layer, json, origin, source, controller, since, checksum] = row as RouteRow;
+      const claim = { json, origin, source, controller, since };
+      yield { domain, layer, claim, sound: checksum === routeChecksum(domain, layer, claim) };
     }
   }
 
@@ -109,15 +113,8 @@ export class Store {
       this.database.exec('BEGIN IMMEDIATE');
       let written = 0;
       for (const { domain, layer, claim } of change.puts) {
-        this.statements.put.run(
-          domain,
-          layer,
-          claim.json,
-          claim.origin,
-          claim.controller,
-          claim.since,
-          checksumOf(domain, layer, claim.json, claim.origin, claim.controller, claim.since),
-        );
+        const { json, origin, source, controller, since } = claim;
+        this.statements.put.run(domain, layer, json, origin, source, controller, since, routeChecksum(domain, layer, claim));
         if (++written % STEP === 0) await nextTurn();
       }
       for (const { domain, layer } of change.deletes) {
@@ -125,7 +122,8 @@ export class Store {
         if (++written % STEP === 0) await nextTurn();
       }
       for (const controller of change.controllers ?? []) this.putEntry(this.statements.controller, controller.id, controller);
-      if (change.globals !== undefined) this.putEntry(this.statements.globals, 'globals', change.globals);
+      if (change.globals !== undefined) this.putEntry(this.statements.setting, 'globals', change.globals);
+      if (change.form !== undefined) this.putEntry(this.statements.setting, 'form', change.form);
       this.database.exec('COMMIT');
     } catch (error) {
       this.undo();
@@ -137,14 +135,20 @@ export class Store {
     this.database.close();
   }
 
-  private entries(query: string): SavedEntry[] {
-    const rows = this.database.prepare(query).all() as NamedRow[];
-    return rows.map(({ name, json, checksum }) => ({ name, json, sound: checksum === checksumOf(name, json) }));
+  /** The schema that every saved route has passed, if it is known. */
+  form(): string | null {
+    const [entry] = this.entries("SELECT name, json, checksum FROM settings WHERE name = 'form'");
+    return entry?.sound === true ? JSON.parse(entry.json) : null;
   }
 
-  private putEntry(statement: StatementSync, name: string, value: ControllerRecord | Globals): void {
+  private entries(query: string): SavedEntry[] {
+    const rows = this.database.prepare(query).all() as NamedRow[];
+    return rows.map(({ name, json, checksum }) => ({ name, json, sound: checksum === entryChecksum(name, json) }));
+  }
+
+  private putEntry(statement: StatementSync, name: string, value: ControllerRecord | Globals | string): void {
     const json = JSON.stringify(value);
-    statement.run(name, json, checksumOf(name, json));
+    statement.run(name, json, entryChecksum(name, json));
   }
 
   /** After a write that even its undoing failed for, the handle may be in any state: the next save begins with a fresh one. */
@@ -169,7 +173,7 @@ type Statements = {
   readonly put: StatementSync;
   readonly delete: StatementSync;
   readonly controller: StatementSync;
-  readonly globals: StatementSync;
+  readonly setting: StatementSync;
 };
 
 function open(path: string): DatabaseSync {
@@ -193,14 +197,14 @@ function open(path: string): DatabaseSync {
 
 function prepare(database: DatabaseSync): Statements {
   return {
-    put: database.prepare(
-      'INSERT OR REPLACE INTO routes (domain, layer, json, origin, controller, since, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)',
-    ),
+    put: database.prepare(`INSERT OR REPLACE INTO routes (${ROUTE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`),
     delete: database.prepare('DELETE FROM routes WHERE domain = ? AND layer = ?'),
     controller: database.prepare('INSERT OR REPLACE INTO controllers (id, json, checksum) VALUES (?, ?, ?)'),
-    globals: database.prepare('INSERT OR REPLACE INTO settings (name, json, checksum) VALUES (?, ?, ?)'),
+    setting: database.prepare('INSERT OR REPLACE INTO settings (name, json, checksum) VALUES (?, ?, ?)'),
   };
 }
 
-/** Over everything that a row says. */
-const checksumOf = (...members: readonly (string | number | null)[]): number => crc32(members.join('\n'));
+/** Checksums are over everything that a row says. */
+const routeChecksum = (domain: string, layer: string, { json, origin, source, controller, since }: Claim): number =>
+  crc32(`${domain}\n${layer}\n${json}\n${origin}\n${source}\n${controller}\n${since}`);
+const entryChecksum = (name: string, json: string): number => crc32(`${name}\n${json}`);

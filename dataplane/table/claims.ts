@@ -33,5 +33,8 @@ export function routeOf(claim: Claim): RouteSpec {
   return claim.origin === null ? route : { ...route, origin: claim.origin };
 }
 
+/** Whether a route that was posted by hand hides a controller's. */
+export const isOverridden = ({ hand, applied }: Claims): boolean => hand !== null && applied !== null;
+
 /** Whether visitors could tell the two apart. Where a route was written (its line) is not served. */
 export const sameRoute = (a: Claim | null, b: Claim | null): boolean => a === b || (a !== null && b !== null && a.json === b.json);

@@ -1,8 +1,8 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RouteSpec } from '../../shared/route.ts';
 import type { Apply, Refused, RouteOutcome } from '../../shared/wire/apply.ts';
 import { type Claim, type Claims, claimOf, NOBODY } from './claims.ts';
 import type { ControllerRecord } from './controllers.ts';
+import { inSteps } from './steps.ts';
 import type { Frame } from './table.ts';
 
 /** What a frame comes to: nothing has happened yet. */
@@ -30,9 +30,6 @@ export function refusal(header: Apply, known: ControllerRecord | undefined): Ref
 export const repeats = (header: Apply, known: ControllerRecord | undefined): boolean =>
   known?.settled === true && known.epoch === header.epoch && known.revision === header.revision;
 
-/** Routes judged in one turn of the event loop: a few milliseconds. */
-const STEP = 2_000;
-
 /**
  * Judges every line of a frame on its own against the claims as they stand, in steps that leave the event loop free;
  * the claims must not change meanwhile. `now` in ms since 1970.
@@ -44,8 +41,7 @@ export async function judge(frame: Frame, claims: ReadonlyMap<string, Claims>, n
   // What is named in any way, even by a line that is rejected, stays; a domain is taken by the first line that may speak for it.
   const named = new Set<string>();
   const taken = new Set<string>();
-  for (const [index, route] of frame.routes.entries()) {
-    if (index % STEP === STEP - 1) await nextTurn();
+  await inSteps(frame.routes, (route) => {
     const reason = misplaced(route, header) ?? (taken.has(route.domain) ? 'the frame has this domain twice; the first one holds' : null);
     named.add(route.domain);
     if (reason === null) taken.add(route.domain);
@@ -54,13 +50,13 @@ export async function judge(frame: Frame, claims: ReadonlyMap<string, Claims>, n
         ? take(route, header, claims.get(route.domain) ?? NOBODY, changes, now)
         : { domain: route.domain, result: 'rejected', reason },
     );
-  }
+  });
   for (const { domain, reason } of frame.rejected) {
     named.add(domain);
     results.push({ domain, result: 'rejected', reason });
   }
-  const removed = header.based_on === null ? missing(header, claims, named) : dropped(frame, claims, named);
-  for (const domain of removed) changes.set(domain, { hand: claims.get(domain)?.hand ?? null, applied: null });
+  const removed = header.based_on === null ? await missing(header, claims, named) : dropped(frame, claims, named);
+  await inSteps(removed, (domain) => changes.set(domain, { hand: claims.get(domain)?.hand ?? null, applied: null }));
   return { results, removed, changes };
 }
 
@@ -93,9 +89,11 @@ function outcome(domain: string, result: RouteOutcome['result'], current: Claims
 }
 
 /** What the controller had from these sources and no longer names. */
-function missing(header: Apply, claims: ReadonlyMap<string, Claims>, named: ReadonlySet<string>): string[] {
+async function missing(header: Apply, claims: ReadonlyMap<string, Claims>, named: ReadonlySet<string>): Promise<string[]> {
   const removed: string[] = [];
-  for (const [domain, { applied }] of claims) if (!named.has(domain) && owns(applied, header, header.sources)) removed.push(domain);
+  await inSteps(claims, ([domain, { applied }]) => {
+    if (!named.has(domain) && owns(applied, header, header.sources)) removed.push(domain);
+  });
   return removed;
 }
 

@@ -4,8 +4,9 @@ import type { Random } from '../../shared/runtime/random.ts';
 import type { Globals } from '../../shared/settings.ts';
 import type { Applied, Problem, Refused } from '../../shared/wire/apply.ts';
 import type { Publisher, RoutesChange } from '../publish/publisher.ts';
-import { type Claim, type Claims, claimOf, LAYERS, type Layer, NOBODY, routeOf, sameRoute, visible } from './claims.ts';
+import { type Claim, type Claims, claimOf, isOverridden, NOBODY, routeOf, visible } from './claims.ts';
 import { type ControllerRecord, controllerOf, unsettled } from './controllers.ts';
+import { deltaOf } from './delta.ts';
 import { type Judgement, judge, refusal, repeats } from './judge.ts';
 import { Mutex } from './mutex.ts';
 import type { Restored } from './restore.ts';
@@ -163,15 +164,15 @@ export class LiveTable implements Table {
 
   /** Saves, keeps and publishes one step; listeners are told once it is served. @throws UnsavedError. */
   private async take(step: Step): Promise<Taken> {
-    const before = new Map([...step.claims.keys()].map((domain) => [domain, this.claims.get(domain) ?? NOBODY]));
+    const { save, routes, added, changed, removed, overridden } = await deltaOf(step.claims, this.claims);
     await this.store.save({
-      ...rowsOf(step.claims, before),
+      ...save,
       ...(step.controllers && { controllers: step.controllers }),
       ...(step.globals && { globals: step.globals }),
     });
     const settings = step.globals !== undefined && JSON.stringify(step.globals) !== JSON.stringify(this.fileGlobals);
-    this.keep(step, before);
-    const { routes, added, changed, removed } = difference(step.claims, before);
+    this.keep(step);
+    this.overridden += overridden;
     const nothing = routes.upserts.length === 0 && routes.removed.length === 0;
     const served = nothing ? Promise.resolve(this.publisher.generation) : this.publisher.publish({ routes });
     const generation = this.publisher.generation;
@@ -181,10 +182,9 @@ export class LiveTable implements Table {
     return { acknowledged: served.finally(tell) };
   }
 
-  private keep(step: Step, before: ReadonlyMap<string, Claims>): void {
+  /** In one turn: nobody sees half of a change. */
+  private keep(step: Step): void {
     for (const [domain, claims] of step.claims) {
-      if (isOverridden(before.get(domain) ?? NOBODY)) this.overridden--;
-      if (isOverridden(claims)) this.overridden++;
       if (visible(claims) === null) this.claims.delete(domain);
       else this.claims.set(domain, claims);
     }
@@ -231,54 +231,11 @@ class Owned implements OwnedRoute {
   }
 }
 
-const isOverridden = ({ hand, applied }: Claims): boolean => hand !== null && applied !== null;
-
 const unchanged = (frame: Frame): Judgement => ({
   results: frame.routes.map(({ domain }) => ({ domain, result: 'unchanged' as const })),
   removed: [],
   changes: new Map(),
 });
-
-/** The rows to write so that the disk holds the new claims. */
-function rowsOf(
-  claims: ReadonlyMap<string, Claims>,
-  before: ReadonlyMap<string, Claims>,
-): { puts: { domain: string; layer: Layer; claim: Claim }[]; deletes: { domain: string; layer: Layer }[] } {
-  const puts: { domain: string; layer: Layer; claim: Claim }[] = [];
-  const deletes: { domain: string; layer: Layer }[] = [];
-  for (const [domain, now] of claims) {
-    for (const layer of LAYERS) {
-      const claim = now[layer];
-      const was = before.get(domain)?.[layer] ?? null;
-      if (claim === was) continue;
-      if (claim !== null) puts.push({ domain, layer, claim });
-      else deletes.push({ domain, layer });
-    }
-  }
-  return { puts, deletes };
-}
-
-/** What visitors get to see of it. */
-function difference(
-  claims: ReadonlyMap<string, Claims>,
-  before: ReadonlyMap<string, Claims>,
-): { routes: RoutesChange; added: string[]; changed: string[]; removed: string[] } {
-  const upserts: { domain: string; json: string }[] = [];
-  const added: string[] = [];
-  const changed: string[] = [];
-  const removed: string[] = [];
-  for (const [domain, now] of claims) {
-    const after = visible(now);
-    const was = visible(before.get(domain) ?? NOBODY);
-    if (sameRoute(after, was)) continue;
-    if (after === null) removed.push(domain);
-    else {
-      upserts.push({ domain, json: after.json });
-      (was === null ? added : changed).push(domain);
-    }
-  }
-  return { routes: { whole: false, upserts, removed }, added, changed, removed };
-}
 
 /** What workers start with. */
 export function initialRoutes(restored: Restored): RoutesChange {

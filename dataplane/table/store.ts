@@ -1,13 +1,11 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import type { Globals } from '../../shared/settings.ts';
 import type { Claim, Layer } from './claims.ts';
 import type { ControllerRecord } from './controllers.ts';
+import { inSteps } from './steps.ts';
 import { UnsavedError } from './table.ts';
 
-/** Rows written in one turn of the event loop: about 10 ms. */
-const STEP = 2_000;
 /** The write-ahead log is cut back to this size (bytes) after a checkpoint. */
 const LOG_LIMIT = 16_777_216;
 
@@ -111,16 +109,11 @@ export class Store {
     try {
       this.reopen();
       this.database.exec('BEGIN IMMEDIATE');
-      let written = 0;
-      for (const { domain, layer, claim } of change.puts) {
+      await inSteps(change.puts, ({ domain, layer, claim }) => {
         const { json, origin, source, controller, since } = claim;
         this.statements.put.run(domain, layer, json, origin, source, controller, since, routeChecksum(domain, layer, claim));
-        if (++written % STEP === 0) await nextTurn();
-      }
-      for (const { domain, layer } of change.deletes) {
-        this.statements.delete.run(domain, layer);
-        if (++written % STEP === 0) await nextTurn();
-      }
+      });
+      await inSteps(change.deletes, ({ domain, layer }) => this.statements.delete.run(domain, layer));
       for (const controller of change.controllers ?? []) this.putEntry(this.statements.controller, controller.id, controller);
       if (change.globals !== undefined) this.putEntry(this.statements.setting, 'globals', change.globals);
       if (change.form !== undefined) this.putEntry(this.statements.setting, 'form', change.form);

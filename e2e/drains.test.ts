@@ -68,6 +68,8 @@ test('a connection that is kept open without a request does not hold up the end'
   await using dataplane = await Dataplane.start({ stateDir: folder.path });
   await dataplane.route('a.test', upstream.address);
   using idle = await RawClient.open(dataplane.httpPort);
+  // As browsers do: what the other side ends is closed.
+  idle.socket.once('end', () => idle.socket.end());
   await idle.write('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n').sees('"name":"one"');
   const began = performance.now();
   assert.equal((await dataplane.program.kill('SIGTERM')).code, 0);

@@ -20,18 +20,6 @@ test('a flag wins over the environment, the environment over the file, the file 
   const [file, environment, flag] = [await freePort(), await freePort(), await freePort()];
   const globals = `{\n  http_port ${file}\n  bind 127.0.0.1\n  drain_timeout 7s\n}\n`;
   {
-    await using pair = await Pair.start(folder, SITE);
-    const { http_port, bind, drain_timeout } = await settingsOf(pair);
-    assert.deepEqual(
-      { http_port, bind, drain_timeout },
-      {
-        http_port: [pair.httpPort, 'file'],
-        bind: ['127.0.0.1', 'file'],
-        drain_timeout: ['30s', 'default'],
-      },
-    );
-  }
-  {
     await using pair = await Pair.start(folder, SITE, { globals, env: { SLUICE_HTTP_PORT: `${environment}`, SLUICE_DRAIN_TIMEOUT: '9s' } });
     const { http_port, drain_timeout } = await settingsOf(pair);
     assert.deepEqual({ http_port, drain_timeout }, { http_port: [environment, 'environment'], drain_timeout: ['9s', 'environment'] });
@@ -43,8 +31,11 @@ test('a flag wins over the environment, the environment over the file, the file 
     env: { SLUICE_HTTP_PORT: `${environment}` },
     flags: ['--http-port', `${flag}`],
   });
-  const { http_port, drain_timeout } = await settingsOf(pair);
-  assert.deepEqual({ http_port, drain_timeout }, { http_port: [flag, 'flag'], drain_timeout: ['7s', 'file'] });
+  const { http_port, drain_timeout, https_port } = await settingsOf(pair);
+  assert.deepEqual(
+    { http_port, drain_timeout, https_port },
+    { http_port: [flag, 'flag'], drain_timeout: ['7s', 'file'], https_port: [443, 'default'] },
+  );
   assert.equal((await ask({ port: flag }, '/', { headers: { host: 'site.test' } })).text, 'here');
   for (const port of [file, environment]) await assert.rejects(ask({ port }, '/'), /ECONNREFUSED/);
 });

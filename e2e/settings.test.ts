@@ -57,3 +57,18 @@ test('a port that changes in the file is named until the restart that moves ther
   assert.equal((await ask({ port }, '/', { headers: { host: 'site.test' } })).text, 'here');
   await assert.rejects(ask({ port: other }, '/'), /ECONNREFUSED/);
 });
+
+test('a file that has mistakes when everything is started again opens the ports of its last good version', async () => {
+  using folder = new Folder();
+  const port = await freePort();
+  const globals = `{\n  http_port ${port}\n  bind 127.0.0.1\n}\n`;
+  {
+    await using pair = await Pair.start(folder, SITE, { globals });
+    assert.equal((await ask({ port }, '/', { headers: { host: 'site.test' } })).text, 'here');
+    assert.equal((await pair.program.kill('SIGTERM')).code, 0);
+  }
+  await using pair = await Pair.start(folder, 'site.test {\n  respnd "there"\n}\n', { globals });
+  assert.equal((await ask({ port }, '/', { headers: { host: 'site.test' } })).text, 'here');
+  const { http_port, bind } = await settingsOf(pair);
+  assert.deepEqual({ http_port, bind }, { http_port: [port, 'file'], bind: ['127.0.0.1', 'file'] });
+});

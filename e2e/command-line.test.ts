@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
 import { Dataplane, Folder } from './harness/dataplane.ts';
 import { Pair } from './harness/pair.ts';
@@ -101,6 +101,29 @@ test('a port that something else listens on, also another data plane, is exit 2 
     folder.file('d'),
   ]);
   assert.match(admin.stderr, /--admin-listen/);
+});
+
+test('run on a port that is taken ends both processes with exit 2 and one line that names the flag', async () => {
+  using folder = new Folder();
+  const taken = createServer();
+  const port = await new Promise<number>((resolve) => taken.listen(0, '127.0.0.1', () => resolve((taken.address() as AddressInfo).port)));
+  writeFileSync(folder.file('Sluicefile'), '{\n  bind 127.0.0.1\n}\na.test {\n  respond "x"\n}\n');
+  for (const [flag, value] of [
+    ['--http-port', `${port}`],
+    ['--admin-listen', `127.0.0.1:${port}`],
+    ['--listen', `127.0.0.1:${port}`],
+  ] as const) {
+    const others = {
+      SLUICE_HTTP_PORT: `${await freePort()}`,
+      SLUICE_ADMIN_LISTEN: `127.0.0.1:${await freePort()}`,
+      SLUICE_LISTEN: `127.0.0.1:${await freePort()}`,
+    };
+    const { code, stderr } = await run(['run', '--state-dir', './state', flag, value], others, folder.path);
+    assert.equal(code, 2, `${flag}: ${stderr}`);
+    assert.match(stderr, new RegExp(`^sluice run: can(?:'|no)t listen on \\S*${port}: something else listens there; .*${flag}`));
+    assert.ok(oneLine(stderr), stderr);
+  }
+  taken.close();
 });
 
 test('a state directory that cannot be written is exit 2 naming the flag', async (context) => {

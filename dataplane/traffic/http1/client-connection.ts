@@ -101,8 +101,16 @@ export class ClientConnection implements Downstream {
   /** Looks at the bytes that are there. @returns how many it used up, or -1 when they have to wait for something. */
   private step(buffer: Buffer): number {
     if (this.requestBody.open && !this.requestBody.waits) return this.readBody(buffer);
-    if (this.x === null) return this.readHead(buffer);
+    if (this.x === null) return this.socket.writableNeedDrain ? this.block() : this.readHead(buffer);
     if (this.requestBody.waits || buffer.length >= PIPELINE_BYTES) this.socket.pause();
+    return -1;
+  }
+
+  /** A client that asks on and on without reading is not asked what it wants next. */
+  private block(): number {
+    this.blocked = true;
+    this.deadline = UNSET;
+    this.socket.pause();
     return -1;
   }
 
@@ -289,6 +297,9 @@ export class ClientConnection implements Downstream {
     this.blocked = false;
     this.deadline = this.x !== null && !this.requestBody.open ? NEVER : UNSET;
     this.x?.attempt?.resume();
+    if (this.x !== null || this.pending === null) return;
+    this.socket.resume();
+    this.process();
   }
 
   /** The client has said all it will; it may still be listening. */
@@ -299,7 +310,7 @@ export class ClientConnection implements Downstream {
       // A body that is cut is no request; a whole request gets its answer.
       if (this.requestBody.open && this.pending === null) this.socket.destroy();
     } else if (this.pending === null || this.requestBody.open) this.closeGently();
-    else this.answerRefused(null, 400, FAULT.badRequestLine.reason);
+    else if (!this.blocked) this.answerRefused(null, 400, FAULT.badRequestLine.reason);
   }
 
   private gone(): void {
@@ -321,12 +332,13 @@ export class ClientConnection implements Downstream {
     if (this.deadline === UNSET) this.deadline = now + this.limit();
     if (now < this.deadline) return;
     // RFC 9110 15.5.9: a head that did not come in time.
-    if (this.x === null && this.pending !== null && !this.closing) this.answerRefused(null, 408, 'the head did not come in time');
+    if (this.x === null && this.pending !== null && !this.closing && !this.blocked)
+      this.answerRefused(null, 408, 'the head did not come in time');
     else this.socket.destroy();
   }
 
   private limit(): number {
-    if (this.x !== null || this.requestBody.open) return BODY_IDLE_MS;
+    if (this.x !== null || this.requestBody.open || this.blocked) return BODY_IDLE_MS;
     return this.pending === null ? IDLE_MS : HEAD_MS;
   }
 

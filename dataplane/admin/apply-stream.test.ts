@@ -1,84 +1,10 @@
 import assert from 'node:assert/strict';
-import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { request } from 'node:http';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { UnsavedError } from '../table/table.ts';
-import { AdminFixture, TOKEN } from './admin-fixture.ts';
-
-const NDJSON = { 'content-type': 'application/x-ndjson' };
-type Line = Record<string, unknown>;
-
-const header = (revision: number | string, more: object = {}) => ({
-  apply: { controller: 'c', epoch: 1, revision, based_on: null, sources: ['file'], ...more },
-});
-const route = (domain: string, more: object = {}) => ({ route: { domain, upstream: '127.0.0.1:80', tls: false, source: 'file', ...more } });
-const text = (...lines: Line[]): string => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
-const frame = (revision: number | string, ...lines: Line[]): string => text(header(revision), ...lines, { end: { revision } });
-
-/** A stream that stays open: lines in, lines out. */
-class Stream {
-  readonly call: ClientRequest;
-  readonly lines: Line[] = [];
-  status = 0;
-  blanks = 0;
-  ended = false;
-
-  constructor(api: AdminFixture) {
-    this.call = request({
-      host: '127.0.0.1',
-      port: api.port,
-      method: 'POST',
-      path: '/routes',
-      agent: false,
-      headers: { ...NDJSON, authorization: `Bearer ${TOKEN}` },
-    });
-    this.call.on('error', () => {
-      this.ended = true;
-    });
-    this.call.on('response', (response: IncomingMessage) => {
-      this.status = response.statusCode ?? 0;
-      let partial = '';
-      response.setEncoding('utf8').on('data', (piece: string) => {
-        const parts = (partial + piece).split('\n');
-        partial = parts.pop() ?? '';
-        for (const part of parts) {
-          if (part === '') this.blanks++;
-          else this.lines.push(JSON.parse(part) as Line);
-        }
-      });
-      for (const event of ['end', 'close', 'error'])
-        response.on(event, () => {
-          this.ended = true;
-        });
-    });
-    this.call.flushHeaders();
-  }
-
-  write(body: string): this {
-    this.call.write(body);
-    return this;
-  }
-
-  /** Waits for a line with this member. */
-  async next(member: string): Promise<Line> {
-    await eventually(() => this.lines.some((line) => member in line) || this.ended, member);
-    const at = this.lines.findIndex((line) => member in line);
-    assert.ok(at >= 0, `no "${member}" before the end: ${JSON.stringify(this.lines)}`);
-    return this.lines.splice(at, 1)[0]?.[member] as Line;
-  }
-
-  close(): void {
-    this.call.destroy();
-  }
-}
-
-async function eventually(met: () => boolean, what: string): Promise<void> {
-  const end = performance.now() + 5_000;
-  while (!met()) {
-    if (performance.now() > end) throw new Error(`waited for ${what}`);
-    await nextTurn();
-  }
-}
+import { AdminFixture } from './admin-fixture.ts';
+import { eventually, frame, header, type Line, NDJSON, route, Stream, text } from './stream-fixture.ts';
 
 test('one frame piped in is a complete use: applied, answered in one line, and over', async () => {
   await using api = await AdminFixture.start();

@@ -8,7 +8,7 @@ import { frameOf, routeOf, TableFixture } from './table-fixture.ts';
 const SEQUENCES = 25;
 const STEPS = 80;
 const DOMAINS = ['a.test', 'b.test', '*.b.test', 'c.test'] as const;
-const CONTROLLERS = { first: ['file', 'docker'], second: ['cluster', 'lab'] } as const;
+const CONTROLLERS = { first: ['file', 'lab'], second: ['cluster', 'lab'] } as const;
 
 type Draw = (bound: number) => number;
 const pick = <T>(draw: Draw, choices: readonly T[]): T => choices[draw(choices.length)] as T;

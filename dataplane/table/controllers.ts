@@ -18,9 +18,17 @@ export type ControllerRecord = Readonly<z.output<typeof controllerSchema>>;
 /** Whatever it said last does not hold any more: only the whole truth is taken from it next. */
 export const unsettled = (controller: ControllerRecord): ControllerRecord => ({ ...controller, settled: false });
 
-/** The controller that applies routes with this tag, if there is one. */
-export function controllerOf(tag: string | null, controllers: Iterable<ControllerRecord>): ControllerRecord | undefined {
+/**
+ * Whose route a post with this tag rewrites. `holder` is the controller that has applied the domain, null where none has: it is
+ * the holder's if the tag is one of its own, and by hand if not, as no controller takes a domain from another. Where nobody
+ * holds it, it is that of whoever applies the tag, the first by name.
+ */
+export function rewritten(
+  tag: string | null,
+  holder: string | null,
+  controllers: ReadonlyMap<string, ControllerRecord>,
+): ControllerRecord | undefined {
   if (tag === null) return undefined;
-  for (const controller of controllers) if (controller.sources.includes(tag)) return controller;
-  return undefined;
+  const candidates = holder === null ? [...controllers.keys()].sort() : [holder];
+  return candidates.map((id) => controllers.get(id)).find((controller) => controller?.sources.includes(tag));
 }

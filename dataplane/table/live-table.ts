@@ -5,7 +5,7 @@ import type { Globals } from '../../shared/settings.ts';
 import type { Applied, Problem, Refused } from '../../shared/wire/apply.ts';
 import type { Publisher, RoutesChange } from '../publish/publisher.ts';
 import { type Claim, type Claims, claimOf, isOverridden, NOBODY, routeOf, visible } from './claims.ts';
-import { type ControllerRecord, controllerOf, unsettled } from './controllers.ts';
+import { type ControllerRecord, rewritten, unsettled } from './controllers.ts';
 import { deltaOf } from './delta.ts';
 import { type Judgement, judge, refusal, repeats } from './judge.ts';
 import { Mutex } from './mutex.ts';
@@ -38,6 +38,8 @@ export class LiveTable implements Table {
   private readonly reported = new Map<string, readonly Problem[]>();
   private readonly listeners = new Set<(change: TableChange) => void>();
   private readonly writer = new Mutex();
+  /** The last publication, while it is not known to be served everywhere. */
+  private unserved: Promise<number> | null = null;
   private sorted: readonly OwnedRoute[] | null = null;
   private overridden: number;
 
@@ -87,13 +89,13 @@ export class LiveTable implements Table {
     const { claims, acknowledged } = await this.writer.run(async () => {
       const { domain } = route;
       const current = this.claims.get(domain) ?? NOBODY;
-      const owner = controllerOf(route.source, this.known.values());
+      const owner = rewritten(route.source, current.applied?.controller ?? null, this.known);
       const now = this.clock.now();
       // With a controller's own tag it is the controller's route that is rewritten, and the controller will have its say.
       const claims: Claims =
         owner === undefined ? { ...current, hand: claimOf(route, null, now) } : { hand: null, applied: claimOf(route, owner.id, now) };
-      const touched = owner === undefined ? [] : [owner.id, current.applied?.controller ?? owner.id];
-      return { claims, acknowledged: (await this.byHand(domain, claims, 'replaced', touched, route)).acknowledged };
+      const taken = await this.byHand(domain, claims, 'replaced', owner?.id ?? null, route);
+      return { claims, acknowledged: taken.acknowledged };
     });
     await acknowledged;
     return new Owned(claims);
@@ -104,7 +106,7 @@ export class LiveTable implements Table {
       const current = this.claims.get(domain);
       if (current === undefined) return null;
       if (current.hand !== null) return this.take({ claims: new Map([[domain, { ...current, hand: null }]]) });
-      return this.byHand(domain, NOBODY, 'removed', [current.applied?.controller ?? null], null);
+      return this.byHand(domain, NOBODY, 'removed', current.applied?.controller ?? null, null);
     });
     await taken?.acknowledged;
     return taken !== null;
@@ -124,8 +126,10 @@ export class LiveTable implements Table {
     const known = this.known.get(header.controller);
     const refused = refusal(header, known);
     if (refused !== null) return { refused };
-    this.report(frame);
-    if (repeats(header, known)) return { judgement: unchanged(frame), acknowledged: Promise.resolve(this.publisher.generation) };
+    if (repeats(header, known)) {
+      this.report(frame);
+      return { judgement: unchanged(frame), acknowledged: this.serve(null) };
+    }
     const judgement = await judge(frame, this.claims, this.clock.now());
     const sources = [...new Set([...(known?.sources ?? []), ...header.sources])];
     const controller = {
@@ -141,6 +145,7 @@ export class LiveTable implements Table {
       controllers: [controller],
       ...(frame.settings && { globals: frame.settings }),
     });
+    this.report(frame);
     return { judgement, acknowledged: taken.acknowledged };
   }
 
@@ -148,17 +153,16 @@ export class LiveTable implements Table {
     this.store.close();
   }
 
-  /** A change that controllers did not make: those whose routes it touched are told, and their revision holds no longer. */
+  /** A change that no controller made: the one whose route it touched, if any, is told, and its revision holds no longer. */
   private async byHand(
     domain: string,
     claims: Claims,
     change: 'removed' | 'replaced',
-    touched: readonly (string | null)[],
+    controller: string | null,
     route: RouteSpec | null,
   ): Promise<Taken> {
-    const ids = [...new Set(touched)].filter((id) => id !== null);
-    const byHand = ids.map((controller) => ({ domain, controller, change, route }));
-    const controllers = ids.flatMap((id) => this.known.get(id) ?? []).map(unsettled);
+    const byHand = controller === null ? [] : [{ domain, controller, change, route }];
+    const controllers = byHand.flatMap((touched) => this.known.get(touched.controller) ?? []).map(unsettled);
     return this.take({ claims: new Map([[domain, claims]]), byHand, controllers });
   }
 
@@ -174,12 +178,28 @@ export class LiveTable implements Table {
     this.keep(step);
     this.overridden += overridden;
     const nothing = routes.upserts.length === 0 && routes.removed.length === 0;
-    const served = nothing ? Promise.resolve(this.publisher.generation) : this.publisher.publish({ routes });
+    const served = this.serve(nothing ? null : routes);
     const generation = this.publisher.generation;
     const tell = () => {
       for (const listener of this.listeners) listener({ generation, added, changed, removed, byHand: step.byHand ?? [], settings });
     };
     return { acknowledged: served.finally(tell) };
+  }
+
+  /** @returns the generation that holds everything so far, once every worker serves it. @throws UnacknowledgedError. */
+  private serve(routes: RoutesChange | null): Promise<number> {
+    if (routes === null && this.unserved === null) return Promise.resolve(this.publisher.generation);
+    // What is found done already may still be on its way to the workers: one more round tells that it has arrived.
+    const served = this.publisher.publish(routes === null ? {} : { routes });
+    this.unserved = served;
+    served.then(
+      () => {
+        if (this.unserved === served) this.unserved = null;
+      },
+      // Whoever waits for it is told; the next change asks again.
+      () => undefined,
+    );
+    return served;
   }
 
   /** In one turn: nobody sees half of a change. */

@@ -13,12 +13,15 @@ export class NaiveTable {
 
   post(route: RouteSpec): void {
     const { domain, source } = route;
-    const owner = [...this.lives].find(([, { sources }]) => source !== null && sources.has(source))?.[0];
+    const holder = this.applied.get(domain)?.controller;
+    const owner = [...this.lives.keys()]
+      .sort()
+      .filter((id) => holder === undefined || id === holder)
+      .find((id) => source !== null && this.lives.get(id)?.sources.has(source));
     if (owner === undefined) {
       this.byHand.set(domain, route);
       return;
     }
-    this.distrust(this.applied.get(domain)?.controller);
     this.distrust(owner);
     this.byHand.delete(domain);
     this.applied.set(domain, { route, controller: owner });

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type ControllerRecord, rewritten } from './controllers.ts';
+
+const controller = (id: string, sources: string[]): [string, ControllerRecord] => [
+  id,
+  { id, epoch: 1, revision: 1, sources, settled: true, lastApplied: 0 },
+];
+const known = new Map([controller('second', ['cluster', 'file']), controller('first', ['file'])]);
+
+test('a post with a tag of the controller that has the domain rewrites its route, whoever else applies that tag', () => {
+  assert.equal(rewritten('file', 'second', known)?.id, 'second');
+  assert.equal(rewritten('file', 'first', known)?.id, 'first');
+});
+
+test('a post with the tag of another controller is by hand: none takes a domain from another', () => {
+  assert.equal(rewritten('cluster', 'first', known), undefined);
+});
+
+test('a post of a domain that nobody has belongs to whoever applies its tag, the first by name', () => {
+  assert.equal(rewritten('cluster', null, known)?.id, 'second');
+  assert.equal(rewritten('file', null, known)?.id, 'first');
+});
+
+test('a post without a tag, or with one that no controller applies, is by hand', () => {
+  assert.equal(rewritten(null, 'first', known), undefined);
+  assert.equal(rewritten('mine', null, known), undefined);
+  assert.equal(rewritten('file', 'gone', known), undefined);
+});

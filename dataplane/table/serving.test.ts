@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemClock } from '../../shared/runtime/clock.ts';
+import { systemRandom } from '../../shared/runtime/random.ts';
+import { type Publisher, UnacknowledgedError } from '../publish/publisher.ts';
+import { LiveTable } from './live-table.ts';
+import { restore } from './restore.ts';
+import { Store } from './store.ts';
+import { UnsavedError } from './table.ts';
+import { frameOf, routeOf, TableFixture } from './table-fixture.ts';
+
+/** Workers that serve when the test says so: in their order, everything up to a generation at once. */
+class SlowWorkers implements Publisher {
+  generation = 1;
+  private waiting: { generation: number; serve: (generation: number) => void; fail: (error: Error) => void }[] = [];
+
+  publish(): Promise<number> {
+    const generation = ++this.generation;
+    return new Promise((serve, fail) => this.waiting.push({ generation, serve, fail }));
+  }
+
+  get behind(): number {
+    return this.waiting.length;
+  }
+
+  serveAll(): void {
+    for (const { generation, serve } of this.waiting.splice(0)) serve(generation);
+  }
+
+  failAll(): void {
+    for (const { fail } of this.waiting.splice(0)) fail(new UnacknowledgedError('not served everywhere'));
+  }
+}
+
+/** A store whose disk takes nothing. */
+class FullStore extends Store {
+  override save(): Promise<void> {
+    return Promise.reject(new UnsavedError('the disk is full'));
+  }
+}
+
+async function open(fixture: TableFixture): Promise<{ workers: SlowWorkers; table: LiveTable }> {
+  const workers = new SlowWorkers();
+  const restored = await restore(fixture.folder, systemClock, fixture.log);
+  return { workers, table: new LiveTable({ restored, publisher: workers, clock: systemClock, random: systemRandom }) };
+}
+
+/** Waits for a number of publications to be under way. */
+async function published(workers: SlowWorkers, count: number): Promise<void> {
+  for (const end = performance.now() + 10_000; workers.behind < count; await new Promise(setImmediate))
+    assert.ok(performance.now() < end, `${workers.behind} publications are under way, not ${count}`);
+}
+
+/** Whether a promise is still open after everything that could settle it had its turn. */
+async function isOpen(promise: Promise<unknown>): Promise<boolean> {
+  const settled = promise.then(
+    () => false,
+    () => false,
+  );
+  for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
+  return Promise.race([settled, Promise.resolve(true)]);
+}
+
+test('a change is answered, and told, when every worker serves it and not before', async () => {
+  using fixture = new TableFixture();
+  const { workers, table } = await open(fixture);
+  const told: number[] = [];
+  table.onChange(({ generation }) => told.push(generation));
+  const posted = table.post(routeOf('a.test'));
+  await published(workers, 1);
+  assert.ok(await isOpen(posted));
+  assert.deepEqual(told, []);
+  workers.serveAll();
+  assert.equal((await posted).route.domain, 'a.test');
+  assert.deepEqual(told, [2]);
+  table.close();
+});
+
+test('writers do not wait for the workers to serve the changes before theirs', async () => {
+  using fixture = new TableFixture();
+  const { workers, table } = await open(fixture);
+  const all = Promise.all(['a.test', 'b.test', 'c.test'].map((domain) => table.post(routeOf(domain))));
+  await published(workers, 3);
+  workers.serveAll();
+  await all;
+  table.close();
+});
+
+test('whoever asks for what is on its way already is answered when it has arrived', async () => {
+  using fixture = new TableFixture();
+  const { workers, table } = await open(fixture);
+  const frame = frameOf({}, [routeOf('b.test', 'up:1', { source: 'file' })]);
+  const first = [table.post(routeOf('a.test')), table.apply(frame)];
+  await published(workers, 2);
+  const second = [table.post(routeOf('a.test')), table.apply(frame)];
+  for (const answer of second) assert.ok(await isOpen(answer), 'it is answered before it is served');
+  workers.serveAll();
+  await Promise.all([...first, ...second]);
+  const { generation } = workers;
+  await table.post(routeOf('a.test'));
+  assert.equal(workers.generation, generation, 'all of it is served: nothing is published');
+  table.close();
+});
+
+test('what workers have not served in time is saved and told, and the next one to ask for it waits for it', async () => {
+  using fixture = new TableFixture();
+  const { workers, table } = await open(fixture);
+  const told: (readonly string[])[] = [];
+  table.onChange(({ added }) => told.push(added));
+  const posted = table.post(routeOf('a.test'));
+  await published(workers, 1);
+  workers.failAll();
+  await assert.rejects(posted, UnacknowledgedError);
+  assert.deepEqual(told, [['a.test']]);
+  assert.equal(table.find('a.test')?.route.upstream, 'up:1');
+  const again = table.post(routeOf('a.test'));
+  await published(workers, 1);
+  assert.ok(await isOpen(again));
+  workers.serveAll();
+  await again;
+  table.close();
+  await fixture.restart();
+  assert.ok(fixture.table.find('a.test'));
+});
+
+test('of a frame that could not be saved nothing stays, not even what it reported', async () => {
+  using fixture = new TableFixture();
+  const restored = await restore(fixture.folder, systemClock, fixture.log);
+  restored.store.close();
+  const store = new FullStore(restored.store.path);
+  const workers = new SlowWorkers();
+  const table = new LiveTable({ restored: { ...restored, store }, publisher: workers, clock: systemClock, random: systemRandom });
+  const problem = { source: 'file', origin: 'x', domain: null, code: 'x', message: 'x', since: 'now' };
+  const frame = frameOf({}, [routeOf('a.test', 'up:1', { source: 'file' })], { problems: [problem], settings: { http_port: 81 } });
+  await assert.rejects(table.apply(frame), UnsavedError);
+  assert.deepEqual([table.list(), table.problems(), table.controllers(), table.globals(), workers.behind], [[], [], [], {}, 0]);
+  table.close();
+});

@@ -1,8 +1,8 @@
 import { STATUS_CODES } from 'node:http';
 import { displaySafe } from '../../shared/wire/errors.ts';
-import type { Exchange } from './exchange.ts';
+import { type Exchange, UNTIL_CLOSE } from './exchange.ts';
 import { httpDate } from './http1/date.ts';
-import { fieldIn } from './http1/fields.ts';
+import { fieldIn, withoutFields } from './http1/fields.ts';
 import { ownFields } from './policy/headers/headers.ts';
 
 /** An answer that comes from the proxy itself. */
@@ -25,10 +25,12 @@ export function answer(x: Exchange, own: OwnAnswer): void {
   const page = own.body === null ? pageFor(x, own.status) : { type: '', body: own.body };
   const routed = x.block?.fields ?? x.route?.fields;
   const added = routed === undefined ? '' : ownFields(routed, x.client.secure);
-  const fields = httpDate() + own.fields + page.type + added;
+  const overrides = routed?.overrides ?? null;
+  const made = own.fields + page.type;
+  const fields = httpDate() + (overrides === null ? made : withoutFields(made, new Set(overrides.values()))) + added;
   const bodyless = own.status === 204 || own.status === 304;
   const bytes = Buffer.from(page.body);
-  x.client.head(x, own.status, STATUS_CODES[own.status] ?? '', fields, bodyless ? 0 : bytes.length);
+  x.client.head(x, own.status, STATUS_CODES[own.status] ?? '', fields, bodyless ? UNTIL_CLOSE : bytes.length);
   if (!bodyless && x.method !== 'HEAD' && bytes.length > 0) x.client.body(bytes, 0, bytes.length);
   x.client.end(x, '');
   x.client.flush();

@@ -7,6 +7,7 @@ import type { Endpoint } from '../upstream/endpoint.ts';
 import { connectFailure, FAILURE, type Failure } from '../upstream/failure.ts';
 import { ChunkedDecoder } from './chunked.ts';
 import { httpDate } from './date.ts';
+import { fieldIn } from './fields.ts';
 import { HEAD_END } from './request-head.ts';
 import { faultOfPartialAnswer, MAX_RESPONSE_HEAD, ResponseHead } from './response-head.ts';
 import { requestHead } from './write.ts';
@@ -127,7 +128,10 @@ export class UpstreamConnection implements Attempt {
 
   bodyEnd(trailers: string): void {
     this.requestComplete = true;
-    if (this.x?.bodyLength === CHUNKED) this.socket?.write(`0\r\n${trailers}\r\n`, 'latin1');
+    if (this.x === null) return;
+    // A chunked body that turns out empty is gone as well: another attempt would wait for its end in vain.
+    this.x.bodyConsumed = true;
+    if (this.x.bodyLength === CHUNKED) this.socket?.write(`0\r\n${trailers}\r\n`, 'latin1');
   }
 
   resume(): void {
@@ -166,7 +170,8 @@ export class UpstreamConnection implements Attempt {
         return;
       default:
         // The visitor who reads slowly is not the target's fault: while the socket is paused, time stands still.
-        if (this.socket?.isPaused()) this.deadline = now + BODY_IDLE_MS;
+        // And an event stream is silent for as long as nothing happens.
+        if (this.socket?.isPaused() || this.streamsEvents()) this.deadline = now + BODY_IDLE_MS;
         else this.fail(FAILURE.bodyTimeout);
     }
   }
@@ -175,6 +180,10 @@ export class UpstreamConnection implements Attempt {
     const { x, socket } = this;
     if (x === null || socket === null || this.requestComplete || socket.writableNeedDrain) return false;
     return x.bodyConsumed || !x.expectsContinue;
+  }
+
+  private streamsEvents(): boolean {
+    return /^text\/event-stream\b/i.test(fieldIn(this.head.fields.kept, 'content-type') ?? '');
   }
 
   private read(chunk: Buffer): void {

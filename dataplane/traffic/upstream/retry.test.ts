@@ -73,6 +73,16 @@ test('a streamed body of which a byte is gone is not sent again', async () => {
   assert.equal(upstream.requests.length, 2);
 });
 
+test('a chunked body that turned out empty is gone too: nobody waits for its end twice', async () => {
+  using upstream = await staleAfterOne();
+  using proxy = await ProxyFixture.before(upstream);
+  await proxy.ask(get());
+  const client = await proxy.connect();
+  client.send('PUT / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n');
+  assert.match((await client.readAnswer()).line, / 502 /);
+  assert.equal(upstream.requests.length, 2);
+});
+
 test('a PUT that waits for 100 moves to a fresh connection, and its body follows the head there', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { eventually, get, ProxyFixture } from '../testing/proxy-fixture.ts';
+import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
+import { field, Wire } from '../testing/wire-fixture.ts';
+
+const drained = (proxy: ProxyFixture) => proxy.told.some(({ kind }) => kind === 'drained');
+
+test('draining ends idle connections, and answers under way say that theirs closes', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  const idle = await proxy.connect();
+  const busy = await proxy.connect();
+  busy.send(get());
+  const { wire } = await upstream.asked();
+  proxy.drain();
+  assert.equal(await idle.readAll(), '');
+  assert.equal(drained(proxy), false);
+  wire.send(ok('whole'));
+  const answer = await busy.readAnswer();
+  assert.equal(answer.body, 'whole');
+  assert.equal(field(answer.head, 'Connection'), 'close');
+  await busy.until('the end', () => busy.ended);
+  busy.end();
+  idle.end();
+  await eventually('the worker to be done', () => drained(proxy));
+});
+
+test('an answer whose head was sent before the draining began is finished, then its connection ends', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  const client = await proxy.connect();
+  client.send(get());
+  const { wire } = await upstream.asked();
+  wire.send('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabc');
+  await client.readThrough('abc');
+  proxy.drain();
+  wire.send('def');
+  assert.equal(await client.readAll(), 'def');
+  client.end();
+  await eventually('the worker to be done', () => drained(proxy));
+});
+
+test('a request of which a part has come when the draining begins is answered', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  using proxy = await ProxyFixture.before(upstream);
+  const client = await proxy.connect();
+  client.send(get() + get().slice(0, 20));
+  await client.readAnswer();
+  proxy.drain();
+  client.send(get().slice(20));
+  const answer = await client.readAnswer();
+  assert.equal(field(answer.head, 'Connection'), 'close');
+});
+
+test('no connection is taken once draining has begun', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  using proxy = await ProxyFixture.before(upstream);
+  const { port } = proxy;
+  proxy.drain();
+  await assert.rejects(Wire.to(port), { code: 'ECONNREFUSED' });
+});

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { get, ProxyFixture, site } from '../../testing/proxy-fixture.ts';
+import { ok, UpstreamFixture } from '../../testing/upstream-fixture.ts';
+import { field } from '../../testing/wire-fixture.ts';
+
+/** What the upstream was told, when the proxy trusts these ranges. */
+async function heard(trusted: readonly string[], fields: string): Promise<(name: string) => string | null> {
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  using proxy = await ProxyFixture.start([site('a.test', upstream)], trusted);
+  await proxy.ask(get('/', fields));
+  const head = upstream.requests[0]?.head ?? '';
+  return (name) => field(head, name);
+}
+
+test('the upstream is told who asks, how, for what, and under which id', async () => {
+  const told = await heard([], '');
+  assert.equal(told('X-Forwarded-For'), '127.0.0.1');
+  assert.equal(told('X-Real-IP'), '127.0.0.1');
+  assert.equal(told('X-Forwarded-Proto'), 'http');
+  assert.equal(told('X-Forwarded-Host'), 'a.test');
+  assert.match(told('X-Request-ID') ?? '', /^[0-9a-f]{24}$/);
+});
+
+test('nobody may claim to be someone else, in whatever spelling', async () => {
+  const claims = ['X-Forwarded-For', 'X-Real-IP', 'X-Forwarded-Proto', 'X-Forwarded-Host', 'X-Request-ID'];
+  const lines = claims.flatMap((name) => [`${name}: claimed`, `${name.replaceAll('-', '_').toLowerCase()}: claimed`, `${name}: twice`]);
+  const told = await heard(
+    ['10.0.0.0/8'],
+    `${lines.join('\r\n')}\r\nForwarded: for=claimed\r\nProxy: claimed\r\nTransfer_Encoding: chunked\r\n`,
+  );
+  for (const name of claims) {
+    assert.doesNotMatch(told(name) ?? 'claimed', /claimed|twice/, name);
+    assert.equal(told(name.replaceAll('-', '_')), null, name);
+  }
+  for (const name of ['Proxy', 'Transfer_Encoding']) assert.equal(told(name), null, name);
+});
+
+test('no Connection takes away what the upstream is told', async () => {
+  const told = await heard(
+    [],
+    'Connection: X-Forwarded-For, X-Real-IP, Host, Cookie, Authorization\r\nCookie: a=b\r\nAuthorization: Basic x\r\n',
+  );
+  for (const name of ['X-Forwarded-For', 'X-Real-IP', 'Host', 'Cookie', 'Authorization']) assert.notEqual(told(name), null, name);
+});
+
+test('a trusted proxy speaks for its client: scheme, host and id are kept', async () => {
+  const told = await heard(
+    ['127.0.0.0/8'],
+    'X-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: public.test\r\nX-Request-ID: abc-1\r\n',
+  );
+  assert.equal(told('X-Forwarded-For'), '192.0.2.7, 127.0.0.1');
+  assert.equal(told('X-Real-IP'), '192.0.2.7');
+  assert.equal(told('X-Forwarded-Proto'), 'https');
+  assert.equal(told('X-Forwarded-Host'), 'public.test');
+  assert.equal(told('X-Request-ID'), 'abc-1');
+});
+
+for (const [chain, client] of [
+  ['198.51.100.1, 192.0.2.7, 10.0.0.1', '192.0.2.7'],
+  ['192.0.2.7:4711, 10.0.0.1', '192.0.2.7'],
+  ['[2001:db8::7]:4711, 10.0.0.1', '2001:db8::7'],
+  ['10.0.0.2, 10.0.0.1', '10.0.0.2'],
+  ['192.0.2.7, unknown', '127.0.0.1'],
+  ['192.0.2.7, unknown, 10.0.0.1', '10.0.0.1'],
+  ['', '127.0.0.1'],
+] as const)
+  test(`the chain "${chain}" is walked from the right to ${client}`, async () => {
+    const told = await heard(['127.0.0.1', '10.0.0.0/8'], `X-Forwarded-For: ${chain}\r\n`);
+    assert.equal(told('X-Real-IP'), client);
+  });
+
+test('the chain goes on over several lines, and a scheme that is none is not believed', async () => {
+  const told = await heard(['127.0.0.1'], 'X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-For: 192.0.2.2\r\nX-Forwarded-Proto: gopher\r\n');
+  assert.equal(told('X-Forwarded-For'), '192.0.2.1, 192.0.2.2, 127.0.0.1');
+  assert.equal(told('X-Real-IP'), '192.0.2.2');
+  assert.equal(told('X-Forwarded-Proto'), 'http');
+});
+
+test('the limit of a client counts behind a trusted proxy, not of the proxy', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  using proxy = await ProxyFixture.start([{ ...site('a.test', upstream), rate_limit_rps: 1 }], ['127.0.0.1']);
+  const status = async (client: string) => (await proxy.ask(get('/', `X-Forwarded-For: ${client}\r\n`))).line.slice(9, 12);
+  assert.deepEqual([await status('192.0.2.1'), await status('192.0.2.2'), await status('192.0.2.1')], ['200', '200', '429']);
+});

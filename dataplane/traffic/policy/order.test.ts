@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
+import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
+import { field } from '../testing/wire-fixture.ts';
+
+test('a limit comes before a redirect, a redirect before a fixed answer, that before the upstream', async () => {
+  using upstream = await UpstreamFixture.serving(ok('upstream'));
+  const route = {
+    ...site('a.test', upstream),
+    rate_limit_rps: 3,
+    redirects: [{ from: '/moved', to: '/', status: 301 as const }],
+    respond: { status: 200, body: 'fixed' },
+  };
+  using proxy = await ProxyFixture.start([route]);
+  assert.match((await proxy.ask(get('/moved'))).line, / 301 /);
+  assert.equal((await proxy.ask(get('/'))).body, 'fixed');
+  assert.match((await proxy.ask(get('/moved'))).line, / 301 /);
+  const over = await proxy.ask(get('/moved'));
+  assert.match(over.line, / 429 /);
+  assert.equal(field(over.head, 'Retry-After'), '1');
+  assert.equal(upstream.requests.length, 0);
+  proxy.clock.pass(2_000);
+  assert.match((await proxy.ask(get('/moved'))).line, / 301 /);
+});
+
+test("a block's limit counts beside its site's", async () => {
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  using proxy = await ProxyFixture.start([
+    { ...site('a.test', upstream), rate_limit_rps: 4, handles: [{ path: '/b', rate_limit_rps: 1 }] },
+  ]);
+  const status = async (path: string) => (await proxy.ask(get(path))).line.slice(9, 12);
+  assert.deepEqual([await status('/b'), await status('/b'), await status('/'), await status('/')], ['200', '429', '200', '200']);
+  assert.equal(await status('/'), '429');
+});
+
+test('a fixed answer without a body has no type; 204 has no length either', async () => {
+  using proxy = await ProxyFixture.start([
+    {
+      ...site('a.test'),
+      respond: { status: 418, body: 'tea' },
+      handles: [
+        { path: '/empty', respond: { status: 403 } },
+        { path: '/none', respond: { status: 204 } },
+      ],
+    },
+  ]);
+  const tea = await proxy.ask(get());
+  assert.equal(tea.line, "HTTP/1.1 418 I'm a Teapot");
+  assert.equal(tea.body, 'tea');
+  assert.equal(field(tea.head, 'Content-Type'), 'text/plain; charset=utf-8');
+  const empty = await proxy.ask(get('/empty'));
+  assert.deepEqual([field(empty.head, 'Content-Type'), field(empty.head, 'Content-Length')], [null, '0']);
+  assert.equal(field((await proxy.ask(get('/none'))).head, 'Content-Length'), null);
+});

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RouteInput } from '../../../../shared/route.ts';
+import { get, ProxyFixture } from '../../testing/proxy-fixture.ts';
+import { field } from '../../testing/wire-fixture.ts';
+
+const limited = (domain: string, rate: number, more: Partial<RouteInput> = {}): RouteInput => ({
+  domain,
+  upstream: null,
+  tls: false,
+  rate_limit_rps: rate,
+  respond: { status: 200, body: 'in' },
+  ...more,
+});
+
+/** How many of `count` requests at one moment are let in. */
+async function admitted(proxy: ProxyFixture, count: number, request: string): Promise<number> {
+  const client = await proxy.connect();
+  client.send(request.repeat(count));
+  let inside = 0;
+  for (let nth = 0; nth < count; nth++) if ((await client.readAnswer()).line.includes(' 200 ')) inside++;
+  return inside;
+}
+
+test('requests over the limit are 429 with Retry-After: 1, until the window has slid on', async () => {
+  using proxy = await ProxyFixture.start([limited('a.test', 4)]);
+  assert.equal(await admitted(proxy, 6, get()), 4);
+  const over = await proxy.ask(get());
+  assert.match(over.line, /^HTTP\/1\.1 429 Too Many Requests$/);
+  assert.equal(field(over.head, 'Retry-After'), '1');
+  proxy.clock.pass(1_500);
+  // Half a second into the next one, half of the four still count.
+  assert.equal(await admitted(proxy, 6, get()), 2);
+  proxy.clock.pass(2_000);
+  assert.equal(await admitted(proxy, 6, get()), 4);
+});
+
+test('each domain has its own limit, and so has each client address behind a trusted proxy', async () => {
+  using proxy = await ProxyFixture.start([limited('a.test', 2), limited('b.test', 3)], ['127.0.0.1/32']);
+  assert.equal(await admitted(proxy, 5, get()), 2);
+  assert.equal(await admitted(proxy, 5, get().replace('a.test', 'b.test')), 3);
+  assert.equal(await admitted(proxy, 5, get('/', 'X-Forwarded-For: 203.0.113.1\r\n')), 2);
+  assert.equal(await admitted(proxy, 5, get('/', 'X-Forwarded-For: 203.0.113.2\r\n')), 2);
+});
+
+test('nobody gets a limit of their own by claiming another address', async () => {
+  using proxy = await ProxyFixture.start([limited('a.test', 2)]);
+  let inside = 0;
+  for (let nth = 0; nth < 5; nth++) inside += await admitted(proxy, 1, get('/', `X-Forwarded-For: 203.0.113.${nth}\r\n`));
+  assert.equal(inside, 2);
+});
+
+test('a block’s limit holds beside the site’s, for that block alone', async () => {
+  const respond = { status: 200, body: 'block' };
+  using proxy = await ProxyFixture.start([limited('a.test', 6, { handles: [{ path: '/tight/*', rate_limit_rps: 1, respond }] })]);
+  assert.equal(await admitted(proxy, 3, get('/tight/x')), 1);
+  assert.equal(await admitted(proxy, 9, get('/free')), 3, 'the three before counted for the site');
+});
+
+test('a limit survives a swap of its route', async () => {
+  using proxy = await ProxyFixture.start([limited('a.test', 3)]);
+  assert.equal(await admitted(proxy, 5, get()), 3);
+  await proxy.publish([limited('a.test', 3, { headers: [{ name: 'X-New', value: '1' }] })]);
+  assert.equal(await admitted(proxy, 5, get()), 0);
+});

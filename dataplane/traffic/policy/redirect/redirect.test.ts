@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { get, ProxyFixture } from '../../testing/proxy-fixture.ts';
+import { field } from '../../testing/wire-fixture.ts';
+
+for (const [to, asked, location] of [
+  ['/new', '/old/a?b=c', '/new'],
+  ['/new/{remainder}', '/old/a/b?c=d', '/new/a/b'],
+  ['/new/{http.request.uri.path.remainder}', '/old/', '/new/'],
+  ['/new?{query}', '/old/a?b=c&d', '/new?b=c&d'],
+  ['https://{host}/x{path}', '/old/a?b', 'https://a.test/x/old/a'],
+  ['https://{http.request.host}{http.request.uri}', '/old/a?b', 'https://a.test/old/a?b'],
+  ['/{unknown}/{}', '/old/a', '/{unknown}/{}'],
+  ['/new/{remainder}', '/old/%0d%0aSet-Cookie:x', '/new/%0D%0ASet-Cookie:x'],
+] as const)
+  test(`${asked} to ${to} is ${location}`, async () => {
+    using proxy = await ProxyFixture.start([
+      { domain: 'a.test', upstream: null, tls: false, redirects: [{ from: '/old/*', to, status: 308 }] },
+    ]);
+    const answer = await proxy.ask(get(asked));
+    assert.equal(answer.line, 'HTTP/1.1 308 Permanent Redirect');
+    assert.equal(field(answer.head, 'Location'), location);
+    assert.equal(answer.body, '');
+  });
+
+test('the first redirect that matches answers; a path that none matches goes on', async () => {
+  const redirects = [
+    { from: '/a', to: '/first', status: 301 as const },
+    { from: '/a*', to: '/second', status: 302 as const },
+  ];
+  using proxy = await ProxyFixture.start([
+    { domain: 'a.test', upstream: null, tls: false, redirects, respond: { status: 200, body: 'on' } },
+  ]);
+  assert.equal(field((await proxy.ask(get('/a'))).head, 'Location'), '/first');
+  assert.equal(field((await proxy.ask(get('/ab'))).head, 'Location'), '/second');
+  assert.equal((await proxy.ask(get('/b'))).body, 'on');
+});
+
+test('a path in disguise is redirected like the path itself', async () => {
+  using proxy = await ProxyFixture.start([
+    { domain: 'a.test', upstream: null, tls: false, redirects: [{ from: '/old/*', to: '/new', status: 301 }], respond: { status: 200 } },
+  ]);
+  for (const path of ['/%6Fld/x', '//old/x', '/x/../old/x', '/./old/x']) assert.match((await proxy.ask(get(path))).line, / 301 /, path);
+});

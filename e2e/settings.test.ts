@@ -49,7 +49,7 @@ test('a port that changes in the file is named until the restart that moves ther
   writeFileSync(pair.file, globals('  drain_timeout 4s\n').replace(`${port}`, `${other}`) + SITE);
   const said = await until('status to name it', async () => {
     const { stdout } = await pair.command('status');
-    return stdout.includes('restart') ? stdout : undefined;
+    return stdout.includes('restart to move') ? stdout : undefined;
   });
   assert.ok(said.includes(`http_port is ${other} in the config file; restart to move there from ${port}`), said);
   const { http_port, drain_timeout } = await settingsOf(pair);

@@ -100,11 +100,13 @@ function read(text: string): { kind: FrameLineKind; value: unknown } {
   } catch (error) {
     throw malformed(`a line is no JSON (${error instanceof Error ? error.message : String(error)})`);
   }
-  const [entry, more] = Object.entries(line ?? {});
-  const kind = FRAME_LINES.find((known) => known === entry?.[0]);
-  if (kind === undefined || more !== undefined) throw malformed(`a line is an object with one member: ${FRAME_LINES.join(', ')}`);
-  return { kind, value: entry?.[1] };
+  const [kind, more] = Object.keys(line ?? {});
+  if (!isKind(kind) || more !== undefined) throw malformed(`a line is an object with one member: ${FRAME_LINES.join(', ')}`);
+  return { kind, value: (line as Record<FrameLineKind, unknown>)[kind] };
 }
+
+const KINDS: ReadonlySet<unknown> = new Set(FRAME_LINES);
+const isKind = (name: string | undefined): name is FrameLineKind => KINDS.has(name);
 
 function checked<T>(schema: ZodType<T>, kind: FrameLineKind, value: unknown): T {
   const result = schema.safeParse(value);

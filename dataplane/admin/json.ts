@@ -42,13 +42,18 @@ export async function sendList<T>(response: ServerResponse, items: readonly T[],
       .join(',');
     if (response.destroyed) return;
     if (!response.write(`${from === 0 ? '[' : ','}${text}`)) await drained(response);
-    else await nextTurn();
+    // A quick reader drains within the same turn, and others are to have theirs.
+    await nextTurn();
   }
   response.end(']');
 }
 
+/** The reader has taken what it was sent, or is gone. */
 const drained = (response: ServerResponse): Promise<void> =>
   new Promise((resolve) => {
-    response.once('drain', resolve);
-    response.once('close', resolve);
+    const done = () => {
+      response.off('drain', done).off('close', done);
+      resolve();
+    };
+    response.on('drain', done).on('close', done);
   });

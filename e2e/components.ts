@@ -10,6 +10,8 @@ export const COMPONENTS = {
   strace: { package: 'strace', purpose: 'killing the data plane at every step of a save', for: 'tests' },
   curl: { package: 'curl', purpose: 'the lines that the documents and the demonstration show', for: 'tests' },
   nginx: { package: 'nginx-light', purpose: 'the proxy that ours is compared with', for: 'benchmarks' },
+  haproxy: { package: 'haproxy', purpose: 'a second proxy to compare with', for: 'benchmarks' },
+  caddy: { package: 'caddy', purpose: 'a third proxy to compare with', for: 'benchmarks' },
   wrk: { package: 'wrk', purpose: 'the load of the benchmarks', for: 'benchmarks' },
 } as const;
 

@@ -22,6 +22,9 @@ export const atMost = (what: string, figure: number, unit: string, goal: number)
   met: figure <= goal,
 });
 
+/** A figure that nothing is promised of: it gives others their scale. */
+export const shown = (what: string, figure: number, unit: string): Figure => ({ what, figure, unit, goal: 'for comparison', met: true });
+
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;

@@ -1,21 +1,27 @@
 import { Program } from '../harness/process.ts';
+import { HOST } from './contenders/contender.ts';
 
-/** Requests a second of 64 keep-alive connections for some seconds, from one core. @throws when any answer was not 2xx. */
-export async function requestsPerSecond(port: number, host: string, core: number, seconds: number): Promise<number> {
-  const wrk = new Program('taskset', [
-    '-c',
-    `${core}`,
-    'wrk',
-    '-t1',
-    '-c64',
-    `-d${seconds}s`,
-    '-H',
-    `Host: ${host}`,
-    `http://127.0.0.1:${port}/`,
-  ]);
-  await wrk.exited;
-  if (/Non-2xx|Socket errors/.test(wrk.stdout)) throw new Error(`requests failed:\n${wrk.stdout}`);
-  const match = /Requests\/sec:\s*([\d.]+)/.exec(wrk.stdout);
-  if (match === null) throw new Error(`wrk did not measure:\n${wrk.output}`);
-  return Number(match[1]);
+export type Load = {
+  readonly core: number;
+  readonly seconds: number;
+  readonly connections?: number;
+  readonly path?: string;
+  /** Each request on a connection of its own. */
+  readonly close?: boolean;
+};
+
+export type Measured = { readonly perSecond: number; readonly requests: number };
+
+/** Loads a port from one core with 64 keep-alive connections, unless told otherwise. @throws when any answer was not 2xx. */
+export async function wrk(port: number, { core, seconds, connections = 64, path = '/', close = false }: Load): Promise<Measured> {
+  const args = ['-c', `${core}`, 'wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '-H', `Host: ${HOST}`];
+  if (close) args.push('-H', 'Connection: close');
+  const program = new Program('taskset', [...args, `http://127.0.0.1:${port}${path}`]);
+  await program.exited;
+  // A slow answer is no failed one: what wrk calls a timeout is a request that took over 2 s.
+  if (/Non-2xx|Socket errors: (?!connect 0, read 0, write 0)/.test(program.stdout)) throw new Error(`requests failed:\n${program.stdout}`);
+  const rate = /Requests\/sec:\s*([\d.]+)/.exec(program.stdout);
+  const total = /(\d+) requests in/.exec(program.stdout);
+  if (rate === null || total === null) throw new Error(`wrk did not measure:\n${program.output}`);
+  return { perSecond: Number(rate[1]), requests: Number(total[1]) };
 }

@@ -1,0 +1,34 @@
+import { writeFileSync } from 'node:fs';
+import type { Folder } from '../../harness/dataplane.ts';
+import { freePort } from '../../harness/ports.ts';
+import { Program } from '../../harness/process.ts';
+import { type Contender, HOST, started } from './contender.ts';
+
+/** Caddy on one core, doing what our default policies do. */
+export async function caddy(folder: Folder, core: number, upstream: number): Promise<Contender> {
+  const port = await freePort();
+  const config = folder.file('Caddyfile');
+  writeFileSync(
+    config,
+    `{
+  admin off
+  auto_https off
+}
+http://${HOST}:${port} {
+  bind 127.0.0.1
+  header X-Content-Type-Options nosniff
+  header X-Frame-Options SAMEORIGIN
+  reverse_proxy 127.0.0.1:${upstream} {
+    header_up X-Real-IP {remote_host}
+    header_up X-Request-ID {http.request.uuid}
+    transport http {
+      keepalive_idle_conns_per_host 128
+    }
+  }
+}
+`,
+  );
+  const env = { HOME: folder.path, XDG_DATA_HOME: folder.path, XDG_CONFIG_HOME: folder.path };
+  const program = new Program('taskset', ['-c', `${core}`, 'caddy', 'run', '--config', config, '--adapter', 'caddyfile'], env);
+  return started('caddy', program, port);
+}

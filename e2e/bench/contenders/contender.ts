@@ -1,0 +1,63 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { ask } from '../../harness/http.ts';
+import type { Program } from '../../harness/process.ts';
+import { until } from '../../harness/until.ts';
+
+/** The host that every proxy under measurement routes to the upstream. */
+export const HOST = 'bench.test';
+
+/** A proxy under measurement. */
+export type Contender = {
+  readonly name: string;
+  readonly port: number;
+  /** Its processes: children of the one that was started, or that one itself. */
+  pids(): number[];
+  stop(): Promise<unknown>;
+};
+
+/** A proxy that is one program, once it answers. */
+export async function started(name: string, program: Program, port: number): Promise<Contender> {
+  await until(
+    name,
+    async () => {
+      if (program.exit !== null) throw new Error(`${name} ended: ${program.output}`);
+      return (await ask({ port }, '/', { headers: { host: HOST } })).status === 200;
+    },
+    20_000,
+  );
+  return { name, port, pids: () => familyOf(program.pid), stop: () => program.kill('SIGTERM') };
+}
+
+/** A process and its descendants. */
+function familyOf(pid: number): number[] {
+  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+  );
+  return [pid, ...children.flatMap(familyOf)];
+}
+
+export type Cpu = { readonly user: number; readonly kernel: number };
+
+/** Kernel ticks a second, as every Linux reports CPU time to user space. */
+const TICKS = 100;
+
+/** CPU time of some processes since they began, in seconds (proc_pid_stat(5): fields 14 and 15). */
+export function cpuOf(pids: readonly number[]): Cpu {
+  let user = 0;
+  let kernel = 0;
+  for (const pid of pids) {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    user += Number(fields[11]) / TICKS;
+    kernel += Number(fields[12]) / TICKS;
+  }
+  return { user, kernel };
+}
+
+/** Resident memory of some processes in bytes. */
+export function residentOf(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => {
+    const match = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+    return sum + Number(match?.[1] ?? 0) * 1_024;
+  }, 0);
+}

@@ -1,0 +1,61 @@
+import { writeFileSync } from 'node:fs';
+import type { Folder } from '../../harness/dataplane.ts';
+import { freePort } from '../../harness/ports.ts';
+import { Program } from '../../harness/process.ts';
+import { type Contender, HOST, started } from './contender.ts';
+
+/** A small answer, as an API or a cached fragment gives it; and a large one from a file. */
+const SMALL = 'location / { return 200 "0123456789012345678901234567890123456789012345678901234567890123\\n"; }';
+export const LARGE_BYTES = 10 * 1_048_576;
+
+/** nginx on one core as the upstream: faster than anything before it. */
+export function nginxUpstream(folder: Folder, core: number): Promise<Contender> {
+  writeFileSync(folder.file('large'), Buffer.alloc(LARGE_BYTES, 'x'));
+  return start(
+    folder,
+    'upstream',
+    core,
+    (port) => `server { listen 127.0.0.1:${port}; ${SMALL} location = /large { root ${folder.path}; } }`,
+  );
+}
+
+/** nginx on one core as the proxy, doing what our default policies do. */
+export const nginxProxy = (folder: Folder, core: number, upstream: number): Promise<Contender> =>
+  start(
+    folder,
+    'nginx',
+    core,
+    (port) => `
+    upstream target { server 127.0.0.1:${upstream}; keepalive 128; keepalive_requests 1000000000; }
+    server {
+      listen 127.0.0.1:${port};
+      server_name ${HOST};
+      location / {
+        proxy_pass http://target;
+        proxy_http_version 1.1;
+        proxy_set_header Connection "";
+        proxy_set_header Host $http_host;
+        proxy_set_header X-Forwarded-For $remote_addr;
+        proxy_set_header X-Forwarded-Proto $scheme;
+        proxy_set_header X-Forwarded-Host $http_host;
+        proxy_set_header X-Real-IP $remote_addr;
+        proxy_set_header X-Request-ID $request_id;
+        add_header X-Content-Type-Options nosniff;
+        add_header X-Frame-Options SAMEORIGIN;
+      }
+    }`,
+  );
+
+async function start(folder: Folder, name: string, core: number, server: (port: number) => string): Promise<Contender> {
+  const port = await freePort();
+  const config = folder.file(`${name}.conf`);
+  const path = (suffix: string) => folder.file(`${name}-${suffix}`);
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${path(kind)};`).join(' ');
+  writeFileSync(
+    config,
+    `user root; worker_processes 1; daemon off; pid ${path('pid')}; error_log ${path('errors')};
+events { worker_connections 4096; }
+http { access_log off; sendfile on; ${temporary} keepalive_requests 1000000000; ${server(port)} }`,
+  );
+  return started(name, new Program('taskset', ['-c', `${core}`, 'nginx', '-c', config, '-e', path('errors')]), port);
+}

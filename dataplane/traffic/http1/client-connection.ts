@@ -52,6 +52,8 @@ export class ClientConnection implements Downstream {
   private pending: Buffer | null = null;
   private processing = false;
   private persist = true;
+  /** Whether the client has said that this request is its last (RFC 9112 9.6). */
+  private lastRequest = false;
   private closing = false;
   private inputEnded = false;
   private discarded = 0;
@@ -155,7 +157,8 @@ export class ClientConnection implements Downstream {
     });
     this.x = x;
     this.deadline = NEVER;
-    this.persist = head.minor === 1 ? !fields.connectionClose : fields.connectionKeepAlive && !fields.connectionClose;
+    this.lastRequest = fields.connectionClose || (head.minor === 0 && !fields.connectionKeepAlive);
+    this.persist = !this.lastRequest;
     this.writer.begin(head.minor);
     this.requestBody.begin(x);
     this.tools.begun();
@@ -214,7 +217,7 @@ export class ClientConnection implements Downstream {
     this.settle(x);
     if (!this.persist || !this.requestBody.discardable) {
       this.flush();
-      return this.closeGently();
+      return this.lastRequest && !this.requestBody.open && this.pending === null ? this.closeAtOnce() : this.closeGently();
     }
     this.requestBody.discard();
     this.discarded = 0;
@@ -271,6 +274,14 @@ export class ClientConnection implements Downstream {
   }
 
   // The end.
+
+  /** Nothing more will come that an early end could be lost over: no need to wait for the client's own end. */
+  private closeAtOnce(): void {
+    this.closing = true;
+    this.deadline = UNSET;
+    if (this.socket.writableLength === 0) this.socket.destroy();
+    else this.socket.destroySoon();
+  }
 
   /** Ends our side and reads on for a moment: closing over unread bytes would reset the answer out of the client's hands. */
   private closeGently(): void {

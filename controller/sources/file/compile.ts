@@ -28,10 +28,20 @@ export type Compiled =
       readonly diagnostics: readonly Diagnostic[];
     };
 
+export type CompiledFile = Compiled & {
+  /**
+   * Every path whose change may change the outcome, also of a file with mistakes: the file itself, each file that it
+   * imports or tried to, and each directory in which an import looked for names.
+   */
+  readonly inputs: readonly string[];
+};
+
 /** Reads and compiles the file at `path`. A file that can't be read is one diagnostic; nothing is thrown. */
-export async function compileFile(path: string, env: Environment): Promise<Compiled> {
+export async function compileFile(path: string, env: Environment): Promise<CompiledFile> {
+  const inputs = [path];
   const content = await readContent(path);
-  return content.ok ? compileBytes(content.value, path, env) : { ok: false, diagnostics: [{ path, place: null, message: content.reason }] };
+  if (content.ok) return { ...compileBytes(content.value, path, env), inputs };
+  return { ok: false, diagnostics: [{ path, place: null, message: content.reason }], inputs };
 }
 
 /** Compiles the bytes of a file; `path` is what diagnostics and origins call it. Throws for no bytes at all. */

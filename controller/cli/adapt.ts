@@ -1,0 +1,19 @@
+import type { Flag } from '../../shared/runtime/flags.ts';
+import { CONFIG_FLAG } from '../flags.ts';
+import type { Command } from './command.ts';
+import { readConfig } from './config-file.ts';
+
+const SECRETS_FLAG: Flag = { name: 'secrets', kind: 'switch', help: 'print password hashes and keys as they are' };
+
+export const adapt: Command = {
+  usage: '--config PATH [--secrets]',
+  summary:
+    'Prints the routes that a config file comes to, as JSON: each is what POST /routes takes and GET /routes?view=full answers.\nMistakes in the file: as validate, exit 1.',
+  flags: [CONFIG_FLAG, SECRETS_FLAG],
+  run: async (flags, terminal) => {
+    const config = await readConfig('adapt', flags, terminal);
+    if (config === null) return 1;
+    terminal.out(`${JSON.stringify(config.routes, null, 2)}\n`);
+    return 0;
+  },
+};

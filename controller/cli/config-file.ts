@@ -1,0 +1,24 @@
+import { NAME } from '../../shared/name.ts';
+import { type Flags, UsageError } from '../../shared/runtime/flags.ts';
+import { readableConfig } from '../flags.ts';
+import { type Compiled, compileFile } from '../sources/file/compile.ts';
+import { formatDiagnostic } from '../sources/file/diagnostics.ts';
+import type { Terminal } from './command.ts';
+
+export type GoodConfig = Extract<Compiled, { ok: true }>;
+
+/**
+ * Reads the config file that `--config` names, for a command. Its mistakes go to stderr, all of them, and its warnings
+ * too. @returns null where there are mistakes: exit 1. @throws UsageError when it can't be read, and for stray words.
+ */
+export async function readConfig(command: string, flags: Flags, terminal: Terminal): Promise<GoodConfig | null> {
+  if (flags.positionals.length > 0) throw new UsageError(`${NAME} ${command}: name the file with --config ${flags.positionals[0]}`);
+  const path = readableConfig(command, flags.given.get('config')?.value as string | undefined);
+  const compiled = await compileFile(path, process.env);
+  if (!compiled.ok) {
+    for (const diagnostic of compiled.diagnostics) terminal.err(`${formatDiagnostic(diagnostic)}\n`);
+    return null;
+  }
+  for (const warning of compiled.warnings) terminal.err(`warning: ${formatDiagnostic(warning)}\n`);
+  return compiled;
+}

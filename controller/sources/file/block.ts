@@ -3,14 +3,15 @@ import { OTHER_NAMES, SITE_RULES } from './directives.ts';
 import { GLOBAL_RULES } from './globals.ts';
 import { type Context, firstOf, type Rule, type Rules, type Scope } from './rule.ts';
 import type { Block, Directive } from './syntax.ts';
-import type { Place, Word } from './word.ts';
+import { lineOf, type Place, type Word } from './word.ts';
 
 /**
  * Reads the directives of one block into `draft`. `seen` collects the first of each. A rule
  * sees only directives of the right shape; everything else is reported here.
  */
-export function readLines<Draft>(block: Block, scope: Scope, rules: Rules<Draft>, draft: Draft, seen: Word[], context: Context): void {
+export function readLines<Draft>(written: Block, scope: Scope, rules: Rules<Draft>, draft: Draft, seen: Word[], context: Context): void {
   const { report } = context;
+  const block = context.expanded(written);
   for (const directive of block.lines) {
     if (report.full()) return;
     const { name } = directive;
@@ -20,9 +21,14 @@ export function readLines<Draft>(block: Block, scope: Scope, rules: Rules<Draft>
     if (!rule) report.error(name, unknown(directive, scope, block));
     else if (!rule.scopes.includes(scope)) report.error(name, misplaced(name.text, rule.scopes, scope));
     else if ('planned' in rule) report.error(name, `${name.text} is not available yet`);
-    else if (first && !rule.repeats) report.error(name, `${rule.name} stands in line ${first.line} already; keep one of them`);
-    else if (hasShape(directive, rule, report)) rule.read(directive, draft, context);
+    else if (first && !rule.repeats) report.error(name, `${rule.name} stands in ${lineOf(first, name)} already; keep one of them`);
+    else if (hasShape(directive, rule, report)) rule.read(withImports(directive, context), draft, context);
   }
+}
+
+/** Lines of a block may be imported in any block, be they directives, headers or users. */
+function withImports(directive: Directive, { expanded }: Context): Directive {
+  return directive.block ? { ...directive, block: expanded(directive.block) } : directive;
 }
 
 function hasShape<Draft>({ name, args, block }: Directive, rule: Rule<Draft>, report: Report): boolean {
@@ -53,7 +59,7 @@ function unknown({ name, block }: Directive, scope: Scope, within: Block): strin
   if (other) return `unknown directive ${quote(name.text)} (did you mean "${other}"?)`;
   const what = scope === 'globals' ? 'global option' : 'directive';
   if (block && name.text.includes('.'))
-    return `unknown ${what} ${quote(name.text)}: if it is a site, the block of line ${within.open.line} is not closed before it`;
+    return `unknown ${what} ${quote(name.text)}: if it is a site, the block of ${lineOf(within.open, name)} is not closed before it`;
   const known = [...(scope === 'globals' ? GLOBAL_RULES : SITE_RULES).keys()];
   return `unknown ${what} ${quote(name.text)}${didYouMean(name.text, known)}`;
 }

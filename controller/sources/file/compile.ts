@@ -2,12 +2,16 @@ import type { Domain } from '../../../shared/host.ts';
 import type { RouteSpec } from '../../../shared/route.ts';
 import type { Globals } from '../../../shared/settings.ts';
 import { readLines } from './block.ts';
-import { collectDiagnostics, type Diagnostic, type Report } from './diagnostics.ts';
+import { type Collected, collectDiagnostics, type Diagnostic } from './diagnostics.ts';
+import { type Files, filesOnDisk } from './files.ts';
 import { GLOBAL_RULES, type GlobalsDraft } from './globals.ts';
+import { createImports, type Imports, type Piece } from './imports.ts';
+import { createLexer } from './lexer.ts';
+import { parseLines } from './lines.ts';
 import { parse } from './parser.ts';
 import { readContent } from './read.ts';
-import { readSite } from './site.ts';
-import type { Block } from './syntax.ts';
+import { readSite, type Shared } from './site.ts';
+import type { Block, Directive, Part } from './syntax.ts';
 import { readText } from './text.ts';
 import type { Environment } from './variables.ts';
 import type { Place } from './word.ts';
@@ -26,6 +30,8 @@ export type Compiled =
       readonly ok: false;
       /** All mistakes, in the order of the file. Never empty. */
       readonly diagnostics: readonly Diagnostic[];
+      /** The globals, where a block of them stands and nothing in it is wrong, whatever else is. */
+      readonly globals: Globals | null;
     };
 
 export type CompiledFile = Compiled & {
@@ -36,42 +42,97 @@ export type CompiledFile = Compiled & {
   readonly inputs: readonly string[];
 };
 
-/** Reads and compiles the file at `path`. A file that can't be read is one diagnostic; nothing is thrown. */
+/** Reads and compiles the file at `path` and what it imports. What can't be read is a diagnostic; nothing is thrown. */
 export async function compileFile(path: string, env: Environment): Promise<CompiledFile> {
-  const inputs = [path];
+  const files = filesOnDisk();
   const content = await readContent(path);
-  if (content.ok) return { ...compileBytes(content.value, path, env), inputs };
-  return { ok: false, diagnostics: [{ path, place: null, message: content.reason }], inputs };
+  if (!content.ok) return { ...whole(path, content.reason), inputs: [path] };
+  const compiled = compileBytes(content.value, path, env, files);
+  return { ...compiled, inputs: [path, ...files.looked] };
 }
 
-/** Compiles the bytes of a file; `path` is what diagnostics and origins call it. Throws for no bytes at all. */
-export function compileBytes(bytes: Buffer, path: string, env: Environment): Compiled {
+/** Compiles the bytes of a file; `path` is what diagnostics and origins call it, and where its imports are looked for. Throws for no bytes at all. */
+export function compileBytes(bytes: Buffer, path: string, env: Environment, files: Files = filesOnDisk()): Compiled {
   const report = collectDiagnostics();
   const text = readText(bytes, path, report);
-  if (text !== null && text.trim() === '')
-    return { ok: false, diagnostics: [{ path, place: null, message: 'the file is empty: write a site, or a comment if none is meant' }] };
-  const { globals, routes } = text === null ? NOTHING : compileText(text, path, env, report);
-  const diagnostics = report.errors();
-  return diagnostics.length > 0 ? { ok: false, diagnostics } : { ok: true, routes, globals, warnings: report.warnings() };
-}
-
-const NOTHING = { globals: {}, routes: [] };
-
-function compileText(text: string, path: string, env: Environment, report: Report): { globals: Globals; routes: RouteSpec[] } {
-  let globals: Globals = {};
-  const taken = new Map<Domain, Place>();
-  const routes: RouteSpec[] = [];
-  for (const part of parse(text, path, env, report)) {
-    if (report.full()) continue;
-    if (part.kind === 'globals') globals = readGlobals(part.block, report);
-    else readSite(part, taken, report, (route) => routes.push(route));
+  if (text !== null && text.trim() === '') return whole(path, 'the file is empty: write a site, or a comment if none is meant');
+  const house = createHouse(report, env, files);
+  if (text !== null) {
+    report.read(path, text);
+    readParts({ tokens: createLexer(text, path, report), reading: { env, report, args: null, from: undefined } }, house);
   }
-  return { globals, routes };
+  const diagnostics = report.errors();
+  if (diagnostics.length > 0) return { ok: false, diagnostics, globals: house.globals?.sound ?? null };
+  return { ok: true, routes: house.routes, globals: house.globals?.sound ?? {}, warnings: report.warnings() };
 }
 
-function readGlobals(block: Block, report: Report): Globals {
+/** A mistake of the file as a whole. */
+const whole = (path: string, message: string): Compiled => ({ ok: false, diagnostics: [{ path, place: null, message }], globals: null });
+
+/** What a file and everything that it imports make together, while they are read. */
+type House = {
+  readonly report: Collected;
+  readonly imports: Imports;
+  readonly shared: Shared;
+  readonly taken: Map<Domain, Place>;
+  readonly routes: RouteSpec[];
+  /** The first block of globals; `sound` is null where something in it is wrong. */
+  globals: { readonly sound: Globals | null } | null;
+  /** Whether a site has been seen: globals stand before the first. */
+  sites: boolean;
+};
+
+function createHouse(report: Collected, env: Environment, files: Files): House {
+  const imports = createImports(env, files, report);
+  const expanded = (block: Block): Block => expand(block, imports);
+  return { report, imports, shared: { report, expanded }, taken: new Map(), routes: [], globals: null, sites: false };
+}
+
+function readParts({ tokens, reading }: Piece, house: House): void {
+  let before = house.report.count();
+  for (const part of parse(tokens, reading)) {
+    if (!house.report.full()) readPart(part, before, house);
+    before = house.report.count();
+  }
+}
+
+/** `before`: how many errors there were before the part was parsed. */
+function readPart(part: Part, before: number, house: House): void {
+  switch (part.kind) {
+    case 'import':
+      for (const piece of house.imports.open(part.directive)) readParts(piece, house);
+      return;
+    case 'snippet':
+      return house.imports.define(part);
+    case 'globals':
+      if (house.sites || house.globals !== null)
+        return house.report.error(part.block.open, 'this block has no site address before it; globals stand once, at the top of the file');
+      house.globals = readGlobals(part.block, before, house);
+      return;
+    case 'site':
+      house.sites = true;
+      readSite(part, house.taken, house.shared, (route) => house.routes.push(route));
+  }
+}
+
+function readGlobals(block: Block, before: number, { report, shared }: House): { sound: Globals | null } {
   const draft: GlobalsDraft = {};
   // No global holds a block of directives.
-  readLines(block, 'globals', GLOBAL_RULES, draft, [], { report, readBlock: () => undefined });
-  return draft;
+  readLines(block, 'globals', GLOBAL_RULES, draft, [], { ...shared, readBlock: () => undefined });
+  return { sound: report.count() === before ? draft : null };
 }
+
+/** The lines of a block, with those that its imports stand for in their places. */
+function expand(block: Block, imports: Imports): Block {
+  if (!block.lines.some(isImport)) return block;
+  return { open: block.open, lines: linesOf(block.lines, imports) };
+}
+
+function linesOf(lines: readonly Directive[], imports: Imports): Directive[] {
+  return lines.flatMap((line) => {
+    if (!isImport(line)) return [line];
+    return imports.open(line).flatMap(({ tokens, reading }) => linesOf(parseLines(tokens, reading), imports));
+  });
+}
+
+const isImport = ({ name }: Directive): boolean => name.text === 'import' && name.style === 'bare';

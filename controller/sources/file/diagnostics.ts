@@ -8,6 +8,10 @@ export type Diagnostic = {
   readonly place: { readonly line: number; readonly column: number } | null;
   /** What is wrong and what to write instead; one line. */
   readonly message: string;
+  /** Where the text was imported, innermost first; absent where it was not. */
+  readonly imports?: readonly Place[];
+  /** The line of the place, where it is known. */
+  readonly text?: string;
 };
 
 /** Collects every problem of a file, one a place; reading goes on after each. */
@@ -16,52 +20,84 @@ export type Report = {
   warn(place: Place, message: string): void;
   /** Whether there are so many errors that nobody reads further ones. */
   full(): boolean;
+  /** What a path holds. Problems are listed in the order in which the texts were read. */
+  read(path: string, text: string): void;
 };
 
 export type Collected = Report & {
   /** In the order of the file. Beyond the thousandth they are only counted. */
   errors(): Diagnostic[];
   warnings(): Diagnostic[];
+  /** How many errors there are by now. */
+  count(): number;
 };
 
 /** More than this helps nobody: a file that is not a config file has one in every line. */
 const MOST = 1_000;
 
 /** `P:LINE:COL: message`, or `P: message` about a file as a whole. Always one line. */
-export function formatDiagnostic({ path, place, message }: Diagnostic): string {
-  const where = place === null ? path : `${path}:${place.line}:${place.column}`;
-  return `${where}: ${message}`.replace(/[\r\n]+/g, ' ');
+export function formatDiagnostic({ path, place, message, imports }: Diagnostic): string {
+  const where = place === null ? path : positionOf({ path, ...place });
+  const chain = imports ? ` (imported by ${imports.map(positionOf).join(', by ')})` : '';
+  return `${where}: ${message}${chain}`.replace(/[\r\n]+/g, ' ');
 }
 
+/** `path:line:column`. */
+export const positionOf = ({ path, line, column }: Place): string => `${path}:${line}:${column}`;
+
 export function collectDiagnostics(): Collected {
-  const errors = collect();
-  const warnings = collect();
-  return { error: errors.add, warn: warnings.add, full: errors.full, errors: errors.all, warnings: warnings.all };
+  const texts = new Map<string, string>();
+  const read = (path: string, text: string) => void (texts.has(path) || texts.set(path, text));
+  const errors = collect(texts);
+  const warnings = collect(texts);
+  const { add: error, full, count } = errors;
+  return { error, warn: warnings.add, full, count, read, errors: errors.all, warnings: warnings.all };
 }
 
 type PlacedDiagnostic = Diagnostic & { readonly place: NonNullable<Diagnostic['place']> };
 
-function collect() {
+function collect(texts: ReadonlyMap<string, string>) {
   const kept: PlacedDiagnostic[] = [];
-  const places = new Set<string>();
+  const known = new Set<string>();
   let more = 0;
   const add = (at: Place, message: string) => {
-    // What else is wrong with the same word follows from the first mistake.
-    const key = `${at.path}:${at.line}:${at.column}`;
-    if (places.has(key)) return;
+    const imports = chainOf(at);
+    // What else is wrong with the same word follows from the first mistake, and is the same for each import of it.
+    const keys = [`${positionOf(at)}\n${message}`, `${positionOf(at)} ${imports?.map(positionOf).join(' ') ?? ''}`];
+    if (keys.some((key) => known.has(key))) return;
+    for (const key of keys) known.add(key);
     if (kept.length === MOST) more++;
-    else {
-      places.add(key);
-      kept.push({ path: at.path, place: { line: at.line, column: at.column }, message });
-    }
+    else kept.push({ path: at.path, place: { line: at.line, column: at.column }, message, ...(imports && { imports }) });
   };
   const all = (): Diagnostic[] => {
-    kept.sort((a, b) => a.place.line - b.place.line || a.place.column - b.place.column);
+    const files = [...texts.keys()];
+    const order = new Map(files.map((path, index) => [path, index]));
+    const fileOf = (diagnostic: Diagnostic): number => order.get(diagnostic.path) ?? files.length;
+    kept.sort((a, b) => fileOf(a) - fileOf(b) || a.place.line - b.place.line || a.place.column - b.place.column);
     const [first] = kept;
-    if (more === 0 || !first) return kept;
-    return [...kept, { path: first.path, place: null, message: `and ${more} more; the first ${MOST} are listed` }];
+    if (more === 0 || !first) return withLines(kept, texts);
+    return [...withLines(kept, texts), { path: first.path, place: null, message: `and ${more} more; the first ${MOST} are listed` }];
   };
-  return { add, all, full: () => kept.length === MOST };
+  return { add, all, full: () => kept.length === MOST, count: () => kept.length + more };
+}
+
+/** The places that a text was imported at, innermost first. */
+function chainOf({ from }: Place): Place[] | undefined {
+  if (!from) return undefined;
+  const chain: Place[] = [];
+  for (let link: typeof from | undefined = from; link; link = link.at.from) chain.push(link.at);
+  return chain.map(({ path, line, column }) => ({ path, line, column }));
+}
+
+function withLines(diagnostics: readonly PlacedDiagnostic[], texts: ReadonlyMap<string, string>): Diagnostic[] {
+  const lines = new Map<string, string[]>();
+  return diagnostics.map((diagnostic) => {
+    const { path, place } = diagnostic;
+    const ofFile = lines.get(path) ?? texts.get(path)?.split(/\r?\n/) ?? [];
+    lines.set(path, ofFile);
+    const text = ofFile[place.line - 1];
+    return text === undefined ? diagnostic : { ...diagnostic, text };
+  });
 }
 
 /** ` (did you mean "x"?)` for the candidate nearest to what was typed, or nothing. */

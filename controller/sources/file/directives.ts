@@ -19,7 +19,6 @@ export const SITE_RULES: Rules<SiteDraft> = rulesByName(
     'forward_auth',
     'health_uri',
     'hold',
-    'import',
     'ip_filter',
     'lb_policy',
     'log',

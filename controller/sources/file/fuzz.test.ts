@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { accepted, refused } from '../../../shared/parsed.ts';
 import { parseRoute } from '../../../shared/route.ts';
 import { parseGlobals } from '../../../shared/settings.ts';
 import { compileBytes } from './compile.ts';
 import { formatDiagnostic } from './diagnostics.ts';
+import type { Files } from './files.ts';
 
 const ENV = { NAME: 'sluice', HOST: 'app', DOMAINS: 'c.example, d.example' };
 const ROUNDS = 3_000;
@@ -26,23 +28,41 @@ const seeds = ['golden/adapt/', 'golden/mistakes/'].flatMap((directory) => {
 });
 
 const WORDS =
-  '{ } { } \n \n \n " ` # , \\ {$NAME} {$NO:x} {$ {host} a.example *.b.example * c.example: reverse_proxy app:80 https://app:1 rate_limit 5/s redir /a /b/* /c 301 header -X X-Y respond 200 ok handle handle_path /api/* /api/ tls off http_port 8080 email a@b trusted_proxies ::1/64 drain_timeout 5s import @m (s) é 😀 \0 \r \ufeff'.split(
+  '{ } { } \n \n \n " ` # , \\ {$NAME} {$NO:x} {$ {host} a.example *.b.example * c.example: reverse_proxy app:80 https://app:1 rate_limit 5/s redir /a /b/* /c 301 header -X X-Y respond 200 ok handle handle_path /api/* /api/ tls off http_port 8080 email a@b trusted_proxies ::1/64 drain_timeout 5s import @m (s) s d/* d/one {args[0]} {args[:]} {args.1} é 😀 \0 \r \ufeff'.split(
     ' ',
   );
 
+/** Imported files: sound ones, broken ones, and some that import in circles. */
+const FILES = new Map([
+  ['s', 'import {args[:]}\nrespond {args[0]}'],
+  ['d/one', 'b.example { import ../s d/two\n}'],
+  ['d/two', 'handle { import one }\nimport ../Sluicefile\n}'],
+]);
+
+function inMemory(main: Buffer): Files {
+  const all = new Map<string, Buffer>([...FILES].map(([path, text]) => [path, Buffer.from(text)])).set('Sluicefile', main);
+  return {
+    read: (path) => {
+      const bytes = all.get(path);
+      return bytes ? accepted(bytes) : refused('there is no such file');
+    },
+    glob: () => accepted(['d/one', 'd/two']),
+  };
+}
+
 function checked(bytes: Buffer): 'ok' | 'refused' {
-  const compiled = compileBytes(bytes, 'Sluicefile', ENV);
+  const compiled = compileBytes(bytes, 'Sluicefile', ENV, inMemory(bytes));
   if (compiled.ok) {
     for (const route of compiled.routes) assert.deepEqual(parseRoute(route), { ok: true, value: route });
     assert.deepEqual(parseGlobals(compiled.globals), { ok: true, value: compiled.globals });
     return 'ok';
   }
   assert.ok(compiled.diagnostics.length > 0);
-  const lines = bytes.toString('utf8').split('\n');
   for (const diagnostic of compiled.diagnostics) {
     assert.doesNotMatch(formatDiagnostic(diagnostic), /[\r\n]/);
     if (!diagnostic.place) continue;
     const { line, column } = diagnostic.place;
+    const lines = (FILES.get(diagnostic.path) ?? bytes.toString('utf8')).split('\n');
     assert.ok(line >= 1 && line <= lines.length, `line ${line} of ${lines.length}`);
     assert.ok(column >= 1 && column <= [...(lines[line - 1] ?? '')].length + 1, `column ${column} in line ${line}`);
   }

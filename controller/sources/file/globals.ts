@@ -77,6 +77,6 @@ function readRange(word: Word, report: Context['report']): Cidr[] {
 /** Everything that the globals block can say, and what it will be able to say. */
 export const GLOBAL_RULES: Rules<GlobalsDraft> = rulesByName(
   [port('http_port', 'https_port'), port('https_port', 'http_port'), bind, email, trustedProxies, drainTimeout],
-  ['acme_directory', 'cache', 'import', 'local_certs'],
+  ['acme_directory', 'cache', 'local_certs'],
   ['globals'],
 );

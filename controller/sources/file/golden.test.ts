@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { parseRoute } from '../../../shared/route.ts';
 import { parseGlobals } from '../../../shared/settings.ts';
 import { compileBytes } from './compile.ts';
 import { formatDiagnostic } from './diagnostics.ts';
+import { filesOnDisk } from './files.ts';
 
 const MISTAKES = new URL('golden/mistakes/', import.meta.url);
 const ADAPT = new URL('golden/adapt/', import.meta.url);
+/** Where the examples find what they import. */
+const IMPORTED = fileURLToPath(new URL('golden/imported/', import.meta.url));
 const ENV = { NAME: 'sluice', HOST: 'app', DOMAINS: 'c.example, d.example' };
 
 const namesIn = (directory: URL): string[] =>
@@ -17,7 +21,7 @@ const namesIn = (directory: URL): string[] =>
 
 for (const name of namesIn(MISTAKES)) {
   test(`mistakes: ${name} is reported word by word`, () => {
-    const compiled = compileBytes(readFileSync(new URL(`${name}.sluicefile`, MISTAKES)), 'Sluicefile', {});
+    const compiled = compileBytes(readFileSync(new URL(`${name}.sluicefile`, MISTAKES)), 'Sluicefile', {}, filesOnDisk(IMPORTED));
     assert.ok(!compiled.ok, 'it compiles');
     const lines = compiled.diagnostics.map((diagnostic) => `${formatDiagnostic(diagnostic)}\n`);
     assert.equal(lines.join(''), readFileSync(new URL(`${name}.txt`, MISTAKES), 'utf8'));
@@ -26,7 +30,7 @@ for (const name of namesIn(MISTAKES)) {
 
 for (const name of namesIn(ADAPT)) {
   test(`adapt: ${name} becomes exactly these routes`, () => {
-    const compiled = compileBytes(readFileSync(new URL(`${name}.sluicefile`, ADAPT)), 'Sluicefile', ENV);
+    const compiled = compileBytes(readFileSync(new URL(`${name}.sluicefile`, ADAPT)), 'Sluicefile', ENV, filesOnDisk(IMPORTED));
     assert.ok(compiled.ok, compiled.ok ? '' : compiled.diagnostics.map(formatDiagnostic).join('\n'));
     const { globals, routes } = compiled;
     assert.deepEqual({ globals, routes }, JSON.parse(readFileSync(new URL(`${name}.json`, ADAPT), 'utf8')));

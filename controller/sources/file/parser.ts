@@ -1,112 +1,82 @@
+import { advance, type Cursor, here, skipLineEnds, startOf, wordsOfLine } from './cursor.ts';
 import { quote, type Report } from './diagnostics.ts';
-import { createLexer, type Token } from './lexer.ts';
-import type { Block, Directive, Part } from './syntax.ts';
-import type { Environment } from './variables.ts';
-import { type Place, splitAtCommas, type Word } from './word.ts';
-
-/** No construct of the language is deeper than half of this. */
-const DEEPEST = 8;
+import type { Token, Tokens } from './lexer.ts';
+import { blockAfter, endBlock, opens, readBlock } from './lines.ts';
+import type { Part } from './syntax.ts';
+import { type Reading, wordOf } from './variables.ts';
+import { splitAtCommas, type Word } from './word.ts';
 
 /**
- * Reads the structure of a file, part by part, before anything in it has a meaning: a large file is never in
+ * Reads the structure of a text, part by part, before anything in it has a meaning: a large file is never in
  * memory as a tree. Every mistake is reported and reading goes on behind it with what was understood.
  */
-export function* parse(text: string, path: string, env: Environment, report: Report): Generator<Part> {
-  const lexer = createLexer(text, path, env, report);
-  let token = lexer.next();
-  const advance = (): Token => {
-    const passed = token;
-    token = lexer.next();
-    return passed;
-  };
-  const skipLineEnds = () => {
-    while (token.kind === 'line-end') advance();
-  };
-
-  const wordsOfLine = (): Word[] => {
-    const words: Word[] = [];
-    while (token.kind === 'word') words.push(advance());
-    return words;
-  };
-
-  /** The block that follows, if one does. The brace may stand on the next line only by mistake. */
-  const blockAfter = (owner: Word, depth: number): Block | null => {
-    const sameLine = token.kind !== 'line-end';
-    skipLineEnds();
-    if (token.kind !== 'open') return null;
-    if (!sameLine) report.error(token, `"{" belongs on the line of ${quote(owner.text)}`);
-    return block(depth);
-  };
-
-  const block = (depth: number): Block => {
-    const open: Place = advance();
-    if (depth > DEEPEST) {
-      report.error(open, 'blocks are nested too deeply');
-      skipBlock(open);
-      return { open, lines: [] };
-    }
-    const lines = directives(open, depth);
-    if (token.kind === 'word' || token.kind === 'open') report.error(token, 'a line end is missing after "}"');
-    return { open, lines };
-  };
-
-  const directives = (open: Place, depth: number): Directive[] => {
-    const lines: Directive[] = [];
-    for (;;) {
-      skipLineEnds();
-      if (token.kind === 'end') {
-        report.error(open, 'the block is never closed: add "}"');
-        return lines;
-      }
-      if (token.kind === 'close') {
-        advance();
-        return lines;
-      }
-      if (token.kind === 'open') {
-        report.error(token, '"{" has no directive before it');
-        block(depth + 1);
-        continue;
-      }
-      const name = advance();
-      const args = wordsOfLine();
-      lines.push({ name, args, block: blockAfter(name, depth + 1) });
-    }
-  };
-
-  /** Without recursion, so that no depth is too deep. */
-  const skipBlock = (open: Place) => {
-    for (let depth = 1; depth > 0; ) {
-      const { kind } = advance();
-      if (kind === 'end') return report.error(open, 'the block is never closed: add "}"');
-      if (kind === 'open') depth++;
-      if (kind === 'close') depth--;
-    }
-  };
-
-  /** Several addresses are separated by commas; a comma at the end of a line continues on the next. */
-  const site = (): Part => {
-    const first = token;
-    const words = wordsOfLine();
-    while (token.kind === 'line-end' && words.at(-1)?.style === 'bare' && words.at(-1)?.text.endsWith(',')) {
-      skipLineEnds();
-      for (const word of wordsOfLine()) words.push(word);
-    }
-    const siteBlock = blockAfter(first, 1);
-    // A line without a block is probably no site at all; whoever reads the tree says so.
-    return { kind: 'site', addresses: addressesOf(words, siteBlock ? report.error : () => undefined), block: siteBlock };
-  };
-
-  for (let first = true; ; first = false) {
-    skipLineEnds();
-    if (token.kind === 'end') return;
-    if (token.kind === 'close') report.error(advance(), '"}" closes nothing: delete it');
-    else if (token.kind === 'word') yield site();
-    else if (first) yield { kind: 'globals', block: block(1) };
-    else {
-      report.error(token, 'this block has no site address before it; globals stand once, at the top of the file');
-      block(1);
+export function* parse(tokens: Tokens, reading: Reading): Generator<Part> {
+  const cursor = startOf(tokens, reading);
+  for (;;) {
+    skipLineEnds(cursor);
+    switch (cursor.token.kind) {
+      case 'end':
+        return;
+      case 'open':
+        yield { kind: 'globals', block: readBlock(cursor, 1) };
+        break;
+      case 'close':
+        reading.report.error(here(cursor), '"}" closes nothing: delete it');
+        advance(cursor);
+        break;
+      default:
+        yield isSnippet(cursor.token) ? snippet(cursor) : siteOrImport(cursor);
     }
   }
+}
+
+const isSnippet = ({ raw, style }: Token): boolean => style === 'bare' && raw.startsWith('(');
+
+/** `(name) { … }`: its tokens are kept, for what they mean depends on the import. */
+function snippet(cursor: Cursor): Part {
+  const { report } = cursor.reading;
+  const name = wordOf(advance(cursor), cursor.reading);
+  const extra = wordsOfLine(cursor)[0];
+  if (extra) report.error(extra, `a snippet is its name and a block: write ${name.text} { … }`);
+  if (!opens(cursor, name.text)) {
+    report.error(name, `"{" is missing after ${quote(name.text)}: a snippet is written (name) { … }`);
+    return { kind: 'snippet', name, tokens: [{ ...cursor.token, kind: 'end' }] };
+  }
+  const open = here(cursor);
+  advance(cursor);
+  const tokens = tokensOfBlock(cursor);
+  endBlock(cursor, open);
+  return { kind: 'snippet', name, tokens };
+}
+
+/** Up to the brace that closes the block, which becomes the `end`. */
+function tokensOfBlock(cursor: Cursor): Token[] {
+  const tokens: Token[] = [];
+  for (let depth = 1; ; ) {
+    const { kind } = cursor.token;
+    if (kind === 'open') depth++;
+    if (kind === 'close') depth--;
+    if (kind === 'end' || depth === 0) break;
+    tokens.push(advance(cursor));
+  }
+  tokens.push({ ...cursor.token, kind: 'end' });
+  return tokens;
+}
+
+/** Several addresses are separated by commas; a comma at the end of a line continues on the next. */
+function siteOrImport(cursor: Cursor): Part {
+  const { report } = cursor.reading;
+  const words = wordsOfLine(cursor);
+  const [first, ...rest] = words;
+  if (first?.text === 'import' && first.style === 'bare')
+    return { kind: 'import', directive: { name: first, args: rest, block: blockAfter(cursor, first.text, 1) } };
+  while (cursor.token.kind === 'line-end' && words.at(-1)?.style === 'bare' && words.at(-1)?.text.endsWith(',')) {
+    skipLineEnds(cursor);
+    for (const word of wordsOfLine(cursor)) words.push(word);
+  }
+  const block = blockAfter(cursor, first?.text ?? '', 1);
+  // A line without a block is probably no site at all; whoever reads the tree says so.
+  return { kind: 'site', addresses: addressesOf(words, block ? report.error : () => undefined), block };
 }
 
 function addressesOf(words: readonly Word[], error: Report['error']): Word[] {

@@ -2,12 +2,14 @@ import { open } from 'node:fs/promises';
 import { accepted, type Parsed, refused } from '../../../shared/parsed.ts';
 
 /** Far more than 100,000 sites. Bytes. */
-const LARGEST = 64 * 1_048_576;
+export const LARGEST = 64 * 1_048_576;
+export const TOO_LARGE = 'it is larger than 64 MB, which is no config file';
 const CHUNK = 262_144;
 
+export const NO_FILE = 'there is no such file';
 const REASONS: ReadonlyMap<string, string> = new Map([
-  ['ENOENT', 'there is no such file'],
-  ['ENOTDIR', 'there is no such file'],
+  ['ENOENT', NO_FILE],
+  ['ENOTDIR', NO_FILE],
   ['EACCES', 'it may not be read: permission denied'],
   ['EPERM', 'it may not be read: permission denied'],
   ['EISDIR', 'it is a directory: name the file in it'],
@@ -24,7 +26,7 @@ export async function readContent(path: string): Promise<Parsed<Buffer>> {
       const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(CHUNK), 0, CHUNK);
       if (bytesRead === 0) return accepted(Buffer.concat(chunks));
       total += bytesRead;
-      if (total > LARGEST) return refused('it is larger than 64 MB, which is no config file');
+      if (total > LARGEST) return refused(TOO_LARGE);
       chunks.push(buffer.subarray(0, bytesRead));
     }
   } catch (error) {

@@ -28,6 +28,8 @@ export type Rules<Draft> = ReadonlyMap<string, Rule<Draft> | PlannedRule>;
 
 export type Context = {
   readonly report: Report;
+  /** The block with the lines that its imports stand for in their places. */
+  expanded(block: Block): Block;
   /** Reads the directives of a block inside a site. */
   readBlock(block: Block, scope: Scope, draft: SiteDraft): void;
 };

@@ -4,7 +4,6 @@ import { accepted, type Parsed, refused } from '../../../shared/parsed.ts';
 /** Reads the address of a site: a domain, a wildcard, or `*` for every host that has no site of its own. */
 export function parseSiteAddress(text: string): Parsed<Domain> {
   if (text === CATCH_ALL) return accepted(CATCH_ALL);
-  if (text.startsWith('(')) return refused('snippets are not available yet');
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text);
   if (scheme) return refused(instead('has no scheme', text.slice(scheme[0].length), scheme[1]?.toLowerCase() === 'http'));
   const path = text.indexOf('/');

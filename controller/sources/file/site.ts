@@ -1,7 +1,7 @@
 import { CATCH_ALL, type Domain } from '../../../shared/host.ts';
 import type { HandleSpec, RouteSpec } from '../../../shared/route.ts';
 import { readLines } from './block.ts';
-import { quote, type Report } from './diagnostics.ts';
+import { positionOf, quote, type Report } from './diagnostics.ts';
 import { SITE_RULES } from './directives.ts';
 import { type Context, emptyDraft, firstOf, type HandleDraft, type SiteDraft } from './rule.ts';
 import { parseSiteAddress } from './site-address.ts';
@@ -13,8 +13,12 @@ export const FILE_SOURCE = 'file';
 /** Of `origin`, in characters; a longer path is cut at its front. */
 const LONGEST_ORIGIN = 1_024;
 
+/** What all sites of a file are read with. */
+export type Shared = Pick<Context, 'report' | 'expanded'>;
+
 /** Reads one site and emits a route per address. `taken` holds the place of every domain of the file. */
-export function readSite(site: Site, taken: Map<Domain, Place>, report: Report, emit: (route: RouteSpec) => void): void {
+export function readSite(site: Site, taken: Map<Domain, Place>, shared: Shared, emit: (route: RouteSpec) => void): void {
+  const { report } = shared;
   const [first] = site.addresses;
   if (!site.block) {
     if (first) report.error(first, withoutBlock(first));
@@ -22,7 +26,7 @@ export function readSite(site: Site, taken: Map<Domain, Place>, report: Report, 
   }
   const draft = emptyDraft();
   const context: Context = {
-    report,
+    ...shared,
     readBlock: (block, scope, inner) => {
       readLines(block, scope, SITE_RULES, inner, inner.seen, context);
       reportShadowed(inner, report);
@@ -39,7 +43,6 @@ export function readSite(site: Site, taken: Map<Domain, Place>, report: Report, 
 
 function withoutBlock(first: Word): string {
   const name = first.text;
-  if (name === 'import') return 'import is not available yet';
   if (SITE_RULES.has(name)) return `${name} stands outside of a site: put it between "example.com {" and "}"`;
   return `"{" is missing after the site address ${quote(name)}`;
 }
@@ -53,7 +56,7 @@ function claim(word: Word, taken: Map<Domain, Place>, report: Report): Domain | 
   const owner = taken.get(domain.value);
   if (owner) {
     const name = domain.value === CATCH_ALL ? '"*"' : domain.value;
-    report.error(word, `${name} has a site at ${owner.path}:${owner.line}:${owner.column} already; merge the two`);
+    report.error(word, `${name} has a site at ${positionOf(owner)} already; merge the two`);
     return undefined;
   }
   taken.set(domain.value, word);
@@ -79,9 +82,7 @@ function reportSilence(draft: SiteDraft, place: Place, report: Report): void {
 /** A directive that was refused or mistyped may have been the answer: it has its own error, which is enough. */
 const isSilent = ({ seen }: SiteDraft): boolean => seen.every(({ text }) => NEVER_ANSWERS.has(text));
 const NEVER_ANSWERS: ReadonlySet<string> = new Set(
-  [...SITE_RULES.keys()].filter(
-    (name) => !['reverse_proxy', 'respond', 'redir', 'handle', 'handle_path', 'file_server', 'import'].includes(name),
-  ),
+  [...SITE_RULES.keys()].filter((name) => !['reverse_proxy', 'respond', 'redir', 'handle', 'handle_path', 'file_server'].includes(name)),
 );
 
 function routeOf(domain: Domain, word: Word, draft: SiteDraft, handles: HandleSpec[]): RouteSpec {

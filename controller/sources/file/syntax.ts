@@ -1,7 +1,12 @@
+import type { Token } from './lexer.ts';
 import type { Place, Word } from './word.ts';
 
-/** What stands at the top level of a file: first perhaps a block of globals, then sites. */
-export type Part = { readonly kind: 'globals'; readonly block: Block } | ({ readonly kind: 'site' } & Site);
+/** What stands at the top level of a file: globals, snippets, imports and sites. */
+export type Part =
+  | { readonly kind: 'globals'; readonly block: Block }
+  | ({ readonly kind: 'site' } & Site)
+  | ({ readonly kind: 'snippet' } & Snippet)
+  | { readonly kind: 'import'; readonly directive: Directive };
 
 /** One or several addresses and what they share. */
 export type Site = {
@@ -9,6 +14,14 @@ export type Site = {
   readonly addresses: readonly Word[];
   /** null where the line has no `{`. */
   readonly block: Block | null;
+};
+
+/** `(name) { … }`: what an import of this name stands for. It is read anew for each, with its arguments. */
+export type Snippet = {
+  /** In parentheses. */
+  readonly name: Word;
+  /** What stands between its braces. The last one is `end`. */
+  readonly tokens: readonly Token[];
 };
 
 export type Block = { readonly open: Place; readonly lines: readonly Directive[] };

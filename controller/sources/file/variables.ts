@@ -1,7 +1,21 @@
+import { argumentFor } from './arguments.ts';
 import { quote, type Report } from './diagnostics.ts';
-import { characters, type Place } from './word.ts';
+import type { Token } from './lexer.ts';
+import { characters, type Import, type Place, type Word } from './word.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What a text is read with. */
+export type Reading = {
+  readonly env: Environment;
+  /**
+   * What the import passes; null in the file that was named to begin with; `unknown` where a snippet is
+   * read only for its structure, so that its arguments stand for nothing yet.
+   */
+  readonly args: readonly string[] | null | 'unknown';
+  readonly from: Import | undefined;
+  readonly report: Report;
+};
 
 const ESCAPES: ReadonlyMap<string, string> = new Map([
   ['"', '"'],
@@ -11,29 +25,46 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
   ['t', '\t'],
 ]);
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-const VARIABLE = /\{\$(?:([^{}]*)\})?/g;
-const VARIABLE_OR_ESCAPE = /\{\$(?:([^{}]*)\})?|\\./gsu;
+const VARIABLE = /\{\$(?:([^{}]*)\})?|\{args(?:\[([^[\]{}]*)\]|\.(\d+))\}/g;
+const VARIABLE_OR_ESCAPE = /\{\$(?:([^{}]*)\})?|\{args(?:\[([^[\]{}]*)\]|\.(\d+))\}|\\./gsu;
 
 /**
- * Resolves `{$NAME}` and `{$NAME:default}`, and in a quoted string the escapes as well. A variable's value
- * is never split into words and never resolved again. `start` is the place of the text's first character.
+ * The word of a token: `{$NAME}`, `{$NAME:default}`, `{args[0]}` and, in a quoted string, the escapes resolved.
+ * What stands for a variable or an argument is never split into words and never resolved again.
  */
-export function resolve(text: string, quoted: boolean, start: Place, env: Environment, report: Report): string {
-  if (!text.includes('{$') && !(quoted && text.includes('\\'))) return text;
-  // Places are asked for from left to right, so each is counted on from the last.
+export function wordOf(token: Token, reading: Reading): Word {
+  const { raw, style, path, line, column } = token;
+  const text = style === 'raw' || !mayHold(raw, style) ? raw : resolve(token, reading);
+  return { text, style, exact: style === 'bare' && text === raw, path, line, column, from: reading.from };
+}
+
+const mayHold = (raw: string, style: Word['style']): boolean => raw.includes('{') || (style === 'quoted' && raw.includes('\\'));
+
+function resolve(token: Token, reading: Reading): string {
+  const { raw, style } = token;
+  const place = placesIn(token, reading.from);
+  return raw.replace(
+    style === 'quoted' ? VARIABLE_OR_ESCAPE : VARIABLE,
+    (whole: string, variable: string | undefined, index: string | undefined, number: string | undefined, at: number) => {
+      if (whole.startsWith('\\')) return escaped(whole, () => place(at), reading.report);
+      if (variable !== undefined) return lookUp(variable, () => place(at), reading);
+      const argument = index ?? number;
+      if (argument !== undefined) return argumentFor(whole, argument, () => place(at), reading);
+      reading.report.error(place(at), 'the variable is not closed: write {$NAME} or {$NAME:default}');
+      return whole;
+    },
+  );
+}
+
+/** The place of each character of a token. Places are asked for from left to right, so each is counted on from the last. */
+function placesIn({ raw, style, path, line, column: start }: Token, from: Import | undefined): (index: number) => Place {
+  let column = style === 'quoted' ? start + 1 : start;
   let counted = 0;
-  let column = start.column;
-  return text.replace(quoted ? VARIABLE_OR_ESCAPE : VARIABLE, (whole: string, variable: string | undefined, index: number) => {
-    const place = (): Place => {
-      column += characters(text.slice(counted, index));
-      counted = index;
-      return { ...start, column };
-    };
-    if (whole.startsWith('\\')) return escaped(whole, place, report);
-    if (variable !== undefined) return lookUp(variable, place, env, report);
-    report.error(place(), 'the variable is not closed: write {$NAME} or {$NAME:default}');
-    return whole;
-  });
+  return (index) => {
+    column += characters(raw.slice(counted, index));
+    counted = index;
+    return { path, line, column, from };
+  };
 }
 
 function escaped(whole: string, place: () => Place, report: Report): string {
@@ -43,7 +74,7 @@ function escaped(whole: string, place: () => Place, report: Report): string {
   return meant ?? whole;
 }
 
-function lookUp(inner: string, place: () => Place, env: Environment, report: Report): string {
+function lookUp(inner: string, place: () => Place, { env, report }: Reading): string {
   const colon = inner.indexOf(':');
   const name = colon < 0 ? inner : inner.slice(0, colon);
   if (!NAME.test(name)) {

@@ -2,7 +2,7 @@ import { quote } from '../diagnostics.ts';
 import { covers, parsePathPattern } from '../path-pattern.ts';
 import { type Context, emptyDraft, type HandleDraft, type Rule, type SiteDraft } from '../rule.ts';
 import type { Directive } from '../syntax.ts';
-import type { Word } from '../word.ts';
+import { lineOf, type Place, type Word } from '../word.ts';
 
 const MOST_HANDLES = 1_000;
 
@@ -34,7 +34,7 @@ function readHandle({ name, args: [word], block }: Directive, draft: SiteDraft, 
   context.readBlock(block, 'handle', inner);
   if (path === undefined) return;
   const earlier = draft.handles.find((other) => covers(other.path, path));
-  if (earlier) report.error(word ?? name, `this block is never reached: ${describe(earlier)} matches first; move it up or delete it`);
+  if (earlier) report.error(word ?? name, `this block is never reached: ${describe(earlier, name)} matches first; move it up or delete it`);
   else if (draft.handles.length === MOST_HANDLES) report.error(name, `a site has at most ${MOST_HANDLES} blocks`);
   else draft.handles.push({ place: name, path, strip, draft: inner });
 }
@@ -52,4 +52,6 @@ function readPattern(name: Word, word: Word, strip: boolean, report: Context['re
   return pattern.value;
 }
 
-const describe = ({ path, place }: HandleDraft): string => `the handle ${path === null ? 'without a pattern' : path} in line ${place.line}`;
+function describe({ path, place }: HandleDraft, reader: Place): string {
+  return `the handle ${path === null ? 'without a pattern' : path} in ${lineOf(place, reader)}`;
+}

@@ -14,6 +14,7 @@ const NOBODY: Downstream = {
   head: sentNothing,
   informational: sentNothing,
   body: sentNothing,
+  holding: false,
   end: sentNothing,
   abort: sentNothing,
   flush: sentNothing,

@@ -9,6 +9,9 @@ export const CHUNKED = -1;
 /** Length of an answer's body that ends when its connection does. */
 export const UNTIL_CLOSE = -1;
 
+/** A piece of a body up to this many bytes is cheaper to copy than to pass on. */
+export const SMALL_PIECE = 4_096;
+
 /** The client's side of an exchange, whatever it speaks. Everything that goes back to the visitor goes through here. */
 export interface Downstream {
   /** The client's address as text, after trusted proxies have been believed. */
@@ -19,8 +22,10 @@ export interface Downstream {
   head(x: Exchange, status: number, reason: string, fields: string, length: number): void;
   /** A 1xx head other than 101. */
   informational(status: number, reason: string, fields: string): void;
-  /** A piece of the body. @returns false when the client should be given time; `resume` of the attempt follows. */
+  /** A piece of the body, kept while `holding` where it is larger than SMALL_PIECE. @returns false when the client should be given time; `resume` of the attempt follows. */
   body(buffer: Buffer, from: number, to: number): boolean;
+  /** Whether a piece of the body has not yet left for the client: its bytes may not be overwritten. */
+  readonly holding: boolean;
   /** The answer is whole. `trailers` are whole lines or empty. */
   end(x: Exchange, trailers: string): void;
   /** The answer cannot be completed: the client must see that it was cut. */

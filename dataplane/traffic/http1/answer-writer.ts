@@ -1,8 +1,5 @@
 import type { Socket } from 'node:net';
-import { type Exchange, UNTIL_CLOSE } from '../exchange.ts';
-
-/** Pieces of a body up to this many bytes are joined with what is already gathered. */
-const JOIN_BYTES = 4_096;
+import { type Exchange, SMALL_PIECE, UNTIL_CLOSE } from '../exchange.ts';
 
 /** Writes answers to an HTTP/1.x client: heads, framing and bodies gathered into as few writes as there are turns. */
 export class AnswerWriter {
@@ -56,7 +53,7 @@ export class AnswerWriter {
     if (length === 0) return true;
     if (this.chunked) this.gather(x, `${length.toString(16)}\r\n`);
     x.bytesSent += length;
-    if (length <= JOIN_BYTES) this.out += buffer.toString('latin1', from, to);
+    if (length <= SMALL_PIECE) this.out += buffer.toString('latin1', from, to);
     else {
       this.socket.cork();
       this.flush();

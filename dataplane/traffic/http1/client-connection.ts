@@ -212,6 +212,10 @@ export class ClientConnection implements Downstream {
     return false;
   }
 
+  get holding(): boolean {
+    return this.socket.writableLength > 0;
+  }
+
   end(x: Exchange, trailers: string): void {
     this.writer.end(x, trailers);
     this.settle(x);

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { CHUNKED, type Exchange, UNTIL_CLOSE } from '../exchange.ts';
+import { CHUNKED, type Exchange, SMALL_PIECE, UNTIL_CLOSE } from '../exchange.ts';
 import { addedFields } from '../policy/headers/headers.ts';
 import type { Attempt } from '../upstream/attempt.ts';
 import type { Endpoint } from '../upstream/endpoint.ts';
@@ -8,6 +8,7 @@ import { connectFailure, FAILURE, type Failure } from '../upstream/failure.ts';
 import { ChunkedDecoder } from './chunked.ts';
 import { httpDate } from './date.ts';
 import { fieldIn } from './fields.ts';
+import { ReadBuffer } from './read-buffer.ts';
 import { HEAD_END } from './request-head.ts';
 import { faultOfPartialAnswer, MAX_RESPONSE_HEAD, ResponseHead } from './response-head.ts';
 import { requestHead } from './write.ts';
@@ -16,8 +17,6 @@ import { requestHead } from './write.ts';
 const CONNECT_MS = 5_000;
 const HEAD_MS = 60_000;
 const BODY_IDLE_MS = 60_000;
-/** A held body up to this size goes out in one write with its head. */
-const JOIN_BYTES = 4_096;
 /** Interim answers (1xx) before the final one. More is a target that never comes to the point. */
 const MAX_INTERIM = 32;
 const NEVER = Number.POSITIVE_INFINITY;
@@ -31,6 +30,7 @@ export class UpstreamConnection implements Attempt {
   private x: Exchange | null = null;
   private state: number = STATE.connecting;
   private readonly head = new ResponseHead();
+  private readonly buffer = new ReadBuffer();
   private decoder: ChunkedDecoder | null = null;
   private partial: Buffer | null = null;
   private remaining = 0;
@@ -54,9 +54,10 @@ export class UpstreamConnection implements Attempt {
 
   private open(address: string): void {
     const { port, serverName, host } = this.endpoint;
+    const onread = { buffer: this.nextBuffer, callback: this.readInto };
     const socket =
       serverName === null
-        ? connect({ host: address, port })
+        ? connect({ host: address, port, onread })
         : connectTls({ host: address, port, servername: serverName, ALPNProtocols: ['http/1.1'] });
     socket.setNoDelay(true);
     this.socket = socket;
@@ -95,7 +96,7 @@ export class UpstreamConnection implements Attempt {
     this.written = true;
     const head = requestHead(x);
     if (x.held !== null && x.held.length > 0) {
-      if (x.held.length <= JOIN_BYTES) socket.write(head + x.held.toString('latin1'), 'latin1');
+      if (x.held.length <= SMALL_PIECE) socket.write(head + x.held.toString('latin1'), 'latin1');
       else {
         socket.cork();
         socket.write(head, 'latin1');
@@ -186,6 +187,13 @@ export class UpstreamConnection implements Attempt {
     return /^text\/event-stream\b/i.test(fieldIn(this.head.fields.kept, 'content-type') ?? '');
   }
 
+  private readonly nextBuffer = (): Buffer => this.buffer.next(this.state > STATE.head, this.x?.client.holding === true);
+
+  private readonly readInto = (length: number, buffer: Uint8Array): boolean => {
+    this.read(Buffer.from(buffer.buffer, buffer.byteOffset, length));
+    return true;
+  };
+
   private read(chunk: Buffer): void {
     const x = this.x;
     // Nobody asked: an answer to no request, or bytes after one.
@@ -210,7 +218,7 @@ export class UpstreamConnection implements Attempt {
       if (length > MAX_RESPONSE_HEAD) return this.malformed();
       if (end < 0) {
         if (faultOfPartialAnswer(buffer, start, buffer.length) !== null) return this.malformed();
-        this.partial = start === 0 ? buffer : buffer.subarray(start);
+        this.partial = Buffer.from(buffer.subarray(start));
         return -1;
       }
       const fields = x.block?.fields;
@@ -297,7 +305,9 @@ export class UpstreamConnection implements Attempt {
 
   private pass(x: Exchange, buffer: Buffer, from: number, to: number): void {
     this.deadline = this.endpoint.tools.clock.monotonic() + BODY_IDLE_MS;
-    if (!x.client.body(buffer, from, to)) this.socket?.pause();
+    const borrowed = to - from > SMALL_PIECE && ReadBuffer.borrowed(buffer);
+    const more = borrowed ? x.client.body(Buffer.from(buffer.subarray(from, to)), 0, to - from) : x.client.body(buffer, from, to);
+    if (!more) this.socket?.pause();
   }
 
   /** The answer is whole. The connection is free before the client's next request is looked at, so that it is the one used. */

@@ -8,6 +8,7 @@ const SILENT: Downstream = {
   head: () => undefined,
   informational: () => undefined,
   body: () => true,
+  holding: false,
   end: () => undefined,
   abort: () => undefined,
   flush: () => undefined,

@@ -1,0 +1,84 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { pipeline, Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Dataplane, Folder } from '../harness/dataplane.ts';
+import { HOST, residentOf } from './contenders/contender.ts';
+import { atMost, type Figure } from './figure.ts';
+
+const IDLE = 10_000;
+/** Connections that are opened before the first reading: what compilers and pools take once is not counted. */
+const WARM = 1_000;
+const STALLED = 8;
+const DOWNLOAD_BYTES = 2 ** 30;
+const PIECE = Buffer.alloc(65_536);
+
+/** What a kept connection that asks nothing costs, and a download that its reader has stopped reading. */
+export async function connections(): Promise<Figure[]> {
+  using folder = new Folder();
+  const server = await upstream();
+  const { port } = server.address() as AddressInfo;
+  const open: Socket[] = [];
+  await using dataplane = await Dataplane.start({ stateDir: folder.file('state'), workers: 1 });
+  await dataplane.route(HOST, `127.0.0.1:${port}`);
+  const resident = () => settled(() => residentOf([dataplane.program.pid]));
+  try {
+    await keep(open, dataplane.httpPort, WARM, '/');
+    const before = await resident();
+    await keep(open, dataplane.httpPort, IDLE, '/');
+    const idle = (await resident()) - before;
+
+    await keep(open, dataplane.httpPort, 1, '/download');
+    const unstalled = await resident();
+    await keep(open, dataplane.httpPort, STALLED, '/download');
+    const stalled = (await resident()) - unstalled;
+    return [
+      atMost(`each of ${IDLE} idle connections`, idle / IDLE / 1_024, 'KiB', 6),
+      atMost(`each of ${STALLED} stalled downloads of 1 GB`, stalled / STALLED / 1_048_576, 'MiB', 2),
+    ];
+  } finally {
+    for (const socket of open) socket.destroy();
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+async function upstream(): Promise<Server> {
+  const server = createServer(({ url }, response) => {
+    if (url !== '/download') return response.end('ok');
+    response.setHeader('Content-Length', DOWNLOAD_BYTES);
+    // Nobody reads these to their end.
+    return pipeline(Readable.from(pieces()), response, () => undefined);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
+
+function* pieces(): Generator<Buffer> {
+  for (let sent = 0; sent < DOWNLOAD_BYTES; sent += PIECE.length) yield PIECE;
+}
+
+/** Opens `count` more connections, each of which asks once and reads the beginning of its answer, no more. */
+async function keep(open: Socket[], port: number, count: number, path: string): Promise<void> {
+  for (let index = 0; index < count; index++) {
+    const socket = connect(port, '127.0.0.1');
+    open.push(socket);
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`);
+    await once(socket, 'data');
+    socket.pause();
+  }
+}
+
+/** A figure once it stays within 1 % for a second, 20 s at most: collectors take their time. */
+async function settled(read: () => number): Promise<number> {
+  let last = read();
+  for (let second = 0; second < 20; second++) {
+    await pause(1_000);
+    const now = read();
+    if (Math.abs(now - last) < last / 100) return now;
+    last = now;
+  }
+  return last;
+}

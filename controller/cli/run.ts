@@ -58,14 +58,15 @@ function settingsOf(split: RunArguments): ControllerSettings {
 
 /**
  * Before each start of the data plane the file is read for its globals, so that no wrong port is ever opened. A file
- * with mistakes does not keep it from starting: the last good globals hold, and the controller reports the mistakes.
+ * with mistakes does not keep it from starting: its globals count if nothing in them is wrong, else the last good
+ * ones hold, and the controller reports the mistakes.
  * While this process has seen none, the data plane is told none and takes those that it saved.
  */
 function globalsOf(config: string): () => Promise<Record<string, string>> {
   let globals: Globals | undefined;
   return async () => {
     const compiled = await compileFile(config, process.env);
-    if (compiled.ok) globals = compiled.globals;
+    globals = compiled.globals ?? globals;
     return globals === undefined ? {} : { [GLOBALS_VARIABLE]: JSON.stringify(globals) };
   };
 }

@@ -13,7 +13,7 @@ import type { Place, Word } from './word.ts';
 /** Imports within imports. */
 const DEEPEST = 32;
 /** Of all imports of a file together, so that a few lines can't unfold into work without end. */
-const MOST_IMPORTS = 500_000;
+const MOST_IMPORTS = 200_000;
 /** Characters, of all imports together; a snippet counts four for each of its words. */
 const MOST_TEXT = 64 * 1_048_576;
 

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { installForBenchmarks } from '../components.ts';
+import { allocations } from './allocations.ts';
 import { applying } from './applying.ts';
 import { connections } from './connections.ts';
 import { memory } from './memory.ts';
@@ -8,7 +9,7 @@ import { routes } from './routes.ts';
 import { connecting, keepalive, large } from './wire.ts';
 
 /** npm run bench: speed and memory against what we promise, every ratio from one run on one machine. */
-const BENCHMARKS = { keepalive, large, connecting, connections, routes, applying, posting, memory } as const;
+const BENCHMARKS = { keepalive, large, connecting, connections, allocations, routes, applying, posting, memory } as const;
 type Name = keyof typeof BENCHMARKS;
 
 const { positionals } = parseArgs({ allowPositionals: true });

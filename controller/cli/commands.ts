@@ -23,6 +23,6 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   explain: { summary: 'what a visitor of HOST[/PATH] would get, and why', load: async () => (await import('./explain.ts')).explain },
   certificates: { summary: 'certificates and their renewal' },
   status: { summary: 'what is wrong now, and how things are', load: async () => (await import('./status.ts')).status },
-  'hash-password': { summary: 'hash a password for basic_auth' },
+  'hash-password': { summary: 'hash a password for basic_auth', load: async () => (await import('./hash-password.ts')).hashPassword },
   version: { summary: 'version, Node version, commit', load: async () => (await import('./version.ts')).version },
 };

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { compare } from 'bcrypt';
+import { sluice } from './cli-fixture.ts';
+
+const hashOf = (input: string, ...more: string[]) => sluice(['hash-password', ...more], { input });
+
+test('the line on stdin is hashed, without its end, and only the hash is printed', async () => {
+  const { code, out, err } = await hashOf('pass word ü\n', '--cost', '10');
+  assert.deepEqual([code, err], [0, '']);
+  assert.match(out, /^\$2b\$10\$[./A-Za-z0-9]{53}\n$/);
+  assert.ok(await compare('pass word ü', out.trim()));
+});
+
+test('a password that bcrypt would cut, two lines, none: refused in one line', async () => {
+  const cases: [input: string, names: RegExp][] = [
+    ['ü'.repeat(37), /74 bytes.*first 72/],
+    ['one\ntwo\n', /one line/],
+    ['\n', /empty/],
+    ['', /empty/],
+  ];
+  for (const [input, names] of cases) {
+    const { code, out, err } = await hashOf(input);
+    assert.deepEqual([code, out, err.split('\n').length], [1, '', 2], err);
+    assert.match(err, names);
+  }
+});
+
+test('a cost that takes no time or all of it is exit 2', async () => {
+  for (const cost of ['9', '17', 'x']) {
+    const { code, err } = await hashOf('x', '--cost', cost);
+    assert.equal(code, 2);
+    assert.match(err, /--cost ".*": a cost is a number from 10 to 16/);
+  }
+});

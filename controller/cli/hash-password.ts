@@ -1,0 +1,81 @@
+import { accepted, type Parsed, refused } from '../../shared/parsed.ts';
+import type { Flag } from '../../shared/runtime/flags.ts';
+import { noArguments } from './ask.ts';
+import { type Command, CommandError, type Terminal } from './command.ts';
+import { Cancelled, hiddenLines } from './hidden-lines.ts';
+
+/** bcrypt looks at no more of a password than this. Bytes. */
+const LONGEST = 72;
+/** Each step doubles the time of a guess. 12 takes about a quarter of a second. */
+const DEFAULT_COST = 12;
+const [LEAST_COST, MOST_COST] = [10, 16];
+const CANCELLED_EXIT = 130;
+
+const COST_FLAG: Flag = {
+  name: 'cost',
+  kind: 'value',
+  placeholder: 'N',
+  help: `how hard a guess is made, ${LEAST_COST} to ${MOST_COST}; one more takes twice the time`,
+  default: `${DEFAULT_COST}`,
+  parse: parseCost,
+};
+
+export const hashPassword: Command = {
+  usage: '[flags]',
+  summary:
+    'Prints the bcrypt hash of a password, for basic_auth. In a terminal the password is asked for twice and not shown;\nelse it is the one line on stdin.',
+  flags: [COST_FLAG],
+  run: async (flags, terminal) => {
+    noArguments('hash-password', flags);
+    const password = process.stdin.isTTY ? await typed(terminal) : await piped(process.stdin);
+    const reason = problemOf(password);
+    if (reason !== null) throw new CommandError(reason);
+    const { hash } = await import('bcrypt');
+    terminal.out(`${await hash(password, (flags.given.get('cost')?.value as number | undefined) ?? DEFAULT_COST)}\n`);
+    return 0;
+  },
+};
+
+function parseCost(text: string): Parsed<number> {
+  const cost = /^\d{1,2}$/.test(text) ? Number(text) : 0;
+  return cost >= LEAST_COST && cost <= MOST_COST ? accepted(cost) : refused(`a cost is a number from ${LEAST_COST} to ${MOST_COST}`);
+}
+
+function problemOf(password: string): string | null {
+  if (password === '') return 'the password is empty';
+  if (/[\r\n\0]/.test(password)) return 'a password is one line of text';
+  const bytes = Buffer.byteLength(password);
+  return bytes > LONGEST ? `the password has ${bytes} bytes; bcrypt looks only at the first ${LONGEST}: choose a shorter one` : null;
+}
+
+/** The whole of stdin, without the end of its last line. */
+async function piped(input: AsyncIterable<Buffer | string>): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of input) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks)
+    .toString('utf8')
+    .replace(/\r?\n$/, '');
+}
+
+/** @throws CommandError when the two differ, or nobody types any more. */
+async function typed(terminal: Terminal): Promise<string> {
+  const lines = hiddenLines(process.stdin.setEncoding('utf8'));
+  const next = async (prompt: string): Promise<string> => {
+    terminal.err(prompt);
+    const { value } = await lines.next();
+    terminal.err('\n');
+    return value ?? '';
+  };
+  try {
+    const password = await next('Password: ');
+    if ((await next('Again: ')) !== password) throw new CommandError('the two are not the same');
+    return password;
+  } catch (error) {
+    if (error instanceof Cancelled) throw new CommandError('cancelled', CANCELLED_EXIT);
+    throw error;
+  } finally {
+    await lines.return(undefined);
+    // The terminal stays open for whoever comes next; this process need not wait for it.
+    process.stdin.unref();
+  }
+}

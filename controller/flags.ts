@@ -15,6 +15,17 @@ export const CONFIG_FLAG: Flag = {
   default: `./${CONFIG_FILE} if it exists, else ${DEFAULT_CONFIG_PATH}`,
 };
 
+const DEFAULT_ID = 'controller';
+
+export const ID_FLAG: Flag = {
+  name: 'id',
+  kind: 'value',
+  placeholder: 'NAME',
+  help: 'names this controller where several feed one data plane',
+  default: DEFAULT_ID,
+  parse: parseId,
+};
+
 /** Flags of `controller`, and of `run`. */
 export const CONTROLLER_FLAGS: readonly Flag[] = [
   CONFIG_FLAG,
@@ -34,14 +45,7 @@ export const CONTROLLER_FLAGS: readonly Flag[] = [
     default: DEFAULT_CONTROLLER_LISTEN,
     parse: parseListen,
   },
-  {
-    name: 'id',
-    kind: 'value',
-    placeholder: 'NAME',
-    help: 'names this controller where several feed one data plane',
-    default: 'controller',
-    parse: parseId,
-  },
+  ID_FLAG,
   { name: 'log-level', kind: 'value', placeholder: 'LEVEL', help: LOG_LEVELS.join(', '), default: 'info', parse: parseLevel },
   { name: 'docker', kind: 'optional', placeholder: 'SOCKET', help: 'discover containers', unavailable: true },
   { name: 'docker-address', kind: 'value', placeholder: 'KIND', help: 'auto, container or published', unavailable: true },
@@ -70,10 +74,12 @@ export function controllerSettings(command: string, flags: Flags): ControllerSet
     config: readableConfig(command, given<string | undefined>('config', undefined)),
     dataplanes: given('dataplane', [defaultAdminAddress()]),
     listen: given('listen', { host, port: Number(port) }),
-    id: given('id', 'controller'),
+    id: controllerId(flags),
     logLevel: given('log-level', 'info'),
   };
 }
+
+export const controllerId = (flags: Flags): string => (flags.given.get('id')?.value as string | undefined) ?? DEFAULT_ID;
 
 /** The config file's path: as named, else `./Sluicefile` if it exists, else the one of the machine. @throws UsageError. */
 export function readableConfig(command: string, named: string | undefined): string {

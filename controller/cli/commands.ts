@@ -17,7 +17,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   validate: { summary: 'check a config file', load: async () => (await import('./validate.ts')).validate },
   fmt: { summary: 'lay out a config file' },
   adapt: { summary: 'print the routes of a config file as JSON', load: async () => (await import('./adapt.ts')).adapt },
-  diff: { summary: 'what a config file would change' },
+  diff: { summary: 'what a config file would change', load: async () => (await import('./diff.ts')).diff },
   reload: { summary: 're-read the config file, and wait for the outcome', load: async () => (await import('./reload.ts')).reload },
   routes: { summary: 'what is routed where, and who says so', load: async () => (await import('./routes.ts')).routes },
   explain: { summary: 'what a visitor of HOST[/PATH] would get, and why', load: async () => (await import('./explain.ts')).explain },

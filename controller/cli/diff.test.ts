@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { sampleRoute } from '../desired/sample-listing.ts';
+import { admin, sluice, temporary } from './cli-fixture.ts';
+
+const SINCE = '2026-01-01T00:00:00.000Z';
+const served = (domain: string, upstream: string) => ({
+  ...sampleRoute(domain, upstream),
+  controller: 'controller',
+  overrides: null,
+  since: SINCE,
+});
+
+/** Runs diff of this file against a data plane that runs these routes. */
+async function diff(t: TestContext, file: string, running: object[], ...more: string[]) {
+  const directory = temporary(t);
+  writeFileSync(join(directory, 'Sluicefile'), file);
+  const answers: Record<string, [number, unknown]> = {
+    'GET /routes?view=full': [200, running],
+    'GET /settings': [200, [{ name: 'http_port', value: 80, origin: 'default' }]],
+  };
+  return sluice(['diff', '--admin', await admin(t, answers), ...more], { cwd: directory });
+}
+
+test('nothing to change is exit 0 and one line', async (t) => {
+  const file = 'a.example {\n  reverse_proxy 10.0.0.1:80\n}\n';
+  assert.deepEqual(await diff(t, file, [served('a.example', '10.0.0.1:80')]), { code: 0, out: 'Nothing would change.\n', err: '' });
+});
+
+test('what would change is exit 3, a line each, with what it is and what it would be', async (t) => {
+  const file = '{\n  http_port 8080\n}\na.example {\n  reverse_proxy 10.0.0.2:80\n}\nnew.example {\n  respond "x"\n}\n';
+  const { code, out, err } = await diff(t, file, [served('a.example', '10.0.0.1:80'), served('old.example', '10.0.0.1:80')]);
+  assert.deepEqual([code, err], [3, '']);
+  assert.equal(
+    out,
+    [
+      '~ http_port: 80 -> 8080',
+      '~ a.example (Sluicefile:4)',
+      '    upstreams: 10.0.0.1:80 -> 10.0.0.2:80',
+      '+ new.example (Sluicefile:7)',
+      '- old.example',
+      '',
+      '1 to add, 1 to change, 1 to remove, 1 setting to change.',
+      '',
+    ].join('\n'),
+  );
+});
+
+test('a route posted by hand is told from what the file says, and how to let it go', async (t) => {
+  const file = 'a.example {\n  reverse_proxy 10.0.0.1:80\n}\n';
+  const hand = {
+    ...served('a.example', '10.0.0.9:80'),
+    source: null,
+    controller: null,
+    overrides: sampleRoute('a.example', '10.0.0.1:80'),
+  };
+  const { code, out } = await diff(t, file, [hand]);
+  assert.equal(code, 3);
+  assert.match(out, /^! a\.example \(Sluicefile:1\), hidden: .*DELETE \/routes\/a\.example\n {4}.*\n/);
+  assert.match(out, /upstreams: 10\.0\.0\.9:80 -> 10\.0\.0\.1:80/);
+  assert.match(out, /0 to add, 0 to change, 0 to remove; 1 hidden by routes posted by hand\.\n$/);
+});
+
+test('--json prints the same as data', async (t) => {
+  const { code, out } = await diff(t, 'a.example {\n  respond "x"\n}\n', [], '--json');
+  assert.equal(code, 3);
+  const { routes, settings } = JSON.parse(out) as { routes: { domain: string; change: string }[]; settings: unknown[] };
+  assert.deepEqual(
+    routes.map(({ domain, change }) => [domain, change]),
+    [['a.example', 'added']],
+  );
+  assert.deepEqual(settings, []);
+});
+
+test('a file with mistakes is exit 1 and asks nobody', async (t) => {
+  const directory = temporary(t);
+  writeFileSync(join(directory, 'Sluicefile'), 'a.example {\n  respnd\n}\n');
+  const { code, err } = await sluice(['diff', '--admin', 'unix:/none/admin.sock'], { cwd: directory });
+  assert.equal(code, 1);
+  assert.match(err, /^Sluicefile:2:3: /);
+});
+
+test('a data plane that is not there is exit 5', async (t) => {
+  const directory = temporary(t);
+  writeFileSync(join(directory, 'Sluicefile'), 'a.example {\n  respond "x"\n}\n');
+  assert.equal((await sluice(['diff', '--admin', 'unix:/none/admin.sock'], { cwd: directory })).code, 5);
+});

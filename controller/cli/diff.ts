@@ -1,0 +1,86 @@
+import type { UpstreamSpec } from '../../shared/route.ts';
+import type { FullRoute, SettingStatus } from '../../shared/wire/status.ts';
+import { CONFIG_FLAG, controllerId, ID_FLAG } from '../flags.ts';
+import { FILE_SOURCE } from '../sources/file/site.ts';
+import { ASKING_FLAGS, ask, clientOf, wantsJson } from './ask.ts';
+import type { Command, Terminal } from './command.ts';
+import { readConfig } from './config-file.ts';
+import { type MemberChange, type RouteChange, routeChanges } from './difference.ts';
+import { settingChanges } from './setting-changes.ts';
+import { plain, styled } from './terminal.ts';
+
+const DIFFERENT_EXIT = 3;
+
+export const diff: Command = {
+  usage: '--config PATH [flags]',
+  summary:
+    'Tells what applying a config file would add, change and remove on a running data plane, and which of its routes\nare hidden by ones posted by hand. Nothing: exit 0. Something: exit 3. Mistakes in the file: as validate, exit 1.',
+  flags: [CONFIG_FLAG, ...ASKING_FLAGS, ID_FLAG],
+  run: async (flags, terminal) => {
+    const config = await readConfig('diff', flags, terminal);
+    if (config === null) return 1;
+    const client = clientOf(flags);
+    const [running, settings] = await Promise.all([
+      ask<FullRoute[]>(client, '/routes?view=full'),
+      ask<SettingStatus[]>(client, '/settings'),
+    ]);
+    const changes = {
+      routes: routeChanges(running, config.routes, { controller: controllerId(flags), source: FILE_SOURCE }),
+      settings: settingChanges(settings, config.globals),
+    };
+    terminal.out(wantsJson(flags) ? `${JSON.stringify(changes, null, 2)}\n` : inWords(terminal, changes));
+    return changes.routes.length + changes.settings.length > 0 ? DIFFERENT_EXIT : 0;
+  },
+};
+
+type Changes = { readonly routes: readonly RouteChange[]; readonly settings: readonly MemberChange[] };
+
+const MARKS = {
+  added: ['+', 'green'],
+  changed: ['~', 'yellow'],
+  removed: ['-', 'red'],
+  conflicted: ['!', 'red'],
+  same: ['!', 'yellow'],
+} as const;
+
+function inWords(terminal: Terminal, { routes, settings }: Changes): string {
+  if (routes.length + settings.length === 0) return 'Nothing would change.\n';
+  const lines = settings.map((change) => styled(terminal, 'yellow', `~ ${memberLine(change)}`));
+  for (const route of routes) {
+    const [mark, style] = MARKS[route.change];
+    lines.push(styled(terminal, style, plain(`${mark} ${route.domain}${noteOf(route)}`)));
+    lines.push(...route.members.map((change) => `    ${memberLine(change)}`));
+  }
+  const of = (kind: RouteChange['change']) => routes.filter(({ change }) => change === kind).length;
+  const hidden = routes.filter(({ hidden_by_hand }) => hidden_by_hand).length;
+  const counts = [
+    `${of('added')} to add, ${of('changed')} to change, ${of('removed')} to remove`,
+    settings.length > 0 ? `, ${settings.length} setting${settings.length > 1 ? 's' : ''} to change` : '',
+    hidden > 0 ? `; ${hidden} hidden by routes posted by hand` : '',
+    of('conflicted') > 0 ? `; ${of('conflicted')} belong to other controllers` : '',
+  ];
+  return `${lines.join('\n')}\n\n${counts.join('')}.\n`;
+}
+
+function noteOf({ domain, change, hidden_by_hand, origin, owner }: RouteChange): string {
+  const from = origin === null ? '' : ` (${origin})`;
+  if (change === 'conflicted') return `${from} belongs to controller ${owner}, which keeps it`;
+  if (!hidden_by_hand) return from;
+  const stays = `a route posted by hand is served instead; to let it go: DELETE /routes/${domain}`;
+  return `${from}, hidden: ${stays}`;
+}
+
+const memberLine = ({ name, before, after }: MemberChange): string => plain(`${name}: ${shown(before)} -> ${shown(after)}`);
+
+/** Text as it is, nothing as "none", a pool as its addresses, everything else as JSON. */
+function shown(value: unknown): string {
+  if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) return 'none';
+  if (isPool(value)) return value.map(targetInWords).join(' ');
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+const isPool = (value: unknown): value is UpstreamSpec[] =>
+  Array.isArray(value) && value.every((one) => typeof one === 'object' && one !== null && 'address' in one);
+
+const targetInWords = ({ address, weight, state }: UpstreamSpec): string =>
+  `${address}${weight === 1 ? '' : ` weight ${weight}`}${state === 'healthy' ? '' : ` ${state}`}`;

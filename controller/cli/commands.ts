@@ -15,7 +15,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   controller: { summary: 'the controller alone', raw: async () => (await import('./processes.ts')).controller },
   upgrade: { summary: 'replace the running version without a gap' },
   validate: { summary: 'check a config file', load: async () => (await import('./validate.ts')).validate },
-  fmt: { summary: 'lay out a config file' },
+  fmt: { summary: 'lay out a config file', load: async () => (await import('./fmt.ts')).fmt },
   adapt: { summary: 'print the routes of a config file as JSON', load: async () => (await import('./adapt.ts')).adapt },
   diff: { summary: 'what a config file would change', load: async () => (await import('./diff.ts')).diff },
   reload: { summary: 're-read the config file, and wait for the outcome', load: async () => (await import('./reload.ts')).reload },

@@ -7,18 +7,10 @@ import { parseGlobals } from '../../../shared/settings.ts';
 import { compileBytes } from './compile.ts';
 import { formatDiagnostic } from './diagnostics.ts';
 import type { Files } from './files.ts';
+import { type PseudoRandom, pseudoRandom } from './testing/pseudo-random.ts';
 
 const ENV = { NAME: 'sluice', HOST: 'app', DOMAINS: 'c.example, d.example' };
 const ROUNDS = 3_000;
-
-/** A small generator of pseudo-random numbers, so that a failure can be had again by its seed. */
-function generator(seed: number): (below: number) => number {
-  let state = seed >>> 0;
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
 
 const seeds = ['golden/adapt/', 'golden/mistakes/'].flatMap((directory) => {
   const at = new URL(directory, import.meta.url);
@@ -69,11 +61,11 @@ function checked(bytes: Buffer): 'ok' | 'refused' {
   return 'refused';
 }
 
-function fuzz(name: string, make: (random: (below: number) => number) => Buffer): void {
+function fuzz(name: string, make: (random: PseudoRandom) => Buffer): void {
   test(`${name}: never anything but routes that are right or diagnostics that point into the file`, { timeout: 60_000 }, () => {
     const outcomes = { ok: 0, refused: 0 };
     for (let seed = 1; seed <= ROUNDS; seed++) {
-      const bytes = make(generator(seed * 7_919));
+      const bytes = make(pseudoRandom(seed * 7_919));
       try {
         outcomes[checked(bytes)]++;
       } catch (error) {

@@ -7,7 +7,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What a text is read with. */
 export type Reading = {
-  readonly env: Environment;
+  /** `unknown`: as for arguments. */
+  readonly env: Environment | 'unknown';
   /**
    * What the import passes; null in the file that was named to begin with; `unknown` where a snippet is
    * read only for its structure, so that its arguments stand for nothing yet.
@@ -47,7 +48,7 @@ function resolve(token: Token, reading: Reading): string {
     style === 'quoted' ? VARIABLE_OR_ESCAPE : VARIABLE,
     (whole: string, variable: string | undefined, index: string | undefined, number: string | undefined, at: number) => {
       if (whole.startsWith('\\')) return escaped(whole, () => place(at), reading.report);
-      if (variable !== undefined) return lookUp(variable, () => place(at), reading);
+      if (variable !== undefined) return lookUp(whole, variable, () => place(at), reading);
       const argument = index ?? number;
       if (argument !== undefined) return argumentFor(whole, argument, () => place(at), reading);
       reading.report.error(place(at), 'the variable is not closed: write {$NAME} or {$NAME:default}');
@@ -74,13 +75,14 @@ function escaped(whole: string, place: () => Place, report: Report): string {
   return meant ?? whole;
 }
 
-function lookUp(inner: string, place: () => Place, { env, report }: Reading): string {
+function lookUp(whole: string, inner: string, place: () => Place, { env, report }: Reading): string {
   const colon = inner.indexOf(':');
   const name = colon < 0 ? inner : inner.slice(0, colon);
   if (!NAME.test(name)) {
     report.error(place(), `${quote(name)} is no name of an environment variable: write {$NAME} or {$NAME:default}`);
     return '';
   }
+  if (env === 'unknown') return whole;
   const value = Object.hasOwn(env, name) ? env[name] : undefined;
   if (value !== undefined) return value;
   if (colon >= 0) return inner.slice(colon + 1);

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { chmodSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { sluice, temporary } from './cli-fixture.ts';
+
+const WILD = 'a.example   {\n\trespond 200 # fine\n\n\n}\n';
+const TIDY = 'a.example {\n  respond 200 # fine\n}\n';
+
+test('fmt prints the layout and leaves the file alone', async (t) => {
+  const path = join(temporary(t), 'Sluicefile');
+  writeFileSync(path, WILD);
+  assert.deepEqual(await sluice(['fmt', '--config', path]), { code: 0, out: TIDY, err: '' });
+  assert.equal(readFileSync(path, 'utf8'), WILD);
+});
+
+test('fmt --check is exit 1 and one line where the layout differs, and silent where it does not', async (t) => {
+  const path = join(temporary(t), 'Sluicefile');
+  writeFileSync(path, WILD);
+  const err = `${path}: the layout differs from the canonical one; sluice fmt --config ${path} --write lays it out\n`;
+  assert.deepEqual(await sluice(['fmt', '--check', '--config', path]), { code: 1, out: '', err });
+  writeFileSync(path, TIDY);
+  assert.deepEqual(await sluice(['fmt', '--check', '--config', path]), { code: 0, out: '', err: '' });
+});
+
+test('fmt --write replaces the file behind a link, keeps its mode and leaves nothing beside it', async (t) => {
+  const directory = temporary(t);
+  const [path, link] = [join(directory, 'real'), join(directory, 'Sluicefile')];
+  writeFileSync(path, WILD);
+  chmodSync(path, 0o640);
+  symlinkSync('real', link);
+  assert.deepEqual(await sluice(['fmt', '--write', '--config', link]), { code: 0, out: '', err: '' });
+  assert.equal(readFileSync(path, 'utf8'), TIDY);
+  assert.equal(statSync(path).mode & 0o777, 0o640);
+  assert.ok(lstatSync(link).isSymbolicLink());
+  assert.deepEqual(readdirSync(directory).sort(), ['Sluicefile', 'real']);
+});
+
+test('fmt refuses a file whose braces are wrong, with the places, and writes nothing', async (t) => {
+  const path = join(temporary(t), 'Sluicefile');
+  writeFileSync(path, 'a.example {\n  respond 200\n');
+  const err = `${path}:1:11: the block is never closed: add "}"\n`;
+  assert.deepEqual(await sluice(['fmt', '--write', '--config', path]), { code: 1, out: '', err });
+  assert.equal(readFileSync(path, 'utf8'), 'a.example {\n  respond 200\n');
+});
+
+test('fmt lays out a file whose directives are unknown: only validate judges what they mean', async (t) => {
+  const path = join(temporary(t), 'Sluicefile');
+  writeFileSync(path, 'a.example { \n nonsense {$NOT_SET} }');
+  assert.deepEqual(await sluice(['fmt', '--config', path]), { code: 0, out: 'a.example {\n  nonsense {$NOT_SET}\n}\n', err: '' });
+});
+
+test('fmt with --check and --write is held wrong', async (t) => {
+  const path = join(temporary(t), 'Sluicefile');
+  writeFileSync(path, WILD);
+  const err = 'sluice fmt: --check looks and --write writes; give one of them\n';
+  assert.deepEqual(await sluice(['fmt', '--check', '--write', '--config', path]), { code: 2, out: '', err });
+});

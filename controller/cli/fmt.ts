@@ -1,0 +1,56 @@
+import { chmod, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { NAME } from '../../shared/name.ts';
+import { type Flag, UsageError } from '../../shared/runtime/flags.ts';
+import { CONFIG_FLAG, readableConfig } from '../flags.ts';
+import { formatDiagnostic } from '../sources/file/diagnostics.ts';
+import { layOut } from '../sources/file/layout.ts';
+import { reasonOf } from '../sources/file/read.ts';
+import { type Command, CommandError } from './command.ts';
+
+const CHECK_FLAG: Flag = { name: 'check', kind: 'switch', help: 'print nothing; exit 1 if the layout differs' };
+const WRITE_FLAG: Flag = { name: 'write', kind: 'switch', help: 'write the file instead of printing it' };
+
+export const fmt: Command = {
+  usage: '--config PATH [--check|--write]',
+  summary:
+    'Prints a config file in its canonical layout. Words, comments and their order stay as they are.\nExit 1 where braces or strings do not close: then nothing is printed or written.',
+  flags: [CONFIG_FLAG, CHECK_FLAG, WRITE_FLAG],
+  run: async (flags, terminal) => {
+    if (flags.positionals.length > 0) throw new UsageError(`${NAME} fmt: name the file with --config ${flags.positionals[0]}`);
+    const [check, write] = [flags.given.has('check'), flags.given.has('write')];
+    if (check && write) throw new UsageError(`${NAME} fmt: --check looks and --write writes; give one of them`);
+    const path = readableConfig('fmt', flags.given.get('config')?.value as string | undefined);
+    const bytes = await readFile(path).catch((error: unknown) => fail(path, reasonOf(error)));
+    const layout = layOut(bytes, path);
+    if (!layout.ok) {
+      for (const diagnostic of layout.diagnostics) terminal.err(`${formatDiagnostic(diagnostic)}\n`);
+      return 1;
+    }
+    const differs = !bytes.equals(Buffer.from(layout.text));
+    if (check && differs)
+      terminal.err(`${path}: the layout differs from the canonical one; ${NAME} fmt --config ${path} --write lays it out\n`);
+    if (check) return differs ? 1 : 0;
+    if (!write) terminal.out(layout.text);
+    else if (differs) await replace(path, layout.text).catch((error: unknown) => fail(path, reasonOf(error)));
+    return 0;
+  },
+};
+
+function fail(path: string, reason: string): never {
+  throw new CommandError(`${path}: ${reason}`);
+}
+
+/** Renamed into its place, so that whoever watches the file never reads half of it. Links stay links. */
+async function replace(path: string, text: string): Promise<void> {
+  const target = await realpath(path);
+  const { mode } = await stat(target);
+  const fresh = `${target}.${process.pid}.tmp`;
+  try {
+    await writeFile(fresh, text, { flag: 'wx' });
+    await chmod(fresh, mode);
+    await rename(fresh, target);
+  } catch (error) {
+    await rm(fresh, { force: true });
+    throw error;
+  }
+}

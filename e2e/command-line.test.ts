@@ -22,7 +22,7 @@ test('what is held wrong is one line on stderr that names it, and exit 2', async
     [['run', '--confg', 'x'], /unknown flag --confg.*did you mean --config/],
     [['run', '--config', folder.file('none')], /none does not exist/],
     [['controller', '--config', folder.file('none')], /none does not exist/],
-    [['fmt', '--config', 'x'], /not available yet/],
+    [['fmt', '--config', 'x'], /x does not exist/],
     [['routes', '--admin', 'nonsense'], /HOST:PORT or unix:PATH/],
   ];
   for (const [args, names] of cases) {

@@ -7,7 +7,11 @@ export type Terminal = {
   /** Characters a line; null when the output is no terminal. */
   readonly columns: number | null;
   readonly colour: boolean;
+  /** What is known of stderr where that is a terminal. */
+  readonly stderr?: Screen;
 };
+
+export type Screen = { readonly columns: number; readonly colour: boolean };
 
 export type Command = {
   /** Arguments and flags after the command's name, for `--help`. */

@@ -2,8 +2,8 @@ import { NAME } from '../../shared/name.ts';
 import { type Flags, UsageError } from '../../shared/runtime/flags.ts';
 import { readableConfig } from '../flags.ts';
 import { type Compiled, compileFile } from '../sources/file/compile.ts';
-import { formatDiagnostic } from '../sources/file/diagnostics.ts';
 import type { Terminal } from './command.ts';
+import { reportProblems } from './problems.ts';
 
 export type GoodConfig = Extract<Compiled, { ok: true }>;
 
@@ -16,9 +16,9 @@ export async function readConfig(command: string, flags: Flags, terminal: Termin
   const path = readableConfig(command, flags.given.get('config')?.value as string | undefined);
   const compiled = await compileFile(path, process.env);
   if (!compiled.ok) {
-    for (const diagnostic of compiled.diagnostics) terminal.err(`${formatDiagnostic(diagnostic)}\n`);
+    reportProblems(compiled.diagnostics, terminal, 'error');
     return null;
   }
-  for (const warning of compiled.warnings) terminal.err(`warning: ${formatDiagnostic(warning)}\n`);
+  reportProblems(compiled.warnings, terminal, 'warning');
   return compiled;
 }

@@ -2,10 +2,10 @@ import { chmod, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/
 import { NAME } from '../../shared/name.ts';
 import { type Flag, UsageError } from '../../shared/runtime/flags.ts';
 import { CONFIG_FLAG, readableConfig } from '../flags.ts';
-import { formatDiagnostic } from '../sources/file/diagnostics.ts';
 import { layOut } from '../sources/file/layout.ts';
 import { reasonOf } from '../sources/file/read.ts';
 import { type Command, CommandError } from './command.ts';
+import { reportProblems } from './problems.ts';
 
 const CHECK_FLAG: Flag = { name: 'check', kind: 'switch', help: 'print nothing; exit 1 if the layout differs' };
 const WRITE_FLAG: Flag = { name: 'write', kind: 'switch', help: 'write the file instead of printing it' };
@@ -23,7 +23,7 @@ export const fmt: Command = {
     const bytes = await readFile(path).catch((error: unknown) => fail(path, reasonOf(error)));
     const layout = layOut(bytes, path);
     if (!layout.ok) {
-      for (const diagnostic of layout.diagnostics) terminal.err(`${formatDiagnostic(diagnostic)}\n`);
+      reportProblems(layout.diagnostics, terminal, 'error');
       return 1;
     }
     const differs = !bytes.equals(Buffer.from(layout.text));

@@ -8,11 +8,13 @@ export function processTerminal(): Terminal {
       if (error.code !== 'EPIPE') throw error;
       process.exit(0);
     });
+  const mayColour = !env.NO_COLOR && env.TERM !== 'dumb';
   return {
     out: (text) => void stdout.write(text),
     err: (text) => void stderr.write(text),
     columns: stdout.isTTY ? stdout.columns || 80 : null,
-    colour: stdout.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb',
+    colour: stdout.isTTY === true && mayColour,
+    ...(stderr.isTTY && { stderr: { columns: stderr.columns || 80, colour: mayColour } }),
   };
 }
 

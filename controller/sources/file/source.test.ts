@@ -1,72 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rename, rm, symlink, unlink, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rename, rm, symlink, unlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import { memoryLog } from '../../../shared/runtime/log.ts';
-import type { Snapshot } from '../source.ts';
 import { createFileSource, MISSING_MS, POLL_MS } from './source.ts';
-
-/** A change is in the controller's hands this soon; the hold-off and the push have the rest of half a second. Milliseconds. */
-const SOON_MS = 400;
-const LONG_MS = 5_000;
-
-const site = (name: string): string => `${name}.example { respond 200 "${name}" }\n`;
-
-/** What a snapshot says, short: its domains, or its errors. */
-const gist = (snapshot: Snapshot): string =>
-  snapshot.kind === 'listed' ? snapshot.routes.map(({ domain }) => domain).join(' ') : `failed: ${snapshot.errors.join('; ')}`;
-
-async function temporary(t: TestContext): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'file-source-'));
-  t.after(() => rm(directory, { recursive: true, force: true }));
-  return directory;
-}
-
-/** Runs a source on `path`; `next` resolves with the next snapshot and the time that it took, or fails. */
-function follow(t: TestContext, path: string) {
-  const stopping = new AbortController();
-  const heard: Snapshot[] = [];
-  let wake: () => void = () => undefined;
-  let taken = 0;
-  const source = createFileSource({ path, clock: systemClock, log: memoryLog(), env: {} });
-  const running = source.run(stopping.signal, (snapshot) => {
-    heard.push(snapshot);
-    wake();
-  });
-  t.after(async () => {
-    stopping.abort();
-    await running;
-  });
-  const next = async (within = LONG_MS): Promise<{ said: string; tookMs: number }> => {
-    const start = performance.now();
-    while (heard.length === taken) {
-      const left = start + within - performance.now();
-      if (left <= 0) assert.fail(`nothing was heard in ${within} ms after ${heard.map(gist).join(' | ')}`);
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, left);
-        wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    }
-    return { said: gist(heard[taken++] as Snapshot), tookMs: performance.now() - start };
-  };
-  /** Nothing that was not asked for is left. */
-  const rest = (): string[] => heard.slice(taken).map(gist);
-  return { source, next, rest, stopping, running };
-}
-
-async function started(t: TestContext, content = site('one')) {
-  const directory = await temporary(t);
-  const path = join(directory, 'Sluicefile');
-  await writeFile(path, content);
-  const following = follow(t, path);
-  await following.next();
-  return { directory, path, ...following };
-}
+import { follow, gist, LONG_MS, SOON_MS, site, started, temporary } from './source-fixture.ts';
 
 test('the file is listed at the start, with its source, its settings and its warnings', async (t) => {
   const directory = await temporary(t);
@@ -144,7 +84,7 @@ test('a link above the directory of the file that is swapped is heard soon', asy
 test('a file that is deleted and written again was never missing', async (t) => {
   const { path, next, rest } = await started(t);
   await unlink(path);
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await wait(300);
   assert.deepEqual(rest(), []);
   await writeFile(path, site('two'));
   assert.equal((await next()).said, 'two.example');
@@ -214,7 +154,7 @@ test('a reload that comes before the notification is the only one that is heard'
   await writeFile(path, site('two'));
   await source.reload();
   assert.equal((await next(0)).said, 'two.example');
-  await new Promise((resolve) => setTimeout(resolve, SOON_MS));
+  await wait(SOON_MS);
   assert.deepEqual(rest(), []);
 });
 
@@ -227,7 +167,7 @@ test('a reload of a missing file has failed at once', async (t) => {
 test('other files in the directory are not heard, and a touched file is listed as it is', async (t) => {
   const { directory, path, next, rest } = await started(t);
   await writeFile(join(directory, 'other'), 'x');
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await wait(300);
   assert.deepEqual(rest(), []);
   await utimes(path, new Date(), new Date());
   assert.equal((await next()).said, 'one.example');
@@ -241,7 +181,8 @@ test('without any notification the poll finds a change', async (t) => {
   await writeFile(join(directory, 'other', 'conf', 'Sluicefile'), site('two'));
   const { next } = follow(t, join(directory, 'real', 'conf', 'Sluicefile'));
   await next();
-  // A directory above, which is no link, is not watched.
+  // The look after the first watch is over; a directory above, which is no link, is not watched.
+  await wait(200);
   await rename(join(directory, 'real'), join(directory, 'old'));
   await rename(join(directory, 'other'), join(directory, 'real'));
   assert.equal((await next(POLL_MS + LONG_MS)).said, 'two.example');
@@ -252,6 +193,6 @@ test('nothing is heard after the end, and run resolves', async (t) => {
   stopping.abort();
   await running;
   await writeFile(path, site('two'));
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await wait(300);
   assert.deepEqual(rest(), []);
 });

@@ -1,17 +1,17 @@
-import { stat } from 'node:fs/promises';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Problem } from '../../../shared/wire/apply.ts';
 import type { Snapshot, Source } from '../source.ts';
 import { type Compiled, compileFile } from './compile.ts';
 import { type Diagnostic, formatDiagnostic } from './diagnostics.ts';
-import { isMissing } from './read.ts';
+import { areSame, type Found, lacks, wereSteady } from './found.ts';
 import { createSettle } from './settle.ts';
 import { FILE_SOURCE } from './site.ts';
+import { trace } from './trace.ts';
 import type { Environment } from './variables.ts';
-import { watchPath } from './watch.ts';
+import { type Watch, watchDirectories } from './watch.ts';
 
-/** How often the file is looked at where no notification came. Milliseconds. */
+/** How often the files are looked at where no notification came. Milliseconds. */
 export const POLL_MS = 2_000;
 /** A file may be gone this long while it is replaced. Milliseconds. */
 export const MISSING_MS = 2_000;
@@ -28,42 +28,53 @@ export type FileSource = Source & {
 };
 
 /**
- * A config file as a source of routes and globals. `path` is used as given in origins and messages; `env`
+ * A config file, and what it imports, as a source of routes and globals. `path` is used as given in origins and messages; `env`
  * resolves `{$NAME}` (default: that of the process).
  */
 export function createFileSource(options: { path: string; clock: Clock; log: Log; env?: Environment }): FileSource {
   const { path, clock, log, env = process.env } = options;
   let tell: ((snapshot: Snapshot) => void) | undefined;
-  /** The file that the newest snapshot was made of; undefined before the first. */
-  let told: string | undefined;
+  let watch: Watch | undefined;
+  /** The file and everything that it imports. */
+  let inputs: readonly string[] = [path];
+  /** The inputs that the newest snapshot was made of; undefined before the first. */
+  let told: Found | undefined;
   let missingSince: number | undefined;
 
-  /** `steady`: the file was not changed while it was read. */
-  const read = async (identity: string): Promise<{ snapshot: Snapshot; steady: boolean }> => {
-    const snapshot = snapshotOf(await compileFile(path, env), clock);
-    return { snapshot, steady: (await identityOf(path)) === identity };
+  const see = async (): Promise<Found> => {
+    const { found, directories } = await trace(inputs);
+    watch?.use(directories);
+    return found;
   };
-  const conclude = (identity: string, snapshot: Snapshot) => {
+  /** `after` is undefined when an input was changed while it was read. */
+  const read = async (before: Found): Promise<{ snapshot: Snapshot; after: Found | undefined }> => {
+    const startedAt = clock.now();
+    const compiled = await compileFile(path, env);
+    inputs = [...new Set(compiled.inputs)];
+    const after = await see();
+    return { snapshot: snapshotOf(compiled, clock), after: wereSteady(before, after, startedAt) ? after : undefined };
+  };
+  const conclude = (seen: Found, snapshot: Snapshot) => {
     if (!tell) return;
-    told = identity;
+    told = seen;
     announce(log, path, snapshot);
     tell(snapshot);
   };
 
   const reload = async (): Promise<Snapshot> => {
     for (let attempt = 1; ; attempt++) {
-      const identity = await identityOf(path);
-      const { snapshot, steady } = await read(identity);
-      if (!steady && attempt < MOST_READS) continue;
-      conclude(identity, snapshot);
+      const before = await see();
+      const { snapshot, after } = await read(before);
+      if (after === undefined && attempt < MOST_READS) continue;
+      conclude(after ?? before, snapshot);
       return snapshot;
     }
   };
 
-  /** Whether a file that is gone is only being replaced; then it is looked at again in time. The first look does not wait. */
-  const isMissingForAMoment = (identity: string, again: () => void): boolean => {
-    missingSince = identity === MISSING ? (missingSince ?? clock.monotonic()) : undefined;
-    if (missingSince === undefined || told === undefined) return false;
+  /** Whether something that is gone is only being replaced; then it is looked at again in time. The first look does not wait. */
+  const isMissingForAMoment = (seen: Found, again: () => void): boolean => {
+    missingSince = told !== undefined && lacks(seen, told, path) ? (missingSince ?? clock.monotonic()) : undefined;
+    if (missingSince === undefined) return false;
     const left = missingSince + MISSING_MS - clock.monotonic();
     if (left > 0) clock.after(left, again);
     return left > 0;
@@ -71,17 +82,16 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
 
   const run = async (signal: AbortSignal, emit: (snapshot: Snapshot) => void): Promise<void> => {
     const look = async () => {
-      await watch.refresh();
-      const identity = await identityOf(path);
-      if (identity === told || isMissingForAMoment(identity, settle.poke)) return;
-      const { snapshot, steady } = await read(identity);
-      if (steady) conclude(identity, snapshot);
+      const seen = await see();
+      if ((told !== undefined && areSame(seen, told)) || isMissingForAMoment(seen, settle.poke)) return;
+      const { snapshot, after } = await read(seen);
+      if (after !== undefined) conclude(after, snapshot);
       else settle.poke();
     };
     const settle = createSettle(clock, () =>
       look().catch((error: unknown) => log.warn({ path, error: String(error) }, 'the config file could not be looked at; trying again')),
     );
-    const watch = watchPath(path, log, settle.poke);
+    watch = watchDirectories(path, log, settle.poke);
     const stopPolling = clock.every(POLL_MS, settle.poke);
     told = undefined;
     tell = emit;
@@ -91,6 +101,7 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
     stopPolling();
     settle.stop();
     watch.stop();
+    watch = undefined;
   };
   return { name: FILE_SOURCE, run, reload };
 }
@@ -100,19 +111,6 @@ function aborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) resolve();
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
-}
-
-const MISSING = 'missing';
-
-/** Another content has another identity: a rename brings another inode, a write another time of change. */
-async function identityOf(path: string): Promise<string> {
-  try {
-    const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
-    return `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`;
-  } catch (error) {
-    // What can't be looked at is read all the same: the attempt says why.
-    return isMissing(error) ? MISSING : `unreadable: ${String(error)}`;
-  }
 }
 
 function announce(log: Log, path: string, snapshot: Snapshot): void {

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { mkdir, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { MISSING_MS } from './source.ts';
+import { follow, LONG_MS, SOON_MS, site, temporary } from './source-fixture.ts';
+
+/** A running source on a file with these imports, after its first snapshot; `write` and `remove` take paths beside the file. */
+async function importing(t: TestContext, files: Readonly<Record<string, string>>) {
+  const directory = await temporary(t);
+  const at = (name: string) => join(directory, name);
+  await mkdir(at('sites'));
+  const write = (name: string, content: string) => writeFile(at(name), content);
+  for (const [name, content] of Object.entries(files)) await write(name, content);
+  const following = follow(t, at('Sluicefile'));
+  const first = await following.next();
+  return { at, write, first: first.said, ...following };
+}
+
+const ALL = { Sluicefile: 'import sites/*\n', 'sites/a': site('a'), 'sites/b': site('b') };
+
+test('a change of an imported file is heard soon', async (t) => {
+  const { write, first, next } = await importing(t, ALL);
+  assert.equal(first, 'a.example b.example');
+  await write('sites/b', site('c'));
+  const { said, tookMs } = await next();
+  assert.equal(said, 'a.example c.example');
+  assert.ok(tookMs < SOON_MS, `${tookMs} ms`);
+});
+
+test('a file that appears where a pattern looks is heard soon, one that goes after it was waited for', async (t) => {
+  const { at, write, next } = await importing(t, ALL);
+  await write('sites/c', site('c'));
+  const added = await next();
+  assert.equal(added.said, 'a.example b.example c.example');
+  assert.ok(added.tookMs < SOON_MS, `${added.tookMs} ms`);
+  await unlink(at('sites/a'));
+  const removed = await next();
+  assert.equal(removed.said, 'b.example c.example');
+  assert.ok(removed.tookMs >= MISSING_MS - 300 && removed.tookMs < MISSING_MS + LONG_MS, `${removed.tookMs} ms`);
+});
+
+test('an imported file that is saved by deleting and writing again was never missing', async (t) => {
+  const { at, write, next, rest } = await importing(t, ALL);
+  await unlink(at('sites/a'));
+  await wait(300);
+  await write('sites/b', site('also'));
+  await wait(300);
+  assert.deepEqual(rest(), []);
+  await write('sites/a', site('back'));
+  assert.equal((await next()).said, 'back.example also.example');
+});
+
+test('an import that is written into the file is followed from then on, one that is taken out no longer', async (t) => {
+  const { write, next, rest } = await importing(t, { ...ALL, Sluicefile: 'import sites/a\n' });
+  await write('Sluicefile', 'import sites/b\n');
+  assert.equal((await next()).said, 'b.example');
+  await write('sites/b', site('two'));
+  assert.equal((await next()).said, 'two.example');
+  await write('sites/a', site('unheard'));
+  await wait(300);
+  assert.deepEqual(rest(), []);
+});
+
+test('an import that is not there has failed, and is listed when it comes', async (t) => {
+  const { at, first, next } = await importing(t, { Sluicefile: 'import deep/down/x\n' });
+  assert.match(first, /^failed: .*Sluicefile:1:8: .*deep\/down\/x/);
+  await mkdir(at('deep/down'), { recursive: true });
+  await writeFile(at('deep/down/x'), site('x'));
+  const { said, tookMs } = await next();
+  assert.equal(said, 'x.example');
+  assert.ok(tookMs < SOON_MS, `${tookMs} ms`);
+});
+
+test('a half-written import fails with its own line, and the whole one is listed', async (t) => {
+  const { write, next } = await importing(t, ALL);
+  await write('sites/b', 'b.example {\n  respond "b');
+  assert.match((await next()).said, /^failed: .*sites\/b:\d/);
+  await write('sites/b', site('b'));
+  assert.equal((await next()).said, 'a.example b.example');
+});
+
+test('a directory of imports that vanishes and returns was never missing, and is watched again', async (t) => {
+  const { at, write, next, rest } = await importing(t, ALL);
+  await rm(at('sites'), { recursive: true });
+  await wait(300);
+  assert.deepEqual(rest(), []);
+  await mkdir(at('new'));
+  await write('new/a', site('a'));
+  await rename(at('new'), at('sites'));
+  assert.equal((await next()).said, 'a.example');
+  await write('sites/a', site('again'));
+  const { said, tookMs } = await next();
+  assert.equal(said, 'again.example');
+  assert.ok(tookMs < SOON_MS, `${tookMs} ms`);
+});
+
+test('a swapped link brings and takes away imports at once', async (t) => {
+  const directory = await temporary(t);
+  const at = (name: string) => join(directory, name);
+  for (const [name, ...sites] of [
+    ['..one', 'a', 'b'],
+    ['..two', 'b', 'c'],
+  ] as const) {
+    await mkdir(at(`${name}/sites`), { recursive: true });
+    await writeFile(at(`${name}/Sluicefile`), 'import sites/*\n');
+    for (const each of sites) await writeFile(at(`${name}/sites/${each}`), site(each));
+  }
+  await symlink('..one', at('..data'));
+  const { next } = follow(t, at('..data/Sluicefile'));
+  assert.equal((await next()).said, 'a.example b.example');
+  await symlink('..two', at('..tmp'));
+  await rename(at('..tmp'), at('..data'));
+  const { said, tookMs } = await next();
+  assert.equal(said, 'b.example c.example');
+  assert.ok(tookMs < SOON_MS, `${tookMs} ms`);
+});

@@ -44,9 +44,12 @@ export type SiteDraft = {
   respond: RespondSpec | null;
   readonly upstreams: UpstreamSpec[];
   readonly headers: HeaderSpec[];
-  readonly redirects: RedirectSpec[];
+  readonly redirects: RedirectDraft[];
   readonly handles: HandleDraft[];
 };
+
+/** A redirect, with the word that says where it leads. */
+export type RedirectDraft = { readonly spec: RedirectSpec; readonly target: Word };
 
 /** A path block, with the place of its directive. */
 export type HandleDraft = { readonly place: Place; readonly path: string | null; readonly strip: boolean; readonly draft: SiteDraft };

@@ -3,6 +3,7 @@ import type { HandleSpec, RouteSpec } from '../../../shared/route.ts';
 import { readLines } from './block.ts';
 import { positionOf, quote, type Report } from './diagnostics.ts';
 import { SITE_RULES } from './directives.ts';
+import { reportRedirectLoops } from './redirect-loop.ts';
 import { type Context, emptyDraft, firstOf, type HandleDraft, type SiteDraft } from './rule.ts';
 import { parseSiteAddress } from './site-address.ts';
 import type { Site } from './syntax.ts';
@@ -35,10 +36,13 @@ export function readSite(site: Site, taken: Map<Domain, Place>, shared: Shared, 
   context.readBlock(site.block, 'site', draft);
   reportSilence(draft, first ?? site.block.open, report);
   const handles = draft.handles.map(handleOf);
+  const domains = new Map<Domain, Word>();
   for (const word of site.addresses) {
     const domain = claim(word, taken, report);
-    if (domain !== undefined) emit(routeOf(domain, word, draft, handles));
+    if (domain !== undefined) domains.set(domain, word);
   }
+  reportRedirectLoops(draft, new Set(domains.keys()), report);
+  for (const [domain, word] of domains) emit(routeOf(domain, word, draft, handles));
 }
 
 function withoutBlock(first: Word): string {
@@ -96,7 +100,7 @@ function routeOf(domain: Domain, word: Word, draft: SiteDraft, handles: HandleSp
     https: draft.https,
     upstreams: draft.upstreams,
     headers: draft.headers,
-    redirects: draft.redirects,
+    redirects: draft.redirects.map(({ spec }) => spec),
     respond: draft.respond,
     handles,
     origin: `${word.path}:${word.line}`.slice(-LONGEST_ORIGIN),
@@ -111,7 +115,7 @@ function handleOf({ path, strip, draft }: HandleDraft): HandleSpec {
     rate_limit_rps: draft.rateLimit,
     upstreams: draft.upstreams,
     headers: draft.headers,
-    redirects: draft.redirects,
+    redirects: draft.redirects.map(({ spec }) => spec),
     respond: draft.respond,
   };
 }

@@ -26,13 +26,11 @@ export const redir: Rule<SiteDraft> = {
     if (code === undefined) report.error(status, `redir ${quote(status.text)}: the status is one of ${[...STATUSES.keys()].join(', ')}`);
     const target = readTarget(to, report);
     if (!pattern.ok || code === undefined || target === undefined) return;
-    if (leadsBack(pattern.value, target))
-      return report.error(to, `redir ${quote(target)}: ${pattern.value} matches this target as well, so the redirect never ends`);
-    const earlier = draft.redirects.find((other) => covers(other.from, pattern.value));
+    const earlier = draft.redirects.find((other) => covers(other.spec.from, pattern.value));
     if (earlier)
-      return report.error(from, `this redir is never reached: redir ${earlier.from} before it answers first; move it up or delete it`);
+      return report.error(from, `this redir is never reached: redir ${earlier.spec.from} before it answers first; move it up or delete it`);
     if (draft.redirects.length === MOST_REDIRECTS) return report.error(name, `a block has at most ${MOST_REDIRECTS} redir lines`);
-    draft.redirects.push({ from: pattern.value, to: target, status: code });
+    draft.redirects.push({ spec: { from: pattern.value, to: target, status: code }, target: to });
   },
 };
 
@@ -52,10 +50,4 @@ function readTarget(word: Word, report: Context['report']): string | undefined {
       );
   }
   return word.text;
-}
-
-/** Whether a plain path target matches the pattern that it answers. */
-function leadsBack(pattern: string, target: string): boolean {
-  if (!target.startsWith('/') || target.startsWith('//') || target.includes('{')) return false;
-  return covers(pattern, target.replace(/[?#].*$/, ''));
 }

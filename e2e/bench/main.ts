@@ -6,10 +6,11 @@ import { connections } from './connections.ts';
 import { memory } from './memory.ts';
 import { posting } from './posting.ts';
 import { routes } from './routes.ts';
+import { sluicefile } from './sluicefile.ts';
 import { connecting, keepalive, large } from './wire.ts';
 
 /** npm run bench: speed and memory against what we promise, every ratio from one run on one machine. */
-const BENCHMARKS = { keepalive, large, connecting, connections, allocations, routes, applying, posting, memory } as const;
+const BENCHMARKS = { keepalive, large, connecting, connections, allocations, routes, applying, posting, sluicefile, memory } as const;
 type Name = keyof typeof BENCHMARKS;
 
 const { positionals } = parseArgs({ allowPositionals: true });

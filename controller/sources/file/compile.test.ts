@@ -74,20 +74,6 @@ test('a message is one line and short, whatever was typed', () => {
   assert.ok(!error.includes('\n') && error.length < 300, error);
 });
 
-test('a thousand sites compile in 150 ms and a hundred thousand in 1.5 s', { timeout: 60_000 }, () => {
-  const sites = (count: number) =>
-    Buffer.from(Array.from({ length: count }, (_, n) => `site-${n}.example {\n\treverse_proxy 10.0.0.1:8080\n}\n`).join('\n'));
-  const took = (bytes: Buffer): number => {
-    const start = performance.now();
-    assert.ok(compileBytes(bytes, 'Sluicefile', {}).ok);
-    return performance.now() - start;
-  };
-  const best = (bytes: Buffer, runs: number): number => Math.min(...Array.from({ length: runs }, () => took(bytes)));
-  const [thousand, hundredThousand] = [best(sites(1_000), 5), best(sites(100_000), 3)];
-  assert.ok(thousand < 150, `1,000 sites took ${thousand.toFixed()} ms`);
-  assert.ok(hundredThousand < 1_500, `100,000 sites took ${hundredThousand.toFixed()} ms`);
-});
-
 test('no shape of a file takes more than its share of time', { timeout: 60_000 }, () => {
   const shapes = [
     '{',
@@ -106,6 +92,11 @@ test('no shape of a file takes more than its share of time', { timeout: 60_000 }
     '#',
     '{a',
     'a.example { respond ok }\n',
+    '(s) { ',
+    '(s) { }\n',
+    'import x\n',
+    '{args[0]}',
+    'a {\n header {$X:{}\n}\n',
   ];
   for (const shape of shapes) {
     const start = performance.now();

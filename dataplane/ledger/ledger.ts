@@ -1,3 +1,4 @@
+import { Connections } from './connections.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { InFlight } from './in-flight.ts';
 import { Rates } from './rates.ts';
@@ -8,6 +9,7 @@ import { Targets } from './targets.ts';
  * they survive every swap of the table.
  */
 export type LedgerBuffers = {
+  readonly connections: SharedArrayBuffer;
   readonly heartbeats: SharedArrayBuffer;
   readonly inFlight: SharedArrayBuffer;
   readonly rates: SharedArrayBuffer;
@@ -16,6 +18,7 @@ export type LedgerBuffers = {
 
 export type Ledger = {
   readonly buffers: LedgerBuffers;
+  readonly connections: Connections;
   readonly heartbeats: Heartbeats;
   readonly inFlight: InFlight;
   readonly rates: Rates;
@@ -25,6 +28,7 @@ export type Ledger = {
 /** A fresh ledger with a column for each of `workers` worker slots. */
 export function createLedger(workers: number): Ledger {
   return openLedger({
+    connections: Connections.buffer(workers),
     heartbeats: Heartbeats.buffer(workers),
     inFlight: InFlight.buffer(workers),
     rates: Rates.buffer(),
@@ -36,6 +40,7 @@ export function createLedger(workers: number): Ledger {
 export function openLedger(buffers: LedgerBuffers): Ledger {
   return {
     buffers,
+    connections: new Connections(buffers.connections, buffers.inFlight.byteLength / 4),
     heartbeats: new Heartbeats(buffers.heartbeats),
     inFlight: new InFlight(buffers.inFlight),
     rates: new Rates(buffers.rates),

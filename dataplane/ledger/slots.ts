@@ -38,6 +38,22 @@ export class Slots {
     }
   }
 
+  /** As `claim`, but takes over only a slot that is `idle`, and leaves it as it is. @returns -1 where the bucket has none. */
+  claimIdle(place: number, tag: number, idle: (slot: number) => boolean): number {
+    const first = (place & (this.buckets - 1)) * BUCKET;
+    for (;;) {
+      const known = this.find(place, tag);
+      if (known >= 0) return known;
+      const free = this.takeFree(place, tag);
+      if (free !== null) return free;
+      let slot = first;
+      while (slot < first + BUCKET && !idle(slot)) slot++;
+      if (slot === first + BUCKET) return -1;
+      const owner = Atomics.load(this.tags, slot);
+      if (owner === tag || Atomics.compareExchange(this.tags, slot, owner, tag) === owner) return slot;
+    }
+  }
+
   private takeFree(place: number, tag: number): number | null {
     const first = (place & (this.buckets - 1)) * BUCKET;
     for (let slot = first; slot < first + BUCKET; slot++) {

@@ -205,6 +205,7 @@ export class Workers {
     const { parts } = this;
     this.members.delete(member.id);
     parts.ledger.inFlight.clear(member.slot);
+    parts.ledger.connections.clearWorker(member.slot);
     parts.ledger.targets.clearWorker(member.slot);
     this.wake();
     if (this.stopping || this.refused !== null) return;

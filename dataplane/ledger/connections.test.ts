@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import { Connections, connectionKey, UNCOUNTED } from './connections.ts';
+
+const NOW = 1_700_000_000_000;
+const ledger = (workers = 2) => new Connections(Connections.buffer(workers), workers);
+
+test('the limit in all holds over all workers together', () => {
+  const connections = ledger();
+  assert.deepEqual([connections.enter(0, 2), connections.enter(1, 2), connections.enter(0, 2)], [true, true, false]);
+  assert.equal(connections.open(), 2);
+  connections.leave(1);
+  assert.equal(connections.enter(0, 2), true);
+});
+
+test('the limit of an address holds over all workers together, and other addresses have their own', () => {
+  const connections = ledger();
+  const [one, two] = [connectionKey('192.0.2.1'), connectionKey('192.0.2.2')];
+  const first = connections.enterAddress(one, 0, 2, NOW);
+  assert.notEqual(first, null);
+  assert.notEqual(connections.enterAddress(one, 1, 2, NOW), null);
+  assert.equal(connections.enterAddress(one, 1, 2, NOW), null);
+  assert.notEqual(connections.enterAddress(two, 1, 2, NOW), null);
+  assert.deepEqual([connections.openFrom(one), connections.openFrom(two)], [2, 1]);
+  connections.leaveAddress(first ?? UNCOUNTED, 0);
+  assert.notEqual(connections.enterAddress(one, 0, 2, NOW), null);
+});
+
+test('what a worker that died had open is forgotten, and nobody else’s', () => {
+  const connections = ledger();
+  const key = connectionKey('192.0.2.1');
+  for (const worker of [0, 0, 1]) {
+    connections.enter(worker, 10);
+    connections.enterAddress(key, worker, 10, NOW);
+  }
+  connections.clearWorker(0);
+  assert.deepEqual([connections.open(), connections.openFrom(key)], [1, 1]);
+});
+
+test('the addresses of one IPv6 /64 are counted as one client, however they are written', () => {
+  const same = ['2001:db8::1', '2001:db8:0:0:ffff::9', '2001:db8:0:0::7', '2001:0db8::5'].map(connectionKey);
+  for (const key of same) assert.deepEqual(key, same[0]);
+  const others = ['2001:db8:0:1::1', '2001:db9::1', '::1', '192.0.2.1'].map((address) => connectionKey(address).tag);
+  assert.equal(new Set([same[0]?.tag, ...others]).size, 5);
+});
+
+test('addresses without connections give their places to others, those with connections never do', () => {
+  const connections = ledger(1);
+  // As many connected addresses as there are places: some buckets are full of them, and overflow.
+  const held = new Map<number, string>();
+  for (let n = 0; n < 90_000; n++) {
+    const slot = connections.enterAddress(connectionKey(`held ${n}`), 0, 5, NOW) ?? UNCOUNTED;
+    if (slot !== UNCOUNTED) held.set(slot, `held ${n}`);
+  }
+  assert.ok(held.size > 50_000 && held.size <= 1 << 16);
+  for (let n = 0; n < 20_000; n++) connections.enterAddress(connectionKey(`late ${n}`), 0, 5, NOW + 10_000);
+  for (const address of held.values()) assert.equal(connections.openFrom(connectionKey(address)), 1);
+  const [slot, address] = [...held][0] as [number, string];
+  connections.leaveAddress(slot, 0);
+  assert.equal(connections.openFrom(connectionKey(address)), 0);
+});
+
+test('counts come out even when workers race for the same few addresses', async () => {
+  const buffer = Connections.buffer(4);
+  const code = `
+    const { workerData } = require('node:worker_threads');
+    import(workerData.module).then(({ Connections, connectionKey }) => {
+      const connections = new Connections(workerData.buffer, 4);
+      const keys = ['a', 'b', 'c'].map(connectionKey);
+      for (let turn = 0; turn < 30000; turn++) {
+        const key = keys[turn % 3];
+        if (!connections.enter(workerData.worker, 3)) continue;
+        if (connections.open() > 8) throw new Error('more than everybody together can have tried');
+        const slot = connections.enterAddress(key, workerData.worker, 2, turn);
+        if (slot !== null) connections.leaveAddress(slot, workerData.worker);
+        connections.leave(workerData.worker);
+      }
+    });`;
+  const module = new URL('./connections.ts', import.meta.url).href;
+  await Promise.all(
+    [0, 1, 2, 3].map(
+      (worker) =>
+        new Promise((resolve, reject) => {
+          new Worker(code, { eval: true, workerData: { worker, buffer, module } }).once('exit', resolve).once('error', reject);
+        }),
+    ),
+  );
+  const connections = new Connections(buffer, 4);
+  assert.equal(connections.open(), 0);
+  for (const address of ['a', 'b', 'c']) assert.equal(connections.openFrom(connectionKey(address)), 0);
+});
+
+test('refusals are counted each, and told once a minute for each reason', () => {
+  const connections = ledger();
+  assert.deepEqual([connections.refused('limit', NOW), connections.refused('limit', NOW + 59_000)], [true, false]);
+  assert.equal(connections.refused('address_limit', NOW), true);
+  assert.equal(connections.refused('limit', NOW + 61_000), true);
+  assert.deepEqual([connections.refusals('limit'), connections.refusals('address_limit'), connections.refusals('proxy_header')], [3, 1, 0]);
+});

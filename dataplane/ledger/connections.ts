@@ -1,0 +1,150 @@
+import { type Key, keyOf } from './hash.ts';
+import { Slots } from './slots.ts';
+
+/** Client addresses that are counted at the same time; one for which there is no room is held to the common limit alone. */
+const CAPACITY = 1 << 16;
+/** Seconds after which an address without connections gives its place to another. */
+const QUIET_SECS = 2;
+/** A reason is told once in this many seconds. */
+const TELL_SECS = 60;
+
+/** Why a client's connection was closed before a byte of HTTP was read. */
+export const REFUSALS = ['limit', 'address_limit', 'untrusted_proxy', 'proxy_header', 'descriptors'] as const;
+export type Refusal = (typeof REFUSALS)[number];
+
+/** Words in front of the columns: per reason how often, and when it was last told (seconds since 1970, 0 never). */
+const COUNTS = 0;
+const TOLD = REFUSALS.length;
+const HEADER = 2 * REFUSALS.length;
+
+/** A counted address that was not: no room, or nothing to count. */
+export const UNCOUNTED = -1;
+
+/**
+ * Open client connections in all and by address, exact over all workers: each worker counts in a column of
+ * its own, so that the columns of one that died are simply zeroed. A slot that changes its owner is not
+ * cleared: it is idle, and whoever counted there takes it back from there.
+ */
+export class Connections {
+  private readonly header: Int32Array;
+  private readonly columns: number;
+  private readonly slots: Slots;
+  /** Per slot: last use in seconds, then one column a worker. */
+  private readonly words: Int32Array;
+
+  constructor(buffer: SharedArrayBuffer, workers: number) {
+    const head = HEADER + workers;
+    this.columns = workers;
+    this.header = new Int32Array(buffer, 0, head);
+    this.slots = new Slots(new Int32Array(buffer, head * 4, CAPACITY));
+    this.words = new Int32Array(buffer, (head + CAPACITY) * 4);
+  }
+
+  static buffer(workers: number): SharedArrayBuffer {
+    return new SharedArrayBuffer(4 * (HEADER + workers + CAPACITY * (2 + workers)));
+  }
+
+  /** Connections that are open now. */
+  open(): number {
+    return sum(this.header, HEADER, this.columns);
+  }
+
+  /** Counts one more connection if that keeps all of them within `limit`. @returns whether it did. */
+  enter(worker: number, limit: number): boolean {
+    Atomics.add(this.header, HEADER + worker, 1);
+    if (this.open() <= limit) return true;
+    this.leave(worker);
+    return false;
+  }
+
+  leave(worker: number): void {
+    Atomics.sub(this.header, HEADER + worker, 1);
+  }
+
+  /**
+   * Counts one more connection of an address if that keeps it within `limit`; `now` in ms since 1970.
+   * @returns what `leaveAddress` takes, or null when it would be one too many.
+   */
+  enterAddress(key: Key, worker: number, limit: number, now: number): number | null {
+    const seconds = Math.floor(now / 1_000);
+    const slot = this.slots.claimIdle(key.place, key.tag, (other) => this.quiet(other, seconds));
+    if (slot < 0) return UNCOUNTED;
+    const first = this.first(slot);
+    Atomics.store(this.words, first, seconds);
+    Atomics.add(this.words, first + 1 + worker, 1);
+    if (sum(this.words, first + 1, this.columns) <= limit) return slot;
+    this.leaveAddress(slot, worker);
+    return null;
+  }
+
+  leaveAddress(slot: number, worker: number): void {
+    if (slot !== UNCOUNTED) Atomics.sub(this.words, this.first(slot) + 1 + worker, 1);
+  }
+
+  /** Connections of an address that are open now. */
+  openFrom(key: Key): number {
+    const slot = this.slots.find(key.place, key.tag);
+    return slot < 0 ? 0 : sum(this.words, this.first(slot) + 1, this.columns);
+  }
+
+  /** Counts a refusal. @returns whether it is to be told: true once a minute for each reason, in one of the workers. */
+  refused(reason: Refusal, now: number): boolean {
+    const at = REFUSALS.indexOf(reason);
+    Atomics.add(this.header, COUNTS + at, 1);
+    const seconds = Math.floor(now / 1_000);
+    const told = Atomics.load(this.header, TOLD + at);
+    if (told !== 0 && seconds - (told >>> 0) < TELL_SECS) return false;
+    return Atomics.compareExchange(this.header, TOLD + at, told, seconds | 0) === told;
+  }
+
+  /** Refusals since the start; a count comes round after 2^32. */
+  refusals(reason: Refusal): number {
+    return Atomics.load(this.header, COUNTS + REFUSALS.indexOf(reason)) >>> 0;
+  }
+
+  /** Forgets the connections of a worker that is gone. */
+  clearWorker(worker: number): void {
+    Atomics.store(this.header, HEADER + worker, 0);
+    for (let slot = 0; slot < CAPACITY; slot++) {
+      // Places that were never used are only looked at: writing to them would make them take up memory.
+      const word = this.first(slot) + 1 + worker;
+      if (Atomics.load(this.words, word) !== 0) Atomics.store(this.words, word, 0);
+    }
+  }
+
+  private quiet(slot: number, seconds: number): boolean {
+    const first = this.first(slot);
+    const idle = seconds - (Atomics.load(this.words, first) >>> 0);
+    return idle >= QUIET_SECS && sum(this.words, first + 1, this.columns) === 0;
+  }
+
+  private first(slot: number): number {
+    return slot * (1 + this.columns);
+  }
+}
+
+/** The key under which an address is counted. An IPv6 client has a whole /64 to itself, so that is one. */
+export const connectionKey = (address: string): Key => keyOf(`connection\n${address.includes(':') ? network64(address) : address}`);
+
+/** The first four groups of an IPv6 address, without leading zeros: the same for all of a /64. */
+function network64(address: string): string {
+  const [left = '', right] = address.split('::');
+  const groups = left === '' ? [] : left.split(':');
+  if (right !== undefined) {
+    const tail = right === '' ? [] : right.split(':');
+    // A dotted tail stands for two groups.
+    const missing = 8 - groups.length - tail.length - (right.includes('.') ? 1 : 0);
+    for (let group = 0; group < missing; group++) groups.push('0');
+    groups.push(...tail);
+  }
+  return groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':');
+}
+
+function sum(words: Int32Array, from: number, count: number): number {
+  let total = 0;
+  for (let at = from; at < from + count; at++) total += Atomics.load(words, at);
+  return total;
+}

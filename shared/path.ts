@@ -1,4 +1,8 @@
 const UNRESERVED = /^[A-Za-z0-9\-._~]$/;
+const ESCAPE = /%([0-9A-Fa-f]{2})/g;
+
+/** A segment that is part of a path's normal form, and where its bytes stand in the path as it was sent: `[from, to)`, without slashes. */
+export type Segment = { readonly text: string; readonly from: number; readonly to: number };
 
 /**
  * The path that blocks and rules look at (RFC 3986 6.2.2): escapes of unreserved characters decoded,
@@ -6,25 +10,38 @@ const UNRESERVED = /^[A-Za-z0-9\-._~]$/;
  */
 export function normalizedPath(path: string): string {
   if (isNormalPath(path)) return path;
-  const decoded = path.replace(/%([0-9A-Fa-f]{2})/g, (sent, hex: string) => {
-    const char = String.fromCharCode(Number.parseInt(hex, 16));
-    return UNRESERVED.test(char) ? char : sent.toUpperCase();
-  });
-  const segments: string[] = [];
-  const parts = decoded
-    .replace(/\/{2,}/g, '/')
-    .split('/')
-    .slice(1);
-  parts.forEach((part, index) => {
-    const last = index === parts.length - 1;
-    if (part === '..') segments.pop();
-    else if (part !== '.') segments.push(part);
-    if (last && (part === '.' || part === '..')) segments.push('');
-  });
-  return `/${segments.join('/')}`;
+  const segments = segmentsOf(path);
+  return `/${segments.map(({ text }) => text).join('/')}`;
 }
 
 /** Whether `normalizedPath` would give the path back; quick, and wrong only towards doing the work. */
 export function isNormalPath(path: string): boolean {
   return !path.includes('%') && !path.includes('//') && !path.includes('/.');
+}
+
+/**
+ * The segments of a path's normal form, in one pass over it. The last one is empty where the normal form
+ * ends with a slash. `path` begins with a slash.
+ */
+export function segmentsOf(path: string): Segment[] {
+  const segments: Segment[] = [];
+  for (let from = 1; from <= path.length; ) {
+    const slash = path.indexOf('/', from);
+    const to = slash < 0 ? path.length : slash;
+    const text = normalizedSegment(path.slice(from, to));
+    if (text === '..') segments.pop();
+    else if (text !== '.' && text !== '') segments.push({ text, from, to });
+    if (slash < 0 && (text === '' || text === '.' || text === '..')) segments.push({ text: '', from: to, to });
+    from = to + 1;
+  }
+  return segments;
+}
+
+/** A segment with its unreserved characters decoded and its other escapes in upper case. What is no escape stays. */
+export function normalizedSegment(segment: string): string {
+  if (!segment.includes('%')) return segment;
+  return segment.replace(ESCAPE, (sent, hex: string) => {
+    const char = String.fromCharCode(Number.parseInt(hex, 16));
+    return UNRESERVED.test(char) ? char : sent.toUpperCase();
+  });
 }

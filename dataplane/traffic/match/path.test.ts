@@ -46,9 +46,30 @@ test('a prefix is taken off the path as it was sent', () => {
     ['/%61pi/x%20y', '/api', '/x%20y'],
     ['//api//x', '/api', '//x'],
     ['/b/../api/x', '/api', '/x'],
+    ['/api/../api/x', '/api', '/x'],
+    ['/api/x/../../../api/y', '/api', '/y'],
+    ['/api/a%2Fb/../c', '/api', '/a%2Fb/../c'],
+    ['/%61p%69/v%31//x', '/api/v1', '//x'],
+    ['/api/.', '/api', '/.'],
+    ['/%61pix', '/api', 'x'],
+    ['/a%2fb/x', '/a%2Fb', '/x'],
   ];
   for (const [path, prefix, rest] of table) assert.equal(path.slice(sentPrefixLength(path, prefix)), rest, path);
-  assert.equal(sentPrefixLength('/other', '/api'), -1);
+  for (const other of ['/other', '/%61p', '/ap/i', '/%2Fapi', '/']) assert.equal(sentPrefixLength(other, '/api'), -1, other);
+});
+
+test('the longest path there is takes no longer than its length', () => {
+  const path = `${'/a/..'.repeat(1_600)}/%61pi/x`;
+  assert.equal(path.slice(sentPrefixLength(path, '/api')), '/x');
+  // Quadratic work over 1,600 segments would be millions of steps.
+  const begun = performance.now();
+  for (let nth = 0; nth < 20; nth++) sentPrefixLength(path, '/api');
+  assert.ok(performance.now() - begun < 1_000);
+});
+
+test('a pattern is compared in the normal form, too', () => {
+  assert.equal(compilePattern('/%7ebob/%2f*').matches('/~bob/%2Fx'), true);
+  assert.equal(compilePattern('/a/.*').matches('/a/.git'), true);
 });
 
 test('a pattern is exact, or everything below a prefix', () => {

@@ -1,4 +1,4 @@
-import { isNormalPath, normalizedPath } from '../../../shared/path.ts';
+import { isNormalPath, normalizedSegment, type Segment, segmentsOf } from '../../../shared/path.ts';
 
 /** The path of a target, without the query: `/a?b` → `/a`. `*` has the path `*`. */
 export function rawPath(target: string): string {
@@ -7,16 +7,33 @@ export function rawPath(target: string): string {
 }
 
 /**
- * How much of the path as it was sent stands for `prefix` in its normalized form, so that the rest can
- * be forwarded untouched; -1 when no cut of the sent path does.
+ * How many bytes of the path as it was sent stand for `prefix`, the beginning of its normal form, so that
+ * exactly those are taken off and the rest is forwarded untouched; -1 when the normal form begins otherwise.
+ * `prefix` begins with a slash and does not end with one.
  */
 export function sentPrefixLength(path: string, prefix: string): number {
-  if (path.startsWith(prefix) && isNormalPath(path.slice(0, prefix.length))) return prefix.length;
-  const whole = normalizedPath(path);
-  const rest = whole.slice(prefix.length);
-  for (let cut = path.indexOf('/', 1); cut >= 0; cut = path.indexOf('/', cut + 1)) {
-    const tail = path.slice(cut);
-    if (normalizedPath(path.slice(0, cut)) === prefix && normalizedPath(tail) === (rest === '' ? '/' : rest)) return cut;
+  if (isNormalPath(path)) return path.startsWith(prefix) ? prefix.length : -1;
+  let at = 0;
+  for (const segment of segmentsOf(path)) {
+    if (prefix[at] !== '/') return -1;
+    at++;
+    const wanted = prefix.length - at;
+    if (segment.text.length > wanted) return prefix.endsWith(segment.text.slice(0, wanted)) ? sentLength(path, segment, wanted) : -1;
+    if (!prefix.startsWith(segment.text, at)) return -1;
+    at += segment.text.length;
+    // What follows this segment never climbs above it: it is part of the normal form.
+    if (at === prefix.length) return segment.to;
   }
-  return normalizedPath(path) === prefix ? path.length : -1;
+  return -1;
+}
+
+/** Where the first `wanted` characters of a segment's normal form end in the path as it was sent; an escape is taken whole. */
+function sentLength(path: string, { from, to }: Segment, wanted: number): number {
+  let at = from;
+  for (let seen = 0; seen < wanted && at < to; ) {
+    const unit = /^%[0-9A-Fa-f]{2}/.test(path.slice(at, at + 3)) ? 3 : 1;
+    seen += normalizedSegment(path.slice(at, at + unit)).length;
+    at += unit;
+  }
+  return at;
 }

@@ -1,3 +1,5 @@
+import { normalizedPath } from '../../../shared/path.ts';
+
 /** A path pattern: exact, or everything below a prefix. `/api/*` matches `/api/` and `/api/x`, not `/api`. */
 export type Pattern = {
   readonly text: string;
@@ -6,7 +8,9 @@ export type Pattern = {
   readonly prefix: string;
 };
 
-export function compilePattern(text: string): Pattern {
+/** A pattern is brought into the normal form of the paths that it is compared with. */
+export function compilePattern(written: string): Pattern {
+  const text = written.startsWith('/') ? normalizedPath(written) : written;
   if (!text.endsWith('*')) return { text, matches: (path) => path === text, prefix: text.replace(/\/$/, '') };
   const start = text.slice(0, -1);
   return { text, matches: (path) => path.startsWith(start), prefix: start.replace(/\/$/, '') };

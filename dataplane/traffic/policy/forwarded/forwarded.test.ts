@@ -64,9 +64,23 @@ for (const [chain, client] of [
   ['192.0.2.7, unknown', '127.0.0.1'],
   ['192.0.2.7, unknown, 10.0.0.1', '10.0.0.1'],
   ['', '127.0.0.1'],
+  [',192.0.2.7,, ,10.0.0.1,', '192.0.2.7'],
+  ['192.0.2.7,10.0.0.1:443', '192.0.2.7'],
+  ['198.51.100.1, 2001:DB8:0:0::7', '2001:db8::7'],
+  ['198.51.100.1, [::ffff:192.0.2.7]:4711', '192.0.2.7'],
+  ['198.51.100.1, ::FFFF:c000:207', '192.0.2.7'],
+  ['192.0.2.7, ::ffff:10.0.0.1', '192.0.2.7'],
+  ['192.0.2.7, [2001:db8:ffff::1]', '192.0.2.7'],
+  ['192.0.2.7, 10.0.0.999', '127.0.0.1'],
+  ['192.0.2.7, [10.0.0.1]', '127.0.0.1'],
+  ['192.0.2.7, fe80::1%eth0', '127.0.0.1'],
+  ['192.0.2.7, [::1', '127.0.0.1'],
+  ['192.0.2.7, "10.0.0.1"', '127.0.0.1'],
+  ['192.0.2.7, 10.0.0.1:http', '127.0.0.1'],
+  ['192.0.2.7, for=10.0.0.1', '127.0.0.1'],
 ] as const)
   test(`the chain "${chain}" is walked from the right to ${client}`, async () => {
-    const told = await heard(['127.0.0.1', '10.0.0.0/8'], `X-Forwarded-For: ${chain}\r\n`);
+    const told = await heard(['127.0.0.1', '10.0.0.0/8', '2001:db8:ffff::/48'], `X-Forwarded-For: ${chain}\r\n`);
     assert.equal(told('X-Real-IP'), client);
   });
 
@@ -75,6 +89,46 @@ test('the chain goes on over several lines, and a scheme that is none is not bel
   assert.equal(told('X-Forwarded-For'), '192.0.2.1, 192.0.2.2, 127.0.0.1');
   assert.equal(told('X-Real-IP'), '192.0.2.2');
   assert.equal(told('X-Forwarded-Proto'), 'http');
+});
+
+test('a chain as long as a head allows is walked for 64 hops and passed on whole', async () => {
+  const chain = `192.0.2.7${',10.0.0.1'.repeat(1_500)}`;
+  const told = await heard(['127.0.0.1', '10.0.0.0/8'], `X-Forwarded-For: ${chain}\r\n`);
+  assert.equal(told('X-Real-IP'), '10.0.0.1');
+  assert.equal(told('X-Forwarded-For'), `${chain}, 127.0.0.1`);
+});
+
+for (const [claimed, scheme] of [
+  ['https', 'https'],
+  ['HTTPS', 'https'],
+  ['http, https', 'https'],
+  ['https,http', 'http'],
+  ['https\r\nX-Forwarded-Proto: http', 'http'],
+  ['https, wss', 'http'],
+  ['', 'http'],
+] as const)
+  test(`of the schemes ${JSON.stringify(claimed)} the nearest proxy's counts: ${scheme}`, async () => {
+    const told = await heard(['127.0.0.1'], `X-Forwarded-Proto: ${claimed}\r\n`);
+    assert.equal(told('X-Forwarded-Proto'), scheme);
+  });
+
+test('Forwarded goes no further, whoever sends it: no upstream can read a lie in it (RFC 7239 8.1)', async () => {
+  for (const trusted of [[], ['127.0.0.1']]) {
+    const told = await heard(trusted, 'Forwarded: for=192.0.2.7;proto=https;host=lie.test\r\nfORWARDED: for=192.0.2.8\r\n');
+    assert.equal(told('Forwarded'), null);
+  }
+});
+
+test('a trusted proxy that says nothing of its client is taken for the client', async () => {
+  const told = await heard(['127.0.0.1'], 'X-Real-IP: 192.0.2.7\r\n');
+  assert.deepEqual([told('X-Forwarded-For'), told('X-Real-IP')], ['127.0.0.1', '127.0.0.1']);
+  assert.match(told('X-Request-ID') ?? '', /^[0-9a-f]{24}$/);
+});
+
+test('an id that is too long or empty is replaced, also from a trusted proxy', async () => {
+  for (const id of ['', 'x'.repeat(129)])
+    assert.match((await heard(['127.0.0.1'], `X-Request-ID: ${id}\r\n`))('X-Request-ID') ?? '', /^[0-9a-f]{24}$/);
+  assert.equal((await heard(['127.0.0.1'], `X-Request-ID: ${'x'.repeat(128)}\r\n`))('X-Request-ID'), 'x'.repeat(128));
 });
 
 test('the limit of a client counts behind a trusted proxy, not of the proxy', async () => {

@@ -1,3 +1,4 @@
+import { isIP, SocketAddress } from 'node:net';
 import type { RequestHead } from '../../http1/request-head.ts';
 
 /**
@@ -22,33 +23,65 @@ export function peerOf(address: string, secure: boolean, trusted: boolean): Peer
 const lines = (chain: string, proto: string, client: string): string =>
   `X-Forwarded-For: ${chain}\r\nX-Forwarded-Proto: ${proto}\r\nX-Real-IP: ${client}\r\n`;
 
+/** More hops than any chain of proxies has; what stands further left is not looked at. */
+const MOST_HOPS = 64;
+
 /** The client's address and the lines for the upstream but for host and id. */
 export function askedBy(peer: Peer, head: RequestHead, trusts: (address: string) => boolean): Asked {
   const claimed = head.fields.forwardedFor;
-  const proto = head.fields.forwardedProto?.toLowerCase();
-  if (!peer.trusted || (claimed === null && proto === undefined)) return peer;
-  const chain = claimed === null ? peer.address : `${claimed}, ${peer.address}`;
+  const proto = head.fields.forwardedProto;
+  if (!peer.trusted || (claimed === null && proto === null)) return peer;
+  const chain = claimed === null || claimed === '' ? peer.address : `${claimed}, ${peer.address}`;
   const client = claimed === null ? peer.address : fromTheRight(claimed, peer.address, trusts);
-  return { address: client, lines: lines(chain, proto === 'http' || proto === 'https' ? proto : peer.secure ? 'https' : 'http', client) };
+  return { address: client, lines: lines(chain, schemeOf(proto) ?? (peer.secure ? 'https' : 'http'), client) };
 }
 
-/** Walks the chain from the right: the first address that is not a trusted proxy is the client (MDN calls it the trusted-proxy-list method). */
+/**
+ * Walks the chain from the right: the first address that is not a trusted proxy is the client. Whatever
+ * stands left of it, or of something that is no address, is hearsay.
+ */
 function fromTheRight(chain: string, nearest: string, trusts: (address: string) => boolean): string {
-  const hops = chain.split(',').map((hop) => hop.trim());
   let client = nearest;
-  for (let at = hops.length - 1; at >= 0; at--) {
-    const hop = bare(hops[at] as string);
-    if (hop === '') break;
-    client = hop;
-    if (!trusts(hop)) break;
+  for (let end = chain.length, hops = 0; end >= 0 && hops < MOST_HOPS; hops++) {
+    const comma = chain.lastIndexOf(',', end - 1);
+    const hop = chain.slice(comma + 1, end).trim();
+    end = end === 0 ? -1 : comma;
+    // Empty members of a list count for nothing (RFC 9110 5.6.1.2).
+    if (hop === '') continue;
+    const address = addressOf(hop);
+    if (address === null) break;
+    client = address;
+    if (!trusts(address)) break;
   }
   return client;
 }
 
-/** An address without the port and brackets that some proxies add; empty for what is none. */
-function bare(hop: string): string {
-  const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+))(?::\d+)?$|^([0-9A-Fa-f:]+)$/.exec(hop);
-  return match?.[1] ?? match?.[2] ?? match?.[3] ?? '';
+const WITH_PORT = /^(?:\[(.*)\]|([0-9.]+))(?::\d{1,5})?$/;
+
+/** An address in its usual spelling, without the port and brackets that some proxies add; null for what is none. */
+function addressOf(hop: string): string | null {
+  if (hop.length > LONGEST_HOP) return null;
+  const parts = WITH_PORT.exec(hop);
+  const address = parts?.[1] ?? parts?.[2] ?? hop;
+  const family = isIP(address);
+  if (family === 4) return parts?.[1] === undefined ? address : null;
+  if (family === 0 || address.includes('%')) return null;
+  const spelled = new SocketAddress({ address, family: 'ipv6' }).address;
+  return spelled.startsWith(IPV4_IN_IPV6) ? spelled.slice(IPV4_IN_IPV6.length) : spelled;
+}
+
+/** `[`, an address, `]:`, a port. */
+const LONGEST_HOP = 64;
+const IPV4_IN_IPV6 = '::ffff:';
+
+/** The word of the nearest proxy: it stands last where others before it have added theirs. null for what is no scheme of ours. */
+function schemeOf(proto: string | null): 'http' | 'https' | null {
+  if (proto === null) return null;
+  const last = proto
+    .slice(proto.lastIndexOf(',') + 1)
+    .trim()
+    .toLowerCase();
+  return last === 'http' || last === 'https' ? last : null;
 }
 
 /** The id that a trusted proxy gave the request, if it is fit to be passed on. */

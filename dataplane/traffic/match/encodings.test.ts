@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ProxyFixture, site } from '../testing/proxy-fixture.ts';
+import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
+
+type Row = readonly [sent: string, matched: string, forwarded: string];
+
+/** What a client sends, which block it gets (`/api/*` of handle_path, `/é`, `/a%2Fb` and `/exact` of handle, or the site), and what the upstream is asked. */
+const TABLE: readonly Row[] = [
+  // As it is.
+  ['/', 'site', '/'],
+  ['/api/x', '/api/*', '/x'],
+  ['/api/', '/api/*', '/'],
+  ['/api', 'site', '/api'],
+  ['/apix', 'site', '/apix'],
+  ['/API/x', 'site', '/API/x'],
+  ['/exact', '/exact', '/exact'],
+  ['/exact/', 'site', '/exact/'],
+  // The query is no part of the path, and is never touched.
+  ['/api?x=/../y', 'site', '/api?x=/../y'],
+  ['/api/x?a=%61%2F..//b', '/api/*', '/x?a=%61%2F..//b'],
+  ['/exact??/api/', '/exact', '/exact??/api/'],
+  ['/?/exact', 'site', '/?/exact'],
+  // Escapes of unreserved characters are decoded for matching, in either case.
+  ['/%61pi/x', '/api/*', '/x'],
+  ['/%61%70%69/%78', '/api/*', '/%78'],
+  ['/e%78act', '/exact', '/e%78act'],
+  ['/%c3%a9', '/é', '/%c3%a9'],
+  ['/%C3%a9', '/é', '/%C3%a9'],
+  ['/%e9', 'site', '/%e9'],
+  // Other escapes stay what they are.
+  ['/api%2Fx', 'site', '/api%2Fx'],
+  ['/api/a%2fb', '/api/*', '/a%2fb'],
+  ['/a%2Fb', '/a%2Fb', '/a%2Fb'],
+  ['/a%2fb', '/a%2Fb', '/a%2fb'],
+  ['/a/b', 'site', '/a/b'],
+  ['/api%5Cx', 'site', '/api%5Cx'],
+  ['/api/%5c..%5cx', '/api/*', '/%5c..%5cx'],
+  ['/api%3Fx', 'site', '/api%3Fx'],
+  ['/api/%00', '/api/*', '/%00'],
+  ['/%2561pi/x', 'site', '/%2561pi/x'],
+  ['/api/%252e%252e/x', '/api/*', '/%252e%252e/x'],
+  // What is no escape is text.
+  ['/%', 'site', '/%'],
+  ['/api/%zz', '/api/*', '/%zz'],
+  ['/api/%6', '/api/*', '/%6'],
+  ['/%6', 'site', '/%6'],
+  // Empty segments.
+  ['//api/x', '/api/*', '/x'],
+  ['/api//x', '/api/*', '//x'],
+  ['///', 'site', '///'],
+  ['//exact', '/exact', '//exact'],
+  // Dot segments, raw and in disguise.
+  ['/x/../api/y', '/api/*', '/y'],
+  ['/api/../exact', '/exact', '/api/../exact'],
+  ['/api/..', 'site', '/api/..'],
+  ['/api/.', '/api/*', '/.'],
+  ['/api/x/..', '/api/*', '/x/..'],
+  ['/api/%2e%2E/api/y', '/api/*', '/y'],
+  ['/%2E/api/y', '/api/*', '/y'],
+  ['/../../exact', '/exact', '/../../exact'],
+  ['/api/...', '/api/*', '/...'],
+  ['/api/.hidden', '/api/*', '/.hidden'],
+  ['/api/..;/x', '/api/*', '/..;/x'],
+  ['/api/a;v=1/b', '/api/*', '/a;v=1/b'],
+  ['/exact;a', 'site', '/exact;a'],
+  ['/..%2fexact', 'site', '/..%2fexact'],
+  // A backslash is a character like any other.
+  ['/api\\x', 'site', '/api\\x'],
+  ['/api/..\\x', '/api/*', '/..\\x'],
+  // Absolute-form is forwarded in origin-form (RFC 9112 3.2.2).
+  ['http://a.test/api/x?y', '/api/*', '/x?y'],
+  ['http://a.test', 'site', '/'],
+  ['HTTP://A.TEST?q', 'site', '/?q'],
+  ['http://a.test/x/../exact', '/exact', '/x/../exact'],
+];
+
+/** Not a target of this kind at all (RFC 9112 3.2). */
+const REFUSED = ['api/x', '*', '/a#b', '/é', 'ftp://a.test/', 'http://b.test/', 'http:///x', '/a b', '?x', ''];
+
+const block = (path: string, strip: boolean, upstream: { readonly address: string }) => ({
+  path,
+  strip_prefix: strip,
+  upstreams: [{ address: upstream.address }],
+  headers: [{ name: 'X-Block', value: path === '/%c3%a9' ? '/\xe9' : path }],
+});
+
+test('which block a path gets, and what is forwarded, whatever its encoding', async () => {
+  using upstream = await UpstreamFixture.serving((request) => ok(request.line.split(' ')[1] ?? ''));
+  const handles = [
+    block('/api/*', true, upstream),
+    block('/exact', false, upstream),
+    block('/%c3%a9', false, upstream),
+    block('/a%2Fb', false, upstream),
+  ];
+  using proxy = await ProxyFixture.start([{ ...site('a.test', upstream), headers: [{ name: 'X-Block', value: 'site' }], handles }]);
+  const client = await proxy.connect();
+  for (const [sent, matched, forwarded] of TABLE) {
+    client.send(`GET ${sent} HTTP/1.1\r\nHost: a.test\r\n\r\n`);
+    const answer = await client.readAnswer();
+    const got = /^x-block: (.*)$/im.exec(answer.head)?.[1];
+    assert.deepEqual([sent, got, answer.body], [sent, matched, forwarded]);
+  }
+  for (const sent of REFUSED) assert.match((await proxy.ask(`GET ${sent} HTTP/1.1\r\nHost: a.test\r\n\r\n`)).line, / 400 /, sent);
+  const asterisk = await proxy.ask('OPTIONS * HTTP/1.1\r\nHost: a.test\r\n\r\n');
+  assert.equal(asterisk.body, '*');
+});

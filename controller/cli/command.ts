@@ -18,6 +18,8 @@ export type Command = {
   readonly usage: string;
   readonly summary: string;
   readonly flags: readonly Flag[];
+  /** Words that may stand beside the flags, where there are only a few; for completion. */
+  readonly positionals?: readonly string[];
   /** @returns the exit code: 0, or 1 when the answer is no. @throws CommandError, UsageError, AdminUnreachable. */
   run(flags: Flags, terminal: Terminal): Promise<number>;
 };

@@ -24,5 +24,6 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   certificates: { summary: 'certificates and their renewal' },
   status: { summary: 'what is wrong now, and how things are', load: async () => (await import('./status.ts')).status },
   'hash-password': { summary: 'hash a password for basic_auth', load: async () => (await import('./hash-password.ts')).hashPassword },
+  completion: { summary: 'completion for bash, zsh or fish', load: async () => (await import('./completion/completion.ts')).completion },
   version: { summary: 'version, Node version, commit', load: async () => (await import('./version.ts')).version },
 };

@@ -266,6 +266,16 @@ test("reload prints the file's errors and exits 1", async (t) => {
   });
 });
 
+test('reload --json prints the outcome as data, good or not', async (t) => {
+  const applied = { added: 1, changed: 0, removed: 0, unchanged: 2 };
+  const answers = async (status: number, body: unknown) =>
+    sluice(['reload', '--json', '--admin', await admin(t, { 'POST /reload?wait=true': [status, body] })]);
+  const good = await answers(200, { message: 'config reloaded', applied });
+  assert.deepEqual([good.code, JSON.parse(good.out)], [0, { applied, errors: [] }]);
+  const bad = await answers(422, { error: 'reload failed', errors: ['a:1:1: no &quot;x&quot;'] });
+  assert.deepEqual([bad.code, JSON.parse(bad.out)], [1, { applied: null, errors: ['a:1:1: no "x"'] }]);
+});
+
 test('reload refused by the cooldown is exit 4, by the rate limit exit 1', async (t) => {
   assert.deepEqual(await reloadWith(t, 429, { error: 'reload too soon', retry_after: 3 }), {
     code: 4,

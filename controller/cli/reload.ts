@@ -1,5 +1,5 @@
 import type { ReloadResult } from '../../shared/wire/status.ts';
-import { ADMIN_FLAG, clientOf, errorIn, noArguments, unescaped } from './ask.ts';
+import { ASKING_FLAGS, clientOf, errorIn, noArguments, unescaped, wantsJson } from './ask.ts';
 import { type Command, CommandError } from './command.ts';
 
 const COOLDOWN_EXIT = 4;
@@ -8,22 +8,25 @@ export const reload: Command = {
   usage: '[flags]',
   summary:
     "Re-reads the config file and waits for the outcome: what was applied, or the file's errors and exit 1.\nToo soon after the last one: exit 4. No Admin API: exit 5.",
-  flags: [ADMIN_FLAG],
+  flags: ASKING_FLAGS,
   run: async (flags, terminal) => {
     noArguments('reload', flags);
     const answer = await clientOf(flags).request('POST', '/reload?wait=true');
     if (answer.status === 200) {
       const { message, applied } = JSON.parse(answer.text) as ReloadResult;
       terminal.out(
-        applied
-          ? `Applied: ${applied.added} added, ${applied.changed} changed, ${applied.removed} removed, ${applied.unchanged} unchanged.\n`
-          : `${message}\n`,
+        wantsJson(flags)
+          ? `${JSON.stringify({ applied: applied ?? null, errors: [] }, null, 2)}\n`
+          : applied
+            ? `Applied: ${applied.added} added, ${applied.changed} changed, ${applied.removed} removed, ${applied.unchanged} unchanged.\n`
+            : `${message}\n`,
       );
       return 0;
     }
     if (answer.status === 422) {
       const { errors = [] } = JSON.parse(answer.text) as { errors?: string[] };
-      terminal.err(errors.length > 0 ? errors.map((error) => `${unescaped(error)}\n`).join('') : `${errorIn(answer)}\n`);
+      if (wantsJson(flags)) terminal.out(`${JSON.stringify({ applied: null, errors: errors.map(unescaped) }, null, 2)}\n`);
+      else terminal.err(errors.length > 0 ? errors.map((error) => `${unescaped(error)}\n`).join('') : `${errorIn(answer)}\n`);
       return 1;
     }
     const error = errorIn(answer);

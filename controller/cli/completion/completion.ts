@@ -1,0 +1,59 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { closest } from '../../../shared/closest.ts';
+import { NAME } from '../../../shared/name.ts';
+import { UsageError } from '../../../shared/runtime/flags.ts';
+import type { Command } from '../command.ts';
+import { COMMANDS, type Entry } from '../commands.ts';
+import { bashCompletion } from './bash.ts';
+import { fishCompletion } from './fish.ts';
+import { type CommandWords, flagWords, flagWordsIn } from './words.ts';
+import { zshCompletion } from './zsh.ts';
+
+const SHELLS: Readonly<Record<string, (commands: readonly CommandWords[]) => string>> = {
+  bash: bashCompletion,
+  zsh: zshCompletion,
+  fish: fishCompletion,
+};
+const NAMES = Object.keys(SHELLS);
+
+export const completion: Command = {
+  usage: 'SHELL',
+  summary: `Prints the completion of commands and flags for a shell: ${NAMES.join(', ')}.\nFor one session of bash: source <(${NAME} completion bash)`,
+  flags: [],
+  positionals: NAMES,
+  run: async (flags, terminal) => {
+    const [shell, more] = flags.positionals;
+    if (shell === undefined) throw new UsageError(`${NAME} completion: for which shell? One of ${NAMES.join(', ')}`);
+    if (more !== undefined) throw new UsageError(`${NAME} completion: one shell at a time, got "${more}" too`);
+    const write = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
+    if (write === undefined) {
+      const meant = closest(shell, NAMES);
+      throw new UsageError(
+        `${NAME} completion: unknown shell ${shell}${meant ? ` (did you mean ${meant}?)` : ''}; it is one of ${NAMES.join(', ')}`,
+      );
+    }
+    const available = Object.entries(COMMANDS).filter(([, { load, raw }]) => load || raw);
+    terminal.out(write(await Promise.all(available.map(([name, entry]) => wordsOf(name, entry)))));
+    return 0;
+  },
+};
+
+/** A command that reads its own arguments is asked for its help: its flags are another process's. */
+async function wordsOf(name: string, { summary, load }: Entry): Promise<CommandWords> {
+  if (!load) {
+    // `run` takes some flags for both of its processes.
+    const flags = new Map(flagWordsIn(await helpOf(name)).map((flag) => [flag.name, flag]));
+    return { name, summary, flags: [...flags.values()], positionals: [] };
+  }
+  const { flags, positionals = [] } = await load();
+  return { name, summary, flags: flagWords(flags), positionals };
+}
+
+async function helpOf(command: string): Promise<string> {
+  const main = fileURLToPath(import.meta.url).replace(/completion[/\\]completion(\.[jt]s)$/, 'main$1');
+  const child = spawn(process.execPath, [...process.execArgv, main, command, '--help'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const chunks: Buffer[] = [];
+  for await (const chunk of child.stdout) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString('utf8');
+}

@@ -3,6 +3,12 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { test } from 'node:test';
+import { COMMANDS } from '../controller/cli/commands.ts';
+import { CONTROLLER_FLAGS } from '../controller/flags.ts';
+import { compileBytes } from '../controller/sources/file/compile.ts';
+import { formatDiagnostic } from '../controller/sources/file/diagnostics.ts';
+import { DATAPLANE_FLAGS } from '../dataplane/settings/flags.ts';
+import type { Flag } from '../shared/runtime/flags.ts';
 import { Folder } from './harness/dataplane.ts';
 import { REPOSITORY, run } from './harness/process.ts';
 
@@ -44,13 +50,47 @@ test('every npm script that the documents name exists', () => {
     assert.ok(text('README.md').includes(`npm ${name}`) || text('CONTRIBUTING.md').includes(`npm run ${name}`), name);
 });
 
-test('every command that the documents show is one that the program knows', async () => {
-  const { stdout } = await run(['help']);
-  const known = new Set([...stdout.matchAll(/^ {2}([a-z-]+) {2,}/gm)].map(([, command]) => command));
-  assert.ok(known.has('run') && known.has('explain'));
+/** `sluice COMMAND …` as it stands in the documents: in a line of shell, or in backquotes. */
+function shownCommands(document: string): { command: string; flags: string[] }[] {
+  const shell = [...document.matchAll(/```(?:sh|bash)\n([\s\S]*?)```/g)].flatMap(([, block = '']) =>
+    block.replace(/\\\n\s*/g, ' ').split('\n'),
+  );
+  const inline = [...document.matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code);
+  return [...shell, ...inline].flatMap((line) =>
+    [...line.matchAll(/(?:^|\s|\()(?:\.\/)?sluice ([a-z][a-z-]*)(?=\s|$|\))([^|;&]*)/g)].map(([, command = '', rest = '']) => ({
+      command,
+      flags: [...rest.matchAll(/(?<=\s)--([a-z-]+)/g)].map(([, flag = '']) => flag),
+    })),
+  );
+}
+
+test('every command and flag that the documents show is one that the program knows', async () => {
+  const processes: Record<string, readonly Flag[]> = {
+    dataplane: DATAPLANE_FLAGS,
+    controller: CONTROLLER_FLAGS,
+    run: [...CONTROLLER_FLAGS, ...DATAPLANE_FLAGS],
+  };
+  let seen = 0;
   for (const name of documents)
-    for (const [, command = ''] of text(name).matchAll(/(?:^|`|\s)\.\/sluice ([a-z-]+)/gm))
-      assert.ok(known.has(command) || command === 'help', `${name}: sluice ${command}`);
+    for (const { command, flags } of shownCommands(text(name))) {
+      seen++;
+      if (command === 'help') continue;
+      const entry = COMMANDS[command];
+      assert.ok(entry, `${name}: sluice ${command}`);
+      const known = processes[command] ?? (await entry.load?.())?.flags;
+      for (const flag of flags)
+        assert.ok(flag === 'help' || known === undefined || known.some((one) => one.name === flag), `${name}: sluice ${command} --${flag}`);
+    }
+  assert.ok(seen > 20, `${seen} commands`);
+});
+
+test('every Sluicefile that the documents show is valid', () => {
+  for (const name of documents.filter((one) => !one.endsWith('reference/sluicefile.md'))) {
+    for (const [, block = ''] of text(name).matchAll(/^ *```sluicefile\n([\s\S]*?)```/gm)) {
+      const compiled = compileBytes(Buffer.from(block), name, {});
+      assert.ok(compiled.ok, compiled.ok ? '' : `${compiled.diagnostics.map(formatDiagnostic).join('\n')}\n${block}`);
+    }
+  }
 });
 
 test('the README’s Sluicefile is valid, and says so as the README says', async () => {

@@ -1,0 +1,4 @@
+import { commandLinePage } from './command-line-page.ts';
+
+/** The pages that are made from code, by their path in the repository. */
+export const PAGES: Readonly<Record<string, () => Promise<string>>> = { 'docs/reference/command-line.md': commandLinePage };

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Condition, conditionSchema } from '../../../shared/condition.ts';
+import { type Asked, compileCondition } from './condition.ts';
+
+type Request = { path?: string; method?: string; query?: string; fields?: string; address?: string };
+
+function matches(condition: unknown, request: Request): boolean {
+  const { path = '/', method = 'GET', query, fields = 'Host: a.example\r\n', address = '192.0.2.1' } = request;
+  const x: Asked = { method, target: query === undefined ? path : `${path}?${query}`, fields, client: { address } };
+  const parsed: Condition = conditionSchema.parse(condition);
+  return compileCondition(parsed)(path, x);
+}
+
+const AGENT = { header: [{ name: 'User-Agent', values: ['curl/*'] }] };
+
+const TABLE: readonly [what: string, condition: object, request: Request, expected: boolean][] = [
+  ['a path that is one of several', { path: ['/a', '/b/*'] }, { path: '/b/c' }, true],
+  ['a path that is none of them', { path: ['/a', '/b/*'] }, { path: '/b' }, false],
+  ['the path without its query', { path: ['/a'] }, { path: '/a', query: 'b' }, true],
+  ['a pattern in another spelling', { path: ['/%61/*'] }, { path: '/a/x' }, true],
+  ['one of several methods', { method: ['GET', 'POST'] }, { method: 'POST' }, true],
+  ['another method', { method: ['GET'] }, { method: 'HEAD' }, false],
+  ['a method in another case', { method: ['GET'] }, { method: 'get' }, false],
+  ['a header that begins so, its name in another case', AGENT, { fields: 'user-AGENT: curl/8\r\n' }, true],
+  ['a header that begins otherwise', AGENT, { fields: 'User-Agent: Mozilla curl/8\r\n' }, false],
+  ['no such header', AGENT, {}, false],
+  ['a name that only begins like the header', AGENT, { fields: 'User-Agent-X: curl/8\r\n' }, false],
+  ['a name at the end of another', AGENT, { fields: 'X-User-Agent: curl/8\r\n' }, false],
+  ['a name inside a value', AGENT, { fields: 'X: User-Agent: curl/8\r\n' }, false],
+  ['the second of two fields', AGENT, { fields: 'User-Agent: x\r\nA: b\r\nUser-Agent: curl/8\r\n' }, true],
+  ['a value with blanks around it', { header: [{ name: 'A', values: ['b'] }] }, { fields: 'A:  b\t\r\n' }, true],
+  ['a value that ends so', { header: [{ name: 'A', values: ['*.txt'] }] }, { fields: 'A: x.txt\r\n' }, true],
+  ['a value that holds it', { header: [{ name: 'A', values: ['*b*'] }] }, { fields: 'A: abc\r\n' }, true],
+  ['a value of nothing but a star', { header: [{ name: 'A', values: ['*'] }] }, { fields: 'A: \r\n' }, true],
+  ['an empty value that is not there', { header: [{ name: 'A', values: [''] }] }, {}, false],
+  ['one of several values', { header: [{ name: 'A', values: ['b', 'c'] }] }, { fields: 'A: c\r\n' }, true],
+  ['a value beyond ASCII, byte by byte', { header: [{ name: 'A', values: ['é*'] }] }, { fields: 'A: \u00c3\u00a9t\u00c3\u00a9\r\n' }, true],
+  ['any value at all', { header: [{ name: 'A', values: [] }] }, { fields: 'A: \r\n' }, true],
+  ['a header that must be absent and is', { header: [{ name: 'A', values: [], absent: true }] }, {}, true],
+  ['a header that must be absent and is not', { header: [{ name: 'A', values: [], absent: true }] }, { fields: 'a: x\r\n' }, false],
+  ['two headers, one of them missing', { header: [{ name: 'A', values: [] }, ...AGENT.header] }, { fields: 'A: x\r\n' }, false],
+  ['a parameter', { query: [{ name: 'a', values: ['b'] }] }, { query: 'x=y&a=b' }, true],
+  ['a parameter of another value', { query: [{ name: 'a', values: ['b'] }] }, { query: 'a=bb' }, false],
+  ['a parameter that stands twice', { query: [{ name: 'a', values: ['b'] }] }, { query: 'a=c&a=b' }, true],
+  ['a parameter without a value', { query: [{ name: 'a', values: [''] }] }, { query: 'a' }, true],
+  ['a parameter of any value', { query: [{ name: 'a', values: [] }] }, { query: 'a=%zz' }, true],
+  ['an escaped parameter', { query: [{ name: 'ä b', values: ['c&d'] }] }, { query: '%C3%A4+b=c%26d' }, true],
+  ['a parameter that can not be decoded', { query: [{ name: 'a', values: ['%zz'] }] }, { query: 'a=%zz' }, true],
+  ['no query', { query: [{ name: 'a', values: [] }] }, {}, false],
+  [
+    'two parameters, one of them missing',
+    {
+      query: [
+        { name: 'a', values: [] },
+        { name: 'b', values: [] },
+      ],
+    },
+    { query: 'a=1' },
+    false,
+  ],
+  ['an address in a range', { remote_ip: ['10.0.0.0/8', '2001:db8::/32'] }, { address: '2001:db8::5' }, true],
+  ['an address outside', { remote_ip: ['10.0.0.0/8'] }, { address: '11.0.0.1' }, false],
+  ['members that all match', { path: ['/a'], method: ['GET'] }, { path: '/a' }, true],
+  ['members of which one does not', { path: ['/a'], method: ['POST'] }, { path: '/a' }, false],
+  ['no exception', { path: ['/*'], not: [{ path: ['/a'] }] }, { path: '/b' }, true],
+  ['an exception', { path: ['/*'], not: [{ path: ['/a'] }] }, { path: '/a' }, false],
+  ['the second of two exceptions', { not: [{ path: ['/a'] }, { method: ['PUT'] }] }, { method: 'PUT' }, false],
+  ['an exception that matches only in part', { not: [{ path: ['/a'], method: ['PUT'] }] }, { path: '/a' }, true],
+];
+
+for (const [what, condition, request, expected] of TABLE)
+  test(`${what}: ${expected ? 'matches' : 'does not match'}`, () => assert.equal(matches(condition, request), expected));
+
+test('a condition that says nothing is none', () => {
+  for (const nothing of [{}, { name: '@a' }, { not: [{}] }]) assert.equal(conditionSchema.safeParse(nothing).success, false);
+});

@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { parseCidr } from './cidr.ts';
+
+/**
+ * What a request must be like for a block or a directive to apply: every member that stands must match, and none of
+ * `not`. In a list of paths, methods or ranges any entry does.
+ */
+
+const path = z.string().min(1).max(8_192).startsWith('/');
+const method = z
+  .string()
+  .max(64)
+  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'a method is letters');
+const range = z.string().transform((text, issues) => {
+  const parsed = parseCidr(text);
+  if (parsed.ok) return parsed.value;
+  issues.addIssue({ code: 'custom', message: parsed.reason });
+  return z.NEVER;
+});
+const field = z.object({
+  name: z
+    .string()
+    .min(1)
+    .max(256)
+    .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'a header name is letters, digits and hyphens'),
+  /** Any of these, `*` at an end standing for any text; empty: any value at all. */
+  values: z.array(z.string().max(8_192)).max(100),
+  /** There must be no such field. */
+  absent: z.literal(true).optional(),
+});
+const parameter = z.object({
+  name: z.string().max(1_024),
+  /** Any of these; empty: any value at all. */
+  values: z.array(z.string().max(8_192)).max(100),
+});
+
+const members = {
+  path: z.array(path).min(1).max(100).optional(),
+  method: z.array(method).min(1).max(50).optional(),
+  header: z.array(field).min(1).max(50).optional(),
+  query: z.array(parameter).min(1).max(50).optional(),
+  remote_ip: z.array(range).min(1).max(1_000).optional(),
+};
+
+const ONE_OF = 'a condition has at least one of path, method, header, query, remote_ip and not';
+const isSaid = (condition: object): boolean =>
+  Object.entries(condition).some(([member, value]) => member !== 'name' && value !== undefined);
+
+const plainSchema = z.object(members).refine(isSaid, ONE_OF);
+
+export const conditionSchema = z
+  .object({ name: z.string().max(256).optional(), ...members, not: z.array(plainSchema).min(1).max(50).optional() })
+  .refine(isSaid, ONE_OF);
+
+export type FieldCondition = z.output<typeof field>;
+export type ParameterCondition = z.output<typeof parameter>;
+/** A condition without exceptions. */
+export type PlainCondition = Readonly<z.output<typeof plainSchema>>;
+/** `name` is what people call it: `@api`. */
+export type Condition = Readonly<z.output<typeof conditionSchema>>;

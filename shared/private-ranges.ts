@@ -1,0 +1,6 @@
+import type { Cidr } from './cidr.ts';
+
+const RANGES: readonly string[] = ['127.0.0.0/8', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '::1', 'fc00::/7'];
+
+/** What `private_ranges` stands for: loopback and private addresses (RFC 1918, RFC 4193, RFC 4291 2.5.3). */
+export const PRIVATE_RANGES = RANGES as readonly Cidr[];

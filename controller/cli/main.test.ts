@@ -185,10 +185,10 @@ test('explain says in words which route, block, policy and target', async (t) =>
   assert.equal(code, 0);
   assert.match(out, /^http:\/\/a\.example\/x: forwarded to 10\.0\.0\.1:80\n/);
   for (const line of [
-    /route +a\.example from Sluicefile:a\.example, applied by controller/,
-    /block +number 1, \/x/,
-    /policy +rate_limit: 5 of 5 left/,
-    /target +10\.0\.0\.1:80: out of rotation, connection refused/,
+    /route +a\.example, from Sluicefile:a\.example, applied by controller/,
+    /block +handle \/x, number 1/,
+    /policies +1\. rate_limit: 5 of 5 left/,
+    /targets +10\.0\.0\.1:80: out of rotation, connection refused/,
   ])
     assert.match(out, line);
 });
@@ -203,9 +203,14 @@ test('explain of what is not routed gives the reason and exit 1', async (t) => {
     policies: [],
     verdict: '404: no route for a.example',
   };
-  const { code, out } = await sluice(['explain', 'a.example', '--admin', await admin(t, { 'GET /explain?url=a.example': [200, answer] })]);
+  const answers: Record<string, [number, unknown]> = { 'GET /explain?url=a.example': [200, answer] };
+  const { code, out } = await sluice(['explain', 'a.example', '--admin', await admin(t, answers)]);
   assert.equal(code, 1);
   assert.match(out, /404: no route for a\.example/);
+  answers['GET /routes'] = [200, [{ domain: 'aa.example' }]];
+  const hinted = await sluice(['explain', 'a.example', '--admin', await admin(t, answers)]);
+  assert.equal(hinted.code, 1);
+  assert.match(hinted.out, /closest +aa\.example is routed/);
 });
 
 test('explain asks for a host', async () => {

@@ -1,5 +1,6 @@
 import { wildcardOf } from '../../shared/host.ts';
 import type { Problem } from '../../shared/wire/apply.ts';
+import { SOURCE_FAILED } from '../../shared/wire/problem-codes.ts';
 import type { Explanation, FullRoute } from '../../shared/wire/status.ts';
 import type { OwnedRoute, Table } from '../table/table.ts';
 import type { DryRun, DryRunResult } from '../traffic/protocol.ts';
@@ -11,12 +12,12 @@ type Parts = { readonly table: Table; readonly upstreams: Upstreams; dryRun(requ
 export async function explain({ table, upstreams, dryRun }: Parts, url: URL): Promise<Explanation> {
   const host = url.hostname.replace(/\.$/, '');
   const result = await dryRun({ url: url.href });
-  const problems = table.problems().filter((problem) => concerns(problem, host));
   const certificate = url.protocol === 'https:' ? 'none: HTTPS is not available yet' : 'none needed: plain HTTP';
+  const owned = result?.matched == null ? undefined : table.find(result.matched);
+  const problems = problemsOf(table, host, owned);
   const base = { url: url.href, certificate, problems };
   if (result === null)
     return { ...base, verdict: 'no worker is serving', routed: false, route: null, matched: null, block: null, policies: [], targets: [] };
-  const owned = result.matched === null ? undefined : table.find(result.matched);
   return {
     ...base,
     verdict: result.verdict,
@@ -27,6 +28,17 @@ export async function explain({ table, upstreams, dryRun }: Parts, url: URL): Pr
     policies: [...result.policies],
     targets: result.targets.flatMap(({ address, tls }) => upstreams.find(address, tls) ?? []),
   };
+}
+
+/** A file with a thousand mistakes has enough of them in ten. */
+const MOST_FAILURES = 10;
+
+/** What is known about the host itself, and why the source that it came from, or could have come from, can't be read. */
+function problemsOf(table: Table, host: string, owned: OwnedRoute | undefined): Problem[] {
+  const problems = table.problems();
+  const from = [owned?.route.source, owned?.overrides?.source];
+  const failures = problems.filter(({ code, source }) => code === SOURCE_FAILED && (owned === undefined || from.includes(source)));
+  return [...problems.filter((problem) => concerns(problem, host)), ...failures.slice(0, MOST_FAILURES)];
 }
 
 const concerns = (problem: Problem, host: string): boolean =>

@@ -70,7 +70,7 @@ export type Explanation = {
   policies: { name: string; verdict: string }[];
   targets: UpstreamStatus[];
   certificate: string;
-  /** What controllers reported about this host. */
+  /** What controllers reported about this host, and why the source of its route can't be read (its first mistakes), if it can't. */
   problems: Problem[];
 };
 

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Explanation } from '../../shared/wire/status.ts';
+import { sampleRoute } from '../desired/sample-listing.ts';
+import type { Terminal } from './command.ts';
+import { explanationInWords } from './explain-words.ts';
+
+const PIPE: Terminal = { out: () => undefined, err: () => undefined, columns: null, colour: false };
+const SINCE = '2026-01-01T00:00:00.000Z';
+const EXPLANATION: Explanation = {
+  url: 'http://a.example/x',
+  verdict: 'forwarded to one of 2 targets',
+  routed: true,
+  route: { ...sampleRoute('a.example'), controller: 'controller', overrides: null, since: SINCE },
+  matched: 'a.example',
+  block: { path: '/x', index: 1 },
+  policies: [
+    { name: 'redirect', verdict: '/old does not match' },
+    { name: 'rate_limit', verdict: '5 of 5 left' },
+  ],
+  targets: [
+    { address: '10.0.0.1:80', tls: false, healthy: true, reason: null, in_flight: 2, domains: [], domain_count: 1 },
+    { address: '10.0.0.2:80', tls: false, healthy: false, reason: 'connection\u001b refused', in_flight: 0, domains: [], domain_count: 1 },
+  ],
+  certificate: 'none needed: plain HTTP',
+  problems: [],
+};
+
+test('what led to the verdict stands in the order in which it was asked', () => {
+  assert.equal(
+    explanationInWords(PIPE, EXPLANATION, null),
+    [
+      'http://a.example/x: forwarded to one of 2 targets',
+      `  route        a.example, from Sluicefile:a.example, applied by controller, as it is since ${SINCE}`,
+      '  block        handle /x, number 2 of the site',
+      '  policies     1. redirect: /old does not match',
+      '               2. rate_limit: 5 of 5 left',
+      '  targets      10.0.0.1:80: healthy, 2 in flight',
+      '               10.0.0.2:80: out of rotation, connection  refused, 0 in flight',
+      '  certificate  none needed: plain HTTP',
+      '',
+    ].join('\n'),
+  );
+});
+
+test('a route posted by hand says what it hides, and until when', () => {
+  const route = { ...sampleRoute('a.example', undefined, { source: null, origin: undefined }), controller: null, since: SINCE };
+  const text = explanationInWords(PIPE, { ...EXPLANATION, route: { ...route, overrides: sampleRoute('a.example') } }, null);
+  assert.match(text, /route +a\.example, posted by hand, /);
+  assert.match(text, /hides +a\.example from Sluicefile:a\.example, until somebody deletes/);
+});
+
+test('mistakes of the config file are told apart from problems of the host', () => {
+  const mistake = {
+    source: 'file',
+    origin: 'Sluicefile:2',
+    domain: null,
+    code: 'source_failed',
+    message: 'Sluicefile:2:3: no',
+    since: SINCE,
+  };
+  const own = { source: 'docker', origin: 'web-1', domain: 'a.example', code: 'domain_taken', message: 'belongs to another', since: SINCE };
+  const routed = explanationInWords(PIPE, { ...EXPLANATION, problems: [own, mistake] }, null);
+  assert.match(
+    routed,
+    /problems +web-1: belongs to another \(since .*\)\n +the config file has mistakes since .*: what it said before holds\n +Sluicefile:2:3: no\n/,
+  );
+  const unrouted = { ...EXPLANATION, routed: false, route: null, block: null, policies: [], targets: [], problems: [mistake] };
+  assert.match(
+    explanationInWords(PIPE, unrouted, 'b.example is routed'),
+    /closest +b\.example is routed\n +problems +the config file .*: a site that is new in it is not routed/s,
+  );
+});

@@ -1,0 +1,56 @@
+import type { Problem } from '../../shared/wire/apply.ts';
+import { SOURCE_FAILED } from '../../shared/wire/problem-codes.ts';
+import type { Explanation, FullRoute, UpstreamStatus } from '../../shared/wire/status.ts';
+import type { Terminal } from './command.ts';
+import { plain, styled } from './terminal.ts';
+
+/** One fact with its name; a list of facts stands under one name. */
+type Fact = readonly [name: string, ...lines: string[]];
+
+/** An explanation for people: the verdict, then what led to it in the order in which it was asked. */
+export function explanationInWords(terminal: Terminal, explanation: Explanation, near: string | null): string {
+  const { url, verdict, routed, route, policies, targets, certificate, problems } = explanation;
+  const facts: Fact[] = [];
+  if (route) facts.push(['route', ...routeInWords(route, explanation.matched)], ...hidden(route));
+  if (explanation.block) facts.push(['block', blockInWords(explanation.block)]);
+  if (policies.length > 0) facts.push(['policies', ...policies.map((one, at) => `${at + 1}. ${one.name}: ${one.verdict}`)]);
+  if (targets.length > 0) facts.push(['targets', ...targets.map(targetInWords)]);
+  if (routed) facts.push(['certificate', certificate]);
+  if (near !== null) facts.push(['closest', near]);
+  if (problems.length > 0) facts.push(['problems', ...problemsInWords(problems, routed)]);
+  const width = Math.max(...facts.map(([name]) => name.length), 0) + 2;
+  const body = facts.flatMap(([name, ...lines]) => lines.map((line, at) => `  ${(at === 0 ? name : '').padEnd(width)}${plain(line)}\n`));
+  return `${styled(terminal, 'bold', url)}: ${styled(terminal, routed ? 'green' : 'red', plain(verdict))}\n${body.join('')}`;
+}
+
+function routeInWords(route: FullRoute, matched: string | null): string[] {
+  const from = route.origin ?? route.source;
+  const by = route.controller === null ? 'posted by hand' : `applied by ${route.controller}`;
+  return [`${matched ?? route.domain}, ${from ? `from ${from}, ` : ''}${by}, as it is since ${route.since}`];
+}
+
+function hidden({ overrides, domain }: FullRoute): Fact[] {
+  if (overrides === null) return [];
+  return [
+    ['hides', `${domain} from ${overrides.origin ?? overrides.source ?? 'a controller'}, until somebody deletes the one posted by hand`],
+  ];
+}
+
+function blockInWords({ path, index }: NonNullable<Explanation['block']>): string {
+  return `${path === null ? 'handle (every path)' : `handle ${path}`}, number ${index + 1} of the site`;
+}
+
+const targetInWords = ({ address, healthy, reason, in_flight }: UpstreamStatus): string =>
+  `${address}: ${healthy ? 'healthy' : `out of rotation, ${reason ?? 'no reason known'}`}, ${in_flight} in flight`;
+
+/** A source that can't be read is told apart: the mistakes are no fault of this host. */
+function problemsInWords(problems: readonly Problem[], routed: boolean): string[] {
+  const failures = problems.filter(({ code }) => code === SOURCE_FAILED);
+  const own = problems
+    .filter(({ code }) => code !== SOURCE_FAILED)
+    .map(({ origin, message, since }) => `${origin}: ${message} (since ${since})`);
+  if (failures.length === 0) return own;
+  const source = failures[0]?.source === 'file' ? 'the config file' : `the source ${failures[0]?.source}`;
+  const consequence = routed ? 'what it said before holds' : 'a site that is new in it is not routed';
+  return [...own, `${source} has mistakes since ${failures[0]?.since}: ${consequence}`, ...failures.map(({ message }) => `  ${message}`)];
+}

@@ -13,7 +13,7 @@ import { createLedger } from './ledger/ledger.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { StatePublisher } from './publish/publisher.ts';
 import { prepareStateDir } from './settings/directories.ts';
-import { type DataplaneSettings, effective, trafficSettings } from './settings/settings.ts';
+import { type DataplaneSettings, effective, requireTrustedProxies, trafficSettings } from './settings/settings.ts';
 import { explain } from './status/explain.ts';
 import { Readiness } from './status/readiness.ts';
 import { Upstreams } from './status/upstreams.ts';
@@ -43,6 +43,7 @@ export async function startDataplane(base: DataplaneSettings, { clock, random, l
   const restored = await restore(base.stateDir, clock, log);
   let { settings, statuses, warnings } = effective(base, restored.globals);
   const running = settings;
+  requireTrustedProxies(settings);
   await usable('--http-port', () => probePort(settings.bind, settings.httpPort), settings.httpPort);
 
   const publisher = new StatePublisher(initialRoutes(restored), trafficSettings(settings));
@@ -56,7 +57,13 @@ export async function startDataplane(base: DataplaneSettings, { clock, random, l
   const metrics: Metrics = createMetrics({
     clock,
     version: buildInfo().version,
-    read: () => ({ ...table.counts(), workers: workers.serving, inFlight: ledger.inFlight.total(), upstreams: upstreams.list() }),
+    read: () => ({
+      ...table.counts(),
+      workers: workers.serving,
+      inFlight: ledger.inFlight.total(),
+      connections: ledger.connections.reading(),
+      upstreams: upstreams.list(),
+    }),
   });
   const workers = new Workers({
     count: settings.workers,

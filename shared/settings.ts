@@ -3,11 +3,15 @@ import { z } from 'zod';
 import { parseCidr } from './cidr.ts';
 import { accepted, type Parsed, refused } from './parsed.ts';
 
+/** A limit of connections above this is a typing error. */
+export const MOST_CONNECTIONS = 10_000_000;
+
 /**
  * The globals of a config file as they cross to the data plane. Absent: the file says nothing, and
  * the default holds. A flag or an environment variable of the data plane wins over each of them.
  */
 const port = z.int().min(1).max(65_535);
+const connections = z.int().min(1).max(MOST_CONNECTIONS);
 const cidr = z.string().transform((text, issues) => {
   const parsed = parseCidr(text);
   if (parsed.ok) return parsed.value;
@@ -24,6 +28,8 @@ export const globalsSchema = z.object({
     .optional(),
   email: z.string().min(3).max(320).optional(),
   trusted_proxies: z.array(cidr).max(1_000).optional(),
+  max_connections: connections.optional(),
+  max_connections_per_address: connections.optional(),
   /** Milliseconds. */
   drain_timeout: z.int().min(0).max(86_400_000).optional(),
 });

@@ -8,10 +8,23 @@ const ledger = (workers = 2) => new Connections(Connections.buffer(workers), wor
 
 test('the limit in all holds over all workers together', () => {
   const connections = ledger();
-  assert.deepEqual([connections.enter(0, 2), connections.enter(1, 2), connections.enter(0, 2)], [true, true, false]);
+  const limits = { maxConnections: 2, maxSockets: 100 };
+  assert.deepEqual([connections.enter(0, limits), connections.enter(1, limits), connections.enter(0, limits)], [null, null, 'limit']);
   assert.equal(connections.open(), 2);
   connections.leave(1);
-  assert.equal(connections.enter(0, 2), true);
+  assert.equal(connections.enter(0, limits), null);
+});
+
+test('clients and upstreams together stay within the sockets that there may be', () => {
+  const connections = ledger();
+  const limits = { maxConnections: 100, maxSockets: 3 };
+  assert.deepEqual([connections.enter(0, limits), connections.enterUpstream(0, 3), connections.enter(1, limits)], [null, true, null]);
+  assert.deepEqual([connections.enterUpstream(1, 3), connections.enter(0, limits)], [false, 'descriptors']);
+  assert.deepEqual([connections.open(), connections.sockets()], [2, 3]);
+  connections.leaveUpstream(0);
+  assert.equal(connections.enterUpstream(1, 3), true);
+  connections.clearWorker(1);
+  assert.deepEqual([connections.open(), connections.sockets()], [1, 1]);
 });
 
 test('the limit of an address holds over all workers together, and other addresses have their own', () => {
@@ -31,7 +44,7 @@ test('what a worker that died had open is forgotten, and nobody else’s', () =>
   const connections = ledger();
   const key = connectionKey('192.0.2.1');
   for (const worker of [0, 0, 1]) {
-    connections.enter(worker, 10);
+    connections.enter(worker, { maxConnections: 10, maxSockets: 10 });
     connections.enterAddress(key, worker, 10, NOW);
   }
   connections.clearWorker(0);
@@ -70,7 +83,7 @@ test('counts come out even when workers race for the same few addresses', async 
       const keys = ['a', 'b', 'c'].map(connectionKey);
       for (let turn = 0; turn < 30000; turn++) {
         const key = keys[turn % 3];
-        if (!connections.enter(workerData.worker, 3)) continue;
+        if (connections.enter(workerData.worker, { maxConnections: 3, maxSockets: 9 }) !== null) continue;
         if (connections.open() > 8) throw new Error('more than everybody together can have tried');
         const slot = connections.enterAddress(key, workerData.worker, 2, turn);
         if (slot !== null) connections.leaveAddress(slot, workerData.worker);
@@ -96,5 +109,6 @@ test('refusals are counted each, and told once a minute for each reason', () => 
   assert.deepEqual([connections.refused('limit', NOW), connections.refused('limit', NOW + 59_000)], [true, false]);
   assert.equal(connections.refused('address_limit', NOW), true);
   assert.equal(connections.refused('limit', NOW + 61_000), true);
-  assert.deepEqual([connections.refusals('limit'), connections.refusals('address_limit'), connections.refusals('proxy_header')], [3, 1, 0]);
+  const counts = Object.fromEntries(connections.reading().refused);
+  assert.deepEqual([counts.limit, counts.address_limit, counts.proxy_header], [3, 1, 0]);
 });

@@ -15,9 +15,13 @@ export type Refusal = (typeof REFUSALS)[number];
 /** Words in front of the columns: per reason how often, and when it was last told (seconds since 1970, 0 never). */
 const COUNTS = 0;
 const TOLD = REFUSALS.length;
+/** Behind them a column a worker of client connections, then one of connections to upstreams. */
 const HEADER = 2 * REFUSALS.length;
 
-/** A counted address that was not: no room, or nothing to count. */
+/** `maxConnections` of clients; `maxSockets` of clients and to upstreams together, as descriptors allow. */
+export type Limits = { readonly maxConnections: number; readonly maxSockets: number };
+
+/** In place of a slot: there was no room for the address, or nothing to count. */
 export const UNCOUNTED = -1;
 
 /**
@@ -33,7 +37,7 @@ export class Connections {
   private readonly words: Int32Array;
 
   constructor(buffer: SharedArrayBuffer, workers: number) {
-    const head = HEADER + workers;
+    const head = HEADER + 2 * workers;
     this.columns = workers;
     this.header = new Int32Array(buffer, 0, head);
     this.slots = new Slots(new Int32Array(buffer, head * 4, CAPACITY));
@@ -41,24 +45,41 @@ export class Connections {
   }
 
   static buffer(workers: number): SharedArrayBuffer {
-    return new SharedArrayBuffer(4 * (HEADER + workers + CAPACITY * (2 + workers)));
+    return new SharedArrayBuffer(4 * (HEADER + 2 * workers + CAPACITY * (2 + workers)));
   }
 
-  /** Connections that are open now. */
+  /** Client connections that are open now. */
   open(): number {
     return sum(this.header, HEADER, this.columns);
   }
 
-  /** Counts one more connection if that keeps all of them within `limit`. @returns whether it did. */
-  enter(worker: number, limit: number): boolean {
+  /** Connections of clients and to upstreams that are open now. */
+  sockets(): number {
+    return sum(this.header, HEADER, 2 * this.columns);
+  }
+
+  /** Counts one more client connection unless one of these limits forbids it. @returns why it does, or null. */
+  enter(worker: number, limits: Limits): Refusal | null {
     Atomics.add(this.header, HEADER + worker, 1);
-    if (this.open() <= limit) return true;
-    this.leave(worker);
-    return false;
+    const reason = this.open() > limits.maxConnections ? 'limit' : this.sockets() > limits.maxSockets ? 'descriptors' : null;
+    if (reason !== null) this.leave(worker);
+    return reason;
   }
 
   leave(worker: number): void {
     Atomics.sub(this.header, HEADER + worker, 1);
+  }
+
+  /** Counts one more connection to an upstream if that keeps all sockets within the limit. @returns whether it did. */
+  enterUpstream(worker: number, maxSockets: number): boolean {
+    Atomics.add(this.header, HEADER + this.columns + worker, 1);
+    if (this.sockets() <= maxSockets) return true;
+    this.leaveUpstream(worker);
+    return false;
+  }
+
+  leaveUpstream(worker: number): void {
+    Atomics.sub(this.header, HEADER + this.columns + worker, 1);
   }
 
   /**
@@ -97,14 +118,16 @@ export class Connections {
     return Atomics.compareExchange(this.header, TOLD + at, told, seconds | 0) === told;
   }
 
-  /** Refusals since the start; a count comes round after 2^32. */
-  refusals(reason: Refusal): number {
-    return Atomics.load(this.header, COUNTS + REFUSALS.indexOf(reason)) >>> 0;
+  /** What is open now, and what was refused since the start; a count comes round after 2^32. */
+  reading(): { readonly open: number; readonly refused: readonly (readonly [reason: Refusal, count: number])[] } {
+    const refused = REFUSALS.map((reason, at) => [reason, Atomics.load(this.header, COUNTS + at) >>> 0] as const);
+    return { open: this.open(), refused };
   }
 
   /** Forgets the connections of a worker that is gone. */
   clearWorker(worker: number): void {
     Atomics.store(this.header, HEADER + worker, 0);
+    Atomics.store(this.header, HEADER + this.columns + worker, 0);
     for (let slot = 0; slot < CAPACITY; slot++) {
       // Places that were never used are only looked at: writing to them would make them take up memory.
       const word = this.first(slot) + 1 + worker;

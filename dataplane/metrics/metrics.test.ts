@@ -7,7 +7,7 @@ import { createMetrics } from './metrics.ts';
 import { MAX_UPSTREAMS, type Reading } from './reading.ts';
 import { MAX_DOMAIN_LABELS } from './totals.ts';
 
-const NOTHING: Reading = { routes: 0, overridden: 0, workers: 0, inFlight: 0, upstreams: [] };
+const NOTHING: Reading = { routes: 0, overridden: 0, workers: 0, inFlight: 0, connections: { open: 0, refused: [] }, upstreams: [] };
 const clock: Clock = { ...systemClock, now: () => 1_700_000_000_500 };
 const metricsOf = (read: () => Reading = () => NOTHING) => createMetrics({ clock, version: '1.2.3', read });
 
@@ -107,20 +107,28 @@ describe('traffic', () => {
 
 describe('what is read at a scrape', () => {
   it('is as it is at that moment, and a target that is gone has no line', async () => {
-    let reading: Reading = { routes: 5, overridden: 1, workers: 2, inFlight: 7, upstreams: [{ address: '10.0.0.1:80', healthy: true }] };
+    let reading: Reading = {
+      routes: 5,
+      overridden: 1,
+      workers: 2,
+      inFlight: 7,
+      connections: { open: 9, refused: [['limit', 3]] },
+      upstreams: [{ address: '10.0.0.1:80', healthy: true }],
+    };
     const metrics = metricsOf(() => reading);
     const first = await scrape(metrics);
-    const gauges = ['sluice_routes', 'sluice_routes_overridden', 'sluice_workers', 'sluice_requests_in_flight'];
+    const gauges = ['sluice_routes', 'sluice_routes_overridden', 'sluice_workers', 'sluice_requests_in_flight', 'sluice_connections_open'];
     assert.deepEqual(
       gauges.map((name) => first.get(name)),
-      [5, 1, 2, 7],
+      [5, 1, 2, 7, 9],
     );
+    assert.deepEqual(own(first, 'sluice_connections_refused_total'), { 'sluice_connections_refused_total{reason="limit"}': 3 });
     assert.deepEqual(own(first, 'sluice_upstream_healthy'), { 'sluice_upstream_healthy{address="10.0.0.1:80"}': 1 });
     reading = { ...NOTHING, upstreams: [{ address: '10.0.0.2:80', healthy: false }] };
     const second = await scrape(metrics);
     assert.deepEqual(
       gauges.map((name) => second.get(name)),
-      [0, 0, 0, 0],
+      [0, 0, 0, 0, 0],
     );
     assert.deepEqual(own(second, 'sluice_upstream_healthy'), { 'sluice_upstream_healthy{address="10.0.0.2:80"}': 0 });
   });

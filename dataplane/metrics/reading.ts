@@ -1,4 +1,4 @@
-import { Gauge, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from 'prom-client';
 import { METRIC_PREFIX } from '../../shared/name.ts';
 
 /** Targets that are listed one by one; those out of rotation come first. */
@@ -12,8 +12,11 @@ export type Reading = {
   /** Workers that serve. */
   readonly workers: number;
   readonly inFlight: number;
+  readonly connections: ConnectionsReading;
   readonly upstreams: Iterable<UpstreamReading>;
 };
+/** Clients' connections: how many are open, and how many were refused for a reason since the start. */
+export type ConnectionsReading = { readonly open: number; readonly refused: Iterable<readonly [reason: string, count: number]> };
 export type UpstreamReading = { readonly address: string; readonly healthy: boolean };
 
 /** Registers what is asked for instead of counted. @returns how to show one reading. */
@@ -23,6 +26,13 @@ export function registerReading(registry: Registry): (reading: Reading) => void 
   const overridden = gauge('routes_overridden', "Controllers' routes that one posted by hand hides.");
   const workers = gauge('workers', 'Traffic workers that serve.');
   const inFlight = gauge('requests_in_flight', 'Requests that are being answered.');
+  const connections = gauge('connections_open', 'Open connections of clients.');
+  const refused = new Counter({
+    name: `${METRIC_PREFIX}connections_refused_total`,
+    help: 'Connections of clients that were closed before a request was read, by reason.',
+    labelNames: ['reason'],
+    registers: [registry],
+  });
   const healthy = new Gauge({
     name: `${METRIC_PREFIX}upstream_healthy`,
     help: `Whether a target is in rotation; at most ${MAX_UPSTREAMS} targets, those out of rotation first.`,
@@ -34,6 +44,9 @@ export function registerReading(registry: Registry): (reading: Reading) => void 
     overridden.set(reading.overridden);
     workers.set(reading.workers);
     inFlight.set(reading.inFlight);
+    connections.set(reading.connections.open);
+    refused.reset();
+    for (const [reason, count] of reading.connections.refused) refused.inc({ reason }, count);
     healthy.reset();
     for (const upstream of mostTelling(reading.upstreams)) healthy.set({ address: upstream.address }, upstream.healthy ? 1 : 0);
   };

@@ -22,7 +22,16 @@ export class WorkersFixture {
   private constructor(port: number, count: number, routes: readonly RouteInput[]) {
     this.port = port;
     this.ledger = createLedger(Workers.slots(count));
-    this.publisher = new StatePublisher(whole(routes), { bind: '127.0.0.1', httpPort: port, trustedProxies: [], logLevel: 'debug' });
+    this.publisher = new StatePublisher(whole(routes), {
+      bind: '127.0.0.1',
+      httpPort: port,
+      trustedProxies: [],
+      proxyProtocol: false,
+      maxConnections: 10_000,
+      maxConnectionsPerAddress: 10_000,
+      maxSockets: 20_000,
+      logLevel: 'debug',
+    });
     this.workers = new Workers({
       count,
       ledger: this.ledger,

@@ -6,6 +6,7 @@ import { DEFAULT_ADMIN_LISTEN, DEFAULT_ADMIN_SOCKET, DEFAULT_CERT_DIR, DEFAULT_S
 import { accepted, type Parsed, refused } from '../../shared/parsed.ts';
 import type { Flag } from '../../shared/runtime/flags.ts';
 import { LOG_LEVELS, type LogLevel } from '../../shared/runtime/log.ts';
+import { MOST_CONNECTIONS } from '../../shared/settings.ts';
 
 /** More worker threads than this are a typing error. */
 export const MAX_WORKERS = 256;
@@ -29,6 +30,13 @@ function parseWorkers(text: string): Parsed<number | 'auto'> {
   return /^\d{1,3}$/.test(text) && count >= 1 && count <= MAX_WORKERS
     ? accepted(count)
     : refused(`it is neither auto nor a number from 1 to ${MAX_WORKERS}`);
+}
+
+function parseConnections(text: string): Parsed<number> {
+  const count = Number(text);
+  return /^\d{1,8}$/.test(text) && count >= 1 && count <= MOST_CONNECTIONS
+    ? accepted(count)
+    : refused(`it is no number from 1 to ${MOST_CONNECTIONS}`);
 }
 
 function parseAdminListen(text: string): Parsed<Address> {
@@ -116,6 +124,23 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
     default: 'nobody',
     parse: parseCidr,
   },
+  { name: 'proxy-protocol', kind: 'switch', help: 'every connection begins with a PROXY header; needs --trusted-proxies' },
+  {
+    name: 'max-connections',
+    kind: 'value',
+    placeholder: 'N',
+    help: 'open client connections in all',
+    default: 'half of what file descriptors allow',
+    parse: parseConnections,
+  },
+  {
+    name: 'max-connections-per-address',
+    kind: 'value',
+    placeholder: 'N',
+    help: 'open client connections of one address or IPv6 /64; trusted proxies have no such limit',
+    default: 'half of --max-connections',
+    parse: parseConnections,
+  },
   {
     name: 'log-level',
     kind: 'value',
@@ -141,7 +166,6 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
   { name: 'acme-ca-root', kind: 'value', placeholder: 'PATH', help: 'root that signs the authority itself', unavailable: true },
   { name: 'acme-eab', kind: 'value', placeholder: 'KID:KEY', help: 'external account binding', unavailable: true },
   { name: 'acme-dns-hook', kind: 'value', placeholder: 'PATH', help: 'program that sets DNS challenges', unavailable: true },
-  { name: 'proxy-protocol', kind: 'switch', help: 'expects the PROXY protocol before each connection', unavailable: true },
   { name: 'access-log', kind: 'value', placeholder: 'off|stdout|PATH', help: 'one line a request', default: 'off', unavailable: true },
   { name: 'geoip', kind: 'value', placeholder: 'PATH', help: 'country database', unavailable: true },
   { name: 'takeover', kind: 'switch', help: 'takes the ports over from the running process', unavailable: true },

@@ -4,6 +4,7 @@ import { DEFAULT_ADMIN_LISTEN, DEFAULT_ADMIN_SOCKET, DEFAULT_CERT_DIR, DEFAULT_S
 import type { FlagValue } from '../../shared/runtime/flags.ts';
 import type { LogLevel } from '../../shared/runtime/log.ts';
 import type { Globals, Origin } from '../../shared/settings.ts';
+import { roomForSockets } from './descriptors.ts';
 
 export type SettingValues = {
   readonly httpPort: number;
@@ -22,6 +23,12 @@ export type SettingValues = {
   readonly stateDir: string;
   readonly metrics: boolean;
   readonly trustedProxies: readonly Cidr[];
+  /** Every connection begins with a PROXY header. */
+  readonly proxyProtocol: boolean;
+  /** Open client connections in all. */
+  readonly maxConnections: number;
+  /** Open client connections of one address, or of one IPv6 /64. */
+  readonly maxConnectionsPerAddress: number;
   readonly logLevel: LogLevel;
   readonly drainTimeoutMs: number;
   readonly email: string | null;
@@ -42,11 +49,16 @@ export function layered(given: ReadonlyMap<string, FlagValue>, file: Globals): L
     return found === undefined ? (fromFile ?? fallback) : (found.value as T);
   };
   const httpsPort = pick('httpsPort', 'https-port', file.https_port, DEFAULT_HTTPS_PORT);
+  const workers = workersOf(pick<number | 'auto'>('workers', 'workers', undefined, 'auto'));
+  // Each client may need a connection to an upstream as well; and no address can use up the house alone.
+  const half = Math.ceil(roomForSockets(workers) / 2);
+  const maxConnections = pick('maxConnections', 'max-connections', file.max_connections, half);
+  const perAddress = Math.ceil(maxConnections / 2);
   const values: SettingValues = {
     httpPort: pick('httpPort', 'http-port', file.http_port, DEFAULT_HTTP_PORT),
     httpsPort,
     bind: pick<string | null>('bind', 'bind', file.bind, null),
-    workers: workersOf(pick<number | 'auto'>('workers', 'workers', undefined, 'auto')),
+    workers,
     adminListen: pick('adminListen', 'admin-listen', undefined, DEFAULT_ADMIN_LISTEN),
     adminSocket: socketOf(pick<string | boolean>('adminSocket', 'admin-socket', undefined, false)),
     probeListen: pick<string | null>('probeListen', 'probe-listen', undefined, null),
@@ -55,6 +67,9 @@ export function layered(given: ReadonlyMap<string, FlagValue>, file: Globals): L
     stateDir: pick('stateDir', 'state-dir', undefined, DEFAULT_STATE_DIR),
     metrics: !pick('metrics', 'no-metrics', undefined, false),
     trustedProxies: pick<readonly Cidr[]>('trustedProxies', 'trusted-proxies', file.trusted_proxies, []),
+    proxyProtocol: pick('proxyProtocol', 'proxy-protocol', undefined, false),
+    maxConnections,
+    maxConnectionsPerAddress: pick('maxConnectionsPerAddress', 'max-connections-per-address', file.max_connections_per_address, perAddress),
     logLevel: pick<LogLevel>('logLevel', 'log-level', undefined, 'info'),
     drainTimeoutMs: pick('drainTimeoutMs', 'drain-timeout', file.drain_timeout, DEFAULT_DRAIN_MS),
     email: pick<string | null>('email', 'acme-email', file.email, null),

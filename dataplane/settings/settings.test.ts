@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
-import { describe, it } from 'node:test';
+import { describe, it, test } from 'node:test';
 import { DEFAULT_ADMIN_SOCKET } from '../../shared/name.ts';
 import { UsageError } from '../../shared/runtime/flags.ts';
 import { type Globals, parseGlobals } from '../../shared/settings.ts';
+import { limitIn, roomForSockets } from './descriptors.ts';
 import { DATAPLANE_FLAGS } from './flags.ts';
-import { type DataplaneSettings, dataplaneHelp, effective, FILE_GLOBALS_VARIABLE, readSettings, trafficSettings } from './settings.ts';
+import {
+  type DataplaneSettings,
+  dataplaneHelp,
+  effective,
+  FILE_GLOBALS_VARIABLE,
+  readSettings,
+  requireTrustedProxies,
+  trafficSettings,
+} from './settings.ts';
 import { durationText } from './status.ts';
 
 const globals = (input: object): Globals => {
@@ -27,7 +36,7 @@ const status = (settings: DataplaneSettings, name: string) => effective(settings
 
 describe('readSettings', () => {
   it('has the documented defaults', () => {
-    const { origins, given, handed, help, workers, ...rest } = readSettings([], {});
+    const { origins, given, handed, help, workers, maxConnections, maxConnectionsPerAddress, ...rest } = readSettings([], {});
     assert.deepEqual(rest, {
       httpPort: 80,
       httpsPort: 443,
@@ -40,10 +49,12 @@ describe('readSettings', () => {
       stateDir: '/var/lib/sluice',
       metrics: true,
       trustedProxies: [],
+      proxyProtocol: false,
       logLevel: 'info',
       drainTimeoutMs: 30_000,
       email: null,
     });
+    assert.deepEqual([maxConnections, maxConnectionsPerAddress], [Math.ceil(roomForSockets(workers) / 2), Math.ceil(maxConnections / 2)]);
     assert.equal(workers, process.platform === 'linux' ? availableParallelism() : workers);
     assert.ok(Object.values(origins).every((origin) => origin === 'default'));
     assert.deepEqual([given.size, handed, help], [0, null, false]);
@@ -53,7 +64,8 @@ describe('readSettings', () => {
     const words =
       '--http-port 8080 --https-port=8443 --bind ::1 --workers 3 --admin-listen [::1]:7000 --admin-socket /run/s.sock ' +
       '--probe-listen 0.0.0.0:9000 --public-https-port 9443 --cert-dir /c --state-dir /s --no-metrics ' +
-      '--trusted-proxies 10.0.0.0/8,::1 --log-level debug --drain-timeout 1m30s';
+      '--trusted-proxies 10.0.0.0/8,::1 --proxy-protocol --max-connections 900 --max-connections-per-address 90 ' +
+      '--log-level debug --drain-timeout 1m30s';
     const { origins, given, handed, help, ...rest } = readSettings(words.split(' '), {});
     assert.deepEqual(rest, {
       httpPort: 8080,
@@ -68,6 +80,9 @@ describe('readSettings', () => {
       stateDir: '/s',
       metrics: false,
       trustedProxies: ['10.0.0.0/8', '::1'],
+      proxyProtocol: true,
+      maxConnections: 900,
+      maxConnectionsPerAddress: 90,
       logLevel: 'debug',
       drainTimeoutMs: 90_000,
       email: null,
@@ -75,7 +90,7 @@ describe('readSettings', () => {
     const { email, ...flagged } = origins;
     assert.equal(email, 'default');
     assert.ok(Object.values(flagged).every((origin) => origin === 'flag'));
-    assert.equal(given.size, 14);
+    assert.equal(given.size, 17);
   });
 
   it('lets a flag win over the environment, the environment over the file, the file over the default', () => {
@@ -115,6 +130,8 @@ describe('readSettings', () => {
     assert.match(usage(['--probe-listen', ':9000']), /--probe-listen ":9000": it has no host/);
     assert.match(usage(['--admin-socket', `/${'x'.repeat(107)}`]), /at most 107 bytes/);
     assert.match(usage(['--trusted-proxies', '10.0.0.0/8,no']), /--trusted-proxies "no": it is no IP address/);
+    for (const flag of ['--max-connections', '--max-connections-per-address'])
+      for (const wrong of ['0', 'many', '1e3', '10000001']) assert.match(usage([flag, wrong]), /it is no number from 1 to 10000000/);
     assert.match(usage(['--log-level', 'loud']), /--log-level "loud": it is none of debug, info, warn, error, fatal/);
     assert.match(usage(['--drain-timeout', '30']), /--drain-timeout "30": a duration is a number with a unit/);
     assert.match(usage(['--drain-timeout', '25h']), /longer than a day/);
@@ -127,7 +144,7 @@ describe('readSettings', () => {
     const planned = DATAPLANE_FLAGS.filter((flag) => flag.unavailable).map((flag) => flag.name);
     assert.deepEqual(
       planned.join(' '),
-      'admin-allow-remote admin-tls-cert admin-tls-key cache-size acme-email acme-directory acme-ca-root acme-eab acme-dns-hook proxy-protocol access-log geoip takeover',
+      'admin-allow-remote admin-tls-cert admin-tls-key cache-size acme-email acme-directory acme-ca-root acme-eab acme-dns-hook access-log geoip takeover',
     );
     for (const name of planned) {
       assert.equal(usage([`--${name}`, '1']), `sluice dataplane: --${name} is not available yet`);
@@ -201,6 +218,24 @@ describe('effective', () => {
     assert.deepEqual(effective(base, globals({ http_port: 9090 }), effective(base, {}).settings).warnings, []);
   });
 
+  it('takes the limits of connections from the file, and warns of more than descriptors allow', () => {
+    const base = readSettings(['--workers', '1'], {});
+    const few = effective(base, globals({ max_connections: 100, max_connections_per_address: 5 }), base);
+    assert.deepEqual([few.settings.maxConnections, few.settings.maxConnectionsPerAddress, few.warnings], [100, 5, []]);
+    assert.equal(few.settings.origins.maxConnections, 'file');
+    const many = effective(base, globals({ max_connections: 10_000_000 }), base);
+    assert.match(many.warnings.join(), /^max_connections is 10000000, but file descriptors allow \d+; raise the limit of open files/);
+  });
+
+  it('believes PROXY headers only where trusted proxies are named, at the start and later', () => {
+    const base = readSettings(['--proxy-protocol', '--workers', '1'], {});
+    assert.throws(() => requireTrustedProxies(base), /--proxy-protocol believes trusted proxies only/);
+    const running = effective(base, globals({ trusted_proxies: ['10.0.0.0/8'] }));
+    requireTrustedProxies(running.settings);
+    assert.deepEqual(running.warnings, []);
+    assert.match(effective(base, {}, running.settings).warnings.join(), /every connection is closed/);
+  });
+
   it('warns that an e-mail does nothing yet', () => {
     const { settings, warnings } = effective(readSettings([], {}), globals({ email: 'a@example.com' }));
     assert.deepEqual([settings.email, warnings.length], ['a@example.com', 1]);
@@ -229,7 +264,22 @@ describe('effective', () => {
   });
 
   it('hands the traffic path only what it needs', () => {
-    const settings = readSettings(['--trusted-proxies', '::1', '--bind', '127.0.0.1'], {});
-    assert.deepEqual(trafficSettings(settings), { bind: '127.0.0.1', httpPort: 80, trustedProxies: ['::1'], logLevel: 'info' });
+    const words = '--trusted-proxies ::1 --bind 127.0.0.1 --max-connections 7 --workers 1';
+    assert.deepEqual(trafficSettings(readSettings(words.split(' '), {})), {
+      bind: '127.0.0.1',
+      httpPort: 80,
+      trustedProxies: ['::1'],
+      proxyProtocol: false,
+      maxConnections: 7,
+      maxConnectionsPerAddress: 4,
+      maxSockets: roomForSockets(1),
+      logLevel: 'info',
+    });
   });
+});
+
+test('the limit of open files is read as the kernel tells it', () => {
+  const head = 'Limit                     Soft Limit           Hard Limit           Units     \n';
+  assert.equal(limitIn(`${head}Max open files            20000                524288               files     \n`), 20_000);
+  assert.equal(limitIn(head), 1_024);
 });

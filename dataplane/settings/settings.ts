@@ -3,6 +3,7 @@ import { type FlagValue, helpOf, readFlags, UsageError } from '../../shared/runt
 import { type Globals, type Origin, parseGlobals } from '../../shared/settings.ts';
 import type { SettingStatus } from '../../shared/wire/status.ts';
 import type { TrafficSettings } from '../traffic/protocol.ts';
+import { roomForSockets } from './descriptors.ts';
 import { DATAPLANE_FLAGS } from './flags.ts';
 import { layered, type SettingName, type SettingValues } from './layers.ts';
 import { statusesOf } from './status.ts';
@@ -51,14 +52,16 @@ export function effective(base: DataplaneSettings, globals: Globals, running?: D
   const wanted: DataplaneSettings = { ...base, ...layered(base.given, file) };
   const settings = Object.freeze(running === undefined ? wanted : keepListeners(wanted, running));
   const warnings = running === undefined ? [] : listenerWarnings(wanted, running);
+  warnings.push(...connectionWarnings(settings));
   if (settings.email !== null) warnings.push('email is set, but automatic HTTPS is not available yet: sites are served on HTTP');
   return { settings, statuses: statusesOf(settings), warnings };
 }
 
 /** The part of the settings that the traffic path needs. */
 export function trafficSettings(settings: DataplaneSettings): TrafficSettings {
-  const { bind, httpPort, trustedProxies, logLevel } = settings;
-  return { bind, httpPort, trustedProxies, logLevel };
+  const { bind, httpPort, trustedProxies, proxyProtocol, maxConnections, maxConnectionsPerAddress, logLevel } = settings;
+  const maxSockets = roomForSockets(settings.workers);
+  return { bind, httpPort, trustedProxies, proxyProtocol, maxConnections, maxConnectionsPerAddress, maxSockets, logLevel };
 }
 
 /** What `--help` prints. */
@@ -78,6 +81,24 @@ function parseJson(text: string): unknown {
   } catch {
     throw new UsageError(`${NAME} ${COMMAND}: ${FILE_GLOBALS_VARIABLE} is not JSON (\`${NAME} run\` sets it; unset it)`);
   }
+}
+
+/** @throws UsageError: a PROXY header from just anybody is a forged address. */
+export function requireTrustedProxies({ proxyProtocol, trustedProxies }: DataplaneSettings): void {
+  if (!proxyProtocol || trustedProxies.length > 0) return;
+  throw new UsageError(
+    `${NAME} ${COMMAND}: --proxy-protocol believes trusted proxies only, and there are none; name them with --trusted-proxies or trusted_proxies in the config file`,
+  );
+}
+
+function connectionWarnings({ proxyProtocol, trustedProxies, maxConnections, workers }: DataplaneSettings): string[] {
+  const warnings: string[] = [];
+  if (proxyProtocol && trustedProxies.length === 0)
+    warnings.push('--proxy-protocol is on and trusted_proxies names nobody: every connection is closed');
+  const room = roomForSockets(workers);
+  if (maxConnections > room)
+    warnings.push(`max_connections is ${maxConnections}, but file descriptors allow ${room}; raise the limit of open files (ulimit -n)`);
+  return warnings;
 }
 
 /** The settings that are bound to open sockets, and their names in a config file. */

@@ -13,6 +13,12 @@ export type TrafficSettings = {
   readonly bind: string | null;
   readonly httpPort: number;
   readonly trustedProxies: readonly Cidr[];
+  /** Every connection begins with a PROXY header. */
+  readonly proxyProtocol: boolean;
+  /** Open connections: of clients in all, of one client address, and of clients and to upstreams together. */
+  readonly maxConnections: number;
+  readonly maxConnectionsPerAddress: number;
+  readonly maxSockets: number;
   readonly logLevel: LogLevel;
 };
 

@@ -19,7 +19,16 @@ const asking = (domain: string): string => get().replace('a.test', domain);
 
 test('what is published while a worker starts is in force when it serves', async () => {
   const told: FromWorker[] = [];
-  const settings = { bind: '127.0.0.1', httpPort: 0, trustedProxies: [], logLevel: 'debug' } as const;
+  const settings = {
+    bind: '127.0.0.1',
+    httpPort: 0,
+    trustedProxies: [],
+    proxyProtocol: false,
+    maxConnections: 10_000,
+    maxConnectionsPerAddress: 10_000,
+    maxSockets: 20_000,
+    logLevel: 'debug',
+  } as const;
   const worker = new TrafficWorker({
     start: {
       worker: 1,

@@ -67,18 +67,21 @@ export class TrafficWorker {
     this.recorder = recorder;
     const idPrefix = random.hex(8);
     let ids = 0;
-    this.listener = new Listener({
-      monotonic: () => clock.monotonic(),
-      nextRequestId: () => `${idPrefix}${(ids++).toString(16).padStart(8, '0')}`,
-      draining: () => this.draining,
-      serve: (x) => server.serve(x),
-      begun: () => inFlight.begin(slot),
-      record: (x) => {
-        inFlight.end(slot);
-        recorder.record(x, clock.monotonic());
+    this.listener = new Listener(
+      {
+        monotonic: () => clock.monotonic(),
+        nextRequestId: () => `${idPrefix}${(ids++).toString(16).padStart(8, '0')}`,
+        draining: () => this.draining,
+        serve: (x) => server.serve(x),
+        begun: () => inFlight.begin(slot),
+        record: (x) => {
+          inFlight.end(slot);
+          recorder.record(x, clock.monotonic());
+        },
+        refused: (status, bytes) => recorder.refused(status, bytes),
       },
-      refused: (status, bytes) => recorder.refused(status, bytes),
-    });
+      { connections: ledger.connections, slot, now: () => clock.now(), log },
+    );
   }
 
   /** Takes in the state it was started with, opens the port, and says so. */
@@ -132,7 +135,7 @@ export class TrafficWorker {
   }
 
   private async publish(publication: Publication): Promise<void> {
-    if (publication.settings !== undefined) this.listener.trust(publication.settings);
+    if (publication.settings !== undefined) this.listener.apply(publication.settings);
     if (publication.routes !== undefined) await this.index.apply(publication.routes, nextTurn);
     this.parts.tell({ kind: 'acknowledged', generation: publication.generation });
   }

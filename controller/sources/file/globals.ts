@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { type Cidr, parseCidr } from '../../../shared/cidr.ts';
 import { parseDuration } from '../../../shared/duration.ts';
-import type { Globals } from '../../../shared/settings.ts';
+import { type Globals, MOST_CONNECTIONS } from '../../../shared/settings.ts';
 import { quote } from './diagnostics.ts';
 import { type Context, type Rule, type Rules, rulesByName } from './rule.ts';
 import type { Word } from './word.ts';
@@ -55,6 +55,13 @@ const drainTimeout = global('drain_timeout', '<duration>', ({ text }, draft, ref
   else draft.drain_timeout = duration.value;
 });
 
+const connections = (name: 'max_connections' | 'max_connections_per_address') =>
+  global(name, '<number>', ({ text }, draft, refuse) => {
+    const number = /^[1-9]\d{0,7}$/.test(text) ? Number(text) : 0;
+    if (number < 1 || number > MOST_CONNECTIONS) refuse(`it is a number from 1 to ${MOST_CONNECTIONS}`);
+    else draft[name] = number;
+  });
+
 const trustedProxies: Rule<GlobalsDraft> = {
   name: 'trusted_proxies',
   form: 'trusted_proxies <ip-or-range> [<ip-or-range> …]',
@@ -76,7 +83,16 @@ function readRange(word: Word, report: Context['report']): Cidr[] {
 
 /** Everything that the globals block can say, and what it will be able to say. */
 export const GLOBAL_RULES: Rules<GlobalsDraft> = rulesByName(
-  [port('http_port', 'https_port'), port('https_port', 'http_port'), bind, email, trustedProxies, drainTimeout],
+  [
+    port('http_port', 'https_port'),
+    port('https_port', 'http_port'),
+    bind,
+    email,
+    trustedProxies,
+    connections('max_connections'),
+    connections('max_connections_per_address'),
+    drainTimeout,
+  ],
   ['acme_directory', 'cache', 'local_certs'],
   ['globals'],
 );

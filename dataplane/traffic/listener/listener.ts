@@ -1,8 +1,11 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { matcherOf } from '../../../shared/cidr.ts';
+import { UNCOUNTED } from '../../ledger/connections.ts';
 import { ClientConnection, type ClientTools } from '../http1/client-connection.ts';
 import { peerOf } from '../policy/forwarded/forwarded.ts';
 import type { TrafficSettings } from '../protocol.ts';
+import { Admission, type AdmissionTools } from './admission.ts';
+import { Preface } from './preface.ts';
 
 /** How many connections may wait to be accepted; the system's own limit may be lower. */
 const BACKLOG = 4_096;
@@ -11,22 +14,31 @@ const IPV4_IN_IPV6 = '::ffff:';
 /** The listening socket of one worker and the connections that came through it. */
 export class Listener {
   private readonly server: Server;
-  private readonly connections = new Set<ClientConnection>();
+  private readonly admission: Admission;
+  private readonly tools: ClientTools;
+  /** Each with its place in the ledger of addresses. */
+  private readonly connections = new Map<ClientConnection | Preface, number>();
   private trusts: (address: string) => boolean = () => false;
+  private proxyProtocol = false;
   private whenEmpty: (() => void) | null = null;
 
-  constructor(tools: Omit<ClientTools, 'trusts' | 'closed'>) {
-    const clientTools: ClientTools = {
+  constructor(tools: Omit<ClientTools, 'trusts' | 'closed'>, admissionTools: AdmissionTools) {
+    this.tools = {
       ...tools,
       trusts: (address) => this.trusts(address),
       closed: (connection) => this.closed(connection),
     };
-    this.server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.accept(socket, clientTools));
+    this.admission = new Admission(admissionTools);
+    this.server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.accept(socket));
+    // The system could not hand over one connection; the port stays open for the next.
+    this.server.on('error', (error) => {
+      if (this.server.listening) this.admission.refused('descriptors', '', error.message);
+    });
   }
 
   /** Opens the port beside the other workers'. @throws the system's error (EADDRINUSE, EACCES …). */
   async listen(settings: TrafficSettings): Promise<void> {
-    this.trust(settings);
+    this.apply(settings);
     try {
       await this.bind(settings.bind ?? '::', settings.httpPort);
     } catch (error) {
@@ -52,34 +64,74 @@ export class Listener {
     return address !== null && typeof address === 'object' ? address.port : 0;
   }
 
-  trust(settings: TrafficSettings): void {
+  /** Settings that hold from the next connection on. */
+  apply(settings: TrafficSettings): void {
     this.trusts = matcherOf(settings.trustedProxies);
+    this.proxyProtocol = settings.proxyProtocol;
+    this.admission.apply(settings);
   }
 
   sweep(now: number): void {
-    for (const connection of this.connections) connection.sweep(now);
+    for (const connection of this.connections.keys()) connection.sweep(now);
   }
 
   /** Takes no more connections and ends the ones it has, each after the answer it is at. Resolves when the last is gone. */
   drain(): Promise<void> {
     this.server.close();
-    for (const connection of this.connections) connection.drain();
+    for (const connection of this.connections.keys()) connection.drain();
     return new Promise((resolve) => {
       this.whenEmpty = resolve;
       if (this.connections.size === 0) resolve();
     });
   }
 
-  private accept(socket: Socket, tools: ClientTools): void {
+  private accept(socket: Socket): void {
     const remote = socket.remoteAddress;
     // Gone before we looked.
     if (remote === undefined) return void socket.destroy();
     const address = remote.startsWith(IPV4_IN_IPV6) ? remote.slice(IPV4_IN_IPV6.length) : remote;
-    this.connections.add(new ClientConnection(socket, peerOf(address, false, this.trusts(address)), tools));
+    if (!this.admission.enter(address)) return void socket.resetAndDestroy();
+    if (this.proxyProtocol) this.expectProxy(socket, address);
+    else this.serve(socket, address);
   }
 
-  private closed(connection: ClientConnection): void {
+  /** A header from just anybody would be a forged address. */
+  private expectProxy(socket: Socket, proxy: string): void {
+    if (!this.trusts(proxy)) {
+      this.admission.refused('untrusted_proxy', proxy, null);
+      this.admission.leave(UNCOUNTED);
+      return void socket.resetAndDestroy();
+    }
+    const preface = new Preface(socket, {
+      monotonic: this.tools.monotonic,
+      done: (read, client, address) => {
+        this.connections.delete(read);
+        this.serve(client, address ?? proxy);
+      },
+      refused: (read, reason) => {
+        this.admission.refused('proxy_header', proxy, reason);
+        this.closed(read);
+      },
+      gone: (ended) => this.closed(ended),
+    });
+    this.connections.set(preface, UNCOUNTED);
+  }
+
+  private serve(socket: Socket, address: string): void {
+    const trusted = this.trusts(address);
+    const place = trusted ? UNCOUNTED : this.admission.enterAddress(address);
+    if (place === null) {
+      this.admission.leave(UNCOUNTED);
+      return void socket.resetAndDestroy();
+    }
+    this.connections.set(new ClientConnection(socket, peerOf(address, false, trusted), this.tools), place);
+  }
+
+  private closed(connection: ClientConnection | Preface): void {
+    const place = this.connections.get(connection);
+    if (place === undefined) return;
     this.connections.delete(connection);
+    this.admission.leave(place);
     if (this.connections.size === 0) this.whenEmpty?.();
   }
 }

@@ -5,9 +5,20 @@ import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { createLedger, type Ledger } from '../../ledger/ledger.ts';
 import { packRoutes } from '../match/packed.ts';
-import type { FromWorker, RoutesPublication, TargetChange } from '../protocol.ts';
+import type { FromWorker, RoutesPublication, TargetChange, TrafficSettings } from '../protocol.ts';
 import { TrafficWorker } from '../traffic-worker.ts';
 import { type Message, Wire } from './wire-fixture.ts';
+
+const SETTINGS: TrafficSettings = {
+  bind: '127.0.0.1',
+  httpPort: 0,
+  trustedProxies: [],
+  proxyProtocol: false,
+  maxConnections: 20_000,
+  maxConnectionsPerAddress: 20_000,
+  maxSockets: 40_000,
+  logLevel: 'debug',
+};
 
 /** `classes` as in a report: 1xx to 5xx and other. */
 export type Counted = { requests: number; classes: number[]; bytes: number };
@@ -22,7 +33,7 @@ export class ProxyFixture {
   private readonly wires: Wire[] = [];
   private generation = 1;
 
-  private constructor(routes: readonly RouteInput[], trustedProxies: readonly string[]) {
+  private constructor(routes: readonly RouteInput[], settings: Partial<TrafficSettings>) {
     this.worker = new TrafficWorker({
       start: {
         worker: 1,
@@ -32,7 +43,7 @@ export class ProxyFixture {
         state: {
           generation: 1,
           routes: publication(routes, true),
-          settings: { bind: '127.0.0.1', httpPort: 0, trustedProxies: trustedProxies as Cidr[], logLevel: 'debug' },
+          settings: { ...SETTINGS, ...settings },
         },
       },
       clock: this.clock,
@@ -43,7 +54,11 @@ export class ProxyFixture {
   }
 
   static async start(routes: readonly RouteInput[], trustedProxies: readonly string[] = []): Promise<ProxyFixture> {
-    const fixture = new ProxyFixture(routes, trustedProxies);
+    return ProxyFixture.with(routes, { trustedProxies: trustedProxies as Cidr[] });
+  }
+
+  static async with(routes: readonly RouteInput[], settings: Partial<TrafficSettings>): Promise<ProxyFixture> {
+    const fixture = new ProxyFixture(routes, settings);
     await fixture.worker.start();
     return fixture;
   }

@@ -1,0 +1,66 @@
+import type { Log } from '../../../shared/runtime/log.ts';
+import { type Connections, connectionKey, type Refusal, UNCOUNTED } from '../../ledger/connections.ts';
+import type { TrafficSettings } from '../protocol.ts';
+
+const WORDS: Readonly<Record<Refusal, string>> = {
+  limit: 'connections are refused: as many are open as max_connections allows',
+  address_limit: 'connections are refused: one address has as many open as max_connections_per_address allows',
+  untrusted_proxy: 'connections are refused: with --proxy-protocol they may come from trusted proxies only',
+  proxy_header: 'connections are refused: they do not begin with a sound PROXY header within 5 s',
+  descriptors: 'connections are refused: the file descriptors are used up; raise the limit of open files (ulimit -n)',
+};
+
+/** The limits that a connection has to keep, as of the latest settings. */
+export type AdmissionLimits = Pick<TrafficSettings, 'maxConnections' | 'maxConnectionsPerAddress' | 'maxSockets'>;
+
+export type AdmissionTools = {
+  readonly connections: Connections;
+  /** This worker's column. */
+  readonly slot: number;
+  /** Milliseconds since 1970. */
+  now(): number;
+  readonly log: Log;
+};
+
+/** Who may have one more connection. Whatever is let in is counted until it leaves. */
+export class Admission {
+  private readonly tools: AdmissionTools;
+  private limits: AdmissionLimits = { maxConnections: 0, maxConnectionsPerAddress: 0, maxSockets: 0 };
+
+  constructor(tools: AdmissionTools) {
+    this.tools = tools;
+  }
+
+  apply(limits: AdmissionLimits): void {
+    this.limits = limits;
+  }
+
+  /** Counts a connection that has been accepted. @returns whether it may stay. */
+  enter(address: string): boolean {
+    const { connections, slot } = this.tools;
+    const refusal = connections.enter(slot, this.limits);
+    if (refusal !== null) this.refused(refusal, address, null);
+    return refusal === null;
+  }
+
+  /** Counts it for the client's address as well. @returns what `leave` takes, or null when the address has enough. */
+  enterAddress(address: string): number | null {
+    const { connections, slot, now } = this.tools;
+    const place = connections.enterAddress(connectionKey(address), slot, this.limits.maxConnectionsPerAddress, now());
+    if (place === null) this.refused('address_limit', address, null);
+    return place;
+  }
+
+  /** The connection is gone; `place` is what `enterAddress` gave, or UNCOUNTED. */
+  leave(place: number): void {
+    const { connections, slot } = this.tools;
+    connections.leave(slot);
+    if (place !== UNCOUNTED) connections.leaveAddress(place, slot);
+  }
+
+  /** Counts a refusal, and tells of it once a minute. */
+  refused(refusal: Refusal, address: string, detail: string | null): void {
+    const { connections, now, log } = this.tools;
+    if (connections.refused(refusal, now())) log.warn({ address, refusal, ...(detail !== null && { detail }) }, WORDS[refusal]);
+  }
+}

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Folder } from './harness/dataplane.ts';
+import { ask } from './harness/http.ts';
+import { Pair } from './harness/pair.ts';
+import { freePort } from './harness/ports.ts';
+import { until } from './harness/until.ts';
+
+const GOOD = 'site.test {\n  respond "good"\n}\n';
+const BAD = 'site.test {\n  respnd "bad"\n}\nnew.test {\n  respond "new"\n}\n';
+
+/** What status and explain of a pair say about its file. */
+async function saidOf(pair: Pair) {
+  const [status, routed, unrouted] = await Promise.all([
+    pair.command('status'),
+    pair.command('explain', 'site.test'),
+    pair.command('explain', 'new.test'),
+  ]);
+  return { status: status.stdout, routed: routed.stdout, unrouted: unrouted.stdout };
+}
+
+/** Starts a pair whose metrics no limit counts; `metric` waits for what they say about the file. */
+async function startProbed(folder: Folder, sites: string) {
+  const port = await freePort();
+  const pair = await Pair.start(folder, sites, { flags: ['--probe-listen', `127.0.0.1:${port}`] });
+  const metric = (value: 0 | 1) =>
+    until(`sluice_config_last_reload_successful to be ${value}`, async () =>
+      (await ask({ port }, '/metrics')).text.includes(`\nsluice_config_last_reload_successful ${value}\n`),
+    );
+  return { pair, metric };
+}
+
+/** Waits until the controller has seen the mistake; its own page is not counted by the limit of the Admin API. */
+const mistakeSeen = (pair: Pair) =>
+  until('the controller to see the mistake', async () => (await ask({ port: pair.controllerPort }, '/status')).text.includes('respnd'));
+
+test('a bad file keeps the last good one running, over a restart too; status, explain and the metrics say so until it is mended', async () => {
+  using folder = new Folder();
+  {
+    const { pair, metric } = await startProbed(folder, GOOD);
+    await using _ = pair;
+    await metric(1);
+  }
+  const { pair, metric } = await startProbed(folder, BAD);
+  await using _ = pair;
+  await metric(0);
+  assert.equal((await pair.visit('site.test')).text, 'good');
+  const bad = await saidOf(pair);
+  assert.match(bad.status, /^! .*mistakes.*\n! .*Sluicefile:6:3: .*respnd/m);
+  assert.match(bad.routed, /the config file has mistakes since .*: what it said before holds\n.*respnd/);
+  assert.match(bad.unrouted, /the config file has mistakes since .*: a site that is new in it is not routed\n.*respnd/);
+  pair.write(GOOD);
+  await metric(1);
+  const mended = await saidOf(pair);
+  assert.match(mended.status, /^Nothing is wrong\./);
+  assert.doesNotMatch(mended.routed, /mistakes/);
+});
+
+test('SIGHUP reads the file at once: mistakes are logged as those of a reload, and a held removal goes through', async () => {
+  using folder = new Folder();
+  const many = Array.from({ length: 15 }, (_, n) => `s${n}.test {\n  respond "${n}"\n}\n`);
+  await using pair = await Pair.start(folder, many.join(''));
+  pair.write(BAD);
+  await mistakeSeen(pair);
+  pair.program.child.kill('SIGHUP');
+  await pair.program.said('the reload failed');
+  assert.equal((await pair.visit('s14.test')).text, '14');
+  pair.write(many[0] ?? '');
+  await until('the removal to be held', async () => (await ask({ port: pair.controllerPort }, '/status')).text.includes('removal_held'));
+  assert.equal((await pair.visit('s14.test')).text, '14');
+  pair.program.child.kill('SIGHUP');
+  await until('the removal to be confirmed', async () => (await pair.visit('s14.test')).status === 404, 2_500);
+});

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { Folder } from './harness/dataplane.ts';
+import { Pair } from './harness/pair.ts';
+import { until } from './harness/until.ts';
+
+const site = (name: string, word = name) => `${name}.test {\n  respond "${word}"\n}\n`;
+
+test('imported files are served as they come and change, and one with mistakes changes nothing', async () => {
+  using folder = new Folder();
+  mkdirSync(folder.file('sites'));
+  writeFileSync(folder.file('sites/a'), site('a'));
+  await using pair = await Pair.start(folder, 'import sites/*\n');
+  assert.equal((await pair.visit('a.test')).text, 'a');
+  writeFileSync(folder.file('sites/b'), site('b'));
+  await until('the new file to be served', async () => (await pair.visit('b.test')).text === 'b', 2_000);
+  writeFileSync(folder.file('sites/b'), 'b.test {\n  respnd "broken"\n}\n');
+  const status = await until('status to name the mistake in the imported file', async () => {
+    const { stdout } = await pair.command('status');
+    return stdout.includes('respnd') ? stdout : undefined;
+  });
+  assert.match(status, /sites\/b:2:3: .*imported by .*Sluicefile:5:1/);
+  assert.equal((await pair.visit('b.test')).text, 'b');
+  writeFileSync(folder.file('sites/b'), site('b', 'mended'));
+  await until('the mended file to be served', async () => (await pair.visit('b.test')).text === 'mended', 2_000);
+});
+
+test('a directory of imports that vanishes and returns is served without a gap', async () => {
+  using folder = new Folder();
+  mkdirSync(folder.file('sites'));
+  writeFileSync(folder.file('sites/a'), site('a'));
+  await using pair = await Pair.start(folder, 'import sites/*\n');
+  rmSync(folder.file('sites'), { recursive: true });
+  const end = performance.now() + 700;
+  while (performance.now() < end) assert.equal((await pair.visit('a.test')).text, 'a');
+  mkdirSync(folder.file('new'));
+  writeFileSync(folder.file('new/a'), site('a', 'returned'));
+  renameSync(folder.file('new'), folder.file('sites'));
+  await until('what returned to be served', async () => {
+    const { text } = await pair.visit('a.test');
+    assert.ok(text === 'a' || text === 'returned', text);
+    return text === 'returned';
+  });
+});
+
+test('a ConfigMap that is swapped changes the file and its imports in one step', async () => {
+  using folder = new Folder();
+  mkdirSync(folder.file('..one'));
+  symlinkSync('..one', folder.file('..data'));
+  symlinkSync('..data/Sluicefile', folder.file('Sluicefile'));
+  writeFileSync(folder.file('..one/a.site'), site('a', 'one'));
+  await using pair = await Pair.start(folder, 'import ..data/*.site\n');
+  assert.equal((await pair.visit('a.test')).text, 'one');
+  mkdirSync(folder.file('..two'));
+  writeFileSync(folder.file('..two/Sluicefile'), readFileSync(pair.file));
+  writeFileSync(folder.file('..two/b.site'), site('b', 'two'));
+  symlinkSync('..two', folder.file('..tmp'));
+  renameSync(folder.file('..tmp'), folder.file('..data'));
+  await until('the other version to be served', async () => (await pair.visit('b.test')).text === 'two', 2_000);
+  assert.equal((await pair.visit('a.test')).status, 404, 'what the new version leaves out went in the same step');
+});

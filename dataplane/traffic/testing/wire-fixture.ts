@@ -181,3 +181,19 @@ export function field(head: string, name: string): string | null {
     .map((line) => line.slice(name.length + 1).trim());
   return values.length === 0 ? null : values.join(' | ');
 }
+
+/** What comes back before a connection that is refused is cut, perhaps while it is being made. */
+export async function refusedConnection(port: number, text = ''): Promise<string> {
+  const socket = connect({ host: '127.0.0.1', port, noDelay: true });
+  let received = '';
+  socket.setEncoding('latin1').on('data', (piece: string) => {
+    received += piece;
+  });
+  socket.on('error', () => socket.destroy());
+  socket.write(text, 'latin1');
+  await new Promise((resolve, reject) => {
+    socket.once('close', resolve);
+    socket.setTimeout(PATIENCE_MS, () => reject(new Error('the connection is still open')));
+  });
+  return received;
+}

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Cidr } from '../../../shared/cidr.ts';
+import type { TrafficSettings } from '../protocol.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
+import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
+import { refusedConnection, type Wire } from '../testing/wire-fixture.ts';
+
+const start = (upstream: UpstreamFixture, settings: Partial<TrafficSettings>) => ProxyFixture.with([site('a.test', upstream)], settings);
+const counts = (proxy: ProxyFixture) => Object.fromEntries(proxy.ledger.connections.reading().refused);
+
+/** Connections that have been served, so that all of them have been let in. */
+async function served(proxy: ProxyFixture, count: number): Promise<Wire[]> {
+  const wires: Wire[] = [];
+  for (let at = 0; at < count; at++) {
+    const wire = await proxy.connect();
+    wire.send(get());
+    await wire.readAnswer();
+    wires.push(wire);
+  }
+  return wires;
+}
+
+test('beyond the limit in all a connection is closed without a byte, and when one ends the next is served', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  using proxy = await start(upstream, { maxConnections: 3 });
+  const wires = await served(proxy, 3);
+  for (let visit = 0; visit < 2; visit++) {
+    assert.equal(await refusedConnection(proxy.port, get()), '');
+  }
+  assert.deepEqual([proxy.ledger.connections.open(), counts(proxy).limit], [3, 2]);
+  assert.equal(proxy.log.lines.filter(({ message }) => message?.includes('max_connections allows')).length, 1);
+  wires[0]?.reset();
+  await eventually('room', () => proxy.ledger.connections.open() === 2);
+  await served(proxy, 1);
+});
+
+test('beyond the limit of its address a connection is closed, and those that are open go on', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  using proxy = await start(upstream, { maxConnectionsPerAddress: 2 });
+  const [first] = await served(proxy, 2);
+  assert.equal(await refusedConnection(proxy.port), '');
+  assert.deepEqual([proxy.ledger.connections.open(), counts(proxy).address_limit], [2, 1]);
+  first?.send(get());
+  await first?.readAnswer();
+  first?.end();
+  await eventually('room', () => proxy.ledger.connections.open() === 1);
+  await served(proxy, 1);
+});
+
+test('a trusted proxy may have as many connections as there may be at all', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  using proxy = await start(upstream, { maxConnectionsPerAddress: 2, maxConnections: 5, trustedProxies: ['127.0.0.1' as Cidr] });
+  await served(proxy, 5);
+  assert.equal(await refusedConnection(proxy.port), '');
+  assert.deepEqual([counts(proxy).address_limit, counts(proxy).limit], [0, 1]);
+});
+
+test('other workers’ connections count as well, and a column that is cleared gives its room back', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  using proxy = await start(upstream, { maxConnections: 3 });
+  const limits = { maxConnections: 3, maxSockets: 100 };
+  for (let other = 0; other < 3; other++) assert.equal(proxy.ledger.connections.enter(0, limits), null);
+  assert.equal(await refusedConnection(proxy.port), '');
+  proxy.ledger.connections.clearWorker(0);
+  await served(proxy, 3);
+});

@@ -27,6 +27,7 @@ describe('a route', () => {
       upstreams: [{ address: '10.0.0.1:80', weight: 1, state: 'healthy' }],
       headers: [],
       redirects: [],
+      basic_auth: null,
       respond: null,
       handles: [],
     });

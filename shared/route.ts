@@ -1,8 +1,12 @@
 import { z } from 'zod';
 import { parseAddress } from './address.ts';
+import { parseBcryptHash } from './bcrypt-hash.ts';
 import { CATCH_ALL, parseDomain } from './host.ts';
 import { accepted, type Parsed, refused } from './parsed.ts';
 import { MAX_RATE_PER_SECOND } from './rate.ts';
+
+/** What a browser calls a place that has no name of its own. */
+export const DEFAULT_REALM = 'restricted';
 
 /**
  * The one schema of a route: what POST takes, what an apply frame carries, what is saved, what `adapt`
@@ -56,6 +60,34 @@ const redirect = z.object({
   status: z.union([z.literal(301), z.literal(302), z.literal(303), z.literal(307), z.literal(308)]),
 });
 
+/** A name before the first colon of the credentials, so it has none itself (RFC 7617 2). */
+const userName = z
+  .string()
+  .min(1)
+  .max(256)
+  .regex(/^[^\p{Cc}:]+$/u, 'a user name has no colon and no control characters');
+
+const passwordHash = z.string().transform((text, issues) => {
+  const hash = parseBcryptHash(text);
+  if (hash.ok) return hash.value;
+  issues.addIssue({ code: 'custom', message: hash.reason });
+  return z.NEVER;
+});
+
+/** Who may come in, and under which name the browser asks for it. */
+const basicAuth = z.object({
+  realm: z
+    .string()
+    .max(256)
+    .regex(/^[\x20-\x7e\x80-\xff]*$/, 'a realm has no control characters')
+    .default(DEFAULT_REALM),
+  users: z
+    .array(z.object({ name: userName, hash: passwordHash }))
+    .min(1, 'at least one user')
+    .max(1_000)
+    .refine((users) => new Set(users.map(({ name }) => name)).size === users.length, 'each user stands once'),
+});
+
 const respond = z.object({ status: z.int().min(200).max(599), body: z.string().max(65_536).default('') });
 
 /** What a site and each of its path blocks can say. Absent lists are empty, absent limits are none. */
@@ -64,6 +96,7 @@ const directives = {
   upstreams: z.array(upstream).max(10_000).default([]),
   headers: z.array(header).max(1_000).default([]),
   redirects: z.array(redirect).max(1_000).default([]),
+  basic_auth: basicAuth.nullable().default(null),
   respond: respond.nullable().default(null),
 };
 
@@ -87,6 +120,7 @@ export const routeSchema = z.object({
   upstreams: directives.upstreams,
   headers: directives.headers,
   redirects: directives.redirects,
+  basic_auth: directives.basic_auth,
   respond: directives.respond,
   handles: z.array(handle).max(1_000).default([]),
   /** Where the route came from, in words for people: `Sluicefile:12`, `container shop-web-1 (3f2a9c)`. */
@@ -98,6 +132,7 @@ export type HandleSpec = RouteSpec['handles'][number];
 export type UpstreamSpec = RouteSpec['upstreams'][number];
 export type HeaderSpec = RouteSpec['headers'][number];
 export type RedirectSpec = RouteSpec['redirects'][number];
+export type BasicAuthSpec = NonNullable<RouteSpec['basic_auth']>;
 export type RespondSpec = NonNullable<RouteSpec['respond']>;
 /** A route as a person or a source writes it: everything that has a default may be left out. */
 export type RouteInput = z.input<typeof routeSchema>;

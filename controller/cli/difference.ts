@@ -1,3 +1,4 @@
+import { redacted } from '../../shared/redacted.ts';
 import type { RouteSpec } from '../../shared/route.ts';
 import type { FullRoute } from '../../shared/wire/status.ts';
 import { canonical } from '../desired/canonical.ts';
@@ -33,7 +34,8 @@ export function routeChanges(
 ): RouteChange[] {
   const served = new Map(running.map((route) => [route.domain, route]));
   const named = new Set(wanted.map(({ domain }) => domain));
-  const changes = wanted.map((route) => changeTo(served.get(route.domain), route, controller));
+  // What is served is told without its secrets.
+  const changes = wanted.map((route) => changeTo(served.get(route.domain), redacted(route), controller));
   const gone = running.filter((route) => !named.has(route.domain) && ownedBy(route, controller, source)).map(removal);
   return [...changes.filter((change) => change !== null), ...gone].sort((a, b) => (a.domain < b.domain ? -1 : 1));
 }

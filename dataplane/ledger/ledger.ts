@@ -3,6 +3,7 @@ import { Heartbeats } from './heartbeats.ts';
 import { InFlight } from './in-flight.ts';
 import { Rates } from './rates.ts';
 import { Targets } from './targets.ts';
+import { Turns } from './turns.ts';
 
 /**
  * What is exact across workers: flat SharedArrayBuffers, lock-free, keyed by stable hashes, so that
@@ -14,6 +15,7 @@ export type LedgerBuffers = {
   readonly inFlight: SharedArrayBuffer;
   readonly rates: SharedArrayBuffer;
   readonly targets: SharedArrayBuffer;
+  readonly turns: SharedArrayBuffer;
 };
 
 export type Ledger = {
@@ -23,6 +25,7 @@ export type Ledger = {
   readonly inFlight: InFlight;
   readonly rates: Rates;
   readonly targets: Targets;
+  readonly turns: Turns;
 };
 
 /** A fresh ledger with a column for each of `workers` worker slots. */
@@ -33,6 +36,7 @@ export function createLedger(workers: number): Ledger {
     inFlight: InFlight.buffer(workers),
     rates: Rates.buffer(),
     targets: Targets.buffer(workers),
+    turns: Turns.buffer(workers),
   });
 }
 
@@ -45,5 +49,6 @@ export function openLedger(buffers: LedgerBuffers): Ledger {
     inFlight: new InFlight(buffers.inFlight),
     rates: new Rates(buffers.rates),
     targets: new Targets(buffers.targets, buffers.inFlight.byteLength / 4),
+    turns: new Turns(buffers.turns),
   };
 }

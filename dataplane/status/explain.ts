@@ -1,4 +1,5 @@
 import { wildcardOf } from '../../shared/host.ts';
+import { redacted } from '../../shared/redacted.ts';
 import type { Problem } from '../../shared/wire/apply.ts';
 import { SOURCE_FAILED } from '../../shared/wire/problem-codes.ts';
 import type { Explanation, FullRoute } from '../../shared/wire/status.ts';
@@ -44,7 +45,8 @@ function problemsOf(table: Table, host: string, owned: OwnedRoute | undefined): 
 const concerns = (problem: Problem, host: string): boolean =>
   problem.domain !== null && (problem.domain === host || problem.domain === wildcardOf(host));
 
-/** A route with where it came from and what it hides. */
+/** A route with where it came from and what it hides, without its secrets. */
 export function fullRoute(owned: OwnedRoute): FullRoute {
-  return { ...owned.route, controller: owned.controller, overrides: owned.overrides, since: new Date(owned.since).toISOString() };
+  const overrides = owned.overrides && redacted(owned.overrides);
+  return { ...redacted(owned.route), controller: owned.controller, overrides, since: new Date(owned.since).toISOString() };
 }

@@ -18,6 +18,15 @@ export type OwnAnswer = {
 
 export const NO_ROUTE: OwnAnswer = { status: 404, fields: '', body: null, reason: 'no route for this host' };
 export const NO_BLOCK: OwnAnswer = { status: 404, fields: '', body: null, reason: 'no block of the site matches this path' };
+export const AMBIGUOUS_PATH: OwnAnswer = {
+  status: 400,
+  fields: '',
+  body: null,
+  reason: 'the path could mean another block of a site that has access rules',
+};
+/** To OPTIONS and TRACE that may go no further (RFC 9110 7.6.2). What was sent is never sent back: it may hold secrets (9.3.8). */
+export const LAST_HOP: OwnAnswer = { status: 200, fields: '', body: '', reason: 'Max-Forwards is used up' };
+export const NO_TRACE: OwnAnswer = { status: 405, fields: 'Allow: OPTIONS\r\n', body: null, reason: 'Max-Forwards is used up' };
 
 /** Answers the exchange without an upstream. Routed hosts get their default and own headers with it. */
 export function answer(x: Exchange, own: OwnAnswer): void {

@@ -1,7 +1,8 @@
 import { normalizedPath } from '../../shared/path.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
+import { AMBIGUOUS_PATH } from './answer.ts';
 import { type Downstream, Exchange } from './exchange.ts';
-import { blockFor } from './match/compile.ts';
+import { blockFor, mayMeanAnother } from './match/compile.ts';
 import type { HostIndex } from './match/host-index.ts';
 import { rawPath } from './match/path.ts';
 import type { PolicyTools } from './policy/order.ts';
@@ -50,6 +51,8 @@ export function dryRun(request: DryRun, index: HostIndex, tools: PolicyTools, cl
   x.path = normalizedPath(rawPath(x.target));
   const block = blockFor(route, x);
   if (block === null) return { ...nothing, routed: true, matched: route.domain, verdict: `404: no block of the site matches ${x.path}` };
+  if (route.guarded && mayMeanAnother(route, block, x))
+    return { ...nothing, routed: true, matched: route.domain, verdict: `400: ${AMBIGUOUS_PATH.reason}` };
   x.block = block;
   const policies = block.policies.map((policy) => ({ name: policy.name, verdict: policy.explain(x, tools) }));
   const answering = block.policies.find((policy) => policy.decide(x, { ...tools, admit: tools.wouldAdmit }) !== null);

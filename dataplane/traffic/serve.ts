@@ -1,10 +1,11 @@
 import { normalizedPath } from '../../shared/path.ts';
-import { answer, NO_BLOCK, NO_ROUTE, type OwnAnswer } from './answer.ts';
+import { AMBIGUOUS_PATH, answer, LAST_HOP, NO_BLOCK, NO_ROUTE, NO_TRACE, type OwnAnswer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
-import { blockFor, type CompiledBlock } from './match/compile.ts';
+import { endsHere } from './http1/max-forwards.ts';
+import { blockFor, type CompiledBlock, mayMeanAnother } from './match/compile.ts';
 import type { HostIndex } from './match/host-index.ts';
 import { rawPath } from './match/path.ts';
-import type { PolicyTools } from './policy/order.ts';
+import { LATER, type Policy, type PolicyTools } from './policy/order.ts';
 import type { Forwarder } from './upstream/forward.ts';
 
 /** THE REQUEST PATH: host → route → block → policies → upstream. What comes back goes through `x.client`. */
@@ -12,6 +13,8 @@ export class Server {
   private readonly index: HostIndex;
   private readonly tools: PolicyTools;
   private readonly forwarder: Forwarder;
+  /** Exchanges that a policy has yet to decide on, and where to go on with each. */
+  private readonly undecided = new Map<Exchange, number>();
 
   constructor(index: HostIndex, tools: PolicyTools, forwarder: Forwarder) {
     this.index = index;
@@ -25,19 +28,34 @@ export class Server {
     x.route = route;
     x.path = normalizedPath(rawPath(x.target));
     const block = blockFor(route, x);
+    if (route.guarded && mayMeanAnother(route, block, x)) return answer(x, AMBIGUOUS_PATH);
     if (block === null) return answer(x, NO_BLOCK);
     x.block = block;
-    const own = this.decide(x, block);
-    if (own !== null) return answer(x, own);
-    if (block.pool === null) return answer(x, NO_BLOCK);
-    this.forwarder.forward(x, block.pool);
+    this.decide(x, block, 0);
   }
 
-  private decide(x: Exchange, block: CompiledBlock): OwnAnswer | null {
-    for (const policy of block.policies) {
-      const own = policy.decide(x, this.tools);
-      if (own !== null) return own;
+  /** Goes on with an exchange whose policy said LATER, on the block that it began with: null asks the policies after that one. */
+  resume(x: Exchange, own: OwnAnswer | null): void {
+    const next = this.undecided.get(x);
+    this.undecided.delete(x);
+    // The client may have left meanwhile.
+    if (next === undefined || x.block === null || x.status !== 0) return;
+    if (own !== null) answer(x, own);
+    else this.decide(x, x.block, next);
+  }
+
+  /** Asks the policies from the `first` on. */
+  private decide(x: Exchange, block: CompiledBlock, first: number): void {
+    const { policies } = block;
+    for (let at = first; at < policies.length; at++) {
+      const own = (policies[at] as Policy).decide(x, this.tools);
+      if (own === null) continue;
+      if (own === LATER) this.undecided.set(x, at + 1);
+      else answer(x, own);
+      return;
     }
-    return null;
+    if (block.pool === null) return answer(x, NO_BLOCK);
+    if (endsHere(x.method, x.fields)) return answer(x, x.method === 'TRACE' ? NO_TRACE : LAST_HOP);
+    this.forwarder.forward(x, block.pool);
   }
 }

@@ -8,6 +8,7 @@ import { setHttpDate } from './http1/date.ts';
 import { Listener } from './listener/listener.ts';
 import { compileRoute } from './match/compile.ts';
 import { HostIndex } from './match/host-index.ts';
+import { type Compare, compareWithBcrypt, Passwords } from './policy/basic-auth/passwords.ts';
 import type { PolicyTools } from './policy/order.ts';
 import type { FromWorker, Publication, ToWorker, WorkerStart } from './protocol.ts';
 import { Recorder } from './record.ts';
@@ -27,6 +28,8 @@ type Parts = {
   readonly random: Random;
   readonly log: Log;
   readonly tell: (message: FromWorker) => void;
+  /** How passwords are compared; bcrypt if absent. */
+  readonly compare?: Compare;
 };
 
 /** Everything that one worker thread holds, wired in the order in which a request meets it. */
@@ -61,7 +64,20 @@ export class TrafficWorker {
     const pools = new Pools(this.endpoints);
     this.index = new HostIndex((_, json) => compileRoute(json, pools));
     const { rates, inFlight } = ledger;
-    this.policyTools = { now: () => clock.now(), admit: rates.admit.bind(rates), wouldAdmit: rates.wouldAdmit.bind(rates) };
+    this.policyTools = {
+      now: () => clock.now(),
+      admit: rates.admit.bind(rates),
+      wouldAdmit: rates.wouldAdmit.bind(rates),
+      passwords: new Passwords({
+        turns: ledger.turns,
+        slot,
+        clock,
+        log,
+        key: random.bytes(32),
+        compare: parts.compare ?? compareWithBcrypt,
+        resume: (x, own) => server.resume(x, own),
+      }),
+    };
     const server = new Server(this.index, this.policyTools, forwarder);
     const recorder = new Recorder(start.hashKey);
     this.recorder = recorder;

@@ -207,6 +207,7 @@ export class Workers {
     parts.ledger.inFlight.clear(member.slot);
     parts.ledger.connections.clearWorker(member.slot);
     parts.ledger.targets.clearWorker(member.slot);
+    parts.ledger.turns.clearWorker(member.slot);
     this.wake();
     if (this.stopping || this.refused !== null) return;
     this.restarts++;

@@ -1,3 +1,4 @@
+import { basicAuth } from './directives/basic-auth.ts';
 import { handle, handlePath } from './directives/handle.ts';
 import { header } from './directives/header.ts';
 import { rateLimit } from './directives/rate-limit.ts';
@@ -9,10 +10,9 @@ import { type Rules, rulesByName, type SiteDraft } from './rule.ts';
 
 /** Everything that a site can say, and what it will be able to say. */
 export const SITE_RULES: Rules<SiteDraft> = rulesByName(
-  [reverseProxy, rateLimit, redir, header, respond, handle, handlePath, tls],
+  [reverseProxy, rateLimit, redir, basicAuth, header, respond, handle, handlePath, tls],
   [
     'analytics',
-    'basic_auth',
     'cache',
     'encode',
     'file_server',

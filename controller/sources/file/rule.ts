@@ -1,4 +1,4 @@
-import type { HeaderSpec, RedirectSpec, RespondSpec, RouteSpec, UpstreamSpec } from '../../../shared/route.ts';
+import type { BasicAuthSpec, HeaderSpec, RedirectSpec, RespondSpec, RouteSpec, UpstreamSpec } from '../../../shared/route.ts';
 import type { Report } from './diagnostics.ts';
 import type { Block, Directive } from './syntax.ts';
 import type { Place, Word } from './word.ts';
@@ -41,6 +41,7 @@ export type SiteDraft = {
   tls: boolean;
   https: RouteSpec['https'];
   rateLimit: number | null;
+  basicAuth: BasicAuthSpec | null;
   respond: RespondSpec | null;
   readonly upstreams: UpstreamSpec[];
   readonly headers: HeaderSpec[];
@@ -60,6 +61,7 @@ export function emptyDraft(): SiteDraft {
     tls: false,
     https: 'auto',
     rateLimit: null,
+    basicAuth: null,
     respond: null,
     upstreams: [],
     headers: [],

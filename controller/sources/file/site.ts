@@ -101,6 +101,7 @@ function routeOf(domain: Domain, word: Word, draft: SiteDraft, handles: HandleSp
     upstreams: draft.upstreams,
     headers: draft.headers,
     redirects: draft.redirects.map(({ spec }) => spec),
+    basic_auth: draft.basicAuth,
     respond: draft.respond,
     handles,
     origin: `${word.path}:${word.line}`.slice(-LONGEST_ORIGIN),
@@ -116,6 +117,7 @@ function handleOf({ path, strip, draft }: HandleDraft): HandleSpec {
     upstreams: draft.upstreams,
     headers: draft.headers,
     redirects: draft.redirects.map(({ spec }) => spec),
+    basic_auth: draft.basicAuth,
     respond: draft.respond,
   };
 }

@@ -1,5 +1,6 @@
 import { CHUNKED, type Exchange } from '../exchange.ts';
 import { rawPath, sentPrefixLength } from '../match/path.ts';
+import { oneHopLess } from './max-forwards.ts';
 
 /** The head of a request as the upstream gets it: the client's fields that go on, ours, and framing that we vouch for. */
 export function requestHead(x: Exchange): string {
@@ -9,7 +10,7 @@ export function requestHead(x: Exchange): string {
       : x.bodyLength > 0 || needsLength(x.method)
         ? `Content-Length: ${x.bodyLength}\r\n`
         : '';
-  return `${x.method} ${upstreamTarget(x)} HTTP/1.1\r\n${x.fields}${x.forwarding}${framing}\r\n`;
+  return `${x.method} ${upstreamTarget(x)} HTTP/1.1\r\n${oneHopLess(x.method, x.fields)}${x.forwarding}${framing}\r\n`;
 }
 
 /** RFC 9110 8.6: methods whose request usually has a body say so when it is empty. */

@@ -4,7 +4,9 @@ import type { Exchange } from '../exchange.ts';
 import { type AnswerFields, compileAnswerFields } from '../policy/headers/headers.ts';
 import { type Policy, policiesOf } from '../policy/order.ts';
 import type { Pool, Pools } from '../upstream/pool.ts';
+import { rawPath } from './path.ts';
 import { compilePattern, type Pattern } from './pattern.ts';
+import { isAmbiguous, readingsOf } from './readings.ts';
 
 /** A route as the request path uses it: everything that depends on the route alone is worked out. */
 export type CompiledRoute = {
@@ -14,6 +16,8 @@ export type CompiledRoute = {
   readonly blocks: readonly CompiledBlock[];
   /** Default and own response headers, for answers that come from no block. */
   readonly fields: AnswerFields;
+  /** Whether the site or one of its blocks asks who is there: then a path has to mean the same to everybody. */
+  readonly guarded: boolean;
 };
 
 /** A path block with the site's directives already worked in. */
@@ -43,6 +47,7 @@ export function compileRoute(json: string, pools: Pools): CompiledRoute {
     site: answers || route.handles.length === 0 ? siteBlock(route, sitePool) : null,
     blocks: route.handles.map((handle, index) => pathBlock(route, handle, index, sitePool, pools)),
     fields: compileAnswerFields(route.headers),
+    guarded: route.basic_auth !== null || route.handles.some((handle) => handle.basic_auth !== null),
   };
 }
 
@@ -70,4 +75,18 @@ function poolOf(route: RouteSpec, upstreams: readonly UpstreamSpec[], tls: boole
 export function blockFor(route: CompiledRoute, x: Exchange): CompiledBlock | null {
   for (const block of route.blocks) if (block.pattern === null || block.pattern.matches(x.path)) return block;
   return route.site;
+}
+
+/** Whether a path, as it was sent, could mean another block than `block` to someone behind us. Asked for guarded routes only. */
+export function mayMeanAnother(route: CompiledRoute, block: CompiledBlock | null, x: Exchange): boolean {
+  const sent = rawPath(x.target);
+  if (!isAmbiguous(sent)) return false;
+  const { path } = x;
+  let another = false;
+  for (const reading of readingsOf(sent)) {
+    x.path = reading;
+    another ||= blockFor(route, x) !== block;
+  }
+  x.path = path;
+  return another;
 }

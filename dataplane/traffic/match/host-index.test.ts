@@ -11,6 +11,7 @@ const route = (domain: string, version: string): CompiledRoute & { version: stri
   version,
   site: null,
   blocks: [],
+  guarded: false,
   fields: { overrides: null, own: '', all: '', strictTransport: true, noSniff: true, sameOrigin: true },
 });
 const compile = (domain: string, json: string): CompiledRoute => route(domain, JSON.parse(json) as string);

@@ -1,6 +1,8 @@
 import type { HandleSpec, RouteSpec } from '../../../shared/route.ts';
 import type { OwnAnswer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
+import { basicAuth } from './basic-auth/basic-auth.ts';
+import type { Passwords } from './basic-auth/passwords.ts';
 import { rateLimit } from './rate-limit/rate-limit.ts';
 import { redirect } from './redirect/redirect.ts';
 import { respond } from './respond/respond.ts';
@@ -11,13 +13,17 @@ export type PolicyTools = {
   now(): number;
   admit(place: number, tag: number, limit: number, now: number): boolean;
   wouldAdmit(place: number, tag: number, limit: number, now: number): boolean;
+  readonly passwords: Passwords;
 };
 
-/** One rule of one block, compiled. Synchronous and without side effects but its own counter. */
+/** A policy that cannot decide yet: it resumes the exchange with its decision, in a later turn. */
+export const LATER = Symbol('later');
+
+/** One rule of one block, compiled. Without side effects but its own counter. */
 export interface Policy {
   readonly name: string;
-  /** The answer that ends the request here, or null: ask the next one. */
-  decide(x: Exchange, tools: PolicyTools): OwnAnswer | null;
+  /** The answer that ends the request here, null: ask the next one, or LATER. */
+  decide(x: Exchange, tools: PolicyTools): OwnAnswer | null | typeof LATER;
   /** The verdict in words for a dry run; counts nothing. */
   explain(x: Exchange, tools: PolicyTools): string;
 }
@@ -29,6 +35,7 @@ export type PolicyKind = (route: RouteSpec, handle: HandleSpec | null, index: nu
 const ORDER: readonly { readonly kind: PolicyKind; readonly because: string }[] = [
   { kind: rateLimit, because: 'a client over its limit costs nothing further, not even a redirect' },
   { kind: redirect, because: 'a moved page is moved for everybody, before anyone is asked who they are' },
+  { kind: basicAuth, because: 'who may not come in learns nothing of what is inside, not even a fixed answer' },
   { kind: respond, because: 'a fixed answer stands where the upstream would, so everything else has been asked' },
 ];
 

@@ -5,7 +5,8 @@ import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { createLedger, type Ledger } from '../../ledger/ledger.ts';
 import { packRoutes } from '../match/packed.ts';
-import type { FromWorker, RoutesPublication, TargetChange, TrafficSettings } from '../protocol.ts';
+import type { Compare } from '../policy/basic-auth/passwords.ts';
+import type { DryRunResult, FromWorker, RoutesPublication, TargetChange, TrafficSettings } from '../protocol.ts';
 import { TrafficWorker } from '../traffic-worker.ts';
 import { type Message, Wire } from './wire-fixture.ts';
 
@@ -33,7 +34,7 @@ export class ProxyFixture {
   private readonly wires: Wire[] = [];
   private generation = 1;
 
-  private constructor(routes: readonly RouteInput[], settings: Partial<TrafficSettings>) {
+  private constructor(routes: readonly RouteInput[], settings: Partial<TrafficSettings>, compare: Compare | undefined) {
     this.worker = new TrafficWorker({
       start: {
         worker: 1,
@@ -50,15 +51,16 @@ export class ProxyFixture {
       random: systemRandom,
       log: this.log,
       tell: (message) => this.told.push(message),
+      ...(compare && { compare }),
     });
   }
 
-  static async start(routes: readonly RouteInput[], trustedProxies: readonly string[] = []): Promise<ProxyFixture> {
-    return ProxyFixture.with(routes, { trustedProxies: trustedProxies as Cidr[] });
+  static async start(routes: readonly RouteInput[], trustedProxies: readonly string[] = [], compare?: Compare): Promise<ProxyFixture> {
+    return ProxyFixture.with(routes, { trustedProxies: trustedProxies as Cidr[] }, compare);
   }
 
-  static async with(routes: readonly RouteInput[], settings: Partial<TrafficSettings>): Promise<ProxyFixture> {
-    const fixture = new ProxyFixture(routes, settings);
+  static async with(routes: readonly RouteInput[], settings: Partial<TrafficSettings>, compare?: Compare): Promise<ProxyFixture> {
+    const fixture = new ProxyFixture(routes, settings, compare);
     await fixture.worker.start();
     return fixture;
   }
@@ -95,6 +97,14 @@ export class ProxyFixture {
     this.worker.take({ kind: 'publish', publication: { generation, routes } });
     while (!this.told.some((message) => message.kind === 'acknowledged' && message.generation === generation))
       await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  /** What would happen to a GET of this URL. */
+  dryRun(url: string): DryRunResult {
+    this.worker.take({ kind: 'dry-run', id: 0, request: { url } });
+    const answer = this.told.findLast((message) => message.kind === 'dry-run');
+    if (answer === undefined) throw new Error('no dry run');
+    return answer.result;
   }
 
   drain(): void {

@@ -1,0 +1,71 @@
+import { parseBcryptHash } from '../../../../shared/bcrypt-hash.ts';
+import { type BasicAuthSpec, DEFAULT_REALM } from '../../../../shared/route.ts';
+import { quote } from '../diagnostics.ts';
+import { type Context, firstOf, type Rule, type SiteDraft } from '../rule.ts';
+import type { Block, Directive } from '../syntax.ts';
+import { lineOf, type Word } from '../word.ts';
+
+const FORM = '<user> <bcrypt_hash>';
+const REALM = /^[\x20-\x7e\x80-\xff]*$/;
+/** Characters. */
+const LONGEST = 256;
+const MOST_USERS = 1_000;
+
+export const basicAuth: Rule<SiteDraft> = {
+  name: 'basic_auth',
+  form: `basic_auth ["<realm>"] { … } with one ${FORM} a line`,
+  scopes: ['site', 'handle'],
+  args: [0, 1],
+  block: 'required',
+  repeats: false,
+  read({ name, args: [word], block }, draft, { report, expanded }) {
+    if (block === null) return;
+    const realm = word === undefined ? DEFAULT_REALM : word.text;
+    const wrong = faultOfRealm(realm);
+    if (word && wrong) report.error(word, `basic_auth ${quote(realm)}: ${wrong}`);
+    const users = readUsers(name, expanded(block), report);
+    // Also with mistakes: a place that asks who is there is not one that lets everybody in.
+    draft.basicAuth = { realm, users };
+  },
+};
+
+function faultOfRealm(realm: string): string | undefined {
+  if (realm.length > LONGEST) return `a realm is at most ${LONGEST} characters long`;
+  return REALM.test(realm) ? undefined : 'a realm has no control characters and none beyond U+00FF';
+}
+
+function readUsers(directive: Word, block: Block, report: Context['report']): BasicAuthSpec['users'] {
+  const users: BasicAuthSpec['users'] = [];
+  const names: Word[] = [];
+  if (block.lines.length === 0) report.error(directive, `basic_auth lets nobody in: write one ${FORM} a line`);
+  if (block.lines.length > MOST_USERS) report.error(directive, `basic_auth has at most ${MOST_USERS} users`);
+  for (const line of block.lines) {
+    const user = readUser(line, report);
+    const earlier = firstOf(names, line.name.text);
+    if (earlier) report.error(line.name, `user ${quote(line.name.text)} stands in ${lineOf(earlier, line.name)} already: keep one`);
+    names.push(line.name);
+    if (user !== undefined) users.push(user);
+  }
+  return users;
+}
+
+function readUser({ name, args: [word, extra], block }: Directive, report: Context['report']): BasicAuthSpec['users'][number] | undefined {
+  if (block) report.error(block.open, `a user has no block: write ${FORM}`);
+  const wrongName = faultOfName(name.text);
+  if (wrongName) report.error(name, `user ${quote(name.text)}: ${wrongName}`);
+  if (word === undefined) {
+    report.error(name, `user ${quote(name.text)} has no hash: write ${FORM}; "sluice hash-password" makes one`);
+    return undefined;
+  }
+  if (extra) report.error(extra, `user ${quote(name.text)} has more than a hash: write ${FORM}`);
+  const hash = parseBcryptHash(word.text);
+  // What stands there may be the password itself, so it is not repeated.
+  if (!hash.ok) report.error(word, `user ${quote(name.text)}: ${hash.reason}`);
+  return hash.ok && !wrongName ? { name: name.text, hash: hash.value } : undefined;
+}
+
+function faultOfName(name: string): string | undefined {
+  if (name === '') return 'a user has a name';
+  if (name.length > LONGEST) return `a user name is at most ${LONGEST} characters long`;
+  return /[\p{Cc}:]/u.test(name) ? 'a user name has no colon and no control characters' : undefined;
+}

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { hashSync } from 'bcrypt';
+import type { RouteInput } from '../../../../shared/route.ts';
+import { as, ComparesByHand } from '../../testing/compares-fixture.ts';
+import { get, ProxyFixture, site } from '../../testing/proxy-fixture.ts';
+import { ok, UpstreamFixture } from '../../testing/upstream-fixture.ts';
+import { field } from '../../testing/wire-fixture.ts';
+
+const guarded = (realm: string, users: Readonly<Record<string, string>>, more: Partial<RouteInput> = {}): RouteInput => ({
+  domain: 'a.test',
+  upstream: null,
+  tls: false,
+  respond: { status: 200, body: 'in' },
+  basic_auth: { realm, users: Object.entries(users).map(([name, password]) => ({ name, hash: hashSync(password, 4) })) },
+  ...more,
+});
+
+test('a known user with the right password comes in, nobody else does', async () => {
+  using proxy = await ProxyFixture.start([guarded('staff', { bob: 'secret', zoë: 'pa:ss wörd', empty: '' })]);
+  const status = async (fields: string) => (await proxy.ask(get('/', fields))).line.slice(9, 12);
+  for (const credentials of ['bob:secret', 'zoë:pa:ss wörd', 'empty:']) assert.equal(await status(as(credentials)), '200', credentials);
+  for (const credentials of ['bob:Secret', 'bob:', 'bob:secret ', 'Bob:secret', 'eve:secret', ':secret', 'empty:x', 'zoë:pa'])
+    assert.equal(await status(as(credentials)), '401', credentials);
+});
+
+test('who is not let in is asked for a password, with the realm quoted safely', async () => {
+  using proxy = await ProxyFixture.start([guarded('a "b" \\ c', { bob: 'secret' })]);
+  for (const fields of ['', as('bob:wrong')]) {
+    const { line, head, body } = await proxy.ask(get('/', fields));
+    assert.equal(line, 'HTTP/1.1 401 Unauthorized');
+    assert.equal(field(head, 'WWW-Authenticate'), 'Basic realm="a \\"b\\" \\\\ c", charset="UTF-8"');
+    assert.equal(field(head, 'X-Content-Type-Options'), 'nosniff');
+    assert.doesNotMatch(body, /in$/);
+  }
+});
+
+const BASIC = Buffer.from('bob:secret').toString('base64');
+for (const [what, fields] of [
+  ['another scheme', `Authorization: Bearer ${BASIC}\r\n`],
+  ['no scheme', `Authorization: ${BASIC}\r\n`],
+  ['no credentials', 'Authorization: Basic\r\n'],
+  ['no base64', 'Authorization: Basic b*b\r\n'],
+  ['two tokens', `Authorization: Basic ${BASIC} ${BASIC}\r\n`],
+  ['no colon', `Authorization: Basic ${Buffer.from('bob').toString('base64')}\r\n`],
+  ['a NUL behind the password', as('bob:secret\0')],
+  ['two of them', `${as('bob:secret')}${as('bob:secret')}`],
+  ['a second one in another case', `${as('bob:secret')}AUTHORIZATION: Basic x\r\n`],
+] as const)
+  test(`an Authorization with ${what} is 401 and costs no compare`, async () => {
+    const compares = new ComparesByHand();
+    using proxy = await ProxyFixture.start([guarded('staff', { bob: 'secret' })], [], compares.compare);
+    assert.match((await proxy.ask(get('/', fields))).line, / 401 /);
+    assert.equal(compares.begun.length, 0);
+  });
+
+test('the scheme has any case, the field too', async () => {
+  using proxy = await ProxyFixture.start([guarded('staff', { bob: 'secret' })]);
+  assert.match((await proxy.ask(get('/', `authorization:  bASIC  ${BASIC} \r\n`))).line, / 200 /);
+});
+
+test('the target gets the Authorization as well', async () => {
+  using upstream = await UpstreamFixture.serving((request) => ok(field(request.head, 'Authorization') ?? 'none'));
+  using proxy = await ProxyFixture.start([{ ...guarded('staff', { bob: 'secret' }), ...site('a.test', upstream), respond: null }]);
+  assert.equal((await proxy.ask(get('/', as('bob:secret')))).body, `Basic ${BASIC}`);
+});
+
+test('a body is held back until the password is checked, and then goes on whole', async () => {
+  using upstream = await UpstreamFixture.serving((request) => ok(request.body));
+  const compares = new ComparesByHand();
+  using proxy = await ProxyFixture.start(
+    [{ ...guarded('staff', { bob: 'secret' }), ...site('a.test', upstream), respond: null }],
+    [],
+    compares.compare,
+  );
+  const client = await proxy.connect();
+  const post = (framing: string, body: string) => `POST / HTTP/1.1\r\nHost: a.test\r\n${as('bob:secret')}${framing}\r\n\r\n${body}`;
+  client.send(post('Content-Length: 5', 'hello') + post('Transfer-Encoding: chunked', '3\r\nabc\r\n0\r\n\r\n'));
+  await compares.until(1);
+  assert.equal(upstream.connections.length, 0);
+  compares.settle(0, true);
+  assert.equal((await client.readAnswer()).body, 'hello');
+  assert.equal((await client.readAnswer()).body, 'abc');
+});
+
+test("a block's own users stand in place of its site's; a block without any has the site's", async () => {
+  const respond = { status: 200, body: 'block' };
+  const basic_auth = { users: [{ name: 'ann', hash: hashSync('inner', 4) }] };
+  const handles = [
+    { path: '/own/*', basic_auth, respond },
+    { path: '/sites/*', respond },
+  ];
+  using proxy = await ProxyFixture.start([guarded('staff', { bob: 'outer' }, { handles })]);
+  const status = async (path: string, credentials: string) => (await proxy.ask(get(path, as(credentials)))).line.slice(9, 12);
+  assert.deepEqual([await status('/own/x', 'ann:inner'), await status('/own/x', 'bob:outer')], ['200', '401']);
+  assert.deepEqual([await status('/sites/x', 'bob:outer'), await status('/sites/x', 'ann:inner')], ['200', '401']);
+  assert.deepEqual([await status('/', 'bob:outer'), await status('/', 'ann:inner')], ['200', '401']);
+  assert.equal(field((await proxy.ask(get('/own/x'))).head, 'WWW-Authenticate'), 'Basic realm="restricted", charset="UTF-8"');
+});
+
+test('a block alone may ask; the rest of the site is open, and redirects are for everybody', async () => {
+  const basic_auth = { users: [{ name: 'ann', hash: hashSync('inner', 4) }] };
+  const redirects = [{ from: '/inside/old', to: '/inside/new', status: 301 as const }];
+  using proxy = await ProxyFixture.start([guarded('', {}, { basic_auth: null, redirects, handles: [{ path: '/inside/*', basic_auth }] })]);
+  const status = async (path: string) => (await proxy.ask(get(path))).line.slice(9, 12);
+  assert.deepEqual([await status('/'), await status('/inside/x'), await status('/inside/old')], ['200', '401', '301']);
+});
+
+test('a name that nobody has costs as much as one that someone has', async () => {
+  const compares = new ComparesByHand();
+  const basic_auth = { users: ['a', 'b'].map((name, at) => ({ name, hash: hashSync('x', 4 + at) })) };
+  using proxy = await ProxyFixture.start([guarded('staff', {}, { basic_auth })], [], compares.compare);
+  const client = await proxy.connect();
+  client.send(get('/', as('nobody:x')));
+  await compares.until(1);
+  assert.match(compares.begun[0]?.hash ?? '', /^\$2b\$05\$.{53}$/);
+  compares.settle(0, false);
+  assert.match((await client.readAnswer()).line, / 401 /);
+});
+
+for (const path of [
+  '/open/../inside/x',
+  '/open/..%2finside/x',
+  '/open%2F..%2Finside',
+  '/open/..\\inside',
+  '/inside/..;/open/x',
+  '/open/%2e%2e;a=b/inside/x',
+  '/%5Cinside/x',
+  '/open//../inside/x',
+])
+  test(`${path} could mean a block that asks to someone behind us: 400`, async () => {
+    const handles = [{ path: '/inside/*', basic_auth: { users: [{ name: 'ann', hash: hashSync('x', 4) }] } }, { path: '/open/*' }];
+    using proxy = await ProxyFixture.start([guarded('', {}, { basic_auth: null, handles })]);
+    assert.match((await proxy.ask(get(path, as('ann:x')))).line, / 400 /);
+  });
+
+test('a path in disguise that means the same to everybody is served, and so is any where nothing asks', async () => {
+  const handles = [{ path: '/inside/*', basic_auth: { users: [{ name: 'ann', hash: hashSync('x', 4) }] } }, { path: '/open/*' }];
+  using proxy = await ProxyFixture.start([
+    guarded('', {}, { basic_auth: null, handles }),
+    { ...guarded('', {}), domain: 'open.test', basic_auth: null, handles: [{ path: '/inside/*' }] },
+  ]);
+  for (const path of ['/open/a%2Fb', '/open/a/../b', '/open/a\\b', '/x/y%5cz', '/open/.hidden', '/open/a;b/c'])
+    assert.match((await proxy.ask(get(path))).line, / 200 /, path);
+  assert.match((await proxy.ask(get('/inside/a%2Fb', as('ann:x')))).line, / 200 /);
+  assert.match((await proxy.ask(get('/x/..%2finside/y').replace('a.test', 'open.test'))).line, / 200 /);
+});
+
+test('a dry run says that a password is asked for, and that a path could mean two things', async () => {
+  const handles = [{ path: '/inside/*' }];
+  using proxy = await ProxyFixture.start([guarded('staff', { bob: 'x' }, { handles })]);
+  const { policies, verdict } = proxy.dryRun('http://a.test/');
+  assert.deepEqual(policies[0], { name: 'basic_auth', verdict: 'asks for a user and a password: 1 known for "staff"' });
+  assert.match(verdict, /^answered by basic_auth: asks/);
+  assert.match(proxy.dryRun('http://a.test/x%2F..%2Finside%2Fy').verdict, /^400: /);
+});

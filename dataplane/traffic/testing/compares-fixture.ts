@@ -1,0 +1,28 @@
+import { Buffer } from 'node:buffer';
+import type { Compare } from '../policy/basic-auth/passwords.ts';
+import { eventually } from './proxy-fixture.ts';
+
+type Begun = { readonly password: string; readonly hash: string; readonly settle: (fits: boolean) => void; readonly fail: () => void };
+
+/** Test support: compares that end when the test says so, and as it says. */
+export class ComparesByHand {
+  /** Every compare so far, in its order. */
+  readonly begun: Begun[] = [];
+
+  readonly compare: Compare = (password, hash) =>
+    new Promise((resolve, reject) => {
+      this.begun.push({ password: password.toString(), hash, settle: resolve, fail: () => reject(new Error('out of order')) });
+    });
+
+  /** Waits for this many compares. */
+  until(count: number): Promise<void> {
+    return eventually(`${count} compares`, () => this.begun.length >= count);
+  }
+
+  settle(nth: number, fits: boolean): void {
+    this.begun[nth]?.settle(fits);
+  }
+}
+
+/** The Authorization line of `user:password`. */
+export const as = (credentials: string): string => `Authorization: Basic ${Buffer.from(credentials).toString('base64')}\r\n`;

@@ -1,0 +1,23 @@
+import { accepted, type Branded, type Parsed, refused } from './parsed.ts';
+
+/** A bcrypt hash as `$2b$` or `$2a$`. */
+export type BcryptHash = Branded<string, 'BcryptHash'>;
+
+/** One step more takes twice the time; beyond this a compare would take longer than anybody waits. */
+const MOST_COST = 16;
+const LEAST_COST = 4;
+const HASH = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
+
+/** Reads a bcrypt hash. `$2y$` is PHP's and htpasswd's name for `$2b$`, and read as that. */
+export function parseBcryptHash(text: string): Parsed<BcryptHash> {
+  const cost = Number(HASH.exec(text)?.[1] ?? -1);
+  if (cost < 0)
+    return refused(
+      'it is no bcrypt hash, which begins with $2a$, $2b$ or $2y$ and has 60 characters: make one with "sluice hash-password"',
+    );
+  if (cost < LEAST_COST || cost > MOST_COST) return refused(`the cost of a bcrypt hash is ${LEAST_COST} to ${MOST_COST}, not ${cost}`);
+  return accepted(text.replace('$2y$', '$2b$') as BcryptHash);
+}
+
+/** How hard the hash is to compute: 2 to the power of this many rounds. */
+export const costOf = (hash: string): number => Number(hash.slice(4, 6));

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { redacted } from './redacted.ts';
+import { parseRoute, type RouteSpec } from './route.ts';
+
+const hash = (ending: string): string => `$2b$10$${'a'.repeat(52)}${ending}`;
+
+function guarded(first: string, second: string): RouteSpec {
+  const basicAuth = (of: string) => ({ users: [{ name: 'bob', hash: of }] });
+  const route = parseRoute({
+    domain: 'a.example',
+    upstream: 'up:1',
+    tls: false,
+    basic_auth: basicAuth(first),
+    handles: [{ path: '/x', basic_auth: basicAuth(second) }, { path: '/y' }],
+  });
+  assert.ok(route.ok);
+  return route.value;
+}
+
+test('no hash is shown, neither a site’s nor a block’s; everything else is', () => {
+  const route = guarded(hash('a'), hash('b'));
+  const shown = redacted(route);
+  assert.doesNotMatch(JSON.stringify(shown), /\$2|aaaa/);
+  const names = (spec: RouteSpec) => [spec.basic_auth, ...spec.handles.map((one) => one.basic_auth)].map((one) => one?.users[0]?.name);
+  assert.deepEqual(names(shown), ['bob', 'bob', undefined]);
+  assert.deepEqual({ ...shown, basic_auth: null, handles: null }, { ...route, basic_auth: null, handles: null });
+});
+
+test('two hashes have the same mark only if they are the same', () => {
+  const marks = ({ basic_auth, handles }: RouteSpec) => [basic_auth?.users[0]?.hash, handles[0]?.basic_auth?.users[0]?.hash];
+  const [one, same] = marks(redacted(guarded(hash('a'), hash('a'))));
+  assert.equal(one, same);
+  const [first, second] = marks(redacted(guarded(hash('a'), hash('b'))));
+  assert.notEqual(first, second);
+});
+
+test('what is shown cannot be taken for a route', () => {
+  assert.equal(parseRoute(redacted(guarded(hash('a'), hash('b')))).ok, false);
+});
+
+test('a route without secrets is shown as it is', () => {
+  const route = parseRoute({ domain: 'a.example', upstream: 'up:1', tls: false });
+  assert.ok(route.ok);
+  assert.equal(redacted(route.value), route.value);
+});

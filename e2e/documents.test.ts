@@ -93,6 +93,24 @@ test('every Sluicefile that the documents show is valid', () => {
   }
 });
 
+test('what the documents call not there yet is refused, line by line, with these words', () => {
+  let lines = 0;
+  for (const name of documents) {
+    for (const [, block = ''] of text(name).matchAll(/^```sluicefile not-yet\n([\s\S]*?)```/gm)) {
+      const compiled = compileBytes(Buffer.from(block), name, {});
+      const refused = compiled.ok ? [] : compiled.diagnostics.filter(({ message }) => message.endsWith('is not available yet'));
+      const directives = block.split('\n').filter((line) => line.startsWith('  '));
+      assert.deepEqual(
+        refused.map(({ place }) => block.split('\n')[(place?.line ?? 0) - 1]),
+        directives,
+        name,
+      );
+      lines += directives.length;
+    }
+  }
+  assert.ok(lines > 10);
+});
+
 test('the README’s Sluicefile is valid, and says so as the README says', async () => {
   using folder = new Folder();
   const block = /```sluicefile\n([\s\S]*?)```/.exec(text('README.md'))?.[1] ?? '';

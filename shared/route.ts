@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { parseAddress } from './address.ts';
 import { parseBcryptHash } from './bcrypt-hash.ts';
+import { conditionSchema } from './condition.ts';
 import { CATCH_ALL, parseDomain } from './host.ts';
 import { accepted, type Parsed, refused } from './parsed.ts';
 import { MAX_RATE_PER_SECOND } from './rate.ts';
@@ -51,13 +52,14 @@ const upstream = z.object({
 });
 
 /** Sets a response header, or removes it where `value` is null. The last one of a name wins. */
-const header = z.object({ name: fieldName, value: fieldValue.nullable() });
+const header = z.object({ name: fieldName, value: fieldValue.nullable(), match: conditionSchema.optional() });
 
 /** `from` is a path pattern, `to` a location that may name placeholders in braces. */
 const redirect = z.object({
   from: z.string().min(1).max(8_192),
   to: fieldValue.min(1),
   status: z.union([z.literal(301), z.literal(302), z.literal(303), z.literal(307), z.literal(308)]),
+  match: conditionSchema.optional(),
 });
 
 /** A name before the first colon of the credentials, so it has none itself (RFC 7617 2). */
@@ -98,11 +100,18 @@ const directives = {
   redirects: z.array(redirect).max(1_000).default([]),
   basic_auth: basicAuth.nullable().default(null),
   respond: respond.nullable().default(null),
+  /** Asked in order, before `respond`. */
+  responds: z
+    .array(respond.extend({ match: conditionSchema }))
+    .max(100)
+    .optional(),
 };
 
 /** A path-scoped block. `path` null matches everything; `strip_prefix` is what handle_path takes off. */
 const handle = z.object({
   path: z.string().min(1).max(8_192).startsWith('/').nullable(),
+  /** What else a request must be like. */
+  match: conditionSchema.optional(),
   strip_prefix: z.boolean().default(false),
   tls: z.boolean().default(false),
   ...directives,
@@ -122,6 +131,7 @@ export const routeSchema = z.object({
   redirects: directives.redirects,
   basic_auth: directives.basic_auth,
   respond: directives.respond,
+  responds: directives.responds,
   handles: z.array(handle).max(1_000).default([]),
   /** Where the route came from, in words for people: `Sluicefile:12`, `container shop-web-1 (3f2a9c)`. */
   origin: z.string().max(1_024).optional(),
@@ -134,6 +144,7 @@ export type HeaderSpec = RouteSpec['headers'][number];
 export type RedirectSpec = RouteSpec['redirects'][number];
 export type BasicAuthSpec = NonNullable<RouteSpec['basic_auth']>;
 export type RespondSpec = NonNullable<RouteSpec['respond']>;
+export type ConditionalRespondSpec = NonNullable<RouteSpec['responds']>[number];
 /** A route as a person or a source writes it: everything that has a default may be left out. */
 export type RouteInput = z.input<typeof routeSchema>;
 
@@ -172,6 +183,6 @@ export function readRoute(input: unknown): { readonly route: RouteSpec } | { rea
     return { route: { ...route, upstream: first } };
   }
   if (route.upstream !== null) return { route: { ...route, upstreams: [{ address: route.upstream, weight: 1, state: 'healthy' }] } };
-  const answersItself = route.handles.length > 0 || route.respond !== null || route.redirects.length > 0;
+  const answersItself = route.handles.length > 0 || route.respond !== null || route.redirects.length > 0 || route.responds !== undefined;
   return answersItself ? { route } : { problem: { member: 'upstream', reason: 'may be null only where blocks or the site itself answer' } };
 }

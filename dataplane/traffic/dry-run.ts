@@ -69,7 +69,7 @@ export function dryRun(request: DryRun, index: HostIndex, tools: PolicyTools, cl
     routed: true,
     verdict,
     matched: route.domain,
-    block: block.index < 0 ? null : { path: block.pattern?.text ?? null, index: block.index },
+    block: block.index < 0 ? null : { path: block.condition?.name ?? block.pattern?.text ?? null, index: block.index },
     policies,
     targets,
   };

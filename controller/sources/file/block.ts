@@ -1,7 +1,9 @@
+import type { Condition } from '../../../shared/condition.ts';
 import { didYouMean, quote, type Report } from './diagnostics.ts';
 import { OTHER_NAMES, SITE_RULES } from './directives.ts';
 import { GLOBAL_RULES } from './globals.ts';
-import { type Context, firstOf, type Rule, type Rules, type Scope } from './rule.ts';
+import { conditionFor, isMatcher } from './matcher.ts';
+import { type Context, firstOf, type PlannedRule, type Rule, type Rules, type Scope } from './rule.ts';
 import type { Block, Directive } from './syntax.ts';
 import { lineOf, type Place, type Word } from './word.ts';
 
@@ -16,14 +18,42 @@ export function readLines<Draft>(written: Block, scope: Scope, rules: Rules<Draf
     if (report.full()) return;
     const { name } = directive;
     const rule = rules.get(name.text);
-    const first = firstOf(seen, name.text);
-    if (!first) seen.push(name);
+    const condition = conditionOf(directive, rule, context);
+    const key = condition === null ? name.text : `@${name.text}`;
+    const first = firstOf(seen, key);
+    if (!first) seen.push(condition === null ? name : { ...name, text: key });
     if (!rule) report.error(name, unknown(directive, scope, block));
     else if (!rule.scopes.includes(scope)) report.error(name, misplaced(name.text, rule.scopes, scope));
     else if ('planned' in rule) report.error(name, `${name.text} is not available yet`);
-    else if (first && !rule.repeats) report.error(name, `${rule.name} stands in ${lineOf(first, name)} already; keep one of them`);
-    else if (hasShape(directive, rule, report)) rule.read(withImports(directive, context), draft, context);
+    else if (first && rule.repeats !== true && condition === null)
+      report.error(name, `${rule.name} stands in ${lineOf(first, name)} already; keep one of them`);
+    else readLine(directive, rule, condition, draft, context);
   }
+}
+
+/** What the matcher before a directive's arguments says; null without one, undefined where there is none of its name. */
+function conditionOf<Draft>(
+  { name, args: [first] }: Directive,
+  rule: Rule<Draft> | PlannedRule | undefined,
+  { matchers, report }: Context,
+): Condition | null | undefined {
+  const isConditional = rule && !('planned' in rule) && rule.matcher === 'before' && first && isMatcher(first);
+  return isConditional ? conditionFor(name.text, first, matchers, report) : null;
+}
+
+function readLine<Draft>(
+  written: Directive,
+  rule: Rule<Draft>,
+  condition: Condition | null | undefined,
+  draft: Draft,
+  context: Context,
+): void {
+  const [first] = written.args;
+  if (condition === null && first && isMatcher(first) && !rule.matcher)
+    return context.report.error(first, `${rule.name} takes no matcher: put it in a block, as in handle ${first.text} { … }`);
+  const directive = condition === null ? written : { ...written, args: written.args.slice(1) };
+  if (condition === undefined || !hasShape(directive, rule, context.report)) return;
+  rule.read(withImports(directive, context), draft, context, condition);
 }
 
 /** Lines of a block may be imported in any block, be they directives, headers or users. */
@@ -52,7 +82,7 @@ function misplaced(name: string, scopes: readonly Scope[], scope: Scope): string
 }
 
 function unknown({ name, block }: Directive, scope: Scope, within: Block): string {
-  if (name.text.startsWith('@')) return 'matchers are not available yet';
+  if (isMatcher(name)) return 'a matcher stands in a site or in a handle, not in the globals block';
   const elsewhere = (scope === 'globals' ? SITE_RULES : GLOBAL_RULES).get(name.text);
   if (elsewhere) return misplaced(name.text, elsewhere.scopes, scope);
   const other = scope === 'globals' ? undefined : OTHER_NAMES.get(name.text);

@@ -118,7 +118,7 @@ function readPart(part: Part, before: number, house: House): void {
 function readGlobals(block: Block, before: number, { report, shared }: House): { sound: Globals | null } {
   const draft: GlobalsDraft = {};
   // No global holds a block of directives.
-  readLines(block, 'globals', GLOBAL_RULES, draft, [], { ...shared, readBlock: () => undefined });
+  readLines(block, 'globals', GLOBAL_RULES, draft, [], { ...shared, matchers: new Map(), readBlock: () => undefined });
   return { sound: report.count() === before ? draft : null };
 }
 

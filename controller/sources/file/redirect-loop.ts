@@ -15,11 +15,9 @@ type Goal = { readonly kind: 'path' | 'below'; readonly pattern: string } | { re
 
 /** Reports each redirect of a site that leads to itself, by itself or through others. `hosts` are the addresses of the site. */
 export function reportRedirectLoops(draft: SiteDraft, hosts: ReadonlySet<string>, report: Report): void {
-  const ofSite = draft.redirects.map((redirect): Line => ({ ...redirect, block: null }));
-  const ofBlocks = draft.handles.map(({ path, draft: inner }) => ({
-    path: path ?? '/*',
-    lines: inner.redirects.map((redirect): Line => ({ ...redirect, block: path ?? '/*' })),
-  }));
+  const ofSite = unconditional(draft, null);
+  const blocks = draft.handles.filter(({ match }) => match === null);
+  const ofBlocks = blocks.map(({ path, draft: inner }) => ({ path: path ?? '/*', lines: unconditional(inner, path ?? '/*') }));
   const all = [...ofSite, ...ofBlocks.flatMap(({ lines }) => lines)];
   if (all.length === 0) return;
   const goals = new Map(all.map((line) => [line, goalOf(line, hosts)]));
@@ -30,6 +28,10 @@ export function reportRedirectLoops(draft: SiteDraft, hosts: ReadonlySet<string>
   };
   for (const line of all) reportLoop(line, goals, answering, report);
 }
+
+/** Where a condition decides, nobody knows beforehand whether a redirect answers. */
+const unconditional = ({ redirects }: SiteDraft, block: string | null): Line[] =>
+  redirects.filter(({ spec }) => !spec.match).map((redirect) => ({ ...redirect, block }));
 
 function reportLoop(line: Line, goals: ReadonlyMap<Line, Goal>, answering: (pattern: string) => Line | undefined, report: Report): void {
   const target = line.target;

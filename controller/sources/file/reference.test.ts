@@ -6,6 +6,7 @@ import { compileBytes } from './compile.ts';
 import { formatDiagnostic } from './diagnostics.ts';
 import { SITE_RULES } from './directives.ts';
 import { GLOBAL_RULES } from './globals.ts';
+import { KINDS } from './matcher-kinds.ts';
 
 const reference = readFileSync(new URL('../../../docs/reference/sluicefile.md', import.meta.url), 'utf8');
 const planned = section('## Not available yet');
@@ -53,6 +54,10 @@ for (const [kind, rules] of [
     }
   }
 }
+
+test('every kind of matcher is in their table, with its form', () => {
+  for (const { form } of Object.values(KINDS)) assert.ok(section('### Matchers').includes(`| \`${form}\` |`), form);
+});
 
 test('every placeholder of a redirect is in its table', () => {
   for (const name of PLACEHOLDERS) assert.ok(section('### redir').includes(`\`{${name}}\``), name);

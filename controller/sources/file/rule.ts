@@ -1,5 +1,15 @@
-import type { BasicAuthSpec, HeaderSpec, RedirectSpec, RespondSpec, RouteSpec, UpstreamSpec } from '../../../shared/route.ts';
+import type { Condition } from '../../../shared/condition.ts';
+import type {
+  BasicAuthSpec,
+  ConditionalRespondSpec,
+  HeaderSpec,
+  RedirectSpec,
+  RespondSpec,
+  RouteSpec,
+  UpstreamSpec,
+} from '../../../shared/route.ts';
 import type { Report } from './diagnostics.ts';
+import type { Matchers } from './matcher.ts';
 import type { Block, Directive } from './syntax.ts';
 import type { Place, Word } from './word.ts';
 
@@ -16,9 +26,12 @@ export type Rule<Draft> = {
   readonly args: readonly [least: number, most: number];
   /** `instead`: where a block stands there are no arguments. */
   readonly block: 'none' | 'required' | 'instead';
-  /** May stand several times in one block. */
-  readonly repeats: boolean;
-  read(directive: Directive, draft: Draft, context: Context): void;
+  /** May stand several times in one block; `conditionally`: with a matcher. */
+  readonly repeats: boolean | 'conditionally';
+  /** Where a named matcher may stand: before the arguments, which are then given without it, or instead of a path pattern. */
+  readonly matcher?: 'before' | 'instead';
+  /** `condition`: what the matcher before the arguments says; null without one. */
+  read(directive: Directive, draft: Draft, context: Context, condition: Condition | null): void;
 };
 
 /** Part of the language, refused until it works. */
@@ -28,6 +41,8 @@ export type Rules<Draft> = ReadonlyMap<string, Rule<Draft> | PlannedRule>;
 
 export type Context = {
   readonly report: Report;
+  /** The matchers that the block may use. */
+  readonly matchers: Matchers;
   /** The block with the lines that its imports stand for in their places. */
   expanded(block: Block): Block;
   /** Reads the directives of a block inside a site. */
@@ -43,6 +58,7 @@ export type SiteDraft = {
   rateLimit: number | null;
   basicAuth: BasicAuthSpec | null;
   respond: RespondSpec | null;
+  readonly responds: ConditionalRespondSpec[];
   readonly upstreams: UpstreamSpec[];
   readonly headers: HeaderSpec[];
   readonly redirects: RedirectDraft[];
@@ -53,7 +69,13 @@ export type SiteDraft = {
 export type RedirectDraft = { readonly spec: RedirectSpec; readonly target: Word };
 
 /** A path block, with the place of its directive. */
-export type HandleDraft = { readonly place: Place; readonly path: string | null; readonly strip: boolean; readonly draft: SiteDraft };
+export type HandleDraft = {
+  readonly place: Place;
+  readonly path: string | null;
+  readonly match: Condition | null;
+  readonly strip: boolean;
+  readonly draft: SiteDraft;
+};
 
 export function emptyDraft(): SiteDraft {
   return {
@@ -63,6 +85,7 @@ export function emptyDraft(): SiteDraft {
     rateLimit: null,
     basicAuth: null,
     respond: null,
+    responds: [],
     upstreams: [],
     headers: [],
     redirects: [],

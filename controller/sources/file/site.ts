@@ -3,6 +3,7 @@ import type { HandleSpec, RouteSpec } from '../../../shared/route.ts';
 import { readLines } from './block.ts';
 import { positionOf, quote, type Report } from './diagnostics.ts';
 import { SITE_RULES } from './directives.ts';
+import { type Matchers, readMatchers, reportUnused } from './matcher.ts';
 import { reportRedirectLoops } from './redirect-loop.ts';
 import { type Context, emptyDraft, firstOf, type HandleDraft, type SiteDraft } from './rule.ts';
 import { parseSiteAddress } from './site-address.ts';
@@ -26,14 +27,7 @@ export function readSite(site: Site, taken: Map<Domain, Place>, shared: Shared, 
     return;
   }
   const draft = emptyDraft();
-  const context: Context = {
-    ...shared,
-    readBlock: (block, scope, inner) => {
-      readLines(block, scope, SITE_RULES, inner, inner.seen, context);
-      reportShadowed(inner, report);
-    },
-  };
-  context.readBlock(site.block, 'site', draft);
+  blockReader(NO_MATCHERS, shared)(site.block, 'site', draft);
   reportSilence(draft, first ?? site.block.open, report);
   const handles = draft.handles.map(handleOf);
   const domains = new Map<Domain, Word>();
@@ -43,6 +37,20 @@ export function readSite(site: Site, taken: Map<Domain, Place>, shared: Shared, 
   }
   reportRedirectLoops(draft, new Set(domains.keys()), report);
   for (const [domain, word] of domains) emit(routeOf(domain, word, draft, handles));
+}
+
+const NO_MATCHERS: Matchers = new Map();
+
+/** Reads the blocks that stand inside one whose matchers are `around`. */
+function blockReader(around: Matchers, shared: Shared): Context['readBlock'] {
+  const { report, expanded } = shared;
+  return (written, scope, draft) => {
+    const block = expanded(written);
+    const { matchers, rest } = readMatchers(block, around, report);
+    readLines(rest, scope, SITE_RULES, draft, draft.seen, { ...shared, matchers, readBlock: blockReader(matchers, shared) });
+    reportUnused(block, matchers, report);
+    reportShadowed(draft, report);
+  };
 }
 
 function withoutBlock(first: Word): string {
@@ -103,14 +111,16 @@ function routeOf(domain: Domain, word: Word, draft: SiteDraft, handles: HandleSp
     redirects: draft.redirects.map(({ spec }) => spec),
     basic_auth: draft.basicAuth,
     respond: draft.respond,
+    ...(draft.responds.length > 0 && { responds: draft.responds }),
     handles,
     origin: `${word.path}:${word.line}`.slice(-LONGEST_ORIGIN),
   };
 }
 
-function handleOf({ path, strip, draft }: HandleDraft): HandleSpec {
+function handleOf({ path, match, strip, draft }: HandleDraft): HandleSpec {
   return {
     path,
+    ...(match && { match }),
     strip_prefix: strip,
     tls: draft.tls,
     rate_limit_rps: draft.rateLimit,
@@ -119,5 +129,6 @@ function handleOf({ path, strip, draft }: HandleDraft): HandleSpec {
     redirects: draft.redirects.map(({ spec }) => spec),
     basic_auth: draft.basicAuth,
     respond: draft.respond,
+    ...(draft.responds.length > 0 && { responds: draft.responds }),
   };
 }

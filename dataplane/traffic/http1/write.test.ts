@@ -8,7 +8,16 @@ const GET: SampleRequest = { method: 'GET', target: '/a?b', kept: 'Host: a\r\nB:
 
 const written = (request: Partial<SampleRequest>, strip = ''): string => {
   const x = sampleExchange({ ...GET, ...request });
-  x.block = { index: 0, pattern: null, strip, policies: [], pool: null, fields: compileAnswerFields([]) };
+  x.block = {
+    index: 0,
+    pattern: null,
+    condition: null,
+    strip,
+    policies: [],
+    pool: null,
+    fields: compileAnswerFields([]),
+    variants: null,
+  };
   return requestHead(x);
 };
 

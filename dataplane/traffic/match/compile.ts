@@ -1,12 +1,14 @@
-import type { HandleSpec, RouteSpec, UpstreamSpec } from '../../../shared/route.ts';
+import type { HandleSpec, HeaderSpec, RouteSpec, UpstreamSpec } from '../../../shared/route.ts';
 import { type Key, keyOf } from '../../ledger/hash.ts';
 import type { Exchange } from '../exchange.ts';
 import { type AnswerFields, compileAnswerFields } from '../policy/headers/headers.ts';
 import { type Policy, policiesOf } from '../policy/order.ts';
 import type { Pool, Pools } from '../upstream/pool.ts';
+import { compileCondition, type Test } from './condition.ts';
 import { rawPath } from './path.ts';
 import { compilePattern, type Pattern } from './pattern.ts';
 import { isAmbiguous, readingsOf } from './readings.ts';
+import { compileVariants, unconditional, type Variants } from './variants.ts';
 
 /** A route as the request path uses it: everything that depends on the route alone is worked out. */
 export type CompiledRoute = {
@@ -26,12 +28,16 @@ export type CompiledBlock = {
   readonly index: number;
   /** null matches every path. */
   readonly pattern: Pattern | null;
+  /** What else a request must be like; null asks nothing more. */
+  readonly condition: { readonly name: string; readonly matches: Test } | null;
   /** What handle_path takes off the path before the upstream sees it; empty for none. */
   readonly strip: string;
   readonly policies: readonly Policy[];
   /** null when a policy always answers. */
   readonly pool: Pool | null;
   readonly fields: AnswerFields;
+  /** Where response headers depend on the request; null where none does. */
+  readonly variants: Variants | null;
 };
 
 /** The identity of a limit or a pool that belongs to a route: stable over swaps and restarts. */
@@ -41,39 +47,54 @@ export const routeKey = (domain: string, part: string): Key => keyOf(`${domain}\
 export function compileRoute(json: string, pools: Pools): CompiledRoute {
   const route: RouteSpec = JSON.parse(json);
   const sitePool = poolOf(route, route.upstreams, route.tls, pools);
-  const answers = sitePool !== null || route.respond !== null || route.redirects.length > 0;
+  const answers = sitePool !== null || route.respond !== null || route.redirects.length > 0 || route.responds !== undefined;
   return {
     domain: route.domain,
     site: answers || route.handles.length === 0 ? siteBlock(route, sitePool) : null,
     blocks: route.handles.map((handle, index) => pathBlock(route, handle, index, sitePool, pools)),
-    fields: compileAnswerFields(route.headers),
+    fields: compileAnswerFields(unconditional(route.headers)),
     guarded: route.basic_auth !== null || route.handles.some((handle) => handle.basic_auth !== null),
   };
 }
 
 function siteBlock(route: RouteSpec, pool: Pool | null): CompiledBlock {
-  return { index: -1, pattern: null, strip: '', policies: policiesOf(route, null, -1), pool, fields: compileAnswerFields(route.headers) };
+  return withHeaders({ index: -1, pattern: null, condition: null, strip: '', policies: policiesOf(route, null, -1), pool }, route.headers);
 }
 
 function pathBlock(route: RouteSpec, handle: HandleSpec, index: number, sitePool: Pool | null, pools: Pools): CompiledBlock {
   const pattern = handle.path === null ? null : compilePattern(handle.path);
-  return {
+  const { match } = handle;
+  const block = {
     index,
     pattern,
+    condition: match === undefined ? null : { name: match.name ?? 'a condition', matches: compileCondition(match) },
     strip: handle.strip_prefix && pattern !== null ? pattern.prefix : '',
     policies: policiesOf(route, handle, index),
     pool: poolOf(route, handle.upstreams, handle.tls, pools) ?? sitePool,
-    fields: compileAnswerFields([...route.headers, ...handle.headers]),
   };
+  return withHeaders(block, [...route.headers, ...handle.headers]);
+}
+
+function withHeaders(bare: Omit<CompiledBlock, 'fields' | 'variants'>, headers: readonly HeaderSpec[]): CompiledBlock {
+  const block = { ...bare, fields: compileAnswerFields(unconditional(headers)) };
+  return { ...block, variants: compileVariants(block, headers) };
 }
 
 function poolOf(route: RouteSpec, upstreams: readonly UpstreamSpec[], tls: boolean, pools: Pools): Pool | null {
   return upstreams.length === 0 ? null : pools.open(route.domain, upstreams, tls);
 }
 
-/** The block that answers a path: the first that matches in the order written, else the site itself. */
+/** The block that answers a request: the first that matches in the order written, else the site itself. */
 export function blockFor(route: CompiledRoute, x: Exchange): CompiledBlock | null {
-  for (const block of route.blocks) if (block.pattern === null || block.pattern.matches(x.path)) return block;
+  const block = plainBlockFor(route, x);
+  return block === null || block.variants === null ? block : block.variants.choose(x);
+}
+
+function plainBlockFor(route: CompiledRoute, x: Exchange): CompiledBlock | null {
+  for (const block of route.blocks) {
+    if (block.pattern !== null && !block.pattern.matches(x.path)) continue;
+    if (block.condition === null || block.condition.matches(x.path, x)) return block;
+  }
   return route.site;
 }
 
@@ -85,7 +106,7 @@ export function mayMeanAnother(route: CompiledRoute, block: CompiledBlock | null
   let another = false;
   for (const reading of readingsOf(sent)) {
     x.path = reading;
-    another ||= blockFor(route, x) !== block;
+    another ||= plainBlockFor(route, x)?.index !== block?.index;
   }
   x.path = path;
   return another;

@@ -1,4 +1,6 @@
+import type { Condition } from '../../../../shared/condition.ts';
 import { quote } from '../diagnostics.ts';
+import { conditionFor, isMatcher } from '../matcher.ts';
 import { covers, parsePathPattern } from '../path-pattern.ts';
 import { type Context, emptyDraft, type HandleDraft, type Rule, type SiteDraft } from '../rule.ts';
 import type { Directive } from '../syntax.ts';
@@ -13,6 +15,7 @@ export const handle: Rule<SiteDraft> = {
   args: [0, 1],
   block: 'required',
   repeats: true,
+  matcher: 'instead',
   read: (directive, draft, context) => readHandle(directive, draft, context, false),
 };
 
@@ -28,15 +31,17 @@ export const handlePath: Rule<SiteDraft> = {
 
 function readHandle({ name, args: [word], block }: Directive, draft: SiteDraft, context: Context, strip: boolean): void {
   if (!block) return;
-  const { report } = context;
-  const path = word ? readPattern(name, word, strip, report) : null;
+  const { report, matchers } = context;
+  const isConditional = word !== undefined && !strip && isMatcher(word);
+  const match = isConditional ? conditionFor(name.text, word, matchers, report) : null;
+  const path = word && !isConditional ? readPattern(name, word, strip, report) : null;
   const inner = emptyDraft();
   context.readBlock(block, 'handle', inner);
-  if (path === undefined) return;
-  const earlier = draft.handles.find((other) => covers(other.path, path));
+  if (path === undefined || match === undefined) return;
+  const earlier = draft.handles.find((other) => hides(other, path, match));
   if (earlier) report.error(word ?? name, `this block is never reached: ${describe(earlier, name)} matches first; move it up or delete it`);
   else if (draft.handles.length === MOST_HANDLES) report.error(name, `a site has at most ${MOST_HANDLES} blocks`);
-  else draft.handles.push({ place: name, path, strip, draft: inner });
+  else draft.handles.push({ place: name, path, match, strip, draft: inner });
 }
 
 function readPattern(name: Word, word: Word, strip: boolean, report: Context['report']): string | undefined {
@@ -44,7 +49,6 @@ function readPattern(name: Word, word: Word, strip: boolean, report: Context['re
     report.error(word, `${name.text} ${quote(word.text)}: ${why}`);
     return undefined;
   };
-  if (word.text.startsWith('@')) return refuse('matchers are not available yet');
   const pattern = parsePathPattern(word.text);
   if (!pattern.ok) return refuse(pattern.reason);
   // Taking "/api" off "/apix" would leave a path without its slash.
@@ -52,6 +56,13 @@ function readPattern(name: Word, word: Word, strip: boolean, report: Context['re
   return pattern.value;
 }
 
-function describe({ path, place }: HandleDraft, reader: Place): string {
-  return `the handle ${path === null ? 'without a pattern' : path} in ${lineOf(place, reader)}`;
+/** Whether an earlier block takes every request that one with this path or condition would. */
+function hides(earlier: HandleDraft, path: string | null, match: Condition | null): boolean {
+  if (earlier.match !== null) return earlier.match === match;
+  if (match === null) return covers(earlier.path, path);
+  return earlier.path === null || match.path?.every((pattern) => covers(earlier.path, pattern)) === true;
+}
+
+function describe({ path, match, place }: HandleDraft, reader: Place): string {
+  return `the handle ${match?.name ?? path ?? 'without a pattern'} in ${lineOf(place, reader)}`;
 }

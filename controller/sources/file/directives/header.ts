@@ -1,3 +1,4 @@
+import type { Condition } from '../../../../shared/condition.ts';
 import { quote } from '../diagnostics.ts';
 import { findPlaceholder } from '../placeholder.ts';
 import type { Context, Rule, SiteDraft } from '../rule.ts';
@@ -19,21 +20,22 @@ export const header: Rule<SiteDraft> = {
   args: [1, Number.POSITIVE_INFINITY],
   block: 'instead',
   repeats: true,
-  read({ name, args, block }, draft, { report }) {
+  matcher: 'before',
+  read({ name, args, block }, draft, { report }, condition) {
     if (block === null) {
       const [first, ...values] = args;
-      if (first) readHeader(first, values, draft, report);
+      if (first) readHeader(first, values, condition, draft, report);
       return;
     }
     if (block.lines.length === 0) report.error(name, 'the header block is empty: write one <Name> <value> a line, or delete it');
     for (const line of block.lines) {
       if (line.block) report.error(line.block.open, 'a header line has no block');
-      readHeader(line.name, line.args, draft, report);
+      readHeader(line.name, line.args, condition, draft, report);
     }
   },
 };
 
-function readHeader(name: Word, values: readonly Word[], draft: SiteDraft, report: Context['report']): void {
+function readHeader(name: Word, values: readonly Word[], condition: Condition | null, draft: SiteDraft, report: Context['report']): void {
   const [value, extra] = values;
   const removes = name.text.startsWith('-') && name.style === 'bare';
   const field = removes ? name.text.slice(1) : name.text;
@@ -45,14 +47,14 @@ function readHeader(name: Word, values: readonly Word[], draft: SiteDraft, repor
   if (extra) return report.error(extra, `header ${quote(name.text)} has several values: put the value in quotes`);
   const wrongValue = value && faultOfValue(value);
   if (value && wrongValue) return report.error(value, `header ${quote(name.text)}: ${wrongValue}`);
-  if (draft.headers.some((other) => other.name.toLowerCase() === field.toLowerCase()))
+  if (draft.headers.some((other) => other.name.toLowerCase() === field.toLowerCase() && (other.match ?? null) === condition))
     report.warn(name, `header ${quote(field)} stands twice in this block; the last one wins`);
   if (draft.headers.length === MOST_HEADERS) return report.error(name, `a block has at most ${MOST_HEADERS} headers`);
-  draft.headers.push({ name: field, value: value?.text ?? null });
+  draft.headers.push({ name: field, value: value?.text ?? null, ...(condition && { match: condition }) });
 }
 
 function faultOfName(name: string): string | undefined {
-  if (name.startsWith('/') || name.startsWith('@')) return 'a header has no path or matcher before it: put it in a handle block';
+  if (name.startsWith('/')) return 'a header has no path before it: put it in a handle block';
   if (/^[+?>]/.test(name)) return `a header is set or removed: write ${name.slice(1)} or -${name.slice(1)}`;
   if (/^[^:]+:$/.test(name)) return `a header name has no colon: write ${name.slice(0, -1)}`;
   if (!NAME.test(name)) return 'a header name is letters, digits and hyphens';

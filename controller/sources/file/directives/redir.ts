@@ -1,6 +1,7 @@
 import { PLACEHOLDERS } from '../../../../shared/placeholders.ts';
 import type { RedirectSpec } from '../../../../shared/route.ts';
 import { didYouMean, quote } from '../diagnostics.ts';
+import { conditionFor, isMatcher } from '../matcher.ts';
 import { covers, parsePathPattern } from '../path-pattern.ts';
 import type { Context, Rule, SiteDraft } from '../rule.ts';
 import type { Word } from '../word.ts';
@@ -18,19 +19,24 @@ export const redir: Rule<SiteDraft> = {
   args: [3, 3],
   block: 'none',
   repeats: true,
-  read({ name, args: [from, to, status] }, draft, { report }) {
+  matcher: 'instead',
+  read({ name, args: [from, to, status] }, draft, { report, matchers }) {
     if (!from || !to || !status) return;
-    const pattern = parsePathPattern(from.text);
+    const match = isMatcher(from) ? conditionFor(name.text, from, matchers, report) : null;
+    const pattern = parsePathPattern(isMatcher(from) ? '/*' : from.text);
     if (!pattern.ok) report.error(from, `redir ${quote(from.text)}: ${pattern.reason}`);
     const code = STATUSES.get(status.text);
     if (code === undefined) report.error(status, `redir ${quote(status.text)}: the status is one of ${[...STATUSES.keys()].join(', ')}`);
     const target = readTarget(to, report);
-    if (!pattern.ok || code === undefined || target === undefined) return;
-    const earlier = draft.redirects.find((other) => covers(other.spec.from, pattern.value));
+    if (!pattern.ok || match === undefined || code === undefined || target === undefined) return;
+    const earlier = draft.redirects.find(({ spec }) => (spec.match ? spec.match === match : covers(spec.from, pattern.value)));
     if (earlier)
-      return report.error(from, `this redir is never reached: redir ${earlier.spec.from} before it answers first; move it up or delete it`);
+      return report.error(
+        from,
+        `this redir is never reached: redir ${earlier.spec.match?.name ?? earlier.spec.from} before it answers first; move it up or delete it`,
+      );
     if (draft.redirects.length === MOST_REDIRECTS) return report.error(name, `a block has at most ${MOST_REDIRECTS} redir lines`);
-    draft.redirects.push({ spec: { from: pattern.value, to: target, status: code }, target: to });
+    draft.redirects.push({ spec: { from: pattern.value, to: target, status: code, ...(match && { match }) }, target: to });
   },
 };
 

@@ -5,6 +5,7 @@ import type { Word } from '../word.ts';
 
 /** Characters. */
 const LONGEST_BODY = 65_536;
+const MOST_RESPONDS = 100;
 /** Answers that never carry a body (RFC 9110 15.3.5, 15.3.6, 15.4.5). */
 const WITHOUT_BODY = [204, 205, 304];
 
@@ -14,8 +15,9 @@ export const respond: Rule<SiteDraft> = {
   scopes: ['site', 'handle'],
   args: [1, 2],
   block: 'none',
-  repeats: false,
-  read({ args: [first, second] }, draft, { report }) {
+  repeats: 'conditionally',
+  matcher: 'before',
+  read({ name, args: [first, second] }, draft, { report }, condition) {
     if (!first) return;
     const statusWord = isNumber(first) ? first : second;
     const body = isNumber(first) ? second : first;
@@ -36,9 +38,11 @@ export const respond: Rule<SiteDraft> = {
         body,
         `respond ${quote(body.text)}: paths are chosen by a block: write "handle ${body.text} {", respond inside it, and "}"`,
       );
-    if (body?.text.startsWith('@') && body.style === 'bare')
-      return report.error(body, `respond ${quote(body.text)}: matchers are not available yet`);
-    draft.respond = { status, body: body?.text ?? '' };
+    const answer = { status, body: body?.text ?? '' };
+    if (condition === null) draft.respond = answer;
+    else if (draft.responds.length === MOST_RESPONDS)
+      report.error(name, `a block has at most ${MOST_RESPONDS} respond lines with a matcher`);
+    else draft.responds.push({ ...answer, match: condition });
   },
 };
 

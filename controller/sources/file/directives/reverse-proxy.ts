@@ -44,7 +44,6 @@ function isUpstream(word: Word, scheme: string, text: string, report: Context['r
     report.error(word, `reverse_proxy ${quote(word.text)}: ${why}`);
     return false;
   };
-  if (word.text.startsWith('@')) return refuse('matchers are not available yet');
   if (word.text.startsWith('/') || word.text === '*')
     return refuse('paths are chosen by a block: write "handle /api/* {", reverse_proxy inside it, and "}"');
   if (scheme !== '' && scheme !== 'http://' && scheme !== 'https://')

@@ -2,6 +2,7 @@ import { PLACEHOLDERS, type Placeholder } from '../../../../shared/placeholders.
 import type { RedirectSpec } from '../../../../shared/route.ts';
 import type { OwnAnswer } from '../../answer.ts';
 import type { Exchange } from '../../exchange.ts';
+import { compileCondition } from '../../match/condition.ts';
 import { compilePattern, remainderOf } from '../../match/pattern.ts';
 import type { Policy, PolicyKind } from '../order.ts';
 
@@ -24,6 +25,8 @@ const VALUES: Readonly<Record<Placeholder, (x: Exchange, remainder: string) => s
 
 function compile(spec: RedirectSpec): Policy {
   const from = compilePattern(spec.from);
+  const condition = spec.match === undefined ? null : compileCondition(spec.match);
+  const matches = (x: Exchange): boolean => from.matches(x.path) && (condition === null || condition(x.path, x));
   const parts = compileTarget(spec.to);
   const location = (x: Exchange): string => {
     const remainder = remainderOf(from, x.path);
@@ -31,8 +34,8 @@ function compile(spec: RedirectSpec): Policy {
   };
   return {
     name: 'redir',
-    decide: (x) => (from.matches(x.path) ? answer(spec.status, location(x)) : null),
-    explain: (x) => (from.matches(x.path) ? `${spec.status} to ${location(x)}` : `${spec.from} does not match`),
+    decide: (x) => (matches(x) ? answer(spec.status, location(x)) : null),
+    explain: (x) => (matches(x) ? `${spec.status} to ${location(x)}` : `${spec.match?.name ?? spec.from} does not match`),
   };
 }
 

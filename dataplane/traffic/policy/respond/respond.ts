@@ -1,17 +1,42 @@
+import type { HandleSpec, RespondSpec, RouteSpec } from '../../../../shared/route.ts';
 import type { OwnAnswer } from '../../answer.ts';
-import type { PolicyKind } from '../order.ts';
+import { compileCondition } from '../../match/condition.ts';
+import type { Policy, PolicyKind } from '../order.ts';
 
-/** `respond <status> [body]`: the block's own, or the site's where the block has neither answer nor upstream. */
+/**
+ * `respond <status> [body]`: first those with a matcher, the site's before the block's own; then the block's own, or
+ * the site's where the block has neither answer nor upstream.
+ */
 export const respond: PolicyKind = (route, handle) => {
-  const spec = handle === null ? route.respond : (handle.respond ?? (handle.upstreams.length === 0 ? route.respond : null));
-  if (spec === null) return [];
-  const type = spec.body === '' ? '' : 'Content-Type: text/plain; charset=utf-8\r\n';
-  const answer: OwnAnswer = { status: spec.status, fields: type, body: spec.body, reason: 'answered by the site' };
-  return [
-    {
-      name: 'respond',
-      decide: () => answer,
-      explain: () => `${spec.status}${spec.body === '' ? '' : ` with ${Buffer.byteLength(spec.body)} bytes`}`,
-    },
-  ];
+  const spec = fixedAnswer(route, handle);
+  return [...conditional(route, handle), ...(spec === null ? [] : [always(spec)])];
 };
+
+function fixedAnswer(route: RouteSpec, handle: HandleSpec | null): RespondSpec | null {
+  if (handle === null) return route.respond;
+  return handle.respond ?? (handle.upstreams.length === 0 ? route.respond : null);
+}
+
+function always(spec: RespondSpec): Policy {
+  const answer = answerOf(spec);
+  return { name: 'respond', decide: () => answer, explain: () => inWords(spec) };
+}
+
+function conditional(route: RouteSpec, handle: HandleSpec | null): Policy[] {
+  return [...(route.responds ?? []), ...(handle?.responds ?? [])].map((spec) => {
+    const answer = answerOf(spec);
+    const matches = compileCondition(spec.match);
+    return {
+      name: 'respond',
+      decide: (x) => (matches(x.path, x) ? answer : null),
+      explain: (x) => (matches(x.path, x) ? inWords(spec) : `${spec.match.name ?? 'its condition'} does not match`),
+    };
+  });
+}
+
+function answerOf({ status, body }: RespondSpec): OwnAnswer {
+  const type = body === '' ? '' : 'Content-Type: text/plain; charset=utf-8\r\n';
+  return { status, fields: type, body, reason: 'answered by the site' };
+}
+
+const inWords = ({ status, body }: RespondSpec): string => `${status}${body === '' ? '' : ` with ${Buffer.byteLength(body)} bytes`}`;

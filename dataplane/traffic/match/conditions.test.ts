@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RouteInput } from '../../../shared/route.ts';
+import { get, ProxyFixture } from '../testing/proxy-fixture.ts';
+import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
+import { field } from '../testing/wire-fixture.ts';
+
+const route = (more: Partial<RouteInput>): RouteInput => ({ domain: 'a.test', upstream: null, tls: false, ...more });
+const says = (body: string) => ({ respond: { status: 200, body } });
+const asking = (path: string, ...fields: string[]): string =>
+  get(path).replace('\r\n\r\n', `\r\n${fields.map((line) => `${line}\r\n`).join('')}\r\n`);
+
+test('a block with a condition answers what its condition and its path mean; others go on to the next', async () => {
+  using proxy = await ProxyFixture.start([
+    route({
+      handles: [
+        { path: null, match: { path: ['/api/*'], not: [{ header: [{ name: 'X-Old', values: [] }] }] }, ...says('new') },
+        { path: '/api/*', match: { query: [{ name: 'v', values: ['1'] }] }, ...says('one') },
+        { path: null, ...says('rest') },
+      ],
+    }),
+  ]);
+  const bodies = [];
+  for (const request of [get('/api/x'), asking('/api/x?v=1', 'x-old: 1'), asking('/api/x?v=2', 'X-Old: 1'), get('/else?v=1')])
+    bodies.push((await proxy.ask(request)).body);
+  assert.deepEqual(bodies, ['new', 'one', 'rest', 'rest']);
+});
+
+test('redirects and fixed answers with a condition apply only where it holds, in the site and in a block', async () => {
+  const get1 = { method: ['GET'] };
+  using proxy = await ProxyFixture.start([
+    route({
+      redirects: [{ from: '/*', to: 'https://b.test{uri}', status: 302, match: { header: [{ name: 'X-Move', values: ['yes'] }] } }],
+      responds: [{ status: 403, body: 'no', match: { path: ['/secret/*'] } }],
+      handles: [{ path: '/b/*', responds: [{ status: 201, body: 'got', match: get1 }], ...says('block') }],
+      ...says('site'),
+    }),
+  ]);
+  assert.equal(field((await proxy.ask(asking('/secret/x?y', 'X-Move: yes'))).head, 'Location'), 'https://b.test/secret/x?y');
+  assert.match((await proxy.ask(get('/secret/x'))).line, / 403 /);
+  assert.match((await proxy.ask(get('/b/x'))).line, / 201 /);
+  assert.equal((await proxy.ask(get('/b/x').replace('GET', 'DELETE'))).body, 'block');
+  assert.equal((await proxy.ask(get('/x'))).body, 'site');
+});
+
+test('headers with a condition are added and removed only where it holds, beside those without one', async () => {
+  const debug = { header: [{ name: 'X-Debug', values: [] }] };
+  using upstream = await UpstreamFixture.serving(ok('x', 'Server: origin\r\n'));
+  using proxy = await ProxyFixture.start([
+    route({
+      upstream: upstream.address,
+      headers: [
+        { name: 'X-Site', value: 'always' },
+        { name: 'X-Mode', value: 'plain' },
+        { name: 'X-Mode', value: 'debug', match: debug },
+        { name: 'Server', value: null, match: { not: [debug] } },
+      ],
+    }),
+  ]);
+  const headers = async (request: string) => {
+    const { head } = await proxy.ask(request);
+    return ['X-Site', 'X-Mode', 'Server'].map((name) => field(head, name));
+  };
+  assert.deepEqual(await headers(asking('/', 'X-Debug: 1')), ['always', 'debug', 'origin']);
+  assert.deepEqual(await headers(get('/')), ['always', 'plain', null]);
+  assert.deepEqual(await headers(asking('/', 'X-Debug: 1')), ['always', 'debug', 'origin']);
+});
+
+test('a guarded route refuses a path that a condition may read in two ways', async () => {
+  using proxy = await ProxyFixture.start([
+    route({
+      basic_auth: { users: [{ name: 'bob', hash: '$2b$04$abcdefghijklmnopqrstuuGZ9YlYc0Y1vYV1cKzY8Wc2jYQ7mU7ga' }] },
+      handles: [
+        { path: null, match: { path: ['/admin/*'] }, ...says('admin') },
+        { path: null, ...says('rest') },
+      ],
+    }),
+  ]);
+  assert.match((await proxy.ask(get('/x/..%2fadmin/y'))).line, / 400 /);
+  assert.match((await proxy.ask(get('/x/admin'))).line, / 401 /);
+});

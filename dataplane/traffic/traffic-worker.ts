@@ -5,6 +5,7 @@ import type { Random } from '../../shared/runtime/random.ts';
 import { type Ledger, openLedger } from '../ledger/ledger.ts';
 import { dryRun } from './dry-run.ts';
 import { setHttpDate } from './http1/date.ts';
+import { Admission } from './listener/admission.ts';
 import { Listener } from './listener/listener.ts';
 import { compileRoute } from './match/compile.ts';
 import { HostIndex } from './match/host-index.ts';
@@ -52,12 +53,14 @@ export class TrafficWorker {
     const ledger = openLedger(start.ledger);
     this.ledger = ledger;
     const forwarder = new Forwarder(clock, log);
+    const admission = new Admission({ connections: ledger.connections, slot, now: () => clock.now(), log });
     this.endpoints = new Endpoints({
       clock,
       log,
       targets: ledger.targets,
       slot,
       resolver: new Resolver(clock),
+      sockets: admission,
       failed: forwarder.failed,
       targetChanged: (change) => parts.tell({ kind: 'target', change }),
     });
@@ -96,7 +99,7 @@ export class TrafficWorker {
         },
         refused: (status, bytes) => recorder.refused(status, bytes),
       },
-      { connections: ledger.connections, slot, now: () => clock.now(), log },
+      admission,
     );
   }
 

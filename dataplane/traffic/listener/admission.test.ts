@@ -4,7 +4,7 @@ import type { Cidr } from '../../../shared/cidr.ts';
 import type { TrafficSettings } from '../protocol.ts';
 import { eventually, get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
 import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
-import { refusedConnection, type Wire } from '../testing/wire-fixture.ts';
+import { field, refusedConnection, type Wire } from '../testing/wire-fixture.ts';
 
 const start = (upstream: UpstreamFixture, settings: Partial<TrafficSettings>) => ProxyFixture.with([site('a.test', upstream)], settings);
 const counts = (proxy: ProxyFixture) => Object.fromEntries(proxy.ledger.connections.reading().refused);
@@ -64,4 +64,32 @@ test('other workers’ connections count as well, and a column that is cleared g
   assert.equal(await refusedConnection(proxy.port), '');
   proxy.ledger.connections.clearWorker(0);
   await served(proxy, 3);
+});
+
+test('clients and upstreams share what descriptors allow: then a request is 503 and its target is not to blame', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await start(upstream, { maxSockets: 3 });
+  const [first, second] = [await proxy.connect(), await proxy.connect()];
+  first.send(get());
+  const { wire } = await upstream.asked();
+  for (let visit = 0; visit < 4; visit++) {
+    second.send(get());
+    const answer = await second.readAnswer();
+    assert.match(answer.line, /^HTTP\/1\.1 503 /);
+    assert.equal(field(answer.head, 'Retry-After'), '1');
+  }
+  assert.equal(proxy.log.lines.at(-1)?.message, 'the proxy has no file descriptor left for another connection');
+  assert.equal(await refusedConnection(proxy.port, get()), '');
+  assert.equal(counts(proxy).descriptors, 1);
+  wire.send(ok('x'));
+  await first.readAnswer();
+  // The connection that is free again serves the second client.
+  second.send(get());
+  await wire.readRequest();
+  wire.send(ok('y'));
+  assert.equal((await second.readAnswer()).body, 'y');
+  assert.deepEqual(proxy.targetChanges(), []);
+  assert.equal(proxy.ledger.connections.sockets(), 3);
+  wire.socket.destroy();
+  await eventually('the upstream connection to be forgotten', () => proxy.ledger.connections.sockets() === 2);
 });

@@ -58,6 +58,15 @@ export class Admission {
     if (place !== UNCOUNTED) connections.leaveAddress(place, slot);
   }
 
+  /** Counts one more connection to an upstream. @returns whether descriptors allow it. */
+  enterUpstream(): boolean {
+    return this.tools.connections.enterUpstream(this.tools.slot, this.limits.maxSockets);
+  }
+
+  leaveUpstream(): void {
+    this.tools.connections.leaveUpstream(this.tools.slot);
+  }
+
   /** Counts a refusal, and tells of it once a minute. */
   refused(refusal: Refusal, address: string, detail: string | null): void {
     const { connections, now, log } = this.tools;

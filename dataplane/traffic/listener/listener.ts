@@ -4,7 +4,7 @@ import { UNCOUNTED } from '../../ledger/connections.ts';
 import { ClientConnection, type ClientTools } from '../http1/client-connection.ts';
 import { peerOf } from '../policy/forwarded/forwarded.ts';
 import type { TrafficSettings } from '../protocol.ts';
-import { Admission, type AdmissionTools } from './admission.ts';
+import type { Admission } from './admission.ts';
 import { Preface } from './preface.ts';
 
 /** How many connections may wait to be accepted; the system's own limit may be lower. */
@@ -22,13 +22,13 @@ export class Listener {
   private proxyProtocol = false;
   private whenEmpty: (() => void) | null = null;
 
-  constructor(tools: Omit<ClientTools, 'trusts' | 'closed'>, admissionTools: AdmissionTools) {
+  constructor(tools: Omit<ClientTools, 'trusts' | 'closed'>, admission: Admission) {
     this.tools = {
       ...tools,
       trusts: (address) => this.trusts(address),
       closed: (connection) => this.closed(connection),
     };
-    this.admission = new Admission(admissionTools);
+    this.admission = admission;
     this.server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.accept(socket));
     // The system could not hand over one connection; the port stays open for the next.
     this.server.on('error', (error) => {

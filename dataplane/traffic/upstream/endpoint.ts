@@ -19,6 +19,13 @@ const IDLE_MS = 4_000;
 /** An endpoint without connections that nothing has used for this long (ms) is forgotten. */
 const FORGET_MS = 60_000;
 
+/** How many connections the process may have open, clients' among them. */
+export type SocketBudget = {
+  /** Counts one more. @returns whether there may be one. */
+  enterUpstream(): boolean;
+  leaveUpstream(): void;
+};
+
 /** What endpoints share: the worker's clock, its column of the ledger, and where failures go. */
 export type EndpointTools = {
   readonly clock: Clock;
@@ -26,11 +33,14 @@ export type EndpointTools = {
   readonly targets: Targets;
   readonly slot: number;
   readonly resolver: Resolver;
+  readonly sockets: SocketBudget;
   /** The target left the rotation or is back in it. */
   targetChanged(change: TargetChange): void;
   /** A try failed; the retry rules decide what becomes of the exchange. */
   failed(x: Exchange, endpoint: Endpoint, failure: Failure, progress: Progress): void;
 };
+
+const NOTHING_SENT: Progress = { written: false, answered: false, reused: false };
 
 /** One target address with its connections: the last one used is the first one used again. */
 export class Endpoint {
@@ -92,11 +102,12 @@ export class Endpoint {
   sendFresh(x: Exchange): void {
     if (this.open.size === 0) this.awake(this);
     if (this.open.size < MAX_CONNECTIONS) {
+      if (!this.tools.sockets.enterUpstream()) return this.tools.failed(x, this, FAILURE.noDescriptors, NOTHING_SENT);
       const connection = new UpstreamConnection(this);
       this.open.add(connection);
       connection.send(x);
     } else if (this.waiting.length < MAX_WAITING) this.waiting.push(new Waiting(this.waiting, x));
-    else this.tools.failed(x, this, FAILURE.queueFull, { written: false, answered: false, reused: false });
+    else this.tools.failed(x, this, FAILURE.queueFull, NOTHING_SENT);
   }
 
   /** A connection has finished its exchange and may serve another. */
@@ -111,7 +122,7 @@ export class Endpoint {
 
   /** A connection is gone. */
   closed(connection: UpstreamConnection): void {
-    this.open.delete(connection);
+    if (this.open.delete(connection)) this.tools.sockets.leaveUpstream();
     const at = this.idle.lastIndexOf(connection);
     if (at >= 0) this.idle.splice(at, 1);
     const next = this.waiting.shift();

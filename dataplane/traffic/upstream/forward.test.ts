@@ -73,6 +73,7 @@ async function poolOf(onConnection: (socket: Socket) => void) {
     log,
     targets,
     slot: 0,
+    sockets: { enterUpstream: () => true, leaveUpstream: () => undefined },
     resolver: new Resolver(clock),
     failed: forwarder.failed,
     targetChanged: (change) => changes.push(change),

@@ -20,8 +20,10 @@ export const ADMIN_FLAG: Flag = {
   parse: parseAdminAddress,
 };
 
+export const JSON_FLAG: Flag = { name: 'json', kind: 'switch', help: 'print the answer as JSON' };
+
 /** Flags of every command that asks the data plane. */
-export const ASKING_FLAGS: readonly Flag[] = [ADMIN_FLAG, { name: 'json', kind: 'switch', help: 'print the answer as JSON' }];
+export const ASKING_FLAGS: readonly Flag[] = [ADMIN_FLAG, JSON_FLAG];
 
 export function clientOf(flags: Flags): AdminClient {
   const address = (flags.given.get('admin')?.value as AdminAddress | undefined) ?? defaultAdminAddress();

@@ -7,14 +7,18 @@ import { reportProblems } from './problems.ts';
 
 export type GoodConfig = Extract<Compiled, { ok: true }>;
 
+/** Compiles the config file that `--config` names, for a command. @throws UsageError when it can't be read, and for stray words. */
+export async function compileNamed(command: string, flags: Flags): Promise<Compiled> {
+  if (flags.positionals.length > 0) throw new UsageError(`${NAME} ${command}: name the file with --config ${flags.positionals[0]}`);
+  return compileFile(readableConfig(command, flags.given.get('config')?.value as string | undefined), process.env);
+}
+
 /**
- * Reads the config file that `--config` names, for a command. Its mistakes go to stderr, all of them, and its warnings
- * too. @returns null where there are mistakes: exit 1. @throws UsageError when it can't be read, and for stray words.
+ * As `compileNamed`; the file's mistakes go to stderr, all of them, and its warnings too.
+ * @returns null where there are mistakes: exit 1.
  */
 export async function readConfig(command: string, flags: Flags, terminal: Terminal): Promise<GoodConfig | null> {
-  if (flags.positionals.length > 0) throw new UsageError(`${NAME} ${command}: name the file with --config ${flags.positionals[0]}`);
-  const path = readableConfig(command, flags.given.get('config')?.value as string | undefined);
-  const compiled = await compileFile(path, process.env);
+  const compiled = await compileNamed(command, flags);
   if (!compiled.ok) {
     reportProblems(compiled.diagnostics, terminal, 'error');
     return null;

@@ -17,7 +17,7 @@ export const fmt: Command = {
   flags: [CONFIG_FLAG, CHECK_FLAG, WRITE_FLAG],
   run: async (flags, terminal) => {
     if (flags.positionals.length > 0) throw new UsageError(`${NAME} fmt: name the file with --config ${flags.positionals[0]}`);
-    const [check, write] = [flags.given.has('check'), flags.given.has('write')];
+    const [check, write] = [flags.given.get('check')?.value === true, flags.given.get('write')?.value === true];
     if (check && write) throw new UsageError(`${NAME} fmt: --check looks and --write writes; give one of them`);
     const path = readableConfig('fmt', flags.given.get('config')?.value as string | undefined);
     const bytes = await readFile(path).catch((error: unknown) => fail(path, reasonOf(error)));

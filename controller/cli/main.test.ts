@@ -90,6 +90,20 @@ test('a bad file is exit 1 with every problem at its place', async (t) => {
   assert.match(err, /^Sluicefile:5:17: /m);
 });
 
+test('validate --json and version --json print the same as data', async (t) => {
+  const directory = temporary(t);
+  writeFileSync(join(directory, 'Sluicefile'), 'a.example {\n  revers_proxy x\n}\n');
+  const bad = await sluice(['validate', '--json'], { cwd: directory });
+  const { valid, errors } = JSON.parse(bad.out) as { valid: boolean; errors: { path: string; line: number; column: number }[] };
+  assert.deepEqual([bad.code, bad.err, valid], [1, '', false]);
+  assert.deepEqual(errors.map(({ path, line, column }) => [path, line, column]).at(0), ['Sluicefile', 2, 3]);
+  writeFileSync(join(directory, 'Sluicefile'), 'a.example {\n  respond "x"\n}\n');
+  const good = await sluice(['validate', '--json'], { cwd: directory });
+  assert.deepEqual([good.code, JSON.parse(good.out)], [0, { valid: true, errors: [], warnings: [] }]);
+  const version = JSON.parse((await sluice(['version', '--json'])).out) as { node: string };
+  assert.equal(version.node, process.versions.node);
+});
+
 test('a missing file is exit 2 and names it', async () => {
   assert.deepEqual(await sluice(['validate', '--config', '/none/Sluicefile']), {
     code: 2,

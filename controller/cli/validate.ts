@@ -1,14 +1,26 @@
 import { CONFIG_FLAG } from '../flags.ts';
+import type { Diagnostic } from '../sources/file/diagnostics.ts';
+import { JSON_FLAG, wantsJson } from './ask.ts';
 import type { Command } from './command.ts';
-import { readConfig } from './config-file.ts';
+import { compileNamed, readConfig } from './config-file.ts';
 
 export const validate: Command = {
-  usage: '--config PATH',
+  usage: '--config PATH [--json]',
   summary: 'Checks a config file: "Config valid." and exit 0, or every problem as PATH:LINE:COL: message on stderr and exit 1.',
-  flags: [CONFIG_FLAG],
+  flags: [CONFIG_FLAG, JSON_FLAG],
   run: async (flags, terminal) => {
+    if (wantsJson(flags)) {
+      const compiled = await compileNamed('validate', flags);
+      const [errors, warnings] = compiled.ok ? [[], compiled.warnings] : [compiled.diagnostics, []];
+      const outcome = { valid: compiled.ok, errors: errors.map(asData), warnings: warnings.map(asData) };
+      terminal.out(`${JSON.stringify(outcome, null, 2)}\n`);
+      return compiled.ok ? 0 : 1;
+    }
     if ((await readConfig('validate', flags, terminal)) === null) return 1;
     terminal.out('Config valid.\n');
     return 0;
   },
 };
+
+/** `line` and `column` are null for the file as a whole. */
+const asData = ({ path, place, message }: Diagnostic) => ({ path, line: place?.line ?? null, column: place?.column ?? null, message });

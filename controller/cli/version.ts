@@ -1,16 +1,18 @@
 import { NAME } from '../../shared/name.ts';
 import { buildInfo } from '../../shared/runtime/build.ts';
-import { noArguments } from './ask.ts';
+import { JSON_FLAG, noArguments, wantsJson } from './ask.ts';
 import type { Command } from './command.ts';
 
 export const version: Command = {
-  usage: '',
+  usage: '[--json]',
   summary: 'Prints version, Node version and, where known, the git commit.',
-  flags: [],
+  flags: [JSON_FLAG],
   run: async (flags, terminal) => {
     noArguments('version', flags);
     const { version, commit } = buildInfo();
-    terminal.out(`${NAME} ${version} (Node ${process.versions.node}${commit ? `, commit ${commit}` : ''})\n`);
+    const node = process.versions.node;
+    if (wantsJson(flags)) terminal.out(`${JSON.stringify({ version, node, commit }, null, 2)}\n`);
+    else terminal.out(`${NAME} ${version} (Node ${node}${commit ? `, commit ${commit}` : ''})\n`);
     return 0;
   },
 };

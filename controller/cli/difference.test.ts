@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { redacted } from '../../shared/redacted.ts';
 import type { RouteInput, RouteSpec } from '../../shared/route.ts';
 import type { FullRoute } from '../../shared/wire/status.ts';
 import { sampleRoute } from '../desired/sample-listing.ts';
@@ -57,6 +58,20 @@ test('a change inside a block names the block', () => {
     [sampleRoute('a.example', undefined, withLimit(2))],
   );
   assert.deepEqual(change?.members, [{ name: 'handle /api/* rate_limit_rps', before: 1, after: 2 }]);
+});
+
+test('a password that changed is seen, and its hash is not', () => {
+  const guarded = (char: string): Partial<RouteInput> => ({
+    basic_auth: { realm: 'r', users: [{ name: 'ann', hash: `$2b$12$${char.repeat(53)}` }] },
+  });
+  const before = redacted(sampleRoute('a.example', undefined, guarded('a')));
+  assert.deepEqual(changesOf([running(before)], [sampleRoute('a.example', undefined, guarded('a'))]), []);
+  const [change] = changesOf([running(before)], [sampleRoute('a.example', undefined, guarded('b'))]);
+  assert.deepEqual(
+    change?.members.map(({ name }) => name),
+    ['basic_auth'],
+  );
+  assert.doesNotMatch(JSON.stringify(change), /\$2b\$/);
 });
 
 test('blocks on other paths are shown as they are', () => {

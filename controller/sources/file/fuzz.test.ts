@@ -20,7 +20,7 @@ const seeds = ['golden/adapt/', 'golden/mistakes/'].flatMap((directory) => {
 });
 
 const WORDS =
-  '{ } { } \n \n \n " ` # , \\ {$NAME} {$NO:x} {$ {host} a.example *.b.example * c.example: reverse_proxy app:80 https://app:1 rate_limit 5/s redir /a /b/* /c 301 header -X X-Y respond 200 ok handle handle_path /api/* /api/ tls off http_port 8080 email a@b trusted_proxies ::1/64 drain_timeout 5s import @m (s) s d/* d/one {args[0]} {args[:]} {args.1} é 😀 \0 \r \ufeff'.split(
+  '{ } { } \n \n \n " ` # , \\ {$NAME} {$NO:x} {$ {host} a.example *.b.example * c.example: reverse_proxy app:80 https://app:1 rate_limit 5/s redir /a /b/* /c 301 header -X X-Y respond 200 ok handle handle_path /api/* /api/ tls off http_port 8080 email a@b trusted_proxies ::1/64 drain_timeout 5s import @m @m @n path method GET not query a=b remote_ip !X-A basic_auth (s) s d/* d/one {args[0]} {args[:]} {args.1} é 😀 \0 \r \ufeff'.split(
     ' ',
   );
 

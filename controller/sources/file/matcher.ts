@@ -15,6 +15,13 @@ const MOST_EXCEPTIONS = 50;
 const ALL_KINDS = [...Object.keys(KINDS), 'not'];
 const FORM = `write @name <kind> <value> …, or a block with one <kind> <value> … a line; kinds are ${ALL_KINDS.join(', ')}`;
 
+/** What people who come from elsewhere write, and what it is called here. */
+const OTHER_KINDS: ReadonlyMap<string, string> = new Map([
+  ['client_ip', 'remote_ip'],
+  ['methods', 'method'],
+  ['headers', 'header'],
+]);
+
 /** Whether a word names a matcher. */
 export const isMatcher = ({ text, style }: Word): boolean => style === 'bare' && text.startsWith('@');
 
@@ -92,7 +99,8 @@ function readKind(kind: Word, args: readonly Word[], block: Block | null, draft:
   const read = Object.hasOwn(KINDS, kind.text) ? KINDS[kind.text] : undefined;
   const [first] = args;
   if (!read) {
-    const meant = didYouMean(kind.text, ALL_KINDS) || `; known are ${ALL_KINDS.join(', ')}`;
+    const other = OTHER_KINDS.get(kind.text);
+    const meant = didYouMean(other ?? kind.text, ALL_KINDS) || `; known are ${ALL_KINDS.join(', ')}`;
     return report.error(kind, `${quote(kind.text)} is no kind of matcher${meant}`);
   }
   if (block) return report.error(block.open, `${kind.text} takes no block: ${FORM}`);

@@ -41,8 +41,8 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
   let told: Found | undefined;
   let missingSince: number | undefined;
 
-  const see = async (): Promise<Found> => {
-    const { found, directories } = await trace(inputs);
+  const see = (): Found => {
+    const { found, directories } = trace(inputs);
     watch?.use(directories);
     return found;
   };
@@ -51,7 +51,7 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
     const startedAt = clock.now();
     const compiled = await compileFile(path, env);
     inputs = [...new Set(compiled.inputs)];
-    const after = await see();
+    const after = see();
     return { snapshot: snapshotOf(compiled, clock), after: wereSteady(before, after, startedAt) ? after : undefined };
   };
   const conclude = (seen: Found, snapshot: Snapshot) => {
@@ -63,7 +63,7 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
 
   const reload = async (): Promise<Snapshot> => {
     for (let attempt = 1; ; attempt++) {
-      const before = await see();
+      const before = see();
       const { snapshot, after } = await read(before);
       if (after === undefined && attempt < MOST_READS) continue;
       conclude(after ?? before, snapshot);
@@ -82,7 +82,7 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
 
   const run = async (signal: AbortSignal, emit: (snapshot: Snapshot) => void): Promise<void> => {
     const look = async () => {
-      const seen = await see();
+      const seen = see();
       if ((told !== undefined && areSame(seen, told)) || isMissingForAMoment(seen, settle.poke)) return;
       const { snapshot, after } = await read(seen);
       if (after !== undefined) conclude(after, snapshot);

@@ -12,9 +12,9 @@ async function temporary(t: TestContext): Promise<string> {
 }
 
 /** What one path is, and the names of the directories to watch for it, as seen from `directory`. */
-async function traced(directory: string, name: string) {
+function traced(directory: string, name: string) {
   const path = join(directory, name);
-  const { found, directories } = await trace([path]);
+  const { found, directories } = trace([path]);
   const seen = found.get(path);
   assert.ok(seen);
   return { ...seen, watched: [...directories.values()].map((one) => one.slice(directory.length + 1) || '.').sort() };
@@ -24,8 +24,8 @@ test('a file is watched in its directory, a directory in itself too', async (t) 
   const directory = await temporary(t);
   await mkdir(join(directory, 'a/b'), { recursive: true });
   await writeFile(join(directory, 'a/b/x'), '');
-  assert.deepEqual((await traced(directory, 'a/b/x')).watched, ['a/b']);
-  assert.deepEqual((await traced(directory, 'a/b')).watched, ['a', 'a/b']);
+  assert.deepEqual(traced(directory, 'a/b/x').watched, ['a/b']);
+  assert.deepEqual(traced(directory, 'a/b').watched, ['a', 'a/b']);
 });
 
 test('every link on the way is watched where it lies', async (t) => {
@@ -35,17 +35,17 @@ test('every link on the way is watched where it lies', async (t) => {
   await mkdir(join(directory, 'links'));
   await symlink('../real', join(directory, 'links/current'));
   await symlink('links/current/conf/x', join(directory, 'x'));
-  const { identity, watched } = await traced(directory, 'x');
+  const { identity, watched } = traced(directory, 'x');
   assert.deepEqual(watched, ['.', 'links', 'real/conf']);
-  assert.equal(identity, (await traced(directory, 'real/conf/x')).identity);
+  assert.equal(identity, traced(directory, 'real/conf/x').identity);
 });
 
 test('what is missing is watched where it would appear', async (t) => {
   const directory = await temporary(t);
-  const far = await traced(directory, 'a/b/x');
+  const far = traced(directory, 'a/b/x');
   assert.deepEqual([far.identity, far.within, far.watched], [MISSING, null, ['.']]);
   await mkdir(join(directory, 'a/b'), { recursive: true });
-  const near = await traced(directory, 'a/b/x');
+  const near = traced(directory, 'a/b/x');
   assert.deepEqual([near.identity, near.watched], [MISSING, ['a/b']]);
   assert.notEqual(near.within, null);
 });
@@ -54,15 +54,15 @@ test('links in a circle lead nowhere and come to an end', async (t) => {
   const directory = await temporary(t);
   await symlink('b', join(directory, 'a'));
   await symlink('a', join(directory, 'b'));
-  assert.equal((await traced(directory, 'a')).identity, MISSING);
-  assert.equal((await traced(directory, 'a/x')).identity, MISSING);
+  assert.equal(traced(directory, 'a').identity, MISSING);
+  assert.equal(traced(directory, 'a/x').identity, MISSING);
 });
 
 test('a directory that was replaced by one of the same name is another one', async (t) => {
   const directory = await temporary(t);
   await mkdir(join(directory, 'a'));
-  const before = await traced(directory, 'a/x');
+  const before = traced(directory, 'a/x');
   await rm(join(directory, 'a'), { recursive: true });
   await mkdir(join(directory, 'a'));
-  assert.notEqual((await traced(directory, 'a/x')).within, before.within);
+  assert.notEqual(traced(directory, 'a/x').within, before.within);
 });

@@ -1,6 +1,5 @@
-import { lstat, readlink } from 'node:fs/promises';
+import { type BigIntStats, lstatSync, readlinkSync } from 'node:fs';
 import { basename, dirname, join, parse, resolve } from 'node:path';
-import { isMissing } from './read.ts';
 
 /** The identity of what is not there. */
 export const MISSING = 'missing';
@@ -27,7 +26,6 @@ export type Trace = {
 /** As many links as the kernel follows before it gives up. */
 const MOST_LINKS = 40;
 
-type Entry = Awaited<ReturnType<typeof entryOf>>;
 type Walk = {
   readonly directories: Map<string, string>;
   /** Keys of directories by path. */
@@ -36,76 +34,86 @@ type Walk = {
   readonly led: Map<string, string | null>;
 };
 
-/** Follows each path to what it names. Files of one directory share the way there. */
-export async function trace(paths: readonly string[]): Promise<Trace> {
+/**
+ * Follows each path to what it names. Files of one directory share the way there. Synchronous: a thousand files take
+ * five milliseconds so, and thirty times that by promises.
+ */
+export function trace(paths: readonly string[]): Trace {
   const walk: Walk = { directories: new Map(), keys: new Map(), led: new Map() };
   const found = new Map<string, Traced>();
-  for (const path of paths) found.set(path, await tracePath(resolve(path), walk));
+  for (const path of paths) found.set(path, tracePath(resolve(path), walk));
   return { found, directories: walk.directories };
 }
 
-async function tracePath(path: string, walk: Walk): Promise<Traced> {
+function tracePath(path: string, walk: Walk): Traced {
   try {
-    return await follow(path, walk, 0);
+    return follow(path, walk, 0);
   } catch (error) {
     // What may not be looked at is read all the same: the attempt says why. Its change shows in what is above it.
-    await keyOf(await nearest(dirname(path)), walk);
+    keyOf(nearest(dirname(path)), walk);
     return { identity: `unreadable: ${String(error)}`, within: null, changedAt: 0 };
   }
 }
 
-async function follow(path: string, walk: Walk, links: number): Promise<Traced> {
-  const directory = await directoryOf(dirname(path), walk, links);
+function follow(path: string, walk: Walk, links: number): Traced {
+  const directory = directoryOf(dirname(path), walk, links);
   if (directory === null) return { identity: MISSING, within: null, changedAt: 0 };
-  const within = await keyOf(directory, walk);
+  const within = keyOf(directory, walk);
   const at = join(directory, basename(path));
-  const entry = await entryOf(at);
-  if (entry === null || links > MOST_LINKS) return { identity: MISSING, within, changedAt: 0 };
-  if (entry.isSymbolicLink()) return follow(resolve(directory, await readlink(at)), walk, links + 1);
-  if (entry.isDirectory()) await keyOf(at, walk);
+  const entry = entryOf(at);
+  if (entry === undefined || links > MOST_LINKS) return { identity: MISSING, within, changedAt: 0 };
+  if (entry.isSymbolicLink()) return follow(resolve(directory, readlinkSync(at)), walk, links + 1);
+  if (entry.isDirectory()) keyOf(at, walk);
   const { dev, ino, size, mtimeNs, ctimeNs } = entry;
   return { identity: `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`, within, changedAt: Number(entry.ctimeMs) };
 }
 
 /** The directory that a path leads to, links followed; null where there is none. Links on the way are noted for watching. */
-async function directoryOf(path: string, walk: Walk, links: number): Promise<string | null> {
+function directoryOf(path: string, walk: Walk, links: number): string | null {
   if (path === parse(path).root) return path;
   const known = walk.led.get(path);
   if (known !== undefined) return known;
-  const led = await lead(path, walk, links);
+  const led = lead(path, walk, links);
   walk.led.set(path, led);
   return led;
 }
 
-async function lead(path: string, walk: Walk, links: number): Promise<string | null> {
-  const parent = await directoryOf(dirname(path), walk, links);
+function lead(path: string, walk: Walk, links: number): string | null {
+  const parent = directoryOf(dirname(path), walk, links);
   if (parent === null || links > MOST_LINKS) return null;
   const at = join(parent, basename(path));
-  const entry = await entryOf(at);
+  const entry = entryOf(at);
   if (entry?.isDirectory()) return at;
-  await keyOf(parent, walk);
-  return entry?.isSymbolicLink() ? directoryOf(resolve(parent, await readlink(at)), walk, links + 1) : null;
+  keyOf(parent, walk);
+  return entry?.isSymbolicLink() ? directoryOf(resolve(parent, readlinkSync(at)), walk, links + 1) : null;
 }
 
 /** Notes a directory for watching. An inode's number is used again at once; the time of its birth is not. */
-async function keyOf(directory: string, walk: Walk): Promise<string> {
+function keyOf(directory: string, walk: Walk): string {
   const known = walk.keys.get(directory);
   if (known !== undefined) return known;
-  const entry = await entryOf(directory);
-  const key = entry === null ? MISSING : `${entry.dev}:${entry.ino}:${entry.birthtimeNs}`;
+  const entry = entryOf(directory);
+  const key = entry === undefined ? MISSING : `${entry.dev}:${entry.ino}:${entry.birthtimeNs}`;
   walk.keys.set(directory, key);
-  if (entry !== null) walk.directories.set(key, directory);
+  if (entry !== undefined) walk.directories.set(key, directory);
   return key;
 }
 
-const entryOf = (path: string) =>
-  lstat(path, { bigint: true }).catch((error: unknown) => (isMissing(error) ? null : Promise.reject(error)));
+/** @returns undefined when nothing is there. @throws when it may not be looked at. */
+const entryOf = (path: string): BigIntStats | undefined => lstatSync(path, { bigint: true, throwIfNoEntry: false });
 
 /** The closest directory above that is there. */
-async function nearest(directory: string): Promise<string> {
+function nearest(directory: string): string {
   for (let at = directory; at !== dirname(at); at = dirname(at)) {
-    const entry: Entry = await entryOf(at).catch(() => null);
-    if (entry?.isDirectory()) return at;
+    if (isDirectory(at)) return at;
   }
   return parse(directory).root;
+}
+
+function isDirectory(path: string): boolean {
+  try {
+    return entryOf(path)?.isDirectory() ?? false;
+  } catch {
+    return false;
+  }
 }

@@ -69,6 +69,15 @@ class Writer {
 
   /** `depth` is how many blocks may still stand in one another. */
   directives(depth: number): void {
+    this.block(['@m'], () =>
+      this.lines([
+        ['path', '/m/*', '/n'],
+        ['not', 'method', 'GET'],
+      ]),
+    );
+    this.line(['@n', 'header', '!X-N']);
+    this.line(['header', '@n', 'X-M', '{$NAME}']);
+    this.line(['respond', '@m', '404']);
     this.line(['respond', oneOf(this.random, ['200', '"a \\"b\\" {$NAME}"', '`two\nlines # {`', '`\\`', 'x\\', '#'.padStart(2, 'y')])]);
     for (let count = this.random(5); count > 0; count--) {
       const rest: readonly [() => void, ...(() => void)[]] = [

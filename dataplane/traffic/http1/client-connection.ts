@@ -3,8 +3,9 @@ import { CHUNKED, type Downstream, Exchange } from '../exchange.ts';
 import { askedBy, type Peer, trustedHost, trustedRequestId } from '../policy/forwarded/forwarded.ts';
 import { AnswerWriter } from './answer-writer.ts';
 import { CR, LF } from './chars.ts';
-import { httpDate } from './date.ts';
 import { FAULT, type Fault } from './fault.ts';
+import { Gathering } from './gathering.ts';
+import { type RefusalStatus, refusal } from './refusal.ts';
 import { RequestBody } from './request-body.ts';
 import { faultOfPartialHead, HEAD_END, MAX_REQUEST_HEAD, RequestHead } from './request-head.ts';
 
@@ -12,6 +13,8 @@ import { faultOfPartialHead, HEAD_END, MAX_REQUEST_HEAD, RequestHead } from './r
 const HEAD_MS = 10_000;
 const IDLE_MS = 60_000;
 const BODY_IDLE_MS = 60_000;
+/** How long a kept connection may wait for its last request when the worker goes away patiently (ms). */
+const LAST_REQUEST_MS = 5_000;
 /** How long and how much a client may still send after an answer that did not wait for its body. */
 const LINGER_MS = 2_000;
 const LINGER_BYTES = 262_144;
@@ -28,6 +31,8 @@ export type ClientTools = {
   nextRequestId(): string;
   /** Whether the worker is going away: answers carry `Connection: close`. */
   draining(): boolean;
+  /** Whether it does so without waiting for one more request of those that keep their connection. */
+  hurried(): boolean;
   serve(x: Exchange): void;
   begun(): void;
   /** The exchange is over, well or not. */
@@ -50,6 +55,7 @@ export class ClientConnection implements Downstream {
   private x: Exchange | null = null;
   /** Bytes that have been read from the socket and not yet looked at. */
   private pending: Buffer | null = null;
+  private gathering: Gathering | null = null;
   private processing = false;
   private persist = true;
   /** Whether the client has said that this request is its last (RFC 9112 9.6). */
@@ -60,6 +66,8 @@ export class ClientConnection implements Downstream {
   /** Whether the answer waits for the client to read. */
   private blocked = false;
   private deadline = UNSET;
+  /** Bytes of the answer that had gone out at the last sweep. */
+  private sentBefore = 0;
 
   constructor(socket: Socket, peer: Peer, tools: ClientTools) {
     this.socket = socket;
@@ -81,8 +89,13 @@ export class ClientConnection implements Downstream {
 
   private read(chunk: Buffer): void {
     if (this.closing) return this.discard(chunk.length);
-    this.pending = this.pending === null ? chunk : Buffer.concat([this.pending, chunk]);
+    this.pending = this.pending === null ? chunk : this.gathered().join(this.pending, chunk);
     this.process();
+  }
+
+  private gathered(): Gathering {
+    this.gathering ??= new Gathering();
+    return this.gathering;
   }
 
   private process(): void {
@@ -97,7 +110,7 @@ export class ClientConnection implements Downstream {
     this.processing = false;
     this.flush();
     if (this.inputEnded && !this.closing) this.ended();
-    else if (this.tools.draining()) this.drain();
+    else if (this.tools.hurried()) this.drain(false);
   }
 
   /** Looks at the bytes that are there. @returns how many it used up, or -1 when they have to wait for something. */
@@ -120,20 +133,28 @@ export class ClientConnection implements Downstream {
     let start = 0;
     // RFC 9112 2.2: empty lines before a request line are a leftover of old clients.
     while (buffer[start] === CR && buffer[start + 1] === LF) start += 2;
-    if (start === buffer.length) return start;
-    const end = buffer.indexOf(HEAD_END, start);
-    if (end < 0 || end + 4 - start > MAX_REQUEST_HEAD) return this.readPartialHead(buffer, start, end);
-    const fault = this.requestHead.parse(buffer, start, end + 4);
+    if (start > 0) {
+      this.gathering = null;
+      return start;
+    }
+    const end = buffer.indexOf(HEAD_END, this.gathering === null ? 0 : this.gathering.sought);
+    if (end < 0 || end + 4 > MAX_REQUEST_HEAD) return this.readPartialHead(buffer, end);
+    this.gathering = null;
+    const fault = this.requestHead.parse(buffer, 0, end + 4);
     if (fault !== null) return this.refuse(fault);
     this.begin(this.requestHead);
     return end + 4;
   }
 
-  private readPartialHead(buffer: Buffer, start: number, end: number): number {
-    const stop = end < 0 ? buffer.length : start + MAX_REQUEST_HEAD;
-    const fault = faultOfPartialHead(buffer, start, stop, this.requestHead);
-    if (fault !== null) return this.refuse(fault);
-    if (end >= 0 || buffer.length - start > MAX_REQUEST_HEAD) return this.refuse(FAULT.longHead);
+  private readPartialHead(buffer: Buffer, end: number): number {
+    const gathering = this.gathered();
+    const tooLong = end >= 0 || buffer.length > MAX_REQUEST_HEAD;
+    if (gathering.worthJudging(buffer.length) || tooLong) {
+      const fault = faultOfPartialHead(buffer, 0, end < 0 ? buffer.length : MAX_REQUEST_HEAD, this.requestHead);
+      if (fault !== null) return this.refuse(fault);
+    }
+    if (tooLong) return this.refuse(FAULT.longHead);
+    gathering.sought = Math.max(0, buffer.length - 3);
     this.deadline = Math.min(this.deadline || NEVER, this.tools.monotonic() + HEAD_MS);
     return -1;
   }
@@ -263,11 +284,10 @@ export class ClientConnection implements Downstream {
     return -1;
   }
 
-  private answerRefused(x: Exchange | null, status: Fault['status'] | 408, reason: string): void {
-    const body = `${status} ${reason}\n`;
-    const head = `HTTP/1.1 ${status} ${REASONS[status]}\r\n${httpDate()}Content-Type: text/plain; charset=utf-8\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`;
-    this.writer.gather(x, head + body);
-    if (x === null) this.tools.refused(status, head.length + body.length);
+  private answerRefused(x: Exchange | null, status: RefusalStatus, reason: string): void {
+    const text = refusal(status, reason);
+    this.writer.gather(x, text);
+    if (x === null) this.tools.refused(status, text.length);
     else {
       x.status = status;
       x.failure = reason;
@@ -344,10 +364,16 @@ export class ClientConnection implements Downstream {
 
   /** Time limits are looked at together, now and then. */
   sweep(now: number): void {
+    const { x } = this;
+    // A client that listens is no idle one, however long the rest of its body takes.
+    if (x !== null && x.bytesSent !== this.sentBefore && this.requestBody.open && !this.blocked) {
+      this.sentBefore = x.bytesSent;
+      this.deadline = UNSET;
+    }
     if (this.deadline === UNSET) this.deadline = now + this.limit();
     if (now < this.deadline) return;
     // RFC 9110 15.5.9: a head that did not come in time.
-    if (this.x === null && this.pending !== null && !this.closing && !this.blocked)
+    if (x === null && this.pending !== null && !this.closing && !this.blocked)
       this.answerRefused(null, 408, 'the head did not come in time');
     else this.socket.destroy();
   }
@@ -357,18 +383,13 @@ export class ClientConnection implements Downstream {
     return this.pending === null ? IDLE_MS : HEAD_MS;
   }
 
-  /** The worker goes away: a connection between two requests ends now, another one with the answer it is at or about to get. */
-  drain(): void {
-    if (this.x === null && this.pending === null && !this.requestBody.open && !this.closing) this.closeGently();
+  /**
+   * The worker goes away: a connection ends with the answer it is at or about to get. One between two requests ends
+   * now, or, where that is patient, with its next request: one that is on its way already would be lost.
+   */
+  drain(patient: boolean): void {
+    if (this.x !== null || this.pending !== null || this.requestBody.open || this.closing) return;
+    if (!patient) return this.closeGently();
+    this.deadline = Math.min(this.deadline || NEVER, this.tools.monotonic() + LAST_REQUEST_MS);
   }
 }
-
-const REASONS: Readonly<Record<Fault['status'] | 408, string>> = {
-  400: 'Bad Request',
-  408: 'Request Timeout',
-  413: 'Content Too Large',
-  414: 'URI Too Long',
-  431: 'Request Header Fields Too Large',
-  501: 'Not Implemented',
-  505: 'HTTP Version Not Supported',
-};

@@ -5,7 +5,7 @@ import { type AdminAddress, defaultAdminAddress, parseAdminAddress } from '../sh
 import { CONFIG_FILE, DEFAULT_ADMIN_LISTEN, DEFAULT_CONFIG_PATH, DEFAULT_CONTROLLER_LISTEN, NAME } from '../shared/name.ts';
 import { accepted, type Parsed, refused } from '../shared/parsed.ts';
 import { type Flag, type Flags, UsageError } from '../shared/runtime/flags.ts';
-import { LOG_LEVELS, type LogLevel } from '../shared/runtime/log.ts';
+import { LOG_LEVELS, type LogLevel } from '../shared/runtime/log-level.ts';
 
 export const CONFIG_FLAG: Flag = {
   name: 'config',

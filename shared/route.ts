@@ -5,9 +5,7 @@ import { conditionSchema } from './condition.ts';
 import { CATCH_ALL, parseDomain } from './host.ts';
 import { accepted, type Parsed, refused } from './parsed.ts';
 import { MAX_RATE_PER_SECOND } from './rate.ts';
-
-/** What a browser calls a place that has no name of its own. */
-export const DEFAULT_REALM = 'restricted';
+import { DEFAULT_REALM } from './realm.ts';
 
 /**
  * The one schema of a route: what POST takes, what an apply frame carries, what is saved, what `adapt`

@@ -5,7 +5,7 @@ import { type Milliseconds, parseDuration } from '../../shared/duration.ts';
 import { DEFAULT_ADMIN_LISTEN, DEFAULT_ADMIN_SOCKET, DEFAULT_CERT_DIR, DEFAULT_STATE_DIR } from '../../shared/name.ts';
 import { accepted, type Parsed, refused } from '../../shared/parsed.ts';
 import type { Flag } from '../../shared/runtime/flags.ts';
-import { LOG_LEVELS, type LogLevel } from '../../shared/runtime/log.ts';
+import { LOG_LEVELS, type LogLevel } from '../../shared/runtime/log-level.ts';
 import { MOST_CONNECTIONS } from '../../shared/settings.ts';
 
 /** More worker threads than this are a typing error. */

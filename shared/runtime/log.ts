@@ -1,8 +1,8 @@
 import { type Logger, pino } from 'pino';
+import type { LogLevel } from './log-level.ts';
 
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'fatal'>;
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'fatal'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+export type { LogLevel };
 
 /**
  * One JSON object a line on stdout, written before the call returns: a process that dies has said why.

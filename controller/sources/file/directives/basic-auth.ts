@@ -1,5 +1,6 @@
 import { parseBcryptHash } from '../../../../shared/bcrypt-hash.ts';
-import { type BasicAuthSpec, DEFAULT_REALM } from '../../../../shared/route.ts';
+import { DEFAULT_REALM } from '../../../../shared/realm.ts';
+import type { BasicAuthSpec } from '../../../../shared/route.ts';
 import { quote } from '../diagnostics.ts';
 import { type Context, firstOf, type Rule, type SiteDraft } from '../rule.ts';
 import type { Block, Directive } from '../syntax.ts';

@@ -1,10 +1,8 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { parseCidr } from './cidr.ts';
+import { MOST_CONNECTIONS } from './most-connections.ts';
 import { accepted, type Parsed, refused } from './parsed.ts';
-
-/** A limit of connections above this is a typing error. */
-export const MOST_CONNECTIONS = 10_000_000;
 
 /**
  * The globals of a config file as they cross to the data plane. Absent: the file says nothing, and

@@ -6,7 +6,7 @@ import { DEFAULT_ADMIN_LISTEN, DEFAULT_ADMIN_SOCKET, DEFAULT_CERT_DIR, DEFAULT_S
 import { accepted, type Parsed, refused } from '../../shared/parsed.ts';
 import type { Flag } from '../../shared/runtime/flags.ts';
 import { LOG_LEVELS, type LogLevel } from '../../shared/runtime/log-level.ts';
-import { MOST_CONNECTIONS } from '../../shared/settings.ts';
+import { MOST_CONNECTIONS } from '../../shared/most-connections.ts';
 
 /** More worker threads than this are a typing error. */
 export const MAX_WORKERS = 256;

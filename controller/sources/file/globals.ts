@@ -1,7 +1,9 @@
 import { isIP } from 'node:net';
 import { type Cidr, parseCidr } from '../../../shared/cidr.ts';
 import { parseDuration } from '../../../shared/duration.ts';
-import { type Globals, MOST_CONNECTIONS } from '../../../shared/settings.ts';
+import { MOST_CONNECTIONS } from '../../../shared/most-connections.ts';
+import { PRIVATE_RANGES } from '../../../shared/private-ranges.ts';
+import type { Globals } from '../../../shared/settings.ts';
 import { quote } from './diagnostics.ts';
 import { type Context, type Rule, type Rules, rulesByName } from './rule.ts';
 import type { Word } from './word.ts';
@@ -74,7 +76,8 @@ const trustedProxies: Rule<GlobalsDraft> = {
   },
 };
 
-function readRange(word: Word, report: Context['report']): Cidr[] {
+function readRange(word: Word, report: Context['report']): readonly Cidr[] {
+  if (word.text === 'private_ranges') return PRIVATE_RANGES;
   const range = parseCidr(word.text);
   if (range.ok) return [range.value];
   report.error(word, `trusted_proxies ${quote(word.text)}: ${range.reason}`);

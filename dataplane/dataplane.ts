@@ -13,6 +13,7 @@ import { createLedger } from './ledger/ledger.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { StatePublisher } from './publish/publisher.ts';
 import { prepareStateDir } from './settings/directories.ts';
+import { LiveSettings } from './settings/live-settings.ts';
 import { type DataplaneSettings, effective, requireTrustedProxies, trafficSettings } from './settings/settings.ts';
 import { explain } from './status/explain.ts';
 import { Readiness } from './status/readiness.ts';
@@ -41,8 +42,8 @@ export async function startDataplane(base: DataplaneSettings, { clock, random, l
   prepareStateDir(base.stateDir);
   const keyring = openKeyring(base.stateDir, random, log);
   const restored = await restore(base.stateDir, clock, log);
-  let { settings, statuses, warnings } = effective(base, restored.globals);
-  const running = settings;
+  const atBoot = effective(base, restored.globals);
+  const { settings } = atBoot;
   requireTrustedProxies(settings);
   await usable('--http-port', () => probePort(settings.bind, settings.httpPort), settings.httpPort);
 
@@ -81,20 +82,21 @@ export async function startDataplane(base: DataplaneSettings, { clock, random, l
       events.emit({ kind: 'upstream', address: change.address, healthy: change.healthy, reason: change.reason });
     },
     onChange: (worker, state, reason) => {
-      if (state !== 'started') metrics.countWorkerRestart(state === 'died' ? 'died' : 'silent');
+      if (state === 'died' || state === 'replaced') metrics.countWorkerRestart(state === 'died' ? 'died' : 'silent');
       events.emit({ kind: 'worker', worker, state, reason });
     },
   });
   publisher.attach(workers);
   await usable('--http-port', () => workers.start(), settings.httpPort);
 
+  const live = new LiveSettings(base, atBoot, {
+    publisher,
+    log,
+    probe: (bind, port) => inWords(() => probePort(bind, port)),
+    roll: (withinMs) => inWords(() => workers.roll(withinMs)),
+  });
   table.onChange((change) => {
-    if (!change.settings) return;
-    ({ settings, statuses, warnings } = effective(base, table.globals(), running));
-    for (const warning of warnings) log.warn(warning);
-    publisher
-      .publish({ settings: trafficSettings(settings) })
-      .catch((error: unknown) => log.error({ error: String(error) }, 'new settings are not served everywhere'));
+    if (change.settings) void live.adopt(table.globals());
   });
 
   const fresh = async <T>(read: () => T | Promise<T>): Promise<T> => {
@@ -112,7 +114,7 @@ export async function startDataplane(base: DataplaneSettings, { clock, random, l
       metrics: settings.metrics ? { text: () => fresh(() => metrics.text()) } : null,
       uptimeSecs: () => Math.floor((clock.monotonic() - startedAt) / 1_000),
       ready: () => readiness.now(),
-      settings: () => statuses,
+      settings: () => live.statuses,
       upstreams: () => upstreams.list(),
       explain: (url) => explain({ table, upstreams, dryRun: (request) => workers.dryRun(request) }, url),
       status: () => ({
@@ -124,7 +126,7 @@ export async function startDataplane(base: DataplaneSettings, { clock, random, l
         ...table.counts(),
         workers: { configured: settings.workers, serving: workers.serving, restarts: workers.restarts },
         problems: [...table.problems()],
-        warnings,
+        warnings: live.warnings,
       }),
       reloaded: (ok) => metrics.reloadOutcome(ok),
     },
@@ -132,7 +134,7 @@ export async function startDataplane(base: DataplaneSettings, { clock, random, l
   );
   await listen(admin, settings);
   const stopSweeping = clock.every(SWEEP_MS, () => ledger.rates.sweep(clock.now()));
-  for (const warning of warnings) log.warn(warning);
+  for (const warning of live.warnings) log.warn(warning);
   log.info(
     {
       http: `${settings.bind ?? '*'}:${settings.httpPort}`,
@@ -147,8 +149,9 @@ export async function startDataplane(base: DataplaneSettings, { clock, random, l
   return {
     reload: () => admin.requestReload(),
     drain: async () => {
-      log.info({ within: settings.drainTimeoutMs }, 'draining');
-      await workers.drain(settings.drainTimeoutMs);
+      const { drainTimeoutMs } = live.settings;
+      log.info({ within: drainTimeoutMs }, 'draining');
+      await workers.drain(drainTimeoutMs);
       stopSweeping();
       await admin.close();
       table.close();
@@ -172,6 +175,15 @@ async function usable(flag: string, open: () => Promise<unknown>, what: string |
     await open();
   } catch (error) {
     throw new UsageError(`${NAME} dataplane: can't listen on ${what}: ${wordsFor(error)}; name another with ${flag}`);
+  }
+}
+
+/** The same in the words of a warning. */
+async function inWords(open: () => Promise<void>): Promise<void> {
+  try {
+    await open();
+  } catch (error) {
+    throw new Error(wordsFor(error));
   }
 }
 

@@ -11,6 +11,7 @@ import {
   dataplaneHelp,
   effective,
   FILE_GLOBALS_VARIABLE,
+  moves,
   readSettings,
   requireTrustedProxies,
   trafficSettings,
@@ -196,16 +197,30 @@ describe('effective', () => {
     assert.deepEqual([settings.trustedProxies, settings.origins.trustedProxies], [[], 'default']);
   });
 
-  it('keeps the listeners at run time and says that a restart moves them', () => {
+  it('moves the listeners at run time', () => {
+    const base = readSettings([], {});
+    const running = effective(base, {}).settings;
+    const { settings, warnings } = effective(base, globals({ http_port: 9090, bind: '127.0.0.1' }), running);
+    assert.deepEqual([settings.httpPort, settings.bind, warnings], [9090, '127.0.0.1', []]);
+    assert.equal(moves(running, settings), true);
+    assert.equal(moves(running, effective(base, globals({ drain_timeout: 5_000 }), running).settings), false);
+  });
+
+  it('keeps the listeners where they can not move, and says why', () => {
     const base = readSettings([], { [FILE_GLOBALS_VARIABLE]: '{"http_port":8080}' });
     const running = effective(base, {}).settings;
-    const { settings, warnings, statuses } = effective(base, globals({ http_port: 9090, https_port: 9443, bind: '127.0.0.1' }), running);
+    const { settings, warnings, statuses } = effective(
+      base,
+      globals({ http_port: 9090, https_port: 9443, bind: '127.0.0.1' }),
+      running,
+      'it is taken',
+    );
     assert.deepEqual([settings.httpPort, settings.httpsPort, settings.bind, settings.publicHttpsPort], [8080, 443, null, 443]);
     assert.deepEqual(settings.origins.httpPort, 'file');
     assert.deepEqual(warnings, [
-      'http_port is 9090 in the config file; restart to move there from 8080',
-      'https_port is 9443 in the config file; restart to move there from 443',
-      'bind is 127.0.0.1 in the config file; restart to move there from every address',
+      'http_port is 9090 in the config file, but stays 8080: it is taken',
+      'https_port is 9443 in the config file, but stays 443: it is taken',
+      'bind is 127.0.0.1 in the config file, but stays every address: it is taken',
     ]);
     assert.deepEqual(
       statuses.find((one) => one.name === 'http_port'),
@@ -213,9 +228,10 @@ describe('effective', () => {
     );
   });
 
-  it('does not warn of a port that a flag decides', () => {
+  it('does not move from a port that a flag decides', () => {
     const base = readSettings(['--http-port', '8080'], {});
-    assert.deepEqual(effective(base, globals({ http_port: 9090 }), effective(base, {}).settings).warnings, []);
+    const running = effective(base, {}).settings;
+    assert.equal(moves(running, effective(base, globals({ http_port: 9090 }), running).settings), false);
   });
 
   it('takes the limits of connections from the file, and warns of more than descriptors allow', () => {

@@ -45,13 +45,15 @@ export function readSettings(argv: readonly string[], env: Readonly<Record<strin
 /**
  * Puts the config file's globals beneath flags and environment.
  * Without `running` (at boot) what a supervisor handed over wins over `globals`, which an earlier run saved.
- * With `running`, listeners stay where they are: another port or address is a warning until the next start.
+ * With a reason why other ports or another address can't be had, listeners stay where `running` has them, and a
+ * warning tells of it.
  */
-export function effective(base: DataplaneSettings, globals: Globals, running?: DataplaneSettings): Effective {
+export function effective(base: DataplaneSettings, globals: Globals, running?: DataplaneSettings, unmovable?: string): Effective {
   const file = running === undefined ? (base.handed ?? globals) : globals;
   const wanted: DataplaneSettings = { ...base, ...layered(base.given, file) };
-  const settings = Object.freeze(running === undefined ? wanted : keepListeners(wanted, running));
-  const warnings = running === undefined ? [] : listenerWarnings(wanted, running);
+  const kept = running !== undefined && unmovable !== undefined;
+  const settings = Object.freeze(kept ? keepListeners(wanted, running) : wanted);
+  const warnings = kept ? listenerWarnings(wanted, running, unmovable) : [];
   warnings.push(...connectionWarnings(settings));
   if (settings.email !== null) warnings.push('email is set, but automatic HTTPS is not available yet: sites are served on HTTP');
   return { settings, statuses: statusesOf(settings), warnings };
@@ -108,6 +110,10 @@ const LISTENERS = [
   ['bind', 'bind'],
 ] as const;
 
+/** Whether what is wanted has its listeners elsewhere. */
+export const moves = (running: DataplaneSettings, wanted: DataplaneSettings): boolean =>
+  LISTENERS.some(([name]) => wanted[name] !== running[name]);
+
 function keepListeners(wanted: DataplaneSettings, running: DataplaneSettings): DataplaneSettings {
   const { httpPort, httpsPort, bind } = running;
   const publicHttpsPort = wanted.origins.publicHttpsPort === 'default' ? httpsPort : wanted.publicHttpsPort;
@@ -116,9 +122,9 @@ function keepListeners(wanted: DataplaneSettings, running: DataplaneSettings): D
   return { ...wanted, httpPort, httpsPort, bind, publicHttpsPort, origins };
 }
 
-function listenerWarnings(wanted: DataplaneSettings, running: DataplaneSettings): string[] {
+function listenerWarnings(wanted: DataplaneSettings, running: DataplaneSettings, reason: string): string[] {
   return LISTENERS.filter(([name]) => wanted[name] !== running[name]).map(
     ([name, written]) =>
-      `${written} is ${wanted[name] ?? 'every address'} in the config file; restart to move there from ${running[name] ?? 'every address'}`,
+      `${written} is ${wanted[name] ?? 'every address'} in the config file, but stays ${running[name] ?? 'every address'}: ${reason}`,
   );
 }

@@ -53,7 +53,8 @@ export type ToWorker =
   | { readonly kind: 'publish'; readonly publication: Publication }
   | { readonly kind: 'report'; readonly id: number }
   | { readonly kind: 'dry-run'; readonly id: number; readonly request: DryRun }
-  | { readonly kind: 'drain'; readonly withinMs: number };
+  /** `patient`: somebody else listens on the same port, so a kept connection may wait for one more request. */
+  | { readonly kind: 'drain'; readonly patient: boolean };
 
 export type FromWorker =
   | { readonly kind: 'serving'; readonly generation: number }

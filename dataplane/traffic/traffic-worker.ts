@@ -44,7 +44,7 @@ export class TrafficWorker {
   private readonly policyTools: PolicyTools;
   /** Publications take effect one after the other. */
   private publishing: Promise<void> = Promise.resolve();
-  private draining = false;
+  private draining: 'no' | 'patiently' | 'now' = 'no';
 
   constructor(parts: Parts) {
     const { start, clock, random, log } = parts;
@@ -90,7 +90,8 @@ export class TrafficWorker {
       {
         monotonic: () => clock.monotonic(),
         nextRequestId: () => `${idPrefix}${(ids++).toString(16).padStart(8, '0')}`,
-        draining: () => this.draining,
+        draining: () => this.draining !== 'no',
+        hurried: () => this.draining === 'now',
         serve: (x) => server.serve(x),
         begun: () => inFlight.begin(slot),
         record: (x) => {
@@ -149,7 +150,7 @@ export class TrafficWorker {
           result: dryRun(message.request, this.index, this.policyTools, this.parts.clock),
         });
       case 'drain':
-        void this.drain();
+        void this.drain(message.patient);
     }
   }
 
@@ -171,9 +172,9 @@ export class TrafficWorker {
     this.listener.sweep(now);
   }
 
-  private async drain(): Promise<void> {
-    this.draining = true;
-    await this.listener.drain();
+  private async drain(patient: boolean): Promise<void> {
+    this.draining = patient ? 'patiently' : 'now';
+    await this.listener.drain(patient);
     this.report(null);
     this.parts.tell({ kind: 'drained' });
   }

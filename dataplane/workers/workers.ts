@@ -39,7 +39,7 @@ export type WorkersParts = {
   state(): Publication;
   onReport(report: TrafficReport): void;
   onTarget(change: TargetChange): void;
-  onChange(worker: number, state: 'started' | 'replaced' | 'died', reason: string): void;
+  onChange(worker: number, state: 'started' | 'replaced' | 'retired' | 'died', reason: string): void;
 };
 
 type Member = {
@@ -50,6 +50,12 @@ type Member = {
   serving: boolean;
   /** The newest generation that it serves. */
   generation: number;
+  /** Its successor serves: it takes no more connections and ends with the last one it has. */
+  leaving: boolean;
+  /** It is to replace another and does not yet count as one of the workers. */
+  successor: boolean;
+  /** It could not open its port. */
+  refusal: ListenError | null;
   /** Why it is being ended; empty while it should live. */
   ending: string;
 };
@@ -76,7 +82,8 @@ export class Workers {
   private youngDeaths = 0;
   private stopping = false;
   private stopWatching: () => void = () => undefined;
-  private refused: ListenError | null = null;
+  /** Replacements take place one after the other. */
+  private rolling: Promise<unknown> = Promise.resolve();
 
   constructor(parts: WorkersParts) {
     this.parts = parts;
@@ -89,16 +96,70 @@ export class Workers {
   }
 
   get serving(): number {
-    return [...this.members.values()].filter((member) => member.serving && member.ending === '').length;
+    return this.current().length;
   }
 
   /** Starts all of them. @throws ListenError when a port can't be opened. */
   async start(): Promise<void> {
-    for (let worker = 0; worker < this.parts.count; worker++) this.spawn();
-    await this.until(() => this.refused !== null || this.serving === this.parts.count, START_MS);
-    if (this.refused !== null) throw this.refused;
+    const started = Array.from({ length: this.parts.count }, () => this.spawn());
+    const refusal = () => started.find((member) => member.refusal !== null)?.refusal ?? null;
+    await this.until(() => refusal() !== null || this.serving === this.parts.count, START_MS);
+    const refused = refusal();
+    if (refused !== null) throw refused;
     if (this.serving === 0) throw new ListenError('', 'no worker came up within 30 s; the log says why');
     this.stopWatching = this.parts.clock.every(Watchdog.PERIOD_MS, () => this.watch());
+  }
+
+  /**
+   * Replaces every worker by one that starts with what is published now: a successor serves before the one it replaces
+   * takes no more connections, and that one ends after its last, `withinMs` later at most.
+   * @throws ListenError when a successor can't open its port; then nothing has changed.
+   */
+  roll(withinMs: number): Promise<void> {
+    const rolled = this.rolling.then(() => this.replaceAll(withinMs));
+    this.rolling = rolled.catch(() => undefined);
+    return rolled;
+  }
+
+  private async replaceAll(withinMs: number): Promise<void> {
+    await this.makeRoom(withinMs);
+    if (this.stopping) return;
+    const successors = Array.from({ length: this.parts.count }, () => this.spawn(true));
+    const lost = () => successors.some((member) => !this.lives(member));
+    await this.until(() => this.stopping || lost() || successors.every(({ serving }) => serving), START_MS);
+    if (this.stopping) return;
+    if (lost() || !successors.every(({ serving }) => serving)) {
+      for (const member of successors) this.end(member, 'the replacement is called off');
+      throw successors.find(({ refusal }) => refusal !== null)?.refusal ?? new ListenError('', 'the new workers did not come up');
+    }
+    const old = this.current().filter((member) => !successors.includes(member));
+    for (const member of successors) member.successor = false;
+    for (const member of old) this.leave(member, withinMs);
+  }
+
+  /** Those of an earlier replacement may still be leaving: each has a column of the ledger. */
+  private async makeRoom(withinMs: number): Promise<void> {
+    const room = () => this.stopping || this.members.size + this.parts.count <= Workers.slots(this.parts.count);
+    await this.until(room, withinMs);
+    if (!room()) for (const member of this.members.values()) if (member.leaving) this.end(member, 'its time is up');
+    await this.until(room, START_MS);
+  }
+
+  private leave(member: Member, withinMs: number): void {
+    member.leaving = true;
+    this.post(member, { kind: 'drain', patient: true });
+    this.parts.clock.after(withinMs, () => {
+      if (this.lives(member)) this.end(member, 'its time is up');
+    });
+  }
+
+  /** Those that take connections. */
+  private current(): Member[] {
+    return [...this.members.values()].filter((member) => member.serving && member.ending === '' && !member.leaving && !member.successor);
+  }
+
+  private lives(member: Member): boolean {
+    return this.members.has(member.id) && member.ending === '';
   }
 
   broadcast(publication: Publication): void {
@@ -128,9 +189,9 @@ export class Workers {
   }
 
   /** Lets every worker finish what it has, for `withinMs` at most, and ends them. */
-  async drain(withinMs: number): Promise<void> {
+  async drain(withinMs: number, patient = false): Promise<void> {
     this.stopping = true;
-    for (const member of this.members.values()) this.post(member, { kind: 'drain', withinMs });
+    for (const member of this.members.values()) this.post(member, { kind: 'drain', patient });
     await this.until(() => this.members.size === 0, withinMs);
     await this.stop();
   }
@@ -142,7 +203,7 @@ export class Workers {
     await Promise.all([...this.members.values()].map((member) => member.thread.terminate()));
   }
 
-  private spawn(): void {
+  private spawn(successor = false): Member {
     const { parts } = this;
     const id = this.nextId++;
     const slot = this.freeSlot();
@@ -157,6 +218,9 @@ export class Workers {
       serving: false,
       generation: state.generation,
       ending: '',
+      leaving: false,
+      successor,
+      refusal: null,
     };
     this.members.set(id, member);
     this.watchdog.expect(slot);
@@ -166,6 +230,7 @@ export class Workers {
       fault = error instanceof Error ? (error.stack ?? error.message) : String(error);
     });
     thread.on('exit', (code) => this.exited(member, fault || `exit code ${code}`));
+    return member;
   }
 
   private take(member: Member, message: FromWorker): void {
@@ -195,7 +260,7 @@ export class Workers {
         this.end(member, 'drained');
         break;
       case 'refused':
-        this.refused = new ListenError(message.code, message.message);
+        member.refusal = new ListenError(message.code, message.message);
         this.end(member, message.message);
     }
     this.wake();
@@ -209,7 +274,8 @@ export class Workers {
     parts.ledger.targets.clearWorker(member.slot);
     parts.ledger.turns.clearWorker(member.slot);
     this.wake();
-    if (this.stopping || this.refused !== null) return;
+    if (this.stopping || member.refusal !== null || member.successor) return;
+    if (member.leaving) return parts.onChange(member.id, 'retired', member.ending || reason);
     this.restarts++;
     const silent = member.ending !== '';
     parts.onChange(member.id, silent ? 'replaced' : 'died', silent ? member.ending : reason);

@@ -2,6 +2,6 @@
 export type ServiceEvent =
   | { kind: 'routes'; generation: number; added: string[]; changed: string[]; removed: string[] }
   | { kind: 'upstream'; address: string; healthy: boolean; reason: string }
-  | { kind: 'worker'; worker: number; state: 'started' | 'replaced' | 'died'; reason: string }
+  | { kind: 'worker'; worker: number; state: 'started' | 'replaced' | 'retired' | 'died'; reason: string }
   | { kind: 'controller'; controller: string; connected: boolean }
   | { kind: 'reload'; ok: boolean; errors: string[] };

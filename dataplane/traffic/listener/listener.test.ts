@@ -60,3 +60,41 @@ test('no connection is taken once draining has begun', async () => {
   proxy.drain();
   await assert.rejects(Wire.to(port), { code: 'ECONNREFUSED' });
 });
+
+test('a patient drain takes one more request of each kept connection, answered with close', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  using proxy = await ProxyFixture.before(upstream);
+  const kept = await proxy.connect();
+  kept.send(get());
+  await kept.readAnswer();
+  const fresh = await proxy.connect();
+  proxy.drain(true);
+  for (const client of [kept, fresh]) {
+    client.send(get());
+    const answer = await client.readAnswer();
+    assert.equal(answer.body, 'x');
+    assert.equal(field(answer.head, 'Connection'), 'close');
+    await client.until('the end', () => client.ended);
+    client.end();
+  }
+  await eventually('the worker to be done', () => drained(proxy));
+});
+
+test('a patient drain waits 5 s for those requests, and a second, impatient one does not', async () => {
+  for (const hurry of [false, true]) {
+    using upstream = await UpstreamFixture.serving(ok('x'));
+    using proxy = await ProxyFixture.before(upstream);
+    const kept = await proxy.connect();
+    kept.send(get());
+    await kept.readAnswer();
+    proxy.drain(true);
+    proxy.clock.pass(4_000);
+    assert.equal(drained(proxy), false);
+    assert.equal(kept.ended, false);
+    if (hurry) proxy.drain();
+    else proxy.clock.pass(2_000);
+    await kept.until('the end', () => kept.ended || kept.closed);
+    kept.end();
+    await eventually('the worker to be done', () => drained(proxy));
+  }
+});

@@ -20,7 +20,9 @@ export class Listener {
   private readonly connections = new Map<ClientConnection | Preface, number>();
   private trusts: (address: string) => boolean = () => false;
   private proxyProtocol = false;
-  private whenEmpty: (() => void) | null = null;
+  /** Set once draining has begun. */
+  private emptied: Promise<void> | null = null;
+  private whenEmpty: () => void = () => undefined;
 
   constructor(tools: Omit<ClientTools, 'trusts' | 'closed'>, admission: Admission) {
     this.tools = {
@@ -75,14 +77,18 @@ export class Listener {
     for (const connection of this.connections.keys()) connection.sweep(now);
   }
 
-  /** Takes no more connections and ends the ones it has, each after the answer it is at. Resolves when the last is gone. */
-  drain(): Promise<void> {
+  /**
+   * Takes no more connections and ends the ones it has, each after the answer it is at; where it is `patient`, kept ones
+   * may ask once more. Resolves when the last is gone. A second call may be less patient than the first.
+   */
+  drain(patient: boolean): Promise<void> {
     this.server.close();
-    for (const connection of this.connections.keys()) connection.drain();
-    return new Promise((resolve) => {
+    for (const connection of this.connections.keys()) connection.drain(patient);
+    this.emptied ??= new Promise((resolve) => {
       this.whenEmpty = resolve;
-      if (this.connections.size === 0) resolve();
     });
+    if (this.connections.size === 0) this.whenEmpty();
+    return this.emptied;
   }
 
   private accept(socket: Socket): void {
@@ -124,7 +130,10 @@ export class Listener {
       this.admission.leave(UNCOUNTED);
       return void socket.resetAndDestroy();
     }
-    this.connections.set(new ClientConnection(socket, peerOf(address, false, trusted), this.tools), place);
+    const connection = new ClientConnection(socket, peerOf(address, false, trusted), this.tools);
+    this.connections.set(connection, place);
+    // It was read so far while the draining began.
+    if (this.emptied !== null) connection.drain(true);
   }
 
   private closed(connection: ClientConnection | Preface): void {
@@ -132,7 +141,7 @@ export class Listener {
     if (place === undefined) return;
     this.connections.delete(connection);
     this.admission.leave(place);
-    if (this.connections.size === 0) this.whenEmpty?.();
+    if (this.connections.size === 0) this.whenEmpty();
   }
 }
 

@@ -35,9 +35,9 @@ export class Preface {
     if (now >= this.deadline) this.refuse('it did not come within 5 s');
   }
 
-  /** The worker goes away: a connection on which nothing has come yet ends now. */
-  drain(): void {
-    if (this.gathered === null) this.socket.destroy();
+  /** The worker goes away: a connection on which nothing has come yet ends now, unless that is patient. */
+  drain(patient: boolean): void {
+    if (this.gathered === null && !patient) this.socket.destroy();
   }
 
   private readonly read = (chunk: Buffer): void => {

@@ -107,8 +107,8 @@ export class ProxyFixture {
     return answer.result;
   }
 
-  drain(): void {
-    this.worker.take({ kind: 'drain', withinMs: 10_000 });
+  drain(patient = false): void {
+    this.worker.take({ kind: 'drain', patient });
   }
 
   /** What has been counted so far, by host. */

@@ -79,3 +79,15 @@ test('a guarded route refuses a path that a condition may read in two ways', asy
   assert.match((await proxy.ask(get('/x/..%2fadmin/y'))).line, / 400 /);
   assert.match((await proxy.ask(get('/x/admin'))).line, / 401 /);
 });
+
+test('an answer that comes from no block has the headers without a condition', async () => {
+  const headers = [
+    { name: 'X-Site', value: 'always' },
+    { name: 'X-Got', value: 'yes', match: { method: ['GET'] } },
+  ];
+  using proxy = await ProxyFixture.start([route({ headers, handles: [{ path: '/a', ...says('a') }] })]);
+  const inBlock = await proxy.ask(get('/a'));
+  const outside = await proxy.ask(get('/b'));
+  assert.match(outside.line, / 404 /);
+  assert.deepEqual([field(inBlock.head, 'X-Got'), field(outside.head, 'X-Got'), field(outside.head, 'X-Site')], ['yes', null, 'always']);
+});

@@ -88,10 +88,14 @@ function unknown({ name, block }: Directive, scope: Scope, within: Block): strin
   const other = scope === 'globals' ? undefined : OTHER_NAMES.get(name.text);
   if (other) return `unknown directive ${quote(name.text)} (did you mean "${other}"?)`;
   const what = scope === 'globals' ? 'global option' : 'directive';
-  if (block && name.text.includes('.'))
-    return `unknown ${what} ${quote(name.text)}: if it is a site, the block of ${lineOf(within.open, name)} is not closed before it`;
+  if (block && name.text.includes('.')) return `unknown ${what} ${quote(name.text)}: ${siteInside(name, within)}`;
   const known = [...(scope === 'globals' ? GLOBAL_RULES : SITE_RULES).keys()];
   return `unknown ${what} ${quote(name.text)}${didYouMean(name.text, known)}`;
+}
+
+function siteInside(name: Word, { open }: Block): string {
+  if (open.path !== name.path) return `if it is a site, its import stands outside of the block of ${lineOf(open, name)}`;
+  return `if it is a site, the block of ${lineOf(open, name)} is not closed before it`;
 }
 
 const described = (scope: Scope): string => (scope === 'globals' ? 'the globals block' : scope === 'site' ? 'a site' : 'a handle');

@@ -4,7 +4,7 @@ import { NAME } from '../../shared/name.ts';
 import { helpOf, readFlags, UsageError } from '../../shared/runtime/flags.ts';
 import { CommandError, type Terminal } from './command.ts';
 import { COMMANDS } from './commands.ts';
-import { processTerminal } from './terminal.ts';
+import { terminalOf } from './terminal.ts';
 
 /** @returns the exit code: 0 done, 1 the answer is no, 2 held wrong, 3–5 as each command says. */
 async function main(argv: readonly string[], terminal: Terminal): Promise<number> {
@@ -41,7 +41,7 @@ function help(): string {
   return `Usage: ${NAME} COMMAND [flags]\n\n${lines.join('')}\n${NAME} COMMAND --help tells more.\n`;
 }
 
-const terminal = processTerminal();
+const terminal = terminalOf(process);
 main(process.argv.slice(2), terminal).then(
   (code) => {
     process.exitCode = code;

@@ -1,12 +1,25 @@
 import type { Terminal } from './command.ts';
 
+/** What a terminal is made of: a process has them. */
+export type Streams = {
+  readonly stdout: Stream;
+  readonly stderr: Stream;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  exit(code: number): void;
+};
+type Stream = {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  write(text: string): unknown;
+  on(event: 'error', listener: (error: NodeJS.ErrnoException) => void): unknown;
+};
+
 /** The process's own terminal. No colour when piped or with NO_COLOR. A reader that went away (`| head`) ends the output quietly. */
-export function processTerminal(): Terminal {
-  const { stdout, stderr, env } = process;
+export function terminalOf({ stdout, stderr, env, exit }: Streams): Terminal {
   for (const stream of [stdout, stderr])
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') throw error;
-      process.exit(0);
+      exit(0);
     });
   const mayColour = !env.NO_COLOR && env.TERM !== 'dumb';
   return {

@@ -60,6 +60,11 @@ test('every command has --help', async () => {
   }
 });
 
+test('help COMMAND is COMMAND --help', async () => {
+  assert.deepEqual(await sluice(['help', 'routes']), await sluice(['routes', '--help']));
+  assert.match((await sluice(['help', 'rotues'])).err, /did you mean routes/);
+});
+
 test('an unknown flag is exit 2 and names the flag', async () => {
   assert.deepEqual(await sluice(['routes', '--jsn']), {
     code: 2,

@@ -9,6 +9,7 @@ import { terminalOf } from './terminal.ts';
 /** @returns the exit code: 0 done, 1 the answer is no, 2 held wrong, 3–5 as each command says. */
 async function main(argv: readonly string[], terminal: Terminal): Promise<number> {
   const [name, ...rest] = argv;
+  if (name === 'help' && rest[0] !== undefined) return main([rest[0], '--help'], terminal);
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
     terminal.out(help());
     return 0;

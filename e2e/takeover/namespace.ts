@@ -12,10 +12,11 @@ const SETUP =
  */
 export async function inNamespace<T>(script: string, args: readonly string[], { migrate }: { readonly migrate: boolean }): Promise<T> {
   const command = [process.execPath, fileURLToPath(new URL(script, import.meta.url)), ...args];
-  await using program = new Program('unshare', ['--net', 'sh', '-c', SETUP, 'sh', migrate ? '1' : '0', ...command]);
+  const own = process.getuid?.() === 0 ? ['--net'] : ['--map-root-user', '--net'];
+  await using program = new Program('unshare', [...own, 'sh', '-c', SETUP, 'sh', migrate ? '1' : '0', ...command]);
   const { code, signal } = await program.exited;
   if (code === 0) return JSON.parse(program.stdout) as T;
   throw new Error(
-    `${script} ended with ${signal ?? code}; it needs unshare, ip, sysctl, Linux 5.14 and root for a network namespace of its own:\n${program.stderr}`,
+    `${script} ended with ${signal ?? code}; it needs unshare, ip, sysctl, Linux 5.14 and the right to make a network namespace:\n${program.stderr}`,
   );
 }

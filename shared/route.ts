@@ -93,6 +93,11 @@ const respond = z.object({ status: z.int().min(200).max(599), body: z.string().m
 /** What a site and each of its path blocks can say. Absent lists are empty, absent limits are none. */
 const directives = {
   rate_limit_rps: z.int().min(1).max(MAX_RATE_PER_SECOND).nullable().default(null),
+  /** Limits of their own for some requests, beside that of all. */
+  rate_limits: z
+    .array(z.object({ rps: z.int().min(1).max(MAX_RATE_PER_SECOND), match: conditionSchema }))
+    .max(100)
+    .optional(),
   upstreams: z.array(upstream).max(10_000).default([]),
   headers: z.array(header).max(1_000).default([]),
   redirects: z.array(redirect).max(1_000).default([]),
@@ -120,6 +125,7 @@ export const routeSchema = z.object({
   upstream: address.nullable(),
   tls: z.boolean(),
   rate_limit_rps: directives.rate_limit_rps,
+  rate_limits: directives.rate_limits,
   under_attack: z.literal(false, 'not available yet').default(false),
   source: z.string().min(1).max(256).nullable().default(null),
 
@@ -142,6 +148,7 @@ export type HeaderSpec = RouteSpec['headers'][number];
 export type RedirectSpec = RouteSpec['redirects'][number];
 export type BasicAuthSpec = NonNullable<RouteSpec['basic_auth']>;
 export type RespondSpec = NonNullable<RouteSpec['respond']>;
+export type ConditionalRateSpec = NonNullable<RouteSpec['rate_limits']>[number];
 export type ConditionalRespondSpec = NonNullable<RouteSpec['responds']>[number];
 /** A route as a person or a source writes it: everything that has a default may be left out. */
 export type RouteInput = z.input<typeof routeSchema>;

@@ -1,6 +1,7 @@
 import type { Condition } from '../../../shared/condition.ts';
 import type {
   BasicAuthSpec,
+  ConditionalRateSpec,
   ConditionalRespondSpec,
   HeaderSpec,
   RedirectSpec,
@@ -56,6 +57,7 @@ export type SiteDraft = {
   tls: boolean;
   https: RouteSpec['https'];
   rateLimit: number | null;
+  readonly rateLimits: ConditionalRateSpec[];
   basicAuth: BasicAuthSpec | null;
   respond: RespondSpec | null;
   readonly responds: ConditionalRespondSpec[];
@@ -83,6 +85,7 @@ export function emptyDraft(): SiteDraft {
     tls: false,
     https: 'auto',
     rateLimit: null,
+    rateLimits: [],
     basicAuth: null,
     respond: null,
     responds: [],

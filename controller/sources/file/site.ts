@@ -111,11 +111,17 @@ function routeOf(domain: Domain, word: Word, draft: SiteDraft, handles: HandleSp
     redirects: draft.redirects.map(({ spec }) => spec),
     basic_auth: draft.basicAuth,
     respond: draft.respond,
-    ...(draft.responds.length > 0 && { responds: draft.responds }),
+    ...conditionalOf(draft),
     handles,
     origin: `${word.path}:${word.line}`.slice(-LONGEST_ORIGIN),
   };
 }
+
+/** What only some requests get; absent where nothing is said. */
+const conditionalOf = ({ rateLimits, responds }: SiteDraft) => ({
+  ...(rateLimits.length > 0 && { rate_limits: rateLimits }),
+  ...(responds.length > 0 && { responds }),
+});
 
 function handleOf({ path, match, strip, draft }: HandleDraft): HandleSpec {
   return {
@@ -129,6 +135,6 @@ function handleOf({ path, match, strip, draft }: HandleDraft): HandleSpec {
     redirects: draft.redirects.map(({ spec }) => spec),
     basic_auth: draft.basicAuth,
     respond: draft.respond,
-    ...(draft.responds.length > 0 && { responds: draft.responds }),
+    ...conditionalOf(draft),
   };
 }

@@ -12,6 +12,7 @@ const written = (request: Partial<SampleRequest>, strip = ''): string => {
     index: 0,
     pattern: null,
     condition: null,
+    refusals: [],
     strip,
     policies: [],
     pool: null,

@@ -1,4 +1,4 @@
-import type { HandleSpec, HeaderSpec, RouteSpec, UpstreamSpec } from '../../../shared/route.ts';
+import type { ConditionalRespondSpec, HandleSpec, HeaderSpec, RouteSpec, UpstreamSpec } from '../../../shared/route.ts';
 import { type Key, keyOf } from '../../ledger/hash.ts';
 import type { Exchange } from '../exchange.ts';
 import { type AnswerFields, compileAnswerFields } from '../policy/headers/headers.ts';
@@ -18,7 +18,7 @@ export type CompiledRoute = {
   readonly blocks: readonly CompiledBlock[];
   /** Default and own response headers, for answers that come from no block. */
   readonly fields: AnswerFields;
-  /** Whether the site or one of its blocks asks who is there: then a path has to mean the same to everybody. */
+  /** Whether the site or one of its blocks asks who is there, or refuses some requests: then a path has to mean the same to everybody. */
   readonly guarded: boolean;
 };
 
@@ -36,6 +36,8 @@ export type CompiledBlock = {
   /** null when a policy always answers. */
   readonly pool: Pool | null;
   readonly fields: AnswerFields;
+  /** The conditions under which it refuses a request on its own: with a fixed answer of 400 and above. */
+  readonly refusals: readonly Test[];
   /** Where response headers depend on the request; null where none does. */
   readonly variants: Variants | null;
 };
@@ -53,12 +55,23 @@ export function compileRoute(json: string, pools: Pools): CompiledRoute {
     site: answers || route.handles.length === 0 ? siteBlock(route, sitePool) : null,
     blocks: route.handles.map((handle, index) => pathBlock(route, handle, index, sitePool, pools)),
     fields: compileAnswerFields(unconditional(route.headers)),
-    guarded: route.basic_auth !== null || route.handles.some((handle) => handle.basic_auth !== null),
+    guarded: [route, ...route.handles].some((part) => part.basic_auth !== null || part.responds?.some(isRefusal)),
   };
 }
 
 function siteBlock(route: RouteSpec, pool: Pool | null): CompiledBlock {
-  return withHeaders({ index: -1, pattern: null, condition: null, strip: '', policies: policiesOf(route, null, -1), pool }, route.headers);
+  return withHeaders(
+    {
+      index: -1,
+      pattern: null,
+      condition: null,
+      refusals: refusalsOf(route, null),
+      strip: '',
+      policies: policiesOf(route, null, -1),
+      pool,
+    },
+    route.headers,
+  );
 }
 
 function pathBlock(route: RouteSpec, handle: HandleSpec, index: number, sitePool: Pool | null, pools: Pools): CompiledBlock {
@@ -67,6 +80,7 @@ function pathBlock(route: RouteSpec, handle: HandleSpec, index: number, sitePool
   const block = {
     index,
     pattern,
+    refusals: refusalsOf(route, handle),
     condition: match === undefined ? null : { name: match.name ?? 'a condition', matches: compileCondition(match) },
     strip: handle.strip_prefix && pattern !== null ? pattern.prefix : '',
     policies: policiesOf(route, handle, index),
@@ -74,6 +88,11 @@ function pathBlock(route: RouteSpec, handle: HandleSpec, index: number, sitePool
   };
   return withHeaders(block, [...route.headers, ...handle.headers]);
 }
+
+const isRefusal = ({ status }: ConditionalRespondSpec): boolean => status >= 400;
+
+const refusalsOf = (route: RouteSpec, handle: HandleSpec | null): Test[] =>
+  [...(route.responds ?? []), ...(handle?.responds ?? [])].filter(isRefusal).map(({ match }) => compileCondition(match));
 
 function withHeaders(bare: Omit<CompiledBlock, 'fields' | 'variants'>, headers: readonly HeaderSpec[]): CompiledBlock {
   const block = { ...bare, fields: compileAnswerFields(unconditional(headers)) };
@@ -98,7 +117,10 @@ function plainBlockFor(route: CompiledRoute, x: Exchange): CompiledBlock | null 
   return route.site;
 }
 
-/** Whether a path, as it was sent, could mean another block than `block` to someone behind us. Asked for guarded routes only. */
+/**
+ * Whether a path, as it was sent, could mean another block than `block` to someone behind us, or another verdict
+ * of the conditions under which that refuses. Asked for guarded routes only.
+ */
 export function mayMeanAnother(route: CompiledRoute, block: CompiledBlock | null, x: Exchange): boolean {
   const sent = rawPath(x.target);
   if (!isAmbiguous(sent)) return false;
@@ -106,7 +128,9 @@ export function mayMeanAnother(route: CompiledRoute, block: CompiledBlock | null
   let another = false;
   for (const reading of readingsOf(sent)) {
     x.path = reading;
-    another ||= plainBlockFor(route, x)?.index !== block?.index;
+    another ||=
+      plainBlockFor(route, x)?.index !== block?.index ||
+      block?.refusals.some((refuses) => refuses(reading, x) !== refuses(path, x)) === true;
   }
   x.path = path;
   return another;

@@ -91,3 +91,32 @@ test('an answer that comes from no block has the headers without a condition', a
   assert.match(outside.line, / 404 /);
   assert.deepEqual([field(inBlock.head, 'X-Got'), field(outside.head, 'X-Got'), field(outside.head, 'X-Site')], ['yes', null, 'always']);
 });
+
+test('a path that a refusal may read in two ways is refused, without any users', async () => {
+  const match = { path: ['/admin/*'], not: [{ remote_ip: ['10.0.0.0/8'] }] };
+  using proxy = await ProxyFixture.start([route({ responds: [{ status: 404, body: '', match }], ...says('rest') })]);
+  for (const [path, status] of [
+    ['/admin/x', 404],
+    ['/x/..%2fadmin/y', 400],
+    ['/x/%2e%2e/admin/y', 400],
+    ['/x%2Fy', 200],
+    ['/x', 200],
+  ] as const)
+    assert.match((await proxy.ask(get(path))).line, new RegExp(` ${status} `), path);
+});
+
+test('a limit with a condition counts what it means, beside the limit of all', async () => {
+  const rate_limits = [{ rps: 1, match: { path: ['/slow/*'] } }];
+  using proxy = await ProxyFixture.start([
+    route({
+      rate_limit_rps: 4,
+      rate_limits,
+      handles: [{ path: null, rate_limits: [{ rps: 2, match: { method: ['PUT'] } }], ...says('x') }],
+    }),
+  ]);
+  const statusOf = async (path: string, method = 'GET') => (await proxy.ask(get(path).replace('GET', method))).line.slice(9, 12);
+  assert.deepEqual([await statusOf('/slow/a'), await statusOf('/slow/b'), await statusOf('/')], ['200', '429', '200']);
+  proxy.clock.pass(5_000);
+  assert.deepEqual([await statusOf('/', 'PUT'), await statusOf('/', 'PUT'), await statusOf('/', 'PUT')], ['200', '200', '429']);
+  assert.deepEqual([await statusOf('/'), await statusOf('/')], ['200', '429']);
+});

@@ -2,17 +2,23 @@ import { parseRate } from '../../../../shared/rate.ts';
 import { quote } from '../diagnostics.ts';
 import type { Rule, SiteDraft } from '../rule.ts';
 
+const MOST_LIMITS = 100;
+
 export const rateLimit: Rule<SiteDraft> = {
   name: 'rate_limit',
   form: 'rate_limit <n>/s',
   scopes: ['site', 'handle'],
   args: [1, 1],
   block: 'none',
-  repeats: false,
-  read({ args: [word] }, draft, { report }) {
+  repeats: 'conditionally',
+  matcher: 'before',
+  read({ args: [word] }, draft, { report }, condition) {
     if (!word) return;
     const rate = parseRate(word.text);
-    if (rate.ok) draft.rateLimit = rate.value;
-    else report.error(word, `rate_limit ${quote(word.text)}: ${rate.reason}`);
+    if (rate.ok && condition === null) draft.rateLimit = rate.value;
+    else if (draft.rateLimits.length === MOST_LIMITS)
+      report.error(word, `a block has at most ${MOST_LIMITS} rate_limit lines with a matcher`);
+    else if (rate.ok && condition) draft.rateLimits.push({ rps: rate.value, match: condition });
+    else if (!rate.ok) report.error(word, `rate_limit ${quote(word.text)}: ${rate.reason}`);
   },
 };

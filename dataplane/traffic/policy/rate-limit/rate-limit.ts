@@ -1,5 +1,8 @@
+import type { Condition } from '../../../../shared/condition.ts';
+import type { RouteSpec } from '../../../../shared/route.ts';
 import { joinPlace, joinTag, type Key, keyOf } from '../../../ledger/hash.ts';
 import type { OwnAnswer } from '../../answer.ts';
+import { compileCondition } from '../../match/condition.ts';
 import type { Policy, PolicyKind } from '../order.ts';
 
 const OVER: OwnAnswer = { status: 429, fields: 'Retry-After: 1\r\n', body: null, reason: 'over the rate limit' };
@@ -8,13 +11,28 @@ const OVER: OwnAnswer = { status: 429, fields: 'Retry-After: 1\r\n', body: null,
 const KNOWN_CLIENTS = 16_384;
 const clients = new Map<string, Key>();
 
-/** `rate_limit <n>/s`: per client address and domain, counted over all workers in the ledger. */
+/** `rate_limit <n>/s`: per client address and domain, counted over all workers in the ledger. Those of some requests count beside those of all. */
 export const rateLimit: PolicyKind = (route, handle, index) => {
-  const policies: Policy[] = [];
-  if (route.rate_limit_rps !== null) policies.push(limit(route.rate_limit_rps, keyOf(`rate\n${route.domain}`)));
-  if (handle?.rate_limit_rps != null) policies.push(limit(handle.rate_limit_rps, keyOf(`rate\n${route.domain}\n${handle.path ?? index}`)));
+  const policies = limitsOf(route, `rate\n${route.domain}`);
+  if (handle !== null)
+    policies.push(...limitsOf(handle, `rate\n${route.domain}\n${handle.path ?? index}${handle.match ? `\n${index}` : ''}`));
   return policies;
 };
+
+function limitsOf({ rate_limit_rps, rate_limits = [] }: Pick<RouteSpec, 'rate_limit_rps' | 'rate_limits'>, scope: string): Policy[] {
+  const policies = rate_limits.map(({ rps, match }) => onlyWhere(match, limit(rps, keyOf(`${scope}\n${JSON.stringify(match)}`))));
+  if (rate_limit_rps !== null) policies.push(limit(rate_limit_rps, keyOf(scope)));
+  return policies;
+}
+
+function onlyWhere(match: Condition, policy: Policy): Policy {
+  const matches = compileCondition(match);
+  return {
+    name: policy.name,
+    decide: (x, tools) => (matches(x.path, x) ? policy.decide(x, tools) : null),
+    explain: (x, tools) => (matches(x.path, x) ? policy.explain(x, tools) : `${match.name ?? 'its condition'} does not match`),
+  };
+}
 
 function limit(rate: number, scope: Key): Policy {
   return {

@@ -2,7 +2,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { matcherOf } from '../../../shared/cidr.ts';
 import { UNCOUNTED } from '../../ledger/connections.ts';
 import { ClientConnection, type ClientTools } from '../http1/client-connection.ts';
-import { peerOf } from '../policy/forwarded/forwarded.ts';
+import { type Peer, peerOf } from '../policy/forwarded/forwarded.ts';
 import type { TrafficSettings } from '../protocol.ts';
 import type { Admission } from './admission.ts';
 import { Preface } from './preface.ts';
@@ -18,6 +18,8 @@ export class Listener {
   private readonly tools: ClientTools;
   /** Each with its place in the ledger of addresses. */
   private readonly connections = new Map<ClientConnection | Preface, number>();
+  /** Who stands at the other end of each. */
+  private readonly peers = new Map<ClientConnection | Preface, Peer>();
   private trusts: (address: string) => boolean = () => false;
   private proxyProtocol = false;
   /** Set once draining has begun. */
@@ -66,11 +68,12 @@ export class Listener {
     return address !== null && typeof address === 'object' ? address.port : 0;
   }
 
-  /** Settings that hold from the next connection on. */
+  /** Settings that hold from the next connection on; whom to trust, from the next request on. */
   apply(settings: TrafficSettings): void {
     this.trusts = matcherOf(settings.trustedProxies);
     this.proxyProtocol = settings.proxyProtocol;
     this.admission.apply(settings);
+    for (const peer of this.peers.values()) peer.trusted = this.trusts(peer.address);
   }
 
   sweep(now: number): void {
@@ -130,8 +133,10 @@ export class Listener {
       this.admission.leave(UNCOUNTED);
       return void socket.resetAndDestroy();
     }
-    const connection = new ClientConnection(socket, peerOf(address, false, trusted), this.tools);
+    const peer = peerOf(address, false, trusted);
+    const connection = new ClientConnection(socket, peer, this.tools);
     this.connections.set(connection, place);
+    this.peers.set(connection, peer);
     // It was read so far while the draining began.
     if (this.emptied !== null) connection.drain(true);
   }
@@ -140,6 +145,7 @@ export class Listener {
     const place = this.connections.get(connection);
     if (place === undefined) return;
     this.connections.delete(connection);
+    this.peers.delete(connection);
     this.admission.leave(place);
     if (this.connections.size === 0) this.whenEmpty();
   }

@@ -6,7 +6,7 @@ import { systemRandom } from '../../../shared/runtime/random.ts';
 import { createLedger, type Ledger } from '../../ledger/ledger.ts';
 import { packRoutes } from '../match/packed.ts';
 import type { Compare } from '../policy/basic-auth/passwords.ts';
-import type { DryRunResult, FromWorker, RoutesPublication, TargetChange, TrafficSettings } from '../protocol.ts';
+import type { DryRunResult, FromWorker, Publication, RoutesPublication, TargetChange, TrafficSettings } from '../protocol.ts';
 import { TrafficWorker } from '../traffic-worker.ts';
 import { type Message, Wire } from './wire-fixture.ts';
 
@@ -92,9 +92,18 @@ export class ProxyFixture {
   }
 
   /** Publishes and waits for the acknowledgement. */
-  async apply(routes: RoutesPublication): Promise<void> {
+  apply(routes: RoutesPublication): Promise<void> {
+    return this.acknowledged({ routes });
+  }
+
+  /** Settings that change while it serves. */
+  configure(settings: Partial<TrafficSettings>): Promise<void> {
+    return this.acknowledged({ settings: { ...SETTINGS, ...settings } });
+  }
+
+  private async acknowledged(news: Omit<Publication, 'generation'>): Promise<void> {
     const generation = ++this.generation;
-    this.worker.take({ kind: 'publish', publication: { generation, routes } });
+    this.worker.take({ kind: 'publish', publication: { generation, ...news } });
     while (!this.told.some((message) => message.kind === 'acknowledged' && message.generation === generation))
       await new Promise((resolve) => setImmediate(resolve));
   }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Cidr } from '../../../../shared/cidr.ts';
 import { get, ProxyFixture, site } from '../../testing/proxy-fixture.ts';
 import { ok, UpstreamFixture } from '../../testing/upstream-fixture.ts';
 import { field } from '../../testing/wire-fixture.ts';
@@ -129,6 +130,21 @@ test('an id that is too long or empty is replaced, also from a trusted proxy', a
   for (const id of ['', 'x'.repeat(129)])
     assert.match((await heard(['127.0.0.1'], `X-Request-ID: ${id}\r\n`))('X-Request-ID') ?? '', /^[0-9a-f]{24}$/);
   assert.equal((await heard(['127.0.0.1'], `X-Request-ID: ${'x'.repeat(128)}\r\n`))('X-Request-ID'), 'x'.repeat(128));
+});
+
+test('a connection that is kept open is trusted, or no longer, from its next request on', async () => {
+  using upstream = await UpstreamFixture.serving((request) => ok(field(request.head, 'X-Real-IP') ?? ''));
+  using proxy = await ProxyFixture.before(upstream);
+  const client = await proxy.connect();
+  const real = async () => {
+    client.send(get('/', 'X-Forwarded-For: 192.0.2.7\r\n'));
+    return (await client.readAnswer()).body;
+  };
+  assert.equal(await real(), '127.0.0.1');
+  await proxy.configure({ trustedProxies: ['127.0.0.1' as Cidr] });
+  assert.equal(await real(), '192.0.2.7');
+  await proxy.configure({ trustedProxies: [] });
+  assert.equal(await real(), '127.0.0.1');
 });
 
 test('the limit of a client counts behind a trusted proxy, not of the proxy', async () => {

@@ -9,7 +9,8 @@ export type Peer = {
   /** The connection's own address. */
   readonly address: string;
   readonly secure: boolean;
-  readonly trusted: boolean;
+  /** Judged again when the settings change: a proxy may keep its connections open for days. */
+  trusted: boolean;
   /** X-Forwarded-For, -Proto and X-Real-IP of an untrusted connection, ready to send: the same for each of its requests. */
   readonly lines: string;
 };

@@ -2,6 +2,13 @@ import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
+/** A module of nginx, as Debian places it. */
+export const NGINX_STREAM = '/usr/lib/nginx/modules/ngx_stream_module.so';
+
+type Use = 'tests' | 'benchmarks';
+/** `file`: what shows that it is here, where that is no program of its name. */
+type Part = { readonly package: string; readonly purpose: string; readonly for: Use | 'both'; readonly file?: string };
+
 /**
  * Programs of the system that tests need beside Node. As root on Debian they are installed before the suite runs;
  * elsewhere the tests that need one are skipped and name its package. With CI=true a missing one is a failure.
@@ -9,15 +16,18 @@ import { delimiter, join } from 'node:path';
 export const COMPONENTS = {
   strace: { package: 'strace', purpose: 'killing the data plane at every step of a save', for: 'tests' },
   curl: { package: 'curl', purpose: 'the lines that the documents and the demonstration show', for: 'tests' },
-  nginx: { package: 'nginx-light', purpose: 'the proxy that ours is compared with', for: 'benchmarks' },
-  haproxy: { package: 'haproxy', purpose: 'a second proxy to compare with', for: 'benchmarks' },
+  prlimit: { package: 'util-linux', purpose: 'using up the file descriptors of a process', for: 'tests' },
+  nginx: { package: 'nginx-light', purpose: 'the proxy that ours is compared with, and one before ours', for: 'both' },
+  nginxStream: { package: 'libnginx-mod-stream', purpose: 'nginx sending the PROXY protocol', for: 'tests', file: NGINX_STREAM },
+  haproxy: { package: 'haproxy', purpose: 'a second proxy to compare with, and one before ours', for: 'both' },
   caddy: { package: 'caddy', purpose: 'a third proxy to compare with', for: 'benchmarks' },
   wrk: { package: 'wrk', purpose: 'the load of the benchmarks', for: 'benchmarks' },
-} as const;
+} as const satisfies Readonly<Record<string, Part>>;
 
 export type Component = keyof typeof COMPONENTS;
-const namesFor = (use: 'tests' | 'benchmarks'): Component[] =>
-  (Object.keys(COMPONENTS) as Component[]).filter((name) => COMPONENTS[name].for === use);
+const part = (name: Component): Part => COMPONENTS[name];
+const namesFor = (use: Use): Component[] =>
+  (Object.keys(COMPONENTS) as Component[]).filter((name) => [use, 'both'].includes(part(name).for));
 
 /** undefined where the program is here; else the words for `skip`. @throws with CI=true when it is missing. */
 export function missing(component: Component): string | undefined {
@@ -28,11 +38,13 @@ export function missing(component: Component): string | undefined {
   return reason;
 }
 
-function isHere(program: string): boolean {
+function isHere(component: Component): boolean {
+  const { file } = part(component);
+  if (file !== undefined) return existsSync(file);
   const places = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin'];
   return places.some((place) => {
     try {
-      accessSync(join(place, program), constants.X_OK);
+      accessSync(join(place, component), constants.X_OK);
       return true;
     } catch {
       return false;

@@ -269,6 +269,12 @@ test('status says so when nothing is wrong', async (t) => {
   assert.match(out, /^up +1h 2m$/m);
 });
 
+test('status gives advice at the end: it is nothing wrong', async (t) => {
+  const advised = { ...STATUS, advice: ['set this'] };
+  const { out } = await sluice(['status', '--admin', await admin(t, { 'GET /status': [200, advised], 'GET /upstreams': [200, []] })]);
+  assert.match(out, /^Nothing is wrong\.\n.*\nNote: set this\n$/s);
+});
+
 const reloadWith = async (t: TestContext, status: number, body: unknown) =>
   sluice(['reload', '--admin', await admin(t, { 'POST /reload?wait=true': [status, body] })]);
 

@@ -54,7 +54,8 @@ function inWords(terminal: Terminal, dataplane: DataplaneStatus, upstreams: read
     one.last_applied,
   ]);
   const list = known.length > 0 ? `\n${table(terminal, ['CONTROLLER', 'STREAM', 'SOURCES', 'REVISION', 'LAST APPLIED'], known)}` : '';
-  return `${opening}\n\n${facts.join('\n')}\n${list}`;
+  const advice = (dataplane.advice ?? []).map((line) => `\nNote: ${plain(line)}\n`).join('');
+  return `${opening}\n\n${facts.join('\n')}\n${list}${advice}`;
 }
 
 function whatIsWrong(dataplane: DataplaneStatus, upstreams: readonly UpstreamStatus[]): string[] {

@@ -39,6 +39,8 @@ export type DataplaneStatus = {
   problems: Problem[];
   last_reload: { at: string; ok: boolean; errors: string[] } | null;
   warnings: string[];
+  /** What could be better around it, though nothing is wrong: one line each. Older data planes give none. */
+  advice?: string[];
 };
 
 export type UpstreamStatus = {

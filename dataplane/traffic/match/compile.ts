@@ -1,4 +1,4 @@
-import type { ConditionalRespondSpec, HandleSpec, HeaderSpec, RouteSpec, UpstreamSpec } from '../../../shared/route.ts';
+import type { HandleSpec, HeaderSpec, RespondSpec, RouteSpec, UpstreamSpec } from '../../../shared/route.ts';
 import { type Key, keyOf } from '../../ledger/hash.ts';
 import type { Exchange } from '../exchange.ts';
 import { type AnswerFields, compileAnswerFields } from '../policy/headers/headers.ts';
@@ -55,7 +55,9 @@ export function compileRoute(json: string, pools: Pools): CompiledRoute {
     site: answers || route.handles.length === 0 ? siteBlock(route, sitePool) : null,
     blocks: route.handles.map((handle, index) => pathBlock(route, handle, index, sitePool, pools)),
     fields: compileAnswerFields(unconditional(route.headers)),
-    guarded: [route, ...route.handles].some((part) => part.basic_auth !== null || part.responds?.some(isRefusal)),
+    guarded:
+      [route, ...route.handles].some((part) => part.basic_auth !== null || part.responds?.some(isRefusal)) ||
+      route.handles.some(refusesAll),
   };
 }
 
@@ -89,7 +91,11 @@ function pathBlock(route: RouteSpec, handle: HandleSpec, index: number, sitePool
   return withHeaders(block, [...route.headers, ...handle.headers]);
 }
 
-const isRefusal = ({ status }: ConditionalRespondSpec): boolean => status >= 400;
+const isRefusal = ({ status }: RespondSpec): boolean => status >= 400;
+
+/** Whether a block is there to refuse what it matches. One that matches everything is what is left, and no rule. */
+const refusesAll = ({ path, match, respond }: HandleSpec): boolean =>
+  respond !== null && isRefusal(respond) && ((path !== null && path !== '/*') || match !== undefined);
 
 const refusalsOf = (route: RouteSpec, handle: HandleSpec | null): Test[] =>
   [...(route.responds ?? []), ...(handle?.responds ?? [])].filter(isRefusal).map(({ match }) => compileCondition(match));

@@ -146,6 +146,20 @@ test('a path in disguise that means the same to everybody is served, and so is a
   assert.match((await proxy.ask(get('/x/..%2finside/y').replace('a.test', 'open.test'))).line, / 200 /);
 });
 
+test('a block that refuses what it matches is a rule as well; one that takes what is left is none', async () => {
+  const refusing = (path: string | null) => ({
+    ...guarded('', {}, { basic_auth: null, handles: [{ path: '/open/*' }, { path, respond: { status: 403 } }] }),
+  });
+  for (const [path, status] of [
+    ['/inside/*', ' 400 '],
+    [null, ' 200 '],
+  ] as const) {
+    using proxy = await ProxyFixture.start([refusing(path)]);
+    assert.match((await proxy.ask(get('/inside/x'))).line, / 403 /);
+    assert.match((await proxy.ask(get('/open/..%2finside/x'))).line, new RegExp(status));
+  }
+});
+
 test('a dry run says that a password is asked for, and that a path could mean two things', async () => {
   const handles = [{ path: '/inside/*' }];
   using proxy = await ProxyFixture.start([guarded('staff', { bob: 'x' }, { handles })]);

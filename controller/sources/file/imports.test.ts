@@ -64,6 +64,19 @@ test('a pattern that matches nothing is a warning', async () => {
   ]);
 });
 
+test('of the files of a pattern each that can not be used is named', async () => {
+  const { problems } = await compileIn('unusable', {
+    Sluicefile: 'import sites/*\n',
+    'sites/a': '',
+    'sites/b': site('b.example'),
+    'sites/c': ' \n',
+  });
+  assert.deepEqual(problems, [
+    'sites/a:1:1: the file is empty: write what it is for, or a comment if nothing is meant (imported by Sluicefile:1:1)',
+    'sites/c:1:1: the file is empty: write what it is for, or a comment if nothing is meant (imported by Sluicefile:1:1)',
+  ]);
+});
+
 test('inputs are all files and directories that were looked at, found or not', async () => {
   const { inputs, problems } = await compileIn('inputs', {
     Sluicefile: 'import sites/*\nimport none\n',

@@ -91,7 +91,7 @@ function openFile(path: string, name: Word, what: Word, args: readonly Word[], s
   const { report, texts } = state;
   let text = texts.get(path);
   if (text === undefined) {
-    text = readImported(path, what, state);
+    text = readImported(path, name, what, state);
     texts.set(path, text);
   }
   if (text === null) return [];
@@ -99,24 +99,28 @@ function openFile(path: string, name: Word, what: Word, args: readonly Word[], s
   return reading ? [{ tokens: createLexer(text, path, report), reading }] : [];
 }
 
-function readImported(path: string, what: Word, { files, report, snippets }: State): string | null {
+function readImported(path: string, name: Word, what: Word, { files, report, snippets }: State): string | null {
+  // Of the files of a pattern several may be wrong, so each mistake stands at its file; else it is one of the line.
   const refuse = (why: string): null => {
-    report.error(what, `import ${quote(what.text)}: ${why}`);
+    const shown = path === what.text ? '' : `${path}: `;
+    if (isGlob(what.text)) report.error({ path, line: 1, column: 1, from: { at: placeOf(name), key: path, label: path } }, why);
+    else report.error(what, `import ${quote(what.text)}: ${shown}${why}`);
     return null;
   };
-  const shown = path === what.text ? '' : `${path}: `;
   const content = files.read(path);
-  if (!content.ok && !/[./]/.test(what.text)) {
+  if (!content.ok && !/[./*?]/.test(what.text)) {
     const names = [...snippets.keys()].map((snippet) => snippet.slice(1, -1));
     const none = content.reason === NO_FILE ? `no file ${path}` : `${path} is no file`;
-    return refuse(`there is no snippet (${what.text}) before this line, and ${none}${didYouMean(what.text, names)}`);
+    const why = `there is no snippet (${what.text}) before this line, and ${none}${didYouMean(what.text, names)}`;
+    report.error(what, `import ${quote(what.text)}: ${why}`);
+    return null;
   }
-  if (!content.ok) return refuse(`${shown}${content.reason}`);
+  if (!content.ok) return refuse(content.reason);
   const text = readText(content.value, path, report);
   if (text === null) return null;
   report.read(path, text);
   if (text.trim() !== '') return text;
-  return refuse(`${shown}the file is empty: write what it is for, or a comment if nothing is meant`);
+  return refuse('the file is empty: write what it is for, or a comment if nothing is meant');
 }
 
 /** What an imported text is read with; undefined, and an error, where the import would never end or never be done. */

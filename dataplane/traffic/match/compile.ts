@@ -7,7 +7,7 @@ import type { Pool, Pools } from '../upstream/pool.ts';
 import { compileCondition, type Test } from './condition.ts';
 import { rawPath } from './path.ts';
 import { compilePattern, type Pattern } from './pattern.ts';
-import { isAmbiguous, readingsOf } from './readings.ts';
+import { isAmbiguous, LONGEST_READ, readingsOf } from './readings.ts';
 import { compileVariants, unconditional, type Variants } from './variants.ts';
 
 /** A route as the request path uses it: everything that depends on the route alone is worked out. */
@@ -130,6 +130,7 @@ function plainBlockFor(route: CompiledRoute, x: Exchange): CompiledBlock | null 
 export function mayMeanAnother(route: CompiledRoute, block: CompiledBlock | null, x: Exchange): boolean {
   const sent = rawPath(x.target);
   if (!isAmbiguous(sent)) return false;
+  if (sent.length > LONGEST_READ) return true;
   const { path } = x;
   let another = false;
   for (const reading of readingsOf(sent)) {

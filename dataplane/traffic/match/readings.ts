@@ -3,6 +3,9 @@ import { normalizedSegment } from '../../../shared/path.ts';
 /** What makes a path mean one thing here and another behind us: dot segments, and slashes in disguise. */
 const DISGUISE = /%2f|%5c|\\|(?:\/|%2f|%5c|\\)(?:\.|%2e){1,2}(?:[/;\\]|%2f|%5c|$)/i;
 
+/** Bytes of a path that is read in all these ways; there are up to 64, and a longer one would keep the worker for milliseconds. */
+export const LONGEST_READ = 2_048;
+
 /** Whether someone behind us may read another path than the one that the blocks were asked about. */
 export const isAmbiguous = (path: string): boolean => DISGUISE.test(path);
 

@@ -63,6 +63,15 @@ test('a route posted by hand is told from what the file says, and how to let it 
   assert.match(out, /0 to add, 0 to change, 0 to remove; 1 hidden by routes posted by hand\.\n$/);
 });
 
+test('a domain of another controller names it, and how to compare as that one', async (t) => {
+  const file = 'a.example {\n  reverse_proxy 10.0.0.1:80\n}\n';
+  const running = [{ ...served('a.example', '10.0.0.1:80'), controller: 'blue' }];
+  const { code, out } = await diff(t, file, running);
+  assert.equal(code, 3);
+  assert.match(out, /^! a\.example .*belongs to controller blue, .*--id blue/);
+  assert.equal((await diff(t, file, running, '--id', 'blue')).code, 0);
+});
+
 test('--json prints the same as data', async (t) => {
   const { code, out } = await diff(t, 'a.example {\n  respond "x"\n}\n', [], '--json');
   assert.equal(code, 3);

@@ -64,7 +64,7 @@ function inWords(terminal: Terminal, { routes, settings }: Changes): string {
 
 function noteOf({ domain, change, hidden_by_hand, origin, owner }: RouteChange): string {
   const from = origin === null ? '' : ` (${origin})`;
-  if (change === 'conflicted') return `${from} belongs to controller ${owner}, which keeps it`;
+  if (change === 'conflicted') return `${from} belongs to controller ${owner}, which keeps it (--id ${owner} compares as that one)`;
   if (!hidden_by_hand) return from;
   const stays = `a route posted by hand is served instead; to let it go: DELETE /routes/${domain}`;
   return `${from}, hidden: ${stays}`;

@@ -163,16 +163,36 @@ test('routes --json prints what the API answered', async (t) => {
   assert.deepEqual(JSON.parse(out), [FULL]);
 });
 
-test('routes answers within 300 ms of a cold start', async (t) => {
+test('routes answers within 300 ms of a cold start, or in five times what Node itself takes where that is slow', async (t) => {
   const address = await admin(t, { 'GET /routes?view=full': [200, [FULL]] });
   const times: number[] = [];
-  for (let round = 0; round < 5; round++) {
+  const bare: number[] = [];
+  const measured = async (list: number[], command: () => Promise<unknown>) => {
     const start = performance.now();
-    await sluice(['routes', '--admin', address]);
-    times.push(performance.now() - start);
+    await command();
+    list.push(performance.now() - start);
+  };
+  for (let round = 0; round < 5; round++) {
+    await measured(times, () => sluice(['routes', '--admin', address]));
+    await measured(bare, () => sluice(['-e', '0'], { launcher: process.execPath }));
   }
   // Other work on the machine slows single runs; what the command itself takes shows in the best.
-  assert.ok(Math.min(...times) < 300, `best of ${times.map(Math.round).join(', ')} ms`);
+  const allowed = Math.max(300, 5 * Math.min(...bare));
+  assert.ok(
+    Math.min(...times) < allowed,
+    `best of ${times.map(Math.round).join(', ')} ms; Node alone ${bare.map(Math.round).join(', ')} ms`,
+  );
+});
+
+test('a command that asks loads neither the compiler nor the schema, the log or the API', async () => {
+  const watch = `import { registerHooks } from 'node:module'; registerHooks({ load(url, context, next) { process.stderr.write(url + '\\n'); return next(url, context); } });`;
+  const main = LAUNCHER.replace(/sluice$/, 'controller/cli/main.ts');
+  for (const argv of [['routes'], ['status'], ['reload'], ['explain', 'a.example']]) {
+    const asked = ['--import', `data:text/javascript,${encodeURIComponent(watch)}`, main, ...argv, '--admin', 'unix:/none/admin.sock'];
+    const { err } = await sluice(asked, { launcher: process.execPath });
+    assert.match(err, /controller\/cli\/ask\.ts\n/);
+    assert.doesNotMatch(err, /node_modules|\/sources\/|\/reconcile\//, argv.join(' '));
+  }
 });
 
 const EXPLANATION = {

@@ -29,10 +29,11 @@ export function targetOf({ upstream, upstreams, tls, respond, redirects, handles
   return redirects.length > 0 ? 'redirects' : '-';
 }
 
-function notesOf({ upstream, handles, rate_limit_rps, overrides }: FullRoute): string[] {
+function notesOf({ upstream, handles, rate_limit_rps, basic_auth, overrides }: FullRoute): string[] {
   const notes = [];
   if (upstream !== null && handles.length > 0) notes.push(`${handles.length} path blocks`);
   if (rate_limit_rps !== null) notes.push(`${rate_limit_rps}/s`);
+  if (basic_auth !== null || handles.some((handle) => handle.basic_auth !== null)) notes.push('password');
   if (overrides) notes.push(`hides ${overrides.origin ?? overrides.source ?? 'a route'}`);
   return notes;
 }

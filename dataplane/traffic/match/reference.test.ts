@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
+import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
+import { field } from '../testing/wire-fixture.ts';
+
+const reference = readFileSync(new URL('../../../docs/reference/forwarding.md', import.meta.url), 'utf8');
+const rowsOf = (columns: number): string[][] =>
+  reference
+    .split('\n')
+    .map((line) => line.split('|').slice(1, -1))
+    .filter((cells) => cells.length === columns && cells[0]?.includes('`'))
+    .map((cells) => cells.map((cell) => cell.trim()));
+const code = (cell = ''): string => cell.replaceAll('`', '');
+
+test('the paths of the reference match, and are forwarded, as it says', async () => {
+  using upstream = await UpstreamFixture.serving((request) => ok(request.line.split(' ')[1] ?? ''));
+  const api = { path: '/api/*', strip_prefix: true, upstreams: [{ address: upstream.address }], headers: [{ name: 'X-Api', value: '1' }] };
+  using proxy = await ProxyFixture.start([{ ...site('a.test', upstream), handles: [api] }]);
+  const rows = rowsOf(3);
+  assert.ok(rows.length > 10);
+  for (const [sent, matches, forwarded] of rows) {
+    const { head, body } = await proxy.ask(get(code(sent)));
+    assert.deepEqual([field(head, 'X-Api') === '1' ? 'yes' : 'no', body], [matches, code(forwarded)], code(sent));
+  }
+});
+
+test('fields that end here by the reference do, and those that are ours never are the client’s', async () => {
+  using upstream = await UpstreamFixture.serving((request) => ok(request.head));
+  using proxy = await ProxyFixture.before(upstream);
+  const rows = rowsOf(2);
+  const names = (row: string[]) => [...(row[0] ?? '').matchAll(/`([\w-]+)`/g)].map(([, name = '']) => name);
+  const isGone = ([, says]: string[]): boolean => says?.startsWith('nothing') === true;
+  const gone = rows.filter(isGone).flatMap(names);
+  const ours = rows.filter((row) => !isGone(row)).flatMap(names);
+  assert.ok(gone.length >= 12 && ours.length >= 5);
+  const kept = ['Host', 'Cookie', 'Authorization'];
+  for (const name of gone.filter((one) => !kept.includes(one) && one !== 'Connection')) {
+    const { body } = await proxy.ask(get('/', `${name}: claimed\r\n${name.replaceAll('-', '_')}: claimed\r\n`));
+    assert.equal(field(body, name), null, name);
+  }
+  for (const name of ours.filter((one) => one.startsWith('X-'))) {
+    const { body } = await proxy.ask(get('/', `${name}: claimed\r\nConnection: ${name}\r\n${name.replaceAll('-', '_')}: claimed\r\n`));
+    assert.notEqual(field(body, name), null, name);
+    assert.doesNotMatch(body, /claimed/, name);
+  }
+});

@@ -43,7 +43,7 @@ function readUsers(directive: Word, block: Block, report: Context['report']): Ba
   for (const line of block.lines) {
     const user = readUser(line, report);
     const earlier = firstOf(names, line.name.text);
-    if (earlier) report.error(line.name, `user ${quote(line.name.text)} stands in ${lineOf(earlier, line.name)} already: keep one`);
+    if (earlier) report.error(line.name, `user ${shown(line.name)} stands in ${lineOf(earlier, line.name)} already: keep one`);
     names.push(line.name);
     if (user !== undefined) users.push(user);
   }
@@ -53,20 +53,24 @@ function readUsers(directive: Word, block: Block, report: Context['report']): Ba
 function readUser({ name, args: [word, extra], block }: Directive, report: Context['report']): BasicAuthSpec['users'][number] | undefined {
   if (block) report.error(block.open, `a user has no block: write ${FORM}`);
   const wrongName = faultOfName(name.text);
-  if (wrongName) report.error(name, `user ${quote(name.text)}: ${wrongName}`);
+  if (wrongName) report.error(name, `user ${shown(name)}: ${wrongName}`);
   if (word === undefined) {
-    report.error(name, `user ${quote(name.text)} has no hash: write ${FORM}; "sluice hash-password" makes one`);
+    report.error(name, `user ${shown(name)} has no hash: write ${FORM}; "sluice hash-password" makes one`);
     return undefined;
   }
-  if (extra) report.error(extra, `user ${quote(name.text)} has more than a hash: write ${FORM}`);
+  if (extra) report.error(extra, `user ${shown(name)} has more than a hash: write ${FORM}`);
   const hash = parseBcryptHash(word.text);
   // What stands there may be the password itself, so it is not repeated.
-  if (!hash.ok) report.error(word, `user ${quote(name.text)}: ${hash.reason}`);
+  if (!hash.ok) report.error(word, `user ${shown(name)}: ${hash.reason}`);
   return hash.ok && !wrongName ? { name: name.text, hash: hash.value } : undefined;
 }
 
 function faultOfName(name: string): string | undefined {
   if (name === '') return 'a user has a name';
   if (name.length > LONGEST) return `a user name is at most ${LONGEST} characters long`;
-  return /[\p{Cc}:]/u.test(name) ? 'a user name has no colon and no control characters' : undefined;
+  if (name.includes(':')) return `a user name has no colon: write ${FORM}, with a blank between them`;
+  return /\p{Cc}/u.test(name) ? 'a user name has no control characters' : undefined;
 }
+
+/** What stands behind a colon is a hash, or even a password, and is not repeated. */
+const shown = (name: Word): string => quote(name.text.split(':', 1)[0] ?? '');

@@ -3,6 +3,8 @@ import { oneOf, type PseudoRandom } from './pseudo-random.ts';
 /** The environment that the files of `validFile` are written for. */
 export const ENVIRONMENT = { NAME: 'sluice', DOMAINS: 'x.example, y.example' };
 
+const HASH = '$2y$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy';
+
 /** A config file without mistakes, written as wildly as the language allows. */
 export function validFile(random: PseudoRandom): string {
   const w = new Writer(random);
@@ -79,6 +81,13 @@ class Writer {
     this.line(['header', '@n', 'X-M', '{$NAME}']);
     this.line(['respond', '@m', '404']);
     this.line(['respond', oneOf(this.random, ['200', '"a \\"b\\" {$NAME}"', '`two\nlines # {`', '`\\`', 'x\\', '#'.padStart(2, 'y')])]);
+    if (this.random(3) === 0)
+      this.block(['basic_auth', oneOf(this.random, ['staff', '"two words"', '`{`'])], () =>
+        this.lines([
+          ['bob', HASH],
+          ['"# x"', `"${HASH}"`],
+        ]),
+      );
     for (let count = this.random(5); count > 0; count--) {
       const rest: readonly [() => void, ...(() => void)[]] = [
         () => this.line(['header', `X-${count}`, oneOf(this.random, ['a', '"b # c"', '{$NAME}', '{$NO:x,y}', '\\ ', '""', '`{host}`'])]),

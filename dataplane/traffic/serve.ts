@@ -13,8 +13,8 @@ export class Server {
   private readonly index: HostIndex;
   private readonly tools: PolicyTools;
   private readonly forwarder: Forwarder;
-  /** Exchanges that a policy has yet to decide on, and where to go on with each. */
-  private readonly undecided = new Map<Exchange, number>();
+  /** Exchanges that a policy has yet to decide on, and where to go on with each. Nobody resumes one whose client has left. */
+  private readonly undecided = new WeakMap<Exchange, number>();
 
   constructor(index: HostIndex, tools: PolicyTools, forwarder: Forwarder) {
     this.index = index;

@@ -13,6 +13,7 @@ import type {
   TrafficReport,
   WorkerStart,
 } from '../traffic/protocol.ts';
+import type { Heap } from './memory.ts';
 import { Watchdog } from './watchdog.ts';
 
 /** How long a worker may take from its start to its first request (ms). */
@@ -116,30 +117,44 @@ export class Workers {
    * @throws ListenError when a successor can't open its port; then nothing has changed.
    */
   roll(withinMs: number): Promise<void> {
-    const rolled = this.rolling.then(() => this.replaceAll(withinMs));
-    this.rolling = rolled.catch(() => undefined);
-    return rolled;
+    return this.inTurn(() => this.succeed(this.parts.count, () => this.staying().filter(({ successor }) => !successor), withinMs));
   }
 
-  private async replaceAll(withinMs: number): Promise<void> {
-    await this.makeRoom(withinMs);
+  /** The same for one worker, by its id. Does nothing when that is gone. */
+  replace(worker: number, withinMs: number): Promise<void> {
+    const that = () => this.staying().filter(({ id }) => id === worker);
+    return this.inTurn(async () => {
+      if (that().length > 0) await this.succeed(1, that, withinMs);
+    });
+  }
+
+  private inTurn(replacement: () => Promise<void>): Promise<void> {
+    const replaced = this.rolling.then(replacement);
+    this.rolling = replaced.catch(() => undefined);
+    return replaced;
+  }
+
+  /** Puts `count` new workers in the place of those that `whom` tells, once they serve. */
+  private async succeed(count: number, whom: () => Member[], withinMs: number): Promise<void> {
+    await this.makeRoom(count, withinMs);
     if (this.stopping) return;
-    const successors = Array.from({ length: this.parts.count }, () => this.spawn(true));
+    const successors = Array.from({ length: count }, () => this.spawn(true));
     const lost = () => successors.some((member) => !this.lives(member));
     await this.until(() => this.stopping || lost() || successors.every(({ serving }) => serving), START_MS);
     if (this.stopping) return;
     if (lost() || !successors.every(({ serving }) => serving)) {
       for (const member of successors) this.end(member, 'the replacement is called off');
+      this.fill();
       throw successors.find(({ refusal }) => refusal !== null)?.refusal ?? new ListenError('', 'the new workers did not come up');
     }
-    const old = this.current().filter((member) => !successors.includes(member));
+    const old = whom();
     for (const member of successors) member.successor = false;
     for (const member of old) this.leave(member, withinMs);
   }
 
   /** Those of an earlier replacement may still be leaving: each has a column of the ledger. */
-  private async makeRoom(withinMs: number): Promise<void> {
-    const room = () => this.stopping || this.members.size + this.parts.count <= Workers.slots(this.parts.count);
+  private async makeRoom(count: number, withinMs: number): Promise<void> {
+    const room = () => this.stopping || this.members.size + count <= Workers.slots(this.parts.count);
     await this.until(room, withinMs);
     if (!room()) for (const member of this.members.values()) if (member.leaving) this.end(member, 'its time is up');
     await this.until(room, START_MS);
@@ -147,15 +162,26 @@ export class Workers {
 
   private leave(member: Member, withinMs: number): void {
     member.leaving = true;
+    if (!member.serving) return this.end(member, 'its successor was there first');
     this.post(member, { kind: 'drain', patient: true });
     this.parts.clock.after(withinMs, () => {
       if (this.lives(member)) this.end(member, 'its time is up');
     });
   }
 
+  /** Starts as many as are missing. Where one of those that are to be replaced dies, its successor is on its way already. */
+  private fill(): void {
+    while (!this.stopping && this.staying().length < this.parts.count) this.spawn();
+  }
+
+  /** Those that are here to stay, as far as is known now. */
+  private staying(): Member[] {
+    return [...this.members.values()].filter((member) => member.ending === '' && !member.leaving);
+  }
+
   /** Those that take connections. */
   private current(): Member[] {
-    return [...this.members.values()].filter((member) => member.serving && member.ending === '' && !member.leaving && !member.successor);
+    return this.staying().filter((member) => member.serving && !member.successor);
   }
 
   private lives(member: Member): boolean {
@@ -178,6 +204,15 @@ export class Workers {
   async collect(): Promise<void> {
     const live = [...this.members.values()].filter((member) => member.serving && member.ending === '');
     await Promise.all(live.map((member) => this.ask(member, (id) => ({ kind: 'report', id }))));
+  }
+
+  /** How much of its heap each worker uses (bytes). One that does not answer in time is left out. */
+  async heaps(): Promise<Heap[]> {
+    const asked = this.current().map(async ({ id, thread }): Promise<Heap[]> => {
+      const answer = await Promise.race([thread.getHeapStatistics(), sleep(this.parts.clock, ANSWER_MS)]).catch(() => undefined);
+      return answer === undefined ? [] : [{ worker: id, used: answer.used_heap_size, limit: answer.heap_size_limit }];
+    });
+    return (await Promise.all(asked)).flat();
   }
 
   /** Asks one worker what it would do. @returns null when none answers in time. */
@@ -286,9 +321,7 @@ export class Workers {
     const young = parts.clock.monotonic() - member.startedAt < YOUNG_MS;
     this.youngDeaths = young ? this.youngDeaths + 1 : 0;
     const wait = this.youngDeaths < 2 ? 0 : Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** (this.youngDeaths - 2));
-    void sleep(parts.clock, wait).then(() => {
-      if (!this.stopping) this.spawn();
-    });
+    void sleep(parts.clock, wait).then(() => this.fill());
   }
 
   private watch(): void {

@@ -1,0 +1,67 @@
+import type { Clock } from '../../shared/runtime/clock.ts';
+import type { Log } from '../../shared/runtime/log.ts';
+
+/** How often the workers' heaps are looked at (ms). */
+const PERIOD_MS = 10_000;
+/** A worker that uses more than this share of what it may, ... */
+const SHARE = 0.7;
+/** ... so many times in a row, has no garbage left to throw away. */
+const LOOKS = 3;
+/** At least this long lies between two replacements (ms): a table that needs the room needs it in the next worker too. */
+const REST_MS = 600_000;
+const MB = 1_048_576;
+
+/** Bytes of its heap that a worker uses, and may use. */
+export type Heap = { readonly worker: number; readonly used: number; readonly limit: number };
+
+type Weighed = { heaps(): Promise<readonly Heap[]>; replace(worker: number, withinMs: number): Promise<void> };
+type Tools = { readonly clock: Clock; readonly log: Log; drainMs(): number };
+
+/** Replaces a worker in good order before its heap runs full and takes its connections with it. */
+export class MemoryWatch {
+  private readonly workers: Weighed;
+  private readonly tools: Tools;
+  /** How many times in a row a worker was found too large. */
+  private large = new Map<number, number>();
+  private looking = false;
+  private replacedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(workers: Weighed, tools: Tools) {
+    this.workers = workers;
+    this.tools = tools;
+  }
+
+  /** @returns what stops it. */
+  start(): () => void {
+    return this.tools.clock.every(PERIOD_MS, () => void this.look());
+  }
+
+  private async look(): Promise<void> {
+    if (this.looking) return;
+    this.looking = true;
+    try {
+      const found = this.judge(await this.workers.heaps());
+      if (found !== undefined) await this.replace(found);
+    } catch (error) {
+      this.tools.log.error({ error: String(error) }, 'a worker that uses much memory could not be replaced');
+    } finally {
+      this.looking = false;
+    }
+  }
+
+  /** @returns the largest of those that have been too large for long enough. */
+  private judge(heaps: readonly Heap[]): Heap | undefined {
+    const tooLarge = heaps.filter(({ used, limit }) => used > limit * SHARE);
+    this.large = new Map(tooLarge.map(({ worker }) => [worker, (this.large.get(worker) ?? 0) + 1]));
+    if (this.tools.clock.monotonic() - this.replacedAt < REST_MS) return undefined;
+    return tooLarge.filter(({ worker }) => (this.large.get(worker) ?? 0) >= LOOKS).sort((a, b) => b.used - a.used)[0];
+  }
+
+  private async replace({ worker, used, limit }: Heap): Promise<void> {
+    const { clock, log, drainMs } = this.tools;
+    this.replacedAt = clock.monotonic();
+    const [used_mb, limit_mb] = [Math.round(used / MB), Math.round(limit / MB)];
+    log.warn({ worker, used_mb, limit_mb }, 'a worker uses most of the memory that it may: another takes its place');
+    await this.workers.replace(worker, drainMs());
+  }
+}

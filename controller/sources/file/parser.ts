@@ -83,12 +83,13 @@ function addressesOf(words: readonly Word[], error: Report['error']): Word[] {
   const addresses: Word[] = [];
   let afterComma = true;
   for (const word of words) {
-    splitAtCommas(word).forEach((part, index) => {
+    splitAtCommas(word).forEach((part, index, parts) => {
       if (index > 0) {
         if (afterComma) error(part, 'an address is missing before the comma');
         afterComma = true;
       }
-      if (part.text === '' && part.style === 'bare' && part.exact) return;
+      // Nothing beside a comma is no address; nothing at all, as of an empty variable, is a wrong one.
+      if (part.text === '' && parts.length > 1) return;
       if (!afterComma) error(part, `a comma is missing before ${quote(part.text)}: site addresses are separated by commas`);
       addresses.push(part);
       afterComma = false;

@@ -51,7 +51,10 @@ function resolve(token: Token, reading: Reading): string {
       if (variable !== undefined) return lookUp(whole, variable, () => place(at), reading);
       const argument = index ?? number;
       if (argument !== undefined) return argumentFor(whole, argument, () => place(at), reading);
-      reading.report.error(place(at), 'the variable is not closed: write {$NAME} or {$NAME:default}');
+      reading.report.error(
+        place(at),
+        'the variable is not closed: write {$NAME} or {$NAME:default}, in quotes where the default has spaces',
+      );
       return whole;
     },
   );

@@ -74,34 +74,48 @@ test('addresses without connections give their places to others, those with conn
   assert.equal(connections.openFrom(connectionKey(address)), 0);
 });
 
-test('counts come out even when workers race for the same few addresses', async () => {
-  const buffer = Connections.buffer(4);
+/** Runs code in four threads at once; it sees `connections`, `connectionKey` and `worker`. */
+async function inFourThreads(buffer: SharedArrayBuffer, body: string): Promise<void> {
   const code = `
-    const { workerData } = require('node:worker_threads');
-    import(workerData.module).then(({ Connections, connectionKey }) => {
-      const connections = new Connections(workerData.buffer, 4);
-      const keys = ['a', 'b', 'c'].map(connectionKey);
-      for (let turn = 0; turn < 30000; turn++) {
-        const key = keys[turn % 3];
-        if (connections.enter(workerData.worker, { maxConnections: 3, maxSockets: 9 }) !== null) continue;
-        if (connections.open() > 8) throw new Error('more than everybody together can have tried');
-        const slot = connections.enterAddress(key, workerData.worker, 2, turn);
-        if (slot !== null) connections.leaveAddress(slot, workerData.worker);
-        connections.leave(workerData.worker);
-      }
+    const { workerData: { worker, buffer, module } } = require('node:worker_threads');
+    import(module).then(({ Connections, connectionKey }) => {
+      const connections = new Connections(buffer, 4);
+      ${body}
     });`;
   const module = new URL('./connections.ts', import.meta.url).href;
-  await Promise.all(
-    [0, 1, 2, 3].map(
-      (worker) =>
-        new Promise((resolve, reject) => {
-          new Worker(code, { eval: true, workerData: { worker, buffer, module } }).once('exit', resolve).once('error', reject);
-        }),
-    ),
+  const threads = [0, 1, 2, 3].map((worker) => new Worker(code, { eval: true, workerData: { worker, buffer, module } }));
+  await Promise.all(threads.map((thread) => new Promise((resolve, reject) => thread.once('exit', resolve).once('error', reject))));
+}
+
+test('counts come out even when workers race for the same few addresses', async () => {
+  const buffer = Connections.buffer(4);
+  await inFourThreads(
+    buffer,
+    `const keys = ['a', 'b', 'c'].map(connectionKey);
+    for (let turn = 0; turn < 30000; turn++) {
+      if (connections.enter(worker, { maxConnections: 3, maxSockets: 9 }) !== null) continue;
+      if (connections.open() > 7) throw new Error('more than three, and one try of each other worker');
+      const slot = connections.enterAddress(keys[turn % 3], worker, 2, turn);
+      if (slot !== null) connections.leaveAddress(slot, worker);
+      connections.leave(worker);
+    }`,
   );
   const connections = new Connections(buffer, 4);
   assert.equal(connections.open(), 0);
   for (const address of ['a', 'b', 'c']) assert.equal(connections.openFrom(connectionKey(address)), 0);
+});
+
+test('of workers that race for the last places each place goes to one of them', async () => {
+  const buffer = Connections.buffer(4);
+  await inFourThreads(
+    buffer,
+    `for (let address = 0; address < 3000; address++) {
+      const key = connectionKey('racing ' + address);
+      for (let turn = 0; turn < 5; turn++) connections.enterAddress(key, worker, 5, 1000);
+    }`,
+  );
+  const connections = new Connections(buffer, 4);
+  for (let address = 0; address < 3_000; address++) assert.equal(connections.openFrom(connectionKey(`racing ${address}`)), 5);
 });
 
 test('refusals are counted each, and told once a minute for each reason', () => {

@@ -60,10 +60,10 @@ export class Connections {
 
   /** Counts one more client connection unless one of these limits forbids it. @returns why it does, or null. */
   enter(worker: number, limits: Limits): Refusal | null {
-    Atomics.add(this.header, HEADER + worker, 1);
-    const reason = this.open() > limits.maxConnections ? 'limit' : this.sockets() > limits.maxSockets ? 'descriptors' : null;
-    if (reason !== null) this.leave(worker);
-    return reason;
+    if (!addWithin(limits.maxConnections, this.header, HEADER + worker, HEADER, this.columns)) return 'limit';
+    if (this.sockets() <= limits.maxSockets) return null;
+    this.leave(worker);
+    return 'descriptors';
   }
 
   leave(worker: number): void {
@@ -72,10 +72,7 @@ export class Connections {
 
   /** Counts one more connection to an upstream if that keeps all sockets within the limit. @returns whether it did. */
   enterUpstream(worker: number, maxSockets: number): boolean {
-    Atomics.add(this.header, HEADER + this.columns + worker, 1);
-    if (this.sockets() <= maxSockets) return true;
-    this.leaveUpstream(worker);
-    return false;
+    return addWithin(maxSockets, this.header, HEADER + this.columns + worker, HEADER, 2 * this.columns);
   }
 
   leaveUpstream(worker: number): void {
@@ -92,10 +89,7 @@ export class Connections {
     if (slot < 0) return UNCOUNTED;
     const first = this.first(slot);
     Atomics.store(this.words, first, seconds);
-    Atomics.add(this.words, first + 1 + worker, 1);
-    if (sum(this.words, first + 1, this.columns) <= limit) return slot;
-    this.leaveAddress(slot, worker);
-    return null;
+    return addWithin(limit, this.words, first + 1 + worker, first + 1, this.columns) ? slot : null;
   }
 
   leaveAddress(slot: number, worker: number): void {
@@ -164,6 +158,21 @@ function network64(address: string): string {
     .slice(0, 4)
     .map((group) => Number.parseInt(group, 16).toString(16))
     .join(':');
+}
+
+/** Tries before a worker gives way to others that try at the very same moment. */
+const TURNS = 64;
+
+/** Adds one to the word at `own` if the `count` words from `from` on then come to `limit` at most. @returns whether it did. */
+function addWithin(limit: number, words: Int32Array, own: number, from: number, count: number): boolean {
+  for (let turn = 0; turn < TURNS; turn++) {
+    Atomics.add(words, own, 1);
+    if (sum(words, from, count) <= limit) return true;
+    Atomics.sub(words, own, 1);
+    // Below the limit without us: others have tried at the same moment, and one of us may have the last place.
+    if (sum(words, from, count) >= limit) return false;
+  }
+  return false;
 }
 
 function sum(words: Int32Array, from: number, count: number): number {

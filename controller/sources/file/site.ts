@@ -2,7 +2,7 @@ import { CATCH_ALL, type Domain } from '../../../shared/host.ts';
 import type { HandleSpec, RouteSpec } from '../../../shared/route.ts';
 import { readLines } from './block.ts';
 import { positionOf, quote, type Report } from './diagnostics.ts';
-import { SITE_RULES } from './directives.ts';
+import { OTHER_NAMES, SITE_RULES } from './directives.ts';
 import { type Matchers, readMatchers, reportUnused } from './matcher.ts';
 import { reportRedirectLoops } from './redirect-loop.ts';
 import { type Context, emptyDraft, firstOf, type HandleDraft, type SiteDraft } from './rule.ts';
@@ -56,6 +56,8 @@ function blockReader(around: Matchers, shared: Shared): Context['readBlock'] {
 function withoutBlock(first: Word): string {
   const name = first.text;
   if (SITE_RULES.has(name)) return `${name} stands outside of a site: put it between "example.com {" and "}"`;
+  const other = OTHER_NAMES.get(name);
+  if (other) return `unknown directive ${quote(name)} (did you mean "${other}"?)`;
   return `"{" is missing after the site address ${quote(name)}`;
 }
 

@@ -20,6 +20,10 @@ const LONGEST_VALUE = 8_192;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
 const LONGEST_METHOD = 64;
 
+/** Fields that end at the proxy, or that it writes anew: one hop's own (RFC 9110 7.6.1), and claims about the client. */
+const UNSEEN =
+  /^(?:connection|content-length|expect|forwarded|http2-settings|keep-alive|proxy(?:-.*)?|te|trailer|transfer-encoding|upgrade|x-forwarded-.*|x-real-ip|x-request-id)$/i;
+
 const path: Kind = {
   form: 'path <path-pattern> [<path-pattern> …]',
   read(args, draft, refuse) {
@@ -50,6 +54,7 @@ const header: Kind = {
     const absent = name.style === 'bare' && name.text.startsWith('!');
     const field = absent ? name.text.slice(1) : name.text;
     if (!TOKEN.test(field)) return refuse(name, 'a header name is letters, digits and hyphens');
+    if (UNSEEN.test(field)) return refuse(name, 'this field ends at the proxy, which writes it anew, so no matcher sees it');
     if (extra) return refuse(extra, 'a header has one value a line: put it in quotes, or write another line for another value');
     if (value && absent) return refuse(value, `${name.text} is a header that must be absent, so it has no value`);
     if (value && value.text.length > LONGEST_VALUE) return refuse(value, `a value is at most ${LONGEST_VALUE} characters long`);

@@ -43,3 +43,14 @@ test('the same address with and without TLS are two targets', () => {
   assert.notEqual(targets.claim(targetKey('a:1', true), START), targets.claim(targetKey('a:1', false), START));
   assert.equal(targets.find(targetKey('b:1', false)), -1);
 });
+
+test('a target that is in use is not the one that is forgotten, however early it was claimed', () => {
+  const targets = new Targets(Targets.buffer(1), 1);
+  const key = (tag: number) => ({ place: 0, tag });
+  const busy = targets.claim(key(1), START);
+  for (let tag = 2; tag <= 8; tag++) targets.claim(key(tag), START + 60_000);
+  targets.used(busy, START + 120_000);
+  targets.claim(key(9), START + 180_000);
+  assert.equal(targets.find(key(1)), busy);
+  assert.equal(targets.find(key(2)), -1);
+});

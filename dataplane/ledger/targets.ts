@@ -44,6 +44,11 @@ export class Targets {
     return slot;
   }
 
+  /** The target is in use at `now` (ms since 1970): it is not the one to forget. Called now and then, not for each request. */
+  used(slot: number, now: number): void {
+    this.store(slot, LAST_USE, Math.floor(now / 1_000));
+  }
+
   find(key: Key): number {
     return this.slots.find(key.place, key.tag);
   }

@@ -62,7 +62,7 @@ export function dryRun(request: DryRun, index: HostIndex, tools: PolicyTools, cl
       ? `answered by ${answering.name}: ${answering.explain(x, tools)}`
       : block.pool === null
         ? `404: no block of the site matches ${x.path}`
-        : block.pool.pick(clock.now(), null) === null
+        : block.pool.peek(clock.now()) === null
           ? '503: no target of the pool is in rotation'
           : `forwarded to one of ${targets.length} target${targets.length === 1 ? '' : 's'}`;
   return {

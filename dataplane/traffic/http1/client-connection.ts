@@ -354,7 +354,8 @@ export class ClientConnection implements Downstream {
     const { x } = this;
     if (x !== null) {
       const { attempt } = x;
-      x.status = 499;
+      // What was answered stays answered; what came of it stands in the bytes.
+      if (!this.writer.headSent) x.status = 499;
       x.failure = 'the client went away';
       this.settle(x);
       attempt?.cancel();

@@ -45,6 +45,15 @@ export class ResponseHead {
   bodyless(method: string): boolean {
     return method === 'HEAD' || this.status < 200 || this.status === 204 || this.status === 304;
   }
+
+  /**
+   * Whether an answer without a body speaks of one, as those to HEAD do (RFC 9110 9.3.2). An upstream that is wrong
+   * about it sends that body all the same, perhaps later: it would be taken for the answer to the next request.
+   */
+  speaksOfBody(method: string): boolean {
+    const { chunked, contentLength } = this.fields;
+    return chunked || contentLength > 0 || (contentLength < 0 && method === 'HEAD' && this.status !== 204 && this.status !== 304);
+  }
 }
 
 /** 100 to 599, or 0 for what is no status code (RFC 9110 15: others have no meaning). */

@@ -259,12 +259,14 @@ export class UpstreamConnection implements Attempt {
       length = UNTIL_CLOSE;
     }
     // More than the answer says it has: which part is the answer? Nothing of it has been sent yet, so refuse.
-    if (this.state === STATE.length && buffer.length - at > this.remaining) {
+    // Where it has no body by rule, there is no doubt: what follows its head is dropped, with the connection.
+    if (this.state === STATE.length && !bodyless && buffer.length - at > this.remaining) {
       this.state = STATE.head;
       this.fail(FAILURE.malformed);
       return false;
     }
     this.keepAlive = !fields.connectionClose && (head.minor === 1 || fields.connectionKeepAlive);
+    if (bodyless && head.speaksOfBody(x.method)) this.keepAlive = false;
     this.endpoint.succeeded();
     const block = x.block;
     let lines = fields.kept;

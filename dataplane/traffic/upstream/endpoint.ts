@@ -14,6 +14,8 @@ import type { Progress } from './retry.ts';
 const MAX_CONNECTIONS = 4_096;
 /** Requests that may wait for a connection to one target; more are answered 503. */
 const MAX_WAITING = 1_024;
+/** How long a request waits there (ms), as long as for a connection to stand. */
+const QUEUE_MS = 5_000;
 /** An idle connection is dropped after this long (ms): most upstreams close theirs after 5 s. */
 const IDLE_MS = 4_000;
 /** An endpoint without connections that nothing has used for this long (ms) is forgotten. */
@@ -34,6 +36,8 @@ export type EndpointTools = {
   readonly slot: number;
   readonly resolver: Resolver;
   readonly sockets: SocketBudget;
+  /** Open connections to one target; MAX_CONNECTIONS if absent. */
+  readonly maxConnections?: number;
   /** The target left the rotation or is back in it. */
   targetChanged(change: TargetChange): void;
   /** A try failed; the retry rules decide what becomes of the exchange. */
@@ -50,11 +54,13 @@ export class Endpoint {
   /** The name that its certificate must show; null without TLS. */
   readonly serverName: string | null;
   readonly tools: EndpointTools;
-  readonly ledgerSlot: number;
+  /** Its place in the ledger, sure to be its own while a connection is open. */
+  ledgerSlot: number;
   lastUse: number;
   private readonly idle: UpstreamConnection[] = [];
   private readonly waiting: Waiting[] = [];
   private readonly open = new Set<UpstreamConnection>();
+  private readonly maxConnections: number;
   private readonly awake: (endpoint: Endpoint) => void;
 
   /** `awake` is told when a first connection is opened: routes may hold on to an endpoint that was forgotten. */
@@ -66,8 +72,13 @@ export class Endpoint {
     this.serverName = serverName;
     this.tools = tools;
     this.awake = awake;
-    this.ledgerSlot = tools.targets.claim(targetKey(address, serverName !== null), tools.clock.now());
+    this.maxConnections = tools.maxConnections ?? MAX_CONNECTIONS;
+    this.ledgerSlot = this.claimSlot();
     this.lastUse = tools.clock.monotonic();
+  }
+
+  private claimSlot(): number {
+    return this.tools.targets.claim(targetKey(this.address, this.serverName !== null), this.tools.clock.now());
   }
 
   ejected(now: number): boolean {
@@ -100,14 +111,20 @@ export class Endpoint {
 
   /** As `send`, never over a connection that has served before. */
   sendFresh(x: Exchange): void {
-    if (this.open.size === 0) this.awake(this);
-    if (this.open.size < MAX_CONNECTIONS) {
+    if (this.open.size === 0) this.wake();
+    if (this.open.size < this.maxConnections) {
       if (!this.tools.sockets.enterUpstream()) return this.tools.failed(x, this, FAILURE.noDescriptors, NOTHING_SENT);
       const connection = new UpstreamConnection(this);
       this.open.add(connection);
       connection.send(x);
-    } else if (this.waiting.length < MAX_WAITING) this.waiting.push(new Waiting(this.waiting, x));
+    } else if (this.waiting.length < MAX_WAITING) this.waiting.push(new Waiting(this.waiting, x, this.tools.clock.monotonic() + QUEUE_MS));
     else this.tools.failed(x, this, FAILURE.queueFull, NOTHING_SENT);
+  }
+
+  /** Unused for long, its place in the ledger may have gone to another target. */
+  private wake(): void {
+    this.awake(this);
+    this.ledgerSlot = this.claimSlot();
   }
 
   /** A connection has finished its exchange and may serve another. */
@@ -132,17 +149,28 @@ export class Endpoint {
   /** Enforces the time limits of all its connections. @returns whether the endpoint may be forgotten. */
   sweep(now: number): boolean {
     for (const connection of this.open) connection.sweep(now);
+    while (this.waiting[0] !== undefined && now >= this.waiting[0].until) this.refuseWaiting();
+    if (this.open.size > 0) this.tools.targets.used(this.ledgerSlot, this.tools.clock.now());
     return this.open.size === 0 && this.waiting.length === 0 && now - this.lastUse > FORGET_MS;
+  }
+
+  /** The first in the queue has waited too long. */
+  private refuseWaiting(): void {
+    const late = this.waiting.shift();
+    if (late !== undefined) this.tools.failed(late.x, this, FAILURE.queueTimeout, NOTHING_SENT);
   }
 }
 
 /** A request in the queue of an endpoint. Nothing of it has been sent. */
 class Waiting implements Attempt {
   readonly x: Exchange;
+  /** Milliseconds on the monotonic clock. */
+  readonly until: number;
   private readonly queue: Waiting[];
 
-  constructor(queue: Waiting[], x: Exchange) {
+  constructor(queue: Waiting[], x: Exchange, until: number) {
     this.queue = queue;
+    this.until = until;
     this.x = x;
     x.attempt = this;
   }

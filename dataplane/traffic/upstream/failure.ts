@@ -18,6 +18,7 @@ const failure = (status: Failure['status'], code: string, reason: string, blames
 export const FAILURE = {
   noTarget: failure(503, 'no_target', 'no target of the pool is in rotation', false),
   queueFull: failure(503, 'queue_full', 'too many requests wait for a connection', false),
+  queueTimeout: failure(503, 'queue_timeout', 'no connection became free in time', false),
   noDescriptors: failure(503, 'no_descriptors', 'the proxy has no file descriptor left for another connection', false),
   unresolved: failure(502, 'unresolved', 'the host name of the target is not known', true),
   refused: failure(502, 'refused', 'the target refused the connection', true),

@@ -59,7 +59,7 @@ class KeptAnswer implements Downstream {
 }
 
 /** A pool over real sockets whose time is moved by the test. */
-async function poolOf(onConnection: (socket: Socket) => void) {
+async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConnections?: number } = {}) {
   const server = createServer(onConnection);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as { port: number };
@@ -77,6 +77,7 @@ async function poolOf(onConnection: (socket: Socket) => void) {
     resolver: new Resolver(clock),
     failed: forwarder.failed,
     targetChanged: (change) => changes.push(change),
+    ...limits,
   });
   const address = parseAddress(`127.0.0.1:${port}`);
   assert.ok(address.ok);
@@ -198,4 +199,47 @@ test('a target leaves the rotation after three failures and is reported, and aga
     pool.changes.map((change) => change.healthy),
     [false, true],
   );
+});
+
+const answering = (socket: Socket, after: () => boolean): void => {
+  socket.on('error', () => undefined);
+  socket.on('data', () => after() && socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'));
+};
+
+test('a request that waits for a connection takes the one that becomes free', async () => {
+  let first: Socket | null = null;
+  using pool = await poolOf(
+    (socket) =>
+      answering(socket, () => {
+        const later = first !== null;
+        first ??= socket;
+        return later;
+      }),
+    { maxConnections: 1 },
+  );
+  const answers = [pool.send(), pool.send(), pool.send()];
+  while (first === null) await new Promise((resolve) => setImmediate(resolve));
+  pool.pass(4_000);
+  (first as Socket).write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+  for (const answer of answers) await answer.over;
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200, 200],
+  );
+});
+
+test('a request that waited 5 s for a connection is 503, is not sent, and the target is not blamed', async () => {
+  let asked = 0;
+  using pool = await poolOf((socket) => answering(socket, () => ++asked < 0), { maxConnections: 1 });
+  const first = pool.send();
+  while (asked === 0) await new Promise((resolve) => setImmediate(resolve));
+  const late = pool.send();
+  pool.pass(4_900);
+  assert.equal(late.status, 0);
+  pool.pass(200);
+  await late.over;
+  assert.deepEqual([late.status, first.status, asked], [503, 0, 1]);
+  assert.match(late.fields, /Retry-After: 1/);
+  assert.ok(pool.log.lines.some(({ fields }) => (fields as { failure?: string }).failure === 'queue_timeout'));
+  assert.deepEqual(pool.changes, []);
 });

@@ -31,6 +31,16 @@ export class Pool {
     }
     return lastResort;
   }
+
+  /** What `pick` would choose now, without taking its turn. */
+  peek(now: number): Endpoint | null {
+    const count = this.turns.length;
+    for (let step = 0; step < count; step++) {
+      const endpoint = this.turns[(this.next + step) % count] as Endpoint;
+      if (!endpoint.ejected(now)) return endpoint;
+    }
+    return this.turns[this.next % count] ?? null;
+  }
 }
 
 /** Opens the pools of a worker over its endpoints, which routes share. */

@@ -6,7 +6,11 @@ import { parseCidr } from './cidr.ts';
  * `not`. In a list of paths, methods or ranges any entry does.
  */
 
-const path = z.string().min(1).max(8_192).startsWith('/');
+/** A path pattern or, with `*` at its beginning, what a path ends with or, with one at its end as well, holds. */
+const path = z
+  .string()
+  .max(8_192)
+  .regex(/^(?:\/|\*.)/, 'a path begins with "/", or with "*" and what it ends with');
 const method = z
   .string()
   .max(64)

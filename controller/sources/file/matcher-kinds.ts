@@ -1,7 +1,7 @@
 import { type Cidr, parseCidr } from '../../../shared/cidr.ts';
 import type { FieldCondition, PlainCondition } from '../../../shared/condition.ts';
 import { PRIVATE_RANGES } from '../../../shared/private-ranges.ts';
-import { parsePathPattern } from './path-pattern.ts';
+import { parsePathPart } from './path-pattern.ts';
 import type { Word } from './word.ts';
 
 /** A condition while it is read. */
@@ -28,7 +28,7 @@ const path: Kind = {
   form: 'path <path-pattern> [<path-pattern> …]',
   read(args, draft, refuse) {
     for (const word of args) {
-      const pattern = parsePathPattern(word.text);
+      const pattern = parsePathPart(word.text);
       if (!pattern.ok) refuse(word, pattern.reason);
       else if (draft.path?.length === MOST_VALUES) return refuse(word, `a matcher has at most ${MOST_VALUES} paths`);
       else draft.path = [...(draft.path ?? []), pattern.value];

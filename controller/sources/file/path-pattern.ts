@@ -18,6 +18,18 @@ export function parsePathPattern(text: string): Parsed<string> {
   return normal === text ? accepted(text) : refused(`paths are compared in their normal form: write ${normal}`);
 }
 
+/** Reads what a matcher takes besides patterns: what a path ends with (`*.php`) or, with a star at both ends, holds. */
+export function parsePathPart(text: string): Parsed<string> {
+  if (!text.startsWith('*')) return parsePathPattern(text);
+  const part = text.slice(1, text.length > 1 && text.endsWith('*') ? -1 : undefined);
+  if (part === '') return refused('every path is written /*');
+  if (text.length > LONGEST) return refused(`a path pattern is at most ${LONGEST} characters long`);
+  if (/[?#]/.test(part)) return refused('a path pattern has no query and no fragment');
+  if (part.includes('*')) return refused('"*" stands only at the beginning and at the end, as in *.php and */admin/*');
+  const normal = normalized(`/x${part}`).slice(2);
+  return normal === part ? accepted(text) : refused(`paths are compared in their normal form: write ${text.replace(part, () => normal)}`);
+}
+
 /** Whether everything that `inner` matches is matched by `outer` as well. null matches every path. */
 export function covers(outer: string | null, inner: string | null): boolean {
   if (outer === null || outer === '/*') return true;

@@ -18,6 +18,10 @@ const TABLE: readonly [what: string, condition: object, request: Request, expect
   ['a path that is one of several', { path: ['/a', '/b/*'] }, { path: '/b/c' }, true],
   ['a path that is none of them', { path: ['/a', '/b/*'] }, { path: '/b' }, false],
   ['the path without its query', { path: ['/a'] }, { path: '/a', query: 'b' }, true],
+  ['a path that ends so', { path: ['*.php'] }, { path: '/x/y.php', query: 'a' }, true],
+  ['a path that ends otherwise', { path: ['*.php'] }, { path: '/x.php/y' }, false],
+  ['a path that holds it', { path: ['*/admin/*'] }, { path: '/x/admin/' }, true],
+  ['a path that holds it in part', { path: ['*/admin/*'] }, { path: '/x/admin' }, false],
   ['a pattern in another spelling', { path: ['/%61/*'] }, { path: '/a/x' }, true],
   ['one of several methods', { method: ['GET', 'POST'] }, { method: 'POST' }, true],
   ['another method', { method: ['GET'] }, { method: 'HEAD' }, false],
@@ -73,5 +77,6 @@ for (const [what, condition, request, expected] of TABLE)
   test(`${what}: ${expected ? 'matches' : 'does not match'}`, () => assert.equal(matches(condition, request), expected));
 
 test('a condition that says nothing is none', () => {
-  for (const nothing of [{}, { name: '@a' }, { not: [{}] }]) assert.equal(conditionSchema.safeParse(nothing).success, false);
+  for (const nothing of [{}, { name: '@a' }, { not: [{}] }, { path: ['*'] }, { path: ['x'] }])
+    assert.equal(conditionSchema.safeParse(nothing).success, false);
 });

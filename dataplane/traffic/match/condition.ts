@@ -35,8 +35,8 @@ function compilePlain({ path, method, header, query, remote_ip }: PlainCondition
 }
 
 function pathTest(texts: readonly string[]): Test {
-  const patterns = texts.map(compilePattern);
-  return (path) => patterns.some((pattern) => pattern.matches(path));
+  const tests = texts.map((text) => (text.startsWith('*') ? valueTest(text) : compilePattern(text).matches));
+  return (path) => tests.some((matches) => matches(path));
 }
 
 const addressTest =
@@ -51,7 +51,7 @@ function headerTest({ name, values, absent }: FieldCondition): Test {
   return absent ? (_, x) => !hasField(x.fields, lower, isMeant) : (_, x) => hasField(x.fields, lower, isMeant);
 }
 
-/** `*` at the beginning or at the end of a value stands for any text. Field lines are read byte by byte, as Latin-1. */
+/** `*` at the beginning or at the end of a text stands for anything. Field lines are read byte by byte, as Latin-1. */
 function valueTest(written: string): (value: string) => boolean {
   const text = Buffer.from(written).toString('latin1');
   const [open, close] = [text.startsWith('*'), text.length > 1 && text.endsWith('*')];

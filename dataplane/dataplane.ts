@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { splitAddress } from '../shared/address.ts';
 import { NAME } from '../shared/name.ts';
 import { buildInfo } from '../shared/runtime/build.ts';
@@ -5,9 +6,10 @@ import type { Clock } from '../shared/runtime/clock.ts';
 import { UsageError } from '../shared/runtime/flags.ts';
 import type { Log } from '../shared/runtime/log.ts';
 import type { Random } from '../shared/runtime/random.ts';
+import { SocketInUseError } from '../shared/runtime/unix-socket.ts';
+import { TAKEOVER_SOCKET } from '../shared/wire/takeover.ts';
 import { Admin } from './admin/admin.ts';
 import { EventFeed } from './admin/event-feed.ts';
-import { SocketInUseError } from './admin/unix-socket.ts';
 import { createAnalytics } from './analytics/analytics.ts';
 import { createLedger } from './ledger/ledger.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
@@ -20,8 +22,12 @@ import { Readiness } from './status/readiness.ts';
 import { Upstreams } from './status/upstreams.ts';
 import { initialRoutes, LiveTable } from './table/live-table.ts';
 import { restore } from './table/restore.ts';
+import { describe } from './takeover/describe.ts';
+import { Predecessor } from './takeover/predecessor.ts';
+import { Successor } from './takeover/successor.ts';
 import { openKeyring } from './tls/keyring.ts';
 import { probePort } from './workers/port.ts';
+import { queueAdvice } from './workers/queues.ts';
 import { ListenError, Workers } from './workers/workers.ts';
 
 /** How often quiet clients are dropped from the rate ledger (ms). */
@@ -34,18 +40,26 @@ export type Dataplane = {
   drain(): Promise<void>;
 };
 
-type Edge = { readonly clock: Clock; readonly random: Random; readonly log: Log; readonly token: string | undefined };
+type Edge = {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly token: string | undefined;
+  /** Another process has taken over, and this one has finished what it had. */
+  readonly handedOver: () => void;
+};
 
 /** The main thread, wired in flow order: disk → table → publish → workers, and back through counters → admin. @throws UsageError. */
-export async function startDataplane(base: DataplaneSettings, { clock, random, log, token }: Edge): Promise<Dataplane> {
+export async function startDataplane(base: DataplaneSettings, { clock, random, log, token, handedOver }: Edge): Promise<Dataplane> {
   const startedAt = clock.monotonic();
   prepareStateDir(base.stateDir);
   const keyring = openKeyring(base.stateDir, random, log);
+  const predecessor = base.takeover ? await takenOver(base.stateDir, clock, log) : null;
   const restored = await restore(base.stateDir, clock, log);
   const atBoot = effective(base, restored.globals);
   const { settings } = atBoot;
   requireTrustedProxies(settings);
-  await usable('--http-port', () => probePort(settings.bind, settings.httpPort), settings.httpPort);
+  if (predecessor === null) await usable('--http-port', () => probePort(settings.bind, settings.httpPort), settings.httpPort);
 
   const publisher = new StatePublisher(initialRoutes(restored), trafficSettings(settings));
   const table = new LiveTable({ restored, publisher, clock, random });
@@ -127,14 +141,44 @@ export async function startDataplane(base: DataplaneSettings, { clock, random, l
         workers: { configured: settings.workers, serving: workers.serving, restarts: workers.restarts },
         problems: [...table.problems()],
         warnings: live.warnings,
+        advice: queueAdvice(),
       }),
       reloaded: (ok) => metrics.reloadOutcome(ok),
     },
     random,
   );
+  await predecessor?.serving();
   await listen(admin, settings);
+  await predecessor?.done();
   const stopSweeping = clock.every(SWEEP_MS, () => ledger.rates.sweep(clock.now()));
+  const end = async (patient: boolean): Promise<void> => {
+    const { drainTimeoutMs } = live.settings;
+    log.info({ within: drainTimeoutMs }, 'draining');
+    if (patient) table.close();
+    else heir.close();
+    await workers.drain(drainTimeoutMs, patient);
+    stopSweeping();
+    await admin.close();
+    if (!patient) table.close();
+    log.info('data plane stopped');
+  };
+  const heir = new Predecessor(
+    {
+      describe: () => describe(process),
+      release: () => table.release(),
+      reclaim: () => table.reclaim(),
+      closeAdmin: () => admin.close(),
+      openAdmin: () => listen(admin, settings),
+      leave: () => void end(true).then(handedOver),
+    },
+    clock,
+    log,
+  );
+  await heir
+    .listen(join(base.stateDir, TAKEOVER_SOCKET))
+    .catch((error: unknown) => log.warn({ error: String(error) }, 'no other process can take over from this one'));
   for (const warning of live.warnings) log.warn(warning);
+  for (const advice of queueAdvice()) log.info(advice);
   log.info(
     {
       http: `${settings.bind ?? '*'}:${settings.httpPort}`,
@@ -146,18 +190,21 @@ export async function startDataplane(base: DataplaneSettings, { clock, random, l
     'data plane started',
   );
 
-  return {
-    reload: () => admin.requestReload(),
-    drain: async () => {
-      const { drainTimeoutMs } = live.settings;
-      log.info({ within: drainTimeoutMs }, 'draining');
-      await workers.drain(drainTimeoutMs);
-      stopSweeping();
-      await admin.close();
-      table.close();
-      log.info('data plane stopped');
-    },
-  };
+  return { reload: () => admin.requestReload(), drain: () => end(false) };
+}
+
+/** Has a running data plane let go of its state. @returns null where none is there. @throws UsageError. */
+async function takenOver(stateDir: string, clock: Clock, log: Log): Promise<Successor | null> {
+  const path = join(stateDir, TAKEOVER_SOCKET);
+  try {
+    const successor = await Successor.of(path, { version: buildInfo().version, pid: process.pid }, clock);
+    if (successor === null) log.info({ socket: path }, 'nobody to take over from: starting as usual');
+    return successor;
+  } catch (error) {
+    throw new UsageError(
+      `${NAME} dataplane: can't take over from the process behind ${path}: ${error instanceof Error ? error.message : error}`,
+    );
+  }
 }
 
 async function listen(admin: Admin, { adminListen, adminSocket, probeListen }: DataplaneSettings): Promise<void> {

@@ -3,7 +3,7 @@ import { systemClock } from '../shared/runtime/clock.ts';
 import { UsageError } from '../shared/runtime/flags.ts';
 import { createLog } from '../shared/runtime/log.ts';
 import { systemRandom } from '../shared/runtime/random.ts';
-import { whenOrphaned } from '../shared/runtime/supervised.ts';
+import { HANDED_OVER_EXIT, isSupervised, whenOrphaned } from '../shared/runtime/supervised.ts';
 import { startDataplane } from './dataplane.ts';
 import { COMMAND, dataplaneHelp, readSettings } from './settings/settings.ts';
 
@@ -16,6 +16,7 @@ async function main(): Promise<void> {
     random: systemRandom,
     log,
     token: process.env[`${NAME.toUpperCase()}_ADMIN_TOKEN`],
+    handedOver: () => process.exit(isSupervised() ? HANDED_OVER_EXIT : 0),
   });
   let draining = false;
   const stop = (): void => {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
+import { SocketInUseError } from '../../shared/runtime/unix-socket.ts';
 import { UnacknowledgedError } from '../publish/publisher.ts';
 import { AdminFixture, agreeing, ask, TOKEN } from './admin-fixture.ts';
-import { SocketInUseError } from './unix-socket.ts';
 
 const ROUTE = { domain: 'a.test', upstream: '127.0.0.1:80', tls: false };
 const error = (text: string) => ({ error: text });

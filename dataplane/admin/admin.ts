@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import express, { type ErrorRequestHandler } from 'express';
 import { published } from '../../shared/route.ts';
 import type { Random } from '../../shared/runtime/random.ts';
+import { listenUnix } from '../../shared/runtime/unix-socket.ts';
 import { authorized } from './auth.ts';
 import { ControllerStreams } from './controller-streams.ts';
 import { matchEndpoint, OPEN } from './endpoints.ts';
@@ -12,7 +13,6 @@ import { sendError } from './json.ts';
 import type { AdminParts } from './parts.ts';
 import { RateLimit } from './rate-limit.ts';
 import { Reload } from './reload.ts';
-import { listenUnix } from './unix-socket.ts';
 
 /** Clients of one listener at the same time. */
 const MAX_CONNECTIONS = 512;
@@ -80,6 +80,7 @@ export class Admin {
     }
   }
 
+  /** Ends everything that is open. It may listen again. */
   async close(): Promise<void> {
     this.streams.closeAll();
     await Promise.all(
@@ -89,6 +90,7 @@ export class Admin {
         return closed;
       }),
     );
+    this.servers.length = 0;
   }
 
   private application(transport: Transport): RequestListener {

@@ -2,11 +2,11 @@ import { isIP } from 'node:net';
 import { type Address, parseAddress, splitAddress } from '../../shared/address.ts';
 import { parseCidr } from '../../shared/cidr.ts';
 import { type Milliseconds, parseDuration } from '../../shared/duration.ts';
+import { MOST_CONNECTIONS } from '../../shared/most-connections.ts';
 import { DEFAULT_ADMIN_LISTEN, DEFAULT_ADMIN_SOCKET, DEFAULT_CERT_DIR, DEFAULT_STATE_DIR } from '../../shared/name.ts';
 import { accepted, type Parsed, refused } from '../../shared/parsed.ts';
 import type { Flag } from '../../shared/runtime/flags.ts';
 import { LOG_LEVELS, type LogLevel } from '../../shared/runtime/log-level.ts';
-import { MOST_CONNECTIONS } from '../../shared/most-connections.ts';
 
 /** More worker threads than this are a typing error. */
 export const MAX_WORKERS = 256;
@@ -168,5 +168,5 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
   { name: 'acme-dns-hook', kind: 'value', placeholder: 'PATH', help: 'program that sets DNS challenges', unavailable: true },
   { name: 'access-log', kind: 'value', placeholder: 'off|stdout|PATH', help: 'one line a request', default: 'off', unavailable: true },
   { name: 'geoip', kind: 'value', placeholder: 'PATH', help: 'country database', unavailable: true },
-  { name: 'takeover', kind: 'switch', help: 'takes the ports over from the running process', unavailable: true },
+  { name: 'takeover', kind: 'switch', help: 'takes over from the process that runs with the same state directory' },
 ];

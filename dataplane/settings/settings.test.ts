@@ -37,7 +37,7 @@ const status = (settings: DataplaneSettings, name: string) => effective(settings
 
 describe('readSettings', () => {
   it('has the documented defaults', () => {
-    const { origins, given, handed, help, workers, maxConnections, maxConnectionsPerAddress, ...rest } = readSettings([], {});
+    const { origins, given, handed, takeover, help, workers, maxConnections, maxConnectionsPerAddress, ...rest } = readSettings([], {});
     assert.deepEqual(rest, {
       httpPort: 80,
       httpsPort: 443,
@@ -58,7 +58,7 @@ describe('readSettings', () => {
     assert.deepEqual([maxConnections, maxConnectionsPerAddress], [Math.ceil(roomForSockets(workers) / 2), Math.ceil(maxConnections / 2)]);
     assert.equal(workers, process.platform === 'linux' ? availableParallelism() : workers);
     assert.ok(Object.values(origins).every((origin) => origin === 'default'));
-    assert.deepEqual([given.size, handed, help], [0, null, false]);
+    assert.deepEqual([given.size, handed, takeover, help], [0, null, false, false]);
   });
 
   it('reads every flag that works', () => {
@@ -66,8 +66,8 @@ describe('readSettings', () => {
       '--http-port 8080 --https-port=8443 --bind ::1 --workers 3 --admin-listen [::1]:7000 --admin-socket /run/s.sock ' +
       '--probe-listen 0.0.0.0:9000 --public-https-port 9443 --cert-dir /c --state-dir /s --no-metrics ' +
       '--trusted-proxies 10.0.0.0/8,::1 --proxy-protocol --max-connections 900 --max-connections-per-address 90 ' +
-      '--log-level debug --drain-timeout 1m30s';
-    const { origins, given, handed, help, ...rest } = readSettings(words.split(' '), {});
+      '--log-level debug --drain-timeout 1m30s --takeover';
+    const { origins, given, handed, takeover, help, ...rest } = readSettings(words.split(' '), {});
     assert.deepEqual(rest, {
       httpPort: 8080,
       httpsPort: 8443,
@@ -91,7 +91,7 @@ describe('readSettings', () => {
     const { email, ...flagged } = origins;
     assert.equal(email, 'default');
     assert.ok(Object.values(flagged).every((origin) => origin === 'flag'));
-    assert.equal(given.size, 17);
+    assert.deepEqual([given.size, takeover], [18, true]);
   });
 
   it('lets a flag win over the environment, the environment over the file, the file over the default', () => {
@@ -145,7 +145,7 @@ describe('readSettings', () => {
     const planned = DATAPLANE_FLAGS.filter((flag) => flag.unavailable).map((flag) => flag.name);
     assert.deepEqual(
       planned.join(' '),
-      'admin-allow-remote admin-tls-cert admin-tls-key cache-size acme-email acme-directory acme-ca-root acme-eab acme-dns-hook access-log geoip takeover',
+      'admin-allow-remote admin-tls-cert admin-tls-key cache-size acme-email acme-directory acme-ca-root acme-eab acme-dns-hook access-log geoip',
     );
     for (const name of planned) {
       assert.equal(usage([`--${name}`, '1']), `sluice dataplane: --${name} is not available yet`);
@@ -261,7 +261,8 @@ describe('effective', () => {
   it('reports each flag that works, and the e-mail, with its origin', () => {
     const settings = readSettings(['--no-metrics'], { SLUICE_DRAIN_TIMEOUT: '90s' });
     const names = effective(settings, {}).statuses.map((one) => one.name);
-    const working = DATAPLANE_FLAGS.filter((flag) => !flag.unavailable).map((flag) => flag.name.replace(/^no-/, '').replaceAll('-', '_'));
+    // `--takeover` is about this one start.
+    const working = DATAPLANE_FLAGS.filter((flag) => !flag.unavailable && flag.name !== 'takeover').map((flag) => flag.name.replace(/^no-/, '').replaceAll('-', '_'));
     assert.deepEqual(names.toSorted(), [...working, 'email'].toSorted());
     assert.deepEqual(status(settings, 'metrics'), { name: 'metrics', value: false, origin: 'flag' });
     assert.deepEqual(status(settings, 'drain_timeout'), { name: 'drain_timeout', value: '90s', origin: 'environment' });

@@ -18,6 +18,8 @@ export type DataplaneSettings = SettingValues & {
   readonly given: ReadonlyMap<string, FlagValue>;
   /** What a supervisor handed over at the start; newer than what an earlier run saved. */
   readonly handed: Globals | null;
+  /** `--takeover`: the process that runs with this state directory is to be replaced. */
+  readonly takeover: boolean;
   /** `--help` was asked for: print `dataplaneHelp` and end. */
   readonly help: boolean;
 };
@@ -39,7 +41,7 @@ export function readSettings(argv: readonly string[], env: Readonly<Record<strin
   const stray = positionals[0];
   if (stray !== undefined && !help) throw new UsageError(`${NAME} ${COMMAND}: unexpected argument "${stray}" (it takes flags only)`);
   const handed = readHanded(env[FILE_GLOBALS_VARIABLE]);
-  return Object.freeze({ ...layered(given, handed ?? {}), given, handed, help });
+  return Object.freeze({ ...layered(given, handed ?? {}), given, handed, takeover: given.get('takeover')?.value === true, help });
 }
 
 /**

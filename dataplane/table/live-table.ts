@@ -11,7 +11,7 @@ import { type Judgement, judge, refusal, repeats } from './judge.ts';
 import { Mutex } from './mutex.ts';
 import type { Restored } from './restore.ts';
 import type { Store } from './store.ts';
-import type { Frame, KnownController, OwnedRoute, Table, TableChange } from './table.ts';
+import { type Frame, type KnownController, type OwnedRoute, type Table, type TableChange, UnsavedError } from './table.ts';
 
 type Parts = { readonly restored: Restored; readonly publisher: Publisher; readonly clock: Clock; readonly random: Random };
 
@@ -41,6 +41,9 @@ export class LiveTable implements Table {
   /** The last publication, while it is not known to be served everywhere. */
   private unserved: Promise<number> | null = null;
   private sorted: readonly OwnedRoute[] | null = null;
+  /** Set while another process may have the file. */
+  private resume: (() => void) | null = null;
+  private closed = false;
   private overridden: number;
 
   constructor({ restored, publisher, clock, random }: Parts) {
@@ -149,8 +152,28 @@ export class LiveTable implements Table {
     return { judgement, acknowledged: taken.acknowledged };
   }
 
+  /** Another process may have what is saved. Changes wait until `reclaim`, or fail at `close`. Resolves when none is under way. */
+  release(): Promise<void> {
+    return new Promise((released) => {
+      void this.writer.run(async () => {
+        this.store.release();
+        released();
+        await new Promise<void>((resume) => {
+          this.resume = resume;
+        });
+        this.resume = null;
+      });
+    });
+  }
+
+  reclaim(): void {
+    this.resume?.();
+  }
+
   close(): void {
-    this.store.close();
+    this.closed = true;
+    if (this.resume === null) this.store.close();
+    else this.resume();
   }
 
   /** A change that no controller made: the one whose route it touched, if any, is told, and its revision holds no longer. */
@@ -168,6 +191,7 @@ export class LiveTable implements Table {
 
   /** Saves, keeps and publishes one step; listeners are told once it is served. @throws UnsavedError. */
   private async take(step: Step): Promise<Taken> {
+    if (this.closed) throw new UnsavedError('this process is ending; ask the one that takes over');
     const { save, routes, added, changed, removed, overridden } = await deltaOf(step.claims, this.claims);
     await this.store.save({
       ...save,

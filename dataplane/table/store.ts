@@ -128,6 +128,12 @@ export class Store {
     this.database.close();
   }
 
+  /** Lets another process have the file. The next save asks for it back. */
+  release(): void {
+    this.broken = true;
+    this.database.close();
+  }
+
   /** The schema that every saved route has passed, if it is known. */
   form(): string | null {
     const [entry] = this.entries("SELECT name, json, checksum FROM settings WHERE name = 'form'");

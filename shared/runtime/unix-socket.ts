@@ -1,5 +1,5 @@
 import { existsSync, lstatSync, unlinkSync } from 'node:fs';
-import type { Server } from 'node:http';
+import type { Server } from 'node:net';
 import { connect } from 'node:net';
 
 /** The socket belongs to a process that still answers. */

@@ -1,0 +1,96 @@
+import { createServer, type Server } from 'node:net';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import type { Log } from '../../shared/runtime/log.ts';
+import { listenUnix } from '../../shared/runtime/unix-socket.ts';
+import { type Description, STEP_MS, SUCCESSOR_START_MS } from '../../shared/wire/takeover.ts';
+import { Channel } from './channel.ts';
+
+/** What a running data plane hands over, piece by piece, and takes back when its successor fails. */
+export type Estate = {
+  describe(): Description;
+  /** Stops saving and lets go of the table on disk. What still waits to be saved goes on waiting. */
+  release(): Promise<void>;
+  reclaim(): void;
+  closeAdmin(): Promise<void>;
+  openAdmin(): Promise<void>;
+  /** The successor serves: drain and end. */
+  leave(): void;
+};
+
+/** The side of a takeover that is taken over from: it answers on a socket for as long as the process serves. */
+export class Predecessor {
+  private readonly server: Server;
+  private readonly estate: Estate;
+  private readonly log: Log;
+  private successor: Channel | null = null;
+
+  constructor(estate: Estate, clock: Clock, log: Log) {
+    this.estate = estate;
+    this.log = log;
+    this.server = createServer((socket) => void this.serve(new Channel(socket, clock)));
+  }
+
+  /** Mode 0600: only the user who runs the process may take over. @throws SocketInUseError or the system's error. */
+  listen(path: string): Promise<void> {
+    return listenUnix(this.server, path);
+  }
+
+  /** The path is free again when this resolves. */
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      this.server.close(() => resolve());
+      // Whoever only asked for a description has it by now.
+      this.successor?.destroy();
+    });
+  }
+
+  private async serve(channel: Channel): Promise<void> {
+    try {
+      const { name, value } = await channel.next(STEP_MS);
+      if (name === 'describe') channel.send('description', this.estate.describe());
+      else if (name !== 'takeover') channel.send('refused', { reason: `there is no "${name}" here` });
+      else if (this.successor !== null) channel.send('refused', { reason: 'another process is taking over right now' });
+      else return await this.handOver(channel, value);
+      await channel.end();
+    } catch (error) {
+      this.log.debug({ error: String(error) }, 'nothing came of a takeover');
+      channel.destroy();
+    }
+  }
+
+  private async handOver(channel: Channel, value: unknown): Promise<void> {
+    this.successor = channel;
+    this.log.info({ successor: value }, 'another process takes over');
+    let adminClosed = false;
+    try {
+      await this.estate.release();
+      channel.send('released', {});
+      await channel.expect('serving', SUCCESSOR_START_MS);
+      adminClosed = true;
+      await this.estate.closeAdmin();
+      channel.send('admin', {});
+      await channel.expect('done', STEP_MS);
+    } catch (error) {
+      channel.destroy();
+      this.estate.reclaim();
+      if (adminClosed) await this.reopen();
+      this.successor = null;
+      this.log.error({ reason: error instanceof Error ? error.message : String(error) }, 'the takeover failed: this process goes on');
+      return;
+    }
+    // The path is free from here on: closing unlinks it.
+    this.server.close();
+    channel.send('left', {});
+    await channel.end();
+    this.log.info('the other process serves: this one finishes what it has and ends');
+    this.estate.leave();
+  }
+
+  private async reopen(): Promise<void> {
+    try {
+      await this.estate.openAdmin();
+    } catch (error) {
+      this.log.error({ error: String(error) }, 'the Admin API can not be opened again; traffic is served, restart to administrate');
+    }
+  }
+}

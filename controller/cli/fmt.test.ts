@@ -56,3 +56,19 @@ test('fmt with --check and --write is held wrong', async (t) => {
   const err = 'sluice fmt: --check looks and --write writes; give one of them\n';
   assert.deepEqual(await sluice(['fmt', '--check', '--write', '--config', path]), { code: 2, out: '', err });
 });
+
+test('fmt --write where nothing may be written says so in one line, and leaves nothing', async (t) => {
+  const directory = temporary(t);
+  const path = join(directory, 'Sluicefile');
+  writeFileSync(path, WILD);
+  // A name of this length leaves no room for that of the fresh file beside it.
+  const long = join(directory, 'x'.repeat(250));
+  writeFileSync(long, WILD);
+  assert.deepEqual(await sluice(['fmt', '--write', '--config', long]), {
+    code: 1,
+    out: '',
+    err: `sluice fmt: ${long}: it can't be written: ENAMETOOLONG\n`,
+  });
+  assert.equal(readFileSync(long, 'utf8'), WILD);
+  assert.equal(readdirSync(directory).length, 2);
+});

@@ -31,10 +31,12 @@ export const fmt: Command = {
       terminal.err(`${path}: the layout differs from the canonical one; ${NAME} fmt --config ${path} --write lays it out\n`);
     if (check) return differs ? 1 : 0;
     if (!write) terminal.out(layout.text);
-    else if (differs) await replace(path, layout.text).catch((error: unknown) => fail(path, reasonOf(error)));
+    else if (differs) await replace(path, layout.text).catch((error: unknown) => fail(path, `it can't be written: ${codeOf(error)}`));
     return 0;
   },
 };
+
+const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : String(error));
 
 function fail(path: string, reason: string): never {
   throw new CommandError(`${path}: ${reason}`);

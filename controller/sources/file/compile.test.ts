@@ -49,6 +49,15 @@ test('a header that stands twice is a warning, and the file compiles', () => {
   ]);
 });
 
+test('a matcher that nothing uses is a warning, unless it came with a text that others import too', () => {
+  const shared = '(common) {\n  @bots header User-Agent *bot*\n}\n';
+  const compiled = compile(
+    `${shared}a.example {\n  import common\n  @get method GET\n  @put method PUT\n  handle {\n    respond @put 405\n    respond ok\n  }\n}\n`,
+  );
+  assert.ok(compiled.ok);
+  assert.deepEqual(compiled.warnings.map(formatDiagnostic), ['Sluicefile:6:3: nothing uses the matcher @get']);
+});
+
 test('names of built-in properties are neither directives nor variables', () => {
   assert.deepEqual(errorsOf(compile('a.example {\n  constructor x\n  respond {$toString}\n  __proto__ { }\n}\n')), [
     'Sluicefile:2:3: unknown directive "constructor"',

@@ -154,6 +154,22 @@ test('what an argument holds is one word, not resolved again', () => {
   assert.deepEqual([route?.headers, route?.respond], [[{ name: 'X-A', value: 'two words {' }], { status: 404, body: '{args[0]} "q"' }]);
 });
 
+test('a range of arguments is the words of that range', () => {
+  const snippet = '(s) {\n  reverse_proxy {args[1:3]}\n}\n(t) {\n  reverse_proxy {args[2:]}\n}\n';
+  const compiled = compileMemory({
+    Sluicefile: `${snippet}a.example {\n  import s 0 b:1 c:2 d:3\n}\nb.example {\n  import t 0 b:1 c:2 d:3\n}\n`,
+  });
+  assert.deepEqual(errorsOf(compiled), []);
+  assert.ok(compiled.ok);
+  assert.deepEqual(
+    compiled.routes.map(({ upstreams }) => upstreams.map(({ address }) => address)),
+    [
+      ['b:1', 'c:2'],
+      ['c:2', 'd:3'],
+    ],
+  );
+});
+
 test('a line of {args[:]} is a directive with its arguments, or nothing', () => {
   const compiled = compileMemory({
     Sluicefile: '(s) {\n  {args[:]}\n}\na.example {\n  import s\n  import s rate_limit 5/s\n  import s respond ok\n}\n',

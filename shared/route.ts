@@ -40,6 +40,9 @@ const fieldName = z
 /** `draining` finishes what it has and takes nothing new; `starting` and `unhealthy` are out of rotation. */
 export const TARGET_STATES = ['healthy', 'starting', 'unhealthy', 'draining'] as const;
 
+/** Longest time that a request may be told to wait for a target (s). */
+export const MAX_HOLD_SECS = 300;
+
 const upstream = z.object({
   address,
   /** Stable name of the target at its source (a container id …); runtime state follows it over changes. */
@@ -99,6 +102,8 @@ const directives = {
     .max(100)
     .optional(),
   upstreams: z.array(upstream).max(10_000).default([]),
+  /** Seconds that a request waits for a target when none can be reached; null and 0 are not at all. */
+  hold_secs: z.int().min(0).max(MAX_HOLD_SECS).nullable().optional(),
   headers: z.array(header).max(1_000).default([]),
   redirects: z.array(redirect).max(1_000).default([]),
   basic_auth: basicAuth.nullable().default(null),
@@ -131,6 +136,7 @@ export const routeSchema = z.object({
 
   https: z.enum(['auto', 'off', 'internal']).default('auto'),
   upstreams: directives.upstreams,
+  hold_secs: directives.hold_secs,
   headers: directives.headers,
   redirects: directives.redirects,
   basic_auth: directives.basic_auth,

@@ -75,6 +75,11 @@ export class Targets {
     return !already;
   }
 
+  /** Failures since its last answer. */
+  failures(slot: number): number {
+    return this.load(slot, FAILURES);
+  }
+
   begin(slot: number, worker: number): void {
     Atomics.add(this.words, this.word(slot, WORDS + worker), 1);
   }

@@ -7,7 +7,7 @@ import { dryRun } from './dry-run.ts';
 import { setHttpDate } from './http1/date.ts';
 import { Admission } from './listener/admission.ts';
 import { Listener } from './listener/listener.ts';
-import { compileRoute } from './match/compile.ts';
+import { blockFor, compileRoute } from './match/compile.ts';
 import { HostIndex } from './match/host-index.ts';
 import { type Compare, compareWithBcrypt, Passwords } from './policy/basic-auth/passwords.ts';
 import type { PolicyTools } from './policy/order.ts';
@@ -16,10 +16,13 @@ import { Recorder } from './record.ts';
 import { Server } from './serve.ts';
 import { Endpoints } from './upstream/endpoint.ts';
 import { Forwarder } from './upstream/forward.ts';
+import { Hold } from './upstream/hold.ts';
 import { Pools } from './upstream/pool.ts';
 import { Resolver } from './upstream/resolver.ts';
 
 const BEAT_MS = 250;
+/** How often a pool that requests wait for is tried (ms). */
+const PROBE_MS = 250;
 const SWEEP_MS = 500;
 const SECOND = 1_000;
 
@@ -40,6 +43,7 @@ export class TrafficWorker {
   private readonly index: HostIndex;
   private readonly listener: Listener;
   private readonly endpoints: Endpoints;
+  private readonly hold: Hold;
   private readonly recorder: Recorder;
   private readonly policyTools: PolicyTools;
   /** Publications take effect one after the other. */
@@ -52,7 +56,7 @@ export class TrafficWorker {
     const { slot } = start;
     const ledger = openLedger(start.ledger);
     this.ledger = ledger;
-    const forwarder = new Forwarder(clock, log);
+    const forwarder = new Forwarder(clock, log, () => this.hold);
     const admission = new Admission({ connections: ledger.connections, slot, now: () => clock.now(), log });
     this.endpoints = new Endpoints({
       clock,
@@ -61,6 +65,7 @@ export class TrafficWorker {
       slot,
       resolver: new Resolver(clock),
       sockets: admission,
+      connected: (endpoint) => this.hold.connected(endpoint),
       failed: forwarder.failed,
       targetChanged: (change) => parts.tell({ kind: 'target', change }),
     });
@@ -82,6 +87,16 @@ export class TrafficWorker {
       }),
     };
     const server = new Server(this.index, this.policyTools, forwarder);
+    this.hold = new Hold({
+      clock,
+      poolOf: (x) => {
+        const route = this.index.find(x.host);
+        return (route && blockFor(route, x)?.pool) ?? null;
+      },
+      retry: (x) => forwarder.attempt(x),
+      serve: (x) => server.serve(x),
+      giveUp: (x, failure) => forwarder.giveUp(x, null, failure),
+    });
     const recorder = new Recorder(start.hashKey);
     this.recorder = recorder;
     const idPrefix = random.hex(8);
@@ -111,6 +126,7 @@ export class TrafficWorker {
     setHttpDate(clock.now());
     clock.every(SECOND, () => setHttpDate(clock.now()));
     clock.every(BEAT_MS, () => this.ledger.heartbeats.beat(slot));
+    clock.every(PROBE_MS, () => this.hold.tick());
     clock.every(SWEEP_MS, () => this.sweep());
     clock.every(SECOND, () => this.report(null));
     // What is published meanwhile is newer than the state it starts with, so it waits for that.
@@ -156,7 +172,10 @@ export class TrafficWorker {
 
   private async publish(publication: Publication): Promise<void> {
     if (publication.settings !== undefined) this.listener.apply(publication.settings);
-    if (publication.routes !== undefined) await this.index.apply(publication.routes, nextTurn);
+    if (publication.routes !== undefined) {
+      await this.index.apply(publication.routes, nextTurn);
+      this.hold.tableChanged();
+    }
     this.parts.tell({ kind: 'acknowledged', generation: publication.generation });
   }
 

@@ -367,7 +367,7 @@ export class ClientConnection implements Downstream {
   sweep(now: number): void {
     const { x } = this;
     // A client that listens is no idle one, however long the rest of its body takes.
-    if (x !== null && x.bytesSent !== this.sentBefore && this.requestBody.open && !this.blocked) {
+    if (x !== null && x.bytesSent !== this.sentBefore && this.requestBody.open && !this.requestBody.waits && !this.blocked) {
       this.sentBefore = x.bytesSent;
       this.deadline = UNSET;
     }

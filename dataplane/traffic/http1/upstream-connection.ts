@@ -87,6 +87,7 @@ export class UpstreamConnection implements Attempt {
   private connected(): void {
     this.state = STATE.idle;
     if (this.x !== null) this.write(this.x);
+    this.endpoint.tools.connected(this.endpoint);
   }
 
   private write(x: Exchange): void {

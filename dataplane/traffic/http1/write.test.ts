@@ -14,6 +14,7 @@ const written = (request: Partial<SampleRequest>, strip = ''): string => {
     condition: null,
     refusals: [],
     strip,
+    holdMs: 0,
     policies: [],
     pool: null,
     fields: compileAnswerFields([]),

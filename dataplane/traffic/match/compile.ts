@@ -33,6 +33,8 @@ export type CompiledBlock = {
   /** What handle_path takes off the path before the upstream sees it; empty for none. */
   readonly strip: string;
   readonly policies: readonly Policy[];
+  /** How long a request waits for a target when the pool has none for it (ms); 0 is not at all. */
+  readonly holdMs: number;
   /** null when a policy always answers. */
   readonly pool: Pool | null;
   readonly fields: AnswerFields;
@@ -70,6 +72,7 @@ function siteBlock(route: RouteSpec, pool: Pool | null): CompiledBlock {
       refusals: refusalsOf(route, null),
       strip: '',
       policies: policiesOf(route, null, -1),
+      holdMs: holdOf(route.hold_secs),
       pool,
     },
     route.headers,
@@ -86,6 +89,8 @@ function pathBlock(route: RouteSpec, handle: HandleSpec, index: number, sitePool
     condition: match === undefined ? null : { name: match.name ?? 'a condition', matches: compileCondition(match) },
     strip: handle.strip_prefix && pattern !== null ? pattern.prefix : '',
     policies: policiesOf(route, handle, index),
+    // A block that says nothing does as its site says.
+    holdMs: holdOf(handle.hold_secs === undefined ? route.hold_secs : handle.hold_secs),
     pool: poolOf(route, handle.upstreams, handle.tls, pools) ?? sitePool,
   };
   return withHeaders(block, [...route.headers, ...handle.headers]);
@@ -99,6 +104,8 @@ const refusesAll = ({ path, match, respond }: HandleSpec): boolean =>
 
 const refusalsOf = (route: RouteSpec, handle: HandleSpec | null): Test[] =>
   [...(route.responds ?? []), ...(handle?.responds ?? [])].filter(isRefusal).map(({ match }) => compileCondition(match));
+
+const holdOf = (secs: number | null | undefined): number => (secs ?? 0) * 1_000;
 
 function withHeaders(bare: Omit<CompiledBlock, 'fields' | 'variants'>, headers: readonly HeaderSpec[]): CompiledBlock {
   const block = { ...bare, fields: compileAnswerFields(unconditional(headers)) };

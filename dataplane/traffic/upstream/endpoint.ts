@@ -40,6 +40,8 @@ export type EndpointTools = {
   readonly maxConnections?: number;
   /** The target left the rotation or is back in it. */
   targetChanged(change: TargetChange): void;
+  /** A connection to the target stands. */
+  connected(endpoint: Endpoint): void;
   /** A try failed; the retry rules decide what becomes of the exchange. */
   failed(x: Exchange, endpoint: Endpoint, failure: Failure, progress: Progress): void;
 };
@@ -83,6 +85,11 @@ export class Endpoint {
 
   ejected(now: number): boolean {
     return this.tools.targets.ejected(this.ledgerSlot, now);
+  }
+
+  /** Whether a connection is ready for the next request. */
+  get warm(): boolean {
+    return this.idle.length > 0;
   }
 
   /** An answer came. */

@@ -19,6 +19,7 @@ export const FAILURE = {
   noTarget: failure(503, 'no_target', 'no target of the pool is in rotation', false),
   queueFull: failure(503, 'queue_full', 'too many requests wait for a connection', false),
   queueTimeout: failure(503, 'queue_timeout', 'no connection became free in time', false),
+  holdFull: failure(503, 'hold_full', 'too many requests wait for a target', false),
   noDescriptors: failure(503, 'no_descriptors', 'the proxy has no file descriptor left for another connection', false),
   unresolved: failure(502, 'unresolved', 'the host name of the target is not known', true),
   refused: failure(502, 'refused', 'the target refused the connection', true),
@@ -30,6 +31,11 @@ export const FAILURE = {
   headTimeout: failure(504, 'head_timeout', 'the target did not begin its answer in time', true),
   bodyTimeout: failure(504, 'body_timeout', 'the target stopped in the middle of its answer', true),
 } as const;
+
+const CONNECTING: ReadonlySet<Failure> = new Set([FAILURE.unresolved, FAILURE.refused, FAILURE.unreachable, FAILURE.connectTimeout]);
+
+/** Whether a request that ends so found no target that took its connection: nothing of it was written. */
+export const foundNobody = (failure: Failure): boolean => failure === FAILURE.noTarget || CONNECTING.has(failure);
 
 /** The failure behind an error of a socket that was still connecting. */
 export function connectFailure(error: NodeJS.ErrnoException): Failure {

@@ -2,13 +2,16 @@ import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { parseAddress } from '../../../shared/address.ts';
+import { readRoute } from '../../../shared/route.ts';
 import { memoryLog } from '../../../shared/runtime/log.ts';
 import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
 import { Targets } from '../../ledger/targets.ts';
 import { type Downstream, Exchange } from '../exchange.ts';
+import { compileRoute } from '../match/compile.ts';
 import type { TargetChange } from '../protocol.ts';
 import { Endpoints } from './endpoint.ts';
 import { Forwarder } from './forward.ts';
+import { Hold } from './hold.ts';
 import { Pools } from './pool.ts';
 import { Resolver } from './resolver.ts';
 
@@ -59,7 +62,7 @@ class KeptAnswer implements Downstream {
 }
 
 /** A pool over real sockets whose time is moved by the test. */
-async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConnections?: number } = {}) {
+async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConnections?: number; maxHeld?: number } = {}) {
   const server = createServer(onConnection);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as { port: number };
@@ -67,7 +70,15 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
   const log = memoryLog();
   const targets = new Targets(Targets.buffer(1), 1);
   const changes: TargetChange[] = [];
-  const forwarder = new Forwarder(clock, log);
+  const forwarder = new Forwarder(clock, log, () => hold);
+  const hold: Hold = new Hold({
+    clock,
+    most: limits.maxHeld ?? 4_096,
+    poolOf: () => null,
+    retry: (x) => forwarder.attempt(x),
+    serve: (x) => forwarder.attempt(x),
+    giveUp: (x, failure) => forwarder.giveUp(x, null, failure),
+  });
   const endpoints = new Endpoints({
     clock,
     log,
@@ -75,6 +86,7 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
     slot: 0,
     sockets: { enterUpstream: () => true, leaveUpstream: () => undefined },
     resolver: new Resolver(clock),
+    connected: (endpoint) => hold.connected(endpoint),
     failed: forwarder.failed,
     targetChanged: (change) => changes.push(change),
     ...limits,
@@ -82,10 +94,15 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
   const address = parseAddress(`127.0.0.1:${port}`);
   assert.ok(address.ok);
   const pool = new Pools(endpoints).open('a.test', [{ address: address.value, weight: 1, state: 'healthy' }], false);
+  const route = readRoute({ domain: 'a.test', upstream: address.value, tls: false, hold_secs: 10 });
+  assert.ok('route' in route);
+  const holding = compileRoute(JSON.stringify(route.route), new Pools(endpoints)).site;
   return {
     clock,
     log,
     changes,
+    /** Connections are refused from now on. */
+    refuse: (): void => void server.close(),
     send: (): KeptAnswer => {
       const client = new KeptAnswer();
       const x = new Exchange(client, {
@@ -101,6 +118,7 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
         startedAt: clock.monotonic(),
       });
       x.bodyComplete = true;
+      if (limits.maxHeld !== undefined) x.block = holding;
       forwarder.forward(x, pool);
       return client;
     },
@@ -242,4 +260,13 @@ test('a request that waited 5 s for a connection is 503, is not sent, and the ta
   assert.match(late.fields, /Retry-After: 1/);
   assert.ok(pool.log.lines.some(({ fields }) => (fields as { failure?: string }).failure === 'queue_timeout'));
   assert.deepEqual(pool.changes, []);
+});
+
+test('only so many requests wait for a target; the next one is 503 at once', async () => {
+  using pool = await poolOf(() => assert.fail('nobody connects'), { maxHeld: 2 });
+  pool.refuse();
+  const answers = [pool.send(), pool.send(), pool.send()];
+  await Promise.any(answers.map(({ over }) => over));
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [0, 0, 503]);
+  assert.ok(pool.log.lines.some(({ fields }) => (fields as { failure?: string }).failure === 'hold_full'));
 });

@@ -3,7 +3,8 @@ import type { Log } from '../../../shared/runtime/log.ts';
 import { answer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Endpoint } from './endpoint.ts';
-import { FAILURE, type Failure } from './failure.ts';
+import { FAILURE, type Failure, foundNobody } from './failure.ts';
+import type { Hold } from './hold.ts';
 import type { Pool } from './pool.ts';
 import { MAX_TARGETS, type Progress, repeatable } from './retry.ts';
 
@@ -11,11 +12,14 @@ import { MAX_TARGETS, type Progress, repeatable } from './retry.ts';
 export class Forwarder {
   private readonly clock: Clock;
   private readonly log: Log;
+  private readonly hold: () => Hold;
   private readonly begin: (x: Exchange) => void;
 
-  constructor(clock: Clock, log: Log) {
+  /** `hold` is where requests wait that find no target. */
+  constructor(clock: Clock, log: Log, hold: () => Hold) {
     this.clock = clock;
     this.log = log;
+    this.hold = hold;
     this.begin = (x) => this.attempt(x);
   }
 
@@ -25,9 +29,10 @@ export class Forwarder {
     else x.client.takeBody(x, this.begin);
   }
 
-  private attempt(x: Exchange): void {
+  /** Picks a target and sends the request there. */
+  attempt(x: Exchange): void {
     const endpoint = x.pool?.pick(this.clock.now(), x.tried) ?? null;
-    if (endpoint === null) this.giveUp(x, null, x.lastFailure ?? FAILURE.noTarget);
+    if (endpoint === null) this.holdOrGiveUp(x, null, x.lastFailure ?? FAILURE.noTarget);
     else endpoint.send(x);
   }
 
@@ -39,14 +44,21 @@ export class Forwarder {
     // An idle connection that its upstream closed meanwhile says nothing about the target: once more, on a fresh one.
     if (stale) return endpoint.sendFresh(x);
     if (failure === FAILURE.headTimeout) return this.giveUp(x, endpoint, failure);
-    x.lastFailure = failure;
+    // One that broke after something was written says more than one that was never reached, and is not waited for.
+    if (x.lastFailure === null || foundNobody(x.lastFailure)) x.lastFailure = failure;
     x.tried ??= [];
     x.tried.push(endpoint);
-    if (x.tried.length >= MAX_TARGETS) this.giveUp(x, endpoint, failure);
+    if (x.tried.length >= MAX_TARGETS) this.holdOrGiveUp(x, endpoint, x.lastFailure);
     else this.attempt(x);
   };
 
-  private giveUp(x: Exchange, endpoint: Endpoint | null, failure: Failure): void {
+  private holdOrGiveUp(x: Exchange, endpoint: Endpoint | null, failure: Failure): void {
+    if (!foundNobody(failure) || !this.hold().take(x, failure)) this.giveUp(x, endpoint, failure);
+  }
+
+  /** Answers for the upstream. The endpoint is null where it was none in particular. */
+  giveUp(x: Exchange, endpoint: Endpoint | null, failure: Failure): void {
+    x.lastFailure = failure;
     this.log.warn(
       { host: x.host, method: x.method, status: failure.status, failure: failure.code, ...(endpoint && { target: endpoint.address }) },
       failure.reason,

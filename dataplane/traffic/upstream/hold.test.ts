@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { createServer, type Server } from 'node:net';
+import { test } from 'node:test';
+import type { RouteInput } from '../../../shared/route.ts';
+import { targetKey } from '../../ledger/targets.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
+import { ok, refusingAddress, UpstreamFixture } from '../testing/upstream-fixture.ts';
+import { field, type Wire } from '../testing/wire-fixture.ts';
+
+const holding = (hold_secs: number, ...upstreams: readonly { readonly address: string }[]): RouteInput => ({
+  ...site('a.test', ...upstreams),
+  hold_secs,
+});
+
+const nobodyInRotation = (hold_secs: number): RouteInput => ({
+  ...holding(hold_secs),
+  upstreams: [{ address: '127.0.0.1:1', state: 'starting' }],
+});
+
+/** Sends a request and waits until it is under way. */
+async function asking(proxy: ProxyFixture, text = get()): Promise<Wire> {
+  const before = proxy.ledger.inFlight.total();
+  const client = await proxy.connect();
+  client.send(text);
+  await eventually('the request to be under way', () => proxy.ledger.inFlight.total() > before);
+  return client;
+}
+
+/** A target that listens from now on where nobody did. */
+async function listening(address: string): Promise<{ connections: number; [Symbol.dispose](): void }> {
+  const state = { connections: 0, [Symbol.dispose]: () => void server.close() };
+  const server: Server = createServer((socket) => {
+    state.connections++;
+    socket.on('error', () => undefined);
+    socket.on('data', () => socket.end('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 4\r\n\r\nheld'));
+  });
+  await new Promise<void>((resolve) => server.listen(Number(address.split(':')[1]), '127.0.0.1', resolve));
+  return state;
+}
+
+test('without hold, a request that no target can take is answered at once', async () => {
+  using proxy = await ProxyFixture.start([nobodyInRotation(0)]);
+  assert.match((await proxy.ask(get())).line, / 503 /);
+  await proxy.publish([site('a.test', { address: await refusingAddress() })]);
+  assert.match((await proxy.ask(get())).line, / 502 /);
+});
+
+test('a request waits for a target to come into rotation and goes with the table that brings it', async () => {
+  using upstream = await UpstreamFixture.serving((request) => ok(`${request.line} ${request.body}`));
+  using proxy = await ProxyFixture.start([nobodyInRotation(10)]);
+  const waiting = [await asking(proxy), await asking(proxy, 'POST /x HTTP/1.1\r\nHost: a.test\r\nContent-Length: 2\r\n\r\nhi')];
+  proxy.clock.pass(9_000);
+  await proxy.publish([holding(10, upstream)]);
+  assert.equal((await waiting[0]?.readAnswer())?.body, 'GET / HTTP/1.1 ');
+  assert.equal((await waiting[1]?.readAnswer())?.body, 'POST /x HTTP/1.1 hi');
+});
+
+test('a request that waits is served by all that the new table says, its policies too', async () => {
+  using upstream = await UpstreamFixture.serving(ok('never'));
+  using proxy = await ProxyFixture.start([nobodyInRotation(10)]);
+  const waiting = await asking(proxy);
+  await proxy.publish([{ ...holding(10, upstream), redirects: [{ from: '/', to: '/elsewhere', status: 302 }] }]);
+  assert.match((await waiting.readAnswer()).line, / 302 /);
+  assert.equal(upstream.requests.length, 0);
+});
+
+test('what waited in vain is 503 with Retry-After where none is in rotation, and 502 where none took the connection', async () => {
+  for (const [route, status] of [
+    [nobodyInRotation(10), '503'],
+    [holding(10, { address: await refusingAddress() }), '502'],
+  ] as const) {
+    using proxy = await ProxyFixture.start([route]);
+    const client = await asking(proxy);
+    proxy.clock.pass(9_750);
+    assert.equal(proxy.ledger.inFlight.total(), 1);
+    await eventually('the time to be over', () => {
+      proxy.clock.pass(250);
+      return proxy.ledger.inFlight.total() === 0;
+    });
+    const answer = await client.readAnswer();
+    assert.match(answer.line, new RegExp(` ${status} `));
+    assert.equal(field(answer.head, 'Retry-After'), status === '503' ? '1' : null);
+  }
+});
+
+test('a pool whose target refuses is tried by one request each 250 ms, and all follow the first connection that stands', async () => {
+  const address = await refusingAddress();
+  using proxy = await ProxyFixture.start([holding(10, { address })]);
+  const clients = [await asking(proxy), await asking(proxy), await asking(proxy)];
+  const { targets } = proxy.ledger;
+  const slot = targets.find(targetKey(address, false));
+  await eventually('all to have found nobody', () => targets.failures(slot) === 3);
+  for (const tries of [4, 5]) {
+    proxy.clock.pass(250);
+    await eventually('one of them to be sent ahead', () => targets.failures(slot) >= tries);
+    assert.equal(targets.failures(slot), tries);
+  }
+  using target = await listening(address);
+  await eventually('a probe', () => {
+    proxy.clock.pass(250);
+    return target.connections > 0;
+  });
+  for (const client of clients) assert.equal((await client.readAnswer()).body, 'held');
+  assert.equal(target.connections, 3);
+});
+
+test('a client that leaves waits no longer, and does not keep others from being tried', async () => {
+  const address = await refusingAddress();
+  using proxy = await ProxyFixture.start([holding(10, { address })]);
+  const [first, second] = [await asking(proxy), await asking(proxy)];
+  first?.reset();
+  await eventually('the client to be gone', () => proxy.ledger.inFlight.total() === 1);
+  assert.deepEqual(proxy.counted().get('a.test')?.classes, [0, 0, 0, 0, 0, 1]);
+  using target = await listening(address);
+  await eventually('a probe', () => {
+    proxy.clock.pass(250);
+    return target.connections > 0;
+  });
+  assert.equal((await second?.readAnswer())?.body, 'held');
+});
+
+test('a streaming body is not read while its request waits, and reaches the target whole', async () => {
+  using upstream = await UpstreamFixture.serving((request) => ok(String(request.body.length)));
+  using proxy = await ProxyFixture.start([nobodyInRotation(120)]);
+  const client = await asking(proxy, 'POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 3000000\r\n\r\n');
+  client.send('x'.repeat(3_000_000));
+  proxy.clock.pass(90_000);
+  await proxy.publish([holding(120, upstream)]);
+  assert.equal((await client.readAnswer()).body, '3000000');
+});
+
+test('a request that a target took and dropped does not wait', async () => {
+  using upstream = await UpstreamFixture.serving((_, wire) => {
+    wire.reset();
+    return null;
+  });
+  using proxy = await ProxyFixture.start([holding(10, upstream)]);
+  assert.match((await proxy.ask(get())).line, / 502 /);
+});
+
+test('a block may wait where its site does not, and the other way round', async () => {
+  const down = { address: await refusingAddress() };
+  const route: RouteInput = { ...holding(10, down), handles: [{ path: '/now/*', hold_secs: null }, { path: '/later/*' }] };
+  using proxy = await ProxyFixture.start([route]);
+  assert.match((await proxy.ask(get('/now/x'))).line, / 502 /);
+  await asking(proxy, get('/later/x'));
+  proxy.clock.pass(5_000);
+  assert.equal(proxy.ledger.inFlight.total(), 1);
+});

@@ -1,0 +1,181 @@
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Attempt } from './attempt.ts';
+import type { Endpoint } from './endpoint.ts';
+import { FAILURE, type Failure } from './failure.ts';
+import type { Pool } from './pool.ts';
+
+/** Requests of one worker that may wait for a target; more are answered at once. */
+const MAX_HELD = 4_096;
+
+export type HoldTools = {
+  readonly clock: Clock;
+  /** Requests that may wait; MAX_HELD if absent. */
+  readonly most?: number;
+  /** The pool that the newest table has for the exchange; null when it has none. */
+  poolOf(x: Exchange): Pool | null;
+  /** Tries the exchange's own pool again. */
+  retry(x: Exchange): void;
+  /** Serves the exchange as if it had just come: by the newest table, with all of its policies. */
+  serve(x: Exchange): void;
+  giveUp(x: Exchange, failure: Failure): void;
+};
+
+/** Requests that wait for the same pool. */
+type Group = { readonly waiting: Set<Held>; probe: Held | null };
+
+/**
+ * Requests that found no target to be sent to, where their route says that they wait (`hold_secs`). Nothing of
+ * them has been written. Now and then one of each pool is tried: when it has a connection, the others follow.
+ */
+export class Hold {
+  private readonly tools: HoldTools;
+  private readonly groups = new Map<Pool, Group>();
+  /** Requests that have waited before go on with the time that they had left. */
+  private readonly known = new WeakMap<Exchange, Held>();
+  private count = 0;
+
+  constructor(tools: HoldTools) {
+    this.tools = tools;
+  }
+
+  /** Takes an exchange that would have ended with `failure`. @returns false where it has waited long enough. */
+  take(x: Exchange, failure: Failure): boolean {
+    const { pool, block } = x;
+    if (pool === null || block === null || block.holdMs === 0) return false;
+    const now = this.tools.clock.monotonic();
+    let held = this.known.get(x);
+    if (held === undefined) {
+      held = new Held(x, now + block.holdMs, this.leave);
+      this.known.set(x, held);
+    }
+    this.landed(held);
+    if (now >= held.until) return false;
+    if (this.count >= (this.tools.most ?? MAX_HELD)) {
+      this.tools.giveUp(x, FAILURE.holdFull);
+      return true;
+    }
+    held.failure = failure;
+    held.moved = false;
+    x.attempt = held;
+    this.count++;
+    this.enter(held, pool);
+    return true;
+  }
+
+  /** Every 250 ms: ends what has waited long enough, and sends one request of each pool ahead. */
+  tick(): void {
+    if (this.groups.size === 0) return;
+    const now = this.tools.clock.monotonic();
+    for (const [pool, group] of [...this.groups]) {
+      for (const held of [...group.waiting]) if (now >= held.until) this.end(held);
+      // Whoever was sent ahead may have left, or have been answered by something other than a target.
+      if (group.probe !== null && group.probe.x.status !== 0) group.probe = null;
+      if (group.waiting.size > 0) this.probe(pool, group);
+      else if (group.probe === null) this.groups.delete(pool);
+    }
+  }
+
+  /** The table has changed: a request whose route has another pool now waits for that one, and tries it at once. */
+  tableChanged(): void {
+    for (const [pool, group] of [...this.groups])
+      for (const held of [...group.waiting]) {
+        const newest = this.tools.poolOf(held.x);
+        if (newest === null || newest === pool) continue;
+        group.waiting.delete(held);
+        held.moved = true;
+        this.enter(held, newest);
+      }
+    this.tick();
+  }
+
+  /** A connection to this target stands. */
+  connected(endpoint: Endpoint): void {
+    if (this.groups.size === 0) return;
+    for (const [pool, group] of [...this.groups]) if (pool.endpoints.includes(endpoint)) this.open(pool, group);
+  }
+
+  private enter(held: Held, pool: Pool): void {
+    let group = this.groups.get(pool);
+    if (group === undefined) {
+      group = { waiting: new Set(), probe: null };
+      this.groups.set(pool, group);
+    }
+    held.group = group;
+    group.waiting.add(held);
+  }
+
+  private probe(pool: Pool, group: Group): void {
+    if (group.probe !== null) return;
+    const endpoint = pool.peek(this.tools.clock.now());
+    if (endpoint === null) return;
+    if (endpoint.warm) return this.open(pool, group);
+    const [first] = group.waiting;
+    if (first === undefined) return;
+    group.probe = first;
+    this.go(first);
+  }
+
+  private open(pool: Pool, group: Group): void {
+    this.groups.delete(pool);
+    for (const held of [...group.waiting]) this.go(held);
+  }
+
+  private go(held: Held): void {
+    const { x } = held;
+    this.leave(held);
+    x.attempt = null;
+    x.tried = null;
+    x.lastFailure = null;
+    if (held.moved) this.tools.serve(x);
+    else this.tools.retry(x);
+  }
+
+  private end(held: Held): void {
+    this.leave(held);
+    held.x.attempt = null;
+    this.tools.giveUp(held.x, held.failure);
+  }
+
+  private landed(held: Held): void {
+    if (held.group?.probe === held) held.group.probe = null;
+  }
+
+  private readonly leave = (held: Held): void => {
+    if (held.group?.waiting.delete(held)) this.count--;
+  };
+}
+
+/** A request that waits for a target. Its client is not read from meanwhile. */
+class Held implements Attempt {
+  readonly x: Exchange;
+  /** Milliseconds on the monotonic clock. */
+  readonly until: number;
+  failure: Failure = FAILURE.noTarget;
+  group: Group | null = null;
+  /** Whether it waits for a pool of a newer table than the one it came with. */
+  moved = false;
+  private readonly left: (held: Held) => void;
+
+  constructor(x: Exchange, until: number, left: (held: Held) => void) {
+    this.x = x;
+    this.until = until;
+    this.left = left;
+  }
+
+  body(): boolean {
+    return false;
+  }
+
+  bodyEnd(): void {
+    throw new Error('a held request streams no body');
+  }
+
+  resume(): void {
+    // Nothing flows yet.
+  }
+
+  cancel(): void {
+    this.left(this);
+  }
+}

@@ -1,6 +1,7 @@
 import { basicAuth } from './directives/basic-auth.ts';
 import { handle, handlePath } from './directives/handle.ts';
 import { header } from './directives/header.ts';
+import { hold } from './directives/hold.ts';
 import { rateLimit } from './directives/rate-limit.ts';
 import { redir } from './directives/redir.ts';
 import { respond } from './directives/respond.ts';
@@ -10,7 +11,7 @@ import { type Rules, rulesByName, type SiteDraft } from './rule.ts';
 
 /** Everything that a site can say, and what it will be able to say. */
 export const SITE_RULES: Rules<SiteDraft> = rulesByName(
-  [reverseProxy, rateLimit, redir, basicAuth, header, respond, handle, handlePath, tls],
+  [reverseProxy, hold, rateLimit, redir, basicAuth, header, respond, handle, handlePath, tls],
   [
     'analytics',
     'cache',
@@ -18,7 +19,6 @@ export const SITE_RULES: Rules<SiteDraft> = rulesByName(
     'file_server',
     'forward_auth',
     'health_uri',
-    'hold',
     'ip_filter',
     'lb_policy',
     'log',

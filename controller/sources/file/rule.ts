@@ -57,6 +57,8 @@ export type SiteDraft = {
   tls: boolean;
   https: RouteSpec['https'];
   rateLimit: number | null;
+  /** Seconds; undefined where nothing is said. */
+  holdSecs: number | undefined;
   readonly rateLimits: ConditionalRateSpec[];
   basicAuth: BasicAuthSpec | null;
   respond: RespondSpec | null;
@@ -85,6 +87,7 @@ export function emptyDraft(): SiteDraft {
     tls: false,
     https: 'auto',
     rateLimit: null,
+    holdSecs: undefined,
     rateLimits: [],
     basicAuth: null,
     respond: null,

@@ -119,8 +119,9 @@ function routeOf(domain: Domain, word: Word, draft: SiteDraft, handles: HandleSp
   };
 }
 
-/** What only some requests get; absent where nothing is said. */
-const conditionalOf = ({ rateLimits, responds }: SiteDraft) => ({
+/** What only some requests get, and what a block takes from its site; absent where nothing is said. */
+const conditionalOf = ({ rateLimits, responds, holdSecs }: SiteDraft) => ({
+  ...(holdSecs !== undefined && { hold_secs: holdSecs }),
   ...(rateLimits.length > 0 && { rate_limits: rateLimits }),
   ...(responds.length > 0 && { responds }),
 });

@@ -20,7 +20,8 @@ export async function connections(): Promise<Figure[]> {
   const server = await upstream();
   const { port } = server.address() as AddressInfo;
   const open: Socket[] = [];
-  await using dataplane = await Dataplane.start({ stateDir: folder.file('state'), workers: 1 });
+  const flags = ['--max-connections', `${2 * IDLE}`, '--max-connections-per-address', `${2 * IDLE}`];
+  await using dataplane = await Dataplane.start({ stateDir: folder.file('state'), workers: 1, flags });
   await dataplane.route(HOST, `127.0.0.1:${port}`);
   const resident = () => settled(() => residentOf([dataplane.program.pid]));
   try {

@@ -156,6 +156,19 @@ test('requests behind one that waits keep their order', async () => {
   assert.equal(compares.begun.length, 1);
 });
 
+test('who waits gets an answer from a worker that is going away, and after saying that nothing more follows', async () => {
+  using under = await underTest();
+  const { compares, proxy } = under;
+  const [one, two] = [await trying(proxy, 'one'), await proxy.connect()];
+  two.end(get('/', as('bob:two')));
+  await compares.until(2);
+  proxy.drain();
+  compares.settle(0, true);
+  compares.settle(1, true);
+  for (const client of [one, two]) assert.match(await client.readAll(), /^HTTP\/1\.1 200 [\s\S]*Connection: close\r\n[\s\S]*in$/);
+  await eventually('the drained worker', () => proxy.told.some(({ kind }) => kind === 'drained'));
+});
+
 test('a compare that fails lets nobody in: 503, and the log says why', async () => {
   using under = await underTest();
   const { compares, proxy } = under;

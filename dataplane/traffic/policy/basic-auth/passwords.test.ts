@@ -165,7 +165,10 @@ test('who waits gets an answer from a worker that is going away, and after sayin
   proxy.drain();
   compares.settle(0, true);
   compares.settle(1, true);
-  for (const client of [one, two]) assert.match(await client.readAll(), /^HTTP\/1\.1 200 [\s\S]*Connection: close\r\n[\s\S]*in$/);
+  for (const client of [one, two]) {
+    assert.match(await client.readAll(), /^HTTP\/1\.1 200 [\s\S]*Connection: close\r\n[\s\S]*in$/);
+    client.end();
+  }
   await eventually('the drained worker', () => proxy.told.some(({ kind }) => kind === 'drained'));
 });
 

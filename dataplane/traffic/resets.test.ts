@@ -266,3 +266,47 @@ describe('a target that resets its connection', () => {
     await nothingLeft({ proxy, upstream, client, target: null });
   });
 });
+
+describe('a request that waits for a connection to its target', () => {
+  /** One connection to the target at most: the first client's request is on it, the second's waits. */
+  async function queued(upstream: UpstreamFixture) {
+    const proxy = await ProxyFixture.with([site('a.test', upstream)], {}, { maxPerTarget: 1 });
+    const [first, second] = [await proxy.connect(), await proxy.connect()];
+    first.send(get('/first'));
+    const { wire } = await upstream.asked();
+    second.send(get('/second'));
+    await eventually('both requests to be under way', () => proxy.ledger.inFlight.total() === 2);
+    return { proxy, first, second, wire };
+  }
+
+  test('is forgotten when its client resets, and the next one is sent in its place', async () => {
+    using upstream = await UpstreamFixture.start();
+    const { proxy, first, second, wire } = await queued(upstream);
+    using _proxy = proxy;
+    second.reset();
+    await eventually('one request to be under way', () => proxy.ledger.inFlight.total() === 1);
+    const third = await proxy.connect();
+    third.send(get('/third'));
+    wire.send(ok('1'));
+    assert.equal((await first.readAnswer()).body, '1');
+    assert.equal((await wire.readRequest()).line, 'GET /third HTTP/1.1');
+    wire.send(ok('3'));
+    assert.equal((await third.readAnswer()).body, '3');
+    third.socket.destroy();
+    await nothingLeft({ proxy, upstream, client: first, target: wire });
+  });
+
+  test('goes over a fresh connection when the target resets the one that it waited for', async () => {
+    using upstream = await UpstreamFixture.start();
+    const { proxy, first, second, wire } = await queued(upstream);
+    using _proxy = proxy;
+    wire.reset();
+    await isBadGateway(first);
+    const { wire: fresh, request } = await upstream.asked();
+    assert.equal(request.line, 'GET /second HTTP/1.1');
+    fresh.send(ok('2'));
+    assert.equal((await second.readAnswer()).body, '2');
+    second.socket.destroy();
+    await nothingLeft({ proxy, upstream, client: first, target: fresh });
+  });
+});

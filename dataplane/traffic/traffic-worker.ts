@@ -34,6 +34,8 @@ type Parts = {
   readonly tell: (message: FromWorker) => void;
   /** How passwords are compared; bcrypt if absent. */
   readonly compare?: Compare;
+  /** Open connections to one target; as many as usual if absent. */
+  readonly maxPerTarget?: number;
 };
 
 /** Everything that one worker thread holds, wired in the order in which a request meets it. */
@@ -65,6 +67,7 @@ export class TrafficWorker {
       slot,
       resolver: new Resolver(clock),
       sockets: admission,
+      ...(parts.maxPerTarget !== undefined && { maxConnections: parts.maxPerTarget }),
       connected: (endpoint) => this.hold.connected(endpoint),
       failed: forwarder.failed,
       targetChanged: (change) => parts.tell({ kind: 'target', change }),

@@ -10,6 +10,9 @@ import type { DryRunResult, FromWorker, Publication, RoutesPublication, TargetCh
 import { TrafficWorker } from '../traffic-worker.ts';
 import { type Message, Wire } from './wire-fixture.ts';
 
+/** What a test puts in place of a worker's usual parts. */
+type Replaced = { readonly compare?: Compare; readonly maxPerTarget?: number };
+
 const SETTINGS: TrafficSettings = {
   bind: '127.0.0.1',
   httpPort: 0,
@@ -34,7 +37,7 @@ export class ProxyFixture {
   private readonly wires: Wire[] = [];
   private generation = 1;
 
-  private constructor(routes: readonly RouteInput[], settings: Partial<TrafficSettings>, compare: Compare | undefined) {
+  private constructor(routes: readonly RouteInput[], settings: Partial<TrafficSettings>, parts: Replaced) {
     this.worker = new TrafficWorker({
       start: {
         worker: 1,
@@ -51,16 +54,16 @@ export class ProxyFixture {
       random: systemRandom,
       log: this.log,
       tell: (message) => this.told.push(message),
-      ...(compare && { compare }),
+      ...parts,
     });
   }
 
   static async start(routes: readonly RouteInput[], trustedProxies: readonly string[] = [], compare?: Compare): Promise<ProxyFixture> {
-    return ProxyFixture.with(routes, { trustedProxies: trustedProxies as Cidr[] }, compare);
+    return ProxyFixture.with(routes, { trustedProxies: trustedProxies as Cidr[] }, compare && { compare });
   }
 
-  static async with(routes: readonly RouteInput[], settings: Partial<TrafficSettings>, compare?: Compare): Promise<ProxyFixture> {
-    const fixture = new ProxyFixture(routes, settings, compare);
+  static async with(routes: readonly RouteInput[], settings: Partial<TrafficSettings>, parts: Replaced = {}): Promise<ProxyFixture> {
+    const fixture = new ProxyFixture(routes, settings, parts);
     await fixture.worker.start();
     return fixture;
   }

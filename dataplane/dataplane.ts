@@ -90,6 +90,7 @@ export async function startDataplane(base: DataplaneSettings, { clock, random, l
     onReport: (report) => {
       analytics.take(report);
       metrics.take(report);
+      upstreams.take(report);
     },
     onTarget: (change) => {
       upstreams.changed(change);

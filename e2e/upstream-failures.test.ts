@@ -97,7 +97,7 @@ describe('an upstream that fails', () => {
     await dataplane.route('ejected.test', dead, { upstreams: [{ address: dead }, { address: good.address }] });
     for (let visit = 0; visit < 8; visit++) await dataplane.visit('ejected.test');
     const { targets } = JSON.parse((await dataplane.admin('GET', '/explain?url=ejected.test')).text) as {
-      targets: { address: string; healthy: boolean; reason: string | null }[];
+      targets: { address: string; healthy: boolean; reason: string | null; last_failure?: { code: string; count: number; at: string } }[];
     };
     assert.deepEqual(
       targets.map(({ address, healthy }) => [address, healthy]),
@@ -106,13 +106,22 @@ describe('an upstream that fails', () => {
         [good.address, true],
       ],
     );
-    assert.match(targets[0]?.reason ?? '', /refused/);
+    assert.match(targets[0]?.reason ?? '', /^the target refused the connection \(\d+ in a row\)$/);
+    // A scrape asks the workers for what they have counted since their last report.
+    await dataplane.admin('GET', '/metrics');
+    const listed = JSON.parse((await dataplane.admin('GET', '/upstreams')).text) as typeof targets;
+    const { last_failure } = listed.find(({ address }) => address === dead) ?? {};
+    assert.equal(last_failure?.code, 'refused');
+    assert.ok((last_failure?.count ?? 0) >= 3 && Date.parse(last_failure?.at ?? '') > Date.now() - 60_000);
+    assert.equal(listed.find(({ address }) => address === good.address)?.last_failure, undefined);
   });
 
   test('the last target is asked although it fails, and is well again with its first answer', async () => {
     const port = await freePort();
     await dataplane.route('last.test', `127.0.0.1:${port}`);
     for (let visit = 0; visit < 5; visit++) assert.equal((await dataplane.visit('last.test')).status, 502);
+    const { text } = await dataplane.admin('GET', '/metrics');
+    assert.match(text, /^sluice_upstream_failures_total\{domain="last\.test",reason="refused"\} 5$/m);
     const server = createServer((socket) => socket.on('data', () => socket.end(OK.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'))));
     await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
     assert.equal((await dataplane.visit('last.test')).text, 'fine');

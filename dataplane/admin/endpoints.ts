@@ -16,7 +16,7 @@ export const ENDPOINTS = [
   { method: 'PURGE', path: '/cache/{host}/{path...}', handler: 'purge', does: 'Invalidates one cache entry' },
   { method: 'POST', path: '/reload', handler: 'reload', does: 'Has the config file read again; `?wait=true` answers with the outcome' },
   { method: 'GET', path: '/events', handler: 'events', does: 'Server-sent events: routes, upstreams, workers, controllers, reloads' },
-  { method: 'GET', path: '/upstreams', handler: 'upstreams', does: 'Every target with its health and load' },
+  { method: 'GET', path: '/upstreams', handler: 'upstreams', does: 'Every target with its health and load, and its last failure' },
   { method: 'GET', path: '/explain', handler: 'explain', does: 'A dry run of `?url=`: route, block, policies, targets, and why' },
   { method: 'GET', path: '/settings', handler: 'settings', does: 'Effective settings and where each came from' },
   { method: 'GET', path: '/status', handler: 'status', does: 'Workers, controllers, problems and the last reload' },

@@ -23,6 +23,7 @@ const domain = (host: string, more: Partial<DomainReport> = {}): DomainReport =>
   visitors: [],
   pages: [],
   referrers: [],
+  failures: [],
   ...more,
 });
 

@@ -22,6 +22,7 @@ const domain = (pattern: string, more: Partial<DomainReport> = {}): DomainReport
   visitors: [],
   pages: [],
   referrers: [],
+  failures: [],
   ...more,
 });
 
@@ -63,6 +64,26 @@ describe('traffic', () => {
       assert.equal(lines.get('sluice_requests_total{domain="a.example",status="2xx"}'), 1);
       assert.equal(lines.get('sluice_unrouted_requests_total{status="2xx"}'), 1);
     }
+  });
+
+  it('counts what upstreams failed at by route and reason, with no line for what never happened', async () => {
+    const metrics = metricsOf();
+    assert.deepEqual(own(await scrape(metrics), 'sluice_upstream_failures_total'), {});
+    metrics.take({
+      domains: [
+        domain('a.example', {
+          failures: [
+            ['refused', 2],
+            ['no_target', 1],
+          ],
+        }),
+      ],
+    });
+    metrics.take({ domains: [domain('a.example', { failures: [['refused', 3]] }), domain('b.example')] });
+    assert.deepEqual(own(await scrape(metrics), 'sluice_upstream_failures_total'), {
+      'sluice_upstream_failures_total{domain="a.example",reason="refused"}': 5,
+      'sluice_upstream_failures_total{domain="a.example",reason="no_target"}': 1,
+    });
   });
 
   it('makes cumulative buckets of the counts, with sum and count', async () => {

@@ -14,6 +14,8 @@ export type Totals = {
   readonly durations: number[];
   /** Seconds. */
   durationSum: number;
+  /** By the code of the failure. */
+  readonly failures: Map<string, number>;
 };
 
 export const emptyTotals = (): Totals => ({
@@ -21,6 +23,7 @@ export const emptyTotals = (): Totals => ({
   bytes: 0,
   durations: new Array<number>(DURATION_BOUNDS.length + 1).fill(0),
   durationSum: 0,
+  failures: new Map(),
 });
 
 /** Adds a report to what is there already. */
@@ -29,6 +32,7 @@ export function addReport(totals: Totals, report: DomainReport): void {
   addEach(totals.durations, report.durations);
   totals.bytes += report.bytes;
   totals.durationSum += report.durationSum;
+  for (const [code, count] of report.failures) totals.failures.set(code, (totals.failures.get(code) ?? 0) + count);
 }
 
 function addEach(into: number[], counts: readonly number[]): void {

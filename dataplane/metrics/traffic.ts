@@ -36,6 +36,16 @@ export function registerTraffic(registry: Registry, domains: TotalsByDomain, unr
       for (const [domain, totals] of domains.entries()) this.inc({ domain }, totals.bytes);
     },
   });
+  new Counter({
+    name: `${METRIC_PREFIX}upstream_failures_total`,
+    help: 'Requests that ended because no upstream answered, or its answer broke off, by route and reason.',
+    labelNames: ['domain', 'reason'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [domain, totals] of domains.entries()) for (const [reason, count] of totals.failures) this.inc({ domain, reason }, count);
+    },
+  });
   new CountedHistogram({
     name: `${METRIC_PREFIX}request_duration_seconds`,
     help: 'Time from the head of a request to the end of its answer, by route.',

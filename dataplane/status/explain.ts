@@ -2,7 +2,7 @@ import { wildcardOf } from '../../shared/host.ts';
 import { redacted } from '../../shared/redacted.ts';
 import type { Problem } from '../../shared/wire/apply.ts';
 import { SOURCE_FAILED } from '../../shared/wire/problem-codes.ts';
-import type { Explanation, FullRoute } from '../../shared/wire/status.ts';
+import type { Explanation, FullRoute, UpstreamStatus } from '../../shared/wire/status.ts';
 import type { OwnedRoute, Table } from '../table/table.ts';
 import type { DryRun, DryRunResult } from '../traffic/protocol.ts';
 import type { Upstreams } from './upstreams.ts';
@@ -19,16 +19,24 @@ export async function explain({ table, upstreams, dryRun }: Parts, url: URL): Pr
   const base = { url: url.href, certificate, problems };
   if (result === null)
     return { ...base, verdict: 'no worker is serving', routed: false, route: null, matched: null, block: null, policies: [], targets: [] };
+  const targets = result.targets.flatMap(({ address, tls }) => upstreams.find(address, tls) ?? []);
   return {
     ...base,
-    verdict: result.verdict,
+    verdict: withReasons(result.verdict, targets),
     routed: result.routed,
     route: owned === undefined ? null : fullRoute(owned),
     matched: result.matched,
     block: result.block,
     policies: [...result.policies],
-    targets: result.targets.flatMap(({ address, tls }) => upstreams.find(address, tls) ?? []),
+    targets,
   };
+}
+
+/** What keeps the pool from answering is what the targets are out of rotation for. */
+function withReasons(verdict: string, targets: readonly UpstreamStatus[]): string {
+  if (!verdict.startsWith('503')) return verdict;
+  const reasons = targets.flatMap(({ address, reason }) => (reason === null ? [] : [`${address}: ${reason}`]));
+  return [verdict, ...reasons.slice(0, MOST_FAILURES)].join('; ');
 }
 
 /** A file with a thousand mistakes has enough of them in ten. */

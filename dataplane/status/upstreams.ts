@@ -1,9 +1,9 @@
 import type { RouteSpec } from '../../shared/route.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
-import type { UpstreamStatus } from '../../shared/wire/status.ts';
+import type { LastFailure, UpstreamStatus } from '../../shared/wire/status.ts';
 import { type Targets, targetKey } from '../ledger/targets.ts';
 import type { Table } from '../table/table.ts';
-import type { TargetChange } from '../traffic/protocol.ts';
+import type { TargetChange, TrafficReport } from '../traffic/protocol.ts';
 
 /** Domains that are named of each target; the others are counted. */
 const NAMED_DOMAINS = 10;
@@ -17,6 +17,7 @@ export class Upstreams {
   private readonly clock: Clock;
   /** Why a target left the rotation, as the worker said that took it out. */
   private readonly reasons = new Map<string, string>();
+  private readonly failures = new Map<string, LastFailure>();
   /** Worked out when asked for after a change, not at each change. */
   private known: ReadonlyMap<string, Target> | null = null;
 
@@ -34,6 +35,15 @@ export class Upstreams {
     else this.reasons.set(nameOf(change.address, change.tls), change.reason);
   }
 
+  /** What workers have seen fail since their last report. */
+  take({ targets = [] }: TrafficReport): void {
+    for (const { address, tls, count, code, reason, at } of targets) {
+      const name = nameOf(address, tls);
+      const sofar = this.failures.get(name)?.count ?? 0;
+      this.failures.set(name, { code, reason, at: new Date(at).toISOString(), count: sofar + count });
+    }
+  }
+
   /** Sorted by address. */
   list(): UpstreamStatus[] {
     return [...this.all().values()].map((target) => this.status(target)).sort((a, b) => (a.address < b.address ? -1 : 1));
@@ -46,10 +56,12 @@ export class Upstreams {
 
   private status(target: Target): UpstreamStatus {
     const { address, tls, domains, count, state } = target;
+    const name = nameOf(address, tls);
+    const failure = this.failures.get(name);
     const slot = this.targets.find(targetKey(address, tls));
     const ejected = slot >= 0 && this.targets.ejected(slot, this.clock.now());
     const reason = ejected
-      ? (this.reasons.get(nameOf(address, tls)) ?? 'it failed several times in a row')
+      ? `${this.reasons.get(name) ?? 'it failed'} (${this.targets.failures(slot)} in a row)`
       : state === 'healthy'
         ? null
         : `its source says ${state}`;
@@ -59,6 +71,7 @@ export class Upstreams {
       healthy: reason === null,
       reason,
       in_flight: slot < 0 ? 0 : this.targets.inFlight(slot),
+      ...(failure && { last_failure: failure }),
       domains,
       domain_count: count,
     };
@@ -69,7 +82,7 @@ export class Upstreams {
     const known = new Map<string, Target>();
     for (const { route } of this.table.list())
       for (const { address, tls, state } of targetsOf(route)) note(known, route.domain, address, tls, state);
-    for (const name of this.reasons.keys()) if (!known.has(name)) this.reasons.delete(name);
+    for (const notes of [this.reasons, this.failures]) for (const name of notes.keys()) if (!known.has(name)) notes.delete(name);
     this.known = known;
     return known;
   }

@@ -7,6 +7,7 @@ import type { HostIndex } from './match/host-index.ts';
 import { rawPath } from './match/path.ts';
 import type { PolicyTools } from './policy/order.ts';
 import type { DryRun, DryRunResult } from './protocol.ts';
+import type { Pool } from './upstream/pool.ts';
 
 /** Nobody: a client that nothing may be sent to. */
 const NOBODY: Downstream = {
@@ -26,6 +27,14 @@ const NOBODY: Downstream = {
 
 function sentNothing(): never {
   throw new Error('a dry run sends nothing');
+}
+
+function forwarded(pool: Pool, holdMs: number, now: number): string {
+  const next = pool.peek(now);
+  const count = pool.endpoints.length;
+  if (next === null) return `503${holdMs > 0 ? ` after ${holdMs / 1_000} s` : ''}: no target of the pool is in rotation`;
+  const all = `forwarded to one of ${count} target${count === 1 ? '' : 's'}`;
+  return next.ejected(now) ? `${all}, though each has failed several times in a row: 502 or 504 if it does so again` : all;
 }
 
 /** What would happen to a GET of this URL, asked of the very table and policies that serve. Counts and sends nothing. */
@@ -62,9 +71,7 @@ export function dryRun(request: DryRun, index: HostIndex, tools: PolicyTools, cl
       ? `answered by ${answering.name}: ${answering.explain(x, tools)}`
       : block.pool === null
         ? `404: no block of the site matches ${x.path}`
-        : block.pool.peek(clock.now()) === null
-          ? '503: no target of the pool is in rotation'
-          : `forwarded to one of ${targets.length} target${targets.length === 1 ? '' : 's'}`;
+        : forwarded(block.pool, block.holdMs, clock.now());
   return {
     routed: true,
     verdict,

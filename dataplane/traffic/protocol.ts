@@ -74,7 +74,21 @@ export type FromWorker =
 export type TargetChange = { readonly address: string; readonly tls: boolean; readonly healthy: boolean; readonly reason: string };
 
 /** What a worker counted since its last report. */
-export type TrafficReport = { readonly domains: readonly DomainReport[] };
+export type TrafficReport = {
+  readonly domains: readonly DomainReport[];
+  /** Tries that failed by their target's own fault; absent where there was none. */
+  readonly targets?: readonly TargetFailures[];
+};
+
+export type TargetFailures = {
+  readonly address: string;
+  readonly tls: boolean;
+  readonly count: number;
+  /** The last of them: its stable code, the same in words, and when it was (ms since 1970). */
+  readonly code: string;
+  readonly reason: string;
+  readonly at: number;
+};
 
 export type DomainReport = {
   /** The host that was asked for: the key of analytics. */
@@ -93,6 +107,8 @@ export type DomainReport = {
   readonly visitors: readonly number[];
   readonly pages: readonly (readonly [path: string, views: number])[];
   readonly referrers: readonly (readonly [host: string, count: number])[];
+  /** Requests that an upstream's failure ended, by its code. */
+  readonly failures: readonly (readonly [code: string, count: number])[];
 };
 
 /** Upper bounds in seconds of the request duration histogram. */

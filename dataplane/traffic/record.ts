@@ -2,11 +2,14 @@ import { createHmac } from 'node:crypto';
 import { OWN_PATH_PREFIX } from '../../shared/name.ts';
 import type { Exchange } from './exchange.ts';
 import { rawPath } from './match/path.ts';
-import { type DomainReport, DURATION_BOUNDS, type TrafficReport, UNROUTED } from './protocol.ts';
+import { type DomainReport, DURATION_BOUNDS, type TargetFailures, type TrafficReport, UNROUTED } from './protocol.ts';
+import type { Failure } from './upstream/failure.ts';
 
 /** Distinct pages and referrers of one host that one report can hold; rarer ones of that second are left out. */
 const MAX_LISTED = 2_048;
 const MAX_PATH = 256;
+/** Targets whose failures one report can tell apart. */
+const MAX_FAILING = 1_000;
 /** Client addresses whose hashes are at hand. */
 const KNOWN_CLIENTS = 16_384;
 
@@ -22,6 +25,7 @@ class Counters {
   readonly visitors = new Set<number>();
   readonly pages = new Map<string, number>();
   readonly referrers = new Map<string, number>();
+  readonly failures = new Map<string, number>();
 
   constructor(host: string, pattern: string) {
     this.host = host;
@@ -41,6 +45,7 @@ class Counters {
       visitors: [...this.visitors],
       pages: [...this.pages],
       referrers: [...this.referrers],
+      failures: [...this.failures],
     };
   }
 }
@@ -48,6 +53,7 @@ class Counters {
 /** Exchange → counters. Everything that may lag is gathered here and sent to the main thread once a second. */
 export class Recorder {
   private domains = new Map<string, Counters>();
+  private failing = new Map<string, TargetFailures>();
   private readonly hashes = new Map<string, number>();
   private readonly hashKey: Uint8Array;
 
@@ -62,6 +68,10 @@ export class Recorder {
     const counters = route === null ? this.countersOf(UNROUTED, UNROUTED) : this.countersOf(x.host, route.domain);
     this.count(counters, x.status, x.bytesSent, (now - x.startedAt) / 1_000);
     if (route === null) return;
+    const failure = x.lastFailure;
+    // One that a retry made good, or whose client left meanwhile, is not what ended it.
+    if (failure !== null && x.failure === failure.reason)
+      counters.failures.set(failure.code, (counters.failures.get(failure.code) ?? 0) + 1);
     counters.visitors.add(this.hashOf(x.client.address));
     const path = rawPath(x.target);
     increment(counters.pages, path.length > MAX_PATH ? path.slice(0, MAX_PATH) : path);
@@ -76,11 +86,21 @@ export class Recorder {
     this.count(this.countersOf(UNROUTED, UNROUTED), status, bytes, 0);
   }
 
+  /** A try failed by the fault of its target; `at` in ms since 1970. */
+  targetFailed(address: string, tls: boolean, { code, reason }: Failure, at: number): void {
+    const name = tls ? `tls ${address}` : address;
+    const count = (this.failing.get(name)?.count ?? 0) + 1;
+    if (count > 1 || this.failing.size < MAX_FAILING) this.failing.set(name, { address, tls, count, code, reason, at });
+  }
+
   /** Everything since the last call. */
   take(): TrafficReport {
     const domains = [...this.domains.values()].map((counters) => counters.report());
     this.domains = new Map();
-    return { domains };
+    if (this.failing.size === 0) return { domains };
+    const targets = [...this.failing.values()];
+    this.failing = new Map();
+    return { domains, targets };
   }
 
   private count(counters: Counters, status: number, bytes: number, seconds: number): void {

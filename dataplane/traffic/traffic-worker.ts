@@ -70,6 +70,7 @@ export class TrafficWorker {
       ...(parts.maxPerTarget !== undefined && { maxConnections: parts.maxPerTarget }),
       connected: (endpoint) => this.hold.connected(endpoint),
       failed: forwarder.failed,
+      blamed: ({ address, serverName }, failure) => recorder.targetFailed(address, serverName !== null, failure, clock.now()),
       targetChanged: (change) => parts.tell({ kind: 'target', change }),
     });
     const pools = new Pools(this.endpoints);
@@ -184,7 +185,7 @@ export class TrafficWorker {
 
   private report(id: number | null): void {
     const report = this.recorder.take();
-    if (id !== null || report.domains.length > 0) this.parts.tell({ kind: 'report', id, report });
+    if (id !== null || report.domains.length > 0 || report.targets !== undefined) this.parts.tell({ kind: 'report', id, report });
   }
 
   private sweep(): void {

@@ -50,10 +50,15 @@ export type UpstreamStatus = {
   /** Why it is out of rotation, in words; null while it is in. */
   reason: string | null;
   in_flight: number;
+  /** The last try that failed by its own fault, and how many did since the start; absent if none did. */
+  last_failure?: LastFailure;
   /** Domains that use it, at most ten, and how many there are. */
   domains: string[];
   domain_count: number;
 };
+
+/** `code` is stable, `at` is RFC 3339. */
+export type LastFailure = { code: string; reason: string; at: string; count: number };
 
 export type SettingStatus = { name: string; value: string | number | boolean | null | readonly string[]; origin: Origin };
 

@@ -346,6 +346,7 @@ export class UpstreamConnection implements Attempt {
     x.attempt = null;
     if (begun) {
       x.failure = failure.reason;
+      x.lastFailure = failure;
       this.endpoint.blame(failure);
       return x.client.abort(x);
     }

@@ -38,6 +38,8 @@ export type EndpointTools = {
   readonly sockets: SocketBudget;
   /** Open connections to one target; MAX_CONNECTIONS if absent. */
   readonly maxConnections?: number;
+  /** A try failed by the target's own fault. */
+  blamed(endpoint: Endpoint, failure: Failure): void;
   /** The target left the rotation or is back in it. */
   targetChanged(change: TargetChange): void;
   /** A connection to the target stands. */
@@ -99,7 +101,9 @@ export class Endpoint {
 
   /** A try failed by the target's own fault. */
   blame(failure: Failure): void {
-    if (!failure.blamesTarget || !this.tools.targets.failed(this.ledgerSlot, this.tools.clock.now())) return;
+    if (!failure.blamesTarget) return;
+    this.tools.blamed(this, failure);
+    if (!this.tools.targets.failed(this.ledgerSlot, this.tools.clock.now())) return;
     this.tools.log.warn({ target: this.address, failure: failure.code }, 'target out of rotation');
     this.changed(false, failure.reason);
   }

@@ -88,6 +88,7 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
     resolver: new Resolver(clock),
     connected: (endpoint) => hold.connected(endpoint),
     failed: forwarder.failed,
+    blamed: () => undefined,
     targetChanged: (change) => changes.push(change),
     ...limits,
   });

@@ -55,10 +55,7 @@ export class UpstreamConnection implements Attempt {
   private open(address: string): void {
     const { port, serverName, host } = this.endpoint;
     const onread = { buffer: this.nextBuffer, callback: this.readInto };
-    const socket =
-      serverName === null
-        ? connect({ host: address, port, onread })
-        : connectTls({ host: address, port, servername: serverName, ALPNProtocols: ['http/1.1'] });
+    const socket = serverName === null ? connect({ host: address, port, onread }) : this.openTls(address, serverName);
     socket.setNoDelay(true);
     this.socket = socket;
     socket.on(serverName === null ? 'connect' : 'secureConnect', () => this.connected());
@@ -68,9 +65,27 @@ export class UpstreamConnection implements Attempt {
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (this.state !== STATE.connecting) return this.fail(FAILURE.closed);
       this.endpoint.tools.resolver.forget(host);
+      this.endpoint.session = null;
       this.fail(connectFailure(error));
     });
     socket.on('close', () => this.fail(FAILURE.closed));
+  }
+
+  /** A session was made on a connection whose certificate was verified, and under the same name: it may be resumed. */
+  private openTls(address: string, serverName: string): Socket {
+    const { endpoint } = this;
+    const resumed = endpoint.session === null ? {} : { session: endpoint.session };
+    const socket = connectTls({ host: address, port: endpoint.port, servername: serverName, ALPNProtocols: ['http/1.1'], ...resumed });
+    // TLS 1.2 has its session before the certificate is judged, 1.3 after.
+    let session: Buffer | null = null;
+    socket.on('session', (fresh: Buffer) => {
+      session = fresh;
+      if (socket.authorized) endpoint.session = fresh;
+    });
+    socket.on('secureConnect', () => {
+      if (session !== null) endpoint.session = session;
+    });
+    return socket;
   }
 
   send(x: Exchange): void {

@@ -61,6 +61,8 @@ export class Endpoint {
   /** Its place in the ledger, sure to be its own while a connection is open. */
   ledgerSlot: number;
   lastUse: number;
+  /** The last TLS session that the target gave; null without one. */
+  session: Buffer | null = null;
   private readonly idle: UpstreamConnection[] = [];
   private readonly waiting: Waiting[] = [];
   private readonly open = new Set<UpstreamConnection>();

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
+import { type Ask, Resolver } from './resolver.ts';
+
+/** A resolver that is asked by hand. */
+function byHand() {
+  const clock = new ManualClock();
+  const asked: { host: string; then: Parameters<Ask>[1] }[] = [];
+  const resolver = new Resolver(clock, (host, then) => asked.push({ host, then }));
+  const answers: string[] = [];
+  return {
+    clock,
+    asked,
+    answers,
+    resolver,
+    resolve: (host = 'app'): void => resolver.resolve(host, (error, address) => answers.push(error?.code ?? address)),
+    say: (...addresses: string[]): void => asked.shift()?.then(null, addresses),
+    fail: (code: string): void => asked.shift()?.then(Object.assign(new Error(code), { code }), []),
+  };
+}
+
+test('an address is no name: nobody is asked', () => {
+  const by = byHand();
+  by.resolve('10.0.0.1');
+  by.resolve('::1');
+  assert.deepEqual([by.answers, by.asked.length], [['10.0.0.1', '::1'], 0]);
+});
+
+test('a name is asked for once by all who wait for it, and again after 30 s', () => {
+  const by = byHand();
+  by.resolve();
+  by.resolve();
+  assert.equal(by.asked.length, 1);
+  by.say('10.0.0.1');
+  by.clock.pass(29_999);
+  by.resolve();
+  assert.deepEqual(by.answers, ['10.0.0.1', '10.0.0.1', '10.0.0.1']);
+  by.clock.pass(1);
+  by.resolve();
+  by.say('10.0.0.2');
+  assert.equal(by.answers.at(-1), '10.0.0.2');
+});
+
+test('several addresses take turns, and go on with them after one did not take a connection', () => {
+  const by = byHand();
+  by.resolve();
+  by.say('10.0.0.1', '10.0.0.2');
+  by.resolver.forget('app');
+  by.resolve();
+  by.say('10.0.0.1', '10.0.0.2');
+  by.resolve();
+  assert.deepEqual(by.answers, ['10.0.0.1', '10.0.0.2', '10.0.0.1']);
+});
+
+test('while the resolver fails, the last answer holds, without waiting, for 10 minutes', () => {
+  const by = byHand();
+  by.resolve();
+  by.say('10.0.0.1');
+  by.clock.pass(30_000);
+  by.resolve();
+  by.fail('EAI_AGAIN');
+  assert.deepEqual(by.answers, ['10.0.0.1', '10.0.0.1']);
+  by.clock.pass(4_999);
+  by.resolve();
+  assert.equal(by.asked.length, 0, 'not asked more often than every 5 s');
+  by.clock.pass(1);
+  by.resolve();
+  assert.deepEqual([by.answers.length, by.asked.length], [4, 1], 'nobody waits for it');
+  by.clock.pass(565_000);
+  by.fail('EAI_AGAIN');
+  by.resolve();
+  by.fail('EAI_AGAIN');
+  assert.deepEqual(by.answers.at(-1), 'EAI_AGAIN');
+});
+
+test('a resolver that is back is believed at once', () => {
+  const by = byHand();
+  by.resolve();
+  by.say('10.0.0.1');
+  by.clock.pass(30_000);
+  by.resolve();
+  by.fail('EAI_AGAIN');
+  by.clock.pass(5_000);
+  by.resolve();
+  by.say('10.0.0.2');
+  by.resolve();
+  assert.deepEqual(by.answers, ['10.0.0.1', '10.0.0.1', '10.0.0.1', '10.0.0.2']);
+});
+
+test('a name that is gone is gone at once: its address may be another’s by now', () => {
+  const by = byHand();
+  by.resolve();
+  by.say('10.0.0.1');
+  by.clock.pass(30_000);
+  by.resolve();
+  by.fail('ENOTFOUND');
+  assert.deepEqual(by.answers, ['10.0.0.1', 'ENOTFOUND']);
+});
+
+test('only so many names are kept, those asked for last', () => {
+  const by = byHand();
+  for (let nth = 0; nth <= 10_000; nth++) {
+    by.resolve(`app${nth}`);
+    by.say('10.0.0.1');
+  }
+  by.resolve('app1');
+  assert.equal(by.asked.length, 0);
+  by.resolve('app0');
+  assert.equal(by.asked.length, 1);
+});

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { createServer, getCACertificates, setDefaultCACertificates, type TLSSocket, type TlsOptions } from 'node:tls';
+import { CertificatesFixture } from '../testing/certificates-fixture.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
+import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
+
+/** A target that speaks TLS, answers every request with what it was called by, and keeps what it saw. */
+async function secured(options: TlsOptions) {
+  const resumed: boolean[] = [];
+  const requests: string[] = [];
+  const sockets: TLSSocket[] = [];
+  const server = createServer(options, (socket) => {
+    sockets.push(socket);
+    resumed.push(socket.isSessionReused());
+    socket.on('error', () => undefined);
+    socket.on('data', (bytes) => {
+      requests.push(bytes.toString('latin1'));
+      socket.write(ok(String(socket.servername)));
+    });
+  });
+  server.on('tlsClientError', () => undefined);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  const end = () => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  };
+  return { port, address: `127.0.0.1:${port}`, resumed, requests, sockets, [Symbol.dispose]: end };
+}
+
+const over = (address: string) => ProxyFixture.start([{ ...site('a.test', { address }), tls: true }]);
+const failures = (proxy: ProxyFixture) =>
+  proxy.log.lines.flatMap(({ fields }) => ('failure' in fields ? [(fields as { failure: string }).failure] : []));
+
+describe('a target that is spoken to over TLS', () => {
+  const certificates = new CertificatesFixture();
+  const trusted = getCACertificates('default');
+  before(() => setDefaultCACertificates([...trusted, certificates.ca]));
+  after(() => {
+    setDefaultCACertificates(trusted);
+    certificates[Symbol.dispose]();
+  });
+
+  test('answers with a valid certificate: for the domain of the route where it is an address', async () => {
+    using target = await secured(certificates.issue('a.test'));
+    using proxy = await over(target.address);
+    assert.equal((await proxy.ask(get())).body, 'a.test');
+  });
+
+  test('answers with a valid certificate: for its own name where it has one', async () => {
+    using target = await secured(certificates.issue('localhost'));
+    using proxy = await over(`localhost:${target.port}`);
+    assert.equal((await proxy.ask(get())).body, 'localhost');
+  });
+
+  for (const [what, pair] of [
+    ['for another name', certificates.issue('b.test')],
+    ['that has expired', certificates.issue('a.test', true)],
+    ['that it signed itself', certificates.selfSigned('a.test')],
+  ] as const)
+    test(`is 502 with a certificate ${what}, and sees no byte of the request`, async () => {
+      using target = await secured(pair);
+      using proxy = await over(target.address);
+      const answer = await proxy.ask(get());
+      assert.match(answer.line, / 502 /);
+      assert.deepEqual(failures(proxy), ['tls']);
+      assert.deepEqual(target.requests, []);
+      assert.doesNotMatch(answer.head + answer.body, /127\.0\.0\.1/);
+    });
+
+  test('is 502 where it does not speak TLS at all', async () => {
+    using target = await UpstreamFixture.start();
+    using proxy = await over(target.address);
+    const client = await proxy.connect();
+    client.send(get());
+    (await target.accept()).send('HTTP/1.1 400 Bad Request\r\n\r\n');
+    assert.match((await client.readAnswer()).line, / 502 /);
+    assert.deepEqual(failures(proxy), ['tls']);
+  });
+
+  for (const version of ['TLSv1.2', 'TLSv1.3'] as const)
+    test(`resumes its session on the next connection (${version})`, async () => {
+      using target = await secured({ ...certificates.issue('a.test'), minVersion: version, maxVersion: version });
+      using proxy = await over(target.address);
+      assert.match((await proxy.ask(get())).line, / 200 /);
+      target.sockets[0]?.end();
+      await eventually('the connection to be gone', () => target.sockets[0]?.destroyed === true);
+      assert.match((await proxy.ask(get())).line, / 200 /);
+      assert.deepEqual(target.resumed, [false, true]);
+    });
+
+  test('gets no session back that belongs to another name', async () => {
+    using target = await secured(certificates.issue('a.test'));
+    using proxy = await ProxyFixture.start(['a.test', 'b.test'].map((domain) => ({ ...site(domain, target), tls: true })));
+    assert.equal((await proxy.ask(get())).body, 'a.test');
+    assert.match((await proxy.ask(get().replace('a.test', 'b.test'))).line, / 502 /);
+    assert.deepEqual(failures(proxy), ['tls']);
+  });
+});

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { FAILURES_TO_EJECT, targetKey } from '../../ledger/targets.ts';
 import { eventually, get, ProxyFixture } from '../testing/proxy-fixture.ts';
 import { ok, refusingAddress, UpstreamFixture } from '../testing/upstream-fixture.ts';
 
@@ -36,6 +37,59 @@ test('a PUT whose body was held is sent again with its body', async () => {
     upstream.requests.map(({ body }) => body),
     ['', 'content', 'content'],
   );
+});
+
+test('a DELETE is sent again as well', async () => {
+  using upstream = await staleAfterOne();
+  using proxy = await ProxyFixture.before(upstream);
+  await proxy.ask(get());
+  assert.equal((await proxy.ask(get().replace('GET', 'DELETE'))).body, 'answered');
+  assert.equal(upstream.requests.length, 3);
+});
+
+test('an idle connection that died says nothing about its target, however often', async () => {
+  // Every second request of a connection finds it cut.
+  const served = new Set<unknown>();
+  using upstream = await UpstreamFixture.serving((_, wire) => {
+    if (!served.has(wire)) {
+      served.add(wire);
+      return ok('answered');
+    }
+    wire.reset();
+    return null;
+  });
+  using proxy = await ProxyFixture.before(upstream);
+  const failures = () => proxy.ledger.targets.failures(proxy.ledger.targets.find(targetKey(upstream.address, false)));
+  for (let nth = 0; nth < 2 * FAILURES_TO_EJECT; nth++) {
+    assert.equal((await proxy.ask(get())).body, 'answered');
+    assert.equal(failures(), 0);
+  }
+  assert.match((await proxy.ask(post('x'))).line, / 502 /, 'one that is not sent again');
+  assert.equal(failures(), 0);
+});
+
+test('once more is once: a fresh connection that dies too is 502, and that one counts', async () => {
+  using upstream = await UpstreamFixture.serving((_, wire) => {
+    if (upstream.requests.length === 1) return ok('answered');
+    wire.reset();
+    return null;
+  });
+  using proxy = await ProxyFixture.before(upstream);
+  await proxy.ask(get());
+  assert.match((await proxy.ask(get())).line, / 502 /);
+  assert.equal(upstream.requests.length, 3);
+  assert.equal(proxy.ledger.targets.failures(proxy.ledger.targets.find(targetKey(upstream.address, false))), 1);
+});
+
+test('a target that does not begin its answer in time is 504, and nobody else is asked', async () => {
+  using silent = await UpstreamFixture.serving(() => null);
+  using other = await UpstreamFixture.serving(ok('other'));
+  using proxy = await ProxyFixture.before(silent, other);
+  const answer = proxy.ask(get());
+  await eventually('the request to arrive', () => silent.requests.length === 1);
+  proxy.clock.pass(61_000);
+  assert.match((await answer).line, / 504 /);
+  assert.equal(other.requests.length, 0);
 });
 
 for (const [what, body] of [

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import { CertificatesFixture } from '../dataplane/traffic/testing/certificates-fixture.ts';
+import { Dataplane, Folder } from './harness/dataplane.ts';
+
+test('an upstream with a certificate of an own authority is believed with NODE_EXTRA_CA_CERTS, and only then', async () => {
+  using folder = new Folder();
+  using certificates = new CertificatesFixture();
+  writeFileSync(folder.file('ca.pem'), certificates.ca);
+  const upstream = createServer(certificates.issue('secure.test'), (_, response) => response.end('over TLS'));
+  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
+  const address = `127.0.0.1:${(upstream.address() as AddressInfo).port}`;
+  for (const [env, status] of [
+    [{ NODE_EXTRA_CA_CERTS: folder.file('ca.pem') }, 200],
+    [{}, 502],
+  ] as const) {
+    await using dataplane = await Dataplane.start({ stateDir: folder.file(`state-${status}`), workers: 1, env });
+    await dataplane.route('secure.test', address, { tls: true });
+    const answer = await dataplane.visit('secure.test');
+    assert.equal(answer.status, status);
+    if (status === 200) assert.equal(answer.text, 'over TLS');
+    else await dataplane.program.said(/"failure":"tls"/);
+  }
+  upstream.close();
+  upstream.closeAllConnections();
+});

@@ -171,6 +171,8 @@ function addWithin(limit: number, words: Int32Array, own: number, from: number, 
     Atomics.sub(words, own, 1);
     // Below the limit without us: others have tried at the same moment, and one of us may have the last place.
     if (sum(words, from, count) >= limit) return false;
+    // Each waits for a time of its own, or they go on meeting.
+    for (let wait = (own - from) * turn; wait > 0; wait--) Atomics.load(words, own);
   }
   return false;
 }

@@ -26,6 +26,7 @@ import { describe } from './takeover/describe.ts';
 import { Predecessor } from './takeover/predecessor.ts';
 import { Successor } from './takeover/successor.ts';
 import { openKeyring } from './tls/keyring.ts';
+import { MemoryWatch } from './workers/memory.ts';
 import { probePort } from './workers/port.ts';
 import { queueAdvice } from './workers/queues.ts';
 import { ListenError, Workers } from './workers/workers.ts';
@@ -45,12 +46,17 @@ type Edge = {
   readonly random: Random;
   readonly log: Log;
   readonly token: string | undefined;
-  /** Another process has taken over, and this one has finished what it had. */
+  /** Another process has taken over. */
+  readonly leaving: () => void;
+  /** This one has finished what it had. */
   readonly handedOver: () => void;
 };
 
 /** The main thread, wired in flow order: disk → table → publish → workers, and back through counters → admin. @throws UsageError. */
-export async function startDataplane(base: DataplaneSettings, { clock, random, log, token, handedOver }: Edge): Promise<Dataplane> {
+export async function startDataplane(
+  base: DataplaneSettings,
+  { clock, random, log, token, leaving, handedOver }: Edge,
+): Promise<Dataplane> {
   const startedAt = clock.monotonic();
   prepareStateDir(base.stateDir);
   const keyring = openKeyring(base.stateDir, random, log);
@@ -152,9 +158,11 @@ export async function startDataplane(base: DataplaneSettings, { clock, random, l
   await listen(admin, settings);
   await predecessor?.done();
   const stopSweeping = clock.every(SWEEP_MS, () => ledger.rates.sweep(clock.now()));
+  const stopWeighing = new MemoryWatch(workers, { clock, log, drainMs: () => live.settings.drainTimeoutMs }).start();
   const end = async (patient: boolean): Promise<void> => {
     const { drainTimeoutMs } = live.settings;
     log.info({ within: drainTimeoutMs }, 'draining');
+    stopWeighing();
     if (patient) table.close();
     else heir.close();
     await workers.drain(drainTimeoutMs, patient);
@@ -170,7 +178,10 @@ export async function startDataplane(base: DataplaneSettings, { clock, random, l
       reclaim: () => table.reclaim(),
       closeAdmin: () => admin.close(),
       openAdmin: () => listen(admin, settings),
-      leave: () => void end(true).then(handedOver),
+      leave: () => {
+        leaving();
+        void end(true).then(handedOver);
+      },
     },
     clock,
     log,

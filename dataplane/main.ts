@@ -2,6 +2,7 @@ import { NAME } from '../shared/name.ts';
 import { systemClock } from '../shared/runtime/clock.ts';
 import { UsageError } from '../shared/runtime/flags.ts';
 import { createLog } from '../shared/runtime/log.ts';
+import { tellParent } from '../shared/runtime/parent.ts';
 import { systemRandom } from '../shared/runtime/random.ts';
 import { HANDED_OVER_EXIT, isSupervised, whenOrphaned } from '../shared/runtime/supervised.ts';
 import { startDataplane } from './dataplane.ts';
@@ -16,6 +17,7 @@ async function main(): Promise<void> {
     random: systemRandom,
     log,
     token: process.env[`${NAME.toUpperCase()}_ADMIN_TOKEN`],
+    leaving: () => tellParent({ kind: 'handed-over' }),
     handedOver: () => process.exit(isSupervised() ? HANDED_OVER_EXIT : 0),
   });
   let draining = false;
@@ -28,10 +30,12 @@ async function main(): Promise<void> {
   process.on('SIGINT', stop);
   process.on('SIGHUP', () => dataplane.reload());
   whenOrphaned(stop);
+  tellParent({ kind: 'serving' });
 }
 
 main().catch((error: unknown) => {
   if (!(error instanceof UsageError)) throw error;
   process.stderr.write(`${error.message}\n`);
+  tellParent({ kind: 'failed', reason: error.message });
   process.exit(error.exitCode);
 });

@@ -13,7 +13,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   run: { summary: 'data plane and controller on one machine, supervised', raw: async () => (await import('./run.ts')).run },
   dataplane: { summary: 'the data plane alone', raw: async () => (await import('./processes.ts')).dataplane },
   controller: { summary: 'the controller alone', raw: async () => (await import('./processes.ts')).controller },
-  upgrade: { summary: 'replace the running version without a gap' },
+  upgrade: { summary: 'replace the running version without a gap', load: async () => (await import('./upgrade.ts')).upgrade },
   validate: { summary: 'check a config file', load: async () => (await import('./validate.ts')).validate },
   fmt: { summary: 'lay out a config file', load: async () => (await import('./fmt.ts')).fmt },
   adapt: { summary: 'print the routes of a config file as JSON', load: async () => (await import('./adapt.ts')).adapt },

@@ -2,6 +2,7 @@ import { AdminUnreachable } from '../../shared/admin-client.ts';
 import { closest } from '../../shared/closest.ts';
 import { NAME } from '../../shared/name.ts';
 import { helpOf, readFlags, UsageError } from '../../shared/runtime/flags.ts';
+import { tellParent } from '../../shared/runtime/parent.ts';
 import { CommandError, type Terminal } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { terminalOf } from './terminal.ts';
@@ -52,6 +53,7 @@ main(process.argv.slice(2), terminal).then(
     if (!known) throw error;
     const prefix = error.message.startsWith(NAME) ? '' : `${NAME} ${process.argv[2]}: `;
     terminal.err(`${prefix}${error.message}\n`);
+    tellParent({ kind: 'failed', reason: error.message });
     process.exitCode = error.exitCode;
   },
 );

@@ -8,6 +8,8 @@ export type RunArguments = {
   readonly dataplane: readonly string[];
   /** Where the controller reaches the data plane. */
   readonly adminSocket: string;
+  /** Whether the data plane takes over from another one. */
+  readonly takeover: boolean;
 };
 
 /** Read by both. */
@@ -45,7 +47,8 @@ export function splitArguments(
     );
   if (named === undefined) dataplane.push('--admin-socket', adminSocket);
   controller.push('--dataplane', `unix:${adminSocket}`);
-  return { controller, dataplane, adminSocket };
+  const takeover = ['1', 'true', true].includes(givenValue(dataplane, 'takeover', env) ?? '');
+  return { controller, dataplane, adminSocket, takeover };
 }
 
 function socketPath(named: string | true | undefined, stateDir: string | true | undefined): string {

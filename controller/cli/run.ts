@@ -5,11 +5,12 @@ import { systemClock } from '../../shared/runtime/clock.ts';
 import { helpOf, readFlags, UsageError } from '../../shared/runtime/flags.ts';
 import { createLog } from '../../shared/runtime/log.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
-import { whenOrphaned } from '../../shared/runtime/supervised.ts';
+import { SUPERVISOR_COMMAND_VARIABLE } from '../../shared/runtime/supervised.ts';
 import type { Globals } from '../../shared/settings.ts';
 import { CONTROLLER_FLAGS, type ControllerSettings, controllerSettings } from '../flags.ts';
 import { compileFile } from '../sources/file/compile.ts';
 import type { Terminal } from './command.ts';
+import { Couple } from './couple.ts';
 import { entryOf } from './processes.ts';
 import { type RunArguments, splitArguments } from './run-arguments.ts';
 import { Supervised } from './supervisor.ts';
@@ -24,19 +25,29 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
   const settings = settingsOf(split);
   const log = createLog('supervisor', settings.logLevel);
   const parts = { clock: systemClock, random: systemRandom, log, err: (text: string) => terminal.err(asRun(text)) };
-  const dataplane = new Supervised(
-    { name: 'dataplane', argv: [...process.execArgv, entryOf('dataplane'), ...split.dataplane], env: globalsOf(settings.config) },
-    parts,
+  const couple = new Couple(
+    (heard) =>
+      new Supervised(
+        {
+          name: 'dataplane',
+          argv: [...process.execArgv, entryOf('dataplane'), ...split.dataplane],
+          env: environmentOf(settings.config, argv),
+          heard,
+        },
+        parts,
+      ),
+    new Supervised(
+      {
+        name: 'controller',
+        argv: [...process.execArgv, entryOf('controller'), ...split.controller, `--config=${settings.config}`],
+        env: async () => ({}),
+        // The one that it replaces may still have its port for a moment.
+        persistent: split.takeover,
+      },
+      parts,
+    ),
   );
-  const controller = new Supervised(
-    {
-      name: 'controller',
-      argv: [...process.execArgv, entryOf('controller'), ...split.controller, `--config=${settings.config}`],
-      env: async () => ({}),
-    },
-    parts,
-  );
-  return supervise(dataplane, controller);
+  return couple.run(split.takeover);
 }
 
 /** @throws UsageError. A flag that neither child knows is named first: a mistyped --config would else be called a missing file. */
@@ -62,39 +73,14 @@ function settingsOf(split: RunArguments): ControllerSettings {
  * ones hold, and the controller reports the mistakes.
  * While this process has seen none, the data plane is told none and takes those that it saved.
  */
-function globalsOf(config: string): () => Promise<Record<string, string>> {
+function environmentOf(config: string, argv: readonly string[]): () => Promise<Record<string, string>> {
   let globals: Globals | undefined;
+  const command = { [SUPERVISOR_COMMAND_VARIABLE]: JSON.stringify(['run', ...argv]) };
   return async () => {
     const compiled = await compileFile(config, process.env);
     globals = compiled.globals ?? globals;
-    return globals === undefined ? {} : { [GLOBALS_VARIABLE]: JSON.stringify(globals) };
+    return globals === undefined ? command : { ...command, [GLOBALS_VARIABLE]: JSON.stringify(globals) };
   };
-}
-
-/** The first TERM or INT drains both, a second one ends them at once. */
-async function supervise(dataplane: Supervised, controller: Supervised): Promise<number> {
-  const children = [dataplane, controller];
-  let stops = 0;
-  const stop = () => {
-    stops += 1;
-    for (const child of children) {
-      if (stops === 1) child.stop();
-      else child.signal('SIGKILL');
-    }
-  };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
-  process.on('SIGHUP', () => controller.signal('SIGHUP'));
-  process.on('SIGUSR2', () => dataplane.signal('SIGUSR2'));
-  whenOrphaned(stop);
-  const codes = await Promise.all(
-    children.map(async (child) => {
-      const code = await child.run();
-      if (code !== 0 && stops === 0) stop();
-      return code;
-    }),
-  );
-  return Math.max(...codes, stops > 1 ? 1 : 0);
 }
 
 /** The children name themselves in their one line about a mistake; who runs `run` held `run` wrong. */

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log.ts';
+import { isToParent, type ToParent } from '../../shared/runtime/parent.ts';
 import type { Random } from '../../shared/runtime/random.ts';
-import { SUPERVISED_VARIABLE } from '../../shared/runtime/supervised.ts';
+import { HANDED_OVER_EXIT, SUPERVISED_VARIABLE } from '../../shared/runtime/supervised.ts';
 import { createBackoff } from '../reconcile/backoff.ts';
 import { exitOf } from './processes.ts';
 
@@ -16,6 +17,10 @@ export type ChildSpec = {
   readonly argv: readonly string[];
   /** Asked before each start. */
   readonly env: () => Promise<Readonly<Record<string, string>>>;
+  /** Something else may still be in its way at its first start: it is tried again, as after any later one. */
+  readonly persistent?: boolean;
+  /** Called with what it tells of itself. */
+  readonly heard?: (message: ToParent) => void;
 };
 
 /** Keeps one child process running until it is told to stop. */
@@ -31,15 +36,15 @@ export class Supervised {
     this.#parts = parts;
   }
 
-  /** @returns 2 when its first start was held wrong, 0 once it was stopped. */
+  /** @returns 2 when its first start was held wrong, 0 once it was stopped or another process has its place. */
   async run(): Promise<number> {
     const { clock, log } = this.#parts;
     const backoff = createBackoff(this.#parts.random);
     for (let starts = 1; !this.#stopping; starts++) {
       const startedAt = clock.monotonic();
       const code = await this.#once();
-      if (this.#stopping) break;
-      if (starts === 1 && code === USAGE_EXIT) return code;
+      if (this.#stopping || code === HANDED_OVER_EXIT) break;
+      if (starts === 1 && code === USAGE_EXIT && !this.#spec.persistent) return code;
       if (clock.monotonic() - startedAt > STEADY_MS) backoff.reset();
       const wait = backoff.next();
       log.error({ child: this.#spec.name, code, restart_in_ms: wait }, `the ${this.#spec.name} ended and is started again`);
@@ -50,9 +55,14 @@ export class Supervised {
 
   /** Asks the child to end, and does not start it again. */
   stop(): void {
+    this.retire();
+    this.signal('SIGTERM');
+  }
+
+  /** Does not start it again when it ends. */
+  retire(): void {
     this.#stopping = true;
     this.#cancelRestart();
-    this.signal('SIGTERM');
   }
 
   signal(signal: NodeJS.Signals): void {
@@ -66,11 +76,14 @@ export class Supervised {
   async #once(): Promise<number> {
     const env = { ...process.env, ...(await this.#spec.env()), [SUPERVISED_VARIABLE]: '1' };
     if (this.#stopping) return 0;
-    const child = spawn(process.execPath, this.#spec.argv, { stdio: ['pipe', 'inherit', 'pipe'], detached: true, env });
+    const child = spawn(process.execPath, this.#spec.argv, { stdio: ['pipe', 'inherit', 'pipe', 'ipc'], detached: true, env });
     this.#child = child;
     // A child that dies closes its end first; its exit says the rest.
     child.stdin?.on('error', () => undefined);
     child.stderr?.setEncoding('utf8').on('data', (text: string) => this.#parts.err(text));
+    child.on('message', (message) => {
+      if (isToParent(message)) this.#spec.heard?.(message);
+    });
     const code = await exitOf(child);
     this.#child = undefined;
     return code;

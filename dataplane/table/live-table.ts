@@ -171,6 +171,7 @@ export class LiveTable implements Table {
   }
 
   close(): void {
+    if (this.closed) return;
     this.closed = true;
     if (this.resume === null) this.store.close();
     else this.resume();

@@ -14,6 +14,6 @@ export type Description = {
   /** The command of ours and its arguments: `run --config …`, `dataplane --http-port …`. */
   readonly command: readonly string[];
   readonly directory: string;
-  /** The environment's settings of ours. */
+  /** May hold secrets: it passes over a socket of mode 0600. */
   readonly environment: Readonly<Record<string, string>>;
 };

@@ -155,7 +155,7 @@ test('a client that reads nothing for a minute is let go, and its target with it
   wire.socket.destroy();
   await pouring;
   assert.deepEqual(proxy.targetChanges(), []);
-  assert.equal(proxy.counted().get('a.test')?.classes[5], 1);
+  assert.equal(proxy.counted().get('a.test')?.classes[1], 1);
 });
 
 test('a client that asks on and on without reading is not served ahead of what it takes', async () => {

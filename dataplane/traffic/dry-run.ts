@@ -20,6 +20,7 @@ const NOBODY: Downstream = {
   end: sentNothing,
   abort: sentNothing,
   flush: sentNothing,
+  lend: sentNothing,
   takeBody: sentNothing,
   streamBody: sentNothing,
   resumeBody: sentNothing,
@@ -50,6 +51,7 @@ export function dryRun(request: DryRun, index: HostIndex, tools: PolicyTools, cl
     bodyLength: 0,
     expectsContinue: false,
     referer: null,
+    upgrade: null,
     forwarding: '',
     startedAt: clock.monotonic(),
   });

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { CompiledBlock, CompiledRoute } from './match/compile.ts';
 import type { Attempt } from './upstream/attempt.ts';
 import type { Endpoint } from './upstream/endpoint.ts';
@@ -34,6 +35,8 @@ export interface Downstream {
   flush(): void;
   /** Takes the request's body whole, if it is small and its length known, before `then`. */
   takeBody(x: Exchange, then: (x: Exchange) => void): void;
+  /** Hands the socket itself to a tunnel, paused, with what has been read ahead; null when the client has ended its side. */
+  lend(x: Exchange): { readonly socket: Socket; readonly early: Buffer | null } | null;
   /** Starts handing the body to the attempt, piece by piece. */
   streamBody(x: Exchange): void;
   /** The attempt can take more of the body. */
@@ -55,6 +58,8 @@ export class Exchange {
   readonly bodyLength: number;
   readonly expectsContinue: boolean;
   readonly referer: string | null;
+  /** The protocols that the client would go on with; null for an ordinary request. */
+  readonly upgrade: string | null;
   /** X-Forwarded-* and X-Request-ID for the upstream, as lines. */
   readonly forwarding: string;
   /** Milliseconds on the monotonic clock. */
@@ -77,6 +82,8 @@ export class Exchange {
   /** Targets that have failed this request. */
   tried: Endpoint[] | null = null;
 
+  /** Whether it has been counted before its end, as an upgrade is. */
+  counted = false;
   /** 0 until there is an answer. */
   status = 0;
   /** Response bytes to the client, before TLS. */
@@ -88,7 +95,17 @@ export class Exchange {
     client: Downstream,
     request: Pick<
       Exchange,
-      'method' | 'target' | 'host' | 'hostField' | 'fields' | 'bodyLength' | 'expectsContinue' | 'referer' | 'forwarding' | 'startedAt'
+      | 'method'
+      | 'target'
+      | 'host'
+      | 'hostField'
+      | 'fields'
+      | 'bodyLength'
+      | 'expectsContinue'
+      | 'referer'
+      | 'upgrade'
+      | 'forwarding'
+      | 'startedAt'
     >,
   ) {
     this.client = client;
@@ -100,6 +117,7 @@ export class Exchange {
     this.bodyLength = request.bodyLength;
     this.expectsContinue = request.expectsContinue;
     this.referer = request.referer;
+    this.upgrade = request.upgrade;
     this.forwarding = request.forwarding;
     this.startedAt = request.startedAt;
   }

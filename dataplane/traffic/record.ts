@@ -81,6 +81,11 @@ export class Recorder {
     }
   }
 
+  /** More bytes of an exchange that has been counted. */
+  more(x: Exchange, bytes: number): void {
+    if (x.route !== null) this.countersOf(x.host, x.route.domain).bytes += bytes;
+  }
+
   /** A head that was refused before it was an exchange. */
   refused(status: number, bytes: number): void {
     this.count(this.countersOf(UNROUTED, UNROUTED), status, bytes, 0);

@@ -14,6 +14,7 @@ import type { PolicyTools } from './policy/order.ts';
 import type { FromWorker, Publication, ToWorker, WorkerStart } from './protocol.ts';
 import { Recorder } from './record.ts';
 import { Server } from './serve.ts';
+import { Tunnels } from './tunnel/tunnels.ts';
 import { Endpoints } from './upstream/endpoint.ts';
 import { Forwarder } from './upstream/forward.ts';
 import { Hold } from './upstream/hold.ts';
@@ -47,6 +48,7 @@ export class TrafficWorker {
   private readonly endpoints: Endpoints;
   private readonly hold: Hold;
   private readonly recorder: Recorder;
+  private readonly tunnels: Tunnels;
   private readonly policyTools: PolicyTools;
   /** Publications take effect one after the other. */
   private publishing: Promise<void> = Promise.resolve();
@@ -58,7 +60,12 @@ export class TrafficWorker {
     const { slot } = start;
     const ledger = openLedger(start.ledger);
     this.ledger = ledger;
-    const forwarder = new Forwarder(clock, log, () => this.hold);
+    const forwarder = new Forwarder(
+      clock,
+      log,
+      () => this.hold,
+      (x, endpoint) => this.tunnels.begin(x, endpoint),
+    );
     const admission = new Admission({ connections: ledger.connections, slot, now: () => clock.now(), log });
     this.endpoints = new Endpoints({
       clock,
@@ -103,6 +110,16 @@ export class TrafficWorker {
     });
     const recorder = new Recorder(start.hashKey);
     this.recorder = recorder;
+    this.tunnels = new Tunnels({
+      clock,
+      routeOf: (domain) => this.index.at(domain),
+      failed: forwarder.failed,
+      giveUp: (x, endpoint, failure) => forwarder.giveUp(x, endpoint, failure),
+      answered: (x) => {
+        recorder.record(x, clock.monotonic());
+        x.counted = true;
+      },
+    });
     const idPrefix = random.hex(8);
     let ids = 0;
     this.listener = new Listener(
@@ -115,7 +132,8 @@ export class TrafficWorker {
         begun: () => inFlight.begin(slot),
         record: (x) => {
           inFlight.end(slot);
-          recorder.record(x, clock.monotonic());
+          if (x.counted) recorder.more(x, x.bytesSent);
+          else recorder.record(x, clock.monotonic());
         },
         refused: (status, bytes) => recorder.refused(status, bytes),
       },
@@ -179,6 +197,7 @@ export class TrafficWorker {
     if (publication.routes !== undefined) {
       await this.index.apply(publication.routes, nextTurn);
       this.hold.tableChanged();
+      this.tunnels.tableChanged();
     }
     this.parts.tell({ kind: 'acknowledged', generation: publication.generation });
   }

@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net';
-import { CHUNKED, type Downstream, Exchange } from '../exchange.ts';
-import { askedBy, type Peer, trustedHost, trustedRequestId } from '../policy/forwarded/forwarded.ts';
+import type { Downstream, Exchange } from '../exchange.ts';
+import { askedBy, type Peer, trustedRequestId } from '../policy/forwarded/forwarded.ts';
 import { AnswerWriter } from './answer-writer.ts';
+import { beginExchange } from './begin-exchange.ts';
 import { CR, LF } from './chars.ts';
 import { FAULT, type Fault } from './fault.ts';
 import { Gathering } from './gathering.ts';
@@ -66,6 +67,8 @@ export class ClientConnection implements Downstream {
   /** Whether the answer waits for the client to read. */
   private blocked = false;
   private deadline = UNSET;
+  /** Bytes that had been written when a tunnel took the socket over; -1 while none has. */
+  private lentAt = -1;
   /** Bytes of the answer that had gone out at the last sweep. */
   private sentBefore = 0;
 
@@ -77,9 +80,9 @@ export class ClientConnection implements Downstream {
     this.tools = tools;
     this.writer = new AnswerWriter(socket);
     this.requestBody = new RequestBody({ pause: () => socket.pause(), discarded: (bytes) => this.discard(bytes) });
-    socket.on('data', (chunk: Buffer) => this.read(chunk));
-    socket.on('drain', () => this.drained());
-    socket.on('end', () => this.ended());
+    socket.on('data', this.read);
+    socket.on('drain', this.drained);
+    socket.on('end', this.ended);
     // The close that follows tells what there is to know: the client is gone.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => this.gone());
@@ -87,11 +90,11 @@ export class ClientConnection implements Downstream {
 
   // The way in.
 
-  private read(chunk: Buffer): void {
+  private readonly read = (chunk: Buffer): void => {
     if (this.closing) return this.discard(chunk.length);
     this.pending = this.pending === null ? chunk : this.gathered().join(this.pending, chunk);
     this.process();
-  }
+  };
 
   private gathered(): Gathering {
     this.gathering ??= new Gathering();
@@ -164,18 +167,7 @@ export class ClientConnection implements Downstream {
     const asked = askedBy(this.peer, head, this.tools.trusts);
     const id = trustedRequestId(this.peer, head) ?? this.tools.nextRequestId();
     this.address = asked.address;
-    const x = new Exchange(this, {
-      method: head.method,
-      target: head.target,
-      host: head.host,
-      hostField: head.hostField,
-      fields: fields.kept,
-      bodyLength: fields.chunked ? CHUNKED : Math.max(0, fields.contentLength),
-      expectsContinue: fields.expectsContinue && head.minor === 1,
-      referer: fields.referer,
-      forwarding: `${asked.lines}X-Forwarded-Host: ${trustedHost(this.peer, head)}\r\nX-Request-ID: ${id}\r\n`,
-      startedAt: this.tools.monotonic(),
-    });
+    const x = beginExchange(this, head, this.peer, asked, id, this.tools.monotonic());
     this.x = x;
     this.deadline = NEVER;
     this.lastRequest = fields.connectionClose || (head.minor === 0 && !fields.connectionKeepAlive);
@@ -212,6 +204,16 @@ export class ClientConnection implements Downstream {
   }
 
   // The way out.
+
+  lend(x: Exchange): { socket: Socket; early: Buffer | null } | null {
+    const { socket, pending } = this;
+    if (this.inputEnded || this.x !== x) return null;
+    this.pending = null;
+    this.persist = false;
+    this.lentAt = socket.bytesWritten;
+    socket.pause().off('data', this.read).off('drain', this.drained).off('end', this.ended);
+    return { socket, early: pending };
+  }
 
   informational(status: number, reason: string, fields: string): void {
     this.writer.informational(status, reason, fields);
@@ -327,7 +329,7 @@ export class ClientConnection implements Downstream {
     if (this.discarded > LINGER_BYTES) this.socket.pause();
   }
 
-  private drained(): void {
+  private readonly drained = (): void => {
     if (!this.blocked) return;
     this.blocked = false;
     this.deadline = this.x !== null && !this.requestBody.open ? NEVER : UNSET;
@@ -335,10 +337,10 @@ export class ClientConnection implements Downstream {
     if (this.x !== null || this.pending === null) return;
     this.socket.resume();
     this.process();
-  }
+  };
 
   /** The client has said all it will; it may still be listening. */
-  private ended(): void {
+  private readonly ended = (): void => {
     this.inputEnded = true;
     if (this.closing) return this.socket.destroySoon();
     if (this.x !== null) {
@@ -346,7 +348,7 @@ export class ClientConnection implements Downstream {
       if (this.requestBody.open && this.pending === null) this.socket.destroy();
     } else if (this.pending === null || this.requestBody.open) this.closeGently();
     else if (!this.blocked) this.answerRefused(null, 400, FAULT.badRequestLine.reason);
-  }
+  };
 
   private gone(): void {
     this.closing = true;
@@ -355,8 +357,9 @@ export class ClientConnection implements Downstream {
     if (x !== null) {
       const { attempt } = x;
       // What was answered stays answered; what came of it stands in the bytes.
-      if (!this.writer.headSent) x.status = 499;
+      if (!this.writer.headSent && x.status === 0) x.status = 499;
       x.failure = 'the client went away';
+      if (this.lentAt >= 0) x.bytesSent = this.socket.bytesWritten - this.lentAt;
       this.settle(x);
       attempt?.cancel();
     }

@@ -40,6 +40,12 @@ export class HostIndex {
     return rest === undefined ? null : this.compiled(CATCH_ALL, rest);
   }
 
+  /** The route of a domain, wildcards as they are written. */
+  at(domain: string): CompiledRoute | null {
+    const entry = this.entries.get(domain);
+    return entry === undefined ? null : this.compiled(domain, entry);
+  }
+
   /** Takes over a publication. Resolves in the turn in which every change of it is in force; before that, none is. */
   async apply(change: RoutesPublication, nextTurn: () => Promise<void>): Promise<void> {
     if (!change.whole && change.count + change.removed.length <= IN_PLACE) {

@@ -40,6 +40,9 @@ class KeptAnswer implements Downstream {
     this.text += buffer.toString('latin1', from, to);
     return true;
   }
+  lend(): null {
+    return null;
+  }
   end(): void {
     this.settle();
   }
@@ -70,7 +73,12 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
   const log = memoryLog();
   const targets = new Targets(Targets.buffer(1), 1);
   const changes: TargetChange[] = [];
-  const forwarder = new Forwarder(clock, log, () => hold);
+  const forwarder = new Forwarder(
+    clock,
+    log,
+    () => hold,
+    () => assert.fail('nobody asks for a tunnel'),
+  );
   const hold: Hold = new Hold({
     clock,
     most: limits.maxHeld ?? 4_096,
@@ -115,6 +123,7 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
         bodyLength: 0,
         expectsContinue: false,
         referer: null,
+        upgrade: null,
         forwarding: '',
         startedAt: clock.monotonic(),
       });

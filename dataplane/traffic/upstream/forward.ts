@@ -13,13 +13,15 @@ export class Forwarder {
   private readonly clock: Clock;
   private readonly log: Log;
   private readonly hold: () => Hold;
+  private readonly tunnel: (x: Exchange, endpoint: Endpoint) => void;
   private readonly begin: (x: Exchange) => void;
 
-  /** `hold` is where requests wait that find no target. */
-  constructor(clock: Clock, log: Log, hold: () => Hold) {
+  /** `hold` is where requests wait that find no target; `tunnel` takes those that ask for another protocol. */
+  constructor(clock: Clock, log: Log, hold: () => Hold, tunnel: (x: Exchange, endpoint: Endpoint) => void) {
     this.clock = clock;
     this.log = log;
     this.hold = hold;
+    this.tunnel = tunnel;
     this.begin = (x) => this.attempt(x);
   }
 
@@ -33,7 +35,8 @@ export class Forwarder {
   attempt(x: Exchange): void {
     const endpoint = x.pool?.pick(this.clock.now(), x.tried) ?? null;
     if (endpoint === null) this.holdOrGiveUp(x, null, x.lastFailure ?? FAILURE.noTarget);
-    else endpoint.send(x);
+    else if (x.upgrade === null) endpoint.send(x);
+    else this.tunnel(x, endpoint);
   }
 
   /** A try has failed before the client saw anything of an answer. */

@@ -9,10 +9,13 @@ export class Pool {
   private readonly turns: readonly Endpoint[];
   private next = 0;
   readonly endpoints: readonly Endpoint[];
+  /** Those that are not being drained. */
+  private readonly staying: readonly Endpoint[];
 
-  constructor(endpoints: readonly Endpoint[], turns: readonly Endpoint[]) {
+  constructor(endpoints: readonly Endpoint[], turns: readonly Endpoint[], staying: readonly Endpoint[] = endpoints) {
     this.endpoints = endpoints;
     this.turns = turns;
+    this.staying = staying;
   }
 
   /**
@@ -30,6 +33,11 @@ export class Pool {
       lastResort ??= endpoint;
     }
     return lastResort;
+  }
+
+  /** Whether the target of an endpoint, perhaps one of an earlier table, is one of its own and is to stay. */
+  keeps({ address, serverName }: Endpoint): boolean {
+    return this.staying.some((own) => own.address === address && own.serverName === serverName);
   }
 
   /** What `pick` would choose now, without taking its turn. */
@@ -63,6 +71,7 @@ export class Pools {
     return new Pool(
       all.map(({ endpoint }) => endpoint),
       turns,
+      all.filter(({ upstream }) => upstream.state !== 'draining').map(({ endpoint }) => endpoint),
     );
   }
 }

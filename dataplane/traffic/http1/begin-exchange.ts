@@ -1,0 +1,22 @@
+import { CHUNKED, type Downstream, Exchange } from '../exchange.ts';
+import { type Asked, type Peer, trustedHost } from '../policy/forwarded/forwarded.ts';
+import { requestedUpgrade } from '../tunnel/requested.ts';
+import type { RequestHead } from './request-head.ts';
+
+/** The exchange that a sound head begins. `now` in milliseconds on the monotonic clock. */
+export function beginExchange(client: Downstream, head: RequestHead, peer: Peer, asked: Asked, id: string, now: number): Exchange {
+  const { fields } = head;
+  return new Exchange(client, {
+    method: head.method,
+    target: head.target,
+    host: head.host,
+    hostField: head.hostField,
+    fields: fields.kept,
+    bodyLength: fields.chunked ? CHUNKED : Math.max(0, fields.contentLength),
+    expectsContinue: fields.expectsContinue && head.minor === 1,
+    referer: fields.referer,
+    upgrade: fields.connectionUpgrade ? requestedUpgrade(head) : null,
+    forwarding: `${asked.lines}X-Forwarded-Host: ${trustedHost(peer, head)}\r\nX-Request-ID: ${id}\r\n`,
+    startedAt: now,
+  });
+}

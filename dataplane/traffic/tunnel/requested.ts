@@ -1,0 +1,18 @@
+import type { RequestHead } from '../http1/request-head.ts';
+
+/** Protocols that are spoken over the connection itself, and so are never a matter between a client and an upstream. */
+const HOP_BY_HOP = /^(?:h2c|tls(?:\/.*)?)$/i;
+
+/**
+ * The protocols that a client wants to go on with after the answer (RFC 9110 7.8), as the upstream is asked for them;
+ * null where there are none, or where the request has a body: then the wish is ignored, as it may be.
+ */
+export function requestedUpgrade({ minor, fields }: RequestHead): string | null {
+  if (!fields.connectionUpgrade || fields.upgrade === null || minor === 0) return null;
+  if (fields.chunked || fields.contentLength > 0) return null;
+  const protocols = fields.upgrade
+    .split(',')
+    .map((protocol) => protocol.trim())
+    .filter((protocol) => protocol !== '' && !HOP_BY_HOP.test(protocol));
+  return protocols.length === 0 ? null : protocols.join(', ');
+}

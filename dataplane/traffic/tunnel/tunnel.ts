@@ -1,0 +1,107 @@
+import { Agent, type IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Exchange } from '../exchange.ts';
+import type { Attempt } from '../upstream/attempt.ts';
+import type { Endpoint } from '../upstream/endpoint.ts';
+
+/** How long a target may take to begin its answer (ms). */
+const ANSWER_MS = 60_000;
+/** How long a tunnel goes on when its target leaves the route (ms). */
+const GRACE_MS = 30_000;
+
+/** Hands out the one connection that it was made for. */
+class LentConnection extends Agent {
+  private readonly socket: Socket;
+
+  constructor(socket: Socket) {
+    super();
+    this.socket = socket;
+  }
+
+  override createConnection(): Socket {
+    return this.socket;
+  }
+}
+
+/** One upgraded connection, from the moment at which its target's connection stands. */
+export class Tunnel implements Attempt {
+  readonly x: Exchange;
+  readonly endpoint: Endpoint;
+  readonly client: Socket;
+  readonly upstream: Socket;
+  readonly agent: Agent;
+  /** Whether the target has agreed, and bytes pass unread. */
+  open = false;
+  /** The target took too long to answer. */
+  late = false;
+  /** Calls off the time limit of its target's answer. */
+  private readonly inTime: () => void;
+  /** Calls off its end; null while its target stands. */
+  private reprieve: (() => void) | null = null;
+  private over = false;
+  private readonly ledgerSlot: number;
+
+  constructor(x: Exchange, endpoint: Endpoint, client: Socket, upstream: Socket) {
+    this.x = x;
+    this.endpoint = endpoint;
+    this.client = client;
+    this.upstream = upstream;
+    this.agent = new LentConnection(upstream);
+    this.ledgerSlot = endpoint.ledgerSlot;
+    const { targets, slot, clock } = endpoint.tools;
+    targets.begin(this.ledgerSlot, slot);
+    this.inTime = clock.after(ANSWER_MS, () => {
+      this.late = true;
+      upstream.destroy();
+    });
+  }
+
+  /** The target has answered, whatever it said. */
+  answered(answer: IncomingMessage): void {
+    this.inTime();
+    this.open = answer.statusCode === 101;
+    this.x.status = answer.statusCode ?? 502;
+    this.endpoint.succeeded();
+  }
+
+  /** Its target left the route: it has a while to come to an end. */
+  condemn(): void {
+    this.reprieve ??= this.endpoint.tools.clock.after(GRACE_MS, () => this.close());
+  }
+
+  /** Its target is one of the route's, after all. */
+  pardon(): void {
+    this.reprieve?.();
+    this.reprieve = null;
+  }
+
+  /** Ends both sides. What the client has been sent still reaches it. */
+  close(): void {
+    this.upstream.destroy();
+    this.client.destroySoon();
+  }
+
+  /** The client is gone, or has been told that nothing came of it. */
+  cancel(): void {
+    if (this.over) return;
+    this.over = true;
+    this.inTime();
+    this.pardon();
+    this.upstream.destroy();
+    this.endpoint.tools.targets.end(this.ledgerSlot, this.endpoint.tools.slot);
+  }
+
+  // Bytes pass from socket to socket, not through the exchange.
+
+  body(): boolean {
+    return false;
+  }
+
+  bodyEnd(): void {
+    throw new Error('a request that asks for an upgrade has no body');
+  }
+
+  resume(): void {
+    // The sockets hold each other back.
+  }
+}

@@ -1,0 +1,263 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { targetKey } from '../../ledger/targets.ts';
+import { eventually, ProxyFixture, site } from '../testing/proxy-fixture.ts';
+import { ok, refusingAddress, UpstreamFixture } from '../testing/upstream-fixture.ts';
+import { field, type Wire } from '../testing/wire-fixture.ts';
+
+const upgrade = (more = '', protocol = 'chat/2') =>
+  `GET /room?x=1 HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n${more}\r\n`;
+const SWITCHING = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: chat/2\r\nX-Own: kept\r\n\r\n';
+
+test('an upgrade of any protocol becomes a tunnel; what either side says early arrives', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  const client = await proxy.connect();
+  const early = 'e'.repeat(4_096);
+  client.send(upgrade() + early);
+  const { wire, request } = await upstream.asked();
+  assert.equal(request.line, 'GET /room?x=1 HTTP/1.1');
+  assert.equal(field(request.head, 'upgrade'), 'chat/2');
+  assert.match(field(request.head, 'connection') ?? '', /upgrade/i);
+  assert.equal(field(request.head, 'x-forwarded-for'), '127.0.0.1');
+  wire.send(`${SWITCHING}welcome`);
+  const head = await client.readHead();
+  assert.match(head, /^HTTP\/1\.1 101 /);
+  assert.equal(field(head, 'upgrade'), 'chat/2');
+  assert.equal(field(head, 'x-own'), 'kept');
+  assert.equal(field(head, 'x-content-type-options'), 'nosniff');
+  assert.equal(await client.read(7), 'welcome');
+  assert.equal(await wire.read(early.length), early);
+  client.send('ping');
+  assert.equal(await wire.read(4), 'ping');
+  wire.send('pong');
+  assert.equal(await client.read(4), 'pong');
+});
+
+async function opened(upstream: UpstreamFixture, proxy: ProxyFixture) {
+  const client = await proxy.connect();
+  client.send(upgrade());
+  const { wire } = await upstream.asked();
+  wire.send(SWITCHING);
+  await client.readHead();
+  return { client, target: wire };
+}
+
+async function echoes({ client, target }: { client: Wire; target: Wire }, text: string): Promise<void> {
+  client.send(text);
+  assert.equal(await target.read(text.length), text);
+  target.send(text);
+  assert.equal(await client.read(text.length), text);
+}
+
+const inFlight = (proxy: ProxyFixture, address: string) =>
+  proxy.ledger.targets.inFlight(proxy.ledger.targets.find(targetKey(address, false)));
+
+test('an answer that is no agreement passes as it is, and its connection ends', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  for (const [said, body] of [
+    ['HTTP/1.1 403 Forbidden\r\nContent-Length: 6\r\n\r\nmemory', 'memory'],
+    ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n', 'abc'],
+  ] as const) {
+    const client = await proxy.connect();
+    client.send(upgrade());
+    const { wire } = await upstream.asked();
+    wire.send(said);
+    const answer = await client.readAnswer();
+    assert.equal(answer.line, said.slice(0, said.indexOf('\r\n')));
+    assert.equal(answer.body, body);
+    assert.equal(field(answer.head, 'connection'), 'close');
+    assert.equal(field(answer.head, 'x-frame-options'), 'SAMEORIGIN');
+    await client.until('the end', () => client.ended || client.closed);
+    client.end();
+  }
+  await eventually('both to be counted', () => proxy.counted().get('a.test')?.requests === 2);
+  assert.deepEqual(proxy.counted().get('a.test')?.classes, [0, 1, 0, 1, 0, 0]);
+  await eventually('nothing to be in flight', () => proxy.ledger.inFlight.total() === 0 && inFlight(proxy, upstream.address) === 0);
+});
+
+test('h2c and TLS are ignored, and so is an upgrade with a body or in HTTP/1.0: the request is an ordinary one', async () => {
+  using upstream = await UpstreamFixture.serving(ok('plain'));
+  using proxy = await ProxyFixture.before(upstream);
+  const body = 'POST / HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: chat\r\nContent-Length: 2\r\n\r\nhi';
+  for (const text of [upgrade('', 'h2c'), upgrade('', 'TLS/1.3, h2c'), body, upgrade().replace('HTTP/1.1', 'HTTP/1.0')])
+    assert.equal((await proxy.ask(text)).body, 'plain');
+  for (const { head } of upstream.requests) assert.equal(field(head, 'upgrade'), null);
+  using other = await UpstreamFixture.start();
+  await proxy.publish([site('a.test', other)]);
+  const client = await proxy.connect();
+  client.send(upgrade('', 'h2c, chat/2'));
+  const { request } = await other.asked();
+  assert.equal(field(request.head, 'upgrade'), 'chat/2');
+});
+
+test('a target that is away is 502 without its address, after the others have been tried', async () => {
+  const away = { address: await refusingAddress() };
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.start([site('a.test', away, upstream), site('away.test', away)]);
+  const tunnel = await opened(upstream, proxy);
+  await echoes(tunnel, 'over the second');
+  const answer = await proxy.ask(upgrade().replace('a.test', 'away.test'));
+  assert.match(answer.line, / 502 /);
+  assert.ok(!(answer.head + answer.body).includes(away.address));
+  assert.equal(proxy.counted().get('away.test')?.classes[4], 1);
+});
+
+test('a target that ends, talks nonsense or says nothing for a minute is 502, 502 and 504', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  const ends: readonly [status: number, end: (wire: Wire) => void][] = [
+    [502, (wire) => wire.end()],
+    [502, (wire) => wire.reset()],
+    [502, (wire) => wire.send('SSH-2.0-OpenSSH_9.2\r\n')],
+    [504, () => proxy.clock.pass(61_000)],
+  ];
+  for (const [status, end] of ends) {
+    const client = await proxy.connect();
+    client.send(upgrade());
+    const { wire } = await upstream.asked();
+    end(wire);
+    const answer = await client.readAnswer();
+    assert.match(answer.line, new RegExp(` ${status} `));
+    assert.match(answer.body, new RegExp(`${status}`));
+    await client.until('the end', () => client.ended || client.closed);
+  }
+  await eventually('nothing to be in flight', () => proxy.ledger.inFlight.total() === 0 && inFlight(proxy, upstream.address) === 0);
+});
+
+test('policies come first: over the limit there is no tunnel', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.start([{ ...site('a.test', upstream), rate_limit_rps: 1 }]);
+  await opened(upstream, proxy);
+  assert.match((await proxy.ask(upgrade())).line, / 429 /);
+  assert.equal(upstream.connections.length, 1);
+});
+
+test('an upgrade counts when it is answered, its bytes when it ends', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  const tunnel = await opened(upstream, proxy);
+  const before = proxy.counted().get('a.test');
+  assert.deepEqual([before?.requests, before?.classes[0]], [1, 1]);
+  assert.equal(inFlight(proxy, upstream.address), 1);
+  tunnel.target.send('x'.repeat(100_000));
+  await tunnel.client.read(100_000);
+  tunnel.client.end();
+  await tunnel.target.until('the end', () => tunnel.target.ended);
+  tunnel.target.end();
+  await eventually('its bytes', () => (proxy.counted().get('a.test')?.bytes ?? 0) > 100_000);
+  assert.equal(proxy.counted().get('a.test')?.requests, 1);
+  await eventually('nothing to be in flight', () => proxy.ledger.inFlight.total() === 0 && inFlight(proxy, upstream.address) === 0);
+});
+
+test('each side can end its own: the other may still speak', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  const one = await opened(upstream, proxy);
+  one.client.end();
+  await one.target.until('the end', () => one.target.ended);
+  one.target.send('still here');
+  assert.equal(await one.client.read(10), 'still here');
+  const two = await opened(upstream, proxy);
+  two.target.end('last words');
+  assert.equal(await two.client.readAll(), 'last words');
+});
+
+test('a reset on either side ends the other and leaves nothing behind', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  for (const [from, to] of [
+    ['client', 'target'],
+    ['target', 'client'],
+  ] as const) {
+    const tunnel = await opened(upstream, proxy);
+    await echoes(tunnel, 'hello');
+    tunnel[from].reset();
+    await tunnel[to].until('the end', () => tunnel[to].ended || tunnel[to].closed);
+    tunnel[to].socket.destroy();
+    await eventually('nothing to be in flight', () => proxy.ledger.inFlight.total() === 0 && inFlight(proxy, upstream.address) === 0);
+  }
+  const early = await proxy.connect();
+  early.send(upgrade());
+  const { wire } = await upstream.asked();
+  early.reset();
+  await wire.until('the end', () => wire.ended || wire.closed);
+  await eventually('nothing to be in flight', () => proxy.ledger.inFlight.total() === 0 && inFlight(proxy, upstream.address) === 0);
+});
+
+test('a tunnel has no idle limit', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  const tunnel = await opened(upstream, proxy);
+  proxy.clock.pass(7_200_000);
+  await echoes(tunnel, 'two hours later');
+});
+
+test('a tunnel outlives every change but the end of its own target, which leaves it half a minute', async () => {
+  using upstream = await UpstreamFixture.start();
+  using second = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  const tunnel = await opened(upstream, proxy);
+  const draining = {
+    ...site('a.test'),
+    upstreams: [{ address: upstream.address, state: 'draining' as const }, { address: second.address }],
+  };
+  for (const routes of [
+    [site('b.test', second)],
+    [site('a.test', second, upstream)],
+    [{ ...site('a.test', upstream), rate_limit_rps: 9 }],
+  ]) {
+    await proxy.publish(routes);
+    proxy.clock.pass(60_000);
+    await echoes(tunnel, 'unmoved');
+  }
+  // One that comes back in time is forgiven.
+  await proxy.publish([site('a.test', second)]);
+  proxy.clock.pass(20_000);
+  await proxy.publish([site('a.test', upstream)]);
+  proxy.clock.pass(60_000);
+  await echoes(tunnel, 'forgiven');
+  for (const end of [[draining], [site('a.test', second)]]) {
+    await proxy.publish([site('a.test', upstream)]);
+    const doomed = await opened(upstream, proxy);
+    await proxy.publish(end);
+    proxy.clock.pass(29_000);
+    await echoes(doomed, 'last words');
+    proxy.clock.pass(2_000);
+    await doomed.client.until('the end', () => doomed.client.ended || doomed.client.closed);
+    await doomed.target.until('the end', () => doomed.target.ended || doomed.target.closed);
+  }
+});
+
+test('a target that leaves the route before it has answered has no more than the others have', async () => {
+  using upstream = await UpstreamFixture.start();
+  using second = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  const client = await proxy.connect();
+  client.send(upgrade());
+  const { wire } = await upstream.asked();
+  await proxy.publish([site('a.test', second)]);
+  wire.send(SWITCHING);
+  await client.readHead();
+  await echoes({ client, target: wire }, 'hello');
+  proxy.clock.pass(31_000);
+  await client.until('the end', () => client.ended || client.closed);
+});
+
+test('a side that does not read holds the other back', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  const tunnel = await opened(upstream, proxy);
+  tunnel.client.socket.pause();
+  const piece = Buffer.alloc(1_000_000);
+  let refused = false;
+  for (let sent = 0; sent < 64 && !refused; sent++) {
+    if (tunnel.target.socket.write(piece)) continue;
+    refused = await Promise.race([
+      new Promise<boolean>((resolve) => tunnel.target.socket.once('drain', () => resolve(false))),
+      new Promise<boolean>((resolve) => setTimeout(() => resolve(true), 300)),
+    ]);
+  }
+  assert.ok(refused, '64 MB are held for a client that reads nothing');
+});

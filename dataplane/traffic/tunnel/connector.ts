@@ -48,6 +48,7 @@ export function connectTo(endpoint: Endpoint, stands: (socket: Socket) => void, 
       opening.off('error', lost);
       opening.once('close', () => tools.sockets.leaveUpstream());
       stands(opening);
+      tools.connected(endpoint);
     });
   });
   return () => {

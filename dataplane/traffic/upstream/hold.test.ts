@@ -104,6 +104,19 @@ test('a pool whose target refuses is tried by one request each 250 ms, and all f
   assert.equal(target.connections, 3);
 });
 
+test('requests for another protocol wait like all others, and open the way for them', async () => {
+  const address = await refusingAddress();
+  using proxy = await ProxyFixture.start([holding(10, { address })]);
+  const upgrade = get('/', 'Connection: Upgrade\r\nUpgrade: chat\r\n');
+  const clients = [await asking(proxy, upgrade), await asking(proxy)];
+  using target = await listening(address);
+  await eventually('a probe', () => {
+    proxy.clock.pass(250);
+    return target.connections > 0;
+  });
+  for (const client of clients) assert.equal((await client.readAnswer()).body, 'held');
+});
+
 test('a client that leaves waits no longer, and does not keep others from being tried', async () => {
   const address = await refusingAddress();
   using proxy = await ProxyFixture.start([holding(10, { address })]);

@@ -262,7 +262,9 @@ describe('effective', () => {
     const settings = readSettings(['--no-metrics'], { SLUICE_DRAIN_TIMEOUT: '90s' });
     const names = effective(settings, {}).statuses.map((one) => one.name);
     // `--takeover` is about this one start.
-    const working = DATAPLANE_FLAGS.filter((flag) => !flag.unavailable && flag.name !== 'takeover').map((flag) => flag.name.replace(/^no-/, '').replaceAll('-', '_'));
+    const working = DATAPLANE_FLAGS.filter((flag) => !flag.unavailable && flag.name !== 'takeover').map((flag) =>
+      flag.name.replace(/^no-/, '').replaceAll('-', '_'),
+    );
     assert.deepEqual(names.toSorted(), [...working, 'email'].toSorted());
     assert.deepEqual(status(settings, 'metrics'), { name: 'metrics', value: false, origin: 'flag' });
     assert.deepEqual(status(settings, 'drain_timeout'), { name: 'drain_timeout', value: '90s', origin: 'environment' });

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { connect, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { Dataplane, Folder, TOKEN } from './harness/dataplane.ts';
+import { ask } from './harness/http.ts';
+import { freePort } from './harness/ports.ts';
+import { Program, SLUICE } from './harness/process.ts';
+import { RawClient } from './harness/raw.ts';
+import { until } from './harness/until.ts';
+import { Upstream } from './harness/upstream.ts';
+
+/** The other end of a takeover socket, played by the test. */
+class Heir {
+  private readonly socket: Socket;
+  private received = '';
+
+  private constructor(socket: Socket) {
+    this.socket = socket;
+    socket.setEncoding('utf8').on('data', (text: string) => {
+      this.received += text;
+    });
+  }
+
+  static async of(folder: Folder): Promise<Heir> {
+    const socket = connect(folder.file('takeover.sock'));
+    await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+    return new Heir(socket);
+  }
+
+  async says(message: object, answer: string): Promise<void> {
+    this.socket.write(`${JSON.stringify(message)}\n`);
+    await until(`${answer} in ${this.received}`, () => this.received.includes(answer), 5_000);
+  }
+
+  [Symbol.dispose](): void {
+    this.socket.destroy();
+  }
+}
+
+const INTRODUCTION = { takeover: { version: '9', pid: 1 } };
+
+test('an heir that goes away before it serves leaves everything as it was: what waited to be saved is saved', async () => {
+  using folder = new Folder();
+  await using upstream = await Upstream.start('one');
+  await using dataplane = await Dataplane.start({ stateDir: folder.path });
+  await dataplane.route('a.test', upstream.address);
+  let posted: Promise<void> | undefined;
+  {
+    using heir = await Heir.of(folder);
+    await heir.says(INTRODUCTION, '"released"');
+    posted = dataplane.route('b.test', upstream.address);
+    assert.equal((await dataplane.visit('a.test')).status, 200, 'traffic goes on');
+    assert.match((await dataplane.admin('GET', '/routes')).text, /a\.test/, 'reading goes on');
+  }
+  await posted;
+  assert.equal((await dataplane.visit('b.test')).status, 200);
+  await dataplane.program.said('the takeover failed: this process goes on');
+});
+
+test('an heir that goes away after the Admin API was closed for it gives that back', async () => {
+  using folder = new Folder();
+  await using upstream = await Upstream.start('one');
+  await using dataplane = await Dataplane.start({ stateDir: folder.path });
+  {
+    using heir = await Heir.of(folder);
+    await heir.says(INTRODUCTION, '"released"');
+    await heir.says({ serving: {} }, '"admin"');
+    await assert.rejects(dataplane.admin('GET', '/routes'), /ECONNREFUSED/);
+  }
+  await until('the Admin API to answer', async () => (await ask({ port: dataplane.adminPort }, '/health')).status === 200);
+  await dataplane.route('a.test', upstream.address);
+  assert.equal((await dataplane.visit('a.test')).status, 200);
+});
+
+test('of two takeovers at once the second is refused with the reason, and exit 2', async () => {
+  using folder = new Folder();
+  await using dataplane = await Dataplane.start({ stateDir: folder.path });
+  using heir = await Heir.of(folder);
+  await heir.says(INTRODUCTION, '"released"');
+  await using second = successor(dataplane, folder);
+  assert.equal((await second.exited).code, 2);
+  assert.match(second.stderr, /^sluice dataplane: can't take over from .*takeover\.sock: another process is taking over right now\n$/);
+});
+
+test('--takeover with nobody there starts as usual', async () => {
+  using folder = new Folder();
+  await using dataplane = await Dataplane.start({ stateDir: folder.path, flags: ['--takeover'] });
+  assert.match(dataplane.program.output, /nobody to take over from/);
+});
+
+test('an answer under way is finished by the old process, and a kept connection gets one more', async () => {
+  using folder = new Folder();
+  const held: (() => void)[] = [];
+  await using upstream = await Upstream.start('slow', (request, response) => {
+    if (request.url !== '/held') return void response.end('quick');
+    response.write('first ');
+    held.push(() => response.end('last'));
+  });
+  await using dataplane = await Dataplane.start({ stateDir: folder.path });
+  await dataplane.route('a.test', upstream.address);
+  using kept = await RawClient.open(dataplane.httpPort);
+  kept.socket.once('end', () => kept.socket.end());
+  await kept.write('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n').sees('quick');
+  const answer = dataplane.visit('a.test', '/held');
+  await until('the request to be under way', () => held.length === 1);
+  await using next = successor(dataplane, folder);
+  await next.said('data plane started');
+  await dataplane.program.said('draining');
+  assert.equal((await dataplane.visit('a.test')).text, 'quick');
+  kept.received = '';
+  assert.match(await kept.write('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n').sees('quick'), /^connection: close/im);
+  held[0]?.();
+  assert.equal((await answer).text, 'first last');
+  assert.deepEqual(await dataplane.program.exited, { code: 0, signal: null });
+});
+
+test('a process that has handed over ends at once on a second SIGTERM as any other', async () => {
+  using folder = new Folder();
+  let asked = false;
+  await using upstream = await Upstream.start('silent', () => {
+    asked = true;
+  });
+  await using dataplane = await Dataplane.start({ stateDir: folder.path });
+  await dataplane.route('a.test', upstream.address);
+  const answer = dataplane.visit('a.test').catch((error: Error) => error);
+  await until('the request to be under way', () => asked);
+  await using next = successor(dataplane, folder);
+  await next.said('data plane started');
+  await dataplane.program.said('draining');
+  dataplane.program.child.kill('SIGTERM');
+  await until('it to be in a hurry', () => dataplane.program.output.split('"draining"').length > 2);
+  assert.equal((await dataplane.program.kill('SIGTERM')).code, 1);
+  assert.doesNotMatch(dataplane.program.stderr, /Error/);
+  assert.ok((await answer) instanceof Error);
+  assert.equal((await ask({ port: dataplane.adminPort }, '/health')).status, 200, 'the other one is still there');
+});
+
+test('a port that another process has is still refused without --takeover', async () => {
+  using folder = new Folder();
+  using other = new Folder();
+  await using dataplane = await Dataplane.start({ stateDir: folder.path });
+  await using second = new Program(SLUICE, [
+    ...['dataplane', '--http-port', `${dataplane.httpPort}`, '--bind', '127.0.0.1', '--state-dir', other.path],
+    ...['--admin-listen', `127.0.0.1:${await freePort()}`],
+  ]);
+  assert.equal((await second.exited).code, 2);
+  assert.match(second.stderr, /something else listens there/);
+});
+
+/** Another data plane with the same ports and state. */
+function successor({ httpPort, adminPort }: Dataplane, folder: Folder): Program {
+  const ports = ['--http-port', `${httpPort}`, '--bind', '127.0.0.1', '--admin-listen', `127.0.0.1:${adminPort}`];
+  const args = ['dataplane', ...ports, '--state-dir', folder.path, '--workers', '2', '--takeover'];
+  return new Program(SLUICE, args, { SLUICE_ADMIN_TOKEN: TOKEN });
+}

@@ -37,19 +37,39 @@ const fieldName = z
   .max(256)
   .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'a header name is letters, digits and hyphens');
 
-/** `draining` finishes what it has and takes nothing new; `starting` and `unhealthy` are out of rotation. */
-export const TARGET_STATES = ['healthy', 'starting', 'unhealthy', 'draining'] as const;
+/**
+ * `draining` finishes what it has and takes nothing new; `starting` and `unhealthy` are out of rotation.
+ * So is `paused`, which answers nothing either: requests that wait there are sent elsewhere where they may be.
+ */
+export const TARGET_STATES = ['healthy', 'starting', 'unhealthy', 'draining', 'paused'] as const;
 
 /** Longest time that a request may be told to wait for a target (s). */
 export const MAX_HOLD_SECS = 300;
 
 const upstream = z.object({
   address,
-  /** Stable name of the target at its source (a container id …); runtime state follows it over changes. */
+  /**
+   * Stable name of the target at its source (a container id …); runtime state follows it over changes.
+   * An address that has one may belong to something else tomorrow.
+   */
   id: z.string().min(1).max(256).optional(),
   /** Share of the traffic relative to the pool's other targets. */
   weight: z.int().min(0).max(1_000).default(1),
   state: z.enum(TARGET_STATES).default('healthy'),
+  /** While it is `starting`: whether it comes into rotation by itself, once it accepts connections. */
+  probe: z.boolean().optional(),
+});
+
+/** Asks each target of a route for a page of its own, again and again: only a target that answers 2xx or 3xx is in rotation. */
+const healthCheck = z.object({
+  /** Path and query. */
+  path: z
+    .string()
+    .max(2_048)
+    .regex(/^\/[\x21-\x7e]*$/, 'a path starts with / and has no space'),
+  /** Seconds from one question to the next, and how long an answer may take. */
+  interval_secs: z.int().min(1).max(3_600).default(10),
+  timeout_secs: z.int().min(1).max(60).default(5),
 });
 
 /** Sets a response header, or removes it where `value` is null. The last one of a name wins. */
@@ -137,6 +157,7 @@ export const routeSchema = z.object({
   https: z.enum(['auto', 'off', 'internal']).default('auto'),
   upstreams: directives.upstreams,
   hold_secs: directives.hold_secs,
+  health: healthCheck.nullable().optional(),
   headers: directives.headers,
   redirects: directives.redirects,
   basic_auth: directives.basic_auth,
@@ -150,6 +171,7 @@ export const routeSchema = z.object({
 export type RouteSpec = Readonly<z.output<typeof routeSchema>>;
 export type HandleSpec = RouteSpec['handles'][number];
 export type UpstreamSpec = RouteSpec['upstreams'][number];
+export type HealthCheckSpec = NonNullable<RouteSpec['health']>;
 export type HeaderSpec = RouteSpec['headers'][number];
 export type RedirectSpec = RouteSpec['redirects'][number];
 export type BasicAuthSpec = NonNullable<RouteSpec['basic_auth']>;

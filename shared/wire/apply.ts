@@ -78,6 +78,8 @@ export type Applied = {
   generation: number;
   results: RouteOutcome[];
   removed: string[];
+  /** Addresses of the data plane's own interfaces, in the answer to the first frame of a stream: which networks it shares. */
+  addresses?: string[];
 };
 
 export type Refused = { error: string; current: Revision | null };
@@ -90,4 +92,5 @@ export type StreamLine =
   | { reload: { id: string } }
   /** A controller's route was changed or removed by hand, so that it can be put back. */
   | { routes: { domain: string; change: 'removed' | 'replaced'; route: PublishedRoute | null } }
-  | { upstream: { address: string; healthy: boolean; reason: string } };
+  /** A target came into rotation or left it by what the data plane saw itself. `id` is the one that its source gave it. */
+  | { upstream: { address: string; id?: string; healthy: boolean; reason: string } };

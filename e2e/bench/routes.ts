@@ -13,8 +13,16 @@ const SECONDS = 3;
 export async function routes(): Promise<Figure[]> {
   using folder = new Folder();
   const upstream = await nginxUpstream(folder, LOAD_CORE);
-  await using small = await Dataplane.start({ stateDir: folder.file('one-route'), workers: 1, command: ['taskset', '-c', `${PROXY_CORE}`] });
-  await using large = await Dataplane.start({ stateDir: folder.file('many-routes'), workers: 1, command: ['taskset', '-c', `${PROXY_CORE}`] });
+  await using small = await Dataplane.start({
+    stateDir: folder.file('one-route'),
+    workers: 1,
+    command: ['taskset', '-c', `${PROXY_CORE}`],
+  });
+  await using large = await Dataplane.start({
+    stateDir: folder.file('many-routes'),
+    workers: 1,
+    command: ['taskset', '-c', `${PROXY_CORE}`],
+  });
   const route = { domain: HOST, upstream: `127.0.0.1:${upstream.port}` };
   await small.route(route.domain, route.upstream);
   const many = [route, ...Array.from({ length: 99_999 }, (_, index) => ({ domain: `site-${index}.test`, upstream: route.upstream }))];

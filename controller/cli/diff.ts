@@ -1,7 +1,7 @@
 import type { UpstreamSpec } from '../../shared/route.ts';
 import type { FullRoute, SettingStatus } from '../../shared/wire/status.ts';
 import { CONFIG_FLAG, controllerId, ID_FLAG } from '../flags.ts';
-import { FILE_SOURCE } from '../sources/file/site.ts';
+import { FILE_SOURCE } from '../sources/file/sites/site.ts';
 import { ASKING_FLAGS, ask, clientOf, wantsJson } from './ask.ts';
 import type { Command, Terminal } from './command.ts';
 import { readConfig } from './config-file.ts';

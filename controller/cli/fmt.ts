@@ -3,7 +3,7 @@ import { NAME } from '../../shared/name.ts';
 import { type Flag, UsageError } from '../../shared/runtime/flags.ts';
 import { CONFIG_FLAG, readableConfig } from '../flags.ts';
 import { layOut } from '../sources/file/layout.ts';
-import { reasonOf } from '../sources/file/read.ts';
+import { reasonOf } from '../sources/file/text/read.ts';
 import { type Command, CommandError } from './command.ts';
 import { reportProblems } from './problems.ts';
 

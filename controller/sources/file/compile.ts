@@ -1,20 +1,20 @@
 import type { Domain } from '../../../shared/host.ts';
 import type { RouteSpec } from '../../../shared/route.ts';
 import type { Globals } from '../../../shared/settings.ts';
-import { readLines } from './block.ts';
 import { type Collected, collectDiagnostics, type Diagnostic } from './diagnostics.ts';
-import { type Files, filesOnDisk } from './files.ts';
-import { GLOBAL_RULES, type GlobalsDraft } from './globals.ts';
-import { createImports, type Imports, type Piece } from './imports.ts';
-import { createLexer } from './lexer.ts';
-import { parseLines } from './lines.ts';
-import { parse } from './parser.ts';
-import { readContent } from './read.ts';
-import { readSite, type Shared } from './site.ts';
-import type { Block, Directive, Part } from './syntax.ts';
-import { readText } from './text.ts';
-import type { Environment } from './variables.ts';
-import type { Place } from './word.ts';
+import { createImports, type Imports, type Piece } from './imports/imports.ts';
+import type { Environment } from './imports/variables.ts';
+import { readLines } from './sites/block.ts';
+import { GLOBAL_RULES, type GlobalsDraft } from './sites/globals.ts';
+import { readSite, type Shared } from './sites/site.ts';
+import { type Files, filesOnDisk } from './text/files.ts';
+import { readContent } from './text/read.ts';
+import { readText } from './text/text.ts';
+import { createLexer } from './tokens/lexer.ts';
+import type { Place } from './tokens/word.ts';
+import { parseLines } from './tree/lines.ts';
+import { parse } from './tree/parser.ts';
+import type { Block, Directive, Part } from './tree/syntax.ts';
 
 /** A config file, understood as a whole or not at all. */
 export type Compiled =

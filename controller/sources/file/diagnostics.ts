@@ -1,5 +1,5 @@
 import { closest } from '../../../shared/closest.ts';
-import type { Place } from './word.ts';
+import type { Place } from './tokens/word.ts';
 
 /** One mistake, or one thing worth a second look, in a config file. */
 export type Diagnostic = {

@@ -6,8 +6,8 @@ import { parseRoute } from '../../../shared/route.ts';
 import { parseGlobals } from '../../../shared/settings.ts';
 import { compileBytes } from './compile.ts';
 import { formatDiagnostic } from './diagnostics.ts';
-import type { Files } from './files.ts';
 import { type PseudoRandom, pseudoRandom } from './testing/pseudo-random.ts';
+import type { Files } from './text/files.ts';
 
 const ENV = { NAME: 'sluice', HOST: 'app', DOMAINS: 'c.example, d.example' };
 const ROUNDS = 3_000;

@@ -6,7 +6,7 @@ import { parseRoute } from '../../../shared/route.ts';
 import { parseGlobals } from '../../../shared/settings.ts';
 import { compileBytes } from './compile.ts';
 import { formatDiagnostic } from './diagnostics.ts';
-import { filesOnDisk } from './files.ts';
+import { filesOnDisk } from './text/files.ts';
 
 const MISTAKES = new URL('golden/mistakes/', import.meta.url);
 const ADAPT = new URL('golden/adapt/', import.meta.url);

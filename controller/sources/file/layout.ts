@@ -1,7 +1,7 @@
 import { collectDiagnostics, type Diagnostic } from './diagnostics.ts';
-import { createLexer, type Token } from './lexer.ts';
-import { checkStructure } from './structure.ts';
-import { readText } from './text.ts';
+import { readText } from './text/text.ts';
+import { createLexer, type Token } from './tokens/lexer.ts';
+import { checkStructure } from './tree/structure.ts';
 
 export type Layout = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 

@@ -4,9 +4,9 @@ import { test } from 'node:test';
 import { PLACEHOLDERS } from '../../../shared/placeholders.ts';
 import { compileBytes } from './compile.ts';
 import { formatDiagnostic } from './diagnostics.ts';
-import { SITE_RULES } from './directives.ts';
-import { GLOBAL_RULES } from './globals.ts';
-import { KINDS } from './matcher-kinds.ts';
+import { SITE_RULES } from './directives/directives.ts';
+import { KINDS } from './matchers/matcher-kinds.ts';
+import { GLOBAL_RULES } from './sites/globals.ts';
 
 const reference = readFileSync(new URL('../../../docs/reference/sluicefile.md', import.meta.url), 'utf8');
 const planned = section('## Not available yet');

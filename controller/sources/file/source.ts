@@ -4,12 +4,12 @@ import type { Problem } from '../../../shared/wire/apply.ts';
 import type { Snapshot, Source } from '../source.ts';
 import { type Compiled, compileFile } from './compile.ts';
 import { type Diagnostic, formatDiagnostic } from './diagnostics.ts';
-import { areSame, type Found, lacks, wereSteady } from './found.ts';
-import { createSettle } from './settle.ts';
-import { FILE_SOURCE } from './site.ts';
-import { trace } from './trace.ts';
-import type { Environment } from './variables.ts';
-import { type Watch, watchDirectories } from './watch.ts';
+import type { Environment } from './imports/variables.ts';
+import { FILE_SOURCE } from './sites/site.ts';
+import { areSame, type Found, lacks, wereSteady } from './watching/found.ts';
+import { createSettle } from './watching/settle.ts';
+import { trace } from './watching/trace.ts';
+import { type Watch, watchDirectories } from './watching/watch.ts';
 
 /** How often the files are looked at where no notification came. Milliseconds. */
 export const POLL_MS = 2_000;

@@ -2,9 +2,9 @@ import { parseBcryptHash } from '../../../../shared/bcrypt-hash.ts';
 import { DEFAULT_REALM } from '../../../../shared/realm.ts';
 import type { BasicAuthSpec } from '../../../../shared/route.ts';
 import { quote } from '../diagnostics.ts';
-import { type Context, firstOf, type Rule, type SiteDraft } from '../rule.ts';
-import type { Block, Directive } from '../syntax.ts';
-import { lineOf, type Word } from '../word.ts';
+import { type Context, firstOf, type Rule, type SiteDraft } from '../sites/rule.ts';
+import { lineOf, type Word } from '../tokens/word.ts';
+import type { Block, Directive } from '../tree/syntax.ts';
 
 const FORM = '<user> <bcrypt_hash>';
 const REALM = /^[\x20-\x7e\x80-\xff]*$/;

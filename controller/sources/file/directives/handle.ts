@@ -1,10 +1,10 @@
 import type { Condition } from '../../../../shared/condition.ts';
 import { quote } from '../diagnostics.ts';
-import { conditionFor, isMatcher } from '../matcher.ts';
-import { covers, parsePathPattern } from '../path-pattern.ts';
-import { type Context, emptyDraft, type HandleDraft, type Rule, type SiteDraft } from '../rule.ts';
-import type { Directive } from '../syntax.ts';
-import { lineOf, type Place, type Word } from '../word.ts';
+import { conditionFor, isMatcher } from '../matchers/matcher.ts';
+import { covers, parsePathPattern } from '../matchers/path-pattern.ts';
+import { type Context, emptyDraft, type HandleDraft, type Rule, type SiteDraft } from '../sites/rule.ts';
+import { lineOf, type Place, type Word } from '../tokens/word.ts';
+import type { Directive } from '../tree/syntax.ts';
 
 const MOST_HANDLES = 1_000;
 

@@ -1,8 +1,8 @@
 import type { Condition } from '../../../../shared/condition.ts';
 import { quote } from '../diagnostics.ts';
-import { findPlaceholder } from '../placeholder.ts';
-import type { Context, Rule, SiteDraft } from '../rule.ts';
-import type { Word } from '../word.ts';
+import type { Context, Rule, SiteDraft } from '../sites/rule.ts';
+import type { Word } from '../tokens/word.ts';
+import { findPlaceholder } from './placeholder.ts';
 
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;

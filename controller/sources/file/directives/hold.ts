@@ -1,7 +1,7 @@
 import { parseDuration } from '../../../../shared/duration.ts';
 import { MAX_HOLD_SECS } from '../../../../shared/route.ts';
 import { quote } from '../diagnostics.ts';
-import type { Rule, SiteDraft } from '../rule.ts';
+import type { Rule, SiteDraft } from '../sites/rule.ts';
 
 export const hold: Rule<SiteDraft> = {
   name: 'hold',

@@ -1,6 +1,6 @@
 import { parseRate } from '../../../../shared/rate.ts';
 import { quote } from '../diagnostics.ts';
-import type { Rule, SiteDraft } from '../rule.ts';
+import type { Rule, SiteDraft } from '../sites/rule.ts';
 
 const MOST_LIMITS = 100;
 

@@ -1,10 +1,10 @@
 import { PLACEHOLDERS } from '../../../../shared/placeholders.ts';
 import type { RedirectSpec } from '../../../../shared/route.ts';
 import { didYouMean, quote } from '../diagnostics.ts';
-import { conditionFor, isMatcher } from '../matcher.ts';
-import { covers, parsePathPattern } from '../path-pattern.ts';
-import type { Context, Rule, SiteDraft } from '../rule.ts';
-import type { Word } from '../word.ts';
+import { conditionFor, isMatcher } from '../matchers/matcher.ts';
+import { covers, parsePathPattern } from '../matchers/path-pattern.ts';
+import type { Context, Rule, SiteDraft } from '../sites/rule.ts';
+import type { Word } from '../tokens/word.ts';
 
 type Status = RedirectSpec['status'];
 const STATUSES: ReadonlyMap<string, Status> = new Map([301, 302, 303, 307, 308].map((status) => [String(status), status as Status]));

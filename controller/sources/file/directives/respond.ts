@@ -1,7 +1,7 @@
 import { quote } from '../diagnostics.ts';
-import { findPlaceholder } from '../placeholder.ts';
-import type { Rule, SiteDraft } from '../rule.ts';
-import type { Word } from '../word.ts';
+import type { Rule, SiteDraft } from '../sites/rule.ts';
+import type { Word } from '../tokens/word.ts';
+import { findPlaceholder } from './placeholder.ts';
 
 /** Characters. */
 const LONGEST_BODY = 65_536;

@@ -1,7 +1,7 @@
 import { parseAddress } from '../../../../shared/address.ts';
 import { quote } from '../diagnostics.ts';
-import type { Context, Rule, SiteDraft } from '../rule.ts';
-import type { Word } from '../word.ts';
+import type { Context, Rule, SiteDraft } from '../sites/rule.ts';
+import type { Word } from '../tokens/word.ts';
 
 const MOST_UPSTREAMS = 10_000;
 

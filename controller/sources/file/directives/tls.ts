@@ -1,4 +1,4 @@
-import type { Rule, SiteDraft } from '../rule.ts';
+import type { Rule, SiteDraft } from '../sites/rule.ts';
 
 export const tls: Rule<SiteDraft> = {
   name: 'tls',

@@ -1,0 +1,50 @@
+import { type Rules, rulesByName, type SiteDraft } from '../sites/rule.ts';
+import { basicAuth } from './basic-auth.ts';
+import { handle, handlePath } from './handle.ts';
+import { header } from './header.ts';
+import { hold } from './hold.ts';
+import { rateLimit } from './rate-limit.ts';
+import { redir } from './redir.ts';
+import { respond } from './respond.ts';
+import { reverseProxy } from './reverse-proxy.ts';
+import { tls } from './tls.ts';
+
+/** Everything that a site can say, and what it will be able to say. */
+export const SITE_RULES: Rules<SiteDraft> = rulesByName(
+  [reverseProxy, hold, rateLimit, redir, basicAuth, header, respond, handle, handlePath, tls],
+  [
+    'analytics',
+    'cache',
+    'encode',
+    'file_server',
+    'forward_auth',
+    'health_uri',
+    'ip_filter',
+    'lb_policy',
+    'log',
+    'request_body',
+    'root',
+    'transport',
+    'under_attack',
+  ],
+  ['site', 'handle'],
+);
+
+/** What people who come from elsewhere write, and what it is called here. */
+export const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
+  ['add_header', 'header'],
+  ['auth_basic', 'basic_auth'],
+  ['basicauth', 'basic_auth'],
+  ['gzip', 'encode'],
+  ['include', 'import'],
+  ['limit_req', 'rate_limit'],
+  ['location', 'handle'],
+  ['proxy', 'reverse_proxy'],
+  ['proxy_pass', 'reverse_proxy'],
+  ['ratelimit', 'rate_limit'],
+  ['redirect', 'redir'],
+  ['return', 'respond'],
+  ['rewrite', 'handle_path'],
+  ['route', 'handle'],
+  ['static_response', 'respond'],
+]);

@@ -1,0 +1,35 @@
+import { quote } from '../diagnostics.ts';
+import type { Token } from '../tokens/lexer.ts';
+import type { Place, Word } from '../tokens/word.ts';
+import type { Reading } from './variables.ts';
+
+const RANGE = /^\{args\[(\d{0,4}):(\d{0,4})\]\}$/;
+
+/** What stands for `{args[N]}` or `{args.N}` inside a word; `inner` is the N. Nothing, and an error, where the import passes none. */
+export function argumentFor(whole: string, inner: string, place: () => Place, { args, report }: Reading): string {
+  if (args === 'unknown') return whole;
+  const fail = (message: string): string => {
+    report.error(place(), message);
+    return '';
+  };
+  if (args === null) return fail(`${whole} has a value only in a snippet or an imported file`);
+  if (inner.includes(':')) return fail(`${whole} stands for several words, so it stands alone; one of them is {args[0]}`);
+  if (!/^\d{1,4}$/.test(inner)) return fail(`${quote(whole)} is no argument: write {args[0]} for the first one, {args[:]} for all of them`);
+  const value = args[Number(inner)];
+  if (value !== undefined) return value;
+  const passed = args.length === 0 ? 'no arguments' : args.length === 1 ? 'one argument' : `${args.length} arguments`;
+  return fail(`${whole} has no value, for the import passes ${passed} (the first is {args[0]})`);
+}
+
+/** The words that a token stands for which is `{args[:]}`, `{args[1:]}` or `{args[0:2]}` as a whole; undefined for any other. */
+export function argumentsFor(token: Token, { args, from, report }: Reading): Word[] | undefined {
+  const range = token.style === 'bare' && token.raw.startsWith('{args[') ? RANGE.exec(token.raw) : null;
+  if (range === null || args === 'unknown') return undefined;
+  const { path, line, column } = token;
+  if (args === null) {
+    report.error({ path, line, column }, `${token.raw} has a value only in a snippet or an imported file`);
+    return [];
+  }
+  const [start, end] = [Number(range[1] || 0), range[2] ? Number(range[2]) : args.length];
+  return args.slice(start, end).map((text) => ({ text, style: 'bare', exact: false, path, line, column, from }));
+}

@@ -1,0 +1,162 @@
+import { dirname, isAbsolute, join, normalize } from 'node:path';
+import { didYouMean, positionOf, quote, type Report } from '../diagnostics.ts';
+import type { Files } from '../text/files.ts';
+import { isGlob } from '../text/glob.ts';
+import { NO_FILE } from '../text/read.ts';
+import { readText } from '../text/text.ts';
+import { createLexer, replay, type Tokens } from '../tokens/lexer.ts';
+import type { Place, Word } from '../tokens/word.ts';
+import { parseLines } from '../tree/lines.ts';
+import type { Directive, Snippet } from '../tree/syntax.ts';
+import type { Environment, Reading } from './variables.ts';
+
+/** Imports within imports. */
+const DEEPEST = 32;
+/** Of all imports of a file together, so that a few lines can't unfold into work without end. */
+const MOST_IMPORTS = 200_000;
+/** Characters, of all imports together; a snippet counts four for each of its words. */
+const MOST_TEXT = 64 * 1_048_576;
+
+const FORM = 'write import <snippet-or-file> [<argument> …]';
+
+/** A text that an import stands for, to be read in the place of the import. */
+export type Piece = { readonly tokens: Tokens; readonly reading: Reading };
+
+export type Imports = {
+  /** Keeps a snippet under its name, for the imports behind it. */
+  define(snippet: Snippet): void;
+  /** What an `import` line stands for; nothing, and an error, where it stands for nothing. */
+  open(directive: Directive): readonly Piece[];
+};
+
+/** What the imports of one compilation share. */
+type State = {
+  readonly env: Environment;
+  readonly files: Files;
+  readonly report: Report;
+  readonly snippets: Map<string, Snippet>;
+  /** What was read, by path: a file may be imported many times. */
+  readonly texts: Map<string, string | null>;
+  imports: number;
+  characters: number;
+  /** Too much was imported, which was said: nothing more is. */
+  spent: boolean;
+};
+
+export function createImports(env: Environment, files: Files, report: Report): Imports {
+  const state: State = { env, files, report, snippets: new Map(), texts: new Map(), imports: 0, characters: 0, spent: false };
+  return { define: (snippet) => define(snippet, state), open: (directive) => open(directive, state) };
+}
+
+const SNIPPET_NAME = /^\([^()/*?{}]+\)$/;
+
+function define(snippet: Snippet, { snippets, report, env }: State): void {
+  const { name, tokens } = snippet;
+  if (!SNIPPET_NAME.test(name.text)) return report.error(name, `${quote(name.text)} is no name of a snippet: write (name) { … }`);
+  const earlier = snippets.get(name.text);
+  if (earlier) return report.error(name, `the snippet ${name.text} stands at ${positionOf(earlier.name)} already; rename one of them`);
+  snippets.set(name.text, snippet);
+  // Its structure is right or wrong whether it is imported or not.
+  parseLines(replay(tokens), { env, report, args: 'unknown', from: name.from });
+}
+
+function open({ name, args: [what, ...args], block }: Directive, state: State): readonly Piece[] {
+  const { report, snippets } = state;
+  if (state.spent || report.full()) return [];
+  if (!what) return fail(report, name, `import is incomplete: ${FORM}`);
+  if (block) return fail(report, block.open, `import takes no block: ${FORM}`);
+  const snippet = snippets.get(`(${what.text})`);
+  if (snippet) {
+    const key = `(${what.text}) ${positionOf(snippet.name)}`;
+    const reading = enter(name, what, { key, label: `(${what.text})` }, args, snippet.tokens.length * 4, state);
+    return reading ? [{ tokens: replay(snippet.tokens), reading }] : [];
+  }
+  return pathsOf(what, state).flatMap((path) => openFile(path, name, what, args, state));
+}
+
+/** The files that an import names, for people and for reading alike: relative to the file that the import stands in. */
+function pathsOf(what: Word, { files, report }: State): readonly string[] {
+  if (what.text === '') return fail(report, what, `import "": ${FORM}`);
+  const path = isAbsolute(what.text) ? normalize(what.text) : join(dirname(what.path), what.text);
+  if (!isGlob(path)) return [path];
+  if (what.text.includes('**'))
+    return fail(report, what, `import ${quote(what.text)}: "**" is not known; write one * for each directory, as in sites/*/*`);
+  const found = files.glob(path);
+  if (!found.ok) return fail(report, what, `import ${quote(what.text)}: ${found.reason}`);
+  if (found.value.length === 0) report.warn(what, `import ${quote(what.text)} matches no file`);
+  return found.value;
+}
+
+function openFile(path: string, name: Word, what: Word, args: readonly Word[], state: State): Piece[] {
+  const { report, texts } = state;
+  let text = texts.get(path);
+  if (text === undefined) {
+    text = readImported(path, name, what, state);
+    texts.set(path, text);
+  }
+  if (text === null) return [];
+  const reading = enter(name, what, { key: path, label: path }, args, text.length, state);
+  return reading ? [{ tokens: createLexer(text, path, report), reading }] : [];
+}
+
+function readImported(path: string, name: Word, what: Word, { files, report, snippets }: State): string | null {
+  // Of the files of a pattern several may be wrong, so each mistake stands at its file; else it is one of the line.
+  const refuse = (why: string): null => {
+    const shown = path === what.text ? '' : `${path}: `;
+    if (isGlob(what.text)) report.error({ path, line: 1, column: 1, from: { at: placeOf(name), key: path, label: path } }, why);
+    else report.error(what, `import ${quote(what.text)}: ${shown}${why}`);
+    return null;
+  };
+  const content = files.read(path);
+  if (!content.ok && !/[./*?]/.test(what.text)) {
+    const names = [...snippets.keys()].map((snippet) => snippet.slice(1, -1));
+    const none = content.reason === NO_FILE ? `no file ${path}` : `${path} is no file`;
+    const why = `there is no snippet (${what.text}) before this line, and ${none}${didYouMean(what.text, names)}`;
+    report.error(what, `import ${quote(what.text)}: ${why}`);
+    return null;
+  }
+  if (!content.ok) return refuse(content.reason);
+  const text = readText(content.value, path, report);
+  if (text === null) return null;
+  report.read(path, text);
+  if (text.trim() !== '') return text;
+  return refuse('the file is empty: write what it is for, or a comment if nothing is meant');
+}
+
+/** What an imported text is read with; undefined, and an error, where the import would never end or never be done. */
+function enter(
+  name: Word,
+  what: Word,
+  { key, label }: { key: string; label: string },
+  args: readonly Word[],
+  cost: number,
+  state: State,
+): Reading | undefined {
+  const { report, env } = state;
+  const chain = chainOf(name);
+  state.imports++;
+  state.characters += cost;
+  state.spent = state.imports > MOST_IMPORTS || state.characters > MOST_TEXT;
+  if (chain.some((link) => link.key === key))
+    report.error(what, `this import never ends: ${[...chain.map((link) => link.label).reverse(), label].join(' > ')}`);
+  else if (chain.length > DEEPEST) report.error(what, `imports are nested more than ${DEEPEST} deep`);
+  else if (state.spent) report.error(what, `too much is imported: ${MOST_IMPORTS} imports or 64 MB in all are the most`);
+  else return { env, report, args: args.map(({ text }) => text), from: { at: placeOf(name), key, label } };
+  return undefined;
+}
+
+/** Everything that is being read where an import stands, innermost first. */
+function chainOf(name: Word): { key: string; label: string }[] {
+  const chain: { key: string; label: string }[] = [];
+  let at: Place = name;
+  for (; at.from; at = at.from.at) chain.push(at.from);
+  chain.push({ key: normalize(at.path), label: at.path });
+  return chain;
+}
+
+const placeOf = ({ path, line, column, from }: Word): Place => ({ path, line, column, from });
+
+function fail(report: Report, place: Place, message: string): [] {
+  report.error(place, message);
+  return [];
+}

@@ -1,0 +1,94 @@
+import { quote, type Report } from '../diagnostics.ts';
+import type { Token } from '../tokens/lexer.ts';
+import { characters, type Import, type Place, type Word } from '../tokens/word.ts';
+import { argumentFor } from './arguments.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What a text is read with. */
+export type Reading = {
+  /** `unknown`: as for arguments. */
+  readonly env: Environment | 'unknown';
+  /**
+   * What the import passes; null in the file that was named to begin with; `unknown` where a snippet is
+   * read only for its structure, so that its arguments stand for nothing yet.
+   */
+  readonly args: readonly string[] | null | 'unknown';
+  readonly from: Import | undefined;
+  readonly report: Report;
+};
+
+const ESCAPES: ReadonlyMap<string, string> = new Map([
+  ['"', '"'],
+  ['\\', '\\'],
+  ['{', '{'],
+  ['n', '\n'],
+  ['t', '\t'],
+]);
+const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+const VARIABLE = /\{\$(?:([^{}]*)\})?|\{args(?:\[([^[\]{}]*)\]|\.(\d+))\}/g;
+const VARIABLE_OR_ESCAPE = /\{\$(?:([^{}]*)\})?|\{args(?:\[([^[\]{}]*)\]|\.(\d+))\}|\\./gsu;
+
+/**
+ * The word of a token: `{$NAME}`, `{$NAME:default}`, `{args[0]}` and, in a quoted string, the escapes resolved.
+ * What stands for a variable or an argument is never split into words and never resolved again.
+ */
+export function wordOf(token: Token, reading: Reading): Word {
+  const { raw, style, path, line, column } = token;
+  const text = style === 'raw' || !mayHold(raw, style) ? raw : resolve(token, reading);
+  return { text, style, exact: style === 'bare' && text === raw, path, line, column, from: reading.from };
+}
+
+const mayHold = (raw: string, style: Word['style']): boolean => raw.includes('{') || (style === 'quoted' && raw.includes('\\'));
+
+function resolve(token: Token, reading: Reading): string {
+  const { raw, style } = token;
+  const place = placesIn(token, reading.from);
+  return raw.replace(
+    style === 'quoted' ? VARIABLE_OR_ESCAPE : VARIABLE,
+    (whole: string, variable: string | undefined, index: string | undefined, number: string | undefined, at: number) => {
+      if (whole.startsWith('\\')) return escaped(whole, () => place(at), reading.report);
+      if (variable !== undefined) return lookUp(whole, variable, () => place(at), reading);
+      const argument = index ?? number;
+      if (argument !== undefined) return argumentFor(whole, argument, () => place(at), reading);
+      reading.report.error(
+        place(at),
+        'the variable is not closed: write {$NAME} or {$NAME:default}, in quotes where the default has spaces',
+      );
+      return whole;
+    },
+  );
+}
+
+/** The place of each character of a token. Places are asked for from left to right, so each is counted on from the last. */
+function placesIn({ raw, style, path, line, column: start }: Token, from: Import | undefined): (index: number) => Place {
+  let column = style === 'quoted' ? start + 1 : start;
+  let counted = 0;
+  return (index) => {
+    column += characters(raw.slice(counted, index));
+    counted = index;
+    return { path, line, column, from };
+  };
+}
+
+function escaped(whole: string, place: () => Place, report: Report): string {
+  const meant = ESCAPES.get(whole.slice(1));
+  if (meant === undefined)
+    report.error(place(), `unknown escape ${quote(whole)}: write \\\\ for a backslash (known are \\" \\\\ \\{ \\n \\t)`);
+  return meant ?? whole;
+}
+
+function lookUp(whole: string, inner: string, place: () => Place, { env, report }: Reading): string {
+  const colon = inner.indexOf(':');
+  const name = colon < 0 ? inner : inner.slice(0, colon);
+  if (!NAME.test(name)) {
+    report.error(place(), `${quote(name)} is no name of an environment variable: write {$NAME} or {$NAME:default}`);
+    return '';
+  }
+  if (env === 'unknown') return whole;
+  const value = Object.hasOwn(env, name) ? env[name] : undefined;
+  if (value !== undefined) return value;
+  if (colon >= 0) return inner.slice(colon + 1);
+  report.error(place(), `the environment variable ${name} is not set: set it, or write {$${name}:default}`);
+  return '';
+}

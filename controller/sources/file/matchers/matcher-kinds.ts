@@ -1,0 +1,124 @@
+import { type Cidr, parseCidr } from '../../../../shared/cidr.ts';
+import type { FieldCondition, PlainCondition } from '../../../../shared/condition.ts';
+import { PRIVATE_RANGES } from '../../../../shared/private-ranges.ts';
+import type { Word } from '../tokens/word.ts';
+import { parsePathPart } from './path-pattern.ts';
+
+/** A condition while it is read. */
+export type PlainDraft = { -readonly [Member in keyof PlainCondition]: PlainCondition[Member] };
+
+type Refuse = (word: Word, why: string) => void;
+
+/** One kind of matcher: how it is written, and what its words, at least one, add to the condition. */
+type Kind = { readonly form: string; read(args: readonly Word[], draft: PlainDraft, refuse: Refuse): void };
+
+const MOST_VALUES = 100;
+const MOST_METHODS = 50;
+const MOST_FIELDS = 50;
+const MOST_RANGES = 1_000;
+const LONGEST_VALUE = 8_192;
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
+const LONGEST_METHOD = 64;
+
+/** Fields that end at the proxy, or that it writes anew: one hop's own (RFC 9110 7.6.1), and claims about the client. */
+const UNSEEN =
+  /^(?:connection|content-length|expect|forwarded|http2-settings|keep-alive|proxy(?:-.*)?|te|trailer|transfer-encoding|upgrade|x-forwarded-.*|x-real-ip|x-request-id)$/i;
+
+const path: Kind = {
+  form: 'path <path-pattern> [<path-pattern> …]',
+  read(args, draft, refuse) {
+    for (const word of args) {
+      const pattern = parsePathPart(word.text);
+      if (!pattern.ok) refuse(word, pattern.reason);
+      else if (draft.path?.length === MOST_VALUES) return refuse(word, `a matcher has at most ${MOST_VALUES} paths`);
+      else draft.path = [...(draft.path ?? []), pattern.value];
+    }
+  },
+};
+
+const method: Kind = {
+  form: 'method <METHOD> [<METHOD> …]',
+  read(args, draft, refuse) {
+    for (const word of args) {
+      if (!TOKEN.test(word.text) || word.text.length > LONGEST_METHOD) refuse(word, 'a method is a word like GET or POST');
+      else if (draft.method?.length === MOST_METHODS) return refuse(word, `a matcher has at most ${MOST_METHODS} methods`);
+      else draft.method = [...(draft.method ?? []), word.text.toUpperCase()];
+    }
+  },
+};
+
+const header: Kind = {
+  form: 'header <Name> [<value>], or header !<Name>',
+  read([name, value, extra], draft, refuse) {
+    if (!name) return;
+    const absent = name.style === 'bare' && name.text.startsWith('!');
+    const field = absent ? name.text.slice(1) : name.text;
+    if (!TOKEN.test(field)) return refuse(name, 'a header name is letters, digits and hyphens');
+    if (UNSEEN.test(field)) return refuse(name, 'this field ends at the proxy, which writes it anew, so no matcher sees it');
+    if (extra) return refuse(extra, 'a header has one value a line: put it in quotes, or write another line for another value');
+    if (value && absent) return refuse(value, `${name.text} is a header that must be absent, so it has no value`);
+    if (value && value.text.length > LONGEST_VALUE) return refuse(value, `a value is at most ${LONGEST_VALUE} characters long`);
+    if (value?.text.slice(1, -1).includes('*')) return refuse(value, '"*" stands only at the beginning or at the end of a value');
+    const entry: FieldCondition = { name: field, values: value ? [value.text] : [], ...(absent && { absent: true }) };
+    const isSame = (other: FieldCondition): boolean => other.name.toLowerCase() === field.toLowerCase();
+    if (draft.header?.some((other) => isSame(other) && other.absent !== entry.absent))
+      return refuse(name, 'a header is either absent or has a value: keep one of the two lines');
+    const added = withValues(draft.header ?? [], entry, isSame);
+    if (added === null) return refuse(name, `a matcher has at most ${MOST_FIELDS} headers with ${MOST_VALUES} values each`);
+    draft.header = added;
+  },
+};
+
+const query: Kind = {
+  form: 'query <name>=<value> [<name>=<value> …], with * for any value',
+  read(args, draft, refuse) {
+    for (const word of args) {
+      const equals = word.text.indexOf('=');
+      if (equals <= 0) return refuse(word, 'a parameter is written name=value, or name=* for any value');
+      if (word.text.length > LONGEST_VALUE) return refuse(word, `a parameter is at most ${LONGEST_VALUE} characters long`);
+      const [name, value] = [word.text.slice(0, equals), word.text.slice(equals + 1)];
+      if (name.length > 1_024) return refuse(word, 'the name of a parameter is at most 1024 characters long');
+      if (value !== '*' && value.includes('*')) return refuse(word, '"*" stands for a whole value');
+      const entry = { name, values: value === '*' ? [] : [value] };
+      const added = withValues(draft.query ?? [], entry, (other) => other.name === name);
+      if (added === null) return refuse(word, `a matcher has at most ${MOST_FIELDS} parameters with ${MOST_VALUES} values each`);
+      draft.query = added;
+    }
+  },
+};
+
+const remoteIp: Kind = {
+  form: 'remote_ip <ip-or-range> [<ip-or-range> …]',
+  read(args, draft, refuse) {
+    for (const word of args) {
+      const ranges = word.text === 'private_ranges' ? PRIVATE_RANGES : rangeOf(word, refuse);
+      const all = [...(draft.remote_ip ?? []), ...ranges];
+      if (all.length > MOST_RANGES) return refuse(word, `a matcher has at most ${MOST_RANGES} ranges`);
+      if (all.length > 0) draft.remote_ip = all;
+    }
+  },
+};
+
+function rangeOf(word: Word, refuse: Refuse): readonly Cidr[] {
+  const range = parseCidr(word.text);
+  if (range.ok) return [range.value];
+  refuse(word, range.reason);
+  return [];
+}
+
+/**
+ * Adds an entry, or its values to those of the same name: any of them is enough, and no value stands for any. Lists are
+ * short, so nobody minds that each is written anew. null: there are too many.
+ */
+function withValues<Entry extends { readonly values: string[] }>(
+  list: readonly Entry[],
+  entry: Entry,
+  isSame: (other: Entry) => boolean,
+): Entry[] | null {
+  const known = list.find(isSame);
+  if (!known) return list.length === MOST_FIELDS ? null : [...list, entry];
+  const values = known.values.length > 0 && entry.values.length > 0 ? [...known.values, ...entry.values] : [];
+  return values.length > MOST_VALUES ? null : list.map((other) => (other === known ? { ...known, values } : other));
+}
+
+export const KINDS: Readonly<Record<string, Kind>> = { path, method, header, query, remote_ip: remoteIp };

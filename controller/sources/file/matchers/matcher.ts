@@ -1,0 +1,109 @@
+import type { Condition, PlainCondition } from '../../../../shared/condition.ts';
+import { didYouMean, quote, type Report } from '../diagnostics.ts';
+import { lineOf, type Word } from '../tokens/word.ts';
+import type { Block, Directive } from '../tree/syntax.ts';
+import { KINDS, type PlainDraft } from './matcher-kinds.ts';
+
+/** A named matcher, `@name …`, and whether anything asks for it. */
+export type Matcher = { readonly name: Word; readonly condition: Condition; used: boolean };
+
+/** The matchers that a block may use by name: its own and those of the blocks around it. */
+export type Matchers = ReadonlyMap<string, Matcher>;
+
+const NAME = /^@[A-Za-z0-9_-]{1,64}$/;
+const MOST_EXCEPTIONS = 50;
+const ALL_KINDS = [...Object.keys(KINDS), 'not'];
+const FORM = `write @name <kind> <value> …, or a block with one <kind> <value> … a line; kinds are ${ALL_KINDS.join(', ')}`;
+
+/** What people who come from elsewhere write, and what it is called here. */
+const OTHER_KINDS: ReadonlyMap<string, string> = new Map([
+  ['client_ip', 'remote_ip'],
+  ['methods', 'method'],
+  ['headers', 'header'],
+]);
+
+/** Whether a word names a matcher. */
+export const isMatcher = ({ text, style }: Word): boolean => style === 'bare' && text.startsWith('@');
+
+/** Reads the matchers that a block defines. @returns them with those around the block, and the block without their lines. */
+export function readMatchers(block: Block, around: Matchers, report: Report): { matchers: Matchers; rest: Block } {
+  if (!block.lines.some(({ name }) => isMatcher(name))) return { matchers: around, rest: block };
+  const matchers = new Map(around);
+  const own = new Map<string, Word>();
+  for (const line of block.lines) {
+    const { name } = line;
+    if (!isMatcher(name)) continue;
+    const earlier = own.get(name.text);
+    own.set(name.text, name);
+    if (!NAME.test(name.text)) report.error(name, `${quote(name.text)} is no name of a matcher: it is @ and letters, digits, "-" and "_"`);
+    else if (earlier) report.error(name, `${name.text} stands in ${lineOf(earlier, name)} already; rename one of them`);
+    else matchers.set(name.text, { name, condition: readCondition(line, report), used: false });
+  }
+  return { matchers, rest: { open: block.open, lines: block.lines.filter(({ name }) => !isMatcher(name)) } };
+}
+
+/** Of the matchers that a block defines, those that nothing asks for. Those of a shared text may be for others. */
+export function reportUnused(block: Block, matchers: Matchers, report: Report): void {
+  for (const { name } of block.lines) {
+    const matcher = isMatcher(name) ? matchers.get(name.text) : undefined;
+    if (matcher?.name === name && !matcher.used && !name.from) report.warn(name, `nothing uses the matcher ${name.text}`);
+  }
+}
+
+/** The condition that a word names; undefined, and an error, where it names none. */
+export function conditionFor(directive: string, word: Word, matchers: Matchers, report: Report): Condition | undefined {
+  const matcher = matchers.get(word.text);
+  if (matcher) {
+    matcher.used = true;
+    return matcher.condition;
+  }
+  const meant = didYouMean(word.text, [...matchers.keys()]);
+  report.error(
+    word,
+    `${directive} ${quote(word.text)}: no matcher has this name here${meant || '; define it in the site, as in @api path /api/*'}`,
+  );
+  return undefined;
+}
+
+/** What is wrong in it is reported; what is right is returned, so that nobody misses the matcher. */
+function readCondition(line: Directive, report: Report): Condition {
+  const draft: PlainDraft = {};
+  const not: PlainCondition[] = [];
+  for (const { name: kind, args, block } of kindLines(line, report)) {
+    if (kind.text !== 'not') readKind(kind, args, block, draft, report);
+    else if (not.length === MOST_EXCEPTIONS) report.error(kind, `a matcher has at most ${MOST_EXCEPTIONS} lines of not`);
+    else not.push(readException({ name: kind, args, block }, report));
+  }
+  return { name: line.name.text, ...draft, ...(not.length > 0 && { not }) };
+}
+
+/** What `not` excludes: all of its lines together. */
+function readException(line: Directive, report: Report): PlainCondition {
+  const draft: PlainDraft = {};
+  for (const { name: kind, args, block } of kindLines(line, report)) {
+    if (kind.text === 'not') report.error(kind, 'not stands in a matcher, not in another not: leave both out');
+    else readKind(kind, args, block, draft, report);
+  }
+  return draft;
+}
+
+/** The lines of a matcher: those of its block, or its own one. */
+function kindLines({ name, args: [kind, ...args], block }: Directive, report: Report): readonly Directive[] {
+  // `not path /x` and `@name not { … }` have their block behind the inner kind.
+  if (kind) return [{ name: kind, args, block }];
+  if (!block || block.lines.length === 0) report.error(name, `${quote(name.text)} says nothing: ${FORM}`);
+  return block?.lines ?? [];
+}
+
+function readKind(kind: Word, args: readonly Word[], block: Block | null, draft: PlainDraft, report: Report): void {
+  const read = Object.hasOwn(KINDS, kind.text) ? KINDS[kind.text] : undefined;
+  const [first] = args;
+  if (!read) {
+    const other = OTHER_KINDS.get(kind.text);
+    const meant = didYouMean(other ?? kind.text, ALL_KINDS) || `; known are ${ALL_KINDS.join(', ')}`;
+    return report.error(kind, `${quote(kind.text)} is no kind of matcher${meant}`);
+  }
+  if (block) return report.error(block.open, `${kind.text} takes no block: ${FORM}`);
+  if (!first) return report.error(kind, `${kind.text} is incomplete: write ${read.form}`);
+  read.read(args, draft, (word, why) => report.error(word, `${kind.text} ${quote(word.text)}: ${why}`));
+}

@@ -1,0 +1,101 @@
+import type { Condition } from '../../../../shared/condition.ts';
+import { didYouMean, quote, type Report } from '../diagnostics.ts';
+import { OTHER_NAMES, SITE_RULES } from '../directives/directives.ts';
+import { conditionFor, isMatcher } from '../matchers/matcher.ts';
+import { lineOf, type Place, type Word } from '../tokens/word.ts';
+import type { Block, Directive } from '../tree/syntax.ts';
+import { GLOBAL_RULES } from './globals.ts';
+import { type Context, firstOf, type PlannedRule, type Rule, type Rules, type Scope } from './rule.ts';
+
+/**
+ * Reads the directives of one block into `draft`. `seen` collects the first of each. A rule
+ * sees only directives of the right shape; everything else is reported here.
+ */
+export function readLines<Draft>(written: Block, scope: Scope, rules: Rules<Draft>, draft: Draft, seen: Word[], context: Context): void {
+  const { report } = context;
+  const block = context.expanded(written);
+  for (const directive of block.lines) {
+    if (report.full()) return;
+    const { name } = directive;
+    const rule = rules.get(name.text);
+    const condition = conditionOf(directive, rule, context);
+    const key = condition === null ? name.text : `@${name.text}`;
+    const first = firstOf(seen, key);
+    if (!first) seen.push(condition === null ? name : { ...name, text: key });
+    if (!rule) report.error(name, unknown(directive, scope, block));
+    else if (!rule.scopes.includes(scope)) report.error(name, misplaced(name.text, rule.scopes, scope));
+    else if ('planned' in rule) report.error(name, `${name.text} is not available yet`);
+    else if (first && rule.repeats !== true && condition === null)
+      report.error(name, `${rule.name} stands in ${lineOf(first, name)} already; keep one of them`);
+    else readLine(directive, rule, condition, draft, context);
+  }
+}
+
+/** What the matcher before a directive's arguments says; null without one, undefined where there is none of its name. */
+function conditionOf<Draft>(
+  { name, args: [first] }: Directive,
+  rule: Rule<Draft> | PlannedRule | undefined,
+  { matchers, report }: Context,
+): Condition | null | undefined {
+  const isConditional = rule && !('planned' in rule) && rule.matcher === 'before' && first && isMatcher(first);
+  return isConditional ? conditionFor(name.text, first, matchers, report) : null;
+}
+
+function readLine<Draft>(
+  written: Directive,
+  rule: Rule<Draft>,
+  condition: Condition | null | undefined,
+  draft: Draft,
+  context: Context,
+): void {
+  const [first] = written.args;
+  if (condition === null && first && isMatcher(first) && !rule.matcher)
+    return context.report.error(first, `${rule.name} takes no matcher: put it in a block, as in handle ${first.text} { … }`);
+  const directive = condition === null ? written : { ...written, args: written.args.slice(1) };
+  if (condition === undefined || !hasShape(directive, rule, context.report)) return;
+  rule.read(withImports(directive, context), draft, context, condition);
+}
+
+/** Lines of a block may be imported in any block, be they directives, headers or users. */
+function withImports(directive: Directive, { expanded }: Context): Directive {
+  return directive.block ? { ...directive, block: expanded(directive.block) } : directive;
+}
+
+function hasShape<Draft>({ name, args, block }: Directive, rule: Rule<Draft>, report: Report): boolean {
+  const [least, most] = rule.args;
+  const form = `write ${rule.form}`;
+  const fail = (place: Place, message: string): boolean => {
+    report.error(place, `${message}: ${form}`);
+    return false;
+  };
+  const extra = args[most];
+  if (block && rule.block === 'none') return fail(block.open, `${rule.name} takes no block`);
+  if (!block && rule.block === 'required') return fail(name, `${rule.name} needs a block`);
+  if (block && rule.block === 'instead') return args[0] ? fail(args[0], `${rule.name} has arguments or a block, not both`) : true;
+  if (args.length < least) return fail(name, `${rule.name} is incomplete`);
+  return extra ? fail(extra, `${quote(extra.text)} is one argument too many for ${rule.name}`) : true;
+}
+
+function misplaced(name: string, scopes: readonly Scope[], scope: Scope): string {
+  if (scope === 'handle' && (name === 'handle' || name === 'handle_path')) return `${name} inside a handle is not available yet`;
+  return `${name} stands in ${scopes.map(described).join(' or in ')}, not in ${described(scope)}`;
+}
+
+function unknown({ name, block }: Directive, scope: Scope, within: Block): string {
+  if (isMatcher(name)) return 'a matcher stands in a site or in a handle, not in the globals block';
+  const elsewhere = (scope === 'globals' ? SITE_RULES : GLOBAL_RULES).get(name.text);
+  if (elsewhere) return misplaced(name.text, elsewhere.scopes, scope);
+  const other = scope === 'globals' ? undefined : OTHER_NAMES.get(name.text);
+  if (other) return `unknown directive ${quote(name.text)} (did you mean "${other}"?)`;
+  const what = scope === 'globals' ? 'global option' : 'directive';
+  if (block && name.text.includes('.')) return `unknown ${what} ${quote(name.text)}: ${siteInside(name, within)}`;
+  const known = [...(scope === 'globals' ? GLOBAL_RULES : SITE_RULES).keys()];
+  return `unknown ${what} ${quote(name.text)}${didYouMean(name.text, known)}`;
+}
+
+function siteInside(name: Word, { open }: Block): string {
+  if (open.path !== name.path) return `if it is a site, its import stands outside of the block of ${lineOf(open, name)}`;
+  return `if it is a site, the block of ${lineOf(open, name)} is not closed before it`;
+}
+
+const described = (scope: Scope): string => (scope === 'globals' ? 'the globals block' : scope === 'site' ? 'a site' : 'a handle');

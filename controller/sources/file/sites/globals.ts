@@ -1,0 +1,101 @@
+import { isIP } from 'node:net';
+import { type Cidr, parseCidr } from '../../../../shared/cidr.ts';
+import { parseDuration } from '../../../../shared/duration.ts';
+import { MOST_CONNECTIONS } from '../../../../shared/most-connections.ts';
+import { PRIVATE_RANGES } from '../../../../shared/private-ranges.ts';
+import type { Globals } from '../../../../shared/settings.ts';
+import { quote } from '../diagnostics.ts';
+import type { Word } from '../tokens/word.ts';
+import { type Context, type Rule, type Rules, rulesByName } from './rule.ts';
+
+/** The globals while they are read. */
+export type GlobalsDraft = { -readonly [Name in keyof Globals]: Globals[Name] };
+
+const MOST_RANGES = 1_000;
+const LONGEST_EMAIL = 320;
+const LONGEST_DRAIN_MS = 86_400_000;
+
+type Reader = (word: Word, draft: GlobalsDraft, refuse: (why: string) => void) => void;
+
+/** A global with one argument. */
+function global(name: string, argument: string, reader: Reader): Rule<GlobalsDraft> {
+  return {
+    name,
+    form: `${name} ${argument}`,
+    scopes: ['globals'],
+    args: [1, 1],
+    block: 'none',
+    repeats: false,
+    read({ args: [word] }, draft, { report }) {
+      if (word) reader(word, draft, (why) => report.error(word, `${name} ${quote(word.text)}: ${why}`));
+    },
+  };
+}
+
+const port = (name: 'http_port' | 'https_port', other: 'http_port' | 'https_port') =>
+  global(name, '<port>', ({ text }, draft, refuse) => {
+    const number = /^[1-9]\d{0,4}$/.test(text) ? Number(text) : 0;
+    if (number < 1 || number > 65_535) refuse('a port is a number from 1 to 65535');
+    else if (draft[other] === number) refuse(`${other} is the same port; choose another one`);
+    else draft[name] = number;
+  });
+
+const bind = global('bind', '<ip-address>', ({ text }, draft, refuse) => {
+  if (isIP(text) === 0) refuse('bind takes an IP address, for example 127.0.0.1 or ::1; without it every address is bound');
+  else draft.bind = text;
+});
+
+const email = global('email', '<address>', ({ text }, draft, refuse) => {
+  if (!/^[^\s@]+@[^\s@]+$/.test(text) || text.length > LONGEST_EMAIL) refuse('email takes one address, for example admin@example.com');
+  else draft.email = text;
+});
+
+const drainTimeout = global('drain_timeout', '<duration>', ({ text }, draft, refuse) => {
+  const duration = parseDuration(text);
+  if (!duration.ok) refuse(duration.reason);
+  else if (duration.value > LONGEST_DRAIN_MS) refuse('the longest drain_timeout is 24h');
+  else draft.drain_timeout = duration.value;
+});
+
+const connections = (name: 'max_connections' | 'max_connections_per_address') =>
+  global(name, '<number>', ({ text }, draft, refuse) => {
+    const number = /^[1-9]\d{0,7}$/.test(text) ? Number(text) : 0;
+    if (number < 1 || number > MOST_CONNECTIONS) refuse(`it is a number from 1 to ${MOST_CONNECTIONS}`);
+    else draft[name] = number;
+  });
+
+const trustedProxies: Rule<GlobalsDraft> = {
+  name: 'trusted_proxies',
+  form: 'trusted_proxies <ip-or-range> [<ip-or-range> …]',
+  scopes: ['globals'],
+  args: [1, MOST_RANGES],
+  block: 'none',
+  repeats: false,
+  read({ args }, draft, { report }) {
+    draft.trusted_proxies = args.flatMap((word) => readRange(word, report));
+  },
+};
+
+function readRange(word: Word, report: Context['report']): readonly Cidr[] {
+  if (word.text === 'private_ranges') return PRIVATE_RANGES;
+  const range = parseCidr(word.text);
+  if (range.ok) return [range.value];
+  report.error(word, `trusted_proxies ${quote(word.text)}: ${range.reason}`);
+  return [];
+}
+
+/** Everything that the globals block can say, and what it will be able to say. */
+export const GLOBAL_RULES: Rules<GlobalsDraft> = rulesByName(
+  [
+    port('http_port', 'https_port'),
+    port('https_port', 'http_port'),
+    bind,
+    email,
+    trustedProxies,
+    connections('max_connections'),
+    connections('max_connections_per_address'),
+    drainTimeout,
+  ],
+  ['acme_directory', 'cache', 'local_certs'],
+  ['globals'],
+);

@@ -1,0 +1,71 @@
+import { normalizedPath } from '../../../../shared/path.ts';
+import { quote, type Report } from '../diagnostics.ts';
+import { covers } from '../matchers/path-pattern.ts';
+import { lineOf } from '../tokens/word.ts';
+import type { RedirectDraft, SiteDraft } from './rule.ts';
+
+/** A longer circle of redirects is not looked for: no browser follows so many. */
+const LONGEST_CIRCLE = 20;
+
+/** A redir line, and the path of the block that it stands in; null for the site itself. */
+type Line = RedirectDraft & { readonly block: string | null };
+
+/** Where a target leads as far as that is known: to one path, to every path below a prefix, or to the path it came from. */
+type Goal = { readonly kind: 'path' | 'below'; readonly pattern: string } | { readonly kind: 'same' } | { readonly kind: 'elsewhere' };
+
+/** Reports each redirect of a site that leads to itself, by itself or through others. `hosts` are the addresses of the site. */
+export function reportRedirectLoops(draft: SiteDraft, hosts: ReadonlySet<string>, report: Report): void {
+  const ofSite = unconditional(draft, null);
+  const blocks = draft.handles.filter(({ match }) => match === null);
+  const ofBlocks = blocks.map(({ path, draft: inner }) => ({ path: path ?? '/*', lines: unconditional(inner, path ?? '/*') }));
+  const all = [...ofSite, ...ofBlocks.flatMap(({ lines }) => lines)];
+  if (all.length === 0) return;
+  const goals = new Map(all.map((line) => [line, goalOf(line, hosts)]));
+  /** The line that answers every path of a pattern, if it is surely one. */
+  const answering = (pattern: string): Line | undefined => {
+    const own = ofSite.find(({ spec }) => covers(spec.from, pattern));
+    return own ?? ofBlocks.find(({ path }) => covers(path, pattern))?.lines.find(({ spec }) => covers(spec.from, pattern));
+  };
+  for (const line of all) reportLoop(line, goals, answering, report);
+}
+
+/** Where a condition decides, nobody knows beforehand whether a redirect answers. */
+const unconditional = ({ redirects }: SiteDraft, block: string | null): Line[] =>
+  redirects.filter(({ spec }) => !spec.match).map((redirect) => ({ ...redirect, block }));
+
+function reportLoop(line: Line, goals: ReadonlyMap<Line, Goal>, answering: (pattern: string) => Line | undefined, report: Report): void {
+  const target = line.target;
+  const said = `redir ${quote(line.spec.to)}`;
+  let goal = goals.get(line);
+  if (goal?.kind === 'same') return report.error(target, `${said}: this target is what was asked for, so the redirect never ends`);
+  for (let step = 0, over: Line | undefined; step < LONGEST_CIRCLE; step++) {
+    if (goal === undefined || goal.kind === 'elsewhere' || goal.kind === 'same') return;
+    const next = answering(goal.pattern);
+    if (next === line) {
+      const through =
+        over === undefined ? `${line.spec.from} matches this target as well` : `${lineOf(over.target, target)} leads back here`;
+      return report.error(target, `${said}: ${through}, so the redirect never ends`);
+    }
+    // A circle is reported once, at its last line.
+    if (next === undefined || isBehind(next, line)) return;
+    over = next;
+    goal = goals.get(next);
+  }
+}
+
+const isBehind = (a: Line, b: Line): boolean =>
+  a.target.line > b.target.line || (a.target.line === b.target.line && a.target.column > b.target.column);
+
+const ELSEWHERE: Goal = { kind: 'elsewhere' };
+/** The path may begin with a placeholder. */
+const URL_PARTS = /^(?:https?:)?\/\/(\{(?:http\.request\.)?host\}|[^/?#{}]*)([^?#]*)/i;
+
+function goalOf({ spec: { from, to } }: Line, hosts: ReadonlySet<string>): Goal {
+  const [, host, urlPath = ''] = URL_PARTS.exec(to) ?? [];
+  if (host !== undefined && !/^\{(?:http\.request\.)?host\}$/.test(host) && !hosts.has(host.toLowerCase())) return ELSEWHERE;
+  const path = host === undefined ? to.replace(/[?#].*$/, '') : urlPath || '/';
+  if (/^\{(?:http\.request\.)?(?:uri|path|uri\.path)\}$/.test(path)) return { kind: 'same' };
+  const below = /^(\/[^{}*]*)\{(?:http\.request\.uri\.path\.)?remainder\}$/.exec(path)?.[1];
+  if (below !== undefined && from.endsWith('*')) return { kind: 'below', pattern: `${below}*` };
+  return path.startsWith('/') && !/[{}*]/.test(path) ? { kind: 'path', pattern: normalizedPath(path) } : ELSEWHERE;
+}

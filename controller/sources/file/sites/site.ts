@@ -1,0 +1,143 @@
+import { CATCH_ALL, type Domain } from '../../../../shared/host.ts';
+import type { HandleSpec, RouteSpec } from '../../../../shared/route.ts';
+import { positionOf, quote, type Report } from '../diagnostics.ts';
+import { OTHER_NAMES, SITE_RULES } from '../directives/directives.ts';
+import { type Matchers, readMatchers, reportUnused } from '../matchers/matcher.ts';
+import type { Place, Word } from '../tokens/word.ts';
+import type { Site } from '../tree/syntax.ts';
+import { readLines } from './block.ts';
+import { reportRedirectLoops } from './redirect-loop.ts';
+import { type Context, emptyDraft, firstOf, type HandleDraft, type SiteDraft } from './rule.ts';
+import { parseSiteAddress } from './site-address.ts';
+
+/** The name of this source, as routes carry it. */
+export const FILE_SOURCE = 'file';
+/** Of `origin`, in characters; a longer path is cut at its front. */
+const LONGEST_ORIGIN = 1_024;
+
+/** What all sites of a file are read with. */
+export type Shared = Pick<Context, 'report' | 'expanded'>;
+
+/** Reads one site and emits a route per address. `taken` holds the place of every domain of the file. */
+export function readSite(site: Site, taken: Map<Domain, Place>, shared: Shared, emit: (route: RouteSpec) => void): void {
+  const { report } = shared;
+  const [first] = site.addresses;
+  if (!site.block) {
+    if (first) report.error(first, withoutBlock(first));
+    return;
+  }
+  const draft = emptyDraft();
+  blockReader(NO_MATCHERS, shared)(site.block, 'site', draft);
+  reportSilence(draft, first ?? site.block.open, report);
+  const handles = draft.handles.map(handleOf);
+  const domains = new Map<Domain, Word>();
+  for (const word of site.addresses) {
+    const domain = claim(word, taken, report);
+    if (domain !== undefined) domains.set(domain, word);
+  }
+  reportRedirectLoops(draft, new Set(domains.keys()), report);
+  for (const [domain, word] of domains) emit(routeOf(domain, word, draft, handles));
+}
+
+const NO_MATCHERS: Matchers = new Map();
+
+/** Reads the blocks that stand inside one whose matchers are `around`. */
+function blockReader(around: Matchers, shared: Shared): Context['readBlock'] {
+  const { report, expanded } = shared;
+  return (written, scope, draft) => {
+    const block = expanded(written);
+    const { matchers, rest } = readMatchers(block, around, report);
+    readLines(rest, scope, SITE_RULES, draft, draft.seen, { ...shared, matchers, readBlock: blockReader(matchers, shared) });
+    reportUnused(block, matchers, report);
+    reportShadowed(draft, report);
+  };
+}
+
+function withoutBlock(first: Word): string {
+  const name = first.text;
+  if (SITE_RULES.has(name)) return `${name} stands outside of a site: put it between "example.com {" and "}"`;
+  const other = OTHER_NAMES.get(name);
+  if (other) return `unknown directive ${quote(name)} (did you mean "${other}"?)`;
+  return `"{" is missing after the site address ${quote(name)}`;
+}
+
+function claim(word: Word, taken: Map<Domain, Place>, report: Report): Domain | undefined {
+  const domain = parseSiteAddress(word.text);
+  if (!domain.ok) {
+    report.error(word, `${quote(word.text)} is no site address: ${domain.reason}`);
+    return undefined;
+  }
+  const owner = taken.get(domain.value);
+  if (owner) {
+    const name = domain.value === CATCH_ALL ? '"*"' : domain.value;
+    report.error(word, `${name} has a site at ${positionOf(owner)} already; merge the two`);
+    return undefined;
+  }
+  taken.set(domain.value, word);
+  return domain.value;
+}
+
+/** Two directives that answer everything: the second one would never be asked. */
+function reportShadowed({ seen }: SiteDraft, report: Report): void {
+  const [, later] = seen.filter(({ text }) => text === 'respond' || text === 'reverse_proxy');
+  if (!later) return;
+  report.error(later, 'respond answers everything here, so reverse_proxy is never asked: keep one, or put one in a handle');
+}
+
+/** A site needs something to answer with, and so does each of its blocks, be it the site's. */
+function reportSilence(draft: SiteDraft, place: Place, report: Report): void {
+  if (isSilent(draft)) report.error(place, 'the site has nothing to answer with: write reverse_proxy, respond, redir or handle inside');
+  if (firstOf(draft.seen, 'reverse_proxy') || firstOf(draft.seen, 'respond')) return;
+  for (const { place: at, draft: inner } of draft.handles)
+    if (isSilent(inner))
+      report.error(at, 'the block has nothing to answer with, nor has its site: write reverse_proxy, respond or redir inside');
+}
+
+/** A directive that was refused or mistyped may have been the answer: it has its own error, which is enough. */
+const isSilent = ({ seen }: SiteDraft): boolean => seen.every(({ text }) => NEVER_ANSWERS.has(text));
+const NEVER_ANSWERS: ReadonlySet<string> = new Set(
+  [...SITE_RULES.keys()].filter((name) => !['reverse_proxy', 'respond', 'redir', 'handle', 'handle_path', 'file_server'].includes(name)),
+);
+
+function routeOf(domain: Domain, word: Word, draft: SiteDraft, handles: HandleSpec[]): RouteSpec {
+  return {
+    domain,
+    upstream: draft.upstreams[0]?.address ?? null,
+    tls: draft.tls,
+    rate_limit_rps: draft.rateLimit,
+    under_attack: false,
+    source: FILE_SOURCE,
+    https: draft.https,
+    upstreams: draft.upstreams,
+    headers: draft.headers,
+    redirects: draft.redirects.map(({ spec }) => spec),
+    basic_auth: draft.basicAuth,
+    respond: draft.respond,
+    ...conditionalOf(draft),
+    handles,
+    origin: `${word.path}:${word.line}`.slice(-LONGEST_ORIGIN),
+  };
+}
+
+/** What only some requests get, and what a block takes from its site; absent where nothing is said. */
+const conditionalOf = ({ rateLimits, responds, holdSecs }: SiteDraft) => ({
+  ...(holdSecs !== undefined && { hold_secs: holdSecs }),
+  ...(rateLimits.length > 0 && { rate_limits: rateLimits }),
+  ...(responds.length > 0 && { responds }),
+});
+
+function handleOf({ path, match, strip, draft }: HandleDraft): HandleSpec {
+  return {
+    path,
+    ...(match && { match }),
+    strip_prefix: strip,
+    tls: draft.tls,
+    rate_limit_rps: draft.rateLimit,
+    upstreams: draft.upstreams,
+    headers: draft.headers,
+    redirects: draft.redirects.map(({ spec }) => spec),
+    basic_auth: draft.basicAuth,
+    respond: draft.respond,
+    ...conditionalOf(draft),
+  };
+}

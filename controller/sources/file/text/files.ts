@@ -1,0 +1,51 @@
+import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { accepted, type Parsed, refused } from '../../../../shared/parsed.ts';
+import { expandGlob } from './glob.ts';
+import { LARGEST, reasonOf, TOO_LARGE } from './read.ts';
+
+/** Where imported files come from. */
+export type Files = {
+  /** The bytes of a regular file, at most 64 MB. The reason of a refusal is for people. */
+  read(path: string): Parsed<Buffer>;
+  /** The regular files that a pattern names, sorted. Refused where its directory can't be listed. */
+  glob(pattern: string): Parsed<readonly string[]>;
+};
+
+export type FilesOnDisk = Files & {
+  /** Every path that was looked at, found or not: a change of any of them may change the outcome. */
+  readonly looked: ReadonlySet<string>;
+};
+
+/** Relative paths begin in `root`, by default the working directory. Each look is a look at the disk. */
+export function filesOnDisk(root = '.'): FilesOnDisk {
+  const looked = new Set<string>();
+  const read = (path: string): Parsed<Buffer> => {
+    looked.add(path);
+    try {
+      return readRegular(resolve(root, path));
+    } catch (error) {
+      return refused(reasonOf(error));
+    }
+  };
+  const glob = (pattern: string): Parsed<readonly string[]> => {
+    const found = expandGlob(pattern, root, (directory) => looked.add(directory));
+    return found.ok ? accepted(found.value.filter((path) => isRegular(resolve(root, path)))) : found;
+  };
+  return { read, glob, looked };
+}
+
+/** Opened without waiting, so that a pipe without a writer is refused instead of waited for. */
+function readRegular(path: string): Parsed<Buffer> {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const entry = fstatSync(file);
+    if (entry.isDirectory()) return refused('it is a directory: name the files in it, as in sites/*');
+    if (!entry.isFile()) return refused('it is no regular file');
+    return entry.size > LARGEST ? refused(TOO_LARGE) : accepted(readFileSync(file));
+  } finally {
+    closeSync(file);
+  }
+}
+
+const isRegular = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;

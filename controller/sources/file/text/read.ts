@@ -1,0 +1,49 @@
+import { open } from 'node:fs/promises';
+import { accepted, type Parsed, refused } from '../../../../shared/parsed.ts';
+
+/** Far more than 100,000 sites. Bytes. */
+export const LARGEST = 64 * 1_048_576;
+export const TOO_LARGE = 'it is larger than 64 MB, which is no config file';
+const CHUNK = 262_144;
+
+export const NO_FILE = 'there is no such file';
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ['ENOENT', NO_FILE],
+  ['ENOTDIR', NO_FILE],
+  ['EACCES', 'it may not be read: permission denied'],
+  ['EPERM', 'it may not be read: permission denied'],
+  ['EISDIR', 'it is a directory: name the file in it'],
+  ['ELOOP', 'its symbolic links lead in a circle'],
+]);
+
+/** The bytes of a file, at most 64 MB. The reason of a refusal is for people. */
+export async function readContent(path: string): Promise<Parsed<Buffer>> {
+  try {
+    await using file = await open(path);
+    const chunks: Buffer[] = [];
+    let total = 0;
+    for (;;) {
+      const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(CHUNK), 0, CHUNK);
+      if (bytesRead === 0) return accepted(Buffer.concat(chunks));
+      total += bytesRead;
+      if (total > LARGEST) return refused(TOO_LARGE);
+      chunks.push(buffer.subarray(0, bytesRead));
+    }
+  } catch (error) {
+    return refused(reasonOf(error));
+  }
+}
+
+/** Whether a failure to look at a path means that nothing is there. */
+export function isMissing(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === 'ENOENT' || code === 'ENOTDIR';
+}
+
+/** In words, from an error of the file system. */
+export function reasonOf(error: unknown): string {
+  const code = codeOf(error);
+  return REASONS.get(code) ?? `it can't be read: ${code || String(error)}`;
+}
+
+const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');

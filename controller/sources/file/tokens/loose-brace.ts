@@ -1,0 +1,34 @@
+import { quote } from '../diagnostics.ts';
+
+/** A longer word is taken whole, wherever a brace in it stands: it is no address and no directive. Characters. */
+const LONGEST_CUT = 256;
+
+/** A brace without a partner in a word. */
+export type LooseBrace = {
+  readonly index: number;
+  readonly message: string;
+  /** The common slip: `example.com{` is read as `example.com {`, and so on. */
+  readonly isCut: boolean;
+};
+
+/** The first brace of a word that has no partner: `{host}` has none, `example.com{` has. A variable that is not closed is none. */
+export function looseBrace(word: string): LooseBrace | null {
+  if (!word.includes('{') && !word.includes('}')) return null;
+  const index = withoutPartner(word);
+  if (index < 0 || word.startsWith('{$', index)) return null;
+  const isCut = word.length <= LONGEST_CUT && (index === 0 || index === word.length - 1);
+  const brace = word.charAt(index);
+  const message = isCut
+    ? `"${brace}" stands alone: put a space or a line end before and after it`
+    : `"${brace}" has no partner in ${quote(word)}: close it, or put the word in backquotes`;
+  return { index, message, isCut };
+}
+
+function withoutPartner(word: string): number {
+  const opened: number[] = [];
+  for (let index = 0; index < word.length; index++) {
+    if (word[index] === '{') opened.push(index);
+    else if (word[index] === '}' && opened.pop() === undefined) return index;
+  }
+  return opened[0] ?? -1;
+}

@@ -1,0 +1,44 @@
+import { argumentsFor } from '../imports/arguments.ts';
+import { type Reading, wordOf } from '../imports/variables.ts';
+import type { Token, Tokens } from '../tokens/lexer.ts';
+import type { Place, Word } from '../tokens/word.ts';
+
+/** The token that is read next. Comments are passed over: here they have no meaning. */
+export type Cursor = { token: Token; readonly tokens: Tokens; readonly reading: Reading };
+
+export function startOf(tokens: Tokens, reading: Reading): Cursor {
+  return { token: significant(tokens), tokens, reading };
+}
+
+export function advance(cursor: Cursor): Token {
+  const passed = cursor.token;
+  cursor.token = significant(cursor.tokens);
+  return passed;
+}
+
+function significant(tokens: Tokens): Token {
+  let token = tokens.next();
+  while (token.kind === 'comment') token = tokens.next();
+  return token;
+}
+
+export function skipLineEnds(cursor: Cursor): void {
+  while (cursor.token.kind === 'line-end') advance(cursor);
+}
+
+/** The place of the token that is read next. */
+export function here({ token: { path, line, column }, reading: { from } }: Cursor): Place {
+  return { path, line, column, from };
+}
+
+/** The words from here to the next brace or line end. */
+export function wordsOfLine(cursor: Cursor): Word[] {
+  const words: Word[] = [];
+  while (cursor.token.kind === 'word') {
+    const token = advance(cursor);
+    const several = argumentsFor(token, cursor.reading);
+    if (several) words.push(...several);
+    else words.push(wordOf(token, cursor.reading));
+  }
+  return words;
+}

@@ -1,0 +1,88 @@
+import { quote } from '../diagnostics.ts';
+import type { Reading } from '../imports/variables.ts';
+import type { Tokens } from '../tokens/lexer.ts';
+import type { Place } from '../tokens/word.ts';
+import { advance, type Cursor, here, skipLineEnds, startOf, wordsOfLine } from './cursor.ts';
+import type { Block, Directive } from './syntax.ts';
+
+/** No construct of the language is deeper than half of this. */
+const DEEPEST = 8;
+
+const NEVER_CLOSED = 'the block is never closed: add "}"';
+
+/** Reads a text that holds the lines of a block, without braces around them. Mistakes are reported and passed over. */
+export function parseLines(tokens: Tokens, reading: Reading): Directive[] {
+  const cursor = startOf(tokens, reading);
+  const lines: Directive[] = [];
+  for (;;) {
+    readDirectives(cursor, 1, lines);
+    if (cursor.token.kind === 'end') return lines;
+    reading.report.error(here(cursor), '"}" closes nothing: delete it');
+    advance(cursor);
+  }
+}
+
+/** The block that follows, if one does. */
+export function blockAfter(cursor: Cursor, owner: string, depth: number): Block | null {
+  return opens(cursor, owner) ? readBlock(cursor, depth) : null;
+}
+
+/** Whether a block follows. Its brace may stand on the next line only by mistake. */
+export function opens(cursor: Cursor, owner: string): boolean {
+  const sameLine = cursor.token.kind !== 'line-end';
+  skipLineEnds(cursor);
+  if (cursor.token.kind !== 'open') return false;
+  if (!sameLine) cursor.reading.report.error(here(cursor), `"{" belongs on the line of ${quote(owner)}`);
+  return true;
+}
+
+/** The block that opens here. */
+export function readBlock(cursor: Cursor, depth: number): Block {
+  const open = here(cursor);
+  advance(cursor);
+  if (depth > DEEPEST) {
+    cursor.reading.report.error(open, 'blocks are nested too deeply');
+    skipBlock(cursor, open);
+    return { open, lines: [] };
+  }
+  const lines: Directive[] = [];
+  readDirectives(cursor, depth, lines);
+  endBlock(cursor, open);
+  return { open, lines };
+}
+
+/** Passes the brace that closes a block, and demands that the line ends behind it. */
+export function endBlock(cursor: Cursor, open: Place): void {
+  if (cursor.token.kind === 'end') return cursor.reading.report.error(open, NEVER_CLOSED);
+  advance(cursor);
+  const { kind } = cursor.token;
+  if (kind === 'word' || kind === 'open') cursor.reading.report.error(here(cursor), 'a line end is missing after "}"');
+}
+
+/** Directives up to a closing brace or the end of the text. */
+function readDirectives(cursor: Cursor, depth: number, lines: Directive[]): void {
+  for (;;) {
+    skipLineEnds(cursor);
+    const { kind } = cursor.token;
+    if (kind === 'end' || kind === 'close') return;
+    if (kind === 'open') {
+      cursor.reading.report.error(here(cursor), '"{" has no directive before it');
+      readBlock(cursor, depth + 1);
+      continue;
+    }
+    const [name, ...args] = wordsOfLine(cursor);
+    // A line of no words is one of `{args[:]}` without any.
+    const block = blockAfter(cursor, name?.text ?? '', depth + 1);
+    if (name) lines.push({ name, args, block });
+  }
+}
+
+/** Without recursion, so that no depth is too deep. */
+function skipBlock(cursor: Cursor, open: Place): void {
+  for (let depth = 1; depth > 0; ) {
+    const { kind } = advance(cursor);
+    if (kind === 'end') return cursor.reading.report.error(open, NEVER_CLOSED);
+    if (kind === 'open') depth++;
+    if (kind === 'close') depth--;
+  }
+}

@@ -1,0 +1,101 @@
+import { quote, type Report } from '../diagnostics.ts';
+import { type Reading, wordOf } from '../imports/variables.ts';
+import type { Token, Tokens } from '../tokens/lexer.ts';
+import { splitAtCommas, type Word } from '../tokens/word.ts';
+import { advance, type Cursor, here, skipLineEnds, startOf, wordsOfLine } from './cursor.ts';
+import { blockAfter, endBlock, opens, readBlock } from './lines.ts';
+import type { Part } from './syntax.ts';
+
+/**
+ * Reads the structure of a text, part by part, before anything in it has a meaning: a large file is never in
+ * memory as a tree. Every mistake is reported and reading goes on behind it with what was understood.
+ */
+export function* parse(tokens: Tokens, reading: Reading): Generator<Part> {
+  const cursor = startOf(tokens, reading);
+  for (;;) {
+    skipLineEnds(cursor);
+    switch (cursor.token.kind) {
+      case 'end':
+        return;
+      case 'open':
+        yield { kind: 'globals', block: readBlock(cursor, 1) };
+        break;
+      case 'close':
+        reading.report.error(here(cursor), '"}" closes nothing: delete it');
+        advance(cursor);
+        break;
+      default:
+        yield isSnippet(cursor.token) ? snippet(cursor) : siteOrImport(cursor);
+    }
+  }
+}
+
+const isSnippet = ({ raw, style }: Token): boolean => style === 'bare' && raw.startsWith('(');
+
+/** `(name) { … }`: its tokens are kept, for what they mean depends on the import. */
+function snippet(cursor: Cursor): Part {
+  const { report } = cursor.reading;
+  const name = wordOf(advance(cursor), cursor.reading);
+  const extra = wordsOfLine(cursor)[0];
+  if (extra) report.error(extra, `a snippet is its name and a block: write ${name.text} { … }`);
+  if (!opens(cursor, name.text)) {
+    report.error(name, `"{" is missing after ${quote(name.text)}: a snippet is written (name) { … }`);
+    return { kind: 'snippet', name, tokens: [{ ...cursor.token, kind: 'end' }] };
+  }
+  const open = here(cursor);
+  advance(cursor);
+  const tokens = tokensOfBlock(cursor);
+  endBlock(cursor, open);
+  return { kind: 'snippet', name, tokens };
+}
+
+/** Up to the brace that closes the block, which becomes the `end`. */
+function tokensOfBlock(cursor: Cursor): Token[] {
+  const tokens: Token[] = [];
+  for (let depth = 1; ; ) {
+    const { kind } = cursor.token;
+    if (kind === 'open') depth++;
+    if (kind === 'close') depth--;
+    if (kind === 'end' || depth === 0) break;
+    tokens.push(advance(cursor));
+  }
+  tokens.push({ ...cursor.token, kind: 'end' });
+  return tokens;
+}
+
+/** Several addresses are separated by commas; a comma at the end of a line continues on the next. */
+function siteOrImport(cursor: Cursor): Part {
+  const { report } = cursor.reading;
+  const words = wordsOfLine(cursor);
+  const [first, ...rest] = words;
+  if (first?.text === 'import' && first.style === 'bare')
+    return { kind: 'import', directive: { name: first, args: rest, block: blockAfter(cursor, first.text, 1) } };
+  while (cursor.token.kind === 'line-end' && words.at(-1)?.style === 'bare' && words.at(-1)?.text.endsWith(',')) {
+    skipLineEnds(cursor);
+    for (const word of wordsOfLine(cursor)) words.push(word);
+  }
+  const block = blockAfter(cursor, first?.text ?? '', 1);
+  // A line without a block is probably no site at all; whoever reads the tree says so.
+  return { kind: 'site', addresses: addressesOf(words, block ? report.error : () => undefined), block };
+}
+
+function addressesOf(words: readonly Word[], error: Report['error']): Word[] {
+  const addresses: Word[] = [];
+  let afterComma = true;
+  for (const word of words) {
+    splitAtCommas(word).forEach((part, index, parts) => {
+      if (index > 0) {
+        if (afterComma) error(part, 'an address is missing before the comma');
+        afterComma = true;
+      }
+      // Nothing beside a comma is no address; nothing at all, as of an empty variable, is a wrong one.
+      if (part.text === '' && parts.length > 1) return;
+      if (!afterComma) error(part, `a comma is missing before ${quote(part.text)}: site addresses are separated by commas`);
+      addresses.push(part);
+      afterComma = false;
+    });
+  }
+  const last = words.at(-1);
+  if (last && afterComma && addresses.length > 0) error(last, 'an address is missing after the comma');
+  return addresses;
+}

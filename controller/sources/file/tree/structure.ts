@@ -1,0 +1,30 @@
+import type { Report } from '../diagnostics.ts';
+import type { Token } from '../tokens/lexer.ts';
+import { replay } from '../tokens/lexer.ts';
+import { advance, type Cursor, here, skipLineEnds, startOf } from './cursor.ts';
+import { blockAfter, readBlock } from './lines.ts';
+
+/**
+ * Reports the blocks of a text that do not open and close as they should. Whether its lines are sites or directives,
+ * and what they mean, plays no part: the text may be one that others import.
+ */
+export function checkStructure(tokens: readonly Token[], report: Report): void {
+  const cursor = startOf(replay(tokens), { env: 'unknown', args: 'unknown', from: undefined, report });
+  for (;;) {
+    skipLineEnds(cursor);
+    const { kind } = cursor.token;
+    if (kind === 'end') return;
+    if (kind === 'word') checkLine(cursor);
+    else if (kind === 'open') readBlock(cursor, 1);
+    else {
+      report.error(here(cursor), '"}" closes nothing: delete it');
+      advance(cursor);
+    }
+  }
+}
+
+function checkLine(cursor: Cursor): void {
+  const owner = cursor.token.raw;
+  while (cursor.token.kind === 'word') advance(cursor);
+  blockAfter(cursor, owner, 1);
+}

@@ -1,0 +1,42 @@
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+
+/** Saving a file is several events: wait until they have been quiet for this long … */
+export const QUIET_MS = 50;
+/** … but never longer than this after the first of them. Milliseconds, both. */
+export const MOST_MS = 200;
+
+export type Settle = {
+  /** Something happened: run soon. */
+  poke(): void;
+  now(): void;
+  stop(): void;
+};
+
+/** Runs `task` once for a burst of pokes, one run at a time; pokes during a run cause another. */
+export function createSettle(clock: Clock, task: () => Promise<void>): Settle {
+  let cancel: () => void = () => undefined;
+  let firstPoke: number | undefined;
+  let running = false;
+  let stopped = false;
+
+  const poke = () => {
+    if (stopped) return;
+    const now = clock.monotonic();
+    firstPoke ??= now;
+    cancel();
+    cancel = clock.after(Math.max(0, Math.min(QUIET_MS, firstPoke + MOST_MS - now)), run);
+  };
+  const run = () => {
+    if (running) return poke();
+    firstPoke = undefined;
+    running = true;
+    void task().finally(() => {
+      running = false;
+    });
+  };
+  const stop = () => {
+    stopped = true;
+    cancel();
+  };
+  return { poke, now: run, stop };
+}

@@ -1,0 +1,52 @@
+import { type FSWatcher, watch } from 'node:fs';
+import type { Log } from '../../../../shared/runtime/log.ts';
+
+export type Watch = {
+  /** Watches these directories, by their keys, and no others. */
+  use(directories: ReadonlyMap<string, string>): void;
+  stop(): void;
+};
+
+/**
+ * Watches directories, never a file: an editor's save replaces the file, a ConfigMap's `..data` and git-sync
+ * replace a link on the way to it. `poke` is called on anything in them, and often for nothing; also when a
+ * directory is new, since nobody told what happened in it before. `path` is for the log.
+ */
+export function watchDirectories(path: string, log: Log, poke: () => void): Watch {
+  const watchers = new Map<string, FSWatcher>();
+  let stopped = false;
+  let warned = false;
+
+  const giveUp = (key: string, error: unknown) => {
+    watchers.get(key)?.close();
+    watchers.delete(key);
+    if (!warned) log.warn({ path, error: String(error) }, 'the config file can not be watched; it is looked at every two seconds instead');
+    warned = true;
+  };
+  const open = (key: string, directory: string) => {
+    try {
+      const watcher = watch(directory, { persistent: false }, poke);
+      watchers.set(key, watcher);
+      watcher.on('error', (error) => giveUp(key, error));
+      poke();
+    } catch (error) {
+      giveUp(key, error);
+    }
+  };
+
+  const use = (wanted: ReadonlyMap<string, string>) => {
+    if (stopped) return;
+    for (const [key, watcher] of watchers) {
+      if (wanted.has(key)) continue;
+      watcher.close();
+      watchers.delete(key);
+    }
+    for (const [key, directory] of wanted) if (!watchers.has(key)) open(key, directory);
+  };
+  const stop = () => {
+    stopped = true;
+    for (const watcher of watchers.values()) watcher.close();
+    watchers.clear();
+  };
+  return { use, stop };
+}

@@ -1,0 +1,153 @@
+/**
+ * The ClientHello, read before TLS begins (RFC 8446 4.1.2, RFC 5246 7.4.1.2): which name the client asks for and which
+ * protocols it would speak. Nothing is decided here about versions or ciphers; that is the library's business.
+ */
+export type HelloReading =
+  /** Sound so far; the rest has to come. */
+  | { readonly kind: 'partial' }
+  | { readonly kind: 'hello'; readonly hello: Hello }
+  /** It begins like an HTTP request: somebody forgot the s in https. */
+  | { readonly kind: 'plain' }
+  | { readonly kind: 'malformed'; readonly reason: string };
+
+export type Hello = {
+  /** Lower case, without a trailing dot; null where the client names nobody, as with an address. */
+  readonly serverName: string | null;
+  /** ALPN protocols in the client's order (RFC 7301); empty where it offers none. */
+  readonly protocols: readonly string[];
+};
+
+/** No sound hello is longer (bytes): post-quantum key shares take less than 3 KB. */
+export const MAX_HELLO = 16_384;
+
+const RECORD_HEAD = 5;
+const HANDSHAKE_RECORD = 22;
+/** RFC 8446 5.1: more plain text than this is in no record. */
+const MAX_RECORD = 16_384;
+const HANDSHAKE_HEAD = 4;
+const CLIENT_HELLO = 1;
+const RANDOM = 32;
+const SERVER_NAME = 0;
+const PROTOCOLS = 16;
+const HOST_NAME = 0;
+/** What methods are written in: no record begins so. */
+const LETTER_A = 0x41;
+const LETTER_Z = 0x5a;
+
+const PARTIAL: HelloReading = { kind: 'partial' };
+const malformed = (reason: string): HelloReading => ({ kind: 'malformed', reason });
+
+/** Reads what has come so far of a connection. It may stop anywhere, and one hello may span several records. */
+export function readHello(bytes: Buffer): HelloReading {
+  const first = bytes[0];
+  if (first === undefined) return PARTIAL;
+  if (first >= LETTER_A && first <= LETTER_Z) return { kind: 'plain' };
+  const message = gather(bytes);
+  if (typeof message === 'string') return malformed(message);
+  if (message.length > 0 && message[0] !== CLIENT_HELLO) return malformed('it does not begin with a ClientHello');
+  if (message.length < HANDSHAKE_HEAD) return PARTIAL;
+  const length = message.readUIntBE(1, 3);
+  if (length > MAX_HELLO) return malformed(`its hello is longer than ${MAX_HELLO} bytes`);
+  if (message.length < HANDSHAKE_HEAD + length)
+    return bytes.length > MAX_HELLO ? malformed('its hello is cut into too many pieces') : PARTIAL;
+  try {
+    return { kind: 'hello', hello: readBody(new Reader(message.subarray(HANDSHAKE_HEAD, HANDSHAKE_HEAD + length))) };
+  } catch (error) {
+    if (error instanceof ShortError) return malformed(error.message);
+    throw error;
+  }
+}
+
+/** What the records at the front carry, without their heads; a text says what is wrong with them. */
+function gather(bytes: Buffer): Buffer | string {
+  const pieces: Buffer[] = [];
+  let at = 0;
+  while (at < bytes.length) {
+    if (bytes[at] !== HANDSHAKE_RECORD) return 'it does not begin with a TLS handshake';
+    if (at + 1 < bytes.length && bytes[at + 1] !== 3) return 'it speaks no version of TLS';
+    if (at + RECORD_HEAD > bytes.length) break;
+    const length = bytes.readUInt16BE(at + 3);
+    if (length === 0 || length > MAX_RECORD) return `it has a record of ${length} bytes`;
+    pieces.push(bytes.subarray(at + RECORD_HEAD, at + RECORD_HEAD + length));
+    at += RECORD_HEAD + length;
+  }
+  return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
+}
+
+function readBody(body: Reader): Hello {
+  body.skip(2 + RANDOM);
+  body.skip(body.byte());
+  body.skip(body.word());
+  body.skip(body.byte());
+  let serverName: string | null = null;
+  let protocols: readonly string[] = [];
+  // A hello of TLS 1.2 may end here.
+  if (body.left > 0) {
+    const extensions = body.part(body.word());
+    while (extensions.left > 0) {
+      const type = extensions.word();
+      const extension = extensions.part(extensions.word());
+      if (type === SERVER_NAME) serverName = readServerName(extension);
+      else if (type === PROTOCOLS) protocols = readProtocols(extension);
+    }
+  }
+  return { serverName, protocols };
+}
+
+/** RFC 6066 3: a list that has one host name at most. */
+function readServerName(extension: Reader): string | null {
+  const list = extension.part(extension.word());
+  while (list.left > 0) {
+    const type = list.byte();
+    const name = list.part(list.word()).text();
+    if (type === HOST_NAME) return name.toLowerCase().replace(/\.$/, '') || null;
+  }
+  return null;
+}
+
+function readProtocols(extension: Reader): string[] {
+  const list = extension.part(extension.word());
+  const protocols: string[] = [];
+  while (list.left > 0) protocols.push(list.part(list.byte()).text());
+  return protocols;
+}
+
+class ShortError extends Error {}
+
+/** Fields of a message, one after the other. Throws ShortError where one claims more than there is. */
+class Reader {
+  private readonly bytes: Buffer;
+  private at = 0;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  get left(): number {
+    return this.bytes.length - this.at;
+  }
+
+  skip(length: number): void {
+    if (length > this.left) throw new ShortError('its hello contradicts its own lengths');
+    this.at += length;
+  }
+
+  byte(): number {
+    this.skip(1);
+    return this.bytes.readUInt8(this.at - 1);
+  }
+
+  word(): number {
+    this.skip(2);
+    return this.bytes.readUInt16BE(this.at - 2);
+  }
+
+  part(length: number): Reader {
+    this.skip(length);
+    return new Reader(this.bytes.subarray(this.at - length, this.at));
+  }
+
+  text(): string {
+    return this.bytes.toString('latin1', this.at);
+  }
+}

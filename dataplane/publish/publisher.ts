@@ -1,5 +1,5 @@
-import { packRoutes } from '../traffic/match/packed.ts';
-import type { Publication, RoutesPublication, TrafficSettings } from '../traffic/protocol.ts';
+import { packEntries } from '../traffic/match/packed.ts';
+import type { EntriesPublication, Publication, TrafficSettings } from '../traffic/protocol.ts';
 import type { Workers } from '../workers/workers.ts';
 
 /** A change of the served routes: each as the JSON of its RouteSpec, already judged and saved. */
@@ -50,7 +50,7 @@ export class StatePublisher implements Publisher {
   /** Everything there is, for a worker that starts. */
   state(): Publication {
     const all = [...this.routes].map(([domain, json]) => ({ domain, json }));
-    return { generation: this.generation, routes: { whole: true, ...packRoutes(all), removed: [] }, settings: this.settings };
+    return { generation: this.generation, routes: { whole: true, ...packEntries(all), removed: [] }, settings: this.settings };
   }
 
   async publish(change: Change): Promise<number> {
@@ -76,8 +76,8 @@ export class StatePublisher implements Publisher {
   }
 }
 
-const packed = (change: RoutesChange): RoutesPublication => ({
+const packed = (change: RoutesChange): EntriesPublication => ({
   whole: change.whole,
-  ...packRoutes(change.upserts),
+  ...packEntries(change.upserts),
   removed: change.removed,
 });

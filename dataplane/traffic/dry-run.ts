@@ -2,7 +2,7 @@ import { normalizedPath } from '../../shared/path.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { AMBIGUOUS_PATH } from './answer.ts';
 import { type Downstream, Exchange } from './exchange.ts';
-import { blockFor, mayMeanAnother } from './match/compile.ts';
+import { blockFor, type CompiledRoute, mayMeanAnother } from './match/compile.ts';
 import type { HostIndex } from './match/host-index.ts';
 import { rawPath } from './match/path.ts';
 import type { PolicyTools } from './policy/order.ts';
@@ -39,7 +39,7 @@ function forwarded(pool: Pool, holdMs: number, now: number): string {
 }
 
 /** What would happen to a GET of this URL, asked of the very table and policies that serve. Counts and sends nothing. */
-export function dryRun(request: DryRun, index: HostIndex, tools: PolicyTools, clock: Clock): DryRunResult {
+export function dryRun(request: DryRun, index: HostIndex<CompiledRoute>, tools: PolicyTools, clock: Clock): DryRunResult {
   const url = new URL(request.url);
   const host = url.hostname.replace(/\.$/, '');
   const x = new Exchange(NOBODY, {

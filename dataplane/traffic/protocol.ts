@@ -23,18 +23,18 @@ export type TrafficSettings = {
 };
 
 /**
- * Routes to add or replace, packed by `packRoutes`: per route its domain and its RouteSpec as JSON.
- * One buffer serves all workers; a worker reads it piecewise and swaps once.
+ * Entries to add or replace, packed by `packEntries`: routes by domain with their RouteSpec as JSON, certificates by
+ * name. One buffer serves all workers; a worker reads it piecewise and swaps once.
  */
-export type RoutesPublication = {
-  /** true: these are all the routes there are. */
+export type EntriesPublication = {
+  /** true: these are all there are. */
   readonly whole: boolean;
   readonly packed: SharedArrayBuffer | null;
   readonly count: number;
   readonly removed: readonly string[];
 };
 
-export type Publication = { readonly generation: number; readonly routes?: RoutesPublication; readonly settings?: TrafficSettings };
+export type Publication = { readonly generation: number; readonly routes?: EntriesPublication; readonly settings?: TrafficSettings };
 
 export type WorkerStart = {
   /** Names the worker in logs; never used twice in one process. */

@@ -2,7 +2,7 @@ import { normalizedPath } from '../../shared/path.ts';
 import { AMBIGUOUS_PATH, answer, LAST_HOP, NO_BLOCK, NO_ROUTE, NO_TRACE, type OwnAnswer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
 import { endsHere } from './http1/max-forwards.ts';
-import { blockFor, type CompiledBlock, mayMeanAnother } from './match/compile.ts';
+import { blockFor, type CompiledBlock, type CompiledRoute, mayMeanAnother } from './match/compile.ts';
 import type { HostIndex } from './match/host-index.ts';
 import { rawPath } from './match/path.ts';
 import { LATER, type Policy, type PolicyTools } from './policy/order.ts';
@@ -10,13 +10,13 @@ import type { Forwarder } from './upstream/forward.ts';
 
 /** THE REQUEST PATH: host → route → block → policies → upstream. What comes back goes through `x.client`. */
 export class Server {
-  private readonly index: HostIndex;
+  private readonly index: HostIndex<CompiledRoute>;
   private readonly tools: PolicyTools;
   private readonly forwarder: Forwarder;
   /** Exchanges that a policy has yet to decide on, and where to go on with each. Nobody resumes one whose client has left. */
   private readonly undecided = new WeakMap<Exchange, number>();
 
-  constructor(index: HostIndex, tools: PolicyTools, forwarder: Forwarder) {
+  constructor(index: HostIndex<CompiledRoute>, tools: PolicyTools, forwarder: Forwarder) {
     this.index = index;
     this.tools = tools;
     this.forwarder = forwarder;

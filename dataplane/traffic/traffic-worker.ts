@@ -7,7 +7,7 @@ import { dryRun } from './dry-run.ts';
 import { setHttpDate } from './http1/date.ts';
 import { Admission } from './listener/admission.ts';
 import { Listener } from './listener/listener.ts';
-import { blockFor, compileRoute } from './match/compile.ts';
+import { blockFor, type CompiledRoute, compileRoute } from './match/compile.ts';
 import { HostIndex } from './match/host-index.ts';
 import { type Compare, compareWithBcrypt, Passwords } from './policy/basic-auth/passwords.ts';
 import type { PolicyTools } from './policy/order.ts';
@@ -43,7 +43,7 @@ type Parts = {
 export class TrafficWorker {
   private readonly parts: Parts;
   private readonly ledger: Ledger;
-  private readonly index: HostIndex;
+  private readonly index: HostIndex<CompiledRoute>;
   private readonly listener: Listener;
   private readonly endpoints: Endpoints;
   private readonly hold: Hold;
@@ -81,7 +81,7 @@ export class TrafficWorker {
       targetChanged: (change) => parts.tell({ kind: 'target', change }),
     });
     const pools = new Pools(this.endpoints);
-    this.index = new HostIndex((_, json) => compileRoute(json, pools));
+    this.index = new HostIndex<CompiledRoute>((_, json) => compileRoute(json, pools));
     const { rates, inFlight } = ledger;
     this.policyTools = {
       now: () => clock.now(),

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { RoutesPublication } from '../protocol.ts';
+import type { EntriesPublication } from '../protocol.ts';
 import type { CompiledRoute } from './compile.ts';
 import { HostIndex } from './host-index.ts';
-import { packRoutes } from './packed.ts';
+import { packEntries } from './packed.ts';
 
 const route = (domain: string, version: string): CompiledRoute & { version: string } => ({
   domain,
@@ -18,11 +18,11 @@ const compile = (domain: string, json: string): CompiledRoute => route(domain, J
 const versionOf = (found: CompiledRoute | null): string | null =>
   found === null ? null : (found as CompiledRoute & { version: string }).version;
 
-function change(version: string, domains: readonly string[], more: Partial<RoutesPublication> = {}): RoutesPublication {
-  return { whole: false, removed: [], ...packRoutes(domains.map((domain) => ({ domain, json: JSON.stringify(version) }))), ...more };
+function change(version: string, domains: readonly string[], more: Partial<EntriesPublication> = {}): EntriesPublication {
+  return { whole: false, removed: [], ...packEntries(domains.map((domain) => ({ domain, json: JSON.stringify(version) }))), ...more };
 }
 
-async function indexOf(...domains: string[]): Promise<HostIndex> {
+async function indexOf(...domains: string[]): Promise<HostIndex<ReturnType<typeof compile>>> {
   const index = new HostIndex(compile);
   await index.apply(change('1', domains), nextTurn);
   return index;

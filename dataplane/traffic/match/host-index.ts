@@ -1,10 +1,9 @@
 import { CATCH_ALL } from '../../../shared/host.ts';
-import type { RoutesPublication } from '../protocol.ts';
-import type { CompiledRoute } from './compile.ts';
-import { PackedRoute, readPacked } from './packed.ts';
+import type { EntriesPublication } from '../protocol.ts';
+import { PackedEntry, readPacked } from './packed.ts';
 
-/** A route that has been used is compiled; one that has not is where its bytes are. */
-type Entry = CompiledRoute | PackedRoute;
+/** An entry that has been used is compiled; one that has not is where its bytes are. */
+type Entry<Compiled> = Compiled | PackedEntry;
 
 /** Up to this many changes are made in place, in one turn; more are staged beside the index and swapped. */
 const IN_PLACE = 500;
@@ -12,14 +11,14 @@ const IN_PLACE = 500;
 const STEP = 1_000;
 
 /**
- * Host → route. Exact names first, then `*.` of the parent, then the catch-all (one look-up each).
- * Routes are compiled when they are first asked for: a worker with 100,000 routes pays for those in use.
+ * Host → what stands under it. Exact names first, then `*.` of the parent, then the catch-all (one look-up each).
+ * Entries are compiled when they are first asked for: a worker with 100,000 routes pays for those in use.
  */
-export class HostIndex {
-  private entries = new Map<string, Entry>();
-  private readonly compile: (domain: string, json: string) => CompiledRoute;
+export class HostIndex<Compiled extends object> {
+  private entries = new Map<string, Entry<Compiled>>();
+  private readonly compile: (domain: string, json: string) => Compiled;
 
-  constructor(compile: (domain: string, json: string) => CompiledRoute) {
+  constructor(compile: (domain: string, json: string) => Compiled) {
     this.compile = compile;
   }
 
@@ -27,7 +26,7 @@ export class HostIndex {
     return this.entries.size;
   }
 
-  find(host: string): CompiledRoute | null {
+  find(host: string): Compiled | null {
     const exact = this.entries.get(host);
     if (exact !== undefined) return this.compiled(host, exact);
     const dot = host.indexOf('.');
@@ -40,20 +39,20 @@ export class HostIndex {
     return rest === undefined ? null : this.compiled(CATCH_ALL, rest);
   }
 
-  /** The route of a domain, wildcards as they are written. */
-  at(domain: string): CompiledRoute | null {
+  /** What stands under exactly this domain, wildcards as they are written. */
+  at(domain: string): Compiled | null {
     const entry = this.entries.get(domain);
     return entry === undefined ? null : this.compiled(domain, entry);
   }
 
   /** Takes over a publication. Resolves in the turn in which every change of it is in force; before that, none is. */
-  async apply(change: RoutesPublication, nextTurn: () => Promise<void>): Promise<void> {
+  async apply(change: EntriesPublication, nextTurn: () => Promise<void>): Promise<void> {
     if (!change.whole && change.count + change.removed.length <= IN_PLACE) {
       for (const domain of change.removed) this.entries.delete(domain);
-      for (const route of readPacked(change)) this.entries.set(route.domain, route);
+      for (const entry of readPacked(change)) this.entries.set(entry.domain, entry);
       return;
     }
-    const staged = new Map<string, Entry>();
+    const staged = new Map<string, Entry<Compiled>>();
     let steps = 0;
     const pause = async () => {
       if (++steps % STEP === 0) await nextTurn();
@@ -65,17 +64,17 @@ export class HostIndex {
       }
       for (const domain of change.removed) staged.delete(domain);
     }
-    for (const route of readPacked(change)) {
-      staged.set(route.domain, route);
+    for (const entry of readPacked(change)) {
+      staged.set(entry.domain, entry);
       await pause();
     }
     this.entries = staged;
   }
 
-  private compiled(domain: string, entry: Entry): CompiledRoute {
-    if (!(entry instanceof PackedRoute)) return entry;
-    const route = this.compile(domain, entry.json());
-    this.entries.set(domain, route);
-    return route;
+  private compiled(domain: string, entry: Entry<Compiled>): Compiled {
+    if (!(entry instanceof PackedEntry)) return entry;
+    const compiled = this.compile(domain, entry.json());
+    this.entries.set(domain, compiled);
+    return compiled;
   }
 }

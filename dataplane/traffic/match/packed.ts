@@ -1,7 +1,7 @@
-import type { RoutesPublication } from '../protocol.ts';
+import type { EntriesPublication } from '../protocol.ts';
 
-/** A published route that nobody has asked for yet. */
-export class PackedRoute {
+/** A published entry (the route of a domain, the certificate of a name) that nobody has asked for yet. */
+export class PackedEntry {
   readonly domain: string;
   private readonly bytes: Buffer;
   private readonly from: number;
@@ -19,19 +19,22 @@ export class PackedRoute {
   }
 }
 
+/** What stands under a domain or pattern, as JSON. */
+export type Entry = { readonly domain: string; readonly json: string };
+
 const HEADER = 6;
 
 /**
- * Packs routes for all workers at once: per route the length of its domain (2 bytes), of its JSON (4),
+ * Packs entries for all workers at once: per entry the length of its domain (2 bytes), of its JSON (4),
  * and both. Shared memory, since a structured clone of 100,000 routes stops an event loop for 0.4 s.
  */
-export function packRoutes(routes: Iterable<{ readonly domain: string; readonly json: string }>): {
+export function packEntries(entries: Iterable<Entry>): {
   packed: SharedArrayBuffer | null;
   count: number;
 } {
   let size = 0;
   let count = 0;
-  for (const { domain, json } of routes) {
+  for (const { domain, json } of entries) {
     size += HEADER + domain.length + Buffer.byteLength(json);
     count++;
   }
@@ -39,7 +42,7 @@ export function packRoutes(routes: Iterable<{ readonly domain: string; readonly 
   const packed = new SharedArrayBuffer(size);
   const bytes = Buffer.from(packed);
   let at = 0;
-  for (const { domain, json } of routes) {
+  for (const { domain, json } of entries) {
     const jsonAt = at + HEADER + domain.length;
     bytes.write(domain, at + HEADER, 'latin1');
     const jsonLength = bytes.write(json, jsonAt);
@@ -50,8 +53,8 @@ export function packRoutes(routes: Iterable<{ readonly domain: string; readonly 
   return { packed, count };
 }
 
-/** The routes of a publication, one after the other; each holds on to the shared bytes until it is compiled. */
-export function* readPacked(publication: RoutesPublication): Generator<PackedRoute> {
+/** The entries of a publication, one after the other; each holds on to the shared bytes until it is compiled. */
+export function* readPacked(publication: EntriesPublication): Generator<PackedEntry> {
   if (publication.packed === null) return;
   const bytes = Buffer.from(publication.packed);
   let at = 0;
@@ -60,7 +63,7 @@ export function* readPacked(publication: RoutesPublication): Generator<PackedRou
     const jsonAt = at + HEADER + domainLength;
     const end = jsonAt + bytes.readUInt32LE(at + 2);
     const domain = bytes.toString('latin1', at + HEADER, jsonAt);
-    yield new PackedRoute(domain, bytes, jsonAt, end);
+    yield new PackedEntry(domain, bytes, jsonAt, end);
     at = end;
   }
 }

@@ -4,9 +4,9 @@ import { memoryLog } from '../../../shared/runtime/log.ts';
 import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { createLedger, type Ledger } from '../../ledger/ledger.ts';
-import { packRoutes } from '../match/packed.ts';
+import { packEntries } from '../match/packed.ts';
 import type { Compare } from '../policy/basic-auth/passwords.ts';
-import type { DryRunResult, FromWorker, Publication, RoutesPublication, TargetChange, TrafficSettings } from '../protocol.ts';
+import type { DryRunResult, EntriesPublication, FromWorker, Publication, TargetChange, TrafficSettings } from '../protocol.ts';
 import { TrafficWorker } from '../traffic-worker.ts';
 import { type Message, Wire } from './wire-fixture.ts';
 
@@ -95,7 +95,7 @@ export class ProxyFixture {
   }
 
   /** Publishes and waits for the acknowledgement. */
-  apply(routes: RoutesPublication): Promise<void> {
+  apply(routes: EntriesPublication): Promise<void> {
     return this.acknowledged({ routes });
   }
 
@@ -160,13 +160,13 @@ export const site = (domain: string, ...upstreams: readonly { readonly address: 
 });
 
 /** Routes as they are published; refused ones fail the test. */
-export function publication(routes: readonly RouteInput[], whole: boolean): RoutesPublication {
+export function publication(routes: readonly RouteInput[], whole: boolean): EntriesPublication {
   const entries = routes.map((input) => {
     const result = readRoute(input);
     if ('problem' in result) throw new Error(`${result.problem.member}: ${result.problem.reason}`);
     return { domain: result.route.domain, json: JSON.stringify(result.route) };
   });
-  return { whole, ...packRoutes(entries), removed: [] };
+  return { whole, ...packEntries(entries), removed: [] };
 }
 
 /** A GET for `a.test`, with further field lines. */

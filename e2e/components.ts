@@ -21,6 +21,9 @@ export const COMPONENTS = {
   nginxStream: { package: 'libnginx-mod-stream', purpose: 'nginx sending the PROXY protocol', for: 'tests', file: NGINX_STREAM },
   haproxy: { package: 'haproxy', purpose: 'a second proxy to compare with, and one before ours', for: 'both' },
   caddy: { package: 'caddy', purpose: 'a third proxy to compare with', for: 'benchmarks' },
+  dockerd: { package: 'docker.io', purpose: 'a real container engine', for: 'tests' },
+  'docker-compose': { package: 'docker-compose', purpose: 'the compose files', for: 'tests' },
+  busybox: { package: 'busybox-static', purpose: 'what runs in the containers of the tests', for: 'tests' },
   wrk: { package: 'wrk', purpose: 'the load of the benchmarks', for: 'benchmarks' },
 } as const satisfies Readonly<Record<string, Part>>;
 

@@ -1,0 +1,96 @@
+import type Docker from 'dockerode';
+import type { Container, ContainerCreateOptions } from 'dockerode';
+import { APPS } from './engine.ts';
+import { IMAGE } from './image/image.ts';
+
+export const PORT = 8080;
+
+type Options = {
+  /** The app that it says it is; several containers may be one app. */
+  readonly app: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Asks /health again and again. */
+  readonly healthcheck?: { readonly intervalMs: number; readonly retries?: number };
+  readonly network?: string;
+  /** An address of that network, where the engine should not choose. */
+  readonly address?: string;
+  readonly name?: string;
+  /** Instead of the app in Node: a small file server of busybox, which starts in no time. */
+  readonly light?: boolean;
+  readonly publish?: number;
+};
+
+/** A container of the tests: made, and ended, by its id. */
+export class App {
+  readonly name: string;
+  readonly container: Container;
+
+  private constructor(name: string, container: Container) {
+    this.name = name;
+    this.container = container;
+  }
+
+  get id(): string {
+    return this.container.id;
+  }
+
+  /** What the engine calls its host name, and what it answers with. */
+  get shortId(): string {
+    return this.id.slice(0, 12);
+  }
+
+  static async create(docker: Docker, options: Options): Promise<App> {
+    return new App(options.app, await docker.createContainer(creation(options)));
+  }
+
+  static async start(docker: Docker, options: Options): Promise<App> {
+    const app = await App.create(docker, options);
+    await app.start();
+    return app;
+  }
+
+  async start(): Promise<void> {
+    await this.container.start();
+  }
+
+  /** TERM, and KILL when it still runs `seconds` later. */
+  async stop(seconds = 5): Promise<void> {
+    await this.container.stop({ t: seconds });
+  }
+
+  async kill(signal: string): Promise<void> {
+    await this.container.kill({ signal });
+  }
+
+  async remove(): Promise<void> {
+    await this.container.remove({ force: true, v: true });
+  }
+
+  async address(network = APPS): Promise<string> {
+    const { NetworkSettings } = await this.container.inspect();
+    return NetworkSettings.Networks[network]?.IPAddress ?? '';
+  }
+}
+
+function creation({ app, labels, env = {}, healthcheck, network = APPS, address, name, light, publish }: Options): ContainerCreateOptions {
+  const port = `${PORT}/tcp`;
+  const page = `echo ${app} $HOSTNAME > /www/index.html; exec httpd -f -p ${PORT} -h /www`;
+  const check = ['CMD', 'wget', '-q', '-O', '/dev/null', `http://127.0.0.1:${PORT}/health`];
+  return {
+    Image: IMAGE,
+    ...(name !== undefined && { name }),
+    Cmd: light ? ['sh', '-c', page] : ['node', '/app/server.ts'],
+    Env: Object.entries({ APP: app, PORT: `${PORT}`, ...env }).map(([key, value]) => `${key}=${value}`),
+    Labels: { ...labels },
+    ExposedPorts: { [port]: {} },
+    ...(healthcheck && {
+      Healthcheck: { Test: check, Interval: healthcheck.intervalMs * 1e6, Timeout: 5e9, Retries: healthcheck.retries ?? 1 },
+    }),
+    HostConfig: {
+      NetworkMode: network,
+      ...(publish !== undefined && { PortBindings: { [port]: [{ HostIp: '127.0.0.1', HostPort: `${publish}` }] } }),
+    },
+    ...(address !== undefined && { NetworkingConfig: { EndpointsConfig: { [network]: { IPAMConfig: { IPv4Address: address } } } } }),
+  };
+}

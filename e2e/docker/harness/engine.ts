@@ -1,0 +1,99 @@
+import { spawnSync } from 'node:child_process';
+import { rmSync, writeFileSync } from 'node:fs';
+import Docker from 'dockerode';
+import { Folder } from '../../harness/dataplane.ts';
+import { Program } from '../../harness/process.ts';
+import { until } from '../../harness/until.ts';
+import { importImage } from './image/image.ts';
+
+/** The network that the apps of the tests share. */
+export const APPS = 'apps';
+/** A subnet for each network, within this test file's own network namespace. */
+const POOL = 'base=10.214.0.0/16,size=20';
+
+/** A container engine of the tests' own: its state in a folder of theirs, its bridges in their network. */
+export class Engine {
+  readonly docker: Docker;
+  readonly socket: string;
+  private readonly folder: Folder;
+  private program: Program;
+
+  private constructor(folder: Folder) {
+    this.folder = folder;
+    this.socket = folder.file('docker.sock');
+    this.docker = new Docker({ socketPath: this.socket });
+    this.program = this.launch();
+  }
+
+  /** Starts one that has the image of the tests and their network. @throws with its own words when it cannot run here. */
+  static async start(): Promise<Engine> {
+    const engine = new Engine(new Folder());
+    try {
+      await engine.answers();
+      await importImage(engine.docker);
+      await engine.docker.createNetwork({ Name: APPS });
+      return engine;
+    } catch (error) {
+      await engine[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** The engine goes away; its containers live on, as with `live-restore` on a server. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    await this.program.kill(signal);
+  }
+
+  async startAgain(): Promise<void> {
+    this.program = this.launch();
+    await this.answers();
+  }
+
+  /** Removes containers by force, as fast as the engine does it. */
+  async remove(ids: readonly string[]): Promise<void> {
+    await Promise.all(ids.map((id) => this.docker.getContainer(id).remove({ force: true, v: true })));
+  }
+
+  /** Ends every container and then the engine, and forgets what they wrote. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.program.exit === null) {
+      const containers = await this.docker.listContainers({ all: true }).catch(() => []);
+      await this.remove(containers.map(({ Id }) => Id)).catch((error: Error) => process.stderr.write(`${error.message}\n`));
+    }
+    await this.program[Symbol.asyncDispose]();
+    spawnSync('umount', ['--lazy', this.folder.file('data')]);
+    this.folder[Symbol.dispose]();
+  }
+
+  private launch(): Program {
+    const { folder } = this;
+    writeFileSync(folder.file('daemon.json'), '{}');
+    const flags = {
+      host: `unix://${this.socket}`,
+      'config-file': folder.file('daemon.json'),
+      'data-root': folder.file('data'),
+      'exec-root': folder.file('exec'),
+      pidfile: folder.file('docker.pid'),
+      'log-level': 'warn',
+      'live-restore': true,
+      // No default bridge and no rules of a firewall: containers reach each other over networks that the tests make.
+      bridge: 'none',
+      'default-address-pool': POOL,
+      iptables: false,
+      ip6tables: false,
+      'ip-forward': false,
+    };
+    const args = Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
+    // What an engine leaves that was killed: its containerd may still lie there, ended but not yet buried.
+    rmSync(folder.file('exec/containerd/containerd.pid'), { force: true });
+    return new Program('setpriv', ['--pdeathsig', 'KILL', 'dockerd', ...args], { HOME: folder.path, PATH: systemPath() });
+  }
+
+  private async answers(): Promise<void> {
+    await until('the container engine to answer', async () => this.program.exit !== null || (await this.docker.ping()), 20_000);
+    if (this.program.exit !== null) throw new Error(`a container engine cannot run here:\n${this.program.output.slice(-2_000)}`);
+  }
+}
+
+/** iptables, runc and their like live beside, where a user's PATH may not look. */
+const systemPath = (): string => `${process.env.PATH}:/usr/sbin:/sbin`;

@@ -1,0 +1,31 @@
+import { spawnSync } from 'node:child_process';
+import { missing } from '../../components.ts';
+
+const MARK = 'IN_OWN_NETWORK';
+
+/**
+ * Runs this test file again, with a network and mounts of its own: an engine lays bridges, takes ports and mounts what
+ * its containers see, and nothing of that may meet the machine's own or another engine. Loopback is there, and free.
+ * @returns undefined there; elsewhere the words for `skip`, where the engine is not installed.
+ * @throws where it is installed and may not run.
+ */
+export function ownNetwork(): string | undefined {
+  const lacking = missing('dockerd') ?? missing('busybox');
+  if (lacking !== undefined) return lacking;
+  if (process.env[MARK] !== undefined) {
+    delete process.env[MARK];
+    const { status, stderr } = spawnSync('busybox', ['ip', 'link', 'set', 'lo', 'up'], { encoding: 'utf8' });
+    if (status !== 0) throw new Error(`loopback of the tests' own network does not come up: ${stderr}`);
+    return undefined;
+  }
+  const tried = spawnSync('unshare', ['--net', '--mount', 'true'], { encoding: 'utf8' });
+  if (tried.status !== 0)
+    throw new Error(`a container engine needs root and namespaces of its own, which this place refuses: ${tried.stderr}`);
+  const argv = ['unshare', '--net', '--mount', process.execPath, ...process.execArgv, ...process.argv.slice(1)];
+  process.execve?.('/usr/bin/unshare', argv, { ...environment(), [MARK]: '1' });
+  throw new Error('this Node cannot replace its own process (execve)');
+}
+
+function environment(): Record<string, string> {
+  return Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined));
+}

@@ -25,6 +25,7 @@ export class WorkersFixture {
     this.publisher = new StatePublisher(whole(routes), {
       bind: '127.0.0.1',
       httpPort: port,
+      httpsPort: null,
       trustedProxies: [],
       proxyProtocol: false,
       maxConnections: 10_000,

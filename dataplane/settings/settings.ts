@@ -65,7 +65,7 @@ export function effective(base: DataplaneSettings, globals: Globals, running?: D
 export function trafficSettings(settings: DataplaneSettings): TrafficSettings {
   const { bind, httpPort, trustedProxies, proxyProtocol, maxConnections, maxConnectionsPerAddress, logLevel } = settings;
   const maxSockets = roomForSockets(settings.workers);
-  return { bind, httpPort, trustedProxies, proxyProtocol, maxConnections, maxConnectionsPerAddress, maxSockets, logLevel };
+  return { bind, httpPort, httpsPort: null, trustedProxies, proxyProtocol, maxConnections, maxConnectionsPerAddress, maxSockets, logLevel };
 }
 
 /** What `--help` prints. */

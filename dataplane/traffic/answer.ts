@@ -24,6 +24,13 @@ export const AMBIGUOUS_PATH: OwnAnswer = {
   body: null,
   reason: 'the path could mean another block of a site that has access rules',
 };
+/** RFC 9110 15.5.20: the client may ask again on a connection of its own. */
+export const MISDIRECTED: OwnAnswer = {
+  status: 421,
+  fields: '',
+  body: null,
+  reason: 'the certificate of this connection does not cover the host',
+};
 /** To OPTIONS and TRACE that may go no further (RFC 9110 7.6.2). What was sent is never sent back: it may hold secrets (9.3.8). */
 export const LAST_HOP: OwnAnswer = { status: 200, fields: '', body: '', reason: 'Max-Forwards is used up' };
 export const NO_TRACE: OwnAnswer = { status: 405, fields: 'Allow: OPTIONS\r\n', body: null, reason: 'Max-Forwards is used up' };

@@ -50,6 +50,7 @@ export function dryRun(request: DryRun, index: HostIndex<CompiledRoute>, tools: 
     fields: `Host: ${url.host}\r\n`,
     bodyLength: 0,
     expectsContinue: false,
+    misdirected: false,
     referer: null,
     upgrade: null,
     forwarding: '',

@@ -62,6 +62,8 @@ export class Exchange {
   readonly upgrade: string | null;
   /** X-Forwarded-* and X-Request-ID for the upstream, as lines. */
   readonly forwarding: string;
+  /** Whether the client was shown a certificate that is not good for this host. */
+  readonly misdirected: boolean;
   /** Milliseconds on the monotonic clock. */
   readonly startedAt: number;
 
@@ -105,6 +107,7 @@ export class Exchange {
       | 'referer'
       | 'upgrade'
       | 'forwarding'
+      | 'misdirected'
       | 'startedAt'
     >,
   ) {
@@ -119,6 +122,7 @@ export class Exchange {
     this.referer = request.referer;
     this.upgrade = request.upgrade;
     this.forwarding = request.forwarding;
+    this.misdirected = request.misdirected;
     this.startedAt = request.startedAt;
   }
 }

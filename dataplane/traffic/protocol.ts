@@ -12,6 +12,8 @@ export type TrafficSettings = {
   /** Address to listen on; null is every address, IPv4 and IPv6. */
   readonly bind: string | null;
   readonly httpPort: number;
+  /** null while nothing needs HTTPS: the port stays closed. */
+  readonly httpsPort: number | null;
   readonly trustedProxies: readonly Cidr[];
   /** Every connection begins with a PROXY header. */
   readonly proxyProtocol: boolean;
@@ -34,7 +36,15 @@ export type EntriesPublication = {
   readonly removed: readonly string[];
 };
 
-export type Publication = { readonly generation: number; readonly routes?: EntriesPublication; readonly settings?: TrafficSettings };
+export type Publication = {
+  readonly generation: number;
+  readonly routes?: EntriesPublication;
+  /** Certificates by the names that they are shown for. */
+  readonly certificates?: EntriesPublication;
+  /** 48 bytes: what session tickets are sealed with. */
+  readonly ticketKeys?: Uint8Array;
+  readonly settings?: TrafficSettings;
+};
 
 export type WorkerStart = {
   /** Names the worker in logs; never used twice in one process. */

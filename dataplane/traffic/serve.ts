@@ -1,5 +1,5 @@
 import { normalizedPath } from '../../shared/path.ts';
-import { AMBIGUOUS_PATH, answer, LAST_HOP, NO_BLOCK, NO_ROUTE, NO_TRACE, type OwnAnswer } from './answer.ts';
+import { AMBIGUOUS_PATH, answer, LAST_HOP, MISDIRECTED, NO_BLOCK, NO_ROUTE, NO_TRACE, type OwnAnswer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
 import { endsHere } from './http1/max-forwards.ts';
 import { blockFor, type CompiledBlock, type CompiledRoute, mayMeanAnother } from './match/compile.ts';
@@ -23,6 +23,7 @@ export class Server {
   }
 
   serve(x: Exchange): void {
+    if (x.misdirected) return answer(x, MISDIRECTED);
     const route = this.index.find(x.host);
     if (route === null) return answer(x, NO_ROUTE);
     x.route = route;

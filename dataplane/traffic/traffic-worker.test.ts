@@ -22,6 +22,7 @@ test('what is published while a worker starts is in force when it serves', async
   const settings = {
     bind: '127.0.0.1',
     httpPort: 0,
+    httpsPort: null,
     trustedProxies: [],
     proxyProtocol: false,
     maxConnections: 10_000,

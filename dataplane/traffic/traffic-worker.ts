@@ -6,6 +6,7 @@ import { type Ledger, openLedger } from '../ledger/ledger.ts';
 import { dryRun } from './dry-run.ts';
 import { setHttpDate } from './http1/date.ts';
 import { Admission } from './listener/admission.ts';
+import { Certificates } from './listener/certificates.ts';
 import { Listener } from './listener/listener.ts';
 import { blockFor, type CompiledRoute, compileRoute } from './match/compile.ts';
 import { HostIndex } from './match/host-index.ts';
@@ -44,6 +45,7 @@ export class TrafficWorker {
   private readonly parts: Parts;
   private readonly ledger: Ledger;
   private readonly index: HostIndex<CompiledRoute>;
+  private readonly certificates: Certificates;
   private readonly listener: Listener;
   private readonly endpoints: Endpoints;
   private readonly hold: Hold;
@@ -122,8 +124,9 @@ export class TrafficWorker {
     });
     const idPrefix = random.hex(8);
     let ids = 0;
-    this.listener = new Listener(
-      {
+    this.certificates = new Certificates(log);
+    this.listener = new Listener({
+      tools: {
         monotonic: () => clock.monotonic(),
         nextRequestId: () => `${idPrefix}${(ids++).toString(16).padStart(8, '0')}`,
         draining: () => this.draining !== 'no',
@@ -138,7 +141,9 @@ export class TrafficWorker {
         refused: (status, bytes) => recorder.refused(status, bytes),
       },
       admission,
-    );
+      certificates: this.certificates,
+      log,
+    });
   }
 
   /** Takes in the state it was started with, opens the port, and says so. */
@@ -158,8 +163,10 @@ export class TrafficWorker {
 
   private async open(): Promise<void> {
     const { start, tell } = this.parts;
-    const { routes, settings } = start.state;
+    const { routes, certificates, ticketKeys, settings } = start.state;
     if (settings === undefined) throw new Error('a worker starts with settings');
+    if (ticketKeys !== undefined) this.certificates.useTicketKeys(ticketKeys);
+    if (certificates !== undefined) await this.certificates.apply(certificates, nextTurn);
     if (routes !== undefined) await this.index.apply(routes, nextTurn);
     try {
       await this.listener.listen(settings);
@@ -172,6 +179,10 @@ export class TrafficWorker {
 
   get port(): number {
     return this.listener.port;
+  }
+
+  get securePort(): number {
+    return this.listener.securePort;
   }
 
   take(message: ToWorker): void {
@@ -193,7 +204,9 @@ export class TrafficWorker {
   }
 
   private async publish(publication: Publication): Promise<void> {
-    if (publication.settings !== undefined) this.listener.apply(publication.settings);
+    if (publication.ticketKeys !== undefined) this.certificates.useTicketKeys(publication.ticketKeys);
+    if (publication.certificates !== undefined) await this.certificates.apply(publication.certificates, nextTurn);
+    if (publication.settings !== undefined) await this.listener.apply(publication.settings);
     if (publication.routes !== undefined) {
       await this.index.apply(publication.routes, nextTurn);
       this.hold.tableChanged();

@@ -17,6 +17,7 @@ export function beginExchange(client: Downstream, head: RequestHead, peer: Peer,
     referer: fields.referer,
     upgrade: fields.connectionUpgrade ? requestedUpgrade(head) : null,
     forwarding: `${asked.lines}X-Forwarded-Host: ${trustedHost(peer, head)}\r\nX-Request-ID: ${id}\r\n`,
+    misdirected: peer.certificate !== null && !peer.certificate.covers(head.host),
     startedAt: now,
   });
 }

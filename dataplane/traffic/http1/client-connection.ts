@@ -4,6 +4,7 @@ import { askedBy, type Peer, trustedRequestId } from '../policy/forwarded/forwar
 import { AnswerWriter } from './answer-writer.ts';
 import { beginExchange } from './begin-exchange.ts';
 import { CR, LF } from './chars.ts';
+import { cut } from './cut.ts';
 import { FAULT, type Fault } from './fault.ts';
 import { Gathering } from './gathering.ts';
 import { type RefusalStatus, refusal } from './refusal.ts';
@@ -260,7 +261,7 @@ export class ClientConnection implements Downstream {
     this.flush();
     // A body that ends with its connection would look whole after an orderly close.
     if (this.writer.delimited) this.socket.destroySoon();
-    else this.socket.resetAndDestroy();
+    else cut(this.socket);
   }
 
   flush(): void {

@@ -1,75 +1,92 @@
-import { createServer, type Server, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { matcherOf } from '../../../shared/cidr.ts';
+import type { Log } from '../../../shared/runtime/log.ts';
 import { UNCOUNTED } from '../../ledger/connections.ts';
 import { ClientConnection, type ClientTools } from '../http1/client-connection.ts';
 import { type Peer, peerOf } from '../policy/forwarded/forwarded.ts';
 import type { TrafficSettings } from '../protocol.ts';
 import type { Admission } from './admission.ts';
+import type { Certificates } from './certificates.ts';
+import type { Hello } from './hello.ts';
+import { Port } from './port.ts';
 import { Preface } from './preface.ts';
+import { Securing } from './securing.ts';
 
-/** How many connections may wait to be accepted; the system's own limit may be lower. */
-const BACKLOG = 4_096;
 const IPV4_IN_IPV6 = '::ffff:';
 
-/** The listening socket of one worker and the connections that came through it. */
+/** A connection at one of its stages: its PROXY header is awaited, TLS is, or it speaks HTTP. */
+type Connection = Preface | Securing | ClientConnection;
+
+export type ListenerParts = {
+  readonly tools: Omit<ClientTools, 'trusts' | 'closed'>;
+  readonly admission: Admission;
+  readonly certificates: Certificates;
+  readonly log: Log;
+};
+
+/** The listening sockets of one worker and the connections that came through them. */
 export class Listener {
-  private readonly server: Server;
+  private readonly plain: Port;
+  private readonly secure: Port;
   private readonly admission: Admission;
+  private readonly certificates: Certificates;
+  private readonly log: Log;
   private readonly tools: ClientTools;
   /** Each with its place in the ledger of addresses. */
-  private readonly connections = new Map<ClientConnection | Preface, number>();
-  /** Who stands at the other end of each. */
-  private readonly peers = new Map<ClientConnection | Preface, Peer>();
+  private readonly connections = new Map<Connection, number>();
+  /** Who stands at the other end of those that speak HTTP. */
+  private readonly peers = new Map<Connection, Peer>();
   private trusts: (address: string) => boolean = () => false;
   private proxyProtocol = false;
   /** Set once draining has begun. */
   private emptied: Promise<void> | null = null;
   private whenEmpty: () => void = () => undefined;
 
-  constructor(tools: Omit<ClientTools, 'trusts' | 'closed'>, admission: Admission) {
+  constructor({ tools, admission, certificates, log }: ListenerParts) {
     this.tools = {
       ...tools,
       trusts: (address) => this.trusts(address),
       closed: (connection) => this.closed(connection),
     };
     this.admission = admission;
-    this.server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.accept(socket));
-    // The system could not hand over one connection; the port stays open for the next.
-    this.server.on('error', (error) => {
-      if (this.server.listening) this.admission.refused('descriptors', '', error.message);
-    });
+    this.certificates = certificates;
+    this.log = log;
+    const failed = (error: Error): void => admission.refused('descriptors', '', error.message);
+    this.plain = new Port((socket) => this.accept(socket, false), failed);
+    this.secure = new Port((socket) => this.accept(socket, true), failed);
   }
 
-  /** Opens the port beside the other workers'. @throws the system's error (EADDRINUSE, EACCES …). */
+  /** Opens the ports beside the other workers'. @throws the system's error (EADDRINUSE, EACCES …). */
   async listen(settings: TrafficSettings): Promise<void> {
-    this.apply(settings);
+    this.adopt(settings);
+    await this.plain.listen(settings.bind, settings.httpPort);
+    if (settings.httpsPort !== null) await this.secure.listen(settings.bind, settings.httpsPort);
+  }
+
+  /** The port that it listens on without TLS: the system's choice where the settings say 0. */
+  get port(): number {
+    return this.plain.number;
+  }
+
+  /** The port for TLS; 0 while it is closed. */
+  get securePort(): number {
+    return this.secure.number;
+  }
+
+  /** Settings that hold from the next connection on. The port for TLS is opened when it is first wanted. */
+  async apply(settings: TrafficSettings): Promise<void> {
+    this.adopt(settings);
+    const { bind, httpsPort } = settings;
+    if (httpsPort === null || this.secure.open || this.emptied !== null) return;
     try {
-      await this.bind(settings.bind ?? '::', settings.httpPort);
+      await this.secure.listen(bind, httpsPort);
     } catch (error) {
-      // A machine without IPv6 still has every IPv4 address.
-      if (settings.bind !== null || !isCode(error, 'EAFNOSUPPORT', 'EADDRNOTAVAIL')) throw error;
-      await this.bind('0.0.0.0', settings.httpPort);
+      this.log.error({ port: httpsPort, error: String(error) }, 'the port for HTTPS can not be opened');
     }
   }
 
-  private bind(host: string, port: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.server.once('error', reject);
-      this.server.listen({ host, port, backlog: BACKLOG, reusePort: process.platform === 'linux' }, () => {
-        this.server.off('error', reject);
-        resolve();
-      });
-    });
-  }
-
-  /** The port it listens on: the system's choice where the settings say 0. */
-  get port(): number {
-    const address = this.server.address();
-    return address !== null && typeof address === 'object' ? address.port : 0;
-  }
-
-  /** Settings that hold from the next connection on; whom to trust, from the next request on. */
-  apply(settings: TrafficSettings): void {
+  /** Whom to trust holds from the next request on. */
+  private adopt(settings: TrafficSettings): void {
     this.trusts = matcherOf(settings.trustedProxies);
     this.proxyProtocol = settings.proxyProtocol;
     this.admission.apply(settings);
@@ -85,7 +102,8 @@ export class Listener {
    * may ask once more. Resolves when the last is gone. A second call may be less patient than the first.
    */
   drain(patient: boolean): Promise<void> {
-    this.server.close();
+    this.plain.close();
+    this.secure.close();
     for (const connection of this.connections.keys()) connection.drain(patient);
     this.emptied ??= new Promise((resolve) => {
       this.whenEmpty = resolve;
@@ -94,18 +112,18 @@ export class Listener {
     return this.emptied;
   }
 
-  private accept(socket: Socket): void {
+  private accept(socket: Socket, secure: boolean): void {
     const remote = socket.remoteAddress;
     // Gone before we looked.
     if (remote === undefined) return void socket.destroy();
-    const address = remote.startsWith(IPV4_IN_IPV6) ? remote.slice(IPV4_IN_IPV6.length) : remote;
+    const address = plainAddress(remote);
     if (!this.admission.enter(address)) return void socket.resetAndDestroy();
-    if (this.proxyProtocol) this.expectProxy(socket, address);
-    else this.serve(socket, address);
+    if (this.proxyProtocol) this.expectProxy(socket, address, secure);
+    else this.greet(socket, address, secure);
   }
 
   /** A header from just anybody would be a forged address. */
-  private expectProxy(socket: Socket, proxy: string): void {
+  private expectProxy(socket: Socket, proxy: string, secure: boolean): void {
     if (!this.trusts(proxy)) {
       this.admission.refused('untrusted_proxy', proxy, null);
       this.admission.leave(UNCOUNTED);
@@ -115,7 +133,7 @@ export class Listener {
       monotonic: this.tools.monotonic,
       done: (read, client, address) => {
         this.connections.delete(read);
-        this.serve(client, address ?? proxy);
+        this.greet(client, address ?? proxy, secure);
       },
       refused: (read, reason) => {
         this.admission.refused('proxy_header', proxy, reason);
@@ -126,14 +144,37 @@ export class Listener {
     this.connections.set(preface, UNCOUNTED);
   }
 
-  private serve(socket: Socket, address: string): void {
+  /** It is known who is there. */
+  private greet(socket: Socket, address: string, secure: boolean): void {
     const trusted = this.trusts(address);
     const place = trusted ? UNCOUNTED : this.admission.enterAddress(address);
     if (place === null) {
       this.admission.leave(UNCOUNTED);
       return void socket.resetAndDestroy();
     }
-    const peer = peerOf(address, false, trusted);
+    if (secure) this.expectTls(socket, address, place);
+    else this.serve(socket, peerOf(address, null, trusted), place);
+  }
+
+  private expectTls(raw: Socket, address: string, place: number): void {
+    const { certificates } = this;
+    const securing = new Securing(raw, {
+      monotonic: this.tools.monotonic,
+      find: ({ serverName }: Hello, { localAddress }) => certificates.find(serverName ?? plainAddress(localAddress ?? '')),
+      contextOf: (shown) => certificates.contextOf(shown),
+      done: (stage, socket, shown) => {
+        this.connections.delete(stage);
+        this.serve(socket, peerOf(address, shown, this.trusts(address)), place);
+      },
+      gone: (stage, reason) => {
+        if (reason !== '') this.log.debug({ address, reason }, 'no TLS');
+        this.closed(stage);
+      },
+    });
+    this.connections.set(securing, place);
+  }
+
+  private serve(socket: Socket, peer: Peer, place: number): void {
     const connection = new ClientConnection(socket, peer, this.tools);
     this.connections.set(connection, place);
     this.peers.set(connection, peer);
@@ -141,7 +182,7 @@ export class Listener {
     if (this.emptied !== null) connection.drain(true);
   }
 
-  private closed(connection: ClientConnection | Preface): void {
+  private closed(connection: Connection): void {
     const place = this.connections.get(connection);
     if (place === undefined) return;
     this.connections.delete(connection);
@@ -151,5 +192,4 @@ export class Listener {
   }
 }
 
-const isCode = (error: unknown, ...codes: string[]): boolean =>
-  error instanceof Error && 'code' in error && codes.includes(String(error.code));
+const plainAddress = (address: string): string => (address.startsWith(IPV4_IN_IPV6) ? address.slice(IPV4_IN_IPV6.length) : address);

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -17,18 +18,26 @@ export class CertificatesFixture {
     this.ca = this.read('ca.pem');
   }
 
-  /** A certificate for one DNS name. `expired`: its time was over long ago. */
-  issue(name: string, expired = false): Pair {
-    this.run('req', '-new', ...NEW_KEY, '-keyout', 'leaf.key', '-out', 'leaf.csr', '-subj', '/CN=leaf', ...alternative(name));
+  /** A certificate for DNS names or addresses. */
+  issue(...names: readonly string[]): Pair {
+    return this.sign(names, ['-days', '2']);
+  }
+
+  /** The same, whose time was over long ago. */
+  issueExpired(name: string): Pair {
+    return this.sign([name], ['-startdate', '20200101000000Z', '-enddate', '20200102000000Z']);
+  }
+
+  private sign(names: readonly string[], time: readonly string[]): Pair {
+    this.run('req', '-new', ...NEW_KEY, '-keyout', 'leaf.key', '-out', 'leaf.csr', '-subj', '/CN=leaf', ...alternative(names));
     const authority = ['-config', 'ca.cnf', '-cert', 'ca.pem', '-keyfile', 'ca.key'];
-    const time = expired ? ['-startdate', '20200101000000Z', '-enddate', '20200102000000Z'] : ['-days', '2'];
     this.run('ca', '-batch', '-notext', ...authority, '-in', 'leaf.csr', '-out', 'leaf.pem', ...time);
     return this.pair();
   }
 
   selfSigned(name: string): Pair {
     const out = ['-keyout', 'leaf.key', '-out', 'leaf.pem'];
-    this.run('req', '-x509', ...NEW_KEY, ...out, '-subj', '/CN=leaf', '-days', '2', ...alternative(name));
+    this.run('req', '-x509', ...NEW_KEY, ...out, '-subj', '/CN=leaf', '-days', '2', ...alternative([name]));
     return this.pair();
   }
 
@@ -50,7 +59,10 @@ export class CertificatesFixture {
 }
 
 const NEW_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-const alternative = (name: string): string[] => ['-addext', `subjectAltName=DNS:${name}`];
+const alternative = (names: readonly string[]): string[] => [
+  '-addext',
+  `subjectAltName=${names.map((name) => `${isIP(name) === 0 ? 'DNS' : 'IP'}:${name}`).join()}`,
+];
 
 /** Signs whatever it is given, for the names that were asked for. */
 const AUTHORITY = `[ca]

@@ -4,6 +4,7 @@ import { memoryLog } from '../../../shared/runtime/log.ts';
 import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { createLedger, type Ledger } from '../../ledger/ledger.ts';
+import type { PublishedCertificate } from '../listener/certificates.ts';
 import { packEntries } from '../match/packed.ts';
 import type { Compare } from '../policy/basic-auth/passwords.ts';
 import type { DryRunResult, EntriesPublication, FromWorker, Publication, TargetChange, TrafficSettings } from '../protocol.ts';
@@ -16,6 +17,7 @@ type Replaced = { readonly compare?: Compare; readonly maxPerTarget?: number };
 const SETTINGS: TrafficSettings = {
   bind: '127.0.0.1',
   httpPort: 0,
+  httpsPort: null,
   trustedProxies: [],
   proxyProtocol: false,
   maxConnections: 20_000,
@@ -77,6 +79,10 @@ export class ProxyFixture {
     return this.worker.port;
   }
 
+  get securePort(): number {
+    return this.worker.securePort;
+  }
+
   async connect(): Promise<Wire> {
     const wire = await Wire.to(this.port);
     this.wires.push(wire);
@@ -97,6 +103,17 @@ export class ProxyFixture {
   /** Publishes and waits for the acknowledgement. */
   apply(routes: EntriesPublication): Promise<void> {
     return this.acknowledged({ routes });
+  }
+
+  /** Shows each certificate for every name that it is good for. */
+  certify(...certificates: readonly PublishedCertificate[]): Promise<void> {
+    const entries = certificates.flatMap((one) => one.domains.map((domain) => ({ domain, json: JSON.stringify(one) })));
+    return this.acknowledged({ certificates: { whole: false, ...packEntries(entries), removed: [] } });
+  }
+
+  /** Seals session tickets with other keys. */
+  sealWith(ticketKeys: Uint8Array): Promise<void> {
+    return this.acknowledged({ ticketKeys });
   }
 
   /** Settings that change while it serves. */

@@ -122,6 +122,7 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
         fields: 'Host: a.test\r\n',
         bodyLength: 0,
         expectsContinue: false,
+        misdirected: false,
         referer: null,
         upgrade: null,
         forwarding: '',

@@ -56,7 +56,7 @@ describe('a target that is spoken to over TLS', () => {
 
   for (const [what, pair] of [
     ['for another name', certificates.issue('b.test')],
-    ['that has expired', certificates.issue('a.test', true)],
+    ['that has expired', certificates.issueExpired('a.test')],
     ['that it signed itself', certificates.selfSigned('a.test')],
   ] as const)
     test(`is 502 with a certificate ${what}, and sees no byte of the request`, async () => {

@@ -32,6 +32,7 @@ export function sampleExchange(request: SampleRequest): Exchange {
     fields: request.kept,
     bodyLength: request.chunked ? CHUNKED : Math.max(0, request.length),
     expectsContinue: false,
+    misdirected: false,
     upgrade: null,
     referer: null,
     forwarding: FORWARDING,

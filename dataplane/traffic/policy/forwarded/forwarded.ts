@@ -9,16 +9,22 @@ export type Peer = {
   /** The connection's own address. */
   readonly address: string;
   readonly secure: boolean;
+  /** What the client was shown; null without TLS. */
+  readonly certificate: Covering | null;
   /** Judged again when the settings change: a proxy may keep its connections open for days. */
   trusted: boolean;
   /** X-Forwarded-For, -Proto and X-Real-IP of an untrusted connection, ready to send: the same for each of its requests. */
   readonly lines: string;
 };
 
+/** Tells whether a client that was shown a certificate may ask for a host. */
+export type Covering = { covers(host: string): boolean };
+
 export type Asked = { readonly address: string; readonly lines: string };
 
-export function peerOf(address: string, secure: boolean, trusted: boolean): Peer {
-  return { address, secure, trusted, lines: lines(address, secure ? 'https' : 'http', address) };
+export function peerOf(address: string, certificate: Covering | null, trusted: boolean): Peer {
+  const secure = certificate !== null;
+  return { address, secure, certificate, trusted, lines: lines(address, secure ? 'https' : 'http', address) };
 }
 
 const lines = (chain: string, proto: string, client: string): string =>

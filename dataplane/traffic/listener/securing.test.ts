@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
+import { CertificatesFixture } from '../testing/certificates-fixture.ts';
+import { eventually, ProxyFixture, site } from '../testing/proxy-fixture.ts';
+import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
+import { Wire } from '../testing/wire-fixture.ts';
+import type { PublishedCertificate } from './certificates.ts';
+
+const authority = new CertificatesFixture();
+after(() => authority[Symbol.dispose]());
+
+function certificate(...domains: string[]): PublishedCertificate {
+  const { cert, key } = authority.issue(...domains);
+  return { domains, certificate: cert, private_key: key };
+}
+
+const secureProxy = (upstream: UpstreamFixture, ...names: string[]) =>
+  ProxyFixture.with(
+    names.map((name) => site(name, upstream)),
+    { httpsPort: 0 },
+  );
+
+/** A client whose handshake is done. @throws what ended it. */
+function shake(proxy: ProxyFixture, servername: string | null, more: ConnectionOptions = {}): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({
+      host: '127.0.0.1',
+      port: proxy.securePort,
+      ca: authority.ca,
+      ...(servername !== null && { servername }),
+      ...more,
+    });
+    socket.once('secureConnect', () => resolve(socket)).on('error', reject);
+  });
+}
+
+async function ask(socket: TLSSocket, host: string): Promise<string> {
+  let answer = '';
+  socket.on('data', (chunk: Buffer) => {
+    answer += chunk.toString('latin1');
+  });
+  socket.write(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+  await eventually('an answer', () => answer.includes('\r\n\r\n'));
+  return answer;
+}
+
+describe('a connection over TLS', () => {
+  const a = certificate('a.test');
+  const b = certificate('b.test', '*.b.test');
+  let upstream: UpstreamFixture;
+  let proxy: ProxyFixture;
+
+  before(async () => {
+    upstream = await UpstreamFixture.serving(ok('x'));
+    proxy = await secureProxy(upstream, 'a.test', 'b.test', '*.b.test', '127.0.0.1');
+    await proxy.certify(a, b);
+  });
+  after(() => {
+    proxy[Symbol.dispose]();
+    upstream[Symbol.dispose]();
+  });
+
+  for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+    test(`is served with the name's own certificate (${version})`, async () => {
+      for (const name of ['a.test', 'b.test', 'www.b.test']) {
+        const client = await shake(proxy, name, { minVersion: version, maxVersion: version, ALPNProtocols: ['http/1.1'] });
+        assert.equal(client.getProtocol(), version);
+        assert.equal(client.alpnProtocol, 'http/1.1');
+        const answer = await ask(client, name);
+        assert.match(answer, /^HTTP\/1.1 200 OK\r\n/);
+        assert.match(answer, /\r\nStrict-Transport-Security: max-age=31536000\r\n/);
+        client.destroy();
+      }
+      assert.match(upstream.requests.at(-1)?.head ?? '', /\r\nX-Forwarded-Proto: https\r\n/);
+    });
+  }
+
+  test('for a name that nobody has a certificate for is refused with unrecognized_name', async () => {
+    for (const name of ['c.test', 'a.b.b.test', 'www.a.test']) await assert.rejects(shake(proxy, name), /unrecognized name/i, name);
+  });
+
+  test('to an address, which names nobody, is refused unless there is a certificate for the address', async () => {
+    await assert.rejects(shake(proxy, null), /unrecognized name/i);
+    await proxy.certify(certificate('127.0.0.1'));
+    const client = await shake(proxy, null);
+    assert.match(await ask(client, '127.0.0.1'), /^HTTP\/1.1 200 /);
+    client.destroy();
+  });
+
+  test('may not ask for a host that its certificate does not cover', async () => {
+    const client = await shake(proxy, 'a.test');
+    assert.match(await ask(client, 'b.test'), /^HTTP\/1.1 421 Misdirected Request\r\n/);
+    client.destroy();
+    const wildcard = await shake(proxy, 'www.b.test');
+    assert.match(await ask(wildcard, 'shop.b.test'), /^HTTP\/1.1 200 /);
+    wildcard.destroy();
+  });
+
+  test('without TLS is told what the port speaks', async () => {
+    const wire = await Wire.to(proxy.securePort);
+    wire.send('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n');
+    const { line, body } = await wire.readAnswer();
+    assert.match(line, /^HTTP\/1.1 400 /);
+    assert.match(body, /HTTPS/);
+    wire.socket.destroy();
+  });
+
+  test('that speaks something else is closed with an alert', async () => {
+    const wire = await Wire.to(proxy.securePort);
+    wire.send('\x00\x01\x02');
+    await wire.until('an alert', () => wire.unread.startsWith('\x15\x03'));
+    await wire.until('the end', () => wire.ended || wire.closed);
+    wire.socket.destroy();
+  });
+
+  test('resumes under the same name, and under another neither name nor session', async () => {
+    for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+      const only = { minVersion: version, maxVersion: version };
+      const first = await shake(proxy, 'a.test', only);
+      const session = new Promise<Buffer>((resolve) => first.once('session', resolve));
+      await ask(first, 'a.test');
+      const ticket = version === 'TLSv1.2' ? (first.getSession() ?? Buffer.alloc(0)) : await session;
+      first.destroy();
+      const again = await shake(proxy, 'a.test', { ...only, session: ticket });
+      assert.equal(again.isSessionReused(), true, version);
+      again.destroy();
+      const elsewhere = await shake(proxy, 'b.test', { ...only, session: ticket });
+      assert.equal(elsewhere.isSessionReused(), false, `${version} elsewhere`);
+      assert.equal(elsewhere.getPeerCertificate().subjectaltname, 'DNS:b.test, DNS:*.b.test');
+      elsewhere.destroy();
+    }
+  });
+
+  test('is counted while it shakes hands, and no longer when that failed', async () => {
+    const before = proxy.ledger.connections.open();
+    const wire = await Wire.to(proxy.securePort);
+    wire.send('\x16\x03\x01');
+    await eventually('the connection to be counted', () => proxy.ledger.connections.open() === before + 1);
+    wire.socket.destroy();
+    await eventually('it to be gone', () => proxy.ledger.connections.open() === before);
+  });
+});
+
+test('a hello that does not come is waited for 5 s, and the rest of a handshake 10 s', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  using proxy = await secureProxy(upstream, 'a.test');
+  const wire = await Wire.to(proxy.securePort);
+  wire.send('\x16');
+  await eventually('the connection', () => proxy.ledger.connections.open() === 1);
+  proxy.clock.pass(4_000);
+  assert.equal(wire.closed, false);
+  proxy.clock.pass(1_500);
+  await wire.until('the end', () => wire.ended || wire.closed);
+  wire.socket.destroy();
+});
+
+test('tickets are good with other workers that have the same keys, and with nobody who has others', async () => {
+  const keys = randomBytes(48);
+  const shown = certificate('a.test');
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  using one = await secureProxy(upstream, 'a.test');
+  using other = await secureProxy(upstream, 'a.test');
+  for (const proxy of [one, other]) {
+    await proxy.sealWith(keys);
+    await proxy.certify(shown);
+  }
+  const first = await shake(one, 'a.test');
+  const session = new Promise<Buffer>((resolve) => first.once('session', resolve));
+  await ask(first, 'a.test');
+  const ticket = await session;
+  first.destroy();
+  const second = await shake(other, 'a.test', { session: ticket });
+  assert.equal(second.isSessionReused(), true);
+  second.destroy();
+  await other.sealWith(randomBytes(48));
+  const third = await shake(other, 'a.test', { session: ticket });
+  assert.equal(third.isSessionReused(), false);
+  third.destroy();
+});

@@ -1,0 +1,110 @@
+import type { Socket } from 'node:net';
+import { type SecureContext, TLSSocket } from 'node:tls';
+import { Gathering } from '../http1/gathering.ts';
+import { refusal } from '../http1/refusal.ts';
+import type { ShownCertificate } from './certificates.ts';
+import { type Hello, MAX_HELLO, readHello } from './hello.ts';
+
+/** How long a client may take over its hello, and over the rest of the handshake (ms). */
+const HELLO_MS = 5_000;
+const HANDSHAKE_MS = 10_000;
+
+/** Fatal alerts in a record of their own (RFC 8446 6, RFC 6066 3). */
+const alert = (description: number): Buffer => Buffer.from([21, 3, 3, 0, 2, 2, description]);
+const DECODE_ERROR = alert(50);
+const INTERNAL_ERROR = alert(80);
+const UNRECOGNIZED_NAME = alert(112);
+
+export type SecuringTools = {
+  monotonic(): number;
+  /** What is shown for a name, or for a client that named nobody. */
+  find(hello: Hello, socket: Socket): ShownCertificate | null;
+  contextOf(shown: ShownCertificate): SecureContext | null;
+  /** TLS stands: from here on the socket is a connection like any other. */
+  done(securing: Securing, socket: TLSSocket, shown: ShownCertificate): void;
+  /** The connection ended before that. `reason` is empty where the client just left. */
+  gone(securing: Securing, reason: string): void;
+};
+
+/** A connection on its way to TLS: the hello is read first, since what it names decides how the rest is done. */
+export class Securing {
+  private readonly socket: Socket;
+  private readonly tools: SecuringTools;
+  private deadline: number;
+  private readonly gathering = new Gathering();
+  private gathered: Buffer = Buffer.alloc(0);
+  private reason = '';
+
+  constructor(socket: Socket, tools: SecuringTools) {
+    this.socket = socket;
+    this.tools = tools;
+    this.deadline = tools.monotonic() + HELLO_MS;
+    socket.on('data', this.read);
+    socket.on('end', this.ended);
+    socket.on('error', this.ended);
+    socket.on('close', this.closed);
+  }
+
+  sweep(now: number): void {
+    if (now < this.deadline) return;
+    this.reason = 'the handshake took too long';
+    this.socket.destroy();
+  }
+
+  /** The worker goes away: a connection that has said nothing yet ends now, unless that is patient. */
+  drain(patient: boolean): void {
+    if (this.gathered.length === 0 && !patient) this.socket.destroy();
+  }
+
+  private readonly read = (chunk: Buffer): void => {
+    this.gathered = this.gathering.join(this.gathered, chunk);
+    if (!this.gathering.worthJudging(this.gathered.length) && this.gathered.length <= MAX_HELLO) return;
+    const reading = readHello(this.gathered);
+    if (reading.kind === 'hello') this.choose(reading.hello);
+    else if (reading.kind === 'malformed') this.refuse(DECODE_ERROR, reading.reason);
+    else if (reading.kind === 'plain') this.refuse(refusal(400, 'this port speaks HTTPS: write https:// in the address'), 'plain HTTP');
+  };
+
+  private choose(hello: Hello): void {
+    const shown = this.tools.find(hello, this.socket);
+    if (shown === null) return this.refuse(UNRECOGNIZED_NAME, 'there is no certificate for the name');
+    const context = this.tools.contextOf(shown);
+    if (context === null) return this.refuse(INTERNAL_ERROR, 'its certificate can not be used');
+    this.shake(shown, context);
+  }
+
+  private shake(shown: ShownCertificate, secureContext: SecureContext): void {
+    const { socket } = this;
+    this.deadline = this.tools.monotonic() + HANDSHAKE_MS;
+    // Paused, so that what is put back waits for the one who reads from here on.
+    socket.pause();
+    socket.off('data', this.read).off('end', this.ended);
+    socket.unshift(this.gathered);
+    const secure = new TLSSocket(socket, { isServer: true, secureContext, ALPNProtocols: ['http/1.1'] });
+    // Nothing but the close that follows tells that a handshake failed.
+    secure.on('error', this.ended);
+    secure.on('_tlsError', (error: Error) => {
+      this.reason = error.message;
+    });
+    secure.once('secure', () => {
+      socket.off('close', this.closed);
+      secure.off('error', this.ended).removeAllListeners('_tlsError');
+      this.tools.done(this, secure, shown);
+    });
+  }
+
+  private refuse(answer: Buffer | string, reason: string): void {
+    const { socket } = this;
+    this.reason = reason;
+    socket.off('data', this.read).off('end', this.ended);
+    socket.end(answer);
+    // What the client still sends is thrown away, so that the answer is not lost to a reset.
+    socket.resume().on('end', this.ended);
+  }
+
+  private readonly ended = (): void => {
+    this.socket.destroy();
+  };
+
+  private readonly closed = (): void => this.tools.gone(this, this.reason);
+}

@@ -3,6 +3,7 @@ import { parseAddress } from './address.ts';
 import { parseBcryptHash } from './bcrypt-hash.ts';
 import { conditionSchema } from './condition.ts';
 import { CATCH_ALL, parseDomain } from './host.ts';
+import { MAX_HOLD_SECS } from './longest-hold.ts';
 import { accepted, type Parsed, refused } from './parsed.ts';
 import { MAX_RATE_PER_SECOND } from './rate.ts';
 import { DEFAULT_REALM } from './realm.ts';
@@ -42,9 +43,6 @@ const fieldName = z
  * So is `paused`, which answers nothing either: requests that wait there are sent elsewhere where they may be.
  */
 export const TARGET_STATES = ['healthy', 'starting', 'unhealthy', 'draining', 'paused'] as const;
-
-/** Longest time that a request may be told to wait for a target (s). */
-export const MAX_HOLD_SECS = 300;
 
 const upstream = z.object({
   address,

@@ -1,13 +1,14 @@
 import { parseDuration } from '../../shared/duration.ts';
-import { type Globals, globalsSchema } from '../../shared/settings.ts';
+import type { Globals } from '../../shared/settings.ts';
 import type { SettingStatus } from '../../shared/wire/status.ts';
 import { canonical } from '../desired/canonical.ts';
+import { GLOBAL_RULES } from '../sources/file/sites/globals.ts';
 import type { MemberChange } from './difference.ts';
 
 /** Settings that a file's globals would change: a flag or an environment variable wins over them, before and after. */
 export function settingChanges(running: readonly SettingStatus[], globals: Globals): MemberChange[] {
   const wanted = globals as Readonly<Record<string, unknown>>;
-  return Object.keys(globalsSchema.shape).flatMap((name) => {
+  return [...GLOBAL_RULES.keys()].flatMap((name) => {
     const now = running.find((setting) => setting.name === name);
     if (now === undefined || now.origin === 'flag' || now.origin === 'environment') return [];
     const after = wanted[name];

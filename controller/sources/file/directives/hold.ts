@@ -1,5 +1,5 @@
 import { parseDuration } from '../../../../shared/duration.ts';
-import { MAX_HOLD_SECS } from '../../../../shared/route.ts';
+import { MAX_HOLD_SECS } from '../../../../shared/longest-hold.ts';
 import { quote } from '../diagnostics.ts';
 import type { Rule, SiteDraft } from '../sites/rule.ts';
 

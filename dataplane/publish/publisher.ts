@@ -2,9 +2,9 @@ import { packEntries } from '../traffic/match/packed.ts';
 import type { EntriesPublication, Publication, TrafficSettings } from '../traffic/protocol.ts';
 import type { Workers } from '../workers/workers.ts';
 
-/** A change of the served routes: each as the JSON of its RouteSpec, already judged and saved. */
-export type RoutesChange = {
-  /** true: `upserts` are all the routes there are. */
+/** A change of what stands under names, as JSON that has been judged already: routes, saved before, or certificates. */
+export type EntriesChange = {
+  /** true: `upserts` are all there are. */
   readonly whole: boolean;
   readonly upserts: readonly { readonly domain: string; readonly json: string }[];
   readonly removed: readonly string[];
@@ -16,7 +16,14 @@ export class UnacknowledgedError extends Error {}
 /** How long an acknowledgement is waited for (ms). */
 const ACKNOWLEDGE_MS = 5_000;
 
-export type Change = { readonly routes?: RoutesChange; readonly settings?: TrafficSettings };
+export type Change = {
+  readonly routes?: EntriesChange;
+  /** By the name that each is shown for: see PublishedCertificate. */
+  readonly certificates?: EntriesChange;
+  /** 48 bytes. */
+  readonly ticketKeys?: Uint8Array;
+  readonly settings?: TrafficSettings;
+};
 
 /** The only way from the main thread to the workers. */
 export interface Publisher {
@@ -33,12 +40,14 @@ export interface Publisher {
 /** Holds what is published as a whole, so that a worker that starts late starts with all of it. */
 export class StatePublisher implements Publisher {
   generation = 1;
-  private readonly routes = new Map<string, string>();
+  private readonly routes = new Entries();
+  private readonly certificates = new Entries();
+  private ticketKeys: Uint8Array | null = null;
   private settings: TrafficSettings;
   private workers: Workers | null = null;
 
-  constructor(routes: RoutesChange, settings: TrafficSettings) {
-    for (const { domain, json } of routes.upserts) this.routes.set(domain, json);
+  constructor(routes: EntriesChange, settings: TrafficSettings) {
+    this.routes.keep(routes);
     this.settings = settings;
   }
 
@@ -49,34 +58,53 @@ export class StatePublisher implements Publisher {
 
   /** Everything there is, for a worker that starts. */
   state(): Publication {
-    const all = [...this.routes].map(([domain, json]) => ({ domain, json }));
-    return { generation: this.generation, routes: { whole: true, ...packEntries(all), removed: [] }, settings: this.settings };
+    return {
+      generation: this.generation,
+      routes: this.routes.all(),
+      certificates: this.certificates.all(),
+      ...(this.ticketKeys && { ticketKeys: this.ticketKeys }),
+      settings: this.settings,
+    };
   }
 
   async publish(change: Change): Promise<number> {
     const generation = ++this.generation;
-    if (change.settings !== undefined) this.settings = change.settings;
-    if (change.routes !== undefined) this.keep(change.routes);
+    const { routes, certificates, ticketKeys, settings } = change;
+    if (settings !== undefined) this.settings = settings;
+    if (ticketKeys !== undefined) this.ticketKeys = ticketKeys;
+    if (routes !== undefined) this.routes.keep(routes);
+    if (certificates !== undefined) this.certificates.keep(certificates);
     const { workers } = this;
     if (workers === null) return generation;
     const publication = {
       generation,
-      ...(change.routes && { routes: packed(change.routes) }),
-      ...(change.settings && { settings: change.settings }),
+      ...(routes && { routes: packed(routes) }),
+      ...(certificates && { certificates: packed(certificates) }),
+      ...(ticketKeys && { ticketKeys }),
+      ...(settings && { settings }),
     };
     workers.broadcast(publication);
     if (await workers.served(generation, ACKNOWLEDGE_MS)) return generation;
     throw new UnacknowledgedError('the change is saved, but not every worker serves it yet');
   }
+}
 
-  private keep(change: RoutesChange): void {
-    if (change.whole) this.routes.clear();
-    for (const domain of change.removed) this.routes.delete(domain);
-    for (const { domain, json } of change.upserts) this.routes.set(domain, json);
+/** What has been published under names so far. */
+class Entries {
+  private readonly byDomain = new Map<string, string>();
+
+  keep(change: EntriesChange): void {
+    if (change.whole) this.byDomain.clear();
+    for (const domain of change.removed) this.byDomain.delete(domain);
+    for (const { domain, json } of change.upserts) this.byDomain.set(domain, json);
+  }
+
+  all(): EntriesPublication {
+    return packed({ whole: true, upserts: [...this.byDomain].map(([domain, json]) => ({ domain, json })), removed: [] });
   }
 }
 
-const packed = (change: RoutesChange): EntriesPublication => ({
+const packed = (change: EntriesChange): EntriesPublication => ({
   whole: change.whole,
   ...packEntries(change.upserts),
   removed: change.removed,

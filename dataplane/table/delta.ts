@@ -1,4 +1,4 @@
-import type { RoutesChange } from '../publish/publisher.ts';
+import type { EntriesChange } from '../publish/publisher.ts';
 import { type Claims, isOverridden, LAYERS, NOBODY, sameRoute, visible } from './claims.ts';
 import { inSteps } from './steps.ts';
 import type { Save } from './store.ts';
@@ -6,7 +6,7 @@ import type { Save } from './store.ts';
 /** What a change of claims comes to: on disk, for visitors, and for those who are told. */
 export type Delta = {
   readonly save: Pick<Save, 'puts' | 'deletes'>;
-  readonly routes: RoutesChange;
+  readonly routes: EntriesChange;
   readonly added: readonly string[];
   readonly changed: readonly string[];
   readonly removed: readonly string[];
@@ -18,7 +18,7 @@ export type Delta = {
 export async function deltaOf(next: ReadonlyMap<string, Claims>, current: ReadonlyMap<string, Claims>): Promise<Delta> {
   const puts: Save['puts'][number][] = [];
   const deletes: Save['deletes'][number][] = [];
-  const upserts: RoutesChange['upserts'][number][] = [];
+  const upserts: EntriesChange['upserts'][number][] = [];
   const added: string[] = [];
   const changed: string[] = [];
   const removed: string[] = [];

@@ -3,7 +3,7 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import type { Globals } from '../../shared/settings.ts';
 import type { Applied, Problem, Refused } from '../../shared/wire/apply.ts';
-import type { Publisher, RoutesChange } from '../publish/publisher.ts';
+import type { Publisher, EntriesChange } from '../publish/publisher.ts';
 import { type Claim, type Claims, claimOf, isOverridden, NOBODY, routeOf, visible } from './claims.ts';
 import { type ControllerRecord, rewritten, unsettled } from './controllers.ts';
 import { deltaOf } from './delta.ts';
@@ -212,7 +212,7 @@ export class LiveTable implements Table {
   }
 
   /** @returns the generation that holds everything so far, once every worker serves it. @throws UnacknowledgedError. */
-  private serve(routes: RoutesChange | null): Promise<number> {
+  private serve(routes: EntriesChange | null): Promise<number> {
     if (routes === null && this.unserved === null) return Promise.resolve(this.publisher.generation);
     // What is found done already may still be on its way to the workers: one more round tells that it has arrived.
     const served = this.publisher.publish(routes === null ? {} : { routes });
@@ -283,7 +283,7 @@ const unchanged = (frame: Frame): Judgement => ({
 });
 
 /** What workers start with. */
-export function initialRoutes(restored: Restored): RoutesChange {
+export function initialRoutes(restored: Restored): EntriesChange {
   const upserts: { domain: string; json: string }[] = [];
   for (const [domain, claims] of restored.claims) {
     const claim = visible(claims);

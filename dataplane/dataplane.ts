@@ -25,7 +25,7 @@ import { restore } from './table/restore.ts';
 import { describe } from './takeover/describe.ts';
 import { Predecessor } from './takeover/predecessor.ts';
 import { Successor } from './takeover/successor.ts';
-import { openKeyring } from './tls/keyring.ts';
+import { Keyring } from './tls/keyring.ts';
 import { MemoryWatch } from './workers/memory.ts';
 import { probePort } from './workers/port.ts';
 import { queueAdvice } from './workers/queues.ts';
@@ -59,7 +59,7 @@ export async function startDataplane(
 ): Promise<Dataplane> {
   const startedAt = clock.monotonic();
   prepareStateDir(base.stateDir);
-  const keyring = openKeyring(base.stateDir, random, log);
+  const keyring = new Keyring(base.stateDir, clock.now(), { random, log });
   const predecessor = base.takeover ? await takenOver(base.stateDir, clock, log) : null;
   const restored = await restore(base.stateDir, clock, log);
   const atBoot = effective(base, restored.globals);

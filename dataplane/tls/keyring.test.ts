@@ -3,12 +3,19 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { memoryLog } from '../../shared/runtime/log.ts';
-import { systemRandom } from '../../shared/runtime/random.ts';
-import { openKeyring } from './keyring.ts';
+import { type Log, memoryLog } from '../../shared/runtime/log.ts';
+import { type Random, systemRandom } from '../../shared/runtime/random.ts';
+import { Keyring } from './keyring.ts';
+
+const DAY_MS = 86_400_000;
 
 describe('the key ring', () => {
   let dir = '';
+  /** Its secrets, as somebody finds them who opens it. */
+  const openKeyring = (stateDir: string, random: Random, log: Log, now = 1_000) => {
+    const { visitors, tickets } = new Keyring(stateDir, now, { random, log });
+    return { visitors, tickets };
+  };
   const file = () => join(dir, 'keyring.json');
   beforeEach(() => {
     dir = mkdtempSync(join(tmpdir(), 'keyring-'));
@@ -91,5 +98,32 @@ describe('the key ring', () => {
     mkdirSync(file());
     assert.throws(() => openKeyring(dir, systemRandom, memoryLog()), /EISDIR/);
     assert.ok(statSync(file()).isDirectory());
+  });
+
+  it('seals tickets with the same keys after a restart, and with others after a day', () => {
+    const first = openKeyring(dir, systemRandom, memoryLog());
+    assert.equal(first.tickets.length, 48);
+    assert.deepEqual(openKeyring(dir, systemRandom, memoryLog(), DAY_MS), first);
+    const later = openKeyring(dir, systemRandom, memoryLog(), DAY_MS + 1_000);
+    assert.notDeepEqual(later.tickets, first.tickets);
+    assert.deepEqual(later.visitors, first.visitors);
+  });
+
+  it('changes the keys of tickets while it runs, once a day, and when the clock was set back', () => {
+    const ring = new Keyring(dir, DAY_MS, { random: systemRandom, log: memoryLog() });
+    const { tickets } = ring;
+    assert.equal(ring.renewTickets(2 * DAY_MS - 1), false);
+    assert.equal(ring.renewTickets(2 * DAY_MS), true);
+    assert.notDeepEqual(ring.tickets, tickets);
+    assert.equal(ring.renewTickets(DAY_MS), true);
+    assert.deepEqual(openKeyring(dir, systemRandom, memoryLog(), DAY_MS).tickets, ring.tickets);
+  });
+
+  it('of an earlier version keeps its visitors and gets keys for tickets', () => {
+    writeFileSync(file(), `{"visitors":"${'0f'.repeat(16)}"}`, { mode: 0o600 });
+    const log = memoryLog();
+    const first = openKeyring(dir, systemRandom, log);
+    assert.deepEqual([Buffer.from(first.visitors).toString('hex'), log.lines], ['0f'.repeat(16), []]);
+    assert.deepEqual(openKeyring(dir, systemRandom, memoryLog()), first);
   });
 });

@@ -5,32 +5,89 @@ import { accepted, type Parsed, refused } from '../../shared/parsed.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 
-/** Bytes of each secret. */
-const KEY_BYTES = 16;
+/** Bytes of the secret of hashes, and of the keys of tickets (a name, one to sign and one to seal). */
+const VISITORS_BYTES = 16;
+const TICKETS_BYTES = 48;
+/** A ticket that is older resumes nothing: whoever gets hold of the keys can read the sessions of one day (RFC 8446 8.1). */
+const TICKETS_MS = 86_400_000;
 const FILE = 'keyring.json';
 
-/** Secrets of this installation: the same in all workers, and after every restart. */
-export type Keyring = {
-  /** Keys the hashes of visitors' addresses. */
-  readonly visitors: Uint8Array;
-};
-
-const secret = z.string().regex(new RegExp(`^[0-9a-f]{${2 * KEY_BYTES}}$`), `is not ${2 * KEY_BYTES} hexadecimal digits`);
-const savedSchema = z.object({ visitors: secret });
+const secret = (bytes: number) => z.string().regex(new RegExp(`^[0-9a-f]{${2 * bytes}}$`), `is not ${2 * bytes} hexadecimal digits`);
+/** `since` in milliseconds since 1970. */
+const ticketsSchema = z.object({ keys: secret(TICKETS_BYTES), since: z.int().min(0) });
+const savedSchema = z.object({
+  visitors: secret(VISITORS_BYTES),
+  /** An earlier version had none. */
+  tickets: ticketsSchema.optional(),
+});
+type Tickets = z.output<typeof ticketsSchema>;
 type Saved = z.output<typeof savedSchema>;
+type Complete = { readonly visitors: string; readonly tickets: Tickets };
+type Edge = { readonly random: Random; readonly log: Log };
 
-/**
- * The key ring in `stateDir`, made when there is none. A file that can't be understood is set aside under
- * another name and made anew; one that can't be written leaves secrets that last as long as the process.
- * @throws when the file is there and can't be read: new secrets would hide it for good.
- */
-export function openKeyring(stateDir: string, random: Random, log: Log): Keyring {
-  const path = join(stateDir, FILE);
-  const saved = readSaved(path, random, log) ?? make(path, random, log);
-  return { visitors: Buffer.from(saved.visitors, 'hex') };
+/** Secrets of this installation: the same in all workers, and after every restart. */
+export class Keyring {
+  private readonly path: string;
+  private readonly edge: Edge;
+  private saved: Complete;
+
+  /**
+   * The key ring in `stateDir`, made when there is none; `now` in milliseconds since 1970. A file that can't be
+   * understood is set aside under another name and made anew; one that can't be written leaves secrets that last as
+   * long as the process.
+   * @throws when the file is there and can't be read: new secrets would hide it for good.
+   */
+  constructor(stateDir: string, now: number, edge: Edge) {
+    this.path = join(stateDir, FILE);
+    this.edge = edge;
+    const found = readSaved(this.path, edge);
+    const { visitors = edge.random.hex(VISITORS_BYTES), tickets = this.newTickets(now) } = found ?? {};
+    this.saved = { visitors, tickets };
+    if (found?.tickets === undefined) this.save();
+    this.renewTickets(now);
+  }
+
+  /** Keys the hashes of visitors' addresses. */
+  get visitors(): Uint8Array {
+    return Buffer.from(this.saved.visitors, 'hex');
+  }
+
+  /** What session tickets are sealed with. */
+  get tickets(): Uint8Array {
+    return Buffer.from(this.saved.tickets.keys, 'hex');
+  }
+
+  /** Makes new keys for tickets once the ones in use are a day old. @returns whether it did. */
+  renewTickets(now: number): boolean {
+    const age = now - this.saved.tickets.since;
+    // A clock that was set back must not keep keys for years.
+    if (age >= 0 && age < TICKETS_MS) return false;
+    this.saved = { ...this.saved, tickets: this.newTickets(now) };
+    this.save();
+    return true;
+  }
+
+  private newTickets(since: number): Tickets {
+    return { keys: this.edge.random.hex(TICKETS_BYTES), since };
+  }
+
+  private save(): void {
+    const { path } = this;
+    const temporary = `${path}.new`;
+    try {
+      // One that a killed start left behind would keep its mode and its text.
+      rmSync(temporary, { force: true });
+      writeDurably(temporary, `${JSON.stringify(this.saved)}\n`);
+      renameSync(temporary, path);
+      syncDirectory(path);
+    } catch (error) {
+      rmSync(temporary, { force: true });
+      this.edge.log.error({ path, err: error }, 'the key ring cannot be saved: its secrets last until the next restart');
+    }
+  }
 }
 
-function readSaved(path: string, random: Random, log: Log): Saved | undefined {
+function readSaved(path: string, { random, log }: Edge): Saved | undefined {
   const text = readText(path);
   if (text === undefined) return undefined;
   const parsed = parseSaved(text);
@@ -76,22 +133,6 @@ function keepPrivate(path: string, log: Log): void {
   if ((mode & 0o077) === 0) return;
   chmodSync(path, 0o600);
   log.warn({ path, mode: mode.toString(8) }, 'the key ring could be read by others: made private');
-}
-
-function make(path: string, random: Random, log: Log): Saved {
-  const made = { visitors: random.hex(KEY_BYTES) };
-  const temporary = `${path}.new`;
-  try {
-    // One that a killed start left behind would keep its mode and its text.
-    rmSync(temporary, { force: true });
-    writeDurably(temporary, `${JSON.stringify(made)}\n`);
-    renameSync(temporary, path);
-    syncDirectory(path);
-  } catch (error) {
-    rmSync(temporary, { force: true });
-    log.error({ path, err: error }, 'the key ring cannot be saved: its secrets last until the next restart');
-  }
-  return made;
 }
 
 function writeDurably(path: string, text: string): void {

@@ -1,0 +1,81 @@
+/** What the engine says happened to a container, in the part that matters here. */
+export type EngineEvent = {
+  /** Without what follows a colon: `health_status: healthy` is `health_status`. */
+  readonly action: string;
+  /** The container's full id. */
+  readonly id: string;
+  /** Milliseconds since 1970 by the engine's clock. */
+  readonly at: number;
+  /** Which signal was sent, of `kill`: a number or a name, as the engine wrote it. */
+  readonly signal: string | undefined;
+  /** For networks: the container was connected or disconnected. Its own labels are not known then. */
+  readonly labels: Readonly<Record<string, string>> | undefined;
+};
+
+/** Actions after which a container may be another one than before. */
+const CONTAINER_ACTIONS = new Set([
+  'create',
+  'start',
+  'restart',
+  'stop',
+  'kill',
+  'die',
+  'died',
+  'destroy',
+  'remove',
+  'pause',
+  'unpause',
+  'health_status',
+  'rename',
+  'update',
+  'oom',
+]);
+const NETWORK_ACTIONS = new Set(['connect', 'disconnect']);
+
+type RawEvent = {
+  Type?: unknown;
+  Action?: unknown;
+  status?: unknown;
+  id?: unknown;
+  Actor?: { ID?: unknown; Attributes?: Readonly<Record<string, unknown>> };
+  time?: unknown;
+  timeNano?: unknown;
+};
+
+/** Reads one line of the engine's event stream. @returns undefined for what does not matter here, or is no event. */
+export function readEvent(line: string): EngineEvent | undefined {
+  const raw = parse(line);
+  if (raw === undefined) return undefined;
+  const attributes = raw.Actor?.Attributes ?? {};
+  const action = text(raw.Action ?? raw.status)?.split(':')[0] ?? '';
+  const at = typeof raw.timeNano === 'number' ? raw.timeNano / 1e6 : typeof raw.time === 'number' ? raw.time * 1_000 : 0;
+  if (raw.Type === 'network') {
+    const id = text(attributes.container);
+    return id && NETWORK_ACTIONS.has(action) ? { action, id, at, signal: undefined, labels: undefined } : undefined;
+  }
+  const id = text(raw.Actor?.ID ?? raw.id);
+  if (raw.Type !== 'container' || !id || !CONTAINER_ACTIONS.has(action)) return undefined;
+  return { action: SAME_AS[action] ?? action, id, at, signal: text(attributes.signal), labels: strings(attributes) };
+}
+
+/** Podman's words for the same. */
+const SAME_AS: Readonly<Record<string, string>> = { died: 'die', remove: 'destroy' };
+
+function parse(line: string): RawEvent | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null ? (value as RawEvent) : undefined;
+  } catch {
+    // The next listing tells what this line would have.
+    return undefined;
+  }
+}
+
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : undefined;
+
+function strings(values: Readonly<Record<string, unknown>>): Record<string, string> {
+  const read: Record<string, string> = {};
+  for (const [name, value] of Object.entries(values)) if (typeof value === 'string') read[name] = value;
+  return read;
+}

@@ -1,0 +1,41 @@
+import { type EngineAddress, formatEngineAddress } from './engine-address.ts';
+
+/** The engine could not be asked; the message is one line: what is wrong, where, what to do. */
+export class EngineFailure extends Error {}
+
+/** What the caller of the engine saw, in words that help. `what` names the question: `list containers`. */
+export function engineFailure(address: EngineAddress, what: string, error: unknown): EngineFailure {
+  if (error instanceof EngineFailure) return error;
+  const { code, message, statusCode } = error as { code?: unknown; message?: unknown; statusCode?: unknown };
+  const where = formatEngineAddress(address);
+  const known = typeof code === 'string' ? byCode(address, where, code) : undefined;
+  if (known !== undefined) return new EngineFailure(known);
+  if (statusCode === 403)
+    return new EngineFailure(
+      `the container engine at ${where} refuses to ${what} (403); a socket proxy has to allow containers, events and version`,
+    );
+  return new EngineFailure(`the container engine at ${where} could not ${what}: ${String(message ?? error).trim()}`);
+}
+
+function byCode(address: EngineAddress, where: string, code: string): string | undefined {
+  const isSocket = address.kind === 'unix';
+  switch (code) {
+    case 'EACCES':
+    case 'EPERM':
+      return `the container engine's socket ${where} may not be opened by this user; find its group with "stat -c %g ${where}" and give the controller that group (group_add in a compose file)`;
+    case 'ENOENT':
+      return `no container engine at ${where}: there is no such socket; start the engine, mount its socket there, or name another with --docker SOCKET`;
+    case 'ENOTSOCK':
+    case 'EISDIR':
+      return `${where} is no socket; name the container engine's with --docker SOCKET`;
+    case 'ECONNREFUSED':
+      return isSocket
+        ? `the container engine at ${where} is not running: the socket is there, but nobody answers`
+        : `no container engine at ${where}: connection refused; start it or name another with --docker tcp://HOST:PORT`;
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `no container engine at ${where}: the name is not known`;
+    default:
+      return undefined;
+  }
+}

@@ -3,7 +3,7 @@ import type { Container, ContainerCreateOptions } from 'dockerode';
 import { APPS } from './engine.ts';
 import { IMAGE } from './image/image.ts';
 
-export const PORT = 8080;
+export const PORT = 80;
 
 type Options = {
   /** The app that it says it is; several containers may be one app. */
@@ -80,10 +80,9 @@ function creation({ app, labels, env = {}, healthcheck, network = APPS, address,
   return {
     Image: IMAGE,
     ...(name !== undefined && { name }),
-    Cmd: light ? ['sh', '-c', page] : ['node', '/app/server.ts'],
-    Env: Object.entries({ APP: app, PORT: `${PORT}`, ...env }).map(([key, value]) => `${key}=${value}`),
+    ...(light && { Cmd: ['sh', '-c', page] }),
+    Env: Object.entries({ APP: app, ...env }).map(([key, value]) => `${key}=${value}`),
     Labels: { ...labels },
-    ExposedPorts: { [port]: {} },
     ...(healthcheck && {
       Healthcheck: { Test: check, Interval: healthcheck.intervalMs * 1e6, Timeout: 5e9, Retries: healthcheck.retries ?? 1 },
     }),

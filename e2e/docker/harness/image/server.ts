@@ -6,7 +6,7 @@ import { hostname } from 'node:os';
  * PORT; LISTEN_AFTER: ms until it listens; ON_TERM: `finish` (closes, answers what it has, ends), `ignore`, or ms that it goes on for.
  * /slow?ms=N answers after N ms, POST /sick and /well decide what /health answers.
  */
-const { APP = 'app', PORT = '8080', LISTEN_AFTER = '0', ON_TERM = 'finish' } = process.env;
+const { APP = 'app', PORT = '80', LISTEN_AFTER = '0', ON_TERM = 'finish' } = process.env;
 const me = `${APP} ${hostname()}`;
 let well = true;
 

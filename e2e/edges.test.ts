@@ -33,7 +33,7 @@ const FORBIDDEN: readonly [from: string, what: string][] = [
 
 const ALLOWED: readonly [from: string, what: string][] = [
   ['controller/desired/x.ts', '../sources/source.ts'],
-  ['controller/push/x.ts', '../reconcile/backoff.ts'],
+  ['controller/push/x.ts', '../reconcile/reconciler.ts'],
   ['dataplane/traffic/x.ts', '../ledger/ledger.ts'],
   ['dataplane/traffic/match/x.ts', '../../../shared/settings.ts'],
   ['dataplane/metrics/x.ts', '../traffic/protocol.ts'],

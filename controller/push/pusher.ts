@@ -1,9 +1,9 @@
 import { type AdminAddress, AdminUnreachable, formatAdminAddress } from '../../shared/admin-client.ts';
 import { type ApplyStream, openApplyStream } from '../../shared/apply-stream.ts';
+import { type Backoff, createBackoff } from '../../shared/runtime/backoff.ts';
 import { type Clock, sleep } from '../../shared/runtime/clock.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import type { Applied, ReloadOutcome, StreamLine } from '../../shared/wire/apply.ts';
-import { type Backoff, createBackoff } from '../reconcile/backoff.ts';
 import type { Truth } from '../reconcile/reconciler.ts';
 import { type Acknowledged, difference, type Frame, type Identity, needsWhole, wholeTruth } from './frame.ts';
 

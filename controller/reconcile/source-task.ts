@@ -1,8 +1,8 @@
+import { createBackoff } from '../../shared/runtime/backoff.ts';
 import { type Clock, sleep } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import type { Snapshot, Source } from '../sources/source.ts';
-import { createBackoff } from './backoff.ts';
 
 /** Runs a source until the signal; one that breaks is started again, and its routes stay meanwhile. */
 export async function keepRunning(

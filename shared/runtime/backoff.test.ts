@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { systemRandom } from '../../shared/runtime/random.ts';
 import { createBackoff } from './backoff.ts';
+import { systemRandom } from './random.ts';
 
 const withFraction = (fraction: number) => ({ ...systemRandom, fraction: () => fraction });
 

@@ -1,4 +1,4 @@
-import type { Random } from '../../shared/runtime/random.ts';
+import type { Random } from './random.ts';
 
 export type Backoff = {
   /** How long to wait before the next attempt, in milliseconds. Each call waits longer. */

@@ -21,6 +21,7 @@ const NOBODY: Downstream = {
   abort: sentNothing,
   flush: sentNothing,
   lend: sentNothing,
+  reclaim: sentNothing,
   takeBody: sentNothing,
   streamBody: sentNothing,
   resumeBody: sentNothing,

@@ -37,6 +37,8 @@ export interface Downstream {
   takeBody(x: Exchange, then: (x: Exchange) => void): void;
   /** Hands the socket itself to a tunnel, paused, with what has been read ahead; null when the client has ended its side. */
   lend(x: Exchange): { readonly socket: Socket; readonly early: Buffer | null } | null;
+  /** Takes the socket back that was lent: no tunnel came of it, and the exchange is answered like any other. */
+  reclaim(x: Exchange): void;
   /** Starts handing the body to the attempt, piece by piece. */
   streamBody(x: Exchange): void;
   /** The attempt can take more of the body. */

@@ -4,6 +4,7 @@ import { askedBy, type Peer, trustedRequestId } from '../policy/forwarded/forwar
 import { AnswerWriter } from './answer-writer.ts';
 import { beginExchange } from './begin-exchange.ts';
 import { CR, LF } from './chars.ts';
+import { BODY_IDLE_MS, HEAD_MS, IDLE_MS, LAST_REQUEST_MS, LINGER_BYTES, LINGER_MS, PIPELINE_BYTES } from './client-limits.ts';
 import { cut } from './cut.ts';
 import { FAULT, type Fault } from './fault.ts';
 import { Gathering } from './gathering.ts';
@@ -11,17 +12,6 @@ import { type RefusalStatus, refusal } from './refusal.ts';
 import { RequestBody } from './request-body.ts';
 import { faultOfPartialHead, HEAD_END, MAX_REQUEST_HEAD, RequestHead } from './request-head.ts';
 
-/** Milliseconds: for a whole head, between requests, and between two pieces of a body either way. */
-const HEAD_MS = 10_000;
-const IDLE_MS = 60_000;
-const BODY_IDLE_MS = 60_000;
-/** How long a kept connection may wait for its last request when the worker goes away patiently (ms). */
-const LAST_REQUEST_MS = 5_000;
-/** How long and how much a client may still send after an answer that did not wait for its body. */
-const LINGER_MS = 2_000;
-const LINGER_BYTES = 262_144;
-/** Requests that a client sends ahead of answers wait here, up to this many bytes. */
-const PIPELINE_BYTES = 65_536;
 const NEVER = Number.POSITIVE_INFINITY;
 /** The limit is worked out at the next sweep: most limits are lifted before anyone looks. */
 const UNSET = 0;
@@ -81,9 +71,7 @@ export class ClientConnection implements Downstream {
     this.tools = tools;
     this.writer = new AnswerWriter(socket);
     this.requestBody = new RequestBody({ pause: () => socket.pause(), discarded: (bytes) => this.discard(bytes) });
-    socket.on('data', this.read);
-    socket.on('drain', this.drained);
-    socket.on('end', this.ended);
+    socket.on('data', this.read).on('drain', this.drained).on('end', this.ended);
     // The close that follows tells what there is to know: the client is gone.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => this.gone());
@@ -214,6 +202,12 @@ export class ClientConnection implements Downstream {
     this.lentAt = socket.bytesWritten;
     socket.pause().off('data', this.read).off('drain', this.drained).off('end', this.ended);
     return { socket, early: pending };
+  }
+
+  reclaim(x: Exchange): void {
+    if (this.x !== x) return;
+    this.lentAt = -1;
+    this.socket.on('data', this.read).on('drain', this.drained).on('end', this.ended);
   }
 
   informational(status: number, reason: string, fields: string): void {

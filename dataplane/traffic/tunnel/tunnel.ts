@@ -1,4 +1,4 @@
-import { Agent, type IncomingMessage } from 'node:http';
+import { Agent, type ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Exchange } from '../exchange.ts';
 import type { Attempt } from '../upstream/attempt.ts';
@@ -30,10 +30,14 @@ export class Tunnel implements Attempt {
   readonly client: Socket;
   readonly upstream: Socket;
   readonly agent: Agent;
+  /** What the target is asked, once it is. */
+  request: ClientRequest | null = null;
   /** Whether the target has agreed, and bytes pass unread. */
   open = false;
   /** The target took too long to answer. */
   late = false;
+  /** Interim answers so far. */
+  interim = 0;
   /** Calls off the time limit of its target's answer. */
   private readonly inTime: () => void;
   /** Calls off its end; null while its target stands. */
@@ -57,11 +61,15 @@ export class Tunnel implements Attempt {
   }
 
   /** The target has answered, whatever it said. */
-  answered(answer: IncomingMessage): void {
+  answered(): void {
     this.inTime();
-    this.open = answer.statusCode === 101;
-    this.x.status = answer.statusCode ?? 502;
     this.endpoint.succeeded();
+  }
+
+  agreed(): void {
+    this.answered();
+    this.open = true;
+    this.x.status = 101;
   }
 
   /** Its target left the route: it has a while to come to an end. */

@@ -77,11 +77,137 @@ test('an answer that is no agreement passes as it is, and its connection ends', 
   await eventually('nothing to be in flight', () => proxy.ledger.inFlight.total() === 0 && inFlight(proxy, upstream.address) === 0);
 });
 
-test('h2c and TLS are ignored, and so is an upgrade with a body or in HTTP/1.0: the request is an ordinary one', async () => {
+test('an answer that is no agreement is framed and completed like every other, and 204, 304 and HEAD have no body', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  for (const [method, said, expected] of [
+    ['GET', '204 No Content\r\nX-A: b', ['204 No Content', 'b', null, null]],
+    ['GET', '304 Not Modified\r\nContent-Length: 55\r\nX-A: b', ['304 Not Modified', 'b', '55', null]],
+    ['HEAD', '200 OK\r\nContent-Length: 7\r\nX-A: b', ['200 OK', 'b', '7', null]],
+    ['HEAD', '200 OK\r\nTransfer-Encoding: chunked\r\nX-A: b', ['200 OK', 'b', null, null]],
+    ['GET', '403 N\xf6\r\nContent-Length: 0\r\nConnection: X-B\r\nX-B: gone\r\nX-A: \xe9\r\nX-A: 2', ['403 N\xf6', '\xe9 | 2', '0', null]],
+  ] as const) {
+    const client = await proxy.connect();
+    client.send(upgrade().replace('GET', method));
+    const { wire } = await upstream.asked();
+    wire.send(`HTTP/1.1 ${said}\r\n\r\n`);
+    await client.until('the end', () => client.ended);
+    const text = await client.readAll();
+    const [line] = text.split('\r\n');
+    const found = ['X-A', 'Content-Length', 'X-B'].map((name) => field(text, name));
+    assert.deepEqual([line?.slice('HTTP/1.1 '.length), ...found], expected);
+    assert.equal(text.indexOf('\r\n\r\n'), text.length - 4, 'nothing after the head');
+    assert.notEqual(field(text, 'date'), null);
+    assert.equal(field(text, 'transfer-encoding'), null);
+    client.end();
+  }
+  await eventually('nothing to be in flight', () => proxy.ledger.inFlight.total() === 0 && inFlight(proxy, upstream.address) === 0);
+  assert.equal(proxy.counted().get('a.test')?.requests, 5);
+});
+
+test('an answer that is no agreement flows at the pace of its client', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  const client = await proxy.connect();
+  client.send(upgrade());
+  const { wire } = await upstream.asked();
+  wire.send('HTTP/1.1 200 OK\r\nContent-Length: 64000000\r\n\r\n');
+  await client.readHead();
+  client.socket.pause();
+  const piece = Buffer.alloc(1_000_000, 'x');
+  assert.ok(await holdsBack(wire, piece), '64 MB are held for a client that reads nothing');
+  const sent = wire.socket.bytesWritten;
+  client.socket.resume();
+  await eventually('what was held back', () => client.total >= sent - 1_000);
+  wire.reset();
+  await client.until('the end', () => client.ended || client.closed);
+  await eventually('nothing to be in flight', () => proxy.ledger.inFlight.total() === 0 && inFlight(proxy, upstream.address) === 0);
+});
+
+test('an answer that is no agreement and stops in the middle is cut after a minute, an event stream never', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  for (const [type, cut] of [
+    ['text/html', true],
+    ['text/event-stream', false],
+  ] as const) {
+    const client = await proxy.connect();
+    client.send(upgrade());
+    const { wire } = await upstream.asked();
+    wire.send(`HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n`);
+    await client.readThrough('abc');
+    for (let step = 0; step < 3; step++) proxy.clock.pass(50_000);
+    if (cut) await client.until('the end', () => client.ended || client.closed);
+    else {
+      wire.send('1\r\nd\r\n0\r\n\r\n');
+      await client.readThrough('d\r\n0\r\n\r\n');
+    }
+  }
+});
+
+test('a client that leaves in the middle of an answer that is no agreement leaves nothing behind', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  const client = await proxy.connect();
+  client.send(upgrade());
+  const { wire } = await upstream.asked();
+  wire.send('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc');
+  await client.readThrough('abc');
+  client.reset();
+  await wire.until('the end', () => wire.ended || wire.closed);
+  await eventually('nothing to be in flight', () => proxy.ledger.inFlight.total() === 0 && inFlight(proxy, upstream.address) === 0);
+  assert.deepEqual(proxy.counted().get('a.test')?.classes, [0, 1, 0, 0, 0, 0]);
+});
+
+test('a 101 that does not say to what, or says something else, is no agreement but 502', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  for (const fields of ['', 'Upgrade: chat/2\r\n', 'Connection: Upgrade\r\n', 'Connection: Upgrade\r\nUpgrade: other\r\n']) {
+    const client = await proxy.connect();
+    client.send(`${upgrade()}early`);
+    const { wire } = await upstream.asked();
+    wire.send(`HTTP/1.1 101 Switching Protocols\r\n${fields}\r\nbytes`);
+    const answer = await client.readAnswer();
+    assert.match(answer.line, / 502 /, fields);
+    await client.until('the end', () => client.ended || client.closed);
+    await wire.until('the end', () => wire.ended || wire.closed);
+  }
+  await eventually('nothing to be in flight', () => proxy.ledger.inFlight.total() === 0 && inFlight(proxy, upstream.address) === 0);
+});
+
+test('one of several protocols is chosen; interim answers, odd bytes and every value of a field come through', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  const client = await proxy.connect();
+  client.send(
+    upgrade(
+      'X-Both: 1\r\nX-Both: \xe9\r\nUser-Agent: a\r\nuser-agent: b\r\nTrailer: a\r\nTRAILER: b\r\n__proto__: x\r\n',
+      'Chat/3, chat/2',
+    ),
+  );
+  const { wire, request } = await upstream.asked();
+  assert.equal(field(request.head, 'upgrade'), 'Chat/3, chat/2');
+  assert.deepEqual([field(request.head, 'x-both'), field(request.head, 'user-agent')], ['1 | \xe9', 'a | b']);
+  wire.send('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n');
+  assert.equal(await client.readHead(), 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n');
+  wire.send(SWITCHING.replace('chat/2', 'CHAT/3').replace('X-Own: kept', 'Content-Length: 4\r\nX-Own: \xe9\r\nX-Own: 2\r\nServer: s'));
+  const head = await client.readHead();
+  assert.equal(field(head, 'upgrade'), 'CHAT/3');
+  assert.deepEqual([field(head, 'x-own'), field(head, 'server'), field(head, 'content-length')], ['\xe9 | 2', 's', null]);
+  await echoes({ client, target: wire }, '\xff\x00');
+});
+
+test('h2c and TLS are ignored, and so is an upgrade with a body, in HTTP/1.0 or with a method that nobody knows: the request is an ordinary one', async () => {
   using upstream = await UpstreamFixture.serving(ok('plain'));
   using proxy = await ProxyFixture.before(upstream);
   const body = 'POST / HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: chat\r\nContent-Length: 2\r\n\r\nhi';
-  for (const text of [upgrade('', 'h2c'), upgrade('', 'TLS/1.3, h2c'), body, upgrade().replace('HTTP/1.1', 'HTTP/1.0')])
+  for (const text of [
+    upgrade('', 'h2c'),
+    upgrade('', 'TLS/1.3, h2c'),
+    body,
+    upgrade().replace('HTTP/1.1', 'HTTP/1.0'),
+    upgrade().replace('GET', 'FOO'),
+  ])
     assert.equal((await proxy.ask(text)).body, 'plain');
   for (const { head } of upstream.requests) assert.equal(field(head, 'upgrade'), null);
   using other = await UpstreamFixture.start();
@@ -250,14 +376,21 @@ test('a side that does not read holds the other back', async () => {
   using proxy = await ProxyFixture.before(upstream);
   const tunnel = await opened(upstream, proxy);
   tunnel.client.socket.pause();
-  const piece = Buffer.alloc(1_000_000);
-  let refused = false;
-  for (let sent = 0; sent < 64 && !refused; sent++) {
-    if (tunnel.target.socket.write(piece)) continue;
-    refused = await Promise.race([
-      new Promise<boolean>((resolve) => tunnel.target.socket.once('drain', () => resolve(false))),
+  assert.ok(await holdsBack(tunnel.target, Buffer.alloc(1_000_000)), '64 MB are held for a client that reads nothing');
+  const other = await opened(upstream, proxy);
+  other.target.socket.pause();
+  assert.ok(await holdsBack(other.client, Buffer.alloc(1_000_000)), '64 MB are held for a target that reads nothing');
+});
+
+/** Whether the other side stops taking bytes before it has been sent 64 pieces. */
+async function holdsBack({ socket }: Wire, piece: Buffer): Promise<boolean> {
+  for (let sent = 0; sent < 64; sent++) {
+    if (socket.write(piece)) continue;
+    const stuck = await Promise.race([
+      new Promise<boolean>((resolve) => socket.once('drain', () => resolve(false))),
       new Promise<boolean>((resolve) => setTimeout(() => resolve(true), 300)),
     ]);
+    if (stuck) return true;
   }
-  assert.ok(refused, '64 MB are held for a client that reads nothing');
-});
+  return false;
+}

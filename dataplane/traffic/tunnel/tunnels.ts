@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { type ClientRequest, createServer, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createProxyServer, type ProxyServer } from 'http-proxy';
@@ -11,12 +11,15 @@ import type { Attempt } from '../upstream/attempt.ts';
 import type { Endpoint } from '../upstream/endpoint.ts';
 import { FAILURE, type Failure } from '../upstream/failure.ts';
 import type { Progress } from '../upstream/retry.ts';
-import { readdress } from './answer-fields.ts';
 import { connectTo } from './connector.ts';
+import { Declined } from './declined.ts';
+import { agreementFields, agrees, byName, type Reply, replyHead } from './reply-head.ts';
 import { Tunnel } from './tunnel.ts';
 
 /** Room for our own head and the target's (bytes). */
 const MAX_HEAD = 65_536;
+/** Interim answers (1xx) before the final one. */
+const MAX_INTERIM = 32;
 const NOTHING_SENT: Progress = { written: false, answered: false, reused: false };
 
 const HALF_CLOSED: OwnAnswer = {
@@ -81,16 +84,10 @@ export class Tunnels {
     // Errors of a client's socket come here, and its end follows.
     this.proxy.on('error', () => undefined);
     this.proxy.on('proxyReqWs', (outgoing, request, socket) => {
-      const tunnel = this.tunnels.get(socket);
-      if (tunnel === undefined) return;
       // As it was sent, whatever a URL parser would make of it.
       outgoing.path = request.url ?? '/';
-      outgoing.once('upgrade', (reply) => this.answered(tunnel, reply));
-      outgoing.once('response', (reply) => {
-        this.answered(tunnel, reply);
-        // Cut in the middle: the client must see that, too.
-        reply.once('aborted', () => tunnel.close());
-      });
+      const tunnel = this.tunnels.get(socket);
+      if (tunnel !== undefined) tunnel.request = outgoing;
     });
   }
 
@@ -153,22 +150,66 @@ export class Tunnels {
     const target = { host, port, protocol: 'http:' };
     // The rest of the head's limit, and no other connection than the one that stands.
     const options = { target, agent: tunnel.agent, ssl: { maxHeaderSize: MAX_HEAD } };
-    this.proxy.ws(request, tunnel.client, head, options, (error) => this.unanswered(tunnel, error));
+    Object.assign(request, { headers: byName(request.rawHeaders) });
+    // It writes the head of an agreement as text.
+    socket.setDefaultEncoding('latin1');
+    this.proxy.ws(request, tunnel.client, head, options, () => tunnel.close());
+    if (tunnel.request !== null) this.await(tunnel, tunnel.request);
   }
 
-  private answered(tunnel: Tunnel, reply: IncomingMessage): void {
+  /** Leaves an agreement to http-proxy, and nothing else: it gathers any other answer for a client that does not read. */
+  private await(tunnel: Tunnel, outgoing: ClientRequest): void {
+    const goOn = outgoing.listeners('upgrade');
+    for (const event of ['upgrade', 'response', 'error']) outgoing.removeAllListeners(event);
+    outgoing.on('information', (interim: Reply) => this.informed(tunnel, interim));
+    outgoing.once('upgrade', (reply, socket, head) => {
+      if (this.agreed(tunnel, reply)) for (const listener of goOn) listener.call(outgoing, reply, socket, head);
+    });
+    outgoing.once('response', (reply: IncomingMessage) => this.declined(tunnel, reply));
+    outgoing.on('error', (error: NodeJS.ErrnoException) => {
+      const malformed = error.code?.startsWith('HPE_') === true;
+      this.unanswered(tunnel, tunnel.late ? FAILURE.headTimeout : malformed ? FAILURE.malformed : FAILURE.closed);
+    });
+  }
+
+  private informed(tunnel: Tunnel, interim: Reply): void {
     const { x } = tunnel;
-    tunnel.answered(reply);
-    readdress(reply, x.block?.fields ?? null, x.client.secure);
-    if (tunnel.open) this.tools.answered(x);
+    const head = replyHead(interim, null);
+    if (head === null || ++tunnel.interim > MAX_INTERIM) return this.unanswered(tunnel, FAILURE.malformed);
+    if (x.attempt !== tunnel) return;
+    x.client.informational(head.status, head.reason, head.fields.kept);
+    x.client.flush();
   }
 
-  private unanswered(tunnel: Tunnel, error: NodeJS.ErrnoException): void {
+  /** @returns whether both sides mean the same: then bytes pass unread. */
+  private agreed(tunnel: Tunnel, reply: IncomingMessage): boolean {
+    const { x } = tunnel;
+    const routed = x.block?.fields ?? null;
+    const head = replyHead(reply, routed);
+    if (head === null || !agrees(head, x.upgrade ?? '')) {
+      this.unanswered(tunnel, FAILURE.malformed);
+      return false;
+    }
+    Object.assign(reply, { headers: agreementFields(head, routed, x.client.secure) });
+    tunnel.agreed();
+    this.tools.answered(x);
+    return true;
+  }
+
+  private declined(tunnel: Tunnel, reply: IncomingMessage): void {
+    const head = replyHead(reply, tunnel.x.block?.fields ?? null);
+    if (head === null || head.status === 101) return this.unanswered(tunnel, FAILURE.malformed);
+    tunnel.answered();
+    new Declined(tunnel, reply).relay(head);
+  }
+
+  private unanswered(tunnel: Tunnel, failure: Failure): void {
     const { x, endpoint } = tunnel;
-    if (x.status !== 0) return tunnel.close();
-    const malformed = error.code?.startsWith('HPE_') === true;
-    const failure = tunnel.late ? FAILURE.headTimeout : malformed ? FAILURE.malformed : FAILURE.closed;
+    if (tunnel.open) return tunnel.close();
+    // The client has gone, or has an answer already.
+    if (x.attempt !== tunnel) return;
     tunnel.cancel();
+    x.client.reclaim(x);
     x.attempt = null;
     endpoint.blame(failure);
     this.tools.giveUp(x, endpoint, failure);

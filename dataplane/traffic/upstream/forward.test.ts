@@ -43,6 +43,9 @@ class KeptAnswer implements Downstream {
   lend(): null {
     return null;
   }
+  reclaim(): void {
+    throw new Error('nothing was lent');
+  }
   end(): void {
     this.settle();
   }

@@ -13,6 +13,7 @@ const SILENT: Downstream = {
   abort: () => undefined,
   flush: () => undefined,
   lend: () => null,
+  reclaim: () => undefined,
   takeBody: (x, then) => then(x),
   streamBody: () => undefined,
   resumeBody: () => undefined,

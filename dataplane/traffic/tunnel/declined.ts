@@ -1,0 +1,110 @@
+import type { IncomingMessage } from 'node:http';
+import { UNTIL_CLOSE } from '../exchange.ts';
+import { httpDate } from '../http1/date.ts';
+import { fieldIn } from '../http1/fields.ts';
+import type { ResponseHead } from '../http1/response-head.ts';
+import { addedFields } from '../policy/headers/headers.ts';
+import type { Attempt } from '../upstream/attempt.ts';
+import { FAILURE, type Failure } from '../upstream/failure.ts';
+import type { Tunnel } from './tunnel.ts';
+
+/** Milliseconds between two pieces of a body. */
+const BODY_IDLE_MS = 60_000;
+
+/**
+ * An answer that does not agree to an upgrade. It goes to the client as that of any other request does, at the client's
+ * pace; only its trailers are dropped, as they may be (RFC 9110 6.5.1). Both connections end with it.
+ */
+export class Declined implements Attempt {
+  private readonly tunnel: Tunnel;
+  private readonly reply: IncomingMessage;
+  private heardAt: number;
+  private stopWatching: () => void = () => undefined;
+  private over = false;
+
+  constructor(tunnel: Tunnel, reply: IncomingMessage) {
+    this.tunnel = tunnel;
+    this.reply = reply;
+    this.heardAt = tunnel.endpoint.tools.clock.monotonic();
+  }
+
+  relay(head: ResponseHead): void {
+    const { tunnel, reply } = this;
+    const { x } = tunnel;
+    const { fields } = head;
+    x.client.reclaim(x);
+    x.attempt = this;
+    let lines = fields.kept;
+    if (!fields.hasDate) lines += httpDate();
+    if (x.block !== null) lines += addedFields(x.block.fields, fields, x.client.secure);
+    const length = fields.chunked || fields.contentLength < 0 ? UNTIL_CLOSE : fields.contentLength;
+    x.client.head(x, head.status, head.reason, lines, length);
+    reply.on('data', (piece: Buffer) => this.pass(piece));
+    reply.once('end', () => this.finish());
+    reply.on('error', () => this.fail(FAILURE.closed));
+    if (!/^text\/event-stream\b/i.test(fieldIn(fields.kept, 'content-type') ?? '')) this.watch();
+    x.client.flush();
+  }
+
+  private pass(piece: Buffer): void {
+    if (this.over) return;
+    const { clock } = this.tunnel.endpoint.tools;
+    const { client } = this.tunnel.x;
+    this.heardAt = clock.monotonic();
+    if (!client.body(piece, 0, piece.length)) this.reply.pause();
+    client.flush();
+  }
+
+  private finish(): void {
+    if (!this.close()) return;
+    const { x } = this.tunnel;
+    x.client.end(x, '');
+    x.client.flush();
+  }
+
+  private fail(failure: Failure): void {
+    if (!this.close()) return;
+    const { x, endpoint } = this.tunnel;
+    x.failure = failure.reason;
+    x.lastFailure = failure;
+    endpoint.blame(failure);
+    x.client.abort(x);
+  }
+
+  /** Time stands still for the target while its client does not read. */
+  private watch(): void {
+    const { clock } = this.tunnel.endpoint.tools;
+    this.stopWatching = clock.after(BODY_IDLE_MS, () => {
+      const silent = !this.reply.isPaused() && clock.monotonic() - this.heardAt >= BODY_IDLE_MS;
+      if (silent) this.fail(FAILURE.bodyTimeout);
+      else this.watch();
+    });
+  }
+
+  /** @returns whether it was still open. */
+  private close(): boolean {
+    if (this.over) return false;
+    this.over = true;
+    this.stopWatching();
+    this.tunnel.x.attempt = null;
+    this.tunnel.cancel();
+    return true;
+  }
+
+  cancel(): void {
+    this.close();
+  }
+
+  resume(): void {
+    this.heardAt = this.tunnel.endpoint.tools.clock.monotonic();
+    this.reply.resume();
+  }
+
+  body(): boolean {
+    return false;
+  }
+
+  bodyEnd(): void {
+    throw new Error('a request that asks for an upgrade has no body');
+  }
+}

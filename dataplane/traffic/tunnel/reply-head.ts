@@ -1,0 +1,49 @@
+import type { IncomingMessage } from 'node:http';
+import { ResponseHead } from '../http1/response-head.ts';
+import { type AnswerFields, addedFields } from '../policy/headers/headers.ts';
+
+/** A head that Node has read. */
+export type Reply = Pick<IncomingMessage, 'httpVersion' | 'rawHeaders' | 'statusCode' | 'statusMessage'>;
+
+/** Reads the head of a target's answer once more, by the rules that hold for every other answer; null where it breaks them. */
+export function replyHead(reply: Reply, routed: AnswerFields | null): ResponseHead | null {
+  const { httpVersion, statusCode, statusMessage, rawHeaders } = reply;
+  let text = `HTTP/${httpVersion} ${statusCode} ${statusMessage}\r\n`;
+  for (let at = 0; at < rawHeaders.length; at += 2) text += `${rawHeaders[at]}: ${rawHeaders[at + 1]}\r\n`;
+  const bytes = Buffer.from(`${text}\r\n`, 'latin1');
+  const head = new ResponseHead();
+  return head.parse(bytes, 0, bytes.length, routed?.overrides ?? null) === null ? head : null;
+}
+
+/** Whether an answer agrees to go on, and with nothing but what was asked for (RFC 9110 7.8). */
+export function agrees({ status, fields }: ResponseHead, asked: string): boolean {
+  if (status !== 101 || !fields.connectionUpgrade || fields.upgrade === null) return false;
+  const wished = namesIn(asked);
+  return namesIn(fields.upgrade).every((protocol) => wished.includes(protocol));
+}
+
+const namesIn = (list: string): string[] => list.split(',').map((name) => name.trim().toLowerCase());
+
+/** The fields of an agreement as the visitor gets them: those of every other answer of the route, and what an upgrade needs. */
+export function agreementFields({ fields }: ResponseHead, routed: AnswerFields | null, secure: boolean): FieldsByName {
+  const added = routed === null ? '' : addedFields(routed, fields, secure);
+  const lines = `${fields.kept}${added}Connection: Upgrade\r\nUpgrade: ${fields.upgrade}`.split('\r\n');
+  return byName(lines.flatMap((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]));
+}
+
+/** Every field with all of its values, under the name that was written first: the plain form of Node's heads drops some. */
+export type FieldsByName = Readonly<Record<string, string | readonly string[]>>;
+
+/** `raw` has names and values in turn. */
+export function byName(raw: readonly string[]): FieldsByName {
+  const names = new Map<string, string>();
+  const fields: Record<string, string | string[]> = Object.create(null);
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const [written, value] = [raw[at] as string, raw[at + 1] as string];
+    const name = names.get(written.toLowerCase()) ?? written;
+    names.set(written.toLowerCase(), name);
+    const others = fields[name];
+    fields[name] = others === undefined ? value : [others, value].flat();
+  }
+  return fields;
+}

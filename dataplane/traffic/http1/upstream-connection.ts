@@ -13,8 +13,7 @@ import { HEAD_END } from './request-head.ts';
 import { faultOfPartialAnswer, MAX_RESPONSE_HEAD, ResponseHead } from './response-head.ts';
 import { requestHead } from './write.ts';
 
-/** Milliseconds until a connection must stand, an answer must begin, and between two pieces of its body. */
-const CONNECT_MS = 5_000;
+/** Milliseconds until an answer must begin, and between two pieces of its body. */
 const HEAD_MS = 60_000;
 const BODY_IDLE_MS = 60_000;
 /** Interim answers (1xx) before the final one. More is a target that never comes to the point. */
@@ -44,7 +43,7 @@ export class UpstreamConnection implements Attempt {
 
   constructor(endpoint: Endpoint) {
     this.endpoint = endpoint;
-    this.deadline = endpoint.tools.clock.monotonic() + CONNECT_MS;
+    this.deadline = endpoint.tools.clock.monotonic() + endpoint.connectMs;
     endpoint.tools.resolver.resolve(endpoint.host, (error, address) => {
       if (this.state === STATE.closed) return;
       if (error !== null) return this.fail(connectFailure(error));

@@ -3,14 +3,12 @@ import { connect as connectTls } from 'node:tls';
 import type { Endpoint } from '../upstream/endpoint.ts';
 import { connectFailure, FAILURE, type Failure } from '../upstream/failure.ts';
 
-const CONNECT_MS = 5_000;
-
 /**
  * A connection to a target for one tunnel alone: resolved, verified and limited in time as every other one.
  * @returns the way to give it up before it stands.
  */
 export function connectTo(endpoint: Endpoint, stands: (socket: Socket) => void, failed: (failure: Failure) => void): () => void {
-  const { host, port, serverName, tools } = endpoint;
+  const { host, port, serverName, connectMs, tools } = endpoint;
   let socket: Socket | null = null;
   let settled = false;
   const settle = (): boolean => {
@@ -25,7 +23,7 @@ export function connectTo(endpoint: Endpoint, stands: (socket: Socket) => void, 
     tools.sockets.leaveUpstream();
     failed(failure);
   };
-  const cancel = tools.clock.after(CONNECT_MS, () => fail(FAILURE.connectTimeout));
+  const cancel = tools.clock.after(connectMs, () => fail(FAILURE.connectTimeout));
   if (!tools.sockets.enterUpstream()) {
     settle();
     failed(FAILURE.noDescriptors);

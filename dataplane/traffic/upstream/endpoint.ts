@@ -16,6 +16,10 @@ const MAX_CONNECTIONS = 4_096;
 const MAX_WAITING = 1_024;
 /** How long a request waits there (ms), as long as for a connection to stand. */
 const QUEUE_MS = 5_000;
+/** How long a connection may take to stand (ms), name look-up and TLS included. */
+const CONNECT_MS = 5_000;
+/** The same where the address may be given up at any time: a container's, once that is gone, swallows packets for seconds instead of refusing. */
+const PASSING_CONNECT_MS = 1_000;
 /** An idle connection is dropped after this long (ms): most upstreams close theirs after 5 s. */
 const IDLE_MS = 4_000;
 /** An endpoint without connections that nothing has used for this long (ms) is forgotten. */
@@ -50,13 +54,25 @@ export type EndpointTools = {
 
 const NOTHING_SENT: Progress = { written: false, answered: false, reused: false };
 
+/** Where a target is, and how it is spoken to. */
+export type Place = {
+  readonly address: string;
+  /** The name that its certificate must show; null without TLS. */
+  readonly serverName: string | null;
+  /** Whether the address may belong to something else tomorrow. */
+  readonly passing: boolean;
+};
+
 /** One target address with its connections: the last one used is the first one used again. */
-export class Endpoint {
+export class Endpoint implements Place {
   readonly address: string;
   readonly host: string;
   readonly port: number;
   /** The name that its certificate must show; null without TLS. */
   readonly serverName: string | null;
+  readonly passing: boolean;
+  /** How long a connection may take to stand (ms). */
+  readonly connectMs: number;
   readonly tools: EndpointTools;
   /** Its place in the ledger, sure to be its own while a connection is open. */
   ledgerSlot: number;
@@ -70,12 +86,14 @@ export class Endpoint {
   private readonly awake: (endpoint: Endpoint) => void;
 
   /** `awake` is told when a first connection is opened: routes may hold on to an endpoint that was forgotten. */
-  constructor(address: string, serverName: string | null, tools: EndpointTools, awake: (endpoint: Endpoint) => void) {
+  constructor({ address, serverName, passing }: Place, tools: EndpointTools, awake: (endpoint: Endpoint) => void) {
     const { host, port } = splitAddress(address);
     this.address = address;
     this.host = host;
     this.port = Number(port);
     this.serverName = serverName;
+    this.passing = passing;
+    this.connectMs = passing ? PASSING_CONNECT_MS : CONNECT_MS;
     this.tools = tools;
     this.awake = awake;
     this.maxConnections = tools.maxConnections ?? MAX_CONNECTIONS;
@@ -217,11 +235,11 @@ export class Endpoints {
     this.tools = tools;
   }
 
-  open(address: string, serverName: string | null): Endpoint {
-    const name = nameOf(address, serverName);
+  open(place: Place): Endpoint {
+    const name = nameOf(place);
     let endpoint = this.byName.get(name);
     if (endpoint === undefined) {
-      endpoint = new Endpoint(address, serverName, this.tools, (used) => this.inUse.add(used));
+      endpoint = new Endpoint(place, this.tools, (used) => this.inUse.add(used));
       this.byName.set(name, endpoint);
       this.inUse.add(endpoint);
     }
@@ -232,10 +250,10 @@ export class Endpoints {
     for (const endpoint of this.inUse) {
       if (!endpoint.sweep(now)) continue;
       this.inUse.delete(endpoint);
-      const name = nameOf(endpoint.address, endpoint.serverName);
+      const name = nameOf(endpoint);
       if (this.byName.get(name) === endpoint) this.byName.delete(name);
     }
   }
 }
 
-const nameOf = (address: string, serverName: string | null): string => (serverName === null ? address : `${address} ${serverName}`);
+const nameOf = ({ address, serverName, passing }: Place): string => `${passing ? 'passing ' : ''}${address} ${serverName ?? ''}`;

@@ -64,7 +64,7 @@ export class Pools {
     const all = upstreams.map((upstream) => {
       const host = splitAddress(upstream.address).host;
       const serverName = tls ? (isIP(host) === 0 ? host : domain) : null;
-      return { upstream, endpoint: this.endpoints.open(upstream.address, serverName) };
+      return { upstream, endpoint: this.endpoints.open({ address: upstream.address, serverName, passing: upstream.id !== undefined }) };
     });
     const inRotation = all.filter(({ upstream }) => upstream.state === 'healthy' && upstream.weight > 0);
     const turns = interleave(inRotation.map(({ upstream, endpoint }) => ({ endpoint, weight: upstream.weight })));

@@ -1,5 +1,5 @@
 import { packEntries } from '../traffic/match/packed.ts';
-import type { EntriesPublication, Publication, TrafficSettings } from '../traffic/protocol.ts';
+import type { EntriesPublication, Publication, PublishedChallenge, TrafficSettings } from '../traffic/protocol.ts';
 import type { Workers } from '../workers/workers.ts';
 
 /** A change of what stands under names, as JSON that has been judged already: routes, saved before, or certificates. */
@@ -20,6 +20,8 @@ export type Change = {
   readonly routes?: EntriesChange;
   /** By the name that each is shown for: see PublishedCertificate. */
   readonly certificates?: EntriesChange;
+  /** All that are awaited now. */
+  readonly challenges?: readonly PublishedChallenge[];
   /** 48 bytes. */
   readonly ticketKeys?: Uint8Array;
   readonly settings?: TrafficSettings;
@@ -42,6 +44,7 @@ export class StatePublisher implements Publisher {
   generation = 1;
   private readonly routes = new Entries();
   private readonly certificates = new Entries();
+  private challenges: readonly PublishedChallenge[] = [];
   private ticketKeys: Uint8Array | null = null;
   private settings: TrafficSettings;
   private workers: Workers | null = null;
@@ -62,6 +65,7 @@ export class StatePublisher implements Publisher {
       generation: this.generation,
       routes: this.routes.all(),
       certificates: this.certificates.all(),
+      challenges: this.challenges,
       ...(this.ticketKeys && { ticketKeys: this.ticketKeys }),
       settings: this.settings,
     };
@@ -69,8 +73,9 @@ export class StatePublisher implements Publisher {
 
   async publish(change: Change): Promise<number> {
     const generation = ++this.generation;
-    const { routes, certificates, ticketKeys, settings } = change;
+    const { routes, certificates, challenges, ticketKeys, settings } = change;
     if (settings !== undefined) this.settings = settings;
+    if (challenges !== undefined) this.challenges = challenges;
     if (ticketKeys !== undefined) this.ticketKeys = ticketKeys;
     if (routes !== undefined) this.routes.keep(routes);
     if (certificates !== undefined) this.certificates.keep(certificates);
@@ -80,6 +85,7 @@ export class StatePublisher implements Publisher {
       generation,
       ...(routes && { routes: packed(routes) }),
       ...(certificates && { certificates: packed(certificates) }),
+      ...(challenges && { challenges }),
       ...(ticketKeys && { ticketKeys }),
       ...(settings && { settings }),
     };

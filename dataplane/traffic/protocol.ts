@@ -36,11 +36,16 @@ export type EntriesPublication = {
   readonly removed: readonly string[];
 };
 
+/** A token of an ACME challenge, and what is answered to whoever asks for it. */
+export type PublishedChallenge = { readonly token: string; readonly keyAuthorization: string };
+
 export type Publication = {
   readonly generation: number;
   readonly routes?: EntriesPublication;
   /** Certificates by the names that they are shown for. */
   readonly certificates?: EntriesPublication;
+  /** All that are awaited now. */
+  readonly challenges?: readonly PublishedChallenge[];
   /** 48 bytes: what session tickets are sealed with. */
   readonly ticketKeys?: Uint8Array;
   readonly settings?: TrafficSettings;

@@ -1,5 +1,6 @@
 import { normalizedPath } from '../../shared/path.ts';
 import { AMBIGUOUS_PATH, answer, LAST_HOP, MISDIRECTED, NO_BLOCK, NO_ROUTE, NO_TRACE, type OwnAnswer } from './answer.ts';
+import type { Challenges } from './challenges.ts';
 import type { Exchange } from './exchange.ts';
 import { endsHere } from './http1/max-forwards.ts';
 import { blockFor, type CompiledBlock, type CompiledRoute, mayMeanAnother } from './match/compile.ts';
@@ -11,18 +12,22 @@ import type { Forwarder } from './upstream/forward.ts';
 /** THE REQUEST PATH: host → route → block → policies → upstream. What comes back goes through `x.client`. */
 export class Server {
   private readonly index: HostIndex<CompiledRoute>;
+  private readonly challenges: Challenges;
   private readonly tools: PolicyTools;
   private readonly forwarder: Forwarder;
   /** Exchanges that a policy has yet to decide on, and where to go on with each. Nobody resumes one whose client has left. */
   private readonly undecided = new WeakMap<Exchange, number>();
 
-  constructor(index: HostIndex<CompiledRoute>, tools: PolicyTools, forwarder: Forwarder) {
+  constructor(index: HostIndex<CompiledRoute>, challenges: Challenges, tools: PolicyTools, forwarder: Forwarder) {
     this.index = index;
+    this.challenges = challenges;
     this.tools = tools;
     this.forwarder = forwarder;
   }
 
   serve(x: Exchange): void {
+    const challenge = this.challenges.find(x.target);
+    if (challenge !== null) return answer(x, challenge);
     if (x.misdirected) return answer(x, MISDIRECTED);
     const route = this.index.find(x.host);
     if (route === null) return answer(x, NO_ROUTE);

@@ -3,6 +3,7 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import { type Ledger, openLedger } from '../ledger/ledger.ts';
+import { Challenges } from './challenges.ts';
 import { dryRun } from './dry-run.ts';
 import { setHttpDate } from './http1/date.ts';
 import { Admission } from './listener/admission.ts';
@@ -46,6 +47,7 @@ export class TrafficWorker {
   private readonly ledger: Ledger;
   private readonly index: HostIndex<CompiledRoute>;
   private readonly certificates: Certificates;
+  private readonly challenges = new Challenges();
   private readonly listener: Listener;
   private readonly endpoints: Endpoints;
   private readonly hold: Hold;
@@ -99,7 +101,7 @@ export class TrafficWorker {
         resume: (x, own) => server.resume(x, own),
       }),
     };
-    const server = new Server(this.index, this.policyTools, forwarder);
+    const server = new Server(this.index, this.challenges, this.policyTools, forwarder);
     this.hold = new Hold({
       clock,
       poolOf: (x) => {
@@ -163,9 +165,10 @@ export class TrafficWorker {
 
   private async open(): Promise<void> {
     const { start, tell } = this.parts;
-    const { routes, certificates, ticketKeys, settings } = start.state;
+    const { routes, certificates, challenges, ticketKeys, settings } = start.state;
     if (settings === undefined) throw new Error('a worker starts with settings');
     if (ticketKeys !== undefined) this.certificates.useTicketKeys(ticketKeys);
+    if (challenges !== undefined) this.challenges.apply(challenges);
     if (certificates !== undefined) await this.certificates.apply(certificates, nextTurn);
     if (routes !== undefined) await this.index.apply(routes, nextTurn);
     try {
@@ -205,6 +208,7 @@ export class TrafficWorker {
 
   private async publish(publication: Publication): Promise<void> {
     if (publication.ticketKeys !== undefined) this.certificates.useTicketKeys(publication.ticketKeys);
+    if (publication.challenges !== undefined) this.challenges.apply(publication.challenges);
     if (publication.certificates !== undefined) await this.certificates.apply(publication.certificates, nextTurn);
     if (publication.settings !== undefined) await this.listener.apply(publication.settings);
     if (publication.routes !== undefined) {

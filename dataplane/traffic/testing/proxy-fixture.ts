@@ -1,5 +1,5 @@
 import type { Cidr } from '../../../shared/cidr.ts';
-import { type RouteInput, readRoute } from '../../../shared/route.ts';
+import { type RouteInput, readAppliedRoute } from '../../../shared/route.ts';
 import { memoryLog } from '../../../shared/runtime/log.ts';
 import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
@@ -7,7 +7,7 @@ import { createLedger, type Ledger } from '../../ledger/ledger.ts';
 import type { PublishedCertificate } from '../listener/certificates.ts';
 import { packEntries } from '../match/packed.ts';
 import type { Compare } from '../policy/basic-auth/passwords.ts';
-import type { DryRunResult, EntriesPublication, FromWorker, Publication, TargetChange, TrafficSettings } from '../protocol.ts';
+import type { DryRunResult, EntriesPublication, FromWorker, Publication, PublishedChallenge, TargetChange, TrafficSettings } from '../protocol.ts';
 import { TrafficWorker } from '../traffic-worker.ts';
 import { type Message, Wire } from './wire-fixture.ts';
 
@@ -111,6 +111,11 @@ export class ProxyFixture {
     return this.acknowledged({ certificates: { whole: false, ...packEntries(entries), removed: [] } });
   }
 
+  /** Awaits these challenges, and no others. */
+  challenge(challenges: readonly PublishedChallenge[]): Promise<void> {
+    return this.acknowledged({ challenges });
+  }
+
   /** Seals session tickets with other keys. */
   sealWith(ticketKeys: Uint8Array): Promise<void> {
     return this.acknowledged({ ticketKeys });
@@ -179,7 +184,7 @@ export const site = (domain: string, ...upstreams: readonly { readonly address: 
 /** Routes as they are published; refused ones fail the test. */
 export function publication(routes: readonly RouteInput[], whole: boolean): EntriesPublication {
   const entries = routes.map((input) => {
-    const result = readRoute(input);
+    const result = readAppliedRoute(input);
     if ('problem' in result) throw new Error(`${result.problem.member}: ${result.problem.reason}`);
     return { domain: result.route.domain, json: JSON.stringify(result.route) };
   });

@@ -1,0 +1,33 @@
+import { IssueError } from './failure.ts';
+
+/** Codes of the system and of TLS that mean: nobody there, or nobody we trust. */
+const UNREACHABLE: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nobody listens there',
+  ENOTFOUND: 'its name can not be resolved',
+  EAI_AGAIN: 'its name can not be resolved now',
+  ETIMEDOUT: 'it does not answer',
+  ECONNABORTED: 'it does not answer in time',
+  ECONNRESET: 'it closed the connection',
+  EHOSTUNREACH: 'there is no way to it',
+  ENETUNREACH: 'there is no way to it',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not from an authority that is trusted here; name its root with --acme-ca-root PATH',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed; name it with --acme-ca-root PATH',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not from an authority that is trusted here; name its root with --acme-ca-root PATH',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    'its certificate is not from an authority that is trusted here; name its root with --acme-ca-root PATH',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+};
+
+/** What went wrong, told by code, or by the words of the authority where it has any. `about` is what was asked for. */
+export function wordsForFailure(error: unknown, about: string): IssueError {
+  if (error instanceof IssueError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const unreachable = UNREACHABLE[code];
+  if (unreachable !== undefined) return new IssueError('unreachable', `the certificate authority can't be reached: ${unreachable}`);
+  if (/rate ?limit|too many/i.test(message)) return new IssueError('limited', `${about}: ${message}`);
+  if (/pending or processing|returned error 5\d\d|badNonce|HTTP 5\d\d|serverInternal/i.test(message))
+    return new IssueError('unreachable', `the certificate authority is not in order: ${message}`);
+  return new IssueError('refused', `${about}: ${message}`);
+}

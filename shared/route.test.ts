@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { MAX_RATE_PER_SECOND } from './rate.ts';
-import { parseRoute, published, type RouteSpec, readRoute } from './route.ts';
+import { parseRoute, published, type RouteSpec, readAppliedRoute, readRoute } from './route.ts';
 
 const ROUTE = { domain: 'a.example', upstream: '10.0.0.1:80', tls: false };
 const good = (input: object): RouteSpec => {
@@ -79,6 +79,12 @@ describe('a route', () => {
     ];
     assert.deepEqual(good({ ...ROUTE, headers }).headers, headers);
   });
+});
+
+it('a route that a controller applies may have lost its last target; one by hand may not', () => {
+  const read = readAppliedRoute({ ...ROUTE, upstream: null });
+  assert.deepEqual('route' in read && [read.route.upstream, read.route.upstreams], [null, []]);
+  assert.ok('problem' in readRoute({ ...ROUTE, upstream: null }));
 });
 
 describe('a route is refused', () => {

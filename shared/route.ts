@@ -201,6 +201,17 @@ export function parseRoute(input: unknown): Parsed<RouteSpec> {
 
 /** As `parseRoute`, with the refused member apart from the reason. The first problem in schema order wins. */
 export function readRoute(input: unknown): { readonly route: RouteSpec } | { readonly problem: RouteProblem } {
+  const result = readAppliedRoute(input);
+  if ('problem' in result || result.route.upstream !== null || answersItself(result.route)) return result;
+  return { problem: { member: 'upstream', reason: 'may be null only where blocks or the site itself answer' } };
+}
+
+/** Whether something of the route answers without a target of its own. */
+const answersItself = (route: RouteSpec): boolean =>
+  route.handles.length > 0 || route.respond !== null || route.redirects.length > 0 || route.responds !== undefined;
+
+/** As `readRoute`, for what a controller applies: a site whose last target went is known all the same, without any. */
+export function readAppliedRoute(input: unknown): { readonly route: RouteSpec } | { readonly problem: RouteProblem } {
   const result = routeSchema.safeParse(input);
   if (!result.success) {
     const issue = result.error.issues[0];
@@ -214,6 +225,5 @@ export function readRoute(input: unknown): { readonly route: RouteSpec } | { rea
     return { route: { ...route, upstream: first } };
   }
   if (route.upstream !== null) return { route: { ...route, upstreams: [{ address: route.upstream, weight: 1, state: 'healthy' }] } };
-  const answersItself = route.handles.length > 0 || route.respond !== null || route.redirects.length > 0 || route.responds !== undefined;
-  return answersItself ? { route } : { problem: { member: 'upstream', reason: 'may be null only where blocks or the site itself answer' } };
+  return { route };
 }

@@ -1,5 +1,5 @@
 import type { ZodType } from 'zod';
-import { type RouteSpec, readRoute } from '../../shared/route.ts';
+import { type RouteSpec, readAppliedRoute } from '../../shared/route.ts';
 import type { Globals } from '../../shared/settings.ts';
 import {
   type Apply,
@@ -79,7 +79,7 @@ function add(draft: Draft, kind: Exclude<FrameLineKind, 'apply' | 'end'>, value:
 
 /** A route is judged on its own: a bad one spoils only itself, as long as it says which domain it is about. */
 function addRoute(draft: Draft, value: unknown): void {
-  const result = readRoute(value);
+  const result = readAppliedRoute(value);
   if ('route' in result) {
     draft.routes.push(result.route);
     return;

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { type ZodType, z } from 'zod';
-import { readRoute, routeSchema } from '../../shared/route.ts';
+import { readAppliedRoute, routeSchema } from '../../shared/route.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import { type Globals, globalsSchema } from '../../shared/settings.ts';
 import { type Claims, LAYERS, type Layer } from './claims.ts';
@@ -67,7 +67,7 @@ function unsound({ sound, layer }: SavedRoute): string | null {
 
 /** What the route is by the schema of today, which may be another one than that which took it in. */
 function unusable({ domain, claim }: SavedRoute): string | null {
-  const result = readRoute(JSON.parse(claim.json));
+  const result = readAppliedRoute(JSON.parse(claim.json));
   if ('problem' in result) return `${result.problem.member}: ${result.problem.reason}`;
   return result.route.domain === domain ? null : 'it is saved under another domain';
 }

@@ -50,11 +50,13 @@ export const routeKey = (domain: string, part: string): Key => keyOf(`${domain}\
 /** Reads a published route. It was judged before it was saved, so a worker needs no schema, nor the memory for one. */
 export function compileRoute(json: string, pools: Pools): CompiledRoute {
   const route: RouteSpec = JSON.parse(json);
-  const sitePool = poolOf(route, route.upstreams, route.tls, pools);
-  const answers = sitePool !== null || route.respond !== null || route.redirects.length > 0 || route.responds !== undefined;
+  const answers = route.respond !== null || route.redirects.length > 0 || route.responds !== undefined;
+  // A site that says nothing at all is one whose last target went.
+  const deserted = route.upstreams.length === 0 && route.handles.length === 0 && !answers;
+  const sitePool = deserted ? pools.open(route.domain, [], route.tls) : poolOf(route, route.upstreams, route.tls, pools);
   return {
     domain: route.domain,
-    site: answers || route.handles.length === 0 ? siteBlock(route, sitePool) : null,
+    site: answers || sitePool !== null ? siteBlock(route, sitePool) : null,
     blocks: route.handles.map((handle, index) => pathBlock(route, handle, index, sitePool, pools)),
     fields: compileAnswerFields(unconditional(route.headers)),
     guarded:

@@ -45,6 +45,16 @@ test('without hold, a request that no target can take is answered at once', asyn
   assert.match((await proxy.ask(get())).line, / 502 /);
 });
 
+test('a site whose last target went is known: it answers 503, or waits for the next one', async () => {
+  using upstream = await UpstreamFixture.serving(ok('back'));
+  using proxy = await ProxyFixture.start([site('a.test')]);
+  assert.match((await proxy.ask(get())).line, / 503 /);
+  await proxy.publish([holding(10)]);
+  const waiting = await asking(proxy);
+  await proxy.publish([holding(10, upstream)]);
+  assert.equal((await waiting.readAnswer()).body, 'back');
+});
+
 test('a request waits for a target to come into rotation and goes with the table that brings it', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(`${request.line} ${request.body}`));
   using proxy = await ProxyFixture.start([nobodyInRotation(10)]);

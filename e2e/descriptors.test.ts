@@ -137,4 +137,18 @@ describe('traffic alone', { skip }, () => {
     await until('nothing to be open', async () => (await metric(probe, 'sluice_connections_open')) === 0);
     assert.equal(await metric(probe, 'sluice_requests_in_flight'), 0);
   });
+
+  test('by default one address may have most of what descriptors allow, and each connection is served', async () => {
+    using folder = new Folder();
+    await using upstream = await Upstream.start('site');
+    const probe = await freePort();
+    const flags = ['--probe-listen', `127.0.0.1:${probe}`];
+    await using dataplane = await Dataplane.start({ stateDir: folder.path, workers: 1, flags, command: ['prlimit', '--nofile=2000'] });
+    await dataplane.route('site.test', upstream.address);
+    const clients: RawClient[] = [];
+    for (let at = 0; at < 1_000; at++) clients.push(await RawClient.open(dataplane.httpPort));
+    await until('all of them to be let in', async () => (await metric(probe, 'sluice_connections_open')) === 1_000);
+    for (const client of [clients[0], clients[999]]) assert.match((await client?.write(ask('site.test')).sees(/"site"/)) ?? '', / 200 /);
+    for (const client of clients) client.socket.resetAndDestroy();
+  });
 });

@@ -130,7 +130,7 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
     kind: 'value',
     placeholder: 'N',
     help: 'open client connections in all',
-    default: 'half of what file descriptors allow',
+    default: 'three quarters of what file descriptors allow',
     parse: parseConnections,
   },
   {
@@ -138,7 +138,7 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
     kind: 'value',
     placeholder: 'N',
     help: 'open client connections of one address or IPv6 /64; trusted proxies have no such limit',
-    default: 'half of --max-connections',
+    default: 'as many as in all',
     parse: parseConnections,
   },
   {

@@ -50,10 +50,9 @@ export function layered(given: ReadonlyMap<string, FlagValue>, file: Globals): L
   };
   const httpsPort = pick('httpsPort', 'https-port', file.https_port, DEFAULT_HTTPS_PORT);
   const workers = workersOf(pick<number | 'auto'>('workers', 'workers', undefined, 'auto'));
-  // Each client may need a connection to an upstream as well; and no address can use up the house alone.
-  const half = Math.ceil(roomForSockets(workers) / 2);
-  const maxConnections = pick('maxConnections', 'max-connections', file.max_connections, half);
-  const perAddress = Math.ceil(maxConnections / 2);
+  // Many clients only keep their connection open: a quarter is enough for upstreams, and is kept for them.
+  const mostly = Math.ceil(roomForSockets(workers) * 0.75);
+  const maxConnections = pick('maxConnections', 'max-connections', file.max_connections, mostly);
   const values: SettingValues = {
     httpPort: pick('httpPort', 'http-port', file.http_port, DEFAULT_HTTP_PORT),
     httpsPort,
@@ -69,7 +68,12 @@ export function layered(given: ReadonlyMap<string, FlagValue>, file: Globals): L
     trustedProxies: pick<readonly Cidr[]>('trustedProxies', 'trusted-proxies', file.trusted_proxies, []),
     proxyProtocol: pick('proxyProtocol', 'proxy-protocol', undefined, false),
     maxConnections,
-    maxConnectionsPerAddress: pick('maxConnectionsPerAddress', 'max-connections-per-address', file.max_connections_per_address, perAddress),
+    maxConnectionsPerAddress: pick(
+      'maxConnectionsPerAddress',
+      'max-connections-per-address',
+      file.max_connections_per_address,
+      maxConnections,
+    ),
     logLevel: pick<LogLevel>('logLevel', 'log-level', undefined, 'info'),
     drainTimeoutMs: pick('drainTimeoutMs', 'drain-timeout', file.drain_timeout, DEFAULT_DRAIN_MS),
     email: pick<string | null>('email', 'acme-email', file.email, null),

@@ -55,7 +55,7 @@ describe('readSettings', () => {
       drainTimeoutMs: 30_000,
       email: null,
     });
-    assert.deepEqual([maxConnections, maxConnectionsPerAddress], [Math.ceil(roomForSockets(workers) / 2), Math.ceil(maxConnections / 2)]);
+    assert.deepEqual([maxConnections, maxConnectionsPerAddress], [Math.ceil(roomForSockets(workers) * 0.75), maxConnections]);
     assert.equal(workers, process.platform === 'linux' ? availableParallelism() : workers);
     assert.ok(Object.values(origins).every((origin) => origin === 'default'));
     assert.deepEqual([given.size, handed, takeover, help], [0, null, false, false]);
@@ -234,6 +234,16 @@ describe('effective', () => {
     assert.equal(moves(running, effective(base, globals({ http_port: 9090 }), running).settings), false);
   });
 
+  it('lets one address have as many connections as there may be, unless told otherwise', () => {
+    const base = readSettings(['--workers', '1'], {});
+    for (const [given, each] of [
+      [{}, base.maxConnections],
+      [{ max_connections: 100 }, 100],
+      [{ max_connections_per_address: 9 }, 9],
+    ] as const)
+      assert.equal(effective(base, globals(given), base).settings.maxConnectionsPerAddress, each);
+  });
+
   it('takes the limits of connections from the file, and warns of more than descriptors allow', () => {
     const base = readSettings(['--workers', '1'], {});
     const few = effective(base, globals({ max_connections: 100, max_connections_per_address: 5 }), base);
@@ -290,7 +300,7 @@ describe('effective', () => {
       trustedProxies: ['::1'],
       proxyProtocol: false,
       maxConnections: 7,
-      maxConnectionsPerAddress: 4,
+      maxConnectionsPerAddress: 7,
       maxSockets: roomForSockets(1),
       logLevel: 'info',
     });

@@ -7,7 +7,15 @@ import { createLedger, type Ledger } from '../../ledger/ledger.ts';
 import type { PublishedCertificate } from '../listener/certificates.ts';
 import { packEntries } from '../match/packed.ts';
 import type { Compare } from '../policy/basic-auth/passwords.ts';
-import type { DryRunResult, EntriesPublication, FromWorker, Publication, PublishedChallenge, TargetChange, TrafficSettings } from '../protocol.ts';
+import type {
+  DryRunResult,
+  EntriesPublication,
+  FromWorker,
+  Publication,
+  PublishedChallenge,
+  TargetChange,
+  TrafficSettings,
+} from '../protocol.ts';
 import { TrafficWorker } from '../traffic-worker.ts';
 import { type Message, Wire } from './wire-fixture.ts';
 
@@ -129,8 +137,9 @@ export class ProxyFixture {
   private async acknowledged(news: Omit<Publication, 'generation'>): Promise<void> {
     const generation = ++this.generation;
     this.worker.take({ kind: 'publish', publication: { generation, ...news } });
-    while (!this.told.some((message) => message.kind === 'acknowledged' && message.generation === generation))
-      await new Promise((resolve) => setImmediate(resolve));
+    await eventually(`generation ${generation} to be acknowledged`, () =>
+      this.told.some((message) => message.kind === 'acknowledged' && message.generation === generation),
+    );
   }
 
   /** What would happen to a GET of this URL. */

@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:net';
-import { type Message, Wire } from './wire-fixture.ts';
+import { type Message, PATIENCE_MS, Wire } from './wire-fixture.ts';
 
 /** Test support: a target whose every byte the test decides. */
 export class UpstreamFixture {
@@ -43,10 +43,22 @@ export class UpstreamFixture {
     return upstream;
   }
 
-  /** The next connection that nobody has asked for yet. */
+  /** The next connection that nobody has asked for yet. @throws when it does not come. */
   async accept(): Promise<Wire> {
-    while (this.connections.length <= this.taken) await new Promise<void>((resolve) => this.lookers.push(resolve));
+    if (this.connections.length <= this.taken) await this.another();
     return this.connections[this.taken++] as Wire;
+  }
+
+  private another(): Promise<void> {
+    const had = this.connections.map((wire) => `${wire.total} bytes, ${wire.closed ? 'closed' : wire.ended ? 'ended' : 'open'}`);
+    return new Promise((resolve, reject) => {
+      const late = () => reject(new Error(`waited for one more connection to the target; before it: ${had.join('; ') || 'none'}`));
+      const timer = setTimeout(late, PATIENCE_MS);
+      this.lookers.push(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
   }
 
   /** The request on the next connection, and that connection. */

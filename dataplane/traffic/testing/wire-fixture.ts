@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 
 /** How long a test waits for what must come (ms). */
-const PATIENCE_MS = 10_000;
+export const PATIENCE_MS = 10_000;
 
 export type Message = {
   /** The request line or the status line. */

@@ -1,3 +1,4 @@
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { splitAddress } from '../shared/address.ts';
 import { NAME } from '../shared/name.ts';
@@ -18,6 +19,7 @@ import { prepareStateDir } from './settings/directories.ts';
 import { LiveSettings } from './settings/live-settings.ts';
 import { type DataplaneSettings, effective, requireTrustedProxies, trafficSettings } from './settings/settings.ts';
 import { explain } from './status/explain.ts';
+import { ownAddresses } from './status/own-addresses.ts';
 import { Readiness } from './status/readiness.ts';
 import { Upstreams } from './status/upstreams.ts';
 import { initialRoutes, LiveTable } from './table/live-table.ts';
@@ -151,6 +153,7 @@ export async function startDataplane(
         advice: queueAdvice(),
       }),
       reloaded: (ok) => metrics.reloadOutcome(ok),
+      addresses: () => ownAddresses(networkInterfaces()),
     },
     random,
   );

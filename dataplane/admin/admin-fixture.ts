@@ -84,6 +84,7 @@ export class AdminFixture {
           warnings: [],
         }),
         reloaded: () => undefined,
+        addresses: () => ['10.0.0.7'],
         ...parts,
       },
       systemRandom,

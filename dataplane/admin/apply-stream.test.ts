@@ -21,6 +21,7 @@ test('one frame piped in is a complete use: applied, answered in one line, and o
       { domain: 'b.test', result: 'added' },
     ],
     removed: [],
+    addresses: ['10.0.0.7'],
   });
   const next = JSON.parse((await api.post(frame(2, route('b.test', { tls: true })), { headers: NDJSON })).text) as { applied: Line };
   assert.deepEqual(next.applied.results, [{ domain: 'b.test', result: 'changed' }]);
@@ -128,6 +129,19 @@ test('an open stream takes frame after frame, is counted once, and hears what wa
   assert.equal((await api.ask('DELETE', '/routes/a.test')).status, 200);
   assert.deepEqual(await stream.next('routes'), { domain: 'a.test', change: 'removed', route: null });
   stream.close();
+});
+
+test('the first answer of each stream names the addresses of this machine, as they are then', async () => {
+  let addresses = ['10.0.0.7'];
+  await using api = await AdminFixture.start({ addresses: () => addresses });
+  const first = new Stream(api).write(frame(1, route('a.test')));
+  assert.deepEqual((await first.next('applied')).addresses, ['10.0.0.7']);
+  first.write(frame(2, route('b.test')));
+  assert.ok(!('addresses' in (await first.next('applied'))));
+  addresses = ['10.0.0.7', '10.1.0.7'];
+  const second = new Stream(api).write(frame(3, route('b.test')));
+  assert.deepEqual((await second.next('applied')).addresses, addresses);
+  for (const stream of [first, second]) stream.close();
 });
 
 test('POST /reload goes to the controller with a file; wait=true answers with the outcome, and a cooldown follows', async () => {

@@ -19,6 +19,8 @@ type Parts = {
   readonly clock: Clock;
   readonly log: Log;
   readonly loaded: (errors: readonly string[]) => void;
+  /** Addresses of this machine's or container's interfaces. */
+  readonly addresses: () => string[];
 };
 
 /**
@@ -92,9 +94,9 @@ export class ApplyStream implements Pick<OpenStream, 'end' | 'send'> {
     const { table, streams } = this.parts;
     const outcome = await table.apply(frame);
     const applied = 'applied' in outcome;
-    if (!this.response.headersSent)
-      this.response.writeHead(applied ? 200 : 409, { 'content-type': APPLY_CONTENT_TYPE, 'cache-control': 'no-store' });
-    this.send(outcome);
+    const first = !this.response.headersSent;
+    if (first) this.response.writeHead(applied ? 200 : 409, { 'content-type': APPLY_CONTENT_TYPE, 'cache-control': 'no-store' });
+    this.send(first && applied ? { applied: { ...outcome.applied, addresses: this.parts.addresses() } } : outcome);
     // A controller that is told "refused" on an open stream sends the whole truth next; a first frame that is stale ends it.
     if (!applied) return this.joined !== null;
     this.join(frame);

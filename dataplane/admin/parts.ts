@@ -22,4 +22,6 @@ export type AdminParts = {
   readonly explain: (url: URL) => Promise<Explanation>;
   readonly status: () => Omit<DataplaneStatus, 'controllers' | 'last_reload'>;
   readonly reloaded: (ok: boolean) => void;
+  /** Addresses of this machine's or container's interfaces, as they are now. */
+  readonly addresses: () => string[];
 };

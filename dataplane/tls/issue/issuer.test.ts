@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { memoryLog } from '../../../shared/runtime/log.ts';
+import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
+import type { Issued } from './authority.ts';
+import { IssueError } from './failure.ts';
+import { type Attempt, type Held, Issuer } from './issuer.ts';
+
+const DAY = 86_400_000;
+const ISSUED: Issued = { certificate: 'chain', privateKey: 'key', order: 'https://ca.test/order/1' };
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** An issuer whose authority answers as the test says, on a clock that the test moves. */
+class Scene {
+  readonly clock = new ManualClock();
+  readonly log = memoryLog();
+  readonly held = new Map<string, Held>();
+  readonly attempts = new Map<string, Attempt>();
+  readonly orders: { name: string; replaces: string | null; settle: (error?: Error) => void }[] = [];
+  expected: readonly string[] = [];
+  readonly issuer: Issuer;
+
+  constructor() {
+    this.issuer = new Issuer({
+      clock: this.clock,
+      random: { bytes: (size) => Buffer.alloc(size), hex: () => '', fraction: () => 0 },
+      log: this.log,
+      held: (name) => this.held.get(name) ?? null,
+      order: (name, replaces) =>
+        new Promise((resolve, reject) =>
+          this.orders.push({ name, replaces, settle: (error) => (error === undefined ? resolve(ISSUED) : reject(error)) }),
+        ),
+      keep: async (name) => {
+        this.hold(name, 90);
+      },
+      attempts: {
+        get: (name) => this.attempts.get(name) ?? null,
+        set: (name, attempt) => {
+          if (attempt === null) this.attempts.delete(name);
+          else this.attempts.set(name, attempt);
+        },
+      },
+      expecting: (names) => {
+        this.expected = names;
+      },
+    });
+  }
+
+  hold(name: string, days: number, more: Partial<Held> = {}): void {
+    const notBefore = this.clock.now();
+    this.held.set(name, { notBefore, notAfter: notBefore + days * DAY, automatic: true, window: null, ariId: null, ...more });
+  }
+
+  async settle(error?: Error): Promise<void> {
+    this.orders.at(-1)?.settle(error);
+    await turn();
+  }
+}
+
+describe('a name that is wanted', () => {
+  test('is ordered at once, and renewed before it expires, with the old one named', async () => {
+    const scene = new Scene();
+    scene.issuer.want(['a.test']);
+    assert.deepEqual(
+      scene.orders.map(({ name, replaces }) => [name, replaces]),
+      [['a.test', null]],
+    );
+    await scene.settle();
+    scene.hold('a.test', 90, { ariId: 'akid.serial' });
+    scene.issuer.changed('a.test');
+    scene.clock.pass(57 * DAY);
+    assert.equal(scene.orders.length, 1);
+    for (let days = 0; days < 4; days++) scene.clock.pass(DAY);
+    assert.deepEqual(
+      scene.orders.map(({ name, replaces }) => [name, replaces]),
+      [
+        ['a.test', null],
+        ['a.test', 'akid.serial'],
+      ],
+    );
+  });
+
+  test('and has a certificate from someone else is left alone', () => {
+    const scene = new Scene();
+    scene.hold('a.test', 1, { automatic: false });
+    scene.issuer.want(['a.test']);
+    scene.clock.pass(2 * DAY);
+    assert.deepEqual(scene.orders, []);
+  });
+
+  test('is ordered once, however often it is wanted', () => {
+    const scene = new Scene();
+    scene.issuer.want(['a.test']);
+    scene.issuer.want(['a.test', 'b.test']);
+    scene.issuer.changed('a.test');
+    assert.deepEqual(
+      scene.orders.map(({ name }) => name),
+      ['a.test', 'b.test'],
+    );
+  });
+
+  test('and no longer is, is not renewed', async () => {
+    const scene = new Scene();
+    scene.issuer.want(['a.test']);
+    await scene.settle();
+    scene.issuer.want([]);
+    scene.clock.pass(80 * DAY);
+    assert.equal(scene.orders.length, 1);
+  });
+
+  test('is awaited by handshakes while its first certificate is ordered, and neither between tries nor at renewals', async () => {
+    const scene = new Scene();
+    scene.issuer.want(['a.test']);
+    assert.deepEqual(scene.expected, ['a.test']);
+    await scene.settle(new IssueError('validation', 'no'));
+    assert.deepEqual(scene.expected, []);
+    scene.clock.pass(60_000);
+    assert.deepEqual(scene.expected, ['a.test']);
+    await scene.settle();
+    assert.deepEqual(scene.expected, []);
+    scene.clock.pass(61 * DAY);
+    assert.deepEqual([scene.orders.length, scene.expected], [3, []]);
+  });
+
+  test('that failed waits longer each time, also after a restart', async () => {
+    const scene = new Scene();
+    scene.issuer.want(['a.test']);
+    await scene.settle(new IssueError('validation', 'a.test: connection refused'));
+    assert.equal(scene.attempts.get('a.test')?.lastError, 'a.test: connection refused');
+    scene.clock.pass(59_000);
+    assert.equal(scene.orders.length, 1);
+    scene.clock.pass(1_000);
+    assert.equal(scene.orders.length, 2);
+    await scene.settle(new IssueError('validation', 'again'));
+    const next = new Scene();
+    for (const [name, attempt] of scene.attempts) next.attempts.set(name, { ...attempt, nextTry: next.clock.now() + 300_000 });
+    next.issuer.want(['a.test']);
+    next.clock.pass(299_000);
+    assert.equal(next.orders.length, 0);
+    next.clock.pass(1_000);
+    assert.equal(next.orders.length, 1);
+  });
+});
+
+describe('many names', () => {
+  test('are ordered ten at a time', async () => {
+    const scene = new Scene();
+    scene.issuer.want(Array.from({ length: 25 }, (_, at) => `site-${at}.test`));
+    assert.equal(scene.orders.length, 10);
+    await scene.settle();
+    assert.equal(scene.orders.length, 11);
+  });
+
+  test('wait while the authority can’t be reached, one finds out when it is back, and then all are ordered', async () => {
+    const scene = new Scene();
+    scene.issuer.want(Array.from({ length: 25 }, (_, at) => `site-${at}.test`));
+    for (const { settle } of [...scene.orders]) settle(new IssueError('unreachable', 'nobody there'));
+    await turn();
+    const before = scene.orders.length;
+    scene.clock.pass(8_000);
+    assert.equal(scene.orders.length, before + 1, 'one asks');
+    await scene.settle(new IssueError('unreachable', 'nobody there'));
+    scene.clock.pass(8_000);
+    await scene.settle();
+    assert.ok(scene.orders.length >= before + 2 + 9, `${scene.orders.length - before} since`);
+  });
+});

@@ -1,0 +1,190 @@
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Log } from '../../../shared/runtime/log.ts';
+import type { Random } from '../../../shared/runtime/random.ts';
+import type { Issued } from './authority.ts';
+import { IssueError } from './failure.ts';
+import { renewalTime, type Validity, type Window } from './renewal.ts';
+import { retryDelay } from './retry.ts';
+
+/** Orders under way at once. */
+const MOST_ORDERS = 10;
+/** A timer of the system holds no more than 24 days, and a laptop sleeps: the time is looked at again at least this often (ms). */
+const LONGEST_TIMER_MS = 6 * 3_600_000;
+
+/** What went wrong with a name so far. */
+export type Attempt = {
+  readonly failures: number;
+  /** Milliseconds since 1970. */
+  readonly nextTry: number;
+  readonly lastError: string;
+};
+
+/** What is there of a name already. */
+export type Held = Validity & {
+  /** Whether it is ours to renew; one that was brought by hand is not. */
+  readonly automatic: boolean;
+  /** What its authority advises; null where it does not, or has not been asked yet. */
+  readonly window: Window | null;
+  /** How an order that renews it names it (RFC 9773 4.1); null where it has no such name. */
+  readonly ariId: string | null;
+};
+
+export type IssuerTools = {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** null: there is none, or none that can be used. */
+  held(name: string): Held | null;
+  /** Orders one. @throws IssueError. */
+  order(name: string, replaces: string | null): Promise<Issued>;
+  /** Saves it, and has every worker show it. */
+  keep(name: string, issued: Issued): Promise<void>;
+  /** Failures that an earlier process met: a restart is no reason to try again at once. */
+  readonly attempts: {
+    get(name: string): Attempt | null;
+    set(name: string, attempt: Attempt | null): void;
+  };
+  /** The names whose first certificate is being ordered right now: handshakes for them wait. */
+  expecting(names: readonly string[]): void;
+};
+
+type Wanted = { cancel: () => void; ordering: boolean };
+
+/** Sees to it that every name that is wanted has a certificate, each on its own time. The only one who orders. */
+export class Issuer {
+  private readonly tools: IssuerTools;
+  private readonly wanted = new Map<string, Wanted>();
+  /** In the order in which they came. */
+  private readonly queue = new Set<string>();
+  private readonly first = new Set<string>();
+  private orders = 0;
+  /** Failures in a row to reach the authority: while there are any, one order at a time finds out whether it is back. */
+  private unreachable = 0;
+  private pausedUntil = 0;
+  private stopped = false;
+
+  constructor(tools: IssuerTools) {
+    this.tools = tools;
+  }
+
+  /** These names are to have certificates from now on, and no others. */
+  want(names: Iterable<string>): void {
+    const wanted = new Set(names);
+    for (const [name, { cancel }] of this.wanted) {
+      if (wanted.has(name)) continue;
+      cancel();
+      this.wanted.delete(name);
+      this.tools.attempts.set(name, null);
+    }
+    for (const name of wanted) {
+      if (this.wanted.has(name)) continue;
+      this.wanted.set(name, { cancel: () => undefined, ordering: false });
+      this.plan(name);
+    }
+  }
+
+  /** What is held of a name has changed: by hand, on disk, or by advice of the authority. */
+  changed(name: string): void {
+    if (this.wanted.has(name)) this.plan(name);
+  }
+
+  /** When a name is looked at next (ms since 1970), and what went wrong last; null where it is none of ours. */
+  plans(name: string): { readonly renewAt: number | null; readonly attempt: Attempt | null } | null {
+    if (!this.wanted.has(name)) return null;
+    const held = this.tools.held(name);
+    return { renewAt: held?.automatic ? renewalTime(held, held.window, steady(name)) : null, attempt: this.tools.attempts.get(name) };
+  }
+
+  /** Orders nothing more. What is under way is finished. */
+  stop(): void {
+    this.stopped = true;
+    for (const { cancel } of this.wanted.values()) cancel();
+    this.queue.clear();
+  }
+
+  private plan(name: string): void {
+    const entry = this.wanted.get(name);
+    if (entry === undefined || entry.ordering || this.stopped) return;
+    entry.cancel();
+    const { clock, attempts } = this.tools;
+    const held = this.tools.held(name);
+    if (held !== null && !held.automatic) return;
+    const due = Math.max(held === null ? 0 : renewalTime(held, held.window, steady(name)), attempts.get(name)?.nextTry ?? 0);
+    const wait = due - clock.now();
+    if (wait <= 0) return this.enqueue(name);
+    entry.cancel = clock.after(Math.min(wait, LONGEST_TIMER_MS), () => this.plan(name));
+  }
+
+  private enqueue(name: string): void {
+    this.queue.add(name);
+    this.pump();
+  }
+
+  private pump(): void {
+    const most = this.unreachable > 0 ? 1 : MOST_ORDERS;
+    const { clock } = this.tools;
+    if (clock.now() < this.pausedUntil) return;
+    for (const name of this.queue) {
+      if (this.orders >= most || this.stopped) return;
+      this.queue.delete(name);
+      const entry = this.wanted.get(name);
+      if (entry === undefined || entry.ordering) continue;
+      entry.ordering = true;
+      this.orders++;
+      void this.order(name).finally(() => {
+        this.orders--;
+        entry.ordering = false;
+        this.plan(name);
+        this.pump();
+      });
+    }
+  }
+
+  private async order(name: string): Promise<void> {
+    const { clock, log, attempts } = this.tools;
+    const held = this.tools.held(name);
+    const startedAt = clock.monotonic();
+    this.expect(name, held === null);
+    try {
+      const issued = await this.tools.order(name, held?.ariId ?? null);
+      this.unreachable = 0;
+      await this.tools.keep(name, issued);
+      attempts.set(name, null);
+      log.info({ name, ms: Math.round(clock.monotonic() - startedAt) }, held === null ? 'certificate issued' : 'certificate renewed');
+    } catch (error) {
+      this.failed(name, error);
+    } finally {
+      this.expect(name, false);
+    }
+  }
+
+  private failed(name: string, error: unknown): void {
+    const { clock, random, log, attempts } = this.tools;
+    const failure = error instanceof IssueError ? error : new IssueError('refused', `${name}: ${String(error)}`);
+    if (failure.kind === 'unreachable') {
+      this.unreachable++;
+      const delay = retryDelay('unreachable', this.unreachable, null, random.fraction());
+      this.pausedUntil = clock.now() + delay;
+      clock.after(delay, () => this.pump());
+    } else this.unreachable = 0;
+    const failures = (attempts.get(name)?.failures ?? 0) + 1;
+    const counted = failure.kind === 'unreachable' ? this.unreachable : failures;
+    const delay = retryDelay(failure.kind, counted, failure.retryAfterMs, random.fraction());
+    attempts.set(name, { failures, nextTry: clock.now() + delay, lastError: failure.message });
+    log.warn({ name, reason: failure.message, again_in_s: Math.round(delay / 1_000) }, 'no certificate');
+  }
+
+  private expect(name: string, expected: boolean): void {
+    if (expected ? this.first.has(name) : !this.first.has(name)) return;
+    if (expected) this.first.add(name);
+    else this.first.delete(name);
+    this.tools.expecting([...this.first]);
+  }
+}
+
+/** A number from 0 to 1 that is a name's own, so that its time does not move with every look at it. */
+function steady(name: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < name.length; at++) hash = Math.imul(hash ^ name.charCodeAt(at), 0x01000193);
+  return (hash >>> 0) / 0x1_0000_0000;
+}

@@ -1,0 +1,23 @@
+import type { IssueFailureKind } from './failure.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/**
+ * How long after the first failure, the second and so on. Public authorities allow five failed checks of a name an
+ * hour, so the fifth comes later than that. One that can't be reached is asked often: asking costs nobody anything.
+ */
+const STEPS: Readonly<Record<IssueFailureKind, readonly number[]>> = {
+  unreachable: [2 * SECOND, 4 * SECOND, 6 * SECOND],
+  validation: [MINUTE, 5 * MINUTE, 20 * MINUTE, HOUR, 3 * HOUR, 12 * HOUR, 24 * HOUR],
+  limited: [HOUR, 3 * HOUR, 12 * HOUR],
+  refused: [10 * MINUTE, HOUR, 6 * HOUR, 24 * HOUR],
+};
+
+/** Milliseconds to wait after the `failures`-th failure in a row (from 1), up to a fifth longer by `fraction` (0 to 1). */
+export function retryDelay(kind: IssueFailureKind, failures: number, retryAfterMs: number | null, fraction: number): number {
+  const steps = STEPS[kind];
+  const step = steps[Math.min(failures, steps.length) - 1] ?? MINUTE;
+  return Math.round(Math.max(step, Math.min(retryAfterMs ?? 0, 24 * HOUR)) * (1 + fraction / 5));
+}

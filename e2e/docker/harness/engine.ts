@@ -1,14 +1,17 @@
-import { spawnSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import Docker from 'dockerode';
 import { Folder } from '../../harness/dataplane.ts';
 import { Program } from '../../harness/process.ts';
 import { until } from '../../harness/until.ts';
 import { importImage } from './image/image.ts';
+import { endRemains } from './remains.ts';
 
 /** The network that the apps of the tests share. */
 export const APPS = 'apps';
-/** A subnet for each network, within this test file's own network namespace. */
+/** Named, so that a test may choose an address in it. */
+const SUBNET = '10.213.0.0/16';
+/** A subnet for each other network. All are within this test file's own network namespace. */
 const POOL = 'base=10.214.0.0/16,size=20';
 
 /** A container engine of the tests' own: its state in a folder of theirs, its bridges in their network. */
@@ -31,7 +34,7 @@ export class Engine {
     try {
       await engine.answers();
       await importImage(engine.docker);
-      await engine.docker.createNetwork({ Name: APPS });
+      await engine.docker.createNetwork({ Name: APPS, IPAM: { Config: [{ Subnet: SUBNET }] } });
       return engine;
     } catch (error) {
       await engine[Symbol.asyncDispose]();
@@ -49,20 +52,16 @@ export class Engine {
     await this.answers();
   }
 
-  /** Removes containers by force, as fast as the engine does it. */
-  async remove(ids: readonly string[]): Promise<void> {
-    await Promise.all(ids.map((id) => this.docker.getContainer(id).remove({ force: true, v: true })));
+  /** Ends it and every container, and forgets what they wrote. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.program.kill('SIGKILL');
+    await endRemains(this.folder.path, this.cgroup);
+    this.folder[Symbol.dispose]();
   }
 
-  /** Ends every container and then the engine, and forgets what they wrote. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    if (this.program.exit === null) {
-      const containers = await this.docker.listContainers({ all: true }).catch(() => []);
-      await this.remove(containers.map(({ Id }) => Id)).catch((error: Error) => process.stderr.write(`${error.message}\n`));
-    }
-    await this.program[Symbol.asyncDispose]();
-    spawnSync('umount', ['--lazy', this.folder.file('data')]);
-    this.folder[Symbol.dispose]();
+  /** Of its own, so that what is left of it can be told from anyone else's. */
+  private get cgroup(): string {
+    return basename(this.folder.path);
   }
 
   private launch(): Program {
@@ -77,6 +76,8 @@ export class Engine {
       'log-level': 'warn',
       'live-restore': true,
       // No default bridge and no rules of a firewall: containers reach each other over networks that the tests make.
+      'cgroup-parent': `/${this.cgroup}`,
+      'exec-opt': 'native.cgroupdriver=cgroupfs',
       bridge: 'none',
       'default-address-pool': POOL,
       iptables: false,

@@ -1,0 +1,92 @@
+import { Folder } from '../../harness/dataplane.ts';
+import { type Answer, ask, visit } from '../../harness/http.ts';
+import { freePort } from '../../harness/ports.ts';
+import { Program, run, SLUICE } from '../../harness/process.ts';
+import { until } from '../../harness/until.ts';
+import type { Engine } from './engine.ts';
+import { Load } from './load.ts';
+
+/** Both processes beside an engine, on the machine that its containers run on. Each may be ended and started alone. */
+export class Discovery {
+  dataplane: Program | undefined;
+  controller: Program | undefined;
+  readonly httpPort: number;
+  private readonly listen: number;
+  private readonly engine: Engine;
+  private readonly folder = new Folder();
+
+  private constructor(engine: Engine, httpPort: number, listen: number) {
+    this.engine = engine;
+    this.httpPort = httpPort;
+    this.listen = listen;
+  }
+
+  /** Starts both and waits until a first list of containers is served. */
+  static async start(engine: Engine): Promise<Discovery> {
+    const discovery = new Discovery(engine, await freePort(), await freePort());
+    await discovery.startDataplane();
+    await discovery.startController();
+    await until('the first list to be served', async () => (await discovery.admin('/ready')).status === 200);
+    return discovery;
+  }
+
+  async startDataplane(): Promise<void> {
+    const http = ['--http-port', `${this.httpPort}`, '--bind', '127.0.0.1', '--workers', '2', '--drain-timeout', '5s'];
+    const rest = ['--admin-socket', this.socket, '--admin-listen', `127.0.0.1:${await freePort()}`];
+    this.dataplane = new Program(SLUICE, ['dataplane', '--state-dir', this.folder.file('state'), ...http, ...rest]);
+    await this.answers('the data plane', this.dataplane, () => this.admin('/health'));
+  }
+
+  async startController(): Promise<void> {
+    const args = ['controller', '--docker', this.engine.socket, '--dataplane', `unix:${this.socket}`];
+    this.controller = new Program(SLUICE, [...args, '--listen', `127.0.0.1:${this.listen}`]);
+    await this.answers('the controller', this.controller, () => ask({ port: this.listen }, '/health'));
+  }
+
+  /** What the Admin API answers on its socket. */
+  admin(path: string): Promise<Answer> {
+    return ask({ socketPath: this.socket }, path);
+  }
+
+  visit(host: string, path = '/'): Promise<Answer> {
+    return visit(this.httpPort, host, path);
+  }
+
+  /** Waits until a visit is answered with this status. */
+  async answersWith(status: number, host: string, withinMs = 15_000): Promise<Answer> {
+    return await until(
+      `${status} for ${host}`,
+      async () => {
+        const answer = await this.visit(host);
+        if (answer.status !== status) throw new Error(`${answer.status} ${answer.text.slice(0, 200)}`);
+        return answer;
+      },
+      withinMs,
+    );
+  }
+
+  load(host: string, app: string, more: { perSecond?: number; postEvery?: number } = {}): Load {
+    return new Load({ port: this.httpPort, host, app, ...more });
+  }
+
+  /** Runs a command of the product against its socket. @returns what it prints. */
+  async command(...args: string[]): Promise<string> {
+    const { stdout, stderr } = await run([...args, '--admin', `unix:${this.socket}`]);
+    return stdout + stderr;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.controller?.[Symbol.asyncDispose]();
+    await this.dataplane?.[Symbol.asyncDispose]();
+    this.folder[Symbol.dispose]();
+  }
+
+  private get socket(): string {
+    return this.folder.file('admin.sock');
+  }
+
+  private async answers(name: string, program: Program, health: () => Promise<Answer>): Promise<void> {
+    await until(`${name} to answer`, async () => program.exit !== null || (await health()).status === 200, 20_000);
+    if (program.exit !== null) throw new Error(`${name} ended:\n${program.output}`);
+  }
+}

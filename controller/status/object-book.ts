@@ -33,6 +33,8 @@ export class ObjectBook {
   readonly #clock: Clock;
   readonly #entries = new Map<string, Entry>();
   readonly #down = new Map<string, string>();
+  /** The time in words, made once for all that changes at one time: a table may have 100,000 routes. */
+  #instant = { at: Number.NaN, text: '' };
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -111,8 +113,13 @@ export class ObjectBook {
 
   #next(before: Condition | undefined, holds: boolean, reason: string): Condition {
     if (before?.holds === holds && before.reason === reason) return before;
-    const since = before?.holds === holds ? before.since : new Date(this.#clock.now()).toISOString();
-    return { holds, reason, since };
+    return { holds, reason, since: before?.holds === holds ? before.since : this.#now() };
+  }
+
+  #now(): string {
+    const at = this.#clock.now();
+    if (at !== this.#instant.at) this.#instant = { at, text: new Date(at).toISOString() };
+    return this.#instant.text;
   }
 }
 

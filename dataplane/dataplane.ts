@@ -62,7 +62,7 @@ export async function startDataplane(
   const startedAt = clock.monotonic();
   prepareStateDir(base.stateDir);
   const keyring = new Keyring(base.stateDir, clock.now(), { random, log });
-  const predecessor = base.takeover ? await takenOver(base.stateDir, clock, log) : null;
+  const predecessor = base.takeover ? await takenOver(base.stateDir, () => successorOf(base.stateDir, clock, log)) : null;
   const restored = await restore(base.stateDir, clock, log);
   const atBoot = effective(base, restored.globals);
   const { settings } = atBoot;
@@ -157,9 +157,9 @@ export async function startDataplane(
     },
     random,
   );
-  await predecessor?.serving();
+  await takenOver(base.stateDir, async () => predecessor?.serving());
   await listen(admin, settings);
-  await predecessor?.done();
+  await takenOver(base.stateDir, async () => predecessor?.done());
   const stopSweeping = clock.every(SWEEP_MS, () => ledger.rates.sweep(clock.now()));
   const stopWeighing = new MemoryWatch(workers, { clock, log, drainMs: () => live.settings.drainTimeoutMs }).start();
   const end = async (patient: boolean): Promise<void> => {
@@ -208,17 +208,21 @@ export async function startDataplane(
   return { reload: () => admin.requestReload(), drain: () => end(false) };
 }
 
-/** Has a running data plane let go of its state. @returns null where none is there. @throws UsageError. */
-async function takenOver(stateDir: string, clock: Clock, log: Log): Promise<Successor | null> {
+/** Has a running data plane let go of its state. @returns null where none is there. @throws ChannelError. */
+async function successorOf(stateDir: string, clock: Clock, log: Log): Promise<Successor | null> {
   const path = join(stateDir, TAKEOVER_SOCKET);
+  const successor = await Successor.of(path, { version: buildInfo().version, pid: process.pid }, clock);
+  if (successor === null) log.info({ socket: path }, 'nobody to take over from: starting as usual');
+  return successor;
+}
+
+/** A step of taking over, in which the other process may refuse. @throws UsageError. */
+async function takenOver<T>(stateDir: string, step: () => Promise<T>): Promise<T> {
   try {
-    const successor = await Successor.of(path, { version: buildInfo().version, pid: process.pid }, clock);
-    if (successor === null) log.info({ socket: path }, 'nobody to take over from: starting as usual');
-    return successor;
+    return await step();
   } catch (error) {
-    throw new UsageError(
-      `${NAME} dataplane: can't take over from the process behind ${path}: ${error instanceof Error ? error.message : error}`,
-    );
+    const reason = error instanceof Error ? error.message : error;
+    throw new UsageError(`${NAME} dataplane: can't take over from the process behind ${join(stateDir, TAKEOVER_SOCKET)}: ${reason}`);
   }
 }
 

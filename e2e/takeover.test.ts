@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { connect, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { Dataplane, Folder, TOKEN } from './harness/dataplane.ts';
 import { ask } from './harness/http.ts';
@@ -80,6 +81,50 @@ test('of two takeovers at once the second is refused with the reason, and exit 2
   await using second = successor(dataplane, folder);
   assert.equal((await second.exited).code, 2);
   assert.match(second.stderr, /^sluice dataplane: can't take over from .*takeover\.sock: another process is taking over right now\n$/);
+});
+
+/** A data plane that is played by the test: it answers one takeover up to a step, and then dies, or takes everything back. */
+async function predecessor(folder: Folder, answers: readonly string[], dies: boolean): Promise<Server> {
+  const server = createServer((socket) => {
+    const left = [...answers];
+    socket.on('error', () => socket.destroy());
+    socket.on('data', (text) => {
+      if (text.includes('"describe"')) return void socket.end('{"description":{}}\n');
+      const answer = left.shift();
+      if (answer !== undefined) return void socket.write(`{"${answer}":{}}\n`);
+      if (dies) server.close();
+      socket.destroy();
+    });
+  });
+  server.listen(folder.file('takeover.sock'));
+  await once(server, 'listening');
+  return server;
+}
+
+const STEPS = [[], ['released'], ['released', 'admin']];
+
+test('when the old process is killed at any step of a takeover, the new one serves', async () => {
+  for (const answers of STEPS) {
+    using folder = new Folder();
+    await using upstream = await Upstream.start('one');
+    await using _ = await predecessor(folder, answers, true);
+    await using dataplane = await Dataplane.start({ stateDir: folder.path, flags: ['--takeover'] });
+    await dataplane.program.said('data plane started');
+    await dataplane.route('a.test', upstream.address);
+    assert.equal((await dataplane.visit('a.test')).status, 200);
+  }
+});
+
+test('when the old process takes everything back at any step, the new one ends with one line and exit 2', async () => {
+  for (const answers of STEPS) {
+    using folder = new Folder();
+    await using _ = await predecessor(folder, answers, false);
+    const ports = ['--http-port', `${await freePort()}`, '--bind', '127.0.0.1', '--admin-listen', `127.0.0.1:${await freePort()}`];
+    const args = ['dataplane', ...ports, '--state-dir', folder.path, '--workers', '1', '--takeover', '--log-level', 'error'];
+    await using program = new Program(SLUICE, args, { SLUICE_ADMIN_TOKEN: TOKEN });
+    assert.equal((await program.exited).code, 2);
+    assert.match(program.stderr, /^sluice dataplane: can't take over from .*takeover\.sock: the other process is gone\n$/);
+  }
 });
 
 test('--takeover with nobody there starts as usual', async () => {

@@ -28,6 +28,10 @@ export class Channel {
     });
   }
 
+  get closed(): boolean {
+    return this.isClosed;
+  }
+
   send(name: string, value: object): void {
     this.socket.write(`${JSON.stringify({ [name]: value })}\n`);
   }

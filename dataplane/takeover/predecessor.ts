@@ -1,9 +1,12 @@
 import { createServer, type Server } from 'node:net';
-import type { Clock } from '../../shared/runtime/clock.ts';
+import { type Clock, sleep } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import { listenUnix } from '../../shared/runtime/unix-socket.ts';
 import { type Description, STEP_MS, SUCCESSOR_START_MS } from '../../shared/wire/takeover.ts';
 import { Channel } from './channel.ts';
+
+/** How often the Admin API is opened again while its address is still taken (ms). */
+const AGAIN_MS = 1_000;
 
 /** What a running data plane hands over, piece by piece, and takes back when its successor fails. */
 export type Estate = {
@@ -21,11 +24,13 @@ export type Estate = {
 export class Predecessor {
   private readonly server: Server;
   private readonly estate: Estate;
+  private readonly clock: Clock;
   private readonly log: Log;
   private successor: Channel | null = null;
 
   constructor(estate: Estate, clock: Clock, log: Log) {
     this.estate = estate;
+    this.clock = clock;
     this.log = log;
     this.server = createServer((socket) => void this.serve(new Channel(socket, clock)));
   }
@@ -86,11 +91,15 @@ export class Predecessor {
     this.estate.leave();
   }
 
+  /** A successor that hangs may still have the address, and gives it back when it ends. */
   private async reopen(): Promise<void> {
-    try {
-      await this.estate.openAdmin();
-    } catch (error) {
-      this.log.error({ error: String(error) }, 'the Admin API can not be opened again; traffic is served, restart to administrate');
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.estate.openAdmin();
+      } catch (error) {
+        if (attempt === 1) this.log.error({ error: String(error) }, 'the Admin API can not be opened again yet; traffic is served');
+        await sleep(this.clock, AGAIN_MS);
+      }
     }
   }
 }

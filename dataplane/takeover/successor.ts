@@ -1,14 +1,21 @@
 import { connect, type Socket } from 'node:net';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { STEP_MS } from '../../shared/wire/takeover.ts';
-import { Channel } from './channel.ts';
+import { Channel, ChannelError } from './channel.ts';
 
-/** The side of a takeover that takes over. Until `done` the other process takes everything back when this one goes away. */
+/**
+ * The side of a takeover that takes over. Until `done` the other process takes everything back when this one goes away.
+ * One that dies meanwhile has let go of everything, too.
+ */
 export class Successor {
   private readonly channel: Channel;
+  private readonly path: string;
+  private readonly clock: Clock;
 
-  private constructor(channel: Channel) {
+  private constructor(channel: Channel, path: string, clock: Clock) {
     this.channel = channel;
+    this.path = path;
+    this.clock = clock;
   }
 
   /**
@@ -19,22 +26,46 @@ export class Successor {
     const socket = await reach(path);
     if (socket === null) return null;
     const channel = new Channel(socket, clock);
+    const successor = new Successor(channel, path, clock);
     channel.send('takeover', introduction);
-    await channel.expect('released', STEP_MS);
-    return new Successor(channel);
+    return (await successor.step('released')) ? successor : null;
   }
 
-  /** The workers serve beside those of the other process, which now closes its Admin API. */
+  /** The workers serve beside those of the other process, which now closes its Admin API. @throws ChannelError when it goes on instead. */
   async serving(): Promise<void> {
     this.channel.send('serving', {});
-    await this.channel.expect('admin', STEP_MS);
+    await this.step('admin');
   }
 
-  /** Everything is here. Resolves when the other process has let go of its socket too. */
+  /** Everything is here. Resolves when the other process has let go of its socket too. @throws ChannelError when it goes on instead. */
   async done(): Promise<void> {
     this.channel.send('done', {});
-    await this.channel.expect('left', STEP_MS);
+    await this.step('left');
     this.channel.destroy();
+  }
+
+  /** @returns false when the other process has died. @throws ChannelError when it lives, and keeps or takes back what it has. */
+  private async step(expected: string): Promise<boolean> {
+    try {
+      await this.channel.expect(expected, STEP_MS);
+      return true;
+    } catch (error) {
+      this.channel.destroy();
+      if (!(error instanceof ChannelError) || (await this.lives())) throw error;
+      return false;
+    }
+  }
+
+  /** One that is being killed may still take a connection, and closes it; one that is merely slow does not. */
+  private async lives(): Promise<boolean> {
+    const socket = await reach(this.path);
+    if (socket === null) return false;
+    const channel = new Channel(socket, this.clock);
+    channel.send('describe', {});
+    const answered = await channel.next(STEP_MS).catch(() => null);
+    const lives = answered !== null || !channel.closed;
+    channel.destroy();
+    return lives;
   }
 }
 

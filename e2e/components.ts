@@ -24,6 +24,7 @@ export const COMPONENTS = {
   dockerd: { package: 'docker.io', purpose: 'a real container engine', for: 'tests' },
   'docker-compose': { package: 'docker-compose', purpose: 'the compose files', for: 'tests' },
   busybox: { package: 'busybox-static', purpose: 'what runs in the containers of the tests', for: 'tests' },
+  pebble: { package: 'pebble', purpose: 'a real certificate authority', for: 'tests' },
   wrk: { package: 'wrk', purpose: 'the load of the benchmarks', for: 'benchmarks' },
 } as const satisfies Readonly<Record<string, Part>>;
 

@@ -46,6 +46,8 @@ export type Publication = {
   readonly certificates?: EntriesPublication;
   /** All that are awaited now. */
   readonly challenges?: readonly PublishedChallenge[];
+  /** Names whose first certificate is being ordered right now: handshakes for them wait. */
+  readonly expected?: readonly string[];
   /** 48 bytes: what session tickets are sealed with. */
   readonly ticketKeys?: Uint8Array;
   readonly settings?: TrafficSettings;
@@ -85,8 +87,14 @@ export type FromWorker =
   /** It can't listen: the process says so and ends. */
   | { readonly kind: 'refused'; readonly code: string; readonly message: string };
 
-/** `reason` in words, empty when the target is well. */
-export type TargetChange = { readonly address: string; readonly tls: boolean; readonly healthy: boolean; readonly reason: string };
+/** `reason` in words, empty when the target is well; `id` as its source names it. */
+export type TargetChange = {
+  readonly address: string;
+  readonly tls: boolean;
+  readonly id?: string;
+  readonly healthy: boolean;
+  readonly reason: string;
+};
 
 /** What a worker counted since its last report. */
 export type TrafficReport = {

@@ -165,10 +165,11 @@ export class TrafficWorker {
 
   private async open(): Promise<void> {
     const { start, tell } = this.parts;
-    const { routes, certificates, challenges, ticketKeys, settings } = start.state;
+    const { routes, certificates, challenges, expected, ticketKeys, settings } = start.state;
     if (settings === undefined) throw new Error('a worker starts with settings');
     if (ticketKeys !== undefined) this.certificates.useTicketKeys(ticketKeys);
     if (challenges !== undefined) this.challenges.apply(challenges);
+    if (expected !== undefined) this.certificates.expect(expected);
     if (certificates !== undefined) await this.certificates.apply(certificates, nextTurn);
     if (routes !== undefined) await this.index.apply(routes, nextTurn);
     try {
@@ -210,6 +211,8 @@ export class TrafficWorker {
     if (publication.ticketKeys !== undefined) this.certificates.useTicketKeys(publication.ticketKeys);
     if (publication.challenges !== undefined) this.challenges.apply(publication.challenges);
     if (publication.certificates !== undefined) await this.certificates.apply(publication.certificates, nextTurn);
+    if (publication.expected !== undefined) this.certificates.expect(publication.expected);
+    if (publication.certificates !== undefined || publication.expected !== undefined) this.listener.certificatesChanged();
     if (publication.settings !== undefined) await this.listener.apply(publication.settings);
     if (publication.routes !== undefined) {
       await this.index.apply(publication.routes, nextTurn);

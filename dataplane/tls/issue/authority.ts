@@ -145,7 +145,7 @@ async function load({ rootPath }: AuthoritySettings): Promise<Library> {
   const { defaults } = library.axios;
   defaults.timeout = REQUEST_MS;
   defaults.headers.common['User-Agent'] = NAME;
-  if (rootPath !== null) defaults.httpsAgent = new Agent({ ca: readFileSync(rootPath) });
+  defaults.httpsAgent = new Agent(rootPath === null ? {} : { ca: readFileSync(rootPath) });
   Object.assign(defaults, { acmeSettings: { retryMaxAttempts: 0, retryDefaultDelay: 0 } });
   return library;
 }

@@ -56,6 +56,7 @@ export class Certificates {
   private readonly contexts = new Map<ShownCertificate, SecureContext | null>();
   private readonly log: Log;
   private ticketKeys: Buffer | null = null;
+  private expected: ReadonlySet<string> = new Set();
 
   constructor(log: Log) {
     this.log = log;
@@ -70,6 +71,15 @@ export class Certificates {
     if (this.ticketKeys?.equals(keys)) return;
     this.ticketKeys = Buffer.from(keys);
     this.contexts.clear();
+  }
+
+  /** These names will have one soon: whoever asks for them may wait. */
+  expect(names: readonly string[]): void {
+    this.expected = new Set(names);
+  }
+
+  expects(name: string): boolean {
+    return this.expected.has(name);
   }
 
   find(name: string): ShownCertificate | null {

@@ -13,6 +13,8 @@ import { Preface } from './preface.ts';
 import { Securing } from './securing.ts';
 
 const IPV4_IN_IPV6 = '::ffff:';
+/** Handshakes of one worker that may wait for certificates which are being ordered. */
+const MOST_WAITING = 1_000;
 
 /** A connection at one of its stages: its PROXY header is awaited, TLS is, or it speaks HTTP. */
 type Connection = Preface | Securing | ClientConnection;
@@ -36,6 +38,8 @@ export class Listener {
   private readonly connections = new Map<Connection, number>();
   /** Who stands at the other end of those that speak HTTP. */
   private readonly peers = new Map<Connection, Peer>();
+  /** Those that wait for a certificate. */
+  private readonly waiting = new Set<Securing>();
   private trusts: (address: string) => boolean = () => false;
   private proxyProtocol = false;
   /** Set once draining has begun. */
@@ -91,6 +95,11 @@ export class Listener {
     this.proxyProtocol = settings.proxyProtocol;
     this.admission.apply(settings);
     for (const peer of this.peers.values()) peer.trusted = this.trusts(peer.address);
+  }
+
+  /** Certificates have come or gone, or others are expected. */
+  certificatesChanged(): void {
+    for (const securing of [...this.waiting]) securing.certificatesChanged();
   }
 
   sweep(now: number): void {
@@ -161,12 +170,23 @@ export class Listener {
     const securing = new Securing(raw, {
       monotonic: this.tools.monotonic,
       find: ({ serverName }: Hello, { localAddress }) => certificates.find(serverName ?? plainAddress(localAddress ?? '')),
+      mayWait: (stage, { serverName }) => {
+        const may =
+          serverName !== null && certificates.expects(serverName) && (this.waiting.has(stage) || this.waiting.size < MOST_WAITING);
+        if (may && !this.waiting.has(stage))
+          this.log.debug({ address, name: serverName }, 'a handshake waits for the first certificate of its name');
+        if (may) this.waiting.add(stage);
+        else this.waiting.delete(stage);
+        return may;
+      },
       contextOf: (shown) => certificates.contextOf(shown),
       done: (stage, socket, shown) => {
         this.connections.delete(stage);
+        this.waiting.delete(stage);
         this.serve(socket, peerOf(address, shown, this.trusts(address)), place);
       },
       gone: (stage, reason) => {
+        this.waiting.delete(stage);
         if (reason !== '') this.log.debug({ address, reason }, 'no TLS');
         this.closed(stage);
       },

@@ -156,6 +156,46 @@ test('a hello that does not come is waited for 5 s, and the rest of a handshake 
   wire.socket.destroy();
 });
 
+describe('a name whose first certificate is being ordered', () => {
+  test('has its handshakes wait, and served when it is there', async () => {
+    using upstream = await UpstreamFixture.serving(ok('x'));
+    using proxy = await secureProxy(upstream, 'a.test');
+    await proxy.expect('a.test');
+    const waiting = shake(proxy, 'a.test');
+    await eventually('the handshake to wait', () =>
+      proxy.log.lines.some(({ message }) => message.includes('waits for the first certificate')),
+    );
+    await proxy.certify(certificate('a.test'));
+    const client = await waiting;
+    assert.match(await ask(client, 'a.test'), /^HTTP\/1.1 200 /);
+    client.destroy();
+  });
+
+  test('refuses them when the order fails', async () => {
+    using upstream = await UpstreamFixture.serving(ok('x'));
+    using proxy = await secureProxy(upstream, 'a.test');
+    await proxy.expect('a.test');
+    const waiting = assert.rejects(shake(proxy, 'a.test'), /unrecognized name/i);
+    await eventually('the handshake to wait', () =>
+      proxy.log.lines.some(({ message }) => message.includes('waits for the first certificate')),
+    );
+    await proxy.expect();
+    await waiting;
+  });
+
+  test('keeps them no longer than 15 s', async () => {
+    using upstream = await UpstreamFixture.serving(ok('x'));
+    using proxy = await secureProxy(upstream, 'a.test');
+    await proxy.expect('a.test');
+    const waiting = assert.rejects(shake(proxy, 'a.test'), /unrecognized name/i);
+    await eventually('the handshake to wait', () =>
+      proxy.log.lines.some(({ message }) => message.includes('waits for the first certificate')),
+    );
+    proxy.clock.pass(16_000);
+    await waiting;
+  });
+});
+
 test('tickets are good with other workers that have the same keys, and with nobody who has others', async () => {
   const keys = randomBytes(48);
   const shown = certificate('a.test');

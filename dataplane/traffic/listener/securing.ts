@@ -8,17 +8,22 @@ import { type Hello, MAX_HELLO, readHello } from './hello.ts';
 /** How long a client may take over its hello, and over the rest of the handshake (ms). */
 const HELLO_MS = 5_000;
 const HANDSHAKE_MS = 10_000;
+/** How long a handshake waits for a certificate that is being ordered (ms). */
+const EXPECTED_MS = 15_000;
 
 /** Fatal alerts in a record of their own (RFC 8446 6, RFC 6066 3). */
 const alert = (description: number): Buffer => Buffer.from([21, 3, 3, 0, 2, 2, description]);
 const DECODE_ERROR = alert(50);
 const INTERNAL_ERROR = alert(80);
 const UNRECOGNIZED_NAME = alert(112);
+const NO_CERTIFICATE = 'there is no certificate for the name';
 
 export type SecuringTools = {
   monotonic(): number;
   /** What is shown for a name, or for a client that named nobody. */
   find(hello: Hello, socket: Socket): ShownCertificate | null;
+  /** Whether the name will have a certificate soon, and there is room to wait for it. */
+  mayWait(securing: Securing, hello: Hello): boolean;
   contextOf(shown: ShownCertificate): SecureContext | null;
   /** TLS stands: from here on the socket is a connection like any other. */
   done(securing: Securing, socket: TLSSocket, shown: ShownCertificate): void;
@@ -34,6 +39,8 @@ export class Securing {
   private readonly gathering = new Gathering();
   private gathered: Buffer = Buffer.alloc(0);
   private reason = '';
+  /** What it said, while it waits for a certificate. */
+  private waitsFor: Hello | null = null;
 
   constructor(socket: Socket, tools: SecuringTools) {
     this.socket = socket;
@@ -47,6 +54,7 @@ export class Securing {
 
   sweep(now: number): void {
     if (now < this.deadline) return;
+    if (this.waitsFor !== null) return this.refuse(UNRECOGNIZED_NAME, NO_CERTIFICATE);
     this.reason = 'the handshake took too long';
     this.socket.destroy();
   }
@@ -67,14 +75,23 @@ export class Securing {
 
   private choose(hello: Hello): void {
     const shown = this.tools.find(hello, this.socket);
-    if (shown === null) return this.refuse(UNRECOGNIZED_NAME, 'there is no certificate for the name');
-    const context = this.tools.contextOf(shown);
-    if (context === null) return this.refuse(INTERNAL_ERROR, 'its certificate can not be used');
-    this.shake(shown, context);
+    if (shown !== null) return this.shake(shown);
+    if (!this.tools.mayWait(this, hello)) return this.refuse(UNRECOGNIZED_NAME, NO_CERTIFICATE);
+    if (this.waitsFor === null) this.deadline = this.tools.monotonic() + EXPECTED_MS;
+    this.waitsFor = hello;
+    this.socket.pause();
   }
 
-  private shake(shown: ShownCertificate, secureContext: SecureContext): void {
+  /** There are other certificates now, or others are expected. */
+  certificatesChanged(): void {
+    if (this.waitsFor !== null) this.choose(this.waitsFor);
+  }
+
+  private shake(shown: ShownCertificate): void {
     const { socket } = this;
+    const secureContext = this.tools.contextOf(shown);
+    if (secureContext === null) return this.refuse(INTERNAL_ERROR, 'its certificate can not be used');
+    this.waitsFor = null;
     this.deadline = this.tools.monotonic() + HANDSHAKE_MS;
     // Paused, so that what is put back waits for the one who reads from here on.
     socket.pause();
@@ -96,6 +113,8 @@ export class Securing {
   private refuse(answer: Buffer | string, reason: string): void {
     const { socket } = this;
     this.reason = reason;
+    this.waitsFor = null;
+    this.deadline = this.tools.monotonic() + HELLO_MS;
     socket.off('data', this.read).off('end', this.ended);
     socket.end(answer);
     // What the client still sends is thrown away, so that the answer is not lost to a reset.

@@ -124,6 +124,11 @@ export class ProxyFixture {
     return this.acknowledged({ challenges });
   }
 
+  /** Has a first certificate ordered for these names, and no others. */
+  expect(...expected: readonly string[]): Promise<void> {
+    return this.acknowledged({ expected });
+  }
+
   /** Seals session tickets with other keys. */
   sealWith(ticketKeys: Uint8Array): Promise<void> {
     return this.acknowledged({ ticketKeys });

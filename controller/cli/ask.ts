@@ -8,6 +8,7 @@ import {
   TOKEN_VARIABLE,
 } from '../../shared/admin-client.ts';
 import { DEFAULT_ADMIN_LISTEN, NAME } from '../../shared/name.ts';
+import { type Parsed, refused } from '../../shared/parsed.ts';
 import { type Flag, type Flags, UsageError } from '../../shared/runtime/flags.ts';
 import { CommandError } from './command.ts';
 
@@ -17,8 +18,16 @@ export const ADMIN_FLAG: Flag = {
   placeholder: 'ADDRESS',
   help: `the data plane to ask, HOST:PORT or unix:PATH; over TCP the token is read from ${TOKEN_VARIABLE}`,
   default: `the default admin socket if it exists, else ${DEFAULT_ADMIN_LISTEN}`,
-  parse: parseAdminAddress,
+  parse: readAddress,
 };
+
+/** As `parseAdminAddress`, with the right spelling of what people write instead. */
+function readAddress(text: string): Parsed<AdminAddress> {
+  const bare = /^https?:\/\/([^/]+)\/?$/.exec(text)?.[1];
+  if (bare !== undefined) return refused(`an address has no scheme: write ${bare}`);
+  if (text.includes('/') && !text.startsWith('unix:')) return refused(`a socket is written unix:${text}`);
+  return parseAdminAddress(text);
+}
 
 export const JSON_FLAG: Flag = { name: 'json', kind: 'switch', help: 'print the answer as JSON' };
 

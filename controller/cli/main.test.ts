@@ -49,7 +49,9 @@ test('a name that every object has is an unknown command', async () => {
 
 test('commands of later versions are known and refused', async () => {
   const later = Object.entries(COMMANDS).filter(([, { load, raw }]) => !load && !raw);
-  for (const [name] of later) assert.deepEqual(await sluice([name]), { code: 2, out: '', err: `sluice ${name}: not available yet\n` });
+  for (const [name, { later: why }] of later)
+    for (const argv of [[name], [name, '--json']])
+      assert.deepEqual(await sluice(argv), { code: 2, out: '', err: `sluice ${name}: not available yet: ${why}\n` });
 });
 
 test('every command has --help', async () => {
@@ -122,6 +124,21 @@ test('controller and run refuse to start without their file', async () => {
     const { code, err } = await sluice([name, '--config', '/none/Sluicefile']);
     assert.deepEqual([code, err], [2, `sluice ${name}: the config file /none/Sluicefile does not exist\n`]);
   }
+});
+
+test('what people write instead is answered with what to write', async () => {
+  for (const [argv, err] of [
+    [['run', 'Sluicefile'], 'sluice run: name the config file with --config Sluicefile\n'],
+    [['validate', 'Sluicefile'], 'sluice validate: name the file with --config Sluicefile\n'],
+    [['--config', 'Sluicefile'], 'sluice: the command comes before its flags, as in sluice run --config Sluicefile\n'],
+    [
+      ['routes', '--admin', 'http://127.0.0.1:6190/'],
+      'sluice routes: --admin "http://127.0.0.1:6190/": an address has no scheme: write 127.0.0.1:6190\n',
+    ],
+    [['status', '--admin', './admin.sock'], 'sluice status: --admin "./admin.sock": a socket is written unix:./admin.sock\n'],
+    [['status', '--admin', '127.0.0.1'], 'sluice status: --admin "127.0.0.1": an address is HOST:PORT or unix:PATH\n'],
+  ] as const)
+    assert.deepEqual(await sluice([...argv]), { code: 2, out: '', err });
 });
 
 test('an admin that is not there is exit 5 with address and reason', async () => {
@@ -313,6 +330,12 @@ test('reload prints what was applied', async (t) => {
     out: 'Applied: 1 added, 2 changed, 3 removed, 4 unchanged.\n',
     err: '',
   });
+});
+
+test('reload says so when nothing changed', async (t) => {
+  const applied = { added: 0, changed: 0, removed: 0, unchanged: 0 };
+  const { out } = await reloadWith(t, 200, { message: 'config reloaded', applied });
+  assert.equal(out, 'Nothing changed: what the file says is served already.\n');
 });
 
 test("reload prints the file's errors and exits 1", async (t) => {

@@ -18,13 +18,15 @@ async function main(argv: readonly string[], terminal: Terminal): Promise<number
   if (name === '--version' || name === '-v') return main(['version', ...rest], terminal);
   const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (!entry) {
+    if (name.startsWith('-')) throw new UsageError(`${NAME}: the command comes before its flags, as in ${NAME} run ${argv.join(' ')}`);
     const close = closest(name, Object.keys(COMMANDS));
     throw new UsageError(`${NAME}: unknown command ${name}${close ? ` (did you mean ${close}?)` : ''}; ${NAME} help lists them`);
   }
   if (entry.raw) return (await entry.raw())(rest, terminal);
   if (!entry.load) {
-    if (!rest.includes('--help')) throw new UsageError(`${NAME} ${name}: not available yet`);
-    terminal.out(`${NAME} ${name}: ${entry.summary}. Not available yet.\n`);
+    const why = entry.later === undefined ? '' : `: ${entry.later}`;
+    if (!rest.includes('--help')) throw new UsageError(`${NAME} ${name}: not available yet${why}`);
+    terminal.out(`${NAME} ${name}: ${entry.summary}. Not available yet${why}.\n`);
     return 0;
   }
   const command = await entry.load();

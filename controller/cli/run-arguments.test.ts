@@ -46,7 +46,7 @@ test('nothing at all is the state directory of the machine', () => {
 });
 
 test('a word before the first flag is refused', () => {
-  assert.throws(() => split(['start', '--config', 'x']), new UsageError('sluice run: takes no arguments, got "start"'));
+  assert.throws(() => split(['start', '--config', 'x']), new UsageError('sluice run: name the config file with --config start'));
 });
 
 test('a socket path that no system takes is refused with the flag that shortens it', () => {

@@ -36,7 +36,7 @@ export function splitArguments(
       const name = word.slice(2).split('=')[0] as string;
       group = SHARED.has(name) ? [controller, dataplane] : known.has(name) ? [controller] : [dataplane];
     }
-    if (group.length === 0) throw new UsageError(`${NAME} run: takes no arguments, got "${word}"`);
+    if (group.length === 0) throw new UsageError(`${NAME} run: name the config file with --config ${word}`);
     for (const list of group) list.push(word);
   }
   const named = givenValue(dataplane, 'admin-socket', env);

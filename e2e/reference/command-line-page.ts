@@ -58,7 +58,7 @@ async function section(name: string, entry: Entry): Promise<string> {
   if (processFlags) return `## ${name}\n\n\`sluice ${name} [flags]\`\n\n${sentence(entry.summary)}\n${flagTable(processFlags)}`;
   if (name === 'run')
     return `## run\n\n\`sluice run [flags]\`\n\n${sentence(entry.summary)}\nIt takes the flags of [controller](#controller) and of [dataplane](#dataplane).\n`;
-  if (!entry.raw) return `## ${name}\n\nNot available yet.\n`;
+  if (!entry.raw) return `## ${name}\n\nNot available yet${entry.later === undefined ? '' : `: ${entry.later}`}.\n`;
   const { stdout } = await run([name, '--help']);
   return `## ${name}\n\n\`\`\`\n${stdout.trim()}\n\`\`\`\n`;
 }

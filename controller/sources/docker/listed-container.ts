@@ -5,6 +5,8 @@ export type ListedContainer = {
   readonly labels: Readonly<Record<string, string>>;
   /** As the engine words it: `running`, `exited` … */
   readonly state: string;
+  /** What stands in brackets at the end of the engine's words about it: `healthy`, `health: starting`, `Paused`. */
+  readonly note: string;
   /** The networks that it is on, with the addresses that it has there while it runs. */
   readonly networks: readonly { readonly id: string; readonly name: string; readonly addresses: readonly string[] }[];
 };
@@ -14,6 +16,7 @@ type Raw = {
   Names?: unknown;
   Labels?: Readonly<Record<string, string>> | null;
   State?: unknown;
+  Status?: unknown;
   NetworkSettings?: { Networks?: Readonly<Record<string, RawNetwork | null>> | null } | null;
 };
 type RawNetwork = { NetworkID?: unknown; IPAddress?: unknown; GlobalIPv6Address?: unknown };
@@ -28,6 +31,7 @@ export function readListed(value: unknown): ListedContainer | undefined {
     name: typeof first === 'string' ? first.replace(/^\//, '') : raw.Id.slice(0, 12),
     labels: raw.Labels ?? {},
     state: typeof raw.State === 'string' ? raw.State : '',
+    note: (typeof raw.Status === 'string' && /\(([^()]*)\)$/.exec(raw.Status)?.[1]) || '',
     networks: Object.entries(raw.NetworkSettings?.Networks ?? {}).map(([name, network]) => ({
       id: typeof network?.NetworkID === 'string' ? network.NetworkID : '',
       name,

@@ -1,0 +1,100 @@
+/** A container in the part that routes are made of, read from the engine's inspection. */
+export type Container = {
+  readonly id: string;
+  readonly name: string;
+  /** RFC 3339, as the engine wrote it. */
+  readonly createdAt: string;
+  readonly image: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Sorted; UDP ports are none. */
+  readonly exposedTcpPorts: readonly number[];
+  /** Those on which it has an address, by name. */
+  readonly networks: readonly ContainerNetwork[];
+  /** `bridge`, `host`, `none`, `container:ID`, or a network's name. */
+  readonly networkMode: string;
+  readonly publishedPorts: readonly PublishedPort[];
+  readonly status: ContainerStatus;
+  readonly health: ContainerHealth;
+  /** RFC 3339; null when it never ran. */
+  readonly startedAt: string | null;
+  /** The signal that its image names to end it; null is TERM. */
+  readonly stopSignal: string | null;
+  readonly composeProject: string | null;
+  readonly composeService: string | null;
+};
+
+export type ContainerNetwork = { readonly name: string; readonly id: string; readonly ipv4: string | null; readonly ipv6: string | null };
+export type PublishedPort = { readonly containerPort: number; readonly hostIp: string; readonly hostPort: number };
+
+const STATUSES = ['created', 'running', 'paused', 'restarting', 'removing', 'exited', 'dead'] as const;
+export type ContainerStatus = (typeof STATUSES)[number];
+const HEALTHS = ['starting', 'healthy', 'unhealthy'] as const;
+export type ContainerHealth = 'none' | (typeof HEALTHS)[number];
+
+type Nullable<T> = T | null | undefined;
+type RawNetwork = { NetworkID?: Nullable<string>; IPAddress?: Nullable<string>; GlobalIPv6Address?: Nullable<string> };
+type RawPorts = Readonly<Record<string, Nullable<readonly { HostIp?: string; HostPort?: string }[]>>>;
+
+/** What is read of an inspection. Engines differ in what they leave out, so that everything but the id may be missing. */
+export type Inspection = {
+  readonly Id: string;
+  readonly Name?: Nullable<string>;
+  readonly Created?: Nullable<string>;
+  readonly State?: Nullable<{ Status?: Nullable<string>; StartedAt?: Nullable<string>; Health?: Nullable<{ Status?: Nullable<string> }> }>;
+  readonly HostConfig?: Nullable<{ NetworkMode?: Nullable<string> }>;
+  readonly Config?: Nullable<{
+    Image?: Nullable<string>;
+    Labels?: Nullable<Readonly<Record<string, string>>>;
+    ExposedPorts?: Nullable<object>;
+    StopSignal?: Nullable<string>;
+  }>;
+  readonly NetworkSettings?: Nullable<{ Networks?: Nullable<Readonly<Record<string, Nullable<RawNetwork>>>>; Ports?: Nullable<RawPorts> }>;
+};
+
+/** Never throws: what is missing or unknown is read as absent. */
+export function readContainer({ Id: id, Name, Created, State, HostConfig, Config, NetworkSettings }: Inspection): Container {
+  const labels = Config?.Labels ?? {};
+  return {
+    id,
+    name: (Name || id.slice(0, 12)).replace(/^\//, ''),
+    createdAt: Created ?? '',
+    image: Config?.Image ?? '',
+    labels,
+    exposedTcpPorts: exposed(Object.keys(Config?.ExposedPorts ?? {})),
+    networks: networks(NetworkSettings?.Networks ?? {}),
+    networkMode: HostConfig?.NetworkMode ?? '',
+    publishedPorts: published(NetworkSettings?.Ports ?? {}),
+    status: STATUSES.find((status) => status === State?.Status) ?? 'exited',
+    health: HEALTHS.find((health) => health === State?.Health?.Status) ?? 'none',
+    startedAt: State?.StartedAt && !State.StartedAt.startsWith('0001-') ? State.StartedAt : null,
+    stopSignal: Config?.StopSignal || null,
+    composeProject: labels['com.docker.compose.project'] ?? null,
+    composeService: labels['com.docker.compose.service'] ?? null,
+  };
+}
+
+function exposed(ports: readonly string[]): number[] {
+  const numbers = ports.map(tcpPort).filter((port) => port !== null);
+  return [...new Set(numbers)].sort((a, b) => a - b);
+}
+
+/** `80/tcp` or `80`. */
+function tcpPort(text: string): number | null {
+  const port = /^(\d{1,5})(?:\/tcp)?$/.exec(text)?.[1];
+  return port === undefined ? null : Number(port);
+}
+
+function networks(raw: Readonly<Record<string, Nullable<RawNetwork>>>): ContainerNetwork[] {
+  return Object.entries(raw)
+    .map(([name, one]) => ({ name, id: one?.NetworkID ?? '', ipv4: one?.IPAddress || null, ipv6: one?.GlobalIPv6Address || null }))
+    .filter(({ ipv4, ipv6 }) => ipv4 !== null || ipv6 !== null)
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function published(raw: RawPorts): PublishedPort[] {
+  return Object.entries(raw).flatMap(([name, bindings]) => {
+    const containerPort = tcpPort(name);
+    if (containerPort === null) return [];
+    return (bindings ?? []).map(({ HostIp, HostPort }) => ({ containerPort, hostIp: HostIp ?? '', hostPort: Number(HostPort) }));
+  });
+}

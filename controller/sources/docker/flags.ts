@@ -1,0 +1,67 @@
+import { NAME } from '../../../shared/name.ts';
+import { accepted, type Parsed, refused } from '../../../shared/parsed.ts';
+import { type Flag, type Flags, UsageError } from '../../../shared/runtime/flags.ts';
+import { DEFAULT_SOCKET, defaultEngineAddress, type EngineAddress, parseEngineAddress } from './engine-address.ts';
+
+/** Which address of a container is used: what the data plane shares a network with, always the container's own, or the published port's. */
+export const ADDRESS_KINDS = ['auto', 'container', 'published'] as const;
+export type AddressKind = (typeof ADDRESS_KINDS)[number];
+
+export type DockerSettings = {
+  readonly engine: EngineAddress;
+  readonly addresses: AddressKind;
+  /** The network to prefer where a container shares several with the data plane. */
+  readonly network: string | null;
+};
+
+export const DOCKER_FLAGS: readonly Flag[] = [
+  {
+    name: 'docker',
+    kind: 'optional',
+    placeholder: 'SOCKET',
+    help: 'discover containers by their labels; a socket, or tcp://HOST:PORT',
+    default: `off; without a value DOCKER_HOST, else ${DEFAULT_SOCKET} or the socket of Podman`,
+    parse: parseEngineAddress,
+  },
+  {
+    name: 'docker-address',
+    kind: 'value',
+    placeholder: ADDRESS_KINDS.join('|'),
+    help: 'which address of a container the data plane uses',
+    default: 'auto',
+    parse: parseKind,
+  },
+  {
+    name: 'docker-network',
+    kind: 'value',
+    placeholder: 'NAME',
+    help: 'the network to prefer where a container has several',
+    default: 'the first by name that the data plane shares',
+  },
+];
+
+/** @returns null when no containers are to be discovered. @throws UsageError. */
+export function dockerSettings(command: string, { given }: Flags): DockerSettings | null {
+  const wanted = (given.get('docker')?.value ?? false) as boolean | EngineAddress;
+  if (wanted === false) {
+    const useless = ['docker-address', 'docker-network'].find((name) => given.get(name)?.origin === 'flag');
+    if (useless !== undefined) throw new UsageError(`${NAME} ${command}: --${useless} needs --docker`);
+    return null;
+  }
+  return {
+    engine: wanted === true ? whereItIs(command) : wanted,
+    addresses: (given.get('docker-address')?.value as AddressKind | undefined) ?? 'auto',
+    network: (given.get('docker-network')?.value as string | undefined) ?? null,
+  };
+}
+
+function whereItIs(command: string): EngineAddress {
+  const address = defaultEngineAddress();
+  if (address.ok) return address.value;
+  throw new UsageError(`${NAME} ${command}: --docker: ${address.reason}`);
+}
+
+function parseKind(text: string): Parsed<AddressKind> {
+  const kind = ADDRESS_KINDS.find((one) => one === text);
+  return kind ? accepted(kind) : refused(`one of ${ADDRESS_KINDS.join(', ')}`);
+}

@@ -1,5 +1,5 @@
 import { packEntries } from '../traffic/match/packed.ts';
-import type { EntriesPublication, Publication, PublishedChallenge, TrafficSettings } from '../traffic/protocol.ts';
+import type { EntriesPublication, PublishedChallenge, TrafficSettings, WholeState } from '../traffic/protocol.ts';
 import type { Workers } from '../workers/workers.ts';
 
 /** A change of what stands under names, as JSON that has been judged already: routes, saved before, or certificates. */
@@ -63,7 +63,7 @@ export class StatePublisher implements Publisher {
   }
 
   /** Everything there is, for a worker that starts. */
-  state(): Publication {
+  state(): WholeState {
     return {
       generation: this.generation,
       routes: this.routes.all(),

@@ -65,7 +65,19 @@ export function effective(base: DataplaneSettings, globals: Globals, running?: D
 export function trafficSettings(settings: DataplaneSettings): TrafficSettings {
   const { bind, httpPort, trustedProxies, proxyProtocol, maxConnections, maxConnectionsPerAddress, logLevel } = settings;
   const maxSockets = roomForSockets(settings.workers);
-  return { bind, httpPort, httpsPort: null, trustedProxies, proxyProtocol, maxConnections, maxConnectionsPerAddress, maxSockets, logLevel };
+  const https = { automatic: false, anyName: false, dns: false, internal: false, publicPort: settings.publicHttpsPort };
+  return {
+    bind,
+    httpPort,
+    httpsPort: null,
+    https,
+    trustedProxies,
+    proxyProtocol,
+    maxConnections,
+    maxConnectionsPerAddress,
+    maxSockets,
+    logLevel,
+  };
 }
 
 /** What `--help` prints. */

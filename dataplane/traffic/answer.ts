@@ -40,7 +40,7 @@ export function answer(x: Exchange, own: OwnAnswer): void {
   x.failure = own.reason;
   const page = own.body === null ? pageFor(x, own.status) : { type: '', body: own.body };
   const routed = x.block?.fields ?? x.route?.fields;
-  const added = routed === undefined ? '' : ownFields(routed, x.client.secure);
+  const added = routed === undefined ? '' : ownFields(routed, x.strictTransport);
   const overrides = routed?.overrides ?? null;
   const made = own.fields + page.type;
   const fields = httpDate() + (overrides === null ? made : withoutFields(made, new Set(overrides.values()))) + added;

@@ -12,7 +12,6 @@ import type { Pool } from './upstream/pool.ts';
 /** Nobody: a client that nothing may be sent to. */
 const NOBODY: Downstream = {
   address: '127.0.0.1',
-  secure: false,
   head: sentNothing,
   informational: sentNothing,
   body: sentNothing,
@@ -51,6 +50,8 @@ export function dryRun(request: DryRun, index: HostIndex<CompiledRoute>, tools: 
     fields: `Host: ${url.host}\r\n`,
     bodyLength: 0,
     expectsContinue: false,
+    secure: url.protocol === 'https:',
+    strictTransport: false,
     misdirected: false,
     referer: null,
     upgrade: null,
@@ -67,7 +68,10 @@ export function dryRun(request: DryRun, index: HostIndex<CompiledRoute>, tools: 
   if (route.guarded && mayMeanAnother(route, block, x))
     return { ...nothing, routed: true, matched: route.domain, verdict: `400: ${AMBIGUOUS_PATH.reason}` };
   x.block = block;
-  const policies = block.policies.map((policy) => ({ name: policy.name, verdict: policy.explain(x, tools) }));
+  const policies = block.policies.flatMap((policy) => {
+    const verdict = policy.explain(x, tools);
+    return verdict === null ? [] : [{ name: policy.name, verdict }];
+  });
   const answering = block.policies.find((policy) => policy.decide(x, { ...tools, admit: tools.wouldAdmit }) !== null);
   const targets = (block.pool?.endpoints ?? []).map((endpoint) => ({ address: endpoint.address, tls: endpoint.serverName !== null }));
   const verdict =

@@ -17,8 +17,6 @@ export const SMALL_PIECE = 4_096;
 export interface Downstream {
   /** The client's address as text, after trusted proxies have been believed. */
   readonly address: string;
-  /** Whether the client came over TLS. */
-  readonly secure: boolean;
   /** The final head. `fields` are whole lines; `length` in bytes or UNTIL_CLOSE. */
   head(x: Exchange, status: number, reason: string, fields: string, length: number): void;
   /** A 1xx head other than 101. */
@@ -64,6 +62,10 @@ export class Exchange {
   readonly upgrade: string | null;
   /** X-Forwarded-* and X-Request-ID for the upstream, as lines. */
   readonly forwarding: string;
+  /** Whether the client came over HTTPS, as far as we or a trusted proxy can tell. */
+  readonly secure: boolean;
+  /** Whether its browser may be told to come back over HTTPS only (RFC 6797). */
+  readonly strictTransport: boolean;
   /** Whether the client was shown a certificate that is not good for this host. */
   readonly misdirected: boolean;
   /** Milliseconds on the monotonic clock. */
@@ -109,6 +111,8 @@ export class Exchange {
       | 'referer'
       | 'upgrade'
       | 'forwarding'
+      | 'secure'
+      | 'strictTransport'
       | 'misdirected'
       | 'startedAt'
     >,
@@ -124,6 +128,8 @@ export class Exchange {
     this.referer = request.referer;
     this.upgrade = request.upgrade;
     this.forwarding = request.forwarding;
+    this.secure = request.secure;
+    this.strictTransport = request.strictTransport;
     this.misdirected = request.misdirected;
     this.startedAt = request.startedAt;
   }

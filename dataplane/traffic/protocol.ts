@@ -7,6 +7,18 @@ import type { LedgerBuffers } from '../ledger/ledger.ts';
  * numbered states and is told when each is served; it asks for counters and dry runs; that is all.
  */
 
+/** How sites come to HTTPS. */
+export type HttpsSettings = {
+  /** An authority issues certificates for the names of routes; `anyName`: for names that are not public as well, `dns`: for wildcards. */
+  readonly automatic: boolean;
+  readonly anyName: boolean;
+  readonly dns: boolean;
+  /** Our own authority issues for every site that says nothing else. */
+  readonly internal: boolean;
+  /** The port that visitors reach. */
+  readonly publicPort: number;
+};
+
 /** What the traffic path needs to know of the settings. */
 export type TrafficSettings = {
   /** Address to listen on; null is every address, IPv4 and IPv6. */
@@ -14,6 +26,7 @@ export type TrafficSettings = {
   readonly httpPort: number;
   /** null while nothing needs HTTPS: the port stays closed. */
   readonly httpsPort: number | null;
+  readonly https: HttpsSettings;
   readonly trustedProxies: readonly Cidr[];
   /** Every connection begins with a PROXY header. */
   readonly proxyProtocol: boolean;
@@ -53,13 +66,16 @@ export type Publication = {
   readonly settings?: TrafficSettings;
 };
 
+/** Everything that a worker starts with. */
+export type WholeState = Publication & { readonly settings: TrafficSettings };
+
 export type WorkerStart = {
   /** Names the worker in logs; never used twice in one process. */
   readonly worker: number;
   /** Which column of the ledger it writes; free again when it is gone. */
   readonly slot: number;
   readonly ledger: LedgerBuffers;
-  readonly state: Publication;
+  readonly state: WholeState;
   /** Keys the hashes of visitors' addresses; the same in all workers. */
   readonly hashKey: Uint8Array;
 };

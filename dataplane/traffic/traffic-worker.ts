@@ -13,7 +13,7 @@ import { blockFor, type CompiledRoute, compileRoute } from './match/compile.ts';
 import { HostIndex } from './match/host-index.ts';
 import { type Compare, compareWithBcrypt, Passwords } from './policy/basic-auth/passwords.ts';
 import type { PolicyTools } from './policy/order.ts';
-import type { FromWorker, Publication, ToWorker, WorkerStart } from './protocol.ts';
+import type { FromWorker, HttpsSettings, Publication, ToWorker, WorkerStart } from './protocol.ts';
 import { Recorder } from './record.ts';
 import { Server } from './serve.ts';
 import { Tunnels } from './tunnel/tunnels.ts';
@@ -53,7 +53,7 @@ export class TrafficWorker {
   private readonly hold: Hold;
   private readonly recorder: Recorder;
   private readonly tunnels: Tunnels;
-  private readonly policyTools: PolicyTools;
+  private readonly policyTools: PolicyTools & { https: HttpsSettings };
   /** Publications take effect one after the other. */
   private publishing: Promise<void> = Promise.resolve();
   private draining: 'no' | 'patiently' | 'now' = 'no';
@@ -88,6 +88,7 @@ export class TrafficWorker {
     this.index = new HostIndex<CompiledRoute>((_, json) => compileRoute(json, pools));
     const { rates, inFlight } = ledger;
     this.policyTools = {
+      https: start.state.settings.https,
       now: () => clock.now(),
       admit: rates.admit.bind(rates),
       wouldAdmit: rates.wouldAdmit.bind(rates),
@@ -166,7 +167,6 @@ export class TrafficWorker {
   private async open(): Promise<void> {
     const { start, tell } = this.parts;
     const { routes, certificates, challenges, expected, ticketKeys, settings } = start.state;
-    if (settings === undefined) throw new Error('a worker starts with settings');
     if (ticketKeys !== undefined) this.certificates.useTicketKeys(ticketKeys);
     if (challenges !== undefined) this.challenges.apply(challenges);
     if (expected !== undefined) this.certificates.expect(expected);
@@ -213,6 +213,7 @@ export class TrafficWorker {
     if (publication.certificates !== undefined) await this.certificates.apply(publication.certificates, nextTurn);
     if (publication.expected !== undefined) this.certificates.expect(publication.expected);
     if (publication.certificates !== undefined || publication.expected !== undefined) this.listener.certificatesChanged();
+    if (publication.settings !== undefined) this.policyTools.https = publication.settings.https;
     if (publication.settings !== undefined) await this.listener.apply(publication.settings);
     if (publication.routes !== undefined) {
       await this.index.apply(publication.routes, nextTurn);

@@ -11,6 +11,7 @@ import type {
   TargetChange,
   ToWorker,
   TrafficReport,
+  WholeState,
   WorkerStart,
 } from '../traffic/protocol.ts';
 import type { Heap } from './memory.ts';
@@ -37,7 +38,7 @@ export type WorkersParts = {
   readonly clock: Clock;
   readonly log: Log;
   /** Everything that is published now: what a new worker starts with. */
-  state(): Publication;
+  state(): WholeState;
   onReport(report: TrafficReport): void;
   onTarget(change: TargetChange): void;
   onChange(worker: number, state: 'started' | 'replaced' | 'retired' | 'died', reason: string): void;

@@ -17,6 +17,8 @@ export function beginExchange(client: Downstream, head: RequestHead, peer: Peer,
     referer: fields.referer,
     upgrade: fields.connectionUpgrade ? requestedUpgrade(head) : null,
     forwarding: `${asked.lines}X-Forwarded-Host: ${trustedHost(peer, head)}\r\nX-Request-ID: ${id}\r\n`,
+    secure: asked.secure,
+    strictTransport: asked.secure && (peer.certificate === null || peer.certificate.lasting),
     misdirected: peer.certificate !== null && !peer.certificate.covers(head.host),
     startedAt: now,
   });

@@ -37,7 +37,6 @@ export type ClientTools = {
 /** A client that speaks HTTP/1.x: its bytes in, exchanges out, answers back in order. */
 export class ClientConnection implements Downstream {
   address: string;
-  readonly secure: boolean;
   private readonly socket: Socket;
   private readonly peer: Peer;
   private readonly tools: ClientTools;
@@ -67,7 +66,6 @@ export class ClientConnection implements Downstream {
     this.socket = socket;
     this.peer = peer;
     this.address = peer.address;
-    this.secure = peer.secure;
     this.tools = tools;
     this.writer = new AnswerWriter(socket);
     this.requestBody = new RequestBody({ pause: () => socket.pause(), discarded: (bytes) => this.discard(bytes) });

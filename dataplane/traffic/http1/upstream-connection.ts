@@ -286,7 +286,7 @@ export class UpstreamConnection implements Attempt {
     const block = x.block;
     let lines = fields.kept;
     if (!fields.hasDate) lines += httpDate();
-    if (block !== null) lines += addedFields(block.fields, fields, x.client.secure);
+    if (block !== null) lines += addedFields(block.fields, fields, x.strictTransport);
     this.deadline = this.endpoint.tools.clock.monotonic() + BODY_IDLE_MS;
     x.client.head(x, head.status, head.reason, lines, length);
     return true;

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isIP } from 'node:net';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Log } from '../../../shared/runtime/log.ts';
 import { HostIndex } from '../match/host-index.ts';
@@ -10,6 +11,8 @@ export type PublishedCertificate = {
   readonly domains: readonly string[];
   readonly certificate: string;
   readonly private_key: string;
+  /** Whether it comes from our own authority, which browsers trust only where somebody told them to. */
+  readonly internal?: boolean;
 };
 
 /** TLS contexts that are ready at once (35 KB each); the one unused for longest is built again when it is asked for. */
@@ -35,10 +38,13 @@ const TICKET_SECS = 60_480;
 export class ShownCertificate {
   private readonly exact: ReadonlySet<string>;
   readonly published: PublishedCertificate;
+  /** Whether a browser that has seen it may be told to never come without: not where it was only meant for this machine. */
+  readonly lasting: boolean;
 
   constructor(published: PublishedCertificate) {
     this.published = published;
     this.exact = new Set(published.domains);
+    this.lasting = published.internal !== true && !published.domains.some((name) => name === 'localhost' || isIP(name) !== 0);
   }
 
   /** Whether a client that was shown it may ask for this host: RFC 9110 7.4, RFC 6125 6.4.3 (a wildcard is one label). */

@@ -1,8 +1,10 @@
 import type { HandleSpec, RouteSpec } from '../../../shared/route.ts';
 import type { OwnAnswer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
+import type { HttpsSettings } from '../protocol.ts';
 import { basicAuth } from './basic-auth/basic-auth.ts';
 import type { Passwords } from './basic-auth/passwords.ts';
+import { httpsRedirect } from './https-redirect/https-redirect.ts';
 import { rateLimit } from './rate-limit/rate-limit.ts';
 import { redirect } from './redirect/redirect.ts';
 import { respond } from './respond/respond.ts';
@@ -14,6 +16,8 @@ export type PolicyTools = {
   admit(place: number, tag: number, limit: number, now: number): boolean;
   wouldAdmit(place: number, tag: number, limit: number, now: number): boolean;
   readonly passwords: Passwords;
+  /** Replaced as a whole when the settings change. */
+  readonly https: HttpsSettings;
 };
 
 /** A policy that cannot decide yet: it resumes the exchange with its decision, in a later turn. */
@@ -24,8 +28,8 @@ export interface Policy {
   readonly name: string;
   /** The answer that ends the request here, null: ask the next one, or LATER. */
   decide(x: Exchange, tools: PolicyTools): OwnAnswer | null | typeof LATER;
-  /** The verdict in words for a dry run; counts nothing. */
-  explain(x: Exchange, tools: PolicyTools): string;
+  /** The verdict in words for a dry run, null where the policy is not in force; counts nothing. */
+  explain(x: Exchange, tools: PolicyTools): string | null;
 }
 
 /** Compiles the policies of one kind for a block; `handle` null is the site itself. The site's come before the block's own. */
@@ -33,6 +37,7 @@ export type PolicyKind = (route: RouteSpec, handle: HandleSpec | null, index: nu
 
 /** The only list of positions. */
 const ORDER: readonly { readonly kind: PolicyKind; readonly because: string }[] = [
+  { kind: httpsRedirect, because: 'whoever comes back over HTTPS is counted and asked there, once, and no password crosses in the clear' },
   { kind: rateLimit, because: 'a client over its limit costs nothing further, not even a redirect' },
   { kind: redirect, because: 'a moved page is moved for everybody, before anyone is asked who they are' },
   { kind: basicAuth, because: 'who may not come in learns nothing of what is inside, not even a fixed answer' },

@@ -36,7 +36,7 @@ export class Declined implements Attempt {
     x.attempt = this;
     let lines = fields.kept;
     if (!fields.hasDate) lines += httpDate();
-    if (x.block !== null) lines += addedFields(x.block.fields, fields, x.client.secure);
+    if (x.block !== null) lines += addedFields(x.block.fields, fields, x.strictTransport);
     const length = fields.chunked || fields.contentLength < 0 ? UNTIL_CLOSE : fields.contentLength;
     x.client.head(x, head.status, head.reason, lines, length);
     reply.on('data', (piece: Buffer) => this.pass(piece));

@@ -190,7 +190,7 @@ export class Tunnels {
       this.unanswered(tunnel, FAILURE.malformed);
       return false;
     }
-    Object.assign(reply, { headers: agreementFields(head, routed, x.client.secure) });
+    Object.assign(reply, { headers: agreementFields(head, routed, x.strictTransport) });
     tunnel.agreed();
     this.tools.answered(x);
     return true;

@@ -125,6 +125,8 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
         fields: 'Host: a.test\r\n',
         bodyLength: 0,
         expectsContinue: false,
+        secure: false,
+        strictTransport: false,
         misdirected: false,
         referer: null,
         upgrade: null,

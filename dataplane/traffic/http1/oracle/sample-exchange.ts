@@ -4,7 +4,6 @@ import type { OurMessage } from './reading.ts';
 /** A client that nobody talks to. */
 const SILENT: Downstream = {
   address: '192.0.2.1',
-  secure: false,
   head: () => undefined,
   informational: () => undefined,
   body: () => true,
@@ -33,6 +32,8 @@ export function sampleExchange(request: SampleRequest): Exchange {
     fields: request.kept,
     bodyLength: request.chunked ? CHUNKED : Math.max(0, request.length),
     expectsContinue: false,
+    secure: false,
+    strictTransport: false,
     misdirected: false,
     upgrade: null,
     referer: null,

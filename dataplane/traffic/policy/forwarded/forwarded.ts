@@ -17,10 +17,16 @@ export type Peer = {
   readonly lines: string;
 };
 
-/** Tells whether a client that was shown a certificate may ask for a host. */
-export type Covering = { covers(host: string): boolean };
+/** What matters of the certificate that a client was shown. */
+export type Covering = {
+  /** Whether it may ask for this host. */
+  covers(host: string): boolean;
+  /** Whether browsers may be told to come back over HTTPS only. */
+  readonly lasting: boolean;
+};
 
-export type Asked = { readonly address: string; readonly lines: string };
+/** `secure`: whether the client itself came over HTTPS. */
+export type Asked = { readonly address: string; readonly secure: boolean; readonly lines: string };
 
 export function peerOf(address: string, certificate: Covering | null, trusted: boolean): Peer {
   const secure = certificate !== null;
@@ -40,7 +46,8 @@ export function askedBy(peer: Peer, head: RequestHead, trusts: (address: string)
   if (!peer.trusted || (claimed === null && proto === null)) return peer;
   const chain = claimed === null || claimed === '' ? peer.address : `${claimed}, ${peer.address}`;
   const client = claimed === null ? peer.address : fromTheRight(claimed, peer.address, trusts);
-  return { address: client, lines: lines(chain, schemeOf(proto) ?? (peer.secure ? 'https' : 'http'), client) };
+  const scheme = schemeOf(proto) ?? (peer.secure ? 'https' : 'http');
+  return { address: client, secure: scheme === 'https', lines: lines(chain, scheme, client) };
 }
 
 /**

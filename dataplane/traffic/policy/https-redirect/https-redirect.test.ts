@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Cidr } from '../../../../shared/cidr.ts';
+import { get, ProxyFixture, site } from '../../testing/proxy-fixture.ts';
+import { ok, UpstreamFixture } from '../../testing/upstream-fixture.ts';
+import { field } from '../../testing/wire-fixture.ts';
+
+const ACTIVE = { automatic: true, internal: false, anyName: true, dns: false, publicPort: 443 };
+
+describe('with automatic HTTPS', () => {
+  test('a visitor without TLS is sent to the same page, query and all, and back to the port that is public', async () => {
+    using upstream = await UpstreamFixture.serving(ok('x'));
+    for (const [publicPort, base] of [
+      [443, 'https://a.test'],
+      [8443, 'https://a.test:8443'],
+    ] as const) {
+      using proxy = await ProxyFixture.with([site('a.test', upstream)], { https: { ...ACTIVE, publicPort } });
+      for (const path of ['/', '/a%20b/../c?q=1&r=%2F']) {
+        const { line, head } = await proxy.ask(get(path).replace('Host: a.test', 'Host: A.test:8080'));
+        assert.match(line, / 308 /);
+        assert.equal(field(head, 'Location'), `${base}${path}`);
+      }
+    }
+    assert.equal(upstream.requests.length, 0);
+  });
+
+  test('a site that says off, and one that can have no certificate, stay on HTTP', async () => {
+    using upstream = await UpstreamFixture.serving(ok('x'));
+    const sites = [{ ...site('a.test', upstream), https: 'off' as const }, site('127.0.0.1', upstream), site('*.wild.test', upstream)];
+    using proxy = await ProxyFixture.with(sites, { https: ACTIVE });
+    for (const host of ['a.test', '127.0.0.1', 'x.wild.test'])
+      assert.match((await proxy.ask(get().replace('a.test', host))).line, / 200 /, host);
+  });
+
+  test('a visitor of whom a trusted proxy says that it came over HTTPS is not sent round in circles', async () => {
+    using upstream = await UpstreamFixture.serving(ok('x'));
+    using proxy = await ProxyFixture.with([site('a.test', upstream)], { https: ACTIVE, trustedProxies: ['127.0.0.0/8' as Cidr] });
+    assert.match((await proxy.ask(get('/', 'X-Forwarded-Proto: https\r\n'))).line, / 200 /);
+    assert.match((await proxy.ask(get('/', 'X-Forwarded-Proto: http\r\n'))).line, / 308 /);
+  });
+
+  test('begins and ends with the settings, without another table', async () => {
+    using upstream = await UpstreamFixture.serving(ok('x'));
+    using proxy = await ProxyFixture.with([site('a.test', upstream)], {});
+    assert.match((await proxy.ask(get())).line, / 200 /);
+    await proxy.configure({ https: ACTIVE });
+    assert.match((await proxy.ask(get())).line, / 308 /);
+    await proxy.configure({});
+    assert.match((await proxy.ask(get())).line, / 200 /);
+  });
+
+  test('the public authority’s limits hold: names of a private network stay on HTTP', async () => {
+    using upstream = await UpstreamFixture.serving(ok('x'));
+    using proxy = await ProxyFixture.with([site('a.test', upstream)], { https: { ...ACTIVE, anyName: false } });
+    assert.match((await proxy.ask(get())).line, / 200 /);
+  });
+});
+
+test('a site of our own authority is redirected without any setting', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  using proxy = await ProxyFixture.with([{ ...site('a.test', upstream), https: 'internal' }], {});
+  assert.match((await proxy.ask(get())).line, / 308 /);
+});

@@ -1,0 +1,44 @@
+import { whyNotCertifiable } from '../../../../shared/certifiable.ts';
+import type { OwnAnswer } from '../../answer.ts';
+import type { Exchange } from '../../exchange.ts';
+import type { Policy, PolicyKind, PolicyTools } from '../order.ts';
+
+/**
+ * Sends visitors who came without TLS to the same page over HTTPS (308: the method stays) for as long as certificates
+ * are seen to, also while the first one is still on its way. A site that says `off`, or that can have no certificate,
+ * stays on HTTP.
+ */
+export const httpsRedirect: PolicyKind = (route) => {
+  if (route.https === 'off') return [];
+  const { domain } = route;
+  // Which authority there is may change while the site does not.
+  const active = ({ https }: PolicyTools): boolean =>
+    route.https === 'internal' || https.internal || (https.automatic && whyNotCertifiable(domain, https) === null);
+  let judgedBy: PolicyTools['https'] | null = null;
+  let judgement = false;
+  const applies = (x: Exchange, tools: PolicyTools): boolean => {
+    if (x.secure) return false;
+    if (judgedBy !== tools.https) {
+      judgedBy = tools.https;
+      judgement = active(tools);
+    }
+    return judgement;
+  };
+  const policy: Policy = {
+    name: 'https',
+    decide: (x, tools) => (applies(x, tools) ? redirection(x, tools.https.publicPort) : null),
+    explain: (x, tools) => (applies(x, tools) ? `308 to ${location(x, tools.https.publicPort)}` : null),
+  };
+  return [policy];
+};
+
+const redirection = (x: Exchange, port: number): OwnAnswer => ({
+  status: 308,
+  fields: `Location: ${location(x, port)}\r\n`,
+  body: '',
+  reason: 'sent on to HTTPS',
+});
+
+/** `*` is the target of OPTIONS for the server as a whole: there is no page to go to. */
+const location = (x: Exchange, port: number): string =>
+  `https://${x.host}${port === 443 ? '' : `:${port}`}${x.target === '*' ? '/' : x.target}`;

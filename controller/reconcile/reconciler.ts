@@ -73,7 +73,8 @@ export function createReconciler(options: {
       state.cancelRelist = clock.after(SECOND_LISTING_MS, () => options.relist(snapshot.source));
     }
     const complete = first && options.names.every((name) => states.has(name));
-    if (confirmed || complete) holdOff.flush();
+    const urgent = snapshot.kind === 'listed' && snapshot.urgent === true;
+    if (confirmed || complete || urgent) holdOff.flush();
     else holdOff.poke();
   };
 

@@ -16,6 +16,8 @@ export type Snapshot =
       readonly settings?: Globals;
       /** What was listed but could not be used, or not as it was probably meant. */
       readonly problems: readonly Problem[];
+      /** A target is being lost: every moment costs requests, so the change waits for no other. */
+      readonly urgent?: boolean;
     }
   | {
       readonly kind: 'failed';

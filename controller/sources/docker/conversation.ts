@@ -167,6 +167,8 @@ export class Conversation {
       default:
         inventory.touch(id);
     }
+    // An engine that tells what happens is up, and its list may be believed by now.
+    if (this.#inDoubt) this.#wantsList = true;
     this.#wake();
   }
 }

@@ -13,7 +13,8 @@ export type Reach =
       readonly ids: ReadonlySet<string>;
       /** The same for people, sorted. */
       readonly names: readonly string[];
-      /** The data plane's container. */
+      /** The data plane's own containers, by id, and their names for people. */
+      readonly homes: ReadonlySet<string>;
       readonly container: string;
     };
 
@@ -37,6 +38,7 @@ function reachOf(addresses: readonly string[], containers: readonly ListedContai
     kind: 'networks',
     ids: new Set(networks.map(({ id }) => id)),
     names: networks.map(({ name }) => name).sort(),
+    homes: new Set([home.id]),
     container: home.name,
   };
 }
@@ -48,6 +50,7 @@ function narrower(a: Reach, b: Reach): Reach {
     kind: 'networks',
     ids: new Set([...a.ids].filter((id) => b.ids.has(id))),
     names: a.names.filter((name) => b.names.includes(name)),
+    homes: new Set([...a.homes, ...b.homes]),
     container: `${a.container}, ${b.container}`,
   };
 }

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { fakeId } from './testing/fake-container.ts';
+import { gist, started, withEngine } from './testing/source-fixture.ts';
+
+const app = (number: number, domain = 'a.example') => ({ id: fakeId(number), name: `app-${number}`, labels: { 'sluice.domain': domain } });
+
+test('an engine that is away at the start is found when it comes', async (t) => {
+  const { engine, path, source, run, next, listen, log } = withEngine(t);
+  source.heard('d', []);
+  run();
+  await next(
+    `failed: no container engine at ${path}: there is no such socket; start the engine, mount its socket there, or name another with --docker SOCKET`,
+  );
+  await wait(300);
+  assert.equal(log.lines.filter(({ level }) => level === 'warn').length, 1, 'the same failure is told once');
+  engine.run(app(1));
+  await listen();
+  await next('a.example=healthy');
+});
+
+test('a stream that is cut has failed, routes stay, and what happened meanwhile is found', async (t) => {
+  const { engine, next, snapshots } = await started(t);
+  engine.run(app(1));
+  await next('a.example=healthy');
+  const before = snapshots.length;
+  engine.cutStreams();
+  engine.run(app(2, 'b.example'));
+  await next('a.example=healthy b.example=healthy');
+  const between = snapshots.slice(before).map(({ snapshot }) => gist(snapshot).slice(0, 40));
+  assert.ok(between[0]?.startsWith('failed: the container engine at'), between.join());
+  assert.ok(!between.includes('') && !between.some((one) => one.includes('nowhere')), between.join());
+});
+
+test('a signal that was sent while the stream was cut is heard of afterwards, and not a second time', async (t) => {
+  const { engine, next } = await started(t);
+  engine.run(app(1));
+  engine.run(app(2, 'b.example'));
+  await next('a.example=healthy b.example=healthy');
+  engine.cutStreams();
+  engine.kill(fakeId(1), '15');
+  await next('a.example=draining b.example=healthy');
+});
+
+test('an engine that ends and comes back on a new socket is followed again', async (t) => {
+  const { engine, next, listen } = await started(t);
+  engine.run(app(1));
+  engine.run(app(2, 'b.example'));
+  await next('a.example=healthy b.example=healthy');
+  await engine.stop();
+  engine.containers.delete(fakeId(2));
+  await listen();
+  await next('a.example=healthy b.example=nowhere');
+  engine.run(app(3, 'c.example'));
+  await next('a.example=healthy c.example=healthy b.example=nowhere');
+});
+
+test('an empty list after a failure is believed only when a second one, five seconds later, agrees', async (t) => {
+  const { engine, next, listen, snapshots } = await started(t);
+  engine.run(app(1));
+  await next('a.example=healthy');
+  await engine.stop();
+  const kept = engine.containers.get(fakeId(1));
+  engine.containers.clear();
+  await listen();
+  while (engine.following === 0) await wait(5);
+  await wait(200);
+  assert.ok(!snapshots.some(({ snapshot }) => gist(snapshot).includes('nowhere')));
+  if (kept) engine.containers.set(fakeId(1), kept);
+  engine.tell('start', fakeId(1));
+  await next('a.example=healthy');
+});
+
+test('a list that fails is no empty list', async (t) => {
+  const { engine, next, snapshots } = await started(t);
+  engine.run(app(1));
+  await next('a.example=healthy');
+  const before = snapshots.length;
+  engine.intercept = (path, response) => {
+    if (path !== '/containers/json') return false;
+    response.writeHead(500).end('{"message":"broken"}');
+    return true;
+  };
+  engine.cutStreams();
+  while (!snapshots.slice(before).some(({ snapshot }) => gist(snapshot).includes('broken'))) await wait(5);
+  engine.intercept = () => false;
+  await next('a.example=healthy');
+  assert.ok(!snapshots.some(({ snapshot }) => gist(snapshot).includes('nowhere')));
+});

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { fakeId } from './testing/fake-container.ts';
+import { started, withEngine } from './testing/source-fixture.ts';
+
+const app = (number: number, domain = 'a.example') => ({ id: fakeId(number), name: `app-${number}`, labels: { 'sluice.domain': domain } });
+/** From an event to the snapshot; other work on the machine slows single ones, so that the best of several counts. */
+const SOON_MS = 25;
+
+test('a container that starts is told within milliseconds, and so is one that dies', async (t) => {
+  const { engine, next } = await started(t);
+  const up: number[] = [];
+  const down: number[] = [];
+  for (let round = 1; round <= 5; round++) {
+    let before = performance.now();
+    engine.run(app(round));
+    up.push((await next('a.example=healthy')).at - before);
+    await wait(30);
+    before = performance.now();
+    engine.die(fakeId(round));
+    const told = await next('a.example=nowhere');
+    down.push(told.at - before);
+    assert.ok(told.snapshot.kind === 'listed' && told.snapshot.urgent);
+    await wait(30);
+  }
+  assert.ok(Math.min(...up) < SOON_MS, `up after ${up.map(Math.round)} ms`);
+  assert.ok(Math.min(...down) < SOON_MS, `down after ${down.map(Math.round)} ms`);
+});
+
+test('a signal to end drains at once, one to reload does not, and the own stop signal does', async (t) => {
+  const { engine, next } = await started(t);
+  engine.run(app(1));
+  engine.run({ ...app(2, 'b.example'), stopSignal: 'SIGUSR1' });
+  await next('a.example=healthy b.example=healthy');
+  engine.kill(fakeId(1), '1');
+  engine.kill(fakeId(1), '10');
+  engine.kill(fakeId(2), '10');
+  const drained = await next('a.example=healthy b.example=draining');
+  assert.ok(drained.snapshot.kind === 'listed' && drained.snapshot.urgent);
+  engine.kill(fakeId(1), 'SIGTERM');
+  await next('a.example=draining b.example=draining');
+  engine.die(fakeId(1));
+  await next('b.example=draining a.example=nowhere');
+});
+
+test('lost health and a pause are urgent, their return is not', async (t) => {
+  const { engine, next } = await started(t);
+  engine.run({ ...app(1), health: 'healthy' });
+  await next('a.example=healthy');
+  const change = async (state: object, action: string, expected: string) => {
+    engine.change(fakeId(1), state);
+    engine.tell(action, fakeId(1));
+    const { snapshot } = await next(`a.example=${expected}`);
+    return snapshot.kind === 'listed' && snapshot.urgent;
+  };
+  assert.equal(await change({ health: 'unhealthy' }, 'health_status: unhealthy', 'unhealthy'), true);
+  assert.equal(await change({ health: 'healthy' }, 'health_status: healthy', 'healthy'), false);
+  assert.equal(await change({ paused: true }, 'pause', 'paused'), true);
+  assert.equal(await change({ paused: false }, 'unpause', 'healthy'), false);
+});
+
+test('a container that was running before is listed, and one without labels of ours is never looked at', async (t) => {
+  const { engine, source, run, next, listen } = withEngine(t);
+  engine.run(app(1));
+  engine.run({ id: fakeId(2), labels: { other: 'x' } });
+  await listen();
+  source.heard('d', []);
+  run();
+  await next('a.example=healthy');
+  engine.tell('restart', fakeId(2));
+  engine.run(app(3, 'b.example'));
+  await next('a.example=healthy b.example=healthy');
+  assert.equal(engine.count(new RegExp(`${fakeId(2)}/json`)), 0);
+});
+
+test('nothing is listed before a data plane has said where it is', async (t) => {
+  const { engine, source, run, next, listen, snapshots } = withEngine(t);
+  engine.run(app(1));
+  await listen();
+  run();
+  while (source.readings().length === 0) await wait(5);
+  assert.equal(snapshots.length, 0);
+  source.heard('d', ['192.168.1.2']);
+  await next('a.example=healthy');
+});
+
+test('every change is one line of the log', async (t) => {
+  const { engine, next, log } = await started(t);
+  engine.run(app(1));
+  await next('a.example=healthy');
+  engine.kill(fakeId(1), '15');
+  await next('a.example=draining');
+  engine.die(fakeId(1));
+  await next('a.example=nowhere');
+  engine.remove(fakeId(1));
+  while (!log.lines.some(({ message }) => message === 'container gone')) await wait(1);
+  const lines = log.lines.filter(({ message }) => message.startsWith('container '));
+  assert.deepEqual(
+    lines.map(({ level, message }) => `${level} ${message}`),
+    ['info container routed', 'info container draining', 'info container not in rotation', 'info container gone'],
+  );
+  assert.deepEqual(lines[0]?.fields, { container: 'app-1', id: '000000000001', domains: ['a.example'], address: '172.18.0.2:80' });
+});
+
+test('200 containers are read with at most eight questions at a time, and each once', async (t) => {
+  const { engine, source, run, next, listen } = withEngine(t);
+  let asking = 0;
+  let most = 0;
+  engine.intercept = (path, response) => {
+    if (!/^\/containers\/[^/]+\/json$/.test(path) || path === '/containers/json') return false;
+    asking += 1;
+    most = Math.max(most, asking);
+    response.once('close', () => {
+      asking -= 1;
+    });
+    return false;
+  };
+  for (let number = 1; number <= 200; number++) engine.run(app(number, `s${String(number).padStart(3, '0')}.example`));
+  await listen();
+  source.heard('d', []);
+  run();
+  const all = Array.from({ length: 200 }, (_, at) => `s${String(at + 1).padStart(3, '0')}.example=healthy`).join(' ');
+  await next(all);
+  assert.ok(most <= 8, `${most} at a time`);
+  assert.equal(engine.count(/containers\/[0-9a-f]{64}\/json/), 200);
+  assert.equal(engine.count(/containers\/json/), 1);
+});
+
+test('a storm of 1,000 events is a few questions', async (t) => {
+  const { engine, next } = await started(t);
+  engine.run(app(1));
+  await next('a.example=healthy');
+  const before = engine.asked.length;
+  for (let number = 0; number < 1_000; number++) engine.tell('health_status: healthy', fakeId(1));
+  engine.run(app(2, 'b.example'));
+  await next('a.example=healthy b.example=healthy');
+  const asked = engine.asked.length - before;
+  assert.ok(asked <= 10, `${asked} questions`);
+});
+
+test('only read questions were asked through all of this', async (t) => {
+  const { engine, next } = await started(t);
+  engine.run(app(1));
+  await next('a.example=healthy');
+  engine.cutStreams();
+  await next('a.example=healthy');
+  engine.remove(fakeId(1));
+  await next('a.example=nowhere');
+  const reads = /^GET (\/v\d+\.\d+)?\/(version|events|containers\/json|containers\/[0-9a-f]{64}\/json)$/;
+  assert.deepEqual(
+    engine.asked.filter((one) => !reads.test(one)),
+    [],
+  );
+});

@@ -1,0 +1,129 @@
+import { createBackoff } from '../../../shared/runtime/backoff.ts';
+import { type Clock, sleep } from '../../../shared/runtime/clock.ts';
+import type { Log } from '../../../shared/runtime/log.ts';
+import type { Random } from '../../../shared/runtime/random.ts';
+import type { Snapshot, Source } from '../source.ts';
+import { createChangeLog } from './change-log.ts';
+import { Conversation } from './conversation.ts';
+import type { Engine } from './engine.ts';
+import { EngineFailure } from './engine-failure.ts';
+import type { DockerSettings } from './flags.ts';
+import { Inventory } from './inventory.ts';
+import { createLifecycle } from './lifecycle.ts';
+import { Lingering } from './lingering.ts';
+import { lostOne, type Nearness, rotationOf } from './rotation.ts';
+import { type Reach, sharedNetworks } from './shared-networks.ts';
+import type { Discovered, Reading, World } from './world.ts';
+
+/** The name of this source, as routes carry it. */
+export const DOCKER_SOURCE = 'docker';
+
+export type DockerSource = Source & {
+  /** Lists everything again, soon. */
+  relist(): void;
+  /** A data plane said which addresses its interfaces have: the networks that it shares follow from them. */
+  heard(dataplane: string, addresses: readonly string[]): void;
+  /** What became of each site of each labelled container. */
+  readings(): readonly Reading[];
+};
+
+export type DockerSourceOptions = {
+  readonly engine: Engine;
+  readonly settings: Pick<DockerSettings, 'addresses' | 'network'>;
+  readonly discover: (world: World) => Discovered;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+};
+
+/** Containers as a source of routes. Nothing is listed before a data plane has said where it is. */
+export function createDockerSource({ engine, settings, discover, clock, random, log }: DockerSourceOptions): DockerSource {
+  const dataplanes = new Map<string, readonly string[]>();
+  const inventory = new Inventory();
+  const lifecycle = createLifecycle(clock, () => publish());
+  const lingering = new Lingering(clock, () => publish());
+  const changes = createChangeLog(log);
+  let emit: ((snapshot: Snapshot) => void) | undefined;
+  /** Whether the engine has been listed since it last failed. */
+  let isListed = false;
+  let readings: readonly Reading[] = [];
+  let rotation: ReadonlyMap<string, Nearness> = new Map();
+
+  const reach = (): Reach => sharedNetworks(dataplanes, inventory.everything());
+
+  const publish = () => {
+    if (!emit || !isListed) return;
+    const world = { containers: inventory.containers(), draining: lifecycle.draining(), reach: reach(), ...settings };
+    const discovered = discover(world);
+    readings = discovered.readings;
+    changes.tell(world, readings);
+    if (world.reach.kind === 'unknown') return;
+    const before = rotation;
+    rotation = rotationOf(world);
+    const since = new Date(clock.now()).toISOString();
+    emit({
+      kind: 'listed',
+      source: DOCKER_SOURCE,
+      routes: lingering.with(discovered.routes),
+      problems: discovered.problems.map((problem) => ({ ...problem, since })),
+      urgent: lostOne(before, rotation),
+    });
+  };
+
+  const conversation = new Conversation({
+    engine,
+    clock,
+    inventory,
+    lifecycle,
+    isHome: (id) => {
+      const shared = reach();
+      return shared.kind === 'networks' && shared.homes.has(id);
+    },
+    changed: () => publish(),
+    listed: () => {
+      if (!isListed) log.info({ engine: engine.where, containers: inventory.size }, 'containers are discovered');
+      isListed = true;
+      publish();
+    },
+  });
+
+  const run = async (signal: AbortSignal, tell: (snapshot: Snapshot) => void): Promise<void> => {
+    const backoff = createBackoff(random);
+    let told = '';
+    emit = tell;
+    while (!signal.aborted) {
+      try {
+        await conversation.hold(signal);
+        backoff.reset();
+      } catch (error) {
+        if (!(error instanceof EngineFailure)) throw error;
+        if (signal.aborted) break;
+        if (isListed) backoff.reset();
+        if (isListed || told !== error.message) {
+          told = error.message;
+          log.warn({ engine: engine.where, reason: told }, 'containers are not discovered; routes stay, trying again');
+          tell({ kind: 'failed', source: DOCKER_SOURCE, errors: [told] });
+        }
+        isListed = false;
+        await sleep(clock, backoff.next(), signal);
+      }
+    }
+    emit = undefined;
+    lifecycle.stop();
+    lingering.stop();
+  };
+
+  return {
+    name: DOCKER_SOURCE,
+    run,
+    relist: () => conversation.relist(),
+    heard: (dataplane, addresses) => {
+      const known = dataplanes.get(dataplane);
+      if (known && known.join() === addresses.join()) return;
+      dataplanes.set(dataplane, addresses);
+      publish();
+      conversation.relist();
+    },
+    readings: () => readings,
+  };
+}

@@ -1,0 +1,111 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { readAppliedRoute } from '../../../../shared/route.ts';
+import { type Clock, systemClock } from '../../../../shared/runtime/clock.ts';
+import { memoryLog } from '../../../../shared/runtime/log.ts';
+import { systemRandom } from '../../../../shared/runtime/random.ts';
+import type { Snapshot } from '../../source.ts';
+import type { Container } from '../container.ts';
+import { createEngine } from '../engine.ts';
+import { createDockerSource } from '../source.ts';
+import type { Discovered, World } from '../world.ts';
+import { FakeEngine } from './fake-engine.ts';
+
+/** Longest wait for anything that a test expects (ms). */
+const PATIENCE_MS = 10_000;
+
+/** A fake engine and the source on it; nothing runs yet. */
+export function withEngine(t: TestContext, clock: Clock = systemClock) {
+  const directory = mkdtempSync(join(tmpdir(), 'docker-'));
+  const path = join(directory, 'docker.sock');
+  const engine = new FakeEngine();
+  const log = memoryLog();
+  const source = createDockerSource({
+    engine: createEngine({ kind: 'unix', path }, clock),
+    settings: { addresses: 'auto', network: null },
+    discover: simply,
+    clock,
+    random: systemRandom,
+    log,
+  });
+  const stopping = new AbortController();
+  const snapshots: { snapshot: Snapshot; at: number }[] = [];
+  let ran: Promise<void> | undefined;
+  t.after(async () => {
+    stopping.abort();
+    await ran;
+    await engine.stop();
+    rmSync(directory, { recursive: true });
+  });
+  const run = () => {
+    ran = source.run(stopping.signal, (snapshot) => snapshots.push({ snapshot, at: performance.now() }));
+  };
+  /** Waits for a snapshot that reads like that, after the ones that were already waited for. */
+  let seen = 0;
+  const next = async (expected: string) => {
+    for (const end = performance.now() + PATIENCE_MS; performance.now() < end; await wait(1))
+      for (; seen < snapshots.length; seen++) {
+        const found = snapshots[seen];
+        if (found && gist(found.snapshot) === expected) {
+          seen += 1;
+          return found;
+        }
+      }
+    throw new Error(`not told "${expected}", but ${JSON.stringify(snapshots.map(({ snapshot }) => gist(snapshot)))}`);
+  };
+  return { engine, path, source, log, run, next, snapshots, listen: () => engine.listen(path) };
+}
+
+/** The same, both running, with a data plane on the host. */
+export async function started(t: TestContext, clock: Clock = systemClock) {
+  const parts = withEngine(t, clock);
+  await parts.listen();
+  parts.source.heard('d', []);
+  parts.run();
+  await parts.next('');
+  return parts;
+}
+
+/** `a.example=healthy b.example=nowhere`, or why it failed. */
+export function gist(snapshot: Snapshot): string {
+  if (snapshot.kind === 'failed') return `failed: ${snapshot.errors.join()}`;
+  return snapshot.routes
+    .map(({ domain, upstreams }) => `${domain}=${upstreams.map(({ state }) => state).join('+') || 'nowhere'}`)
+    .join(' ');
+}
+
+/** Routes by the label of the domain alone: what the labels mean is not what these tests are about. */
+function simply({ containers, draining }: World): Discovered {
+  const pools = Map.groupBy(
+    containers.filter(({ status }) => status === 'running' || status === 'paused'),
+    ({ labels }) => labels['sluice.domain'] ?? '',
+  );
+  const routes = [...pools].map(([domain, pool]) => {
+    const upstreams = pool.map((container) => ({ address: '172.18.0.2:80', id: container.id, state: stateOf(container, draining) }));
+    const read = readAppliedRoute({ domain, upstream: '172.18.0.2:80', tls: false, source: 'docker', upstreams });
+    if ('problem' in read) throw new Error(`${read.problem.member}: ${read.problem.reason}`);
+    return read.route;
+  });
+  const yes = { holds: true, reason: 'yes' };
+  const readings = containers.map(({ id, name, labels, status }) => ({
+    id,
+    container: name,
+    origin: `container ${name}`,
+    site: null,
+    domains: [labels['sluice.domain'] ?? ''],
+    accepted: yes,
+    resolved: status === 'running' ? yes : { holds: false, reason: status },
+    address: status === 'running' ? '172.18.0.2:80' : null,
+    change: null,
+  }));
+  return { routes, problems: [], readings };
+}
+
+function stateOf({ id, status, health }: Container, draining: ReadonlySet<string>) {
+  if (status === 'paused') return 'paused' as const;
+  if (draining.has(id)) return 'draining' as const;
+  return health === 'none' ? ('healthy' as const) : health;
+}

@@ -3,19 +3,28 @@ import { Slots } from './slots.ts';
 
 /** Distinct targets whose health is shared; the one unused for longest is forgotten beyond that. */
 const CAPACITY = 1 << 17;
-/** Words a target before its columns of requests in flight: failures in a row, out until, last use (seconds). */
-const WORDS = 3;
+/** Words a target before its columns of requests in flight: failures in a row, out until, last use (seconds), verdict. */
+const WORDS = 4;
 const FAILURES = 0;
 const OUT_UNTIL = 1;
 const LAST_USE = 2;
+const VERDICT = 3;
 
 /** Failures in a row that take a target out of rotation. */
 export const FAILURES_TO_EJECT = 3;
 /** Seconds that it then stays out, unless an answer comes sooner. */
 export const EJECTED_SECS = 10;
 
+/** What probes and health checks have found: nothing yet, that it may be used, that it may not. */
+export const VERDICT_OF = { none: 0, well: 1, ill: 2 } as const;
+export type Verdict = (typeof VERDICT_OF)[keyof typeof VERDICT_OF];
+
+/** A target in words. With another id it is another target, even at the same address. */
+export const targetName = (address: string, tls: boolean, id?: string | null): string =>
+  `${tls ? 'tls ' : ''}${address}${id == null ? '' : ` ${id}`}`;
+
 /** The ledger's key of a target, the same in every thread. */
-export const targetKey = (address: string, tls: boolean): Key => keyOf(`target\n${tls ? 'tls ' : ''}${address}`);
+export const targetKey = (address: string, tls: boolean, id?: string | null): Key => keyOf(`target\n${targetName(address, tls, id)}`);
 
 /**
  * Health and load of upstream targets, one truth for all workers. Times are whole seconds since 1970
@@ -78,6 +87,15 @@ export class Targets {
   /** Failures since its last answer. */
   failures(slot: number): number {
     return this.load(slot, FAILURES);
+  }
+
+  /** What has been found out about it by asking. Traffic never changes it. */
+  verdict(slot: number): Verdict {
+    return this.load(slot, VERDICT) as Verdict;
+  }
+
+  judge(slot: number, verdict: Verdict): void {
+    this.store(slot, VERDICT, verdict);
   }
 
   begin(slot: number, worker: number): void {

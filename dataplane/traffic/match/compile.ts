@@ -115,7 +115,7 @@ function withHeaders(bare: Omit<CompiledBlock, 'fields' | 'variants'>, headers: 
 }
 
 function poolOf(route: RouteSpec, upstreams: readonly UpstreamSpec[], tls: boolean, pools: Pools): Pool | null {
-  return upstreams.length === 0 ? null : pools.open(route.domain, upstreams, tls);
+  return upstreams.length === 0 ? null : pools.open(route.domain, upstreams, tls, route.health);
 }
 
 /** The block that answers a request: the first that matches in the order written, else the site itself. */

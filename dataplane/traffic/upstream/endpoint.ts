@@ -59,8 +59,8 @@ export type Place = {
   readonly address: string;
   /** The name that its certificate must show; null without TLS. */
   readonly serverName: string | null;
-  /** Whether the address may belong to something else tomorrow. */
-  readonly passing: boolean;
+  /** What it is at its source, where it has a name there: the address may belong to something else tomorrow. */
+  readonly id: string | null;
 };
 
 /** One target address with its connections: the last one used is the first one used again. */
@@ -70,7 +70,7 @@ export class Endpoint implements Place {
   readonly port: number;
   /** The name that its certificate must show; null without TLS. */
   readonly serverName: string | null;
-  readonly passing: boolean;
+  readonly id: string | null;
   /** How long a connection may take to stand (ms). */
   readonly connectMs: number;
   readonly tools: EndpointTools;
@@ -86,14 +86,14 @@ export class Endpoint implements Place {
   private readonly awake: (endpoint: Endpoint) => void;
 
   /** `awake` is told when a first connection is opened: routes may hold on to an endpoint that was forgotten. */
-  constructor({ address, serverName, passing }: Place, tools: EndpointTools, awake: (endpoint: Endpoint) => void) {
+  constructor({ address, serverName, id }: Place, tools: EndpointTools, awake: (endpoint: Endpoint) => void) {
     const { host, port } = splitAddress(address);
     this.address = address;
     this.host = host;
     this.port = Number(port);
     this.serverName = serverName;
-    this.passing = passing;
-    this.connectMs = passing ? PASSING_CONNECT_MS : CONNECT_MS;
+    this.id = id;
+    this.connectMs = id === null ? CONNECT_MS : PASSING_CONNECT_MS;
     this.tools = tools;
     this.awake = awake;
     this.maxConnections = tools.maxConnections ?? MAX_CONNECTIONS;
@@ -102,7 +102,7 @@ export class Endpoint implements Place {
   }
 
   private claimSlot(): number {
-    return this.tools.targets.claim(targetKey(this.address, this.serverName !== null), this.tools.clock.now());
+    return this.tools.targets.claim(targetKey(this.address, this.serverName !== null, this.id), this.tools.clock.now());
   }
 
   ejected(now: number): boolean {
@@ -129,7 +129,8 @@ export class Endpoint implements Place {
   }
 
   private changed(healthy: boolean, reason: string): void {
-    this.tools.targetChanged({ address: this.address, tls: this.serverName !== null, healthy, reason });
+    const { address, serverName, id } = this;
+    this.tools.targetChanged({ address, tls: serverName !== null, ...(id !== null && { id }), healthy, reason });
   }
 
   /** Sends the exchange's request over an idle connection, a new one, or the next that becomes free. */
@@ -226,10 +227,10 @@ class Waiting implements Attempt {
 
 /** The endpoints of one worker, by address and TLS name. */
 export class Endpoints {
+  readonly tools: EndpointTools;
   private readonly byName = new Map<string, Endpoint>();
   /** Those whose time limits have to be looked at. */
   private readonly inUse = new Set<Endpoint>();
-  private readonly tools: EndpointTools;
 
   constructor(tools: EndpointTools) {
     this.tools = tools;
@@ -256,4 +257,4 @@ export class Endpoints {
   }
 }
 
-const nameOf = ({ address, serverName, passing }: Place): string => `${passing ? 'passing ' : ''}${address} ${serverName ?? ''}`;
+const nameOf = ({ address, serverName, id }: Place): string => `${address} ${serverName ?? ''} ${id ?? ''}`;

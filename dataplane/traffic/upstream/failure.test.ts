@@ -29,7 +29,7 @@ test('a name that does not resolve is 502', async () => {
 });
 
 test('a pool without a target in rotation is 503 with Retry-After', async () => {
-  const route = { ...site('a.test'), upstreams: [{ address: '127.0.0.1:1', state: 'draining' as const }] };
+  const route = { ...site('a.test'), upstreams: [{ address: '127.0.0.1:1', state: 'unhealthy' as const }] };
   using proxy = await ProxyFixture.start([route]);
   const answer = await proxy.ask(get());
   assert.match(answer.line, / 503 /);

@@ -46,7 +46,7 @@ test('a failure that another target made good is the target’s, not the request
 test('a pool without targets in rotation counts as such, and an answer that is cut under what cut it', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.start([
-    { ...site('b.test'), upstreams: [{ address: '127.0.0.1:1', state: 'draining' }] },
+    { ...site('b.test'), upstreams: [{ address: '127.0.0.1:1', state: 'unhealthy' }] },
     site('a.test', upstream),
   ]);
   await proxy.ask(get().replace('a.test', 'b.test'));

@@ -33,10 +33,15 @@ export class Forwarder {
 
   /** Picks a target and sends the request there. */
   attempt(x: Exchange): void {
-    const endpoint = x.pool?.pick(this.clock.now(), x.tried) ?? null;
+    const endpoint = x.pool?.pick(this.clock.now(), x.tried) ?? this.leaving(x);
     if (endpoint === null) this.holdOrGiveUp(x, null, x.lastFailure ?? FAILURE.noTarget);
     else if (x.upgrade === null) endpoint.send(x);
     else this.tunnel(x, endpoint);
+  }
+
+  /** Where requests wait, those that find no target wait for the next one rather than go to one that is about to end. */
+  private leaving({ pool, block, tried }: Exchange): Endpoint | null {
+    return pool === null || (block !== null && block.holdMs > 0) ? null : pool.pickLeaving(tried);
   }
 
   /** A try has failed before the client saw anything of an answer. */

@@ -1,21 +1,53 @@
 import { isIP } from 'node:net';
 import { splitAddress } from '../../../shared/address.ts';
-import type { UpstreamSpec } from '../../../shared/route.ts';
+import type { HealthCheckSpec, UpstreamSpec } from '../../../shared/route.ts';
+import { type Gate, gateOf } from '../../ledger/gates.ts';
+import { type Targets, VERDICT_OF } from '../../ledger/targets.ts';
 import type { Endpoint, Endpoints } from './endpoint.ts';
+import { interleave } from './turns.ts';
+
+/** What the main thread has found out about a target, as the ledger has it now. */
+class Latch {
+  private readonly targets: Targets;
+  private readonly slot: number;
+  private readonly shutAtFirst: boolean;
+
+  constructor(targets: Targets, { key, shutAtFirst }: Gate, now: number) {
+    this.targets = targets;
+    this.slot = targets.claim(key, now);
+    this.shutAtFirst = shutAtFirst;
+  }
+
+  get shut(): boolean {
+    const verdict = this.targets.verdict(this.slot);
+    return verdict === VERDICT_OF.ill || (this.shutAtFirst && verdict === VERDICT_OF.none);
+  }
+}
+
+/** A target as its pool has it. */
+type Member = { readonly endpoint: Endpoint; readonly state: UpstreamSpec['state']; readonly weight: number; readonly latch: Latch | null };
 
 /** The targets of a site or block, and whose turn it is. */
 export class Pool {
-  /** Targets in rotation, each as often as its weight says, evenly mixed. */
+  private readonly members: readonly Member[];
+  /** Targets whose state lets them be in rotation, each as often as its weight says, evenly mixed. */
   private readonly turns: readonly Endpoint[];
+  /** What may shut out the target of each turn; null where nothing can. */
+  private readonly latches: readonly (Latch | null)[] | null;
+  /** Targets that were told to stop, and may still serve. */
+  private readonly leaving: readonly Endpoint[];
   private next = 0;
+  private nextLeaving = 0;
   readonly endpoints: readonly Endpoint[];
-  /** Those that are not being drained. */
-  private readonly staying: readonly Endpoint[];
 
-  constructor(endpoints: readonly Endpoint[], turns: readonly Endpoint[], staying: readonly Endpoint[] = endpoints) {
-    this.endpoints = endpoints;
-    this.turns = turns;
-    this.staying = staying;
+  constructor(members: readonly Member[]) {
+    this.members = members;
+    this.endpoints = members.map(({ endpoint }) => endpoint);
+    const able = members.filter(({ weight }) => weight > 0);
+    const turns = interleave(able.filter(({ state, latch }) => state === 'healthy' || latch !== null));
+    this.turns = turns.map(({ endpoint }) => endpoint);
+    this.latches = turns.some(({ latch }) => latch !== null) ? turns.map(({ latch }) => latch) : null;
+    this.leaving = able.filter(({ state }) => state === 'draining').map(({ endpoint }) => endpoint);
   }
 
   /**
@@ -27,27 +59,58 @@ export class Pool {
     let lastResort: Endpoint | null = null;
     for (let step = 0; step < count; step++) {
       if (this.next >= count) this.next = 0;
-      const endpoint = this.turns[this.next++] as Endpoint;
-      if (tried?.includes(endpoint)) continue;
+      const turn = this.next++;
+      const endpoint = this.turns[turn] as Endpoint;
+      if (tried?.includes(endpoint) || this.latches?.[turn]?.shut) continue;
       if (!endpoint.ejected(now)) return endpoint;
       lastResort ??= endpoint;
     }
     return lastResort;
   }
 
-  /** Whether the target of an endpoint, perhaps one of an earlier table, is one of its own and is to stay. */
-  keeps({ address, serverName }: Endpoint): boolean {
-    return this.staying.some((own) => own.address === address && own.serverName === serverName);
+  /** A target that was told to stop, for requests that would find none at all: many serve until their end. */
+  pickLeaving(tried: readonly Endpoint[] | null): Endpoint | null {
+    for (let step = 0; step < this.leaving.length; step++) {
+      const endpoint = this.leaving[this.nextLeaving++ % this.leaving.length] as Endpoint;
+      if (!tried?.includes(endpoint)) return endpoint;
+    }
+    return null;
   }
 
   /** What `pick` would choose now, without taking its turn. */
   peek(now: number): Endpoint | null {
     const count = this.turns.length;
+    let lastResort: Endpoint | null = null;
     for (let step = 0; step < count; step++) {
-      const endpoint = this.turns[(this.next + step) % count] as Endpoint;
+      const turn = (this.next + step) % count;
+      if (this.latches?.[turn]?.shut) continue;
+      const endpoint = this.turns[turn] as Endpoint;
       if (!endpoint.ejected(now)) return endpoint;
+      lastResort ??= endpoint;
     }
-    return this.turns[this.next % count] ?? null;
+    return lastResort;
+  }
+
+  /** How many targets were told to stop. */
+  get stopping(): number {
+    return this.leaving.length;
+  }
+
+  /** Whether a request may be sent to the target, now or once it is well. */
+  sendsTo(endpoint: Endpoint): boolean {
+    return this.turns.includes(endpoint);
+  }
+
+  /** What its source says of a target; null when it is none of the pool's. */
+  stateOf(endpoint: Endpoint): UpstreamSpec['state'] | null {
+    return this.members.find((member) => member.endpoint === endpoint)?.state ?? null;
+  }
+
+  /** Whether the target of an endpoint, perhaps one of an earlier table, is one of its own and is to stay. */
+  keeps({ address, serverName, id }: Endpoint): boolean {
+    return this.members.some(
+      ({ endpoint: own, state }) => state !== 'draining' && own.address === address && own.serverName === serverName && own.id === id,
+    );
   }
 }
 
@@ -59,36 +122,17 @@ export class Pools {
     this.endpoints = endpoints;
   }
 
-  /** `domain` names the certificate that an IP literal must show. */
-  open(domain: string, upstreams: readonly UpstreamSpec[], tls: boolean): Pool {
-    const all = upstreams.map((upstream) => {
-      const host = splitAddress(upstream.address).host;
+  /** `domain` names the certificate that an IP literal must show. A pool that is opened names its targets until it is closed. */
+  open(domain: string, upstreams: readonly UpstreamSpec[], tls: boolean, health?: HealthCheckSpec | null): Pool {
+    const { targets, clock } = this.endpoints.tools;
+    const members = upstreams.map((upstream): Member => {
+      const { address, id = null, state, weight } = upstream;
+      const host = splitAddress(address).host;
       const serverName = tls ? (isIP(host) === 0 ? host : domain) : null;
-      return { upstream, endpoint: this.endpoints.open({ address: upstream.address, serverName, passing: upstream.id !== undefined }) };
+      const gate = gateOf(domain, upstream, tls, health);
+      const latch = gate && new Latch(targets, gate, clock.now());
+      return { endpoint: this.endpoints.open({ address, serverName, id }), state, weight, latch };
     });
-    const inRotation = all.filter(({ upstream }) => upstream.state === 'healthy' && upstream.weight > 0);
-    const turns = interleave(inRotation.map(({ upstream, endpoint }) => ({ endpoint, weight: upstream.weight })));
-    return new Pool(
-      all.map(({ endpoint }) => endpoint),
-      turns,
-      all.filter(({ upstream }) => upstream.state !== 'draining').map(({ endpoint }) => endpoint),
-    );
+    return new Pool(members);
   }
 }
-
-/** Spreads targets by weight: 2 and 1 become a, b, a; never a, a, b where it can be helped. */
-function interleave(targets: readonly { endpoint: Endpoint; weight: number }[]): Endpoint[] {
-  const divisor = targets.reduce((sofar, { weight }) => greatestCommonDivisor(sofar, weight), 0) || 1;
-  const shares = targets.map(({ endpoint, weight }) => ({ endpoint, weight: weight / divisor, credit: 0 }));
-  const total = shares.reduce((sum, { weight }) => sum + weight, 0);
-  const turns: Endpoint[] = [];
-  for (let turn = 0; turn < total; turn++) {
-    for (const share of shares) share.credit += share.weight;
-    const best = shares.reduce((a, b) => (b.credit > a.credit ? b : a));
-    best.credit -= total;
-    turns.push(best.endpoint);
-  }
-  return turns;
-}
-
-const greatestCommonDivisor = (a: number, b: number): number => (b === 0 ? a : greatestCommonDivisor(b, a % b));

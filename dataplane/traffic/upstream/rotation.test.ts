@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RouteInput } from '../../../shared/route.ts';
+import { gateOf } from '../../ledger/gates.ts';
+import { targetKey, VERDICT_OF, type Verdict } from '../../ledger/targets.ts';
+import { get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
+import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
+
+type Target = NonNullable<RouteInput['upstreams']>[number];
+
+const route = (upstreams: Target[], more: Partial<RouteInput> = {}): RouteInput => ({ ...site('a.test'), upstreams, ...more });
+const asked = async (proxy: ProxyFixture): Promise<string> => {
+  const { line, body } = await proxy.ask(get());
+  return line.includes(' 200 ') ? body : (line.split(' ')[1] ?? '');
+};
+
+/** Says what the main thread would say of a target that is probed. */
+function judge(proxy: ProxyFixture, { address, id }: Target, verdict: Verdict): void {
+  const { targets } = proxy.ledger;
+  targets.judge(targets.claim(targetKey(address, false, id), proxy.clock.now()), verdict);
+}
+
+test('a starting target that is probed is in rotation as soon as the ledger says that it is well, without a swap', async () => {
+  using upstream = await UpstreamFixture.serving(ok('in'));
+  const target: Target = { address: upstream.address, id: 'one', state: 'starting', probe: true };
+  using proxy = await ProxyFixture.start([route([target])]);
+  assert.equal(await asked(proxy), '503');
+  judge(proxy, target, VERDICT_OF.well);
+  assert.equal(await asked(proxy), 'in');
+});
+
+test('what is known of a target says nothing about another one at its address', async () => {
+  using upstream = await UpstreamFixture.serving(ok('in'));
+  const target = (id: string): Target => ({ address: upstream.address, id, state: 'starting', probe: true });
+  using proxy = await ProxyFixture.start([route([target('one')])]);
+  judge(proxy, target('one'), VERDICT_OF.well);
+  assert.equal(await asked(proxy), 'in');
+  await proxy.publish([route([target('two')])]);
+  assert.equal(await asked(proxy), '503');
+});
+
+test('only targets that are well, or have passed their probe, are in rotation', async () => {
+  using good = await UpstreamFixture.serving(ok('good'));
+  using probed = await UpstreamFixture.serving(ok('probed'));
+  using out = await UpstreamFixture.serving(ok('out'));
+  const entering: Target = { address: probed.address, state: 'starting', probe: true };
+  const others = (['starting', 'unhealthy', 'paused', 'draining'] as const).map((state) => ({ address: out.address, state }));
+  using proxy = await ProxyFixture.start([
+    route([
+      { address: good.address },
+      entering,
+      ...others,
+      { address: out.address, weight: 0 },
+      { address: out.address, id: 'x', state: 'starting', probe: true },
+    ]),
+  ]);
+  judge(proxy, entering, VERDICT_OF.well);
+  const answers = new Set<string>();
+  for (let request = 0; request < 8; request++) answers.add(await asked(proxy));
+  assert.deepEqual([...answers].sort(), ['good', 'probed']);
+});
+
+test('a checked target is used until its check has failed, and again once it has passed', async () => {
+  using upstream = await UpstreamFixture.serving(ok('in'));
+  const checked = route([{ address: upstream.address }], { health: { path: '/up' } });
+  using proxy = await ProxyFixture.start([checked]);
+  const { targets } = proxy.ledger;
+  const asking = { address: upstream.address as never, state: 'healthy' as const };
+  const gate = gateOf('a.test', asking, false, { path: '/up', interval_secs: 10, timeout_secs: 5 });
+  assert.ok(gate);
+  const slot = targets.claim(gate.key, proxy.clock.now());
+  for (const [verdict, expected] of [
+    [VERDICT_OF.none, 'in'],
+    [VERDICT_OF.ill, '503'],
+    [VERDICT_OF.well, 'in'],
+  ] as const) {
+    targets.judge(slot, verdict);
+    assert.equal(await asked(proxy), expected);
+  }
+});
+
+test('a target that was told to stop is used only where there is no other, and where nothing waits', async () => {
+  using leaving = await UpstreamFixture.serving(ok('leaving'));
+  using staying = await UpstreamFixture.serving(ok('staying'));
+  const draining: Target = { address: leaving.address, id: 'old', state: 'draining' };
+  using proxy = await ProxyFixture.start([route([draining, { address: staying.address }])]);
+  for (let request = 0; request < 3; request++) assert.equal(await asked(proxy), 'staying');
+  await proxy.publish([route([draining, { address: staying.address, state: 'unhealthy' }])]);
+  assert.equal(await asked(proxy), 'leaving');
+  await proxy.publish([route([draining], { hold_secs: 10 })]);
+  const waiting = await proxy.connect();
+  waiting.send(get());
+  await proxy.publish([route([draining, { address: staying.address }], { hold_secs: 10 })]);
+  assert.equal((await waiting.readAnswer()).body, 'staying');
+  assert.equal(leaving.requests.length, 1);
+});

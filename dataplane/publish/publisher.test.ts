@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
 import { ListenError } from '../workers/workers.ts';
 import { eventually, insideOneWorker, WorkersFixture } from './workers-fixture.ts';
@@ -27,6 +29,21 @@ test('a worker that dies is started again with everything that was published sin
   assert.equal((await fixture.visit('old.test')).text, 'old');
   assert.equal((await fixture.visit('new.test')).text, 'new');
   assert.deepEqual(fixture.changes, ['started', 'died', 'started']);
+});
+
+test('a worker that is started again and can not open its port for a while is tried until it can', async () => {
+  await using fixture = await WorkersFixture.start(1, [answering('a.test', 'here')]);
+  await using taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { settings } = fixture.publisher.state();
+  assert.ok(settings !== undefined);
+  await fixture.publisher.publish({ settings: { ...settings, httpPort: (taken.address() as AddressInfo).port } });
+  await insideOneWorker('process.exit(1)');
+  await eventually('a few tries', () => fixture.workers.restarts >= 3);
+  assert.equal(fixture.workers.serving, 0);
+  await fixture.publisher.publish({ settings });
+  await eventually('a worker that serves', () => fixture.workers.serving === 1);
+  assert.equal((await fixture.visit('a.test')).text, 'here');
 });
 
 test('a worker whose event loop hangs is replaced after 2 s; the others answer meanwhile', async () => {
@@ -58,7 +75,6 @@ test('draining ends idle connections at once and every worker within the time th
 });
 
 test('a port that is taken by somebody else is told, not retried', async () => {
-  const { createServer } = await import('node:net');
   await using first = await WorkersFixture.start(1, []);
   await first.workers.stop();
   const taken = createServer().listen(first.port, '127.0.0.1');

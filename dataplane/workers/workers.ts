@@ -82,6 +82,8 @@ export class Workers {
   private nextId = 1;
   private nextQuestion = 1;
   private youngDeaths = 0;
+  /** Whether the ports could be opened at the start: one that can't be later is tried again. */
+  private begun = false;
   private stopping = false;
   private stopWatching: () => void = () => undefined;
   /** Replacements take place one after the other. */
@@ -109,6 +111,7 @@ export class Workers {
     const refused = refusal();
     if (refused !== null) throw refused;
     if (this.serving === 0) throw new ListenError('', 'no worker came up within 30 s; the log says why');
+    this.begun = true;
     this.stopWatching = this.parts.clock.every(Watchdog.PERIOD_MS, () => this.watch());
   }
 
@@ -310,15 +313,13 @@ export class Workers {
     parts.ledger.targets.clearWorker(member.slot);
     parts.ledger.turns.clearWorker(member.slot);
     this.wake();
-    if (this.stopping || member.refusal !== null || member.successor) return;
+    if (this.stopping || member.successor || (member.refusal !== null && !this.begun)) return;
     if (member.leaving) return parts.onChange(member.id, 'retired', member.ending || reason);
     this.restarts++;
-    const silent = member.ending !== '';
-    parts.onChange(member.id, silent ? 'replaced' : 'died', silent ? member.ending : reason);
-    parts.log.error(
-      { worker: member.id, reason: silent ? member.ending : reason },
-      silent ? 'worker replaced' : 'worker died, starting another',
-    );
+    const silent = member.ending !== '' && member.refusal === null;
+    const why = member.ending || reason;
+    parts.onChange(member.id, silent ? 'replaced' : 'died', why);
+    parts.log.error({ worker: member.id, reason: why }, silent ? 'worker replaced' : 'worker died, starting another');
     const young = parts.clock.monotonic() - member.startedAt < YOUNG_MS;
     this.youngDeaths = young ? this.youngDeaths + 1 : 0;
     const wait = this.youngDeaths < 2 ? 0 : Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** (this.youngDeaths - 2));

@@ -11,6 +11,8 @@ import { endRemains } from './remains.ts';
 export const APPS = 'apps';
 /** Named, so that a test may choose an address in it. */
 const SUBNET = '10.213.0.0/16';
+/** Where a container of it reaches what the tests themselves listen on. */
+export const GATEWAY = '10.213.0.1';
 /** A subnet for each other network. All are within this test file's own network namespace. */
 const POOL = 'base=10.214.0.0/16,size=20';
 
@@ -34,7 +36,7 @@ export class Engine {
     try {
       await engine.answers();
       await importImage(engine.docker);
-      await engine.docker.createNetwork({ Name: APPS, IPAM: { Config: [{ Subnet: SUBNET }] } });
+      await engine.docker.createNetwork({ Name: APPS, IPAM: { Config: [{ Subnet: SUBNET, Gateway: GATEWAY }] } });
       return engine;
     } catch (error) {
       await engine[Symbol.asyncDispose]();

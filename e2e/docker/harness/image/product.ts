@@ -1,8 +1,8 @@
-import { cpSync, mkdirSync, realpathSync, symlinkSync } from 'node:fs';
+import { realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Folder } from '../../../harness/dataplane.ts';
 import { Program, REPOSITORY } from '../../../harness/process.ts';
-import { APPS, type Engine } from '../engine.ts';
+import { APPS, type Engine, GATEWAY } from '../engine.ts';
 import { fillRoot, IMAGE, importFolder } from './image.ts';
 import { LockedRegistry } from './registry.ts';
 
@@ -12,29 +12,35 @@ const BUILDER = 'sluice-tests:builder';
 /** Builds the product's image with its own Dockerfile, on images made here. @throws with the build's output. */
 export async function buildProduct(engine: Engine): Promise<void> {
   using registry = await LockedRegistry.start();
-  await importBuilder(engine, registry.port);
-  const args = ['build', '--network', APPS, '--build-arg', `BUILDER=${BUILDER}`, '--build-arg', `BASE=${IMAGE}`];
-  const file = join(REPOSITORY, 'deploy/docker/Dockerfile');
-  const env = { DOCKER_HOST: `unix://${engine.socket}`, DOCKER_BUILDKIT: '0' };
-  await using program = new Program('docker', [...args, '--tag', PRODUCT, '--file', file, REPOSITORY], env);
-  const { code } = await program.exited;
-  const lacking = registry.lacking.length > 0 ? `npm's cache lacks ${registry.lacking.join(', ')}: run npm ci\n` : '';
-  if (code !== 0) throw new Error(`the image cannot be built (${code}):\n${lacking}${program.output.slice(-3_000)}`);
+  await buildBuilder(engine, registry.port);
+  const args = ['--build-arg', `BUILDER=${BUILDER}`, '--build-arg', `BASE=${IMAGE}`, '--tag', PRODUCT];
+  await build(engine, [...args, '--file', join(REPOSITORY, 'deploy/docker/Dockerfile'), REPOSITORY]).catch((error: Error) => {
+    const { lacking } = registry;
+    throw lacking.length === 0 ? error : new Error(`npm's cache lacks ${lacking.join(', ')}: run npm ci\n${error.message}`);
+  });
 }
 
-/** Like the tests' own image, with npm, which asks the registry of the tests. */
-async function importBuilder(engine: Engine, port: number): Promise<void> {
-  const { IPAM } = await engine.docker.getNetwork(APPS).inspect();
-  const gateway = IPAM?.Config?.[0]?.Gateway;
-  using root = new Folder();
-  fillRoot(root.path, [process.execPath]);
-  const npm = 'usr/lib/node_modules/npm';
-  mkdirSync(join(root.path, dirname(npm)), { recursive: true });
-  cpSync(npmFolder(), join(root.path, npm), { recursive: true });
-  symlinkSync(`/${npm}/bin/npm-cli.js`, join(root.path, 'usr/bin/npm'));
-  await importFolder(engine.docker, root.path, BUILDER, [
-    `ENV npm_config_registry=http://${gateway}:${port}/ npm_config_update_notifier=false`,
-  ]);
+/** The tests' own image with npm, which asks the registry of the tests. */
+async function buildBuilder(engine: Engine, port: number): Promise<void> {
+  using folder = new Folder();
+  const lines = [
+    `FROM ${IMAGE}`,
+    'COPY . /usr/lib/npm',
+    'RUN ln -s /usr/lib/npm/bin/npm-cli.js /usr/bin/npm',
+    `ENV npm_config_registry=http://${GATEWAY}:${port}/ npm_config_update_notifier=false npm_config_fetch_retries=0`,
+  ];
+  writeFileSync(folder.file('Dockerfile'), lines.join('\n'));
+  await build(engine, ['--tag', BUILDER, '--file', folder.file('Dockerfile'), npmFolder()]);
+}
+
+/** @throws with the build's output when it fails, or takes too long. */
+async function build(engine: Engine, args: readonly string[]): Promise<void> {
+  const env = { DOCKER_HOST: `unix://${engine.socket}`, DOCKER_BUILDKIT: '0' };
+  await using program = new Program('docker', ['build', '--network', APPS, ...args], env);
+  const tooLong = setTimeout(() => program.child.kill('SIGKILL'), 90_000);
+  const { code } = await program.exited;
+  clearTimeout(tooLong);
+  if (code !== 0) throw new Error(`the image cannot be built (${code}):\n${program.output.slice(-3_000)}`);
 }
 
 /** Where this machine's npm lies, whose bin is a link into it. */

@@ -29,22 +29,3 @@ export const SITE_RULES: Rules<SiteDraft> = rulesByName(
   ],
   ['site', 'handle'],
 );
-
-/** What people who come from elsewhere write, and what it is called here. */
-export const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
-  ['add_header', 'header'],
-  ['auth_basic', 'basic_auth'],
-  ['basicauth', 'basic_auth'],
-  ['gzip', 'encode'],
-  ['include', 'import'],
-  ['limit_req', 'rate_limit'],
-  ['location', 'handle'],
-  ['proxy', 'reverse_proxy'],
-  ['proxy_pass', 'reverse_proxy'],
-  ['ratelimit', 'rate_limit'],
-  ['redirect', 'redir'],
-  ['return', 'respond'],
-  ['rewrite', 'handle_path'],
-  ['route', 'handle'],
-  ['static_response', 'respond'],
-]);

@@ -1,6 +1,7 @@
 import type { Condition } from '../../../../shared/condition.ts';
 import { didYouMean, quote, type Report } from '../diagnostics.ts';
-import { OTHER_NAMES, SITE_RULES } from '../directives/directives.ts';
+import { SITE_RULES } from '../directives/directives.ts';
+import { GLOBALS_ELSEWHERE, OTHER_GLOBALS, OTHER_NAMES } from '../directives/other-names.ts';
 import { conditionFor, isMatcher } from '../matchers/matcher.ts';
 import { lineOf, type Place, type Word } from '../tokens/word.ts';
 import type { Block, Directive } from '../tree/syntax.ts';
@@ -77,7 +78,8 @@ function hasShape<Draft>({ name, args, block }: Directive, rule: Rule<Draft>, re
 }
 
 function misplaced(name: string, scopes: readonly Scope[], scope: Scope): string {
-  if (scope === 'handle' && (name === 'handle' || name === 'handle_path')) return `${name} inside a handle is not available yet`;
+  if (scope === 'handle' && (name === 'handle' || name === 'handle_path'))
+    return `${name} stands in a site, not inside another block: write it there, above that block, with its whole path`;
   return `${name} stands in ${scopes.map(described).join(' or in ')}, not in ${described(scope)}`;
 }
 
@@ -85,9 +87,11 @@ function unknown({ name, block }: Directive, scope: Scope, within: Block): strin
   if (isMatcher(name)) return 'a matcher stands in a site or in a handle, not in the globals block';
   const elsewhere = (scope === 'globals' ? SITE_RULES : GLOBAL_RULES).get(name.text);
   if (elsewhere) return misplaced(name.text, elsewhere.scopes, scope);
-  const other = scope === 'globals' ? undefined : OTHER_NAMES.get(name.text);
-  if (other) return `unknown directive ${quote(name.text)} (did you mean "${other}"?)`;
   const what = scope === 'globals' ? 'global option' : 'directive';
+  const other = (scope === 'globals' ? OTHER_GLOBALS : OTHER_NAMES).get(name.text);
+  if (other) return `unknown ${what} ${quote(name.text)} (did you mean "${other}"?)`;
+  const instead = scope === 'globals' ? GLOBALS_ELSEWHERE.get(name.text) : undefined;
+  if (instead) return `unknown global option ${quote(name.text)}: ${instead}`;
   if (block && name.text.includes('.')) return `unknown ${what} ${quote(name.text)}: ${siteInside(name, within)}`;
   const known = [...(scope === 'globals' ? GLOBAL_RULES : SITE_RULES).keys()];
   return `unknown ${what} ${quote(name.text)}${didYouMean(name.text, known)}`;

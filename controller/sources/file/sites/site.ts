@@ -1,7 +1,8 @@
 import { CATCH_ALL, type Domain } from '../../../../shared/host.ts';
 import type { HandleSpec, RouteSpec } from '../../../../shared/route.ts';
 import { positionOf, quote, type Report } from '../diagnostics.ts';
-import { OTHER_NAMES, SITE_RULES } from '../directives/directives.ts';
+import { SITE_RULES } from '../directives/directives.ts';
+import { OTHER_NAMES } from '../directives/other-names.ts';
 import { type Matchers, readMatchers, reportUnused } from '../matchers/matcher.ts';
 import type { Place, Word } from '../tokens/word.ts';
 import type { Site } from '../tree/syntax.ts';

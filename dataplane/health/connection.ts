@@ -1,0 +1,40 @@
+import { connect } from 'node:net';
+import { splitAddress } from '../../shared/address.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import { wordsFor } from './words.ts';
+
+/** How long a connection may take to stand (ms). */
+const CONNECT_MS = 1_000;
+/** How long it has to stay open (ms): a container engine's proxy takes connections for an app that does not listen yet, and closes them. */
+const OPEN_MS = 100;
+
+/**
+ * Whether a target takes connections. `done` is told null, or why not.
+ * @returns the way to leave off; then `done` is told nothing.
+ */
+export function tryConnection(address: string, clock: Clock, done: (reason: string | null) => void): () => void {
+  const { host, port } = splitAddress(address);
+  const socket = connect({ host, port: Number(port) });
+  let over = false;
+  const stop = (): void => {
+    over = true;
+    cancel();
+    socket.destroy();
+  };
+  const settle = (reason: string | null): void => {
+    if (over) return;
+    stop();
+    done(reason);
+  };
+  let cancel = clock.after(CONNECT_MS, () => settle(`no connection within ${CONNECT_MS / 1_000} s`));
+  socket.once('connect', () => {
+    cancel();
+    if (!over) cancel = clock.after(OPEN_MS, () => settle(null));
+  });
+  socket.on('error', (error: NodeJS.ErrnoException) => settle(wordsFor(error)));
+  socket.once('end', () => settle('it closed the connection at once'));
+  socket.once('close', () => settle('it closed the connection at once'));
+  // Unread bytes would keep the end from being seen.
+  socket.resume();
+  return stop;
+}

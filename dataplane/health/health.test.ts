@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { type RouteInput, readRoute } from '../../shared/route.ts';
+import { memoryLog } from '../../shared/runtime/log.ts';
+import { ManualClock } from '../../shared/runtime/manual-clock.ts';
+import { systemRandom } from '../../shared/runtime/random.ts';
+import { Targets, targetKey, VERDICT_OF } from '../ledger/targets.ts';
+import { Health, type HealthChange } from './health.ts';
+
+/** Health checks of a main thread on a clock that only the test moves. */
+class Fixture {
+  readonly clock = new ManualClock();
+  readonly targets = new Targets(Targets.buffer(1), 1);
+  readonly changes: HealthChange[] = [];
+  readonly health = new Health({
+    clock: this.clock,
+    random: systemRandom,
+    log: memoryLog(),
+    targets: this.targets,
+    changed: (change) => this.changes.push(change),
+  });
+
+  publish(...routes: readonly RouteInput[]): void {
+    const upserts = routes.map((input) => {
+      const read = readRoute(input);
+      assert.ok('route' in read, JSON.stringify(read));
+      return { domain: read.route.domain, json: JSON.stringify(read.route) };
+    });
+    this.health.take({ whole: false, upserts, removed: [] });
+  }
+
+  /** Lets time pass, a little of it after every turn, until something is so. */
+  async until(what: string, met: () => boolean): Promise<void> {
+    const end = performance.now() + 8_000;
+    while (!met()) {
+      if (performance.now() > end) throw new Error(`waited for ${what}`);
+      await new Promise((resolve) => setTimeout(resolve, 4));
+      this.clock.pass(10);
+    }
+  }
+
+  verdict(address: string, id: string): number {
+    return this.targets.verdict(this.targets.claim(targetKey(address, false, id), this.clock.now()));
+  }
+
+  [Symbol.dispose](): void {
+    this.health.stop();
+  }
+}
+
+/** A target that does with each connection what the test says. */
+async function target(connected: (socket: Socket) => void = () => undefined, port = 0) {
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined).resume();
+    connected(socket);
+  });
+  return listening(server, sockets, port);
+}
+
+/** A target that answers every request with a status. */
+async function site(status: () => number) {
+  const asked: string[] = [];
+  const server = createHttpServer((request, response) => {
+    asked.push(`${request.method} ${request.headers.host}${request.url}`);
+    response.writeHead(status()).end();
+  });
+  return { ...(await listening(server, new Set(), 0)), asked };
+}
+
+async function listening(server: Server, sockets: ReadonlySet<Socket>, port: number) {
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const close = () => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  };
+  return { address, connections: () => sockets.size, close, [Symbol.dispose]: close };
+}
+
+const entering = (address: string, id = 'one', more: Partial<RouteInput> = {}): RouteInput => ({
+  domain: 'a.test',
+  upstream: null,
+  tls: false,
+  upstreams: [{ address, id, state: 'starting', probe: true }],
+  ...more,
+});
+
+test('a target enters when a connection to it has stayed open for 100 ms', async () => {
+  using app = await target();
+  using fixture = new Fixture();
+  fixture.publish(entering(app.address));
+  const began = fixture.clock.monotonic();
+  await fixture.until('the verdict', () => fixture.verdict(app.address, 'one') === VERDICT_OF.well);
+  assert.ok(fixture.clock.monotonic() - began >= 100);
+  assert.deepEqual(fixture.changes, [{ address: app.address, tls: false, id: 'one', healthy: true, reason: '' }]);
+  assert.deepEqual(fixture.health.standing(), fixture.changes);
+  fixture.clock.pass(60_000);
+  assert.equal(app.connections(), 1);
+});
+
+test('a connection that is taken and closed at once lets nobody in', async () => {
+  let listens = false;
+  using app = await target((socket) => {
+    if (!listens) socket.end();
+  });
+  using fixture = new Fixture();
+  fixture.publish(entering(app.address));
+  await fixture.until('several tries', () => app.connections() >= 3);
+  assert.equal(fixture.verdict(app.address, 'one'), VERDICT_OF.none);
+  assert.equal(fixture.health.reason(`${app.address} one`), 'not probed yet: it closed the connection at once');
+  listens = true;
+  await fixture.until('the verdict', () => fixture.verdict(app.address, 'one') === VERDICT_OF.well);
+});
+
+test('a target that refuses is tried again until it listens, and the reason is told once', async () => {
+  const { address, close } = await target();
+  close();
+  using fixture = new Fixture();
+  fixture.publish(entering(address));
+  await fixture.until('a reason', () => fixture.changes.length > 0);
+  const refused = { address, tls: false, id: 'one', healthy: false, reason: 'not probed yet: connection refused' };
+  assert.deepEqual(fixture.changes, [refused]);
+  using app = await target(undefined, Number(address.split(':')[1]));
+  await fixture.until('the verdict', () => fixture.verdict(app.address, 'one') === VERDICT_OF.well);
+  assert.deepEqual(
+    fixture.changes.map(({ healthy }) => healthy),
+    [false, true],
+  );
+});
+
+test('a verdict holds while a route names the target, paused or not, and is forgotten with the last one', async () => {
+  using app = await target();
+  using fixture = new Fixture();
+  const { address } = app;
+  fixture.publish(entering(address), { ...entering(address), domain: 'b.test' });
+  await fixture.until('the verdict', () => fixture.verdict(address, 'one') === VERDICT_OF.well);
+  fixture.publish({ ...entering(address), upstreams: [{ address, id: 'one', state: 'paused' }] });
+  fixture.health.take({ whole: false, upserts: [], removed: ['b.test'] });
+  assert.equal(fixture.verdict(address, 'one'), VERDICT_OF.well);
+  fixture.publish(entering(address));
+  assert.equal(fixture.verdict(address, 'one'), VERDICT_OF.well);
+  fixture.publish(entering(address, 'two'));
+  assert.equal(fixture.verdict(address, 'one'), VERDICT_OF.none);
+  await fixture.until('the other one', () => fixture.verdict(address, 'two') === VERDICT_OF.well);
+  assert.equal(app.connections(), 2);
+  fixture.health.take({ whole: true, upserts: [], removed: [] });
+  assert.equal(fixture.verdict(address, 'two'), VERDICT_OF.none);
+});
+
+test('many targets are probed 64 at a time', async () => {
+  using app = await target();
+  using fixture = new Fixture();
+  const upstreams = Array.from({ length: 200 }, (_, n) => ({ address: app.address, id: `c${n}`, state: 'starting' as const, probe: true }));
+  fixture.publish({ ...entering(app.address), upstreams });
+  const began = performance.now();
+  while (app.connections() < 64 && performance.now() - began < 5_000) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.equal(app.connections(), 64);
+  await fixture.until('all', () => fixture.changes.length === 200);
+  assert.equal(app.connections(), 200);
+});
+
+const checked = (address: string, domain = 'a.test'): RouteInput => ({
+  domain,
+  upstream: address,
+  tls: false,
+  health: { path: '/up?deep', interval_secs: 1, timeout_secs: 1 },
+});
+
+test('two bad answers in a row take a target out, one good one brings it back', async () => {
+  let status = 302;
+  using app = await site(() => status);
+  using fixture = new Fixture();
+  fixture.publish(checked(app.address));
+  await fixture.until('the first answer', () => fixture.changes.length === 1);
+  assert.equal(app.asked[0], 'GET a.test/up?deep');
+  status = 500;
+  const before = app.asked.length;
+  await fixture.until('the verdict', () => fixture.changes.length === 2);
+  assert.ok(app.asked.length - before >= 2, 'one failure is not enough');
+  assert.deepEqual(fixture.changes[1], { address: app.address, tls: false, healthy: false, reason: 'GET /up?deep answered 500' });
+  status = 200;
+  await fixture.until('it to be back', () => fixture.changes.length === 3);
+  assert.deepEqual(fixture.changes[2]?.healthy, true);
+});
+
+test('a target that enters is let in by its check, asked again soon until then', async () => {
+  let status = 503;
+  using app = await site(() => status);
+  using fixture = new Fixture();
+  const route = entering(app.address, 'one', { health: { path: '/up', interval_secs: 60, timeout_secs: 1 } });
+  fixture.publish(route);
+  await fixture.until('several tries', () => app.asked.length >= 3);
+  assert.deepEqual(
+    fixture.changes.map(({ reason }) => reason),
+    ['not checked yet: GET /up answered 503'],
+  );
+  status = 204;
+  const began = fixture.clock.monotonic();
+  await fixture.until('the verdict', () => fixture.changes.length === 2);
+  assert.ok(fixture.clock.monotonic() - began < 5_000, 'long before the interval');
+});
+
+test('a page that does not come in time is a failure', async () => {
+  using silent = await target();
+  using fixture = new Fixture();
+  fixture.publish(checked(silent.address));
+  await fixture.until('the verdict', () => fixture.changes.length === 1);
+  assert.equal(fixture.changes[0]?.reason, 'GET /up?deep had no answer within 1 s');
+});
+
+test('a target of several routes is asked once for each host that it is asked for', async () => {
+  using app = await site(() => 200);
+  using fixture = new Fixture();
+  const twice = { ...checked(app.address), handles: [{ path: '/x', upstreams: [{ address: app.address }] }] };
+  fixture.publish(twice, checked(app.address, 'b.test'));
+  await fixture.until('both answers', () => fixture.changes.length === 2);
+  assert.deepEqual(app.asked.sort(), ['GET a.test/up?deep', 'GET b.test/up?deep']);
+});

@@ -1,0 +1,51 @@
+import { isIP } from 'node:net';
+import { splitAddress } from '../../shared/address.ts';
+import type { RouteSpec, UpstreamSpec } from '../../shared/route.ts';
+import { type Gate, gateOf, questionTo } from '../ledger/gates.ts';
+
+/** A question to a target, as one route has it. */
+export type Watched = {
+  readonly gate: Gate;
+  readonly address: string;
+  readonly tls: boolean;
+  readonly id: string | null;
+  /** The name that its certificate must show; null without TLS. */
+  readonly serverName: string | null;
+  /** Whether it is asked now; where it is not, what is known of it holds. */
+  readonly asking: boolean;
+  /** Milliseconds from one question to the next, and until an answer is late. Probes need neither. */
+  readonly intervalMs: number;
+  readonly timeoutMs: number;
+};
+
+/** Whether a route as JSON has anything to be asked. Inside a string the quotes would be escaped. */
+export const mentionsQuestions = (json: string): boolean => json.includes('"probe":true') || json.includes('"health":{');
+
+/** What is to be known of the targets of a route, which was judged before it was published. */
+export function watchedIn(json: string): Watched[] {
+  const route: RouteSpec = JSON.parse(json);
+  return [
+    ...route.upstreams.flatMap((upstream) => watched(route, upstream, route.tls)),
+    ...route.handles.flatMap(({ upstreams, tls }) => upstreams.flatMap((upstream) => watched(route, upstream, tls))),
+  ];
+}
+
+function watched({ domain, health }: RouteSpec, upstream: UpstreamSpec, tls: boolean): Watched[] {
+  const { address, id = null } = upstream;
+  const asked = gateOf(domain, upstream, tls, health);
+  // Without a check only what has a name at its source can have been probed before.
+  if (asked === null && health == null && id === null) return [];
+  const { host } = splitAddress(address);
+  return [
+    {
+      gate: asked ?? questionTo(domain, upstream, tls, health, false),
+      address,
+      tls,
+      id,
+      serverName: tls ? (isIP(host) === 0 ? host : domain) : null,
+      asking: asked !== null,
+      intervalMs: (health?.interval_secs ?? 0) * 1_000,
+      timeoutMs: (health?.timeout_secs ?? 0) * 1_000,
+    },
+  ];
+}

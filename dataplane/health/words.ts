@@ -1,0 +1,21 @@
+/** Why a connection did not come about or broke, in words for people. */
+export function wordsFor(error: NodeJS.ErrnoException): string {
+  const { code = '' } = error;
+  switch (code) {
+    case 'ECONNREFUSED':
+      return 'connection refused';
+    case 'ECONNRESET':
+    case 'EPIPE':
+      return 'it closed the connection';
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return 'its name is not known';
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+    case 'ETIMEDOUT':
+      return 'it cannot be reached';
+    default:
+      if (code.startsWith('HPE_')) return 'its answer is not valid HTTP';
+      return `${error.message}${code === '' || error.message.includes(code) ? '' : ` (${code})`}`;
+  }
+}

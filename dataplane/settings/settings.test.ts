@@ -297,6 +297,8 @@ describe('effective', () => {
     assert.deepEqual(trafficSettings(readSettings(words.split(' '), {})), {
       bind: '127.0.0.1',
       httpPort: 80,
+      httpsPort: null,
+      https: { automatic: false, anyName: false, dns: false, internal: false, publicPort: 443 },
       trustedProxies: ['::1'],
       proxyProtocol: false,
       maxConnections: 7,

@@ -1,0 +1,153 @@
+import { parseDuration } from '../../../shared/duration.ts';
+import { type Domain, parseDomain } from '../../../shared/host.ts';
+import { MAX_HOLD_SECS } from '../../../shared/longest-hold.ts';
+import { parseRate } from '../../../shared/rate.ts';
+
+/** What labels write into. */
+export type SiteDraft = {
+  domains: Domain[];
+  port: number | null;
+  network: string | null;
+  https: 'auto' | 'off';
+  rateLimit: number | null;
+  headers: { name: string; value: string }[];
+  /** Path of the page that tells whether the app is well. */
+  health: string | null;
+  holdSecs: number | null;
+  upstreamTls: boolean;
+};
+
+export type LabelRule = {
+  readonly form: string;
+  /** Says something about the one container; the others of its pool may say otherwise. */
+  readonly perContainer: boolean;
+  /** @returns what is wrong with the value; undefined when it was taken. */
+  readonly read: (value: string, draft: SiteDraft, header: string) => string | undefined;
+};
+
+const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
+const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]{0,8192}$/;
+const MOST_HEADERS = 1_000;
+/** How a message ends and how its connection is used is the proxy's own business (RFC 9110 7.6.1, RFC 9112 6). */
+const FRAMING = new Set([
+  'connection',
+  'content-length',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** All labels by the word after `sluice.` or `sluice.<site>.`; `header` is followed by a field name. */
+export const LABELS: ReadonlyMap<string, LabelRule> = new Map<string, LabelRule>([
+  ['domain', { form: 'DOMAIN[,DOMAIN…]', perContainer: true, read: readDomains }],
+  ['port', { form: 'PORT', perContainer: true, read: readPort }],
+  [
+    'tls',
+    {
+      form: 'off',
+      perContainer: false,
+      read: (value, draft) => {
+        if (value !== 'off' && value !== 'auto') return 'it can only be switched off';
+        draft.https = value;
+        return undefined;
+      },
+    },
+  ],
+  [
+    'rate_limit',
+    {
+      form: '<n>/s',
+      perContainer: false,
+      read: (value, draft) => {
+        const rate = parseRate(value);
+        if (!rate.ok) return rate.reason;
+        draft.rateLimit = rate.value;
+        return undefined;
+      },
+    },
+  ],
+  ['header', { form: 'VALUE', perContainer: false, read: readHeader }],
+  [
+    'network',
+    {
+      form: 'NETWORK',
+      perContainer: true,
+      read: (value, draft) => {
+        draft.network = value;
+        return undefined;
+      },
+    },
+  ],
+  [
+    'health',
+    {
+      form: '/PATH',
+      perContainer: false,
+      read: (value, draft) => {
+        if (!/^\/[\x21-\x7e]{0,2047}$/.test(value)) return 'a path starts with / and has no space';
+        draft.health = value;
+        return undefined;
+      },
+    },
+  ],
+  ['hold', { form: '10s', perContainer: false, read: readHold }],
+  [
+    'upstream_tls',
+    {
+      form: 'true',
+      perContainer: false,
+      read: (value, draft) => {
+        if (value === 'insecure') return 'a target whose certificate is not checked is not available yet';
+        if (value !== 'true' && value !== 'false') return 'it is true or false';
+        draft.upstreamTls = value === 'true';
+        return undefined;
+      },
+    },
+  ],
+  [
+    'analytics',
+    {
+      form: 'on',
+      perContainer: false,
+      read: (value) => (value === 'off' ? undefined : value === 'on' ? 'not available yet' : 'it is on or off'),
+    },
+  ],
+]);
+
+function readDomains(value: string, draft: SiteDraft): string | undefined {
+  const wrong: string[] = [];
+  for (const part of value.split(',').map((one) => one.trim())) {
+    if (part === '') continue;
+    const domain = parseDomain(part);
+    if (!domain.ok) wrong.push(`${part}: ${domain.reason}`);
+    else if (!draft.domains.includes(domain.value)) draft.domains.push(domain.value);
+  }
+  if (wrong.length > 0) return wrong.join(', ');
+  return draft.domains.length === 0 ? 'it names no domain' : undefined;
+}
+
+function readPort(value: string, draft: SiteDraft): string | undefined {
+  if (!/^[1-9]\d{0,4}$/.test(value) || Number(value) > 65_535) return 'a port is a number from 1 to 65535';
+  draft.port = Number(value);
+  return undefined;
+}
+
+function readHeader(value: string, draft: SiteDraft, name: string): string | undefined {
+  if (!FIELD_NAME.test(name)) return 'a header name is letters, digits and hyphens';
+  if (FRAMING.has(name.toLowerCase())) return 'the proxy itself sets this header';
+  if (!FIELD_VALUE.test(value)) return 'a header value has no control characters and none beyond U+00FF';
+  if (draft.headers.length === MOST_HEADERS) return `a site has at most ${MOST_HEADERS} headers`;
+  draft.headers.push({ name, value });
+  return undefined;
+}
+
+function readHold(value: string, draft: SiteDraft): string | undefined {
+  const time = parseDuration(value);
+  if (!time.ok) return time.reason;
+  if (time.value % 1_000 !== 0 || time.value > MAX_HOLD_SECS * 1_000) return `whole seconds, ${MAX_HOLD_SECS}s at most`;
+  draft.holdSecs = time.value / 1_000;
+  return undefined;
+}

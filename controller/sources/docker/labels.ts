@@ -1,0 +1,112 @@
+import { closest } from '../../../shared/closest.ts';
+import type { Domain } from '../../../shared/host.ts';
+import { LABEL_PREFIX } from '../../../shared/name.ts';
+import { LABELS, type SiteDraft } from './label-rules.ts';
+
+/** What one site of a container asks for. */
+export type SiteLabels = Readonly<SiteDraft> & {
+  /** `sluice.<name>.domain`; null for the site without a name. */
+  readonly site: string | null;
+  /** Labels that are the site's and not the single container's, as they were given: where containers of a pool differ, it is told. */
+  readonly common: ReadonlyMap<string, string>;
+};
+
+/** A site that can't be routed: its labels are wrong. */
+export type BadSite = { readonly site: string | null; readonly domains: readonly Domain[]; readonly reasons: readonly string[] };
+
+export type LabelWarning = { readonly code: 'unknown_label' | 'not_available'; readonly domain: Domain | null; readonly message: string };
+
+export type ReadLabels = {
+  readonly sites: readonly SiteLabels[];
+  readonly bad: readonly BadSite[];
+  readonly warnings: readonly LabelWarning[];
+};
+
+type Draft = SiteDraft & { site: string | null; common: Map<string, string>; reasons: string[]; notYet: string[] };
+
+/** Reads the labels of one container. Never throws; a mistake spoils its own site only. Sites without a name come first, then by name. */
+export function readLabels(labels: Readonly<Record<string, string>>): ReadLabels {
+  const drafts = new Map<string | null, Draft>();
+  const unknown: string[] = [];
+  for (const label of Object.keys(labels).sort()) {
+    if (!label.startsWith(LABEL_PREFIX)) continue;
+    const place = placeOf(label.slice(LABEL_PREFIX.length));
+    if (place === undefined) unknown.push(label);
+    else readOne(draftOf(drafts, place.site), label, place, (labels[label] ?? '').trim());
+  }
+  const all = [...drafts.values()].sort((a, b) => ((a.site ?? '') < (b.site ?? '') ? -1 : 1));
+  for (const { site, domains, reasons } of all)
+    if (domains.length === 0 && reasons.length === 0)
+      reasons.push(`${LABEL_PREFIX}${site === null ? '' : `${site}.`}domain is missing: name the domain of the site in it`);
+  const firstDomain = all.find(({ domains }) => domains.length > 0)?.domains[0] ?? null;
+  return {
+    sites: all.filter(({ reasons }) => reasons.length === 0),
+    bad: all.filter(({ reasons }) => reasons.length > 0),
+    warnings: [
+      ...unknown.map((label) => ({
+        code: 'unknown_label' as const,
+        domain: firstDomain,
+        message: `${label} is no label of ours${suggestion(label)}`,
+      })),
+      ...all.flatMap(({ domains, notYet }) =>
+        notYet.map((label) => ({ code: 'not_available' as const, domain: domains[0] ?? null, message: `${label} is not available yet` })),
+      ),
+    ],
+  };
+}
+
+type Place = { readonly site: string | null; readonly word: string; readonly header: string | null };
+
+/** `port`, `api.port`, `header.X-A`, `api.header.X-A`. */
+function placeOf(rest: string): Place | undefined {
+  const own = wordOf(rest);
+  if (own) return { site: null, ...own };
+  const dot = rest.indexOf('.');
+  const named = dot > 0 ? wordOf(rest.slice(dot + 1)) : undefined;
+  return named && { site: rest.slice(0, dot), ...named };
+}
+
+function wordOf(text: string): Omit<Place, 'site'> | undefined {
+  if (text.startsWith('header.')) return { word: 'header', header: text.slice('header.'.length) };
+  return text !== 'header' && LABELS.has(text) ? { word: text, header: null } : undefined;
+}
+
+function draftOf(drafts: Map<string | null, Draft>, site: string | null): Draft {
+  const known = drafts.get(site);
+  if (known) return known;
+  const draft: Draft = {
+    site,
+    common: new Map(),
+    reasons: [],
+    notYet: [],
+    domains: [],
+    port: null,
+    network: null,
+    https: 'auto',
+    rateLimit: null,
+    headers: [],
+    health: null,
+    holdSecs: null,
+    upstreamTls: false,
+  };
+  drafts.set(site, draft);
+  return draft;
+}
+
+function readOne(draft: Draft, label: string, { word, header }: Place, value: string): void {
+  const rule = LABELS.get(word);
+  if (!rule) return;
+  if (!rule.perContainer) draft.common.set(header === null ? word : `header.${header}`, value);
+  const wrong = value === '' && word !== 'header' ? 'it is empty' : rule.read(value, draft, header ?? '');
+  if (wrong === 'not available yet') draft.notYet.push(label);
+  else if (wrong !== undefined) draft.reasons.push(`${label} "${value.slice(0, 200)}": ${wrong}; the form is ${label}=${rule.form}`);
+}
+
+/** ` (did you mean …?)` for the closest label, or nothing. */
+function suggestion(label: string): string {
+  const rest = label.slice(LABEL_PREFIX.length);
+  const dot = rest.lastIndexOf('.');
+  const front = dot > 0 ? rest.slice(0, dot + 1) : '';
+  const meant = closest(rest.slice(front.length).toLowerCase(), [...LABELS.keys()]);
+  return meant === undefined ? '' : ` (did you mean ${LABEL_PREFIX}${front}${meant}?)`;
+}

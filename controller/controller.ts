@@ -9,6 +9,10 @@ import type { ControllerSettings } from './flags.ts';
 import { Pusher } from './push/pusher.ts';
 import { createReconciler } from './reconcile/reconciler.ts';
 import { keepRunning } from './reconcile/source-task.ts';
+import { createEngine } from './sources/docker/engine.ts';
+import type { DockerSettings } from './sources/docker/flags.ts';
+import { discover } from './sources/docker/routes.ts';
+import { createDockerSource, type DockerSource } from './sources/docker/source.ts';
 import { createFileSource } from './sources/file/source.ts';
 import type { Snapshot } from './sources/source.ts';
 import { createControllerMetrics } from './status/metrics.ts';
@@ -32,19 +36,25 @@ export async function startController(
   const stopping = new AbortController();
   const startedAt = clock.now();
 
-  const file = createFileSource({ path: settings.config, clock, log });
+  const file = settings.config === null ? null : createFileSource({ path: settings.config, clock, log });
+  const docker = settings.docker && containersOf(settings.docker, { clock, random, log });
+  const names = [file, docker].flatMap((source) => (source ? [source.name] : []));
   const report = new Report(
     clock,
-    { controller: settings.id, epoch: startedAt, version: buildInfo().version, sources: [file.name] },
+    { controller: settings.id, epoch: startedAt, version: buildInfo().version, sources: names },
     settings.dataplanes.map(formatAdminAddress),
+    () => docker?.readings() ?? [],
   );
   const status = await listen(settings, report, () => Math.floor((clock.now() - startedAt) / 1_000));
 
   const reconciler = createReconciler({
-    names: [file.name],
+    names,
     clock,
     log,
-    relist: () => void file.reload().then((snapshot) => hear(snapshot, false)),
+    relist: (source) => {
+      if (source === file?.name) void file.reload().then((snapshot) => hear(snapshot, false));
+      else docker?.relist();
+    },
     changed: (truth) => {
       report.built(truth);
       for (const pusher of pushers) pusher.wake();
@@ -59,6 +69,8 @@ export async function startController(
     return errors;
   };
   const reload = async () => {
+    docker?.relist();
+    if (!file) return [];
     const errors = hear(await file.reload(), true);
     if (errors.length > 0)
       log.error({ config: settings.config, errors: errors.slice(0, 20) }, 'the reload failed; what the file said before stays');
@@ -73,15 +85,18 @@ export async function startController(
         token,
         clock,
         random,
-        identity: { controller: settings.id, epoch: startedAt, reload: true },
+        identity: { controller: settings.id, epoch: startedAt, reload: file !== null },
         truth: () => reconciler.truth(),
         reload,
-        watch: watchPush(formatAdminAddress(address), report, log),
+        watch: watchPush(formatAdminAddress(address), report, log, (addresses) => docker?.heard(formatAdminAddress(address), addresses)),
       }),
   );
+  if (docker) reconciler.greet();
 
+  const keeping = { clock, random, log, signal: stopping.signal };
   const tasks = [
-    keepRunning(file, (snapshot) => hear(snapshot, false), { clock, random, log, signal: stopping.signal }),
+    ...(file ? [keepRunning(file, (snapshot) => hear(snapshot, false), keeping)] : []),
+    ...(docker ? [keepRunning(docker, reconciler.take, keeping)] : []),
     ...pushers.map((pusher) => pusher.run(stopping.signal)),
   ];
   log.info({ config: settings.config, dataplanes: pushers.map(({ address }) => address), status: status.address }, 'controller started');
@@ -94,6 +109,10 @@ export async function startController(
       await Promise.all([...tasks, status.close()]);
     },
   };
+}
+
+function containersOf(settings: DockerSettings, parts: { clock: Clock; random: Random; log: Log }): DockerSource {
+  return createDockerSource({ ...parts, settings, engine: createEngine(settings.engine, parts.clock), discover });
 }
 
 async function listen({ listen: { host, port } }: ControllerSettings, report: Report, uptimeSecs: () => number): Promise<StatusServer> {

@@ -23,6 +23,7 @@ test('flags and their environment twins are read, and the flag wins', (t) => {
   const read = settings(['--id', 'flag', '--listen', '[::1]:0'], env);
   assert.deepEqual(read, {
     config,
+    docker: null,
     dataplanes: [
       { kind: 'tcp', host: '127.0.0.1', port: 1 },
       { kind: 'unix', path: '/a' },
@@ -48,7 +49,9 @@ test('what is wrong with a value is one line that names the flag', (t) => {
     [['--listen', '6191'], /HOST:PORT/],
     [['--id', 'a b'], /1 to 64 letters/],
     [['--log-level', 'loud'], /debug, info, warn, error, fatal/],
-    [['--docker'], /--docker is not available yet/],
+    [['--docker', 'ssh://host'], /--docker "ssh:\/\/host": .* not over ssh or TLS/],
+    [['--docker', '--docker-address', 'best'], /one of auto, container, published/],
+    [['--docker-network', 'edge'], /--docker-network needs --docker/],
     [['--kubernetes'], /--kubernetes is not available yet/],
     [['stray'], /takes no arguments, got "stray"/],
   ];
@@ -62,4 +65,22 @@ test('what is wrong with a value is one line that names the flag', (t) => {
 
 test('a config file that is not there is named', () => {
   assert.throws(() => settings(['--config', '/none/x']), new UsageError('sluice controller: the config file /none/x does not exist'));
+});
+
+test('containers alone are a source enough: the config file may be missing, unless it is named', () => {
+  const read = (...argv: string[]) => settings(['--docker', '/run/engine.sock', ...argv]);
+  const { config, docker } = read('--docker-network', 'edge', '--docker-address', 'published');
+  assert.deepEqual(
+    [config, docker],
+    [null, { engine: { kind: 'unix', path: '/run/engine.sock' }, addresses: 'published', network: 'edge' }],
+  );
+  assert.throws(() => read('--config', '/none/x'), /the config file \/none\/x does not exist/);
+});
+
+test('SLUICE_DOCKER switches it on, off, or names the engine', (t) => {
+  const config = configFile(t);
+  const engine = (value: string) => settings(['--config', config], { SLUICE_DOCKER: value, SLUICE_DOCKER_NETWORK: 'edge' }).docker?.engine;
+  assert.deepEqual(engine('tcp://proxy:2375'), { kind: 'tcp', host: 'proxy', port: 2375 });
+  assert.equal(engine('1')?.kind, 'unix');
+  assert.equal(engine('0'), undefined);
 });

@@ -6,6 +6,7 @@ import { CONFIG_FILE, DEFAULT_ADMIN_LISTEN, DEFAULT_CONFIG_PATH, DEFAULT_CONTROL
 import { accepted, type Parsed, refused } from '../shared/parsed.ts';
 import { type Flag, type Flags, UsageError } from '../shared/runtime/flags.ts';
 import { LOG_LEVELS, type LogLevel } from '../shared/runtime/log-level.ts';
+import { DOCKER_FLAGS, type DockerSettings, dockerSettings } from './sources/docker/flags.ts';
 
 export const CONFIG_FLAG: Flag = {
   name: 'config',
@@ -54,9 +55,7 @@ export const CONTROLLER_FLAGS: readonly Flag[] = [
     default: 'info',
     parse: parseLevel,
   },
-  { name: 'docker', kind: 'optional', placeholder: 'SOCKET', help: 'discover containers', unavailable: true },
-  { name: 'docker-address', kind: 'value', placeholder: 'KIND', help: 'auto, container or published', unavailable: true },
-  { name: 'docker-network', kind: 'value', placeholder: 'NAME', help: 'the network to prefer', unavailable: true },
+  ...DOCKER_FLAGS,
   { name: 'kubernetes', kind: 'switch', help: 'discover routes in a cluster', unavailable: true },
   { name: 'kubeconfig', kind: 'value', placeholder: 'PATH', help: 'how to reach the cluster', unavailable: true },
   { name: 'ingress-class', kind: 'value', placeholder: 'NAME', help: 'the class to serve', unavailable: true },
@@ -65,20 +64,26 @@ export const CONTROLLER_FLAGS: readonly Flag[] = [
 export type Listen = { readonly host: string; readonly port: number };
 
 export type ControllerSettings = {
-  readonly config: string;
+  /** null: routes come from other sources alone. */
+  readonly config: string | null;
+  /** null: no containers are discovered. */
+  readonly docker: DockerSettings | null;
   readonly dataplanes: readonly AdminAddress[];
   readonly listen: Listen;
   readonly id: string;
   readonly logLevel: LogLevel;
 };
 
-/** @throws UsageError when the config file is missing or unreadable. */
+/** @throws UsageError when the config file is unreadable, or missing where it was named or nothing else is a source. */
 export function controllerSettings(command: string, flags: Flags): ControllerSettings {
   if (flags.positionals.length > 0) throw new UsageError(`${NAME} ${command}: takes no arguments, got "${flags.positionals[0]}"`);
   const given = <T>(name: string, otherwise: T): T => (flags.given.get(name)?.value as T | undefined) ?? otherwise;
   const { host, port } = splitAddress(DEFAULT_CONTROLLER_LISTEN);
+  const docker = dockerSettings(command, flags);
+  const config = given<string | undefined>('config', undefined);
   return {
-    config: readableConfig(command, given<string | undefined>('config', undefined)),
+    config: docker && config === undefined && !existsSync(defaultConfig()) ? null : readableConfig(command, config),
+    docker,
     dataplanes: given('dataplane', [defaultAdminAddress()]),
     listen: given('listen', { host, port: Number(port) }),
     id: controllerId(flags),
@@ -90,7 +95,7 @@ export const controllerId = (flags: Flags): string => (flags.given.get('id')?.va
 
 /** The config file's path: as named, else `./Sluicefile` if it exists, else the one of the machine. @throws UsageError. */
 export function readableConfig(command: string, named: string | undefined): string {
-  const path = named ?? (existsSync(CONFIG_FILE) ? CONFIG_FILE : DEFAULT_CONFIG_PATH);
+  const path = named ?? defaultConfig();
   try {
     accessSync(path, constants.R_OK);
     return path;
@@ -101,6 +106,8 @@ export function readableConfig(command: string, named: string | undefined): stri
     throw new UsageError(`${NAME} ${command}: the config file ${path} ${why}${hint}`);
   }
 }
+
+const defaultConfig = (): string => (existsSync(CONFIG_FILE) ? CONFIG_FILE : DEFAULT_CONFIG_PATH);
 
 function parseDataplane(text: string): Parsed<AdminAddress> {
   const parsed = parseAdminAddress(text);

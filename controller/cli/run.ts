@@ -39,7 +39,12 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     new Supervised(
       {
         name: 'controller',
-        argv: [...process.execArgv, entryOf('controller'), ...split.controller, `--config=${settings.config}`],
+        argv: [
+          ...process.execArgv,
+          entryOf('controller'),
+          ...split.controller,
+          ...(settings.config === null ? [] : [`--config=${settings.config}`]),
+        ],
         env: async () => ({}),
         // The one that it replaces may still have its port for a moment.
         persistent: split.takeover,
@@ -73,12 +78,11 @@ function settingsOf(split: RunArguments): ControllerSettings {
  * ones hold, and the controller reports the mistakes.
  * While this process has seen none, the data plane is told none and takes those that it saved.
  */
-function environmentOf(config: string, argv: readonly string[]): () => Promise<Record<string, string>> {
+function environmentOf(config: string | null, argv: readonly string[]): () => Promise<Record<string, string>> {
   let globals: Globals | undefined;
   const command = { [SUPERVISOR_COMMAND_VARIABLE]: JSON.stringify(['run', ...argv]) };
   return async () => {
-    const compiled = await compileFile(config, process.env);
-    globals = compiled.globals ?? globals;
+    if (config !== null) globals = (await compileFile(config, process.env)).globals ?? globals;
     return globals === undefined ? command : { ...command, [GLOBALS_VARIABLE]: JSON.stringify(globals) };
   };
 }

@@ -19,7 +19,7 @@ export type PushEvent =
   | { readonly kind: 'applied'; readonly applied: Applied; readonly whole: boolean; readonly truth: Truth }
   | { readonly kind: 'refused'; readonly error: string }
   | { readonly kind: 'disconnected'; readonly reason: string }
-  | { readonly kind: 'upstream'; readonly address: string; readonly healthy: boolean; readonly reason: string };
+  | { readonly kind: 'upstream'; readonly address: string; readonly id?: string; readonly healthy: boolean; readonly reason: string };
 
 export type PushOptions = {
   readonly address: AdminAddress;

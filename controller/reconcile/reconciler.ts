@@ -13,6 +13,11 @@ export type Truth = { readonly desired: Desired; readonly problems: readonly Pro
 export type Reconciler = {
   /** A source speaks. Only the newest snapshot of each counts. */
   take(snapshot: Snapshot): void;
+  /**
+   * Begins with a truth about no source at all: data planes are told nothing by it, and answer who they are.
+   * For sources that can't list before they know that.
+   */
+  greet(): void;
   /** As `take`, but a person asked for it: it applies at once, and confirms removals that an earlier one asked for. */
   takeConfirmed(snapshot: Snapshot): void;
   /** undefined until a source has spoken. */
@@ -80,6 +85,7 @@ export function createReconciler(options: {
 
   return {
     take: (snapshot) => take(snapshot, false),
+    greet: rebuild,
     takeConfirmed: (snapshot) => take(snapshot, true),
     truth: () => truth,
     settled: (source) => new Promise((resolve) => (isHeld(states.get(source)) ? waiting.push({ source, resolve }) : resolve())),

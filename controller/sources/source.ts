@@ -35,3 +35,26 @@ export interface Source {
    */
   run(signal: AbortSignal, emit: (snapshot: Snapshot) => void): Promise<void>;
 }
+
+/** One fact about an object: whether it holds, why (in words), since when (RFC 3339). */
+export type Fact = { readonly holds: boolean; readonly reason: string; readonly since: string };
+
+/** What became of one site of a container that asks for one, whether or not a route came of it. */
+export type ContainerReading = {
+  readonly id: string;
+  readonly container: string;
+  /** As routes of it carry it: `container shop-web-1 (3f2a9c0d1e2f)`. */
+  readonly origin: string;
+  /** Of `sluice.<name>.domain`; null for the site without a name. */
+  readonly site: string | null;
+  /** Its pools: all containers of a domain are one. */
+  readonly domains: readonly string[];
+  /** Its labels are understood. */
+  readonly accepted: Fact;
+  /** There is an address that visitors may be sent to. */
+  readonly resolved: Fact;
+  /** That address; null while there is none. */
+  readonly address: string | null;
+  /** What would make it better; null while nothing has to. */
+  readonly change: string | null;
+};

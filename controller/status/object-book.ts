@@ -1,9 +1,7 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Applied } from '../../shared/wire/apply.ts';
 import type { Truth } from '../reconcile/reconciler.ts';
-
-/** One fact about an object: whether it holds, why (in words), since when (RFC 3339). */
-export type Condition = { readonly holds: boolean; readonly reason: string; readonly since: string };
+import type { Fact } from '../sources/source.ts';
 
 /** A route that a source wants: understood, with a reachable target, served. Three facts, shown as three. */
 export type ObjectStatus = {
@@ -11,11 +9,11 @@ export type ObjectStatus = {
   readonly source: string;
   readonly origin: string;
   /** Understood, and the host is its own. */
-  readonly accepted: Condition;
+  readonly accepted: Fact;
   /** Has a target that is not known to be down, or needs none. */
-  readonly resolved: Condition;
+  readonly resolved: Fact;
   /** By data plane: it serves this route. */
-  readonly programmed: Readonly<Record<string, Condition>>;
+  readonly programmed: Readonly<Record<string, Fact>>;
 };
 
 type Entry = {
@@ -23,9 +21,9 @@ type Entry = {
   source: string;
   origin: string;
   targets: readonly string[];
-  accepted: Condition;
-  resolved: Condition;
-  programmed: Map<string, Condition>;
+  accepted: Fact;
+  resolved: Fact;
+  programmed: Map<string, Fact>;
 };
 
 /** Remembers each object's conditions and since when they hold. */
@@ -99,7 +97,7 @@ export class ObjectBook {
     const known = this.#entries.get(key);
     if (known) return known;
     const unknown = this.#next(undefined, false, 'not judged');
-    const entry = { domain, source, origin, targets: [], accepted: unknown, resolved: unknown, programmed: new Map<string, Condition>() };
+    const entry = { domain, source, origin, targets: [], accepted: unknown, resolved: unknown, programmed: new Map<string, Fact>() };
     this.#entries.set(key, entry);
     return entry;
   }
@@ -111,7 +109,7 @@ export class ObjectBook {
     else entry.resolved = this.#next(entry.resolved, false, `no target is up: ${down[0]} ${this.#down.get(down[0] as string)}`);
   }
 
-  #next(before: Condition | undefined, holds: boolean, reason: string): Condition {
+  #next(before: Fact | undefined, holds: boolean, reason: string): Fact {
     if (before?.holds === holds && before.reason === reason) return before;
     return { holds, reason, since: before?.holds === holds ? before.since : this.#now() };
   }

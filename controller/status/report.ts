@@ -1,6 +1,8 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Applied, Problem, Revision } from '../../shared/wire/apply.ts';
 import type { Truth } from '../reconcile/reconciler.ts';
+import type { ContainerReading } from '../sources/source.ts';
+import { ContainerBook, type ContainerStatus, type TargetReport } from './container-book.ts';
 import { ObjectBook, type ObjectStatus } from './object-book.ts';
 
 export type PushOutcome = 'applied' | 'refused' | 'failed';
@@ -30,11 +32,13 @@ export type ControllerReport = {
   problems: readonly Problem[];
   last_reload: { at: string; ok: boolean; errors: readonly string[] } | null;
   objects: ObjectStatus[];
+  containers: ContainerStatus[];
 };
 
 /** Keeps what the controller's own pages answer. Everything in it was told to it; it asks nobody. */
 export class Report {
   readonly objects: ObjectBook;
+  readonly #containers: ContainerBook;
   readonly #clock: Clock;
   readonly #about: { controller: string; epoch: number; version: string; sources: readonly string[] };
   readonly #dataplanes = new Map<string, DataplaneView>();
@@ -46,10 +50,12 @@ export class Report {
     clock: Clock,
     about: { controller: string; epoch: number; version: string; sources: readonly string[] },
     addresses: readonly string[],
+    readings: () => readonly ContainerReading[] = () => [],
   ) {
     this.#clock = clock;
     this.#about = about;
     this.objects = new ObjectBook(clock);
+    this.#containers = new ContainerBook(clock, readings);
     for (const address of addresses) {
       const outcomes = { applied: 0, refused: 0, failed: 0 };
       this.#dataplanes.set(address, {
@@ -75,10 +81,17 @@ export class Report {
     view.connected = true;
     view.instance = applied.instance;
     view.revision = applied.revision;
-    view.last_applied = this.#time();
+    // A greeting, before any source has listed, serves nobody yet.
+    if (truth.desired.listed.length > 0) view.last_applied = this.#time();
     view.last_error = null;
     view.outcomes.applied += 1;
     this.objects.applied(address, applied, truth);
+  }
+
+  /** A data plane found a target up or down. */
+  upstream(target: TargetReport): void {
+    this.objects.upstream(target.address, target.healthy, target.reason);
+    this.#containers.upstream(target);
   }
 
   /** Whether this process has never had an acknowledgement from there. */
@@ -131,6 +144,7 @@ export class Report {
 
   full(): ControllerReport {
     const { sources, ...about } = this.#about;
+    const objects = this.objects.list();
     return {
       ...about,
       ...this.readiness(),
@@ -139,7 +153,8 @@ export class Report {
       dataplanes: [...this.#dataplanes.values()],
       problems: this.problems(),
       last_reload: this.#lastReload,
-      objects: this.objects.list(),
+      objects,
+      containers: this.#containers.list(objects),
     };
   }
 

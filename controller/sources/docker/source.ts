@@ -2,7 +2,7 @@ import { createBackoff } from '../../../shared/runtime/backoff.ts';
 import { type Clock, sleep } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
-import type { Snapshot, Source } from '../source.ts';
+import type { ContainerReading, Snapshot, Source } from '../source.ts';
 import { createChangeLog } from './change-log.ts';
 import { Conversation } from './conversation.ts';
 import type { Engine } from './engine.ts';
@@ -13,10 +13,8 @@ import { createLifecycle } from './lifecycle.ts';
 import { Lingering } from './lingering.ts';
 import { lostOne, type Nearness, rotationOf } from './rotation.ts';
 import { type Reach, sharedNetworks } from './shared-networks.ts';
-import type { Discovered, Reading, World } from './world.ts';
-
-/** The name of this source, as routes carry it. */
-export const DOCKER_SOURCE = 'docker';
+import { createDating } from './since.ts';
+import { type Discovered, DOCKER_SOURCE, type World } from './world.ts';
 
 export type DockerSource = Source & {
   /** Lists everything again, soon. */
@@ -24,7 +22,7 @@ export type DockerSource = Source & {
   /** A data plane said which addresses its interfaces have: the networks that it shares follow from them. */
   heard(dataplane: string, addresses: readonly string[]): void;
   /** What became of each site of each labelled container. */
-  readings(): readonly Reading[];
+  readings(): readonly ContainerReading[];
 };
 
 export type DockerSourceOptions = {
@@ -43,10 +41,11 @@ export function createDockerSource({ engine, settings, discover, clock, random, 
   const lifecycle = createLifecycle(clock, () => publish());
   const lingering = new Lingering(clock, () => publish());
   const changes = createChangeLog(log);
+  const dated = createDating(clock);
   let emit: ((snapshot: Snapshot) => void) | undefined;
   /** Whether the engine has been listed since it last failed. */
   let isListed = false;
-  let readings: readonly Reading[] = [];
+  let readings: readonly ContainerReading[] = [];
   let rotation: ReadonlyMap<string, Nearness> = new Map();
 
   const reach = (): Reach => sharedNetworks(dataplanes, inventory.everything());
@@ -55,8 +54,8 @@ export function createDockerSource({ engine, settings, discover, clock, random, 
     if (!emit || !isListed) return;
     const world = { containers: inventory.containers(), draining: lifecycle.draining(), reach: reach(), ...settings };
     const discovered = discover(world);
-    readings = discovered.readings;
-    changes.tell(world, readings);
+    readings = dated(discovered.readings);
+    changes.tell(world, discovered.readings);
     if (world.reach.kind === 'unknown') return;
     const before = rotation;
     rotation = rotationOf(world);

@@ -1,8 +1,12 @@
 import type { RouteSpec } from '../../../shared/route.ts';
 import type { Problem } from '../../../shared/wire/apply.ts';
+import type { ContainerReading, Fact } from '../source.ts';
 import type { Container } from './container.ts';
 import type { AddressKind } from './flags.ts';
 import type { Reach } from './shared-networks.ts';
+
+/** The name of this source, as routes carry it. */
+export const DOCKER_SOURCE = 'docker';
 
 /** All that routes of containers are made of: the same world gives the same routes. */
 export type World = {
@@ -16,26 +20,10 @@ export type World = {
   readonly network: string | null;
 };
 
-/** A fact about a container, and why it holds or does not, in words. */
-export type Judgement = { readonly holds: boolean; readonly reason: string };
+/** A fact without the moment since when it holds; who remembers the last one stamps it. */
+export type Judgement = Omit<Fact, 'since'>;
 
-/** What became of one site of a container: its labels understood, and an address found to send visitors to. */
-export type Reading = {
-  readonly id: string;
-  readonly container: string;
-  /** As routes of it carry it: `container shop-web-1 (3f2a9c…)`. */
-  readonly origin: string;
-  /** `sluice.<name>.domain`; null for the site without a name. */
-  readonly site: string | null;
-  /** Its pools: all containers of a domain are one. */
-  readonly domains: readonly string[];
-  readonly accepted: Judgement;
-  readonly resolved: Judgement;
-  /** Where visitors are sent; null while there is no such address. */
-  readonly address: string | null;
-  /** What would make it better, or why nothing has to. */
-  readonly change: string | null;
-};
+export type Reading = Omit<ContainerReading, 'accepted' | 'resolved'> & { readonly accepted: Judgement; readonly resolved: Judgement };
 
 export type Discovered = {
   /** Sorted by domain, each with source and origin. */

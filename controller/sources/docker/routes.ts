@@ -1,0 +1,144 @@
+import type { Domain } from '../../../shared/host.ts';
+import { LABEL_PREFIX } from '../../../shared/name.ts';
+import { type RouteInput, type RouteSpec, readAppliedRoute, type UpstreamSpec } from '../../../shared/route.ts';
+import { type Choice, chooseAddress } from './addresses.ts';
+import type { Container } from './container.ts';
+import { type ReadLabels, readLabels, type SiteLabels } from './labels.ts';
+import { originOf, readingOf, readingOfBad } from './readings.ts';
+import { type Discovered, DOCKER_SOURCE, type Reading, type World } from './world.ts';
+
+type Finding = Discovered['problems'][number];
+/** One container's part in the pool of a domain. */
+type Member = { readonly container: Container; readonly site: SiteLabels; readonly choice: Choice };
+
+/**
+ * Containers to routes: same world, same routes, same bytes. All containers of a domain are one pool, in which the
+ * oldest one's labels hold. Who does not run is in no pool, and a domain of which nobody runs has no route here.
+ */
+export function discover(world: World): Discovered {
+  const problems: Finding[] = [];
+  const readings: Reading[] = [];
+  const pools = new Map<Domain, Member[]>();
+  for (const container of world.containers) {
+    const labels = labelsOf(container);
+    if (isLive(container) || container.status === 'created') problems.push(...problemsOf(container, labels));
+    readings.push(...labels.bad.map((bad) => readingOfBad(container, bad)));
+    for (const site of labels.sites) {
+      const choice = chooseAddress(container, site, world);
+      readings.push(readingOf(container, site, choice, world.draining.has(container.id)));
+      if (!isLive(container)) continue;
+      if (choice.address === null) problems.push(unreachable(container, site, choice));
+      for (const domain of site.domains) problems.push(...join(pools, domain, { container, site, choice }));
+    }
+  }
+  const routes = [...pools].sort(([a], [b]) => (a < b ? -1 : 1)).map(([domain, pool]) => routeOf(domain, pool, world.draining));
+  return { routes, problems, readings };
+}
+
+const isLive = ({ status }: Container): boolean => status === 'running' || status === 'paused' || status === 'restarting';
+
+function labelsOf({ labels }: Container): ReadLabels {
+  const known = remembered.get(labels);
+  if (known) return known;
+  const read = readLabels(labels);
+  remembered.set(labels, read);
+  return read;
+}
+
+/** Labels never change while a container lives. */
+const remembered = new WeakMap<object, ReadLabels>();
+
+function problemsOf(container: Container, { bad, warnings }: ReadLabels): Finding[] {
+  const about = { source: DOCKER_SOURCE, origin: originOf(container) };
+  return [
+    ...bad.flatMap(({ domains, reasons }) =>
+      reasons.flatMap((message) =>
+        (domains.length === 0 ? [null] : domains).map((domain) => ({ ...about, domain, code: 'bad_label', message })),
+      ),
+    ),
+    ...warnings.map((warning) => ({ ...about, ...warning })),
+  ];
+}
+
+function unreachable(container: Container, { domains }: SiteLabels, choice: Choice): Finding {
+  const change = 'change' in choice ? `; ${choice.change}` : '';
+  return {
+    source: DOCKER_SOURCE,
+    origin: originOf(container),
+    domain: domains[0] ?? null,
+    code: 'no_address',
+    message: `${choice.reason}${change}`,
+  };
+}
+
+/** @returns what of the member's labels does not hold, since an older one's do. */
+function join(pools: Map<Domain, Member[]>, domain: Domain, member: Member): Finding[] {
+  const pool = pools.get(domain);
+  if (!pool) {
+    pools.set(domain, [member]);
+    return [];
+  }
+  const [oldest] = pool as [Member];
+  const about = { source: DOCKER_SOURCE, origin: originOf(member.container), domain };
+  if (pool.some(({ container }) => container === member.container))
+    return [{ ...about, code: 'domain_taken', message: `${domain} is named by two sites of this container; the first one holds` }];
+  pool.push(member);
+  return differences(oldest.site, member.site).map(([label, holds]) => ({
+    ...about,
+    code: 'labels_differ',
+    message: `${LABEL_PREFIX}${label} is ${holds === undefined ? 'absent' : `"${holds}"`} in ${originOf(oldest.container)}, which is older: that holds for ${domain}`,
+  }));
+}
+
+/** Labels that two sites say differently, each with what the first one says. */
+function differences({ common: first }: SiteLabels, { common: second }: SiteLabels): [label: string, first: string | undefined][] {
+  const labels = [...new Set([...first.keys(), ...second.keys()])].sort();
+  return labels.filter((label) => first.get(label) !== second.get(label)).map((label) => [label, first.get(label)]);
+}
+
+function routeOf(domain: Domain, pool: readonly Member[], draining: ReadonlySet<string>): RouteSpec {
+  const [{ container, site }] = pool as [Member];
+  const upstreams = new Map<string, { address: string; id: string; state: UpstreamSpec['state']; probe?: true }>();
+  for (const member of pool) {
+    const { address } = member.choice;
+    if (address !== null && member.container.status !== 'restarting' && !upstreams.has(address))
+      upstreams.set(address, { address, id: member.container.id, ...stateOf(member.container, draining) });
+  }
+  const targets = [...upstreams.values()];
+  return checked({
+    domain,
+    upstream: targets[0]?.address ?? null,
+    tls: site.upstreamTls,
+    rate_limit_rps: site.rateLimit,
+    source: DOCKER_SOURCE,
+    https: site.https,
+    upstreams: targets,
+    hold_secs: site.holdSecs,
+    health: site.health === null ? null : { path: site.health },
+    headers: site.headers.map(({ name, value }) => ({ name, value })),
+    origin: originOf(container),
+  });
+}
+
+/** Without a HEALTHCHECK nobody knows yet whether the app listens: the data plane tries it and takes it in by itself. */
+function stateOf({ id, status, health }: Container, draining: ReadonlySet<string>): { state: UpstreamSpec['state']; probe?: true } {
+  if (status === 'paused') return { state: 'paused' };
+  if (draining.has(id)) return { state: 'draining' };
+  return health === 'none' ? { state: 'starting', probe: true } : { state: health };
+}
+
+/** Everything in it was read by the same rules before: a refusal is a mistake of this file. */
+function checked(input: RouteInput): RouteSpec {
+  const text = JSON.stringify(input);
+  const known = built.get(input.domain);
+  if (known?.text === text) return known.route;
+  const read = readAppliedRoute(input);
+  if ('problem' in read) throw new Error(`${input.domain}: ${read.problem.member}: ${read.problem.reason}`);
+  if (built.size > MOST_REMEMBERED) built.clear();
+  built.set(input.domain, { text, route: read.route });
+  return read.route;
+}
+
+/** The same object again for what did not change; its readers remember what they made of it. */
+const built = new Map<string, { readonly text: string; readonly route: RouteSpec }>();
+const MOST_REMEMBERED = 10_000;

@@ -5,9 +5,11 @@ import type { Random } from '../../shared/runtime/random.ts';
 import { type Ledger, openLedger } from '../ledger/ledger.ts';
 import { Challenges } from './challenges.ts';
 import { dryRun } from './dry-run.ts';
+import type { Exchange } from './exchange.ts';
 import { setHttpDate } from './http1/date.ts';
 import { Admission } from './listener/admission.ts';
 import { Certificates } from './listener/certificates.ts';
+import { Handshakes } from './listener/handshakes.ts';
 import { Listener } from './listener/listener.ts';
 import { blockFor, type CompiledRoute, compileRoute } from './match/compile.ts';
 import { HostIndex } from './match/host-index.ts';
@@ -47,6 +49,7 @@ export class TrafficWorker {
   private readonly ledger: Ledger;
   private readonly index: HostIndex<CompiledRoute>;
   private readonly certificates: Certificates;
+  private readonly handshakes: Handshakes;
   private readonly challenges = new Challenges();
   private readonly listener: Listener;
   private readonly endpoints: Endpoints;
@@ -103,12 +106,18 @@ export class TrafficWorker {
       }),
     };
     const server = new Server(this.index, this.challenges, this.policyTools, forwarder);
+    const blockOf = (x: Exchange) => {
+      const route = this.index.find(x.host);
+      return route && blockFor(route, x);
+    };
+      clock,
+      blockOf,
+      routeOf: (domain) => this.index.at(domain),
+      serve: (x) => server.serve(x),
+    });
     this.hold = new Hold({
       clock,
-      poolOf: (x) => {
-        const route = this.index.find(x.host);
-        return (route && blockFor(route, x)?.pool) ?? null;
-      },
+      poolOf: (x) => blockOf(x)?.pool ?? null,
       retry: (x) => forwarder.attempt(x),
       serve: (x) => server.serve(x),
       giveUp: (x, failure) => forwarder.giveUp(x, null, failure),
@@ -127,7 +136,8 @@ export class TrafficWorker {
     });
     const idPrefix = random.hex(8);
     let ids = 0;
-    this.certificates = new Certificates(log);
+    this.certificates = new Certificates();
+    this.handshakes = new Handshakes(log);
     this.listener = new Listener({
       tools: {
         monotonic: () => clock.monotonic(),
@@ -145,6 +155,7 @@ export class TrafficWorker {
       },
       admission,
       certificates: this.certificates,
+      handshakes: this.handshakes,
       log,
     });
   }
@@ -167,7 +178,7 @@ export class TrafficWorker {
   private async open(): Promise<void> {
     const { start, tell } = this.parts;
     const { routes, certificates, challenges, expected, ticketKeys, settings } = start.state;
-    if (ticketKeys !== undefined) this.certificates.useTicketKeys(ticketKeys);
+    if (ticketKeys !== undefined) this.handshakes.useTicketKeys(ticketKeys);
     if (challenges !== undefined) this.challenges.apply(challenges);
     if (expected !== undefined) this.certificates.expect(expected);
     if (certificates !== undefined) await this.certificates.apply(certificates, nextTurn);
@@ -202,13 +213,15 @@ export class TrafficWorker {
           id: message.id,
           result: dryRun(message.request, this.index, this.policyTools, this.parts.clock),
         });
+      case 'verdicts':
+        return this.hold.tick();
       case 'drain':
         void this.drain(message.patient);
     }
   }
 
   private async publish(publication: Publication): Promise<void> {
-    if (publication.ticketKeys !== undefined) this.certificates.useTicketKeys(publication.ticketKeys);
+    if (publication.ticketKeys !== undefined) this.handshakes.useTicketKeys(publication.ticketKeys);
     if (publication.challenges !== undefined) this.challenges.apply(publication.challenges);
     if (publication.certificates !== undefined) await this.certificates.apply(publication.certificates, nextTurn);
     if (publication.expected !== undefined) this.certificates.expect(publication.expected);
@@ -216,7 +229,7 @@ export class TrafficWorker {
     if (publication.settings !== undefined) this.policyTools.https = publication.settings.https;
     if (publication.settings !== undefined) await this.listener.apply(publication.settings);
     if (publication.routes !== undefined) {
-      await this.index.apply(publication.routes, nextTurn);
+      const replaced = await this.index.apply(publication.routes, nextTurn);
       this.hold.tableChanged();
       this.tunnels.tableChanged();
     }

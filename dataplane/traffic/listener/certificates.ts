@@ -1,7 +1,4 @@
-import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
-import { createSecureContext, type SecureContext } from 'node:tls';
-import type { Log } from '../../../shared/runtime/log.ts';
 import { HostIndex } from '../match/host-index.ts';
 import type { EntriesPublication } from '../protocol.ts';
 
@@ -14,25 +11,6 @@ export type PublishedCertificate = {
   /** Whether it comes from our own authority, which browsers trust only where somebody told them to. */
   readonly internal?: boolean;
 };
-
-/** TLS contexts that are ready at once (35 KB each); the one unused for longest is built again when it is asked for. */
-const MOST_CONTEXTS = 1_000;
-
-/** RFC 9325 4.2: forward secrecy and authenticated encryption, which is what everybody has spoken for ten years. */
-const CIPHERS = [
-  'TLS_AES_128_GCM_SHA256',
-  'TLS_AES_256_GCM_SHA384',
-  'TLS_CHACHA20_POLY1305_SHA256',
-  'ECDHE-ECDSA-AES128-GCM-SHA256',
-  'ECDHE-RSA-AES128-GCM-SHA256',
-  'ECDHE-ECDSA-AES256-GCM-SHA384',
-  'ECDHE-RSA-AES256-GCM-SHA384',
-  'ECDHE-ECDSA-CHACHA20-POLY1305',
-  'ECDHE-RSA-CHACHA20-POLY1305',
-].join(':');
-
-/** A tenth of what RFC 8446 4.6.1 allows: how long a ticket resumes a session (s). */
-const TICKET_SECS = 60_480;
 
 /** What a name is shown: read when it is first asked for. */
 export class ShownCertificate {
@@ -58,25 +36,14 @@ export class ShownCertificate {
 /** The certificates of one worker, by name. */
 export class Certificates {
   private readonly index = new HostIndex<ShownCertificate>((_, json) => new ShownCertificate(JSON.parse(json)));
-  /** The one used last stands last. */
-  private readonly contexts = new Map<ShownCertificate, SecureContext | null>();
-  private readonly log: Log;
-  private ticketKeys: Buffer | null = null;
   private expected: ReadonlySet<string> = new Set();
 
-  constructor(log: Log) {
-    this.log = log;
+  async apply(change: EntriesPublication, nextTurn: () => Promise<void>): Promise<void> {
+    await this.index.apply(change, nextTurn);
   }
 
-  apply(change: EntriesPublication, nextTurn: () => Promise<void>): Promise<void> {
-    return this.index.apply(change, nextTurn);
-  }
-
-  /** Tickets are good wherever the same keys are: 48 bytes. Those of other keys are no longer taken. */
-  useTicketKeys(keys: Uint8Array): void {
-    if (this.ticketKeys?.equals(keys)) return;
-    this.ticketKeys = Buffer.from(keys);
-    this.contexts.clear();
+  find(name: string): ShownCertificate | null {
+    return this.index.find(name);
   }
 
   /** These names will have one soon: whoever asks for them may wait. */
@@ -86,37 +53,5 @@ export class Certificates {
 
   expects(name: string): boolean {
     return this.expected.has(name);
-  }
-
-  find(name: string): ShownCertificate | null {
-    return this.index.find(name);
-  }
-
-  /** null where the library refuses it; the log says why, once. */
-  contextOf(shown: ShownCertificate): SecureContext | null {
-    let context = this.contexts.get(shown);
-    if (context === undefined) context = this.build(shown);
-    else this.contexts.delete(shown);
-    this.contexts.set(shown, context);
-    return context;
-  }
-
-  private build({ published }: ShownCertificate): SecureContext | null {
-    if (this.contexts.size >= MOST_CONTEXTS) for (const oldest of this.contexts.keys()) if (this.contexts.delete(oldest)) break;
-    try {
-      return createSecureContext({
-        cert: published.certificate,
-        key: published.private_key,
-        minVersion: 'TLSv1.2',
-        ciphers: CIPHERS,
-        sessionTimeout: TICKET_SECS,
-        // A ticket opens the sessions of the names that it was given for, and no others.
-        sessionIdContext: createHash('sha256').update(published.domains.join()).digest('hex').slice(0, 32),
-        ...(this.ticketKeys !== null && { ticketKeys: this.ticketKeys }),
-      });
-    } catch (error) {
-      this.log.error({ domains: published.domains, error: String(error) }, 'a certificate can not be used');
-      return null;
-    }
   }
 }

@@ -3,10 +3,12 @@ import { matcherOf } from '../../../shared/cidr.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import { UNCOUNTED } from '../../ledger/connections.ts';
 import { ClientConnection, type ClientTools } from '../http1/client-connection.ts';
+import { Http2Connection } from '../http2/connection.ts';
 import { type Peer, peerOf } from '../policy/forwarded/forwarded.ts';
 import type { TrafficSettings } from '../protocol.ts';
 import type { Admission } from './admission.ts';
 import type { Certificates } from './certificates.ts';
+import type { Handshakes } from './handshakes.ts';
 import type { Hello } from './hello.ts';
 import { Port } from './port.ts';
 import { Preface } from './preface.ts';
@@ -17,12 +19,13 @@ const IPV4_IN_IPV6 = '::ffff:';
 const MOST_WAITING = 1_000;
 
 /** A connection at one of its stages: its PROXY header is awaited, TLS is, or it speaks HTTP. */
-type Connection = Preface | Securing | ClientConnection;
+type Connection = Preface | Securing | ClientConnection | Http2Connection;
 
 export type ListenerParts = {
   readonly tools: Omit<ClientTools, 'trusts' | 'closed'>;
   readonly admission: Admission;
   readonly certificates: Certificates;
+  readonly handshakes: Handshakes;
   readonly log: Log;
 };
 
@@ -32,8 +35,9 @@ export class Listener {
   private readonly secure: Port;
   private readonly admission: Admission;
   private readonly certificates: Certificates;
+  private readonly handshakes: Handshakes;
   private readonly log: Log;
-  private readonly tools: ClientTools;
+  private readonly tools: Omit<ClientTools, 'closed'> & { closed(connection: Connection): void };
   /** Each with its place in the ledger of addresses. */
   private readonly connections = new Map<Connection, number>();
   /** Who stands at the other end of those that speak HTTP. */
@@ -46,7 +50,7 @@ export class Listener {
   private emptied: Promise<void> | null = null;
   private whenEmpty: () => void = () => undefined;
 
-  constructor({ tools, admission, certificates, log }: ListenerParts) {
+  constructor({ tools, admission, certificates, handshakes, log }: ListenerParts) {
     this.tools = {
       ...tools,
       trusts: (address) => this.trusts(address),
@@ -54,6 +58,7 @@ export class Listener {
     };
     this.admission = admission;
     this.certificates = certificates;
+    this.handshakes = handshakes;
     this.log = log;
     const failed = (error: Error): void => admission.refused('descriptors', '', error.message);
     this.plain = new Port((socket) => this.accept(socket, false), failed);
@@ -162,7 +167,7 @@ export class Listener {
       return void socket.resetAndDestroy();
     }
     if (secure) this.expectTls(socket, address, place);
-    else this.serve(socket, peerOf(address, null, trusted), place);
+    else this.serve(socket, peerOf(address, null, trusted), place, false);
   }
 
   private expectTls(raw: Socket, address: string, place: number): void {
@@ -179,11 +184,11 @@ export class Listener {
         else this.waiting.delete(stage);
         return may;
       },
-      contextOf: (shown) => certificates.contextOf(shown),
+      handshakes: this.handshakes,
       done: (stage, socket, shown) => {
         this.connections.delete(stage);
         this.waiting.delete(stage);
-        this.serve(socket, peerOf(address, shown, this.trusts(address)), place);
+        this.serve(socket, peerOf(address, shown, this.trusts(address)), place, socket.alpnProtocol === 'h2');
       },
       gone: (stage, reason) => {
         this.waiting.delete(stage);
@@ -194,8 +199,8 @@ export class Listener {
     this.connections.set(securing, place);
   }
 
-  private serve(socket: Socket, peer: Peer, place: number): void {
-    const connection = new ClientConnection(socket, peer, this.tools);
+  private serve(socket: Socket, peer: Peer, place: number, http2: boolean): void {
+    const connection = http2 ? new Http2Connection(socket, peer, this.tools) : new ClientConnection(socket, peer, this.tools);
     this.connections.set(connection, place);
     this.peers.set(connection, peer);
     // It was read so far while the draining began.

@@ -1,15 +1,16 @@
 import type { Socket } from 'node:net';
-import { type SecureContext, TLSSocket } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
 import { Gathering } from '../http1/gathering.ts';
 import { refusal } from '../http1/refusal.ts';
 import type { ShownCertificate } from './certificates.ts';
+import type { Handshakes } from './handshakes.ts';
 import { type Hello, MAX_HELLO, readHello } from './hello.ts';
 
-/** How long a client may take over its hello, and over the rest of the handshake (ms). */
+/** How long a client may take over its hello (ms). */
 const HELLO_MS = 5_000;
-const HANDSHAKE_MS = 10_000;
 /** How long a handshake waits for a certificate that is being ordered (ms). */
 const EXPECTED_MS = 15_000;
+const NEVER = Number.POSITIVE_INFINITY;
 
 /** Fatal alerts in a record of their own (RFC 8446 6, RFC 6066 3). */
 const alert = (description: number): Buffer => Buffer.from([21, 3, 3, 0, 2, 2, description]);
@@ -24,7 +25,7 @@ export type SecuringTools = {
   find(hello: Hello, socket: Socket): ShownCertificate | null;
   /** Whether the name will have a certificate soon, and there is room to wait for it. */
   mayWait(securing: Securing, hello: Hello): boolean;
-  contextOf(shown: ShownCertificate): SecureContext | null;
+  readonly handshakes: Handshakes;
   /** TLS stands: from here on the socket is a connection like any other. */
   done(securing: Securing, socket: TLSSocket, shown: ShownCertificate): void;
   /** The connection ended before that. `reason` is empty where the client just left. */
@@ -88,26 +89,23 @@ export class Securing {
   }
 
   private shake(shown: ShownCertificate): void {
-    const { socket } = this;
-    const secureContext = this.tools.contextOf(shown);
-    if (secureContext === null) return this.refuse(INTERNAL_ERROR, 'its certificate can not be used');
+    const { socket, tools } = this;
     this.waitsFor = null;
-    this.deadline = this.tools.monotonic() + HANDSHAKE_MS;
+    this.deadline = NEVER;
     // Paused, so that what is put back waits for the one who reads from here on.
     socket.pause();
     socket.off('data', this.read).off('end', this.ended);
     socket.unshift(this.gathered);
-    const secure = new TLSSocket(socket, { isServer: true, secureContext, ALPNProtocols: ['http/1.1'] });
-    // Nothing but the close that follows tells that a handshake failed.
-    secure.on('error', this.ended);
-    secure.on('_tlsError', (error: Error) => {
-      this.reason = error.message;
+    const begun = tools.handshakes.begin(socket, shown, {
+      done: (secure) => {
+        socket.off('close', this.closed);
+        tools.done(this, secure, shown);
+      },
+      failed: (reason) => {
+        this.reason = reason;
+      },
     });
-    secure.once('secure', () => {
-      socket.off('close', this.closed);
-      secure.off('error', this.ended).removeAllListeners('_tlsError');
-      this.tools.done(this, secure, shown);
-    });
+    if (!begun) this.refuse(INTERNAL_ERROR, 'its certificate can not be used');
   }
 
   private refuse(answer: Buffer | string, reason: string): void {

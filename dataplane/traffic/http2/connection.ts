@@ -1,0 +1,109 @@
+import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import type { Socket } from 'node:net';
+import type { Exchange } from '../exchange.ts';
+import { beginExchange } from '../http1/begin-exchange.ts';
+import { FAULT, type Fault } from '../http1/fault.ts';
+import { RequestHead } from '../http1/request-head.ts';
+import { askedBy, type Peer, trustedRequestId } from '../policy/forwarded/forwarded.ts';
+import { requestText } from './request-text.ts';
+import { StreamClient } from './stream.ts';
+
+/** Without a stream for this long the connection ends (ms); before the first settings of the client, sooner. */
+const IDLE_MS = 60_000;
+const PREFACE_MS = 10_000;
+
+/** Requests that one client may have under way, and what each of them may hold (bytes). */
+const SETTINGS = { maxConcurrentStreams: 128, maxHeaderListSize: 16_384, initialWindowSize: 262_144, enablePush: false };
+/** Bytes that all streams of a connection may have on their way to us. */
+const CONNECTION_WINDOW = 1_048_576;
+/** What a peer may do before it is taken for hostile; rapid resets are limited by the library (1,000, then 33 a second). */
+const BOUNDS = {
+  maxHeaderListPairs: 100,
+  maxSessionInvalidFrames: 20,
+  maxSessionRejectedStreams: 20,
+  maxOutstandingPings: 10,
+  maxSettings: 32,
+};
+
+/** What a connection needs of its worker. */
+export type Http2Tools = {
+  monotonic(): number;
+  trusts(address: string): boolean;
+  nextRequestId(): string;
+  serve(x: Exchange): void;
+  begun(): void;
+  record(x: Exchange): void;
+  refused(status: number, bytes: number): void;
+  closed(connection: Http2Connection): void;
+};
+
+/** A client that speaks HTTP/2 (RFC 9113): each of its streams is an exchange like any other. */
+export class Http2Connection {
+  private readonly session: ServerHttp2Session;
+  private readonly peer: Peer;
+  private readonly tools: Http2Tools;
+  private readonly streams = new Set<StreamClient>();
+  private readonly head = new RequestHead();
+  private greeted = false;
+  private idleSince: number;
+
+  constructor(socket: Socket, peer: Peer, tools: Http2Tools) {
+    this.peer = peer;
+    this.tools = tools;
+    this.idleSince = tools.monotonic();
+    this.session = performServerHandshake(socket, { settings: SETTINGS, ...BOUNDS });
+    this.session.once('connect', (session) => session.setLocalWindowSize(CONNECTION_WINDOW));
+    this.session.on('stream', (stream, _headers, flags, raw) => this.accept(stream, flags, raw ?? []));
+    this.session.once('remoteSettings', () => {
+      this.greeted = true;
+    });
+    // The close that follows tells what there is to know.
+    this.session.on('error', () => this.session.destroy());
+    this.session.on('close', () => tools.closed(this));
+  }
+
+  private accept(stream: ServerHttp2Stream, flags: number, raw: readonly string[]): void {
+    const { tools, peer, head } = this;
+    const written = requestText(raw, (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0);
+    if ('malformed' in written) return this.refuse(stream, { status: 400, reason: written.malformed });
+    const bytes = Buffer.from(written.text, 'latin1');
+    const fault = head.parse(bytes, 0, bytes.length);
+    if (fault !== null) return this.refuse(stream, fault);
+    if (head.hostField === '') return this.refuse(stream, FAULT.badHost);
+    const asked = askedBy(peer, head, tools.trusts);
+    const client = new StreamClient(stream, asked.address, {
+      monotonic: tools.monotonic,
+      record: tools.record,
+      closed: (gone) => {
+        this.streams.delete(gone);
+        this.idleSince = tools.monotonic();
+      },
+    });
+    this.streams.add(client);
+    const x = beginExchange(client, head, peer, asked, trustedRequestId(peer, head) ?? tools.nextRequestId(), tools.monotonic());
+    client.begin(x);
+    tools.begun();
+    tools.serve(x);
+  }
+
+  private refuse(stream: ServerHttp2Stream, { status, reason }: Pick<Fault, 'status' | 'reason'>): void {
+    const body = `${status} ${reason}\n`;
+    stream.on('error', () => undefined);
+    stream.respond([':status', `${status}`, 'content-type', 'text/plain; charset=utf-8', 'content-length', `${body.length}`]);
+    stream.end(body);
+    stream.once('finish', () => stream.close(constants.NGHTTP2_NO_ERROR));
+    this.tools.refused(status, body.length);
+  }
+
+  sweep(now: number): void {
+    for (const stream of this.streams) stream.sweep(now);
+    if (this.streams.size > 0) return;
+    if (!this.greeted && now - this.idleSince >= PREFACE_MS) this.session.destroy();
+    else if (now - this.idleSince >= IDLE_MS) this.session.close();
+  }
+
+  /** The worker goes away: the client is told to open no more streams here (GOAWAY), and those that it has are finished. */
+  drain(_patient: boolean): void {
+    this.session.close();
+  }
+}

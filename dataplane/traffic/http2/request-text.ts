@@ -1,0 +1,79 @@
+/** Fields that speak of one HTTP/1.1 connection: in HTTP/2 they make a message malformed (RFC 9113 8.2.2). */
+const OF_A_CONNECTION = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade']);
+/** What would end a line or a field of HTTP/1.1, or has no business in a name (RFC 9113 8.2.1). */
+const BREAKS_A_LINE = /[\0\r\n]/;
+const LOWER_CASE_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
+
+/** A request's head as HTTP/1.1 would have it, or why it is malformed. */
+export type RequestText = { readonly text: string } | { readonly malformed: string };
+
+const malformed = (reason: string): RequestText => ({ malformed: reason });
+
+/**
+ * Writes a head of HTTP/2 (RFC 9113 8.3) as the HTTP/1.1 head that means the same, for the codec to read: what it
+ * refuses there it refuses here, and nothing goes on that would be read as something else. `raw` has names and values
+ * in turn; `ends` tells that no body follows.
+ */
+export function requestText(raw: readonly string[], ends: boolean): RequestText {
+  const pseudo: Record<string, string> = {};
+  const cookies: string[] = [];
+  let lines = '';
+  let host: string | null = null;
+  let length: string | null = null;
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = raw[at] as string;
+    const value = raw[at + 1] as string;
+    if (BREAKS_A_LINE.test(value)) return malformed('a field value has a line end or NUL');
+    if (name.startsWith(':')) {
+      if (lines !== '' || host !== null || cookies.length > 0) return malformed('a pseudo-header field stands after a field');
+      if (pseudo[name] !== undefined) return malformed(`${name} is repeated`);
+      pseudo[name] = value;
+      continue;
+    }
+    if (!LOWER_CASE_NAME.test(name)) return malformed('a field name is no token in lower case');
+    if (OF_A_CONNECTION.has(name) || (name === 'te' && value !== 'trailers')) return malformed(`${name} speaks of an HTTP/1.1 connection`);
+    if (name === 'cookie') cookies.push(value);
+    else if (name === 'host') {
+      if (host !== null) return malformed('host is repeated');
+      host = value;
+    } else {
+      if (name === 'content-length') length = value;
+      lines += `${name}: ${value}\r\n`;
+    }
+  }
+  // RFC 9113 8.2.3: crumbs are put together again before they leave HTTP/2.
+  if (cookies.length > 0) lines += `cookie: ${cookies.join('; ')}\r\n`;
+  const { ':method': method, ':path': path, ':scheme': scheme, ':authority': authority } = pseudo;
+  if (method === undefined || path === undefined || scheme === undefined) return malformed('a pseudo-header field is missing');
+  if (method === 'CONNECT') return malformed('CONNECT is not served');
+  if (Object.keys(pseudo).length > (authority === undefined ? 3 : 4)) return malformed('there is an unknown pseudo-header field');
+  if (authority !== undefined && host !== null && authority.toLowerCase() !== host.toLowerCase())
+    return malformed('host and :authority disagree');
+  const framing = ends || length !== null ? '' : 'transfer-encoding: chunked\r\n';
+  return { text: `${method} ${path} HTTP/1.1\r\nHost: ${authority ?? host ?? ''}\r\n${lines}${framing}\r\n` };
+}
+
+/** Field lines as an array for HTTP/2: names and values in turn, names in lower case (RFC 9113 8.2). */
+export function fieldArray(lines: string, into: string[] = []): string[] {
+  let at = 0;
+  while (at < lines.length) {
+    const colon = lines.indexOf(':', at);
+    const end = lines.indexOf('\r\n', colon);
+    into.push(lines.slice(at, colon).toLowerCase(), lines.slice(colon + 1, end).trim());
+    at = end + 2;
+  }
+  return into;
+}
+
+/** Trailers of a request as lines; null where one of them carries framing or speaks of a connection (RFC 9110 6.5.1). */
+export function trailerLines(raw: readonly string[]): string | null {
+  let lines = '';
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = raw[at] as string;
+    const value = raw[at + 1] as string;
+    if (!LOWER_CASE_NAME.test(name) || BREAKS_A_LINE.test(value)) return null;
+    if (OF_A_CONNECTION.has(name) || name === 'content-length' || name === 'host' || name === 'te' || name === 'trailer') return null;
+    lines += `${name}: ${value}\r\n`;
+  }
+  return lines;
+}

@@ -1,0 +1,229 @@
+import { constants, type ServerHttp2Stream } from 'node:http2';
+import { type Downstream, type Exchange, SMALL_PIECE, UNTIL_CLOSE } from '../exchange.ts';
+import { fieldArray, trailerLines } from './request-text.ts';
+
+/** Bodies of known length up to this many bytes are taken whole before an upstream is asked. */
+const HOLD_BYTES = 65_536;
+/** How long a body may stand still, either way (ms). */
+const BODY_IDLE_MS = 60_000;
+const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR } = constants;
+
+export type StreamTools = {
+  monotonic(): number;
+  /** The exchange is over, well or not. */
+  record(x: Exchange): void;
+  /** The stream is gone. */
+  closed(stream: StreamClient): void;
+};
+
+/** A client's side of one exchange over HTTP/2. */
+export class StreamClient implements Downstream {
+  readonly address: string;
+  private readonly stream: ServerHttp2Stream;
+  private readonly tools: StreamTools;
+  private x: Exchange | null = null;
+  /** The head of the answer until it is known whether a body follows. */
+  private pendingHead: { readonly fields: string[]; readonly length: number } | null = null;
+  private headSent = false;
+  private aborted = false;
+  private trailers = '';
+  private held: Buffer[] | null = null;
+  private whenHeld: ((x: Exchange) => void) | null = null;
+  private listening = false;
+  private inputEnded = false;
+  private requestTrailers = '';
+  private lastProgress: number;
+  private progressSeen = 0;
+  private received = 0;
+
+  constructor(stream: ServerHttp2Stream, address: string, tools: StreamTools) {
+    this.stream = stream;
+    this.address = address;
+    this.tools = tools;
+    this.lastProgress = tools.monotonic();
+    stream.on('error', () => undefined);
+    stream.on('close', () => this.gone());
+    stream.on('drain', () => this.x?.attempt?.resume());
+    stream.on('trailers', (_headers, _flags, raw: readonly string[] | undefined) => this.takeTrailers(raw ?? []));
+  }
+
+  /** The exchange that its head has begun. */
+  begin(x: Exchange): void {
+    this.x = x;
+    x.bodyComplete = x.bodyLength === 0;
+  }
+
+  // The way in.
+
+  takeBody(x: Exchange, then: (x: Exchange) => void): void {
+    if (x.bodyLength < 0 || x.bodyLength > HOLD_BYTES || x.expectsContinue) return then(x);
+    this.held = [];
+    this.whenHeld = then;
+    this.listen();
+  }
+
+  streamBody(x: Exchange): void {
+    if (this.x !== x) return;
+    this.listen();
+    this.stream.resume();
+  }
+
+  resumeBody(): void {
+    this.stream.resume();
+  }
+
+  private listen(): void {
+    if (this.listening) return;
+    this.listening = true;
+    this.stream.on('data', (chunk: Buffer) => this.take(chunk));
+    this.stream.on('end', () => this.ended());
+    // A body without a byte may have ended before anybody listened.
+    if (this.stream.readableEnded) this.ended();
+  }
+
+  private take(chunk: Buffer): void {
+    const { x } = this;
+    this.received += chunk.length;
+    if (x === null) return;
+    if (this.held !== null) this.held.push(chunk);
+    else if (x.attempt?.body(chunk, 0, chunk.length) === false) this.stream.pause();
+  }
+
+  private takeTrailers(raw: readonly string[]): void {
+    const lines = trailerLines(raw);
+    if (lines === null) this.stream.close(NGHTTP2_PROTOCOL_ERROR);
+    else this.requestTrailers = lines;
+  }
+
+  private ended(): void {
+    const { x } = this;
+    if (x === null || this.inputEnded) return;
+    this.inputEnded = true;
+    x.bodyComplete = true;
+    if (this.held === null) return x.attempt?.bodyEnd(this.requestTrailers);
+    x.held = Buffer.concat(this.held);
+    this.held = null;
+    const then = this.whenHeld;
+    this.whenHeld = null;
+    then?.(x);
+  }
+
+  // The way out.
+
+  informational(status: number, _reason: string, fields: string): void {
+    if (this.headSent || this.stream.closed) return;
+    const headers: Record<string, string | string[] | number> = { ':status': status };
+    const list = fieldArray(fields);
+    for (let at = 0; at < list.length; at += 2) {
+      const name = list[at] as string;
+      const before = headers[name];
+      headers[name] = before === undefined ? (list[at + 1] as string) : [before, list[at + 1] as string].flat().map(String);
+    }
+    this.stream.additionalHeaders(headers);
+  }
+
+  head(x: Exchange, status: number, _reason: string, fields: string, length: number): void {
+    x.status = status;
+    x.bytesSent += fields.length;
+    const list = fieldArray(fields, [':status', `${status}`]);
+    if (length !== UNTIL_CLOSE && status !== 204) list.push('content-length', `${length}`);
+    this.pendingHead = { fields: list, length };
+  }
+
+  body(buffer: Buffer, from: number, to: number): boolean {
+    const { stream, x } = this;
+    if (to === from || x === null || stream.closed) return true;
+    this.sendHead(false);
+    x.bytesSent += to - from;
+    const piece = buffer.subarray(from, to);
+    // What is small stands in a buffer that is used again before it has left.
+    stream.write(to - from <= SMALL_PIECE ? Buffer.from(piece) : piece);
+    return !stream.writableNeedDrain;
+  }
+
+  get holding(): boolean {
+    return this.stream.writableLength > 0;
+  }
+
+  end(x: Exchange, trailers: string): void {
+    const { stream } = this;
+    this.trailers = trailers;
+    this.settle(x);
+    if (stream.closed || stream.destroyed) return;
+    this.sendHead(trailers === '');
+    stream.end();
+    // What the client would still send is of no use to anybody (RFC 9113 8.1).
+    if (!this.inputEnded && x.bodyLength !== 0) stream.once('finish', () => stream.close(NGHTTP2_NO_ERROR));
+  }
+
+  abort(x: Exchange): void {
+    this.aborted = true;
+    this.settle(x);
+    this.stream.close(NGHTTP2_INTERNAL_ERROR);
+  }
+
+  flush(): void {
+    // The answer goes on: its head need not wait for the next piece.
+    if (this.x !== null) this.sendHead(false);
+  }
+
+  lend(): null {
+    return null;
+  }
+
+  reclaim(): void {
+    // Nothing was lent.
+  }
+
+  private sendHead(ends: boolean): void {
+    const head = this.pendingHead;
+    if (head === null) return;
+    this.pendingHead = null;
+    this.headSent = true;
+    const { stream } = this;
+    // Where nothing but END_STREAM tells that the body is whole, it is not sent before we say so.
+    const waitForTrailers = !ends && head.length === UNTIL_CLOSE;
+    stream.respond(head.fields, { endStream: ends, waitForTrailers });
+    if (waitForTrailers) stream.once('wantTrailers', () => this.sendTrailers());
+  }
+
+  private sendTrailers(): void {
+    if (this.aborted) return;
+    const list = fieldArray(this.trailers);
+    const trailers: Record<string, string> = {};
+    for (let at = 0; at < list.length; at += 2) trailers[list[at] as string] = list[at + 1] as string;
+    this.stream.sendTrailers(trailers);
+  }
+
+  // The end.
+
+  private settle(x: Exchange): void {
+    this.x = null;
+    x.attempt = null;
+    this.tools.record(x);
+  }
+
+  private gone(): void {
+    const { x } = this;
+    if (x !== null) {
+      const { attempt } = x;
+      if (x.status === 0) x.status = 499;
+      x.failure = 'the client went away';
+      this.settle(x);
+      attempt?.cancel();
+    }
+    this.tools.closed(this);
+  }
+
+  /** A body that has stood still for too long, whoever is to blame on the client's side, ends the stream. */
+  sweep(now: number): void {
+    const { stream, x } = this;
+    const progress = this.received + (x?.bytesSent ?? 0) - stream.writableLength;
+    const waitsForUs =
+      x !== null && this.held === null && stream.writableLength === 0 && (this.inputEnded || x.bodyLength === 0 || stream.isPaused());
+    if (progress !== this.progressSeen || waitsForUs) {
+      this.progressSeen = progress;
+      this.lastProgress = now;
+    } else if (now - this.lastProgress >= BODY_IDLE_MS) stream.close(NGHTTP2_CANCEL);
+  }
+}

@@ -22,6 +22,8 @@ import { explain } from './status/explain.ts';
 import { ownAddresses } from './status/own-addresses.ts';
 import { Readiness } from './status/readiness.ts';
 import { Upstreams } from './status/upstreams.ts';
+import { awaitWord } from './table/await-word.ts';
+import { bootId } from './table/confirmations.ts';
 import { initialRoutes, LiveTable } from './table/live-table.ts';
 import { restore } from './table/restore.ts';
 import { describe } from './takeover/describe.ts';
@@ -63,7 +65,7 @@ export async function startDataplane(
   prepareStateDir(base.stateDir);
   const keyring = new Keyring(base.stateDir, clock.now(), { random, log });
   const predecessor = base.takeover ? await takenOver(base.stateDir, () => successorOf(base.stateDir, clock, log)) : null;
-  const restored = await restore(base.stateDir, clock, log);
+  const restored = await restore(base.stateDir, clock, log, { boot: bootId(), takenOver: predecessor !== null });
   const atBoot = effective(base, restored.globals);
   const { settings } = atBoot;
   requireTrustedProxies(settings);
@@ -149,7 +151,7 @@ export async function startDataplane(
         ...table.counts(),
         workers: { configured: settings.workers, serving: workers.serving, restarts: workers.restarts },
         problems: [...table.problems()],
-        warnings: live.warnings,
+        warnings: [...readiness.warnings(), ...live.warnings],
         advice: queueAdvice(),
       }),
       reloaded: (ok) => metrics.reloadOutcome(ok),
@@ -158,6 +160,7 @@ export async function startDataplane(
     random,
   );
   await takenOver(base.stateDir, async () => predecessor?.serving());
+  awaitWord(table, restored, clock, log);
   await listen(admin, settings);
   await takenOver(base.stateDir, async () => predecessor?.done());
   const stopSweeping = clock.every(SWEEP_MS, () => ledger.rates.sweep(clock.now()));

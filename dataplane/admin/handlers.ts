@@ -33,7 +33,8 @@ export function createHandlers(parts: AdminParts, streams: ControllerStreams, re
     health: ({ response }) => sendJson(response, 200, { status: 'ok', uptime_secs: parts.uptimeSecs() }),
     ready: ({ response }) => {
       const { ready, reason } = parts.ready();
-      sendJson(response, ready ? 200 : 503, ready ? { ready } : { ready, error: displaySafe(reason ?? '') });
+      const words = reason === null ? {} : { [ready ? 'waiting' : 'error']: displaySafe(reason) };
+      sendJson(response, ready ? 200 : 503, { ready, ...words });
     },
     listRoutes: ({ response, query }) => {
       const view = query.get('view');

@@ -1,10 +1,12 @@
-import type { RouteSpec } from '../../shared/route.ts';
+import type { RouteSpec, UpstreamSpec } from '../../shared/route.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { LastFailure, UpstreamStatus } from '../../shared/wire/status.ts';
 import { type Targets, targetKey } from '../ledger/targets.ts';
 import type { Table } from '../table/table.ts';
 import type { TargetChange, TrafficReport } from '../traffic/protocol.ts';
 
+/** In place of a state: what its source says of it is from before the start. */
+const DOUBTED = 'doubted';
 /** Domains that are named of each target; the others are counted. */
 const NAMED_DOMAINS = 10;
 
@@ -64,7 +66,9 @@ export class Upstreams {
       ? `${this.reasons.get(name) ?? 'it failed'} (${this.targets.failures(slot)} in a row)`
       : state === 'healthy'
         ? null
-        : `its source says ${state}`;
+        : state === DOUBTED
+          ? 'its address is from before the restart; waiting for the controller'
+          : `its source says ${state}`;
     return {
       address,
       tls,
@@ -80,8 +84,9 @@ export class Upstreams {
   private all(): ReadonlyMap<string, Target> {
     if (this.known !== null) return this.known;
     const known = new Map<string, Target>();
-    for (const { route } of this.table.list())
-      for (const { address, tls, state } of targetsOf(route)) note(known, route.domain, address, tls, state);
+    for (const { route, doubted } of this.table.list())
+      for (const { address, tls, state, id } of targetsOf(route))
+        note(known, route.domain, address, tls, doubted && id !== undefined ? DOUBTED : state);
     for (const notes of [this.reasons, this.failures]) for (const name of notes.keys()) if (!known.has(name)) notes.delete(name);
     this.known = known;
     return known;
@@ -102,9 +107,9 @@ function note(known: Map<string, Target>, domain: string, address: string, tls: 
   if (target.domains.length < NAMED_DOMAINS) target.domains.push(domain);
 }
 
-function targetsOf(route: RouteSpec): { address: string; tls: boolean; state: string }[] {
-  const own = route.upstreams.map(({ address, state }) => ({ address, tls: route.tls, state }));
-  return own.concat(route.handles.flatMap((handle) => handle.upstreams.map(({ address, state }) => ({ address, tls: handle.tls, state }))));
-}
+type NamedTarget = Pick<UpstreamSpec, 'address' | 'state' | 'id'> & { readonly tls: boolean };
+
+const targetsOf = (route: RouteSpec): NamedTarget[] =>
+  [route, ...route.handles].flatMap(({ upstreams, tls }) => upstreams.map((target) => ({ ...target, tls })));
 
 const nameOf = (address: string, tls: boolean): string => (tls ? `tls ${address}` : address);

@@ -9,6 +9,8 @@ export type Claim = {
   readonly controller: string | null;
   /** Milliseconds since 1970. */
   readonly since: number;
+  /** Restored, and nobody has said yet that its targets are still where they were. Not saved. */
+  readonly doubted?: boolean;
 };
 
 export const LAYERS = ['hand', 'applied'] as const;
@@ -37,4 +39,12 @@ export function routeOf(claim: Claim): RouteSpec {
 export const isOverridden = ({ hand, applied }: Claims): boolean => hand !== null && applied !== null;
 
 /** Whether visitors could tell the two apart. Where a route was written (its line) is not served. */
-export const sameRoute = (a: Claim | null, b: Claim | null): boolean => a === b || (a !== null && b !== null && a.json === b.json);
+export const sameRoute = (a: Claim | null, b: Claim | null): boolean =>
+  a === b || (a !== null && b !== null && a.json === b.json && isDoubted(a) === isDoubted(b));
+
+/** Whether the same is on disk for both. */
+export const sameRow = (a: Claim | null, b: Claim | null): boolean =>
+  a === b ||
+  (a !== null && b !== null && a.json === b.json && a.origin === b.origin && a.since === b.since && a.controller === b.controller);
+
+export const isDoubted = (claim: Claim | null): boolean => claim?.doubted === true;

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { revisionSchema } from '../../shared/wire/apply.ts';
+import { confirmationSchema } from './confirmations.ts';
+import type { Doubt } from './doubt.ts';
 
 /** What the table knows of a controller, over restarts of both sides. */
 export const controllerSchema = z.object({
@@ -11,9 +13,22 @@ export const controllerSchema = z.object({
   settled: z.boolean(),
   /** Milliseconds since 1970. */
   lastApplied: z.number(),
+  /** By source. */
+  confirmed: z.record(z.string(), confirmationSchema).default({}),
+  /** Sources whose targets the process that let go of the table did not believe either. */
+  doubted: z.array(z.string()).default([]),
 });
 
 export type ControllerRecord = Readonly<z.output<typeof controllerSchema>>;
+
+/** The controllers whose `doubted` is not what it should be, as they should be. */
+export function withDoubts(controllers: ReadonlyMap<string, ControllerRecord>, doubts: readonly Doubt[]): ControllerRecord[] {
+  const all = [...controllers.values()].map((record) => ({
+    ...record,
+    doubted: doubts.filter(({ controller }) => controller === record.id).map(({ source }) => source),
+  }));
+  return all.filter(({ id, doubted }) => doubted.join('\n') !== controllers.get(id)?.doubted.join('\n'));
+}
 
 /** Whatever it said last does not hold any more: only the whole truth is taken from it next. */
 export const unsettled = (controller: ControllerRecord): ControllerRecord => ({ ...controller, settled: false });

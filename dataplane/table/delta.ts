@@ -1,5 +1,6 @@
 import type { EntriesChange } from '../publish/publisher.ts';
-import { type Claims, isOverridden, LAYERS, NOBODY, sameRoute, visible } from './claims.ts';
+import { type Claims, isDoubted, isOverridden, LAYERS, NOBODY, sameRoute, sameRow, visible } from './claims.ts';
+import { served } from './doubt.ts';
 import { inSteps } from './steps.ts';
 import type { Save } from './store.ts';
 
@@ -12,6 +13,8 @@ export type Delta = {
   readonly removed: readonly string[];
   /** By how many more routes are posted over a controller's. */
   readonly overridden: number;
+  /** By how many more routes are in doubt. */
+  readonly doubted: number;
 };
 
 /** Compares claims as they will be with those as they are. Nothing happens yet. */
@@ -23,12 +26,14 @@ export async function deltaOf(next: ReadonlyMap<string, Claims>, current: Readon
   const changed: string[] = [];
   const removed: string[] = [];
   let overridden = 0;
+  let doubted = 0;
   await inSteps(next, ([domain, will]) => {
     const was = current.get(domain) ?? NOBODY;
     overridden += Number(isOverridden(will)) - Number(isOverridden(was));
+    doubted += Number(isDoubted(will.applied)) - Number(isDoubted(was.applied));
     for (const layer of LAYERS) {
       const claim = will[layer];
-      if (claim === was[layer]) continue;
+      if (sameRow(claim, was[layer])) continue;
       if (claim === null) deletes.push({ domain, layer });
       else puts.push({ domain, layer, claim });
     }
@@ -36,8 +41,9 @@ export async function deltaOf(next: ReadonlyMap<string, Claims>, current: Readon
     const after = visible(will);
     if (sameRoute(after, before)) return;
     if (after === null) return void removed.push(domain);
-    upserts.push({ domain, json: after.json });
-    (before === null ? added : changed).push(domain);
+    upserts.push({ domain, json: served(after) });
+    if (before === null) added.push(domain);
+    else if (before.json !== after.json) changed.push(domain);
   });
-  return { save: { puts, deletes }, routes: { whole: false, upserts, removed }, added, changed, removed, overridden };
+  return { save: { puts, deletes }, routes: { whole: false, upserts, removed }, added, changed, removed, overridden, doubted };
 }

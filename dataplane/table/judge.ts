@@ -1,6 +1,6 @@
 import type { RouteSpec } from '../../shared/route.ts';
 import type { Apply, Refused, RouteOutcome } from '../../shared/wire/apply.ts';
-import { type Claim, type Claims, claimOf, NOBODY } from './claims.ts';
+import { type Claim, type Claims, claimOf, isDoubted, NOBODY } from './claims.ts';
 import type { ControllerRecord } from './controllers.ts';
 import { inSteps } from './steps.ts';
 import type { Frame } from './table.ts';
@@ -77,7 +77,9 @@ function take(route: RouteSpec, header: Apply, current: Claims, changes: Map<str
   }
   if (applied.json === fresh.json) {
     // Moved within its file: kept up to date, but nothing that is served has changed.
-    if (applied.origin !== fresh.origin) changes.set(domain, { hand: current.hand, applied: { ...applied, origin: fresh.origin } });
+    // And what was in doubt is so no longer.
+    if (applied.origin !== fresh.origin || isDoubted(applied))
+      changes.set(domain, { hand: current.hand, applied: { ...applied, origin: fresh.origin, doubted: false } });
     return outcome(domain, 'unchanged', current);
   }
   changes.set(domain, { hand: current.hand, applied: fresh });

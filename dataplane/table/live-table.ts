@@ -3,10 +3,12 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import type { Globals } from '../../shared/settings.ts';
 import type { Applied, Problem, Refused } from '../../shared/wire/apply.ts';
-import type { Publisher, EntriesChange } from '../publish/publisher.ts';
-import { type Claim, type Claims, claimOf, isOverridden, NOBODY, routeOf, visible } from './claims.ts';
-import { type ControllerRecord, rewritten, unsettled } from './controllers.ts';
+import type { EntriesChange, Publisher } from '../publish/publisher.ts';
+import { type Claim, type Claims, claimOf, isDoubted, isOverridden, NOBODY, routeOf, visible } from './claims.ts';
+import { Confirmations } from './confirmations.ts';
+import { type ControllerRecord, rewritten, unsettled, withDoubts } from './controllers.ts';
 import { deltaOf } from './delta.ts';
+import { clear, type Doubt, doubtsIn, served } from './doubt.ts';
 import { type Judgement, judge, refusal, repeats } from './judge.ts';
 import { Mutex } from './mutex.ts';
 import type { Restored } from './restore.ts';
@@ -45,6 +47,8 @@ export class LiveTable implements Table {
   private resume: (() => void) | null = null;
   private closed = false;
   private overridden: number;
+  private readonly confirmations: Confirmations;
+  private inDoubt: number;
 
   constructor({ restored, publisher, clock, random }: Parts) {
     this.instance = random.hex(8);
@@ -55,6 +59,8 @@ export class LiveTable implements Table {
     this.known = restored.controllers;
     this.fileGlobals = restored.globals;
     this.overridden = [...restored.claims.values()].filter(isOverridden).length;
+    this.confirmations = new Confirmations(restored.boot, clock);
+    this.inDoubt = [...restored.claims.values()].filter(({ applied }) => isDoubted(applied)).length;
   }
 
   list(): readonly OwnedRoute[] {
@@ -73,6 +79,38 @@ export class LiveTable implements Table {
 
   controllers(): readonly KnownController[] {
     return [...this.known.values()];
+  }
+
+  get doubted(): number {
+    if (this.inDoubt === 0) return 0;
+    return [...this.claims.values()].filter((claims) => isDoubted(visible(claims))).length;
+  }
+
+  doubts(): readonly Doubt[] {
+    return this.inDoubt === 0 ? [] : doubtsIn(this.claims);
+  }
+
+  heard(controller: string): void {
+    if (!this.confirmations.isDue(controller)) return;
+    const renew = async () => {
+      const known = this.known.get(controller);
+      if (known === undefined || this.closed) return;
+      const renewed = { ...known, confirmed: this.confirmations.renewed(controller, known.confirmed) };
+      await this.store.save({ puts: [], deletes: [], controllers: [renewed] });
+      this.known.set(controller, renewed);
+    };
+    // What can't be written down now is due again in a minute.
+    this.writer.run(renew).catch(() => undefined);
+  }
+
+  /** Uses the targets of this source again though its controller has not named them. @throws as `post`. */
+  async trust({ controller, source }: Doubt): Promise<void> {
+    const taken = await this.writer.run(async () => {
+      const claims = new Map<string, Claims>();
+      await clear(this.claims, controller, [source], claims);
+      return this.take({ claims });
+    });
+    await taken.acknowledged;
   }
 
   problems(): readonly Problem[] {
@@ -129,11 +167,12 @@ export class LiveTable implements Table {
     const known = this.known.get(header.controller);
     const refused = refusal(header, known);
     if (refused !== null) return { refused };
-    if (repeats(header, known)) {
-      this.report(frame);
-      return { judgement: unchanged(frame), acknowledged: this.serve(null) };
-    }
+    if (repeats(header, known)) return this.repeated(frame);
     const judgement = await judge(frame, this.claims, this.clock.now());
+    // What the frame is the difference to holds with it, but for what it could not make clear.
+    const rejected = judgement.results.flatMap(({ domain, result }) => (result === 'rejected' ? [domain] : []));
+    if (this.inDoubt > 0 && header.based_on !== null)
+      await clear(this.claims, header.controller, header.sources, judgement.changes, new Set(rejected));
     const sources = [...new Set([...(known?.sources ?? []), ...header.sources])];
     const controller = {
       id: header.controller,
@@ -142,28 +181,54 @@ export class LiveTable implements Table {
       sources,
       settled: true,
       lastApplied: this.clock.now(),
+      confirmed: this.confirmations.renewed(header.controller, known?.confirmed ?? {}, header.sources),
+      doubted: [],
     };
     const taken = await this.take({
       claims: judgement.changes,
       controllers: [controller],
       ...(frame.settings && { globals: frame.settings }),
     });
+    this.confirmations.note(frame);
     this.report(frame);
     return { judgement, acknowledged: taken.acknowledged };
   }
 
-  /** Another process may have what is saved. Changes wait until `reclaim`, or fail at `close`. Resolves when none is under way. */
+  /** Nothing is new, but what it says is true today. */
+  private async repeated(frame: Frame): Promise<Taken & { judgement: Judgement }> {
+    const judgement = unchanged(frame);
+    const { controller, sources } = frame.header;
+    if (this.inDoubt > 0) await clear(this.claims, controller, sources, judgement.changes);
+    const acknowledged = judgement.changes.size === 0 ? this.serve(null) : (await this.take({ claims: judgement.changes })).acknowledged;
+    this.confirmations.note(frame);
+    this.report(frame);
+    return { judgement, acknowledged };
+  }
+
+  /**
+   * Another process may have what is saved. Changes wait until `reclaim`, or fail at `close`. Resolves when none is under way.
+   * @throws UnsavedError when the other process could not learn what is in doubt.
+   */
   release(): Promise<void> {
-    return new Promise((released) => {
-      void this.writer.run(async () => {
+    return new Promise((released, failed) => {
+      const lend = async () => {
+        await this.saveDoubts();
         this.store.release();
         released();
         await new Promise<void>((resume) => {
           this.resume = resume;
         });
         this.resume = null;
-      });
+      };
+      this.writer.run(lend).catch(failed);
     });
+  }
+
+  private async saveDoubts(): Promise<void> {
+    const controllers = withDoubts(this.known, this.doubts());
+    if (controllers.length === 0) return;
+    await this.store.save({ puts: [], deletes: [], controllers });
+    for (const controller of controllers) this.known.set(controller.id, controller);
   }
 
   reclaim(): void {
@@ -193,7 +258,7 @@ export class LiveTable implements Table {
   /** Saves, keeps and publishes one step; listeners are told once it is served. @throws UnsavedError. */
   private async take(step: Step): Promise<Taken> {
     if (this.closed) throw new UnsavedError('this process is ending; ask the one that takes over');
-    const { save, routes, added, changed, removed, overridden } = await deltaOf(step.claims, this.claims);
+    const { save, routes, added, changed, removed, overridden, doubted } = await deltaOf(step.claims, this.claims);
     await this.store.save({
       ...save,
       ...(step.controllers && { controllers: step.controllers }),
@@ -202,6 +267,7 @@ export class LiveTable implements Table {
     const settings = step.globals !== undefined && JSON.stringify(step.globals) !== JSON.stringify(this.fileGlobals);
     this.keep(step);
     this.overridden += overridden;
+    this.inDoubt += doubted;
     const nothing = routes.upserts.length === 0 && routes.removed.length === 0;
     const served = this.serve(nothing ? null : routes);
     const generation = this.publisher.generation;
@@ -269,6 +335,10 @@ class Owned implements OwnedRoute {
     return this.top.since;
   }
 
+  get doubted(): boolean {
+    return isDoubted(this.top);
+  }
+
   private get top(): Claim {
     const top = visible(this.claims);
     if (top === null) throw new Error('a listed domain has a claim');
@@ -287,7 +357,7 @@ export function initialRoutes(restored: Restored): EntriesChange {
   const upserts: { domain: string; json: string }[] = [];
   for (const [domain, claims] of restored.claims) {
     const claim = visible(claims);
-    if (claim !== null) upserts.push({ domain, json: claim.json });
+    if (claim !== null) upserts.push({ domain, json: served(claim) });
   }
   return { whole: true, upserts, removed: [] };
 }

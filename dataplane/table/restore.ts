@@ -7,6 +7,7 @@ import type { Log } from '../../shared/runtime/log.ts';
 import type { Globals } from '../../shared/settings.ts';
 import type { Claims } from './claims.ts';
 import { type ControllerRecord, unsettled } from './controllers.ts';
+import { inDoubt } from './doubt.ts';
 import { formOfRoutes, Saved } from './saved.ts';
 import { DamagedError, OtherVersionError, type Save, Store } from './store.ts';
 
@@ -18,15 +19,33 @@ export type Restored = {
   readonly claims: Map<string, Claims>;
   readonly controllers: Map<string, ControllerRecord>;
   readonly globals: Globals;
+  /** Names this run of the kernel; null where it can't be told. */
+  readonly boot: string | null;
 };
+
+/** `takenOver`: another process had the table until now, and what that one believed is believed. */
+export type Circumstances = { readonly boot: string | null; readonly takenOver: boolean };
 
 /**
  * Reads the saved table entry by entry: what is damaged is named in the log and left out, the rest serves.
  * A file that is no sound database is set aside under another name, and what could be read of it is saved anew.
- * Where anything was lost, controllers are asked for the whole truth again.
+ * Where anything was lost, controllers are asked for the whole truth again. Where a route of a controller names targets whose
+ * addresses may have changed hands since, the route is in doubt.
  * @throws UsageError when the file can't be opened for a reason that no content explains (another process has it, rights).
  */
-export async function restore(stateDir: string, clock: Clock, log: Log): Promise<Restored> {
+export async function restore(
+  stateDir: string,
+  clock: Clock,
+  log: Log,
+  { boot, takenOver }: Circumstances = { boot: null, takenOver: false },
+): Promise<Restored> {
+  const { store, saved } = await read(stateDir, clock, log);
+  const { claims, controllers, globals } = saved;
+  inDoubt(claims, (controller, source) => !takenOver || controllers.get(controller)?.doubted.includes(source) !== false);
+  return { store, claims, controllers, globals, boot };
+}
+
+async function read(stateDir: string, clock: Clock, log: Log): Promise<{ store: Store; saved: Saved }> {
   const path = join(stateDir, DATABASE);
   const saved = new Saved(log);
   let store: Store | null = null;
@@ -40,14 +59,14 @@ export async function restore(stateDir: string, clock: Clock, log: Log): Promise
     saved.readRoutes(store, passed);
     if (saved.lost) unsettle(saved);
     else if (!passed) await remember(form, store, log);
-    return restored(store, saved);
+    return { store, saved };
   } catch (error) {
     if (!isCorrupt(error) && !refusesWrites(error, path)) throw unusableAt(path, error);
     if (store !== null) salvage(store, saved, log);
     unsettle(saved);
     const aside = setAside(path, clock);
     log.error({ file: aside, reason: wordsFor(error), salvaged: saved.claims.size }, 'the saved table was damaged and has been set aside');
-    return restored(await anew(path, saved), saved);
+    return { store: await anew(path, saved), saved };
   }
 }
 
@@ -62,8 +81,6 @@ async function anew(path: string, saved: Saved): Promise<Store> {
 }
 
 const unusableAt = (path: string, error: unknown): UsageError => new UsageError(`${NAME} dataplane: can't use ${path}: ${wordsFor(error)}`);
-
-const restored = (store: Store, { claims, controllers, globals }: Saved): Restored => ({ store, claims, controllers, globals });
 
 /** Each part by itself, and routes from both ends, so that what stands behind the damage is found too. */
 function salvage(store: Store, saved: Saved, log: Log): void {

@@ -1,6 +1,7 @@
 import type { RouteSpec } from '../../shared/route.ts';
 import type { Globals } from '../../shared/settings.ts';
 import type { Applied, Apply, Problem, Refused, ReloadOutcome, Remove, Revision } from '../../shared/wire/apply.ts';
+import type { Doubt } from './doubt.ts';
 
 /** The owner of the routes: one visible route a domain, saved and served before anyone is told so. */
 export interface Table {
@@ -11,6 +12,11 @@ export interface Table {
   find(domain: string): OwnedRoute | undefined;
   counts(): { readonly routes: number; readonly overridden: number };
   controllers(): readonly KnownController[];
+  /** A sign of life of a controller whose stream is open: what it said last holds. */
+  heard(controller: string): void;
+  /** Routes whose targets are from before the start, and wait until their controller names them again; in all, and where they came from. */
+  readonly doubted: number;
+  doubts(): readonly Doubt[];
   /** What controllers could not use, all sources. */
   problems(): readonly Problem[];
   /** The config file's globals as last applied; empty when no file was. */
@@ -40,6 +46,8 @@ export type OwnedRoute = {
   readonly overrides: RouteSpec | null;
   /** Milliseconds since 1970: when it was last added or changed. */
   readonly since: number;
+  /** Its targets that have an id are not used yet: their addresses are from before the start. */
+  readonly doubted: boolean;
 };
 
 export type KnownController = {

@@ -86,6 +86,8 @@ export type ToWorker =
   | { readonly kind: 'publish'; readonly publication: Publication }
   | { readonly kind: 'report'; readonly id: number }
   | { readonly kind: 'dry-run'; readonly id: number; readonly request: DryRun }
+  /** The ledger lets a target into rotation that was out: requests that wait for one are tried. */
+  | { readonly kind: 'verdicts' }
   /** `patient`: somebody else listens on the same port, so a kept connection may wait for one more request. */
   | { readonly kind: 'drain'; readonly patient: boolean };
 

@@ -19,6 +19,7 @@ import type { FromWorker, HttpsSettings, Publication, ToWorker, WorkerStart } fr
 import { Recorder } from './record.ts';
 import { Server } from './serve.ts';
 import { Tunnels } from './tunnel/tunnels.ts';
+import { Departures } from './upstream/departures.ts';
 import { Endpoints } from './upstream/endpoint.ts';
 import { Forwarder } from './upstream/forward.ts';
 import { Hold } from './upstream/hold.ts';
@@ -54,6 +55,7 @@ export class TrafficWorker {
   private readonly listener: Listener;
   private readonly endpoints: Endpoints;
   private readonly hold: Hold;
+  private readonly departures: Departures;
   private readonly recorder: Recorder;
   private readonly tunnels: Tunnels;
   private readonly policyTools: PolicyTools & { https: HttpsSettings };
@@ -110,6 +112,7 @@ export class TrafficWorker {
       const route = this.index.find(x.host);
       return route && blockFor(route, x);
     };
+    this.departures = new Departures({
       clock,
       blockOf,
       routeOf: (domain) => this.index.at(domain),
@@ -232,6 +235,7 @@ export class TrafficWorker {
       const replaced = await this.index.apply(publication.routes, nextTurn);
       this.hold.tableChanged();
       this.tunnels.tableChanged();
+      await this.departures.follow(replaced, nextTurn);
     }
     this.parts.tell({ kind: 'acknowledged', generation: publication.generation });
   }

@@ -196,6 +196,11 @@ export class Workers {
     for (const member of this.members.values()) this.post(member, { kind: 'publish', publication });
   }
 
+  /** The ledger has a verdict by which requests may go on that wait for a target. */
+  tellVerdicts(): void {
+    for (const member of this.members.values()) this.post(member, { kind: 'verdicts' });
+  }
+
   /** Resolves with true when every worker serves the generation, with false after `withinMs`. */
   served(generation: number, withinMs: number): Promise<boolean> {
     return this.until(

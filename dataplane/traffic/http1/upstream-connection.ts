@@ -5,6 +5,7 @@ import { addedFields } from '../policy/headers/headers.ts';
 import type { Attempt } from '../upstream/attempt.ts';
 import type { Endpoint } from '../upstream/endpoint.ts';
 import { connectFailure, FAILURE, type Failure } from '../upstream/failure.ts';
+import { repeatable } from '../upstream/retry.ts';
 import { ChunkedDecoder } from './chunked.ts';
 import { httpDate } from './date.ts';
 import { fieldIn } from './fields.ts';
@@ -152,6 +153,14 @@ export class UpstreamConnection implements Attempt {
 
   resume(): void {
     this.socket?.resume();
+  }
+
+  /** The request that waits here for its answer, if that may be sent again now; null for none. */
+  get recallable(): Exchange | null {
+    const { x, written, answered } = this;
+    // A body that is still on its way is being handed to this very connection.
+    if (x === null || this.state > STATE.head || (written && !this.requestComplete)) return null;
+    return repeatable(x, { written, answered, reused: false }) ? x : null;
   }
 
   cancel(): void {

@@ -118,6 +118,9 @@ function poolOf(route: RouteSpec, upstreams: readonly UpstreamSpec[], tls: boole
   return upstreams.length === 0 ? null : pools.open(route.domain, upstreams, tls, route.health);
 }
 
+/** The pools of a route, each once. */
+export const poolsOf = (route: CompiledRoute): Set<Pool> => new Set([route.site, ...route.blocks].flatMap((block) => block?.pool ?? []));
+
 /** The block that answers a request: the first that matches in the order written, else the site itself. */
 export function blockFor(route: CompiledRoute, x: Exchange): CompiledBlock | null {
   const block = plainBlockFor(route, x);

@@ -45,13 +45,12 @@ export class HostIndex<Compiled extends object> {
     return entry === undefined ? null : this.compiled(domain, entry);
   }
 
-  /** Takes over a publication. Resolves in the turn in which every change of it is in force; before that, none is. */
-  async apply(change: EntriesPublication, nextTurn: () => Promise<void>): Promise<void> {
-    if (!change.whole && change.count + change.removed.length <= IN_PLACE) {
-      for (const domain of change.removed) this.entries.delete(domain);
-      for (const entry of readPacked(change)) this.entries.set(entry.domain, entry);
-      return;
-    }
+  /**
+   * Takes over a publication. Resolves in the turn in which every change of it is in force; before that, none is.
+   * @returns the compiled entries that are replaced or gone, by domain; to be read before the next call.
+   */
+  async apply(change: EntriesPublication, nextTurn: () => Promise<void>): Promise<Iterable<readonly [string, Compiled]>> {
+    if (!change.whole && change.count + change.removed.length <= IN_PLACE) return this.applyInPlace(change);
     const staged = new Map<string, Entry<Compiled>>();
     let steps = 0;
     const pause = async () => {
@@ -68,7 +67,30 @@ export class HostIndex<Compiled extends object> {
       staged.set(entry.domain, entry);
       await pause();
     }
+    const before = this.entries;
     this.entries = staged;
+    return this.replaced(before);
+  }
+
+  private applyInPlace(change: EntriesPublication): (readonly [string, Compiled])[] {
+    const replaced: (readonly [string, Compiled])[] = [];
+    const replace = (domain: string) => {
+      const was = this.entries.get(domain);
+      if (was !== undefined && !(was instanceof PackedEntry)) replaced.push([domain, was]);
+    };
+    for (const domain of change.removed) {
+      replace(domain);
+      this.entries.delete(domain);
+    }
+    for (const entry of readPacked(change)) {
+      replace(entry.domain);
+      this.entries.set(entry.domain, entry);
+    }
+    return replaced;
+  }
+
+  private *replaced(before: ReadonlyMap<string, Entry<Compiled>>): Generator<readonly [string, Compiled]> {
+    for (const [domain, was] of before) if (!(was instanceof PackedEntry) && this.entries.get(domain) !== was) yield [domain, was];
   }
 
   private compiled(domain: string, entry: Entry<Compiled>): Compiled {

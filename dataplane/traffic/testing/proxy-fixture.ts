@@ -156,6 +156,11 @@ export class ProxyFixture {
     return answer.result;
   }
 
+  /** Says that the ledger has another verdict. */
+  tellVerdicts(): void {
+    this.worker.take({ kind: 'verdicts' });
+  }
+
   drain(patient = false): void {
     this.worker.take({ kind: 'drain', patient });
   }

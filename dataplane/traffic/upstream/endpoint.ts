@@ -77,6 +77,10 @@ export class Endpoint implements Place {
   /** Its place in the ledger, sure to be its own while a connection is open. */
   ledgerSlot: number;
   lastUse: number;
+  /** How many pools of the newest table have it. */
+  named = 0;
+  /** Whether a connection that is free waits for the next request. */
+  private keeping = true;
   /** The last TLS session that the target gave; null without one. */
   session: Buffer | null = null;
   private readonly idle: UpstreamConnection[] = [];
@@ -164,9 +168,27 @@ export class Endpoint implements Place {
     const next = this.waiting.shift();
     if (next !== undefined) return connection.send(next.x);
     const keepFor = keepAliveSeconds < 0 ? IDLE_MS : Math.min(IDLE_MS, keepAliveSeconds * 1_000 - 1_000);
-    if (keepFor <= 0) return connection.destroy();
+    if (keepFor <= 0 || !this.keeping) return connection.destroy();
     connection.idleUntil(this.tools.clock.monotonic() + keepFor);
     this.idle.push(connection);
+  }
+
+  /** Where no further request is to be expected, a connection that waits for one only keeps its target from ending. */
+  keepIdle(keeping: boolean): void {
+    this.keeping = keeping;
+    if (!keeping) for (const connection of this.idle.splice(0)) connection.destroy();
+  }
+
+  /** Takes back requests that wait for their answer and may be sent again, those that `elsewhere` has a place for. */
+  recall(elsewhere: (x: Exchange) => boolean): Exchange[] {
+    const recalled: Exchange[] = [];
+    for (const { x } of [...this.waiting]) if (elsewhere(x)) recalled.push(x);
+    for (const { recallable: x } of this.open) if (x !== null && elsewhere(x)) recalled.push(x);
+    for (const x of recalled) {
+      x.attempt?.cancel();
+      x.attempt = null;
+    }
+    return recalled;
   }
 
   /** A connection is gone. */
@@ -252,7 +274,7 @@ export class Endpoints {
       if (!endpoint.sweep(now)) continue;
       this.inUse.delete(endpoint);
       const name = nameOf(endpoint);
-      if (this.byName.get(name) === endpoint) this.byName.delete(name);
+      if (endpoint.named === 0 && this.byName.get(name) === endpoint) this.byName.delete(name);
     }
   }
 }

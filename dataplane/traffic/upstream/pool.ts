@@ -91,6 +91,11 @@ export class Pool {
     return lastResort;
   }
 
+  /** A newer table has taken its place: it names its targets no longer. Requests that have it go on with it. */
+  close(): void {
+    for (const endpoint of this.endpoints) endpoint.named--;
+  }
+
   /** How many targets were told to stop. */
   get stopping(): number {
     return this.leaving.length;
@@ -131,7 +136,10 @@ export class Pools {
       const serverName = tls ? (isIP(host) === 0 ? host : domain) : null;
       const gate = gateOf(domain, upstream, tls, health);
       const latch = gate && new Latch(targets, gate, clock.now());
-      return { endpoint: this.endpoints.open({ address, serverName, id }), state, weight, latch };
+      const endpoint = this.endpoints.open({ address, serverName, id });
+      endpoint.named++;
+      if (state !== 'draining') endpoint.keepIdle(true);
+      return { endpoint, state, weight, latch };
     });
     return new Pool(members);
   }

@@ -1,0 +1,22 @@
+import { accepted, type Parsed, refused } from '../../shared/parsed.ts';
+
+const BEGIN = /^-----BEGIN ([A-Z0-9 ]+)-----[ \t]*\r?$/gm;
+
+/** One part of a PEM text: its label (`CERTIFICATE`), and itself from the first dash to the last. */
+export type PemBlock = { readonly label: string; readonly text: string };
+
+/**
+ * The parts of a PEM text in their order. Words around them are allowed (RFC 7468 2); a part without its end, as in a
+ * file that was cut off, is refused.
+ */
+export function pemBlocks(text: string): Parsed<readonly PemBlock[]> {
+  const blocks: PemBlock[] = [];
+  for (const { 0: line, 1: label = '', index } of text.matchAll(BEGIN)) {
+    const end = `-----END ${label}-----`;
+    const at = text.indexOf(end, index);
+    const next = text.indexOf('-----BEGIN ', index + line.length);
+    if (at < 0 || (next >= 0 && next < at)) return refused(`part ${blocks.length + 1} (${label}) has no end: the text was cut off`);
+    blocks.push({ label, text: `${text.slice(index, at + end.length).replaceAll('\r\n', '\n')}\n` });
+  }
+  return accepted(blocks);
+}

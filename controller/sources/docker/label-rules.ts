@@ -139,6 +139,8 @@ function readHeader(value: string, draft: SiteDraft, name: string): string | und
   if (!FIELD_NAME.test(name)) return 'a header name is letters, digits and hyphens';
   if (FRAMING.has(name.toLowerCase())) return 'the proxy itself sets this header';
   if (!FIELD_VALUE.test(value)) return 'a header value has no control characters and none beyond U+00FF';
+  if (draft.headers.some((other) => other.name.toLowerCase() === name.toLowerCase()))
+    return 'the header is named twice, in different letters';
   if (draft.headers.length === MOST_HEADERS) return `a site has at most ${MOST_HEADERS} headers`;
   draft.headers.push({ name, value });
   return undefined;

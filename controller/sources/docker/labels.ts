@@ -37,7 +37,7 @@ export function readLabels(labels: Readonly<Record<string, string>>): ReadLabels
   const all = [...drafts.values()].sort((a, b) => ((a.site ?? '') < (b.site ?? '') ? -1 : 1));
   for (const { site, domains, reasons } of all)
     if (domains.length === 0 && reasons.length === 0)
-      reasons.push(`${LABEL_PREFIX}${site === null ? '' : `${site}.`}domain is missing: name the domain of the site in it`);
+      reasons.push(oneLine(`${LABEL_PREFIX}${site === null ? '' : `${site}.`}domain is missing: name the domain of the site in it`));
   const firstDomain = all.find(({ domains }) => domains.length > 0)?.domains[0] ?? null;
   return {
     sites: all.filter(({ reasons }) => reasons.length === 0),
@@ -46,10 +46,14 @@ export function readLabels(labels: Readonly<Record<string, string>>): ReadLabels
       ...unknown.map((label) => ({
         code: 'unknown_label' as const,
         domain: firstDomain,
-        message: `${label} is no label of ours${suggestion(label)}`,
+        message: oneLine(`${label} is no label of ours${suggestion(label)}`),
       })),
       ...all.flatMap(({ domains, notYet }) =>
-        notYet.map((label) => ({ code: 'not_available' as const, domain: domains[0] ?? null, message: `${label} is not available yet` })),
+        notYet.map((label) => ({
+          code: 'not_available' as const,
+          domain: domains[0] ?? null,
+          message: oneLine(`${label} is not available yet`),
+        })),
       ),
     ],
   };
@@ -99,7 +103,16 @@ function readOne(draft: Draft, label: string, { word, header }: Place, value: st
   if (!rule.perContainer) draft.common.set(header === null ? word : `header.${header}`, value);
   const wrong = value === '' && word !== 'header' ? 'it is empty' : rule.read(value, draft, header ?? '');
   if (wrong === 'not available yet') draft.notYet.push(label);
-  else if (wrong !== undefined) draft.reasons.push(`${label} "${value.slice(0, 200)}": ${wrong}; the form is ${label}=${rule.form}`);
+  else if (wrong !== undefined)
+    draft.reasons.push(oneLine(`${label} "${value.slice(0, 200)}": ${wrong}; the form is ${label}=${rule.form}`));
+}
+
+const LONGEST_MESSAGE = 1_000;
+
+/** What ends a line or can't be seen is spelt out: labels are anybody's text. */
+function oneLine(text: string): string {
+  const shown = text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, (char) => `<U+${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}>`);
+  return shown.length > LONGEST_MESSAGE ? `${shown.slice(0, LONGEST_MESSAGE)}…` : shown;
 }
 
 /** ` (did you mean …?)` for the closest label, or nothing. */

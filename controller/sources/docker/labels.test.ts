@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readLabels } from './labels.ts';
+
+const DOMAIN = { 'sluice.domain': 'a.example' };
+const reasonsOf = (labels: Record<string, string>): string[] => readLabels(labels).bad.flatMap(({ reasons }) => reasons);
+
+test('labels of others say nothing, and neither does a container without any', () => {
+  for (const labels of [{}, { 'traefik.enable': 'true', sluice: 'x', 'Sluice.domain': 'a.example' }])
+    assert.deepEqual(readLabels(labels as Record<string, string>), { sites: [], bad: [], warnings: [] });
+});
+
+for (const [value, domains] of [
+  ['a.example', ['a.example']],
+  [' A.Example , *.b.example ', ['a.example', '*.b.example']],
+  ['a.example,a.EXAMPLE', ['a.example']],
+  ['a.example,', ['a.example']],
+] as const)
+  test(`the domains of ${JSON.stringify(value)} are ${domains.join(' and ')}`, () => {
+    assert.deepEqual(readLabels({ 'sluice.domain': value }).sites[0]?.domains, domains);
+  });
+
+for (const [label, value, reason] of [
+  ['domain', '', 'it is empty'],
+  ['domain', ' , ', 'it names no domain'],
+  ['domain', 'http://a.example', 'a domain has no scheme'],
+  ['domain', 'b.example,a.example:80', 'a domain has no port'],
+  ['port', '', 'it is empty'],
+  ['port', '0', 'from 1 to 65535'],
+  ['port', '65536', 'from 1 to 65535'],
+  ['port', '80/tcp', 'from 1 to 65535'],
+  ['tls', 'no', 'only be switched off'],
+  ['tls', 'OFF', 'only be switched off'],
+  ['rate_limit', '10', 'a rate is written <n>/s'],
+  ['rate_limit', '0/s', 'a rate is from 1/s'],
+  ['header.', 'x', 'a header name is'],
+  ['header.X Y', 'x', 'a header name is'],
+  ['header.Content-Length', '1', 'the proxy itself sets this header'],
+  ['header.X-A', 'a\nb', 'no control characters'],
+  ['health', 'healthz', 'a path starts with /'],
+  ['health', '/a b', 'a path starts with /'],
+  ['hold', '10', 'a duration is a number with a unit'],
+  ['hold', '500ms', 'whole seconds'],
+  ['hold', '301s', '300s at most'],
+  ['network', ' ', 'it is empty'],
+  ['upstream_tls', 'insecure', 'not available yet'],
+  ['upstream_tls', 'yes', 'true or false'],
+  ['analytics', 'yes', 'on or off'],
+] as const)
+  test(`sluice.${label}=${JSON.stringify(value)} spoils its site, in one line with the label, the reason and the form`, () => {
+    const labels = { ...DOMAIN, [`sluice.${label}`]: value, 'sluice.other.domain': 'b.example', 'sluice.other.port': '81' };
+    const { sites, bad } = readLabels(labels);
+    assert.deepEqual(
+      sites.map(({ site }) => site),
+      ['other'],
+    );
+    const [message = ''] = bad.flatMap(({ reasons }) => reasons);
+    assert.ok(message.startsWith(`sluice.${label} `) && message.includes(reason), message);
+    assert.match(message, /the form is sluice\.[^\n]*=.+$/);
+    assert.doesNotMatch(message, /[\p{Cc}\u2028\u2029]/u);
+  });
+
+test('everything that labels can say is read', () => {
+  const { sites, bad, warnings } = readLabels({
+    ...DOMAIN,
+    'sluice.port': ' 8080 ',
+    'sluice.tls': 'off',
+    'sluice.rate_limit': '10/s',
+    'sluice.header.X-Frame-Options': 'DENY',
+    'sluice.header.X.Dotted': '',
+    'sluice.network': 'shop',
+    'sluice.health': '/up?x=1',
+    'sluice.hold': '1m30s',
+    'sluice.upstream_tls': 'true',
+    'sluice.analytics': 'off',
+  });
+  assert.deepEqual([bad, warnings], [[], []]);
+  const { common: _, ...site } = sites[0] ?? { common: new Map() };
+  assert.partialDeepStrictEqual(site, {
+    site: null,
+    domains: ['a.example'],
+    port: 8080,
+    network: 'shop',
+    https: 'off',
+    rateLimit: 10,
+    headers: [
+      { name: 'X-Frame-Options', value: 'DENY' },
+      { name: 'X.Dotted', value: '' },
+    ],
+    health: '/up?x=1',
+    holdSecs: 90,
+    upstreamTls: true,
+  });
+});
+
+test('a header that is named twice in different letters spoils its site', () => {
+  assert.match(reasonsOf({ ...DOMAIN, 'sluice.header.X-A': '1', 'sluice.header.x-a': '2' })[0] ?? '', /named twice/);
+});
+
+test('a site without a domain is told that it has none', () => {
+  assert.deepEqual(reasonsOf({ 'sluice.port': '80' }), ['sluice.domain is missing: name the domain of the site in it']);
+  assert.deepEqual(reasonsOf({ 'sluice.api.port': '80' }), ['sluice.api.domain is missing: name the domain of the site in it']);
+});
+
+test('a bad site still knows the domains that could be read', () => {
+  assert.deepEqual(readLabels({ 'sluice.domain': 'a.example,b_.example', 'sluice.port': '80' }).bad[0]?.domains, ['a.example']);
+});
+
+for (const [label, meant] of [
+  ['sluice.prot', 'sluice.port'],
+  ['sluice.Domain', 'sluice.domain'],
+  ['sluice.ratelimit', 'sluice.rate_limit'],
+  ['sluice.api.hlod', 'sluice.api.hold'],
+] as const)
+  test(`${label} is unknown, does no harm, and ${meant} is proposed`, () => {
+    const { sites, warnings } = readLabels({ ...DOMAIN, [label]: 'x' });
+    assert.equal(sites.length, 1);
+    assert.deepEqual(warnings, [
+      { code: 'unknown_label', domain: 'a.example', message: `${label} is no label of ours (did you mean ${meant}?)` },
+    ]);
+  });
+
+test('what is not available yet is told, and the site is routed', () => {
+  const { sites, warnings } = readLabels({ ...DOMAIN, 'sluice.analytics': 'on' });
+  assert.equal(sites.length, 1);
+  assert.deepEqual(
+    warnings.map(({ code }) => code),
+    ['not_available'],
+  );
+});
+
+test('the order of the labels does not matter', () => {
+  const labels = {
+    'sluice.b.domain': 'b.example',
+    ...DOMAIN,
+    'sluice.a.domain': 'c.example',
+    'sluice.header.B': '1',
+    'sluice.header.A': '2',
+  };
+  const reversed = Object.fromEntries(Object.entries(labels).reverse());
+  assert.deepEqual(readLabels(reversed), readLabels(labels));
+  assert.deepEqual(
+    readLabels(labels).sites.map(({ site }) => site),
+    [null, 'a', 'b'],
+  );
+});

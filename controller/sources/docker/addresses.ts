@@ -14,7 +14,7 @@ type Where = Pick<World, 'reach' | 'addresses' | 'network'>;
 export function chooseAddress(container: Container, site: Pick<SiteLabels, 'port' | 'network' | 'site'>, where: Where): Choice {
   const port = site.port ?? onlyPort(container);
   if (port === null) return withoutPort(container, site.site);
-  if (where.addresses === 'published') return published(container, port);
+  if (where.addresses === 'published') return published(container, port, where);
   if (where.reach.kind === 'unknown') return nowhere('no data plane has said yet which networks it has', 'a data plane answers');
   if (container.networkMode === 'host') return onHost(port, where);
   if (container.networkMode.startsWith('container:'))
@@ -31,11 +31,17 @@ function withoutPort({ exposedTcpPorts: ports }: Container, site: string | null)
     : nowhere(`it exposes the ports ${ports.join(', ')}`, `name one of them with the label ${label}=${ports[0]}`);
 }
 
-function published({ publishedPorts }: Container, port: number): Choice {
+function published({ publishedPorts }: Container, port: number, { reach }: Where): Choice {
   const found = publishedPorts.find(({ containerPort, hostPort }) => containerPort === port && hostPort > 0);
   if (!found) return nowhere(`its port ${port} is not published`, `publish it on a loopback address: -p 127.0.0.1::${port}`);
   const isAny = found.hostIp === '' || found.hostIp === '0.0.0.0' || found.hostIp === '::';
-  return { address: socketAddress(isAny ? '127.0.0.1' : found.hostIp, found.hostPort), reason: `the published port of its port ${port}` };
+  const host = isAny ? '127.0.0.1' : found.hostIp;
+  if (reach.kind === 'networks' && isLoopback(host))
+    return nowhere(
+      `its port ${port} is published on the loopback address of the host, which the data plane (${reach.container}) is not on`,
+      'run the data plane on the host, or leave out --docker-address published',
+    );
+  return { address: socketAddress(host, found.hostPort), reason: `the published port of its port ${port}` };
 }
 
 function onHost(port: number, { reach }: Where): Choice {
@@ -73,5 +79,6 @@ function notShared({ name, networks }: Container, { reach }: Where): Choice {
   );
 }
 
+const isLoopback = (host: string): boolean => host.startsWith('127.') || host === '::1';
 const nowhere = (reason: string, change: string): Choice => ({ address: null, reason, change });
 const socketAddress = (host: string, port: number): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;

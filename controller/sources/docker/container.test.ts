@@ -46,3 +46,8 @@ test('what an engine leaves out, or words as nobody knows, is absent', () => {
   });
   assert.deepEqual([name, status, health, startedAt, networks, labels], ['abcdefabcdef', 'exited', 'none', null, [], {}]);
 });
+
+test('only TCP ports that there can be are exposed ones', () => {
+  const ExposedPorts = { '53/udp': {}, '8080/tcp': {}, '80': {}, '0/tcp': {}, '70000/tcp': {}, 'x/tcp': {} };
+  assert.deepEqual(readContainer({ Id: 'a', Config: { ExposedPorts } }).exposedTcpPorts, [80, 8080]);
+});

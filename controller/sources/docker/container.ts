@@ -80,8 +80,8 @@ function exposed(ports: readonly string[]): number[] {
 
 /** `80/tcp` or `80`. */
 function tcpPort(text: string): number | null {
-  const port = /^(\d{1,5})(?:\/tcp)?$/.exec(text)?.[1];
-  return port === undefined ? null : Number(port);
+  const port = Number(/^(\d{1,5})(?:\/tcp)?$/.exec(text)?.[1]);
+  return port >= 1 && port <= 65_535 ? port : null;
 }
 
 function networks(raw: Readonly<Record<string, Nullable<RawNetwork>>>): ContainerNetwork[] {

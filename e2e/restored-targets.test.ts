@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { crc32 } from 'node:zlib';
+import { Dataplane, Folder, frame, NDJSON } from './harness/dataplane.ts';
+import type { Answer } from './harness/http.ts';
+import { until } from './harness/until.ts';
+import { Upstream } from './harness/upstream.ts';
+
+const DOCKER = { source: 'docker', controller: 'engine' };
+const UNUSED = 'not used until their controller names them';
+
+/** An app, and the address that the engine has given it. */
+type App = { readonly domain: string; readonly id: string };
+const SHOP: App = { domain: 'shop.test', id: 'shop 1' };
+const BLOG: App = { domain: 'blog.test', id: 'blog 1' };
+
+/** Two addresses, and which app has which: an engine that starts its containers in another order swaps them. */
+class Engine {
+  private readonly upstreams: readonly Upstream[];
+  private readonly apps: App[];
+
+  private constructor(upstreams: readonly Upstream[], apps: App[]) {
+    this.upstreams = upstreams;
+    this.apps = apps;
+  }
+
+  static async start(): Promise<Engine> {
+    const apps = [SHOP, BLOG];
+    const serve = (at: number) => Upstream.start(`address ${at}`, (_, response) => response.end(apps[at]?.domain));
+    return new Engine([await serve(0), await serve(1)], apps);
+  }
+
+  swap(): void {
+    this.apps.reverse();
+  }
+
+  /** What its controller says, in its `epoch`th life. */
+  frame(epoch: number): string {
+    const routes = this.apps.map(({ domain, id }, at) => ({
+      domain,
+      upstreams: [{ address: this.upstreams[at]?.address, id }],
+      upstream: null,
+    }));
+    return frame(1, routes, { ...DOCKER, epoch });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const upstream of this.upstreams) await upstream[Symbol.asyncDispose]();
+  }
+}
+
+async function apply(dataplane: Dataplane, lines: string): Promise<{ applied: { addresses: string[]; generation: number } }> {
+  const { status, text } = await dataplane.admin('POST', '/routes', lines, NDJSON);
+  assert.equal(status, 200, text);
+  return JSON.parse(text);
+}
+
+/** A state directory that a data plane left when it was killed, having served both apps. */
+async function leaveState(stateDir: string, engine: Engine): Promise<void> {
+  await using dataplane = await Dataplane.start({ stateDir, workers: 1 });
+  await apply(dataplane, engine.frame(1));
+  for (const { domain } of [SHOP, BLOG]) assert.equal((await dataplane.visit(domain)).text, domain);
+  await dataplane.route('hand.test', '127.0.0.1:1', { respond: { status: 200, body: 'by hand' } });
+  await dataplane.program.kill('SIGKILL');
+}
+
+/** Makes the last word of the controller an hour older. */
+function age(stateDir: string): void {
+  const database = new DatabaseSync(join(stateDir, 'routes.db'));
+  const row = database.prepare("SELECT json FROM controllers WHERE id = 'engine'").get() as { json: string };
+  const json = row.json.replace(/"at":(\d+)/g, (_, at: string) => `"at":${Number(at) - 3_600_000}`);
+  assert.notEqual(json, row.json);
+  database.prepare("UPDATE controllers SET json = ?, checksum = ? WHERE id = 'engine'").run(json, crc32(`engine\n${json}`));
+  database.close();
+}
+
+/** Eight visitors of each app, one after the other. */
+function visitBoth(dataplane: Dataplane): Promise<(Answer & { readonly domain: string })[]> {
+  const visits = Array.from({ length: 8 }, () => [SHOP, BLOG]).flat();
+  return Promise.all(visits.map(async ({ domain }) => ({ domain, ...(await dataplane.visit(domain)) })));
+}
+
+const reasonOf = async (dataplane: Dataplane): Promise<unknown> => JSON.parse((await dataplane.admin('GET', '/ready')).text);
+const inFlight = async (dataplane: Dataplane): Promise<number> =>
+  Number(/^sluice_requests_in_flight (\d+)$/m.exec((await dataplane.admin('GET', '/metrics')).text)?.[1]);
+
+test('addresses that were swapped while nothing ran: visitors wait for the controller, and none comes to the other app', async () => {
+  using folder = new Folder();
+  await using engine = await Engine.start();
+  await leaveState(folder.path, engine);
+  age(folder.path);
+  engine.swap();
+  await using dataplane = await Dataplane.start({ stateDir: folder.path });
+  const early = visitBoth(dataplane);
+  assert.equal((await dataplane.visit('hand.test')).text, 'by hand');
+  await dataplane.program.said(UNUSED);
+  await until('the visitors to wait', async () => (await inFlight(dataplane)) === 16);
+  const { applied } = await apply(dataplane, engine.frame(2));
+  for (const { domain, status, text } of [...(await early), ...(await visitBoth(dataplane))])
+    assert.deepEqual([status, text], [200, domain]);
+  assert.deepEqual(await reasonOf(dataplane), { ready: true });
+  for (const address of applied.addresses) assert.doesNotMatch(address, /^(127\.|::1$|169\.254\.|fe80:)/);
+});
+
+test('what waits for its controller is told everywhere, and a process that takes over believes no more than the one before', async () => {
+  using folder = new Folder();
+  await using engine = await Engine.start();
+  await leaveState(folder.path, engine);
+  age(folder.path);
+  await using dataplane = await Dataplane.start({ stateDir: folder.path });
+  await dataplane.program.said(UNUSED);
+  const words = '2 of 3 routes wait for their controller: the addresses of their targets are from before the restart';
+  assert.deepEqual(await reasonOf(dataplane), { ready: true, waiting: words });
+  const reason = 'its address is from before the restart; waiting for the controller';
+  const upstreams = JSON.parse((await dataplane.admin('GET', '/upstreams')).text) as {
+    domains: string[];
+    healthy: boolean;
+    reason: string;
+  }[];
+  const waiting = upstreams.filter(({ healthy }) => !healthy).map((one) => [...one.domains, one.reason]);
+  assert.deepEqual(waiting.sort(), [
+    ['blog.test', reason],
+    ['shop.test', reason],
+  ]);
+  const { verdict } = JSON.parse((await dataplane.admin('GET', '/explain?url=shop.test')).text) as { verdict: string };
+  assert.match(verdict, /^503 after 10 s: .*; 127\.0\.0\.1:\d+: its address is from before the restart; waiting for the controller$/);
+  const { warnings } = JSON.parse((await dataplane.admin('GET', '/status')).text) as { warnings: string[] };
+  assert.ok(warnings.includes(words), JSON.stringify(warnings));
+
+  engine.swap();
+  await using heir = await Dataplane.start({ stateDir: folder.path, httpPort: dataplane.httpPort, flags: ['--takeover'] });
+  assert.deepEqual(await reasonOf(heir), { ready: true, waiting: words });
+  await heir.program.said(UNUSED);
+  await dataplane.program.exited;
+  const visits = visitBoth(heir);
+  await until('the visitors to wait', async () => (await inFlight(heir)) === 16);
+  await apply(heir, engine.frame(2));
+  for (const { domain, status, text } of await visits) assert.deepEqual([status, text], [200, domain]);
+});
+
+test('under the same boot and with a fresh last word targets are used when the controller says nothing for two seconds', async () => {
+  using folder = new Folder();
+  await using engine = await Engine.start();
+  await leaveState(folder.path, engine);
+  const began = performance.now();
+  await using dataplane = await Dataplane.start({ stateDir: folder.path });
+  for (const { domain, status, text } of await visitBoth(dataplane)) assert.deepEqual([status, text], [200, domain]);
+  assert.ok(performance.now() - began >= 2_000);
+  await dataplane.program.said('no word of the controller: its targets are used as they were');
+  assert.deepEqual(await reasonOf(dataplane), { ready: true });
+
+  // Who takes over from a process that serves them serves them at once.
+  await using heir = await Dataplane.start({ stateDir: folder.path, httpPort: dataplane.httpPort, flags: ['--takeover'] });
+  assert.deepEqual(await reasonOf(heir), { ready: true });
+  for (const { domain, status, text } of await visitBoth(heir)) assert.deepEqual([status, text], [200, domain]);
+  assert.ok(!heir.program.output.includes('waiting for their controller'), heir.program.output);
+});

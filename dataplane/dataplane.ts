@@ -12,6 +12,7 @@ import { TAKEOVER_SOCKET } from '../shared/wire/takeover.ts';
 import { Admin } from './admin/admin.ts';
 import { EventFeed } from './admin/event-feed.ts';
 import { createAnalytics } from './analytics/analytics.ts';
+import { Health } from './health/health.ts';
 import { createLedger } from './ledger/ledger.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { StatePublisher } from './publish/publisher.ts';
@@ -71,13 +72,24 @@ export async function startDataplane(
   requireTrustedProxies(settings);
   if (predecessor === null) await usable('--http-port', () => probePort(settings.bind, settings.httpPort), settings.httpPort);
 
-  const publisher = new StatePublisher(initialRoutes(restored), trafficSettings(settings));
+  const initial = initialRoutes(restored);
+  const publisher = new StatePublisher(initial, trafficSettings(settings));
   const table = new LiveTable({ restored, publisher, clock, random });
   const readiness = new Readiness(table, restored);
 
   const ledger = createLedger(Workers.slots(settings.workers));
-  const upstreams = new Upstreams(table, ledger.targets, clock);
   const events = new EventFeed();
+  const health = new Health({
+    clock,
+    random,
+    log,
+    targets: ledger.targets,
+    changed: ({ tls: _, ...change }) => {
+      if (change.healthy) workers.tellVerdicts();
+      events.emit({ kind: 'upstream', ...change });
+    },
+  });
+  const upstreams = new Upstreams({ table, targets: ledger.targets, health, clock });
   const analytics = createAnalytics({ clock });
   const metrics: Metrics = createMetrics({
     clock,
@@ -104,7 +116,8 @@ export async function startDataplane(
     },
     onTarget: (change) => {
       upstreams.changed(change);
-      events.emit({ kind: 'upstream', address: change.address, healthy: change.healthy, reason: change.reason });
+      const { tls: _, ...report } = change;
+      events.emit({ kind: 'upstream', ...report });
     },
     onChange: (worker, state, reason) => {
       if (state === 'died' || state === 'replaced') metrics.countWorkerRestart(state === 'died' ? 'died' : 'silent');
@@ -113,6 +126,8 @@ export async function startDataplane(
   });
   publisher.attach(workers);
   await usable('--http-port', () => workers.start(), settings.httpPort);
+  health.take(initial);
+  publisher.watchRoutes((routes) => health.take(routes));
 
   const live = new LiveSettings(base, atBoot, {
     publisher,
@@ -141,6 +156,7 @@ export async function startDataplane(
       ready: () => readiness.now(),
       settings: () => live.statuses,
       upstreams: () => upstreams.list(),
+      standing: () => health.standing().map(({ tls: _, ...report }) => report),
       explain: (url) => explain({ table, upstreams, dryRun: (request) => workers.dryRun(request) }, url),
       status: () => ({
         instance: table.instance,
@@ -169,6 +185,7 @@ export async function startDataplane(
     const { drainTimeoutMs } = live.settings;
     log.info({ within: drainTimeoutMs }, 'draining');
     stopWeighing();
+    health.stop();
     if (patient) table.close();
     else heir.close();
     await workers.drain(drainTimeoutMs, patient);

@@ -58,6 +58,7 @@ export class AdminFixture {
         ready: () => ({ ready: true, reason: null }),
         settings: () => [],
         upstreams: () => [],
+        standing: () => [],
         explain: async (url) => ({
           url: url.href,
           verdict: 'dry',

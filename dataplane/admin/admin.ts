@@ -34,7 +34,7 @@ export class Admin {
 
   constructor(parts: AdminParts, random: Random) {
     this.parts = parts;
-    this.streams = new ControllerStreams(parts.events, random, parts.clock);
+    this.streams = new ControllerStreams(parts.events, random, parts.clock, parts.standing);
     this.reload = new Reload(parts.clock, this.streams, parts.events, parts.reloaded);
     this.handlers = createHandlers(parts, this.streams, this.reload);
     this.limit = new RateLimit(parts.clock);
@@ -46,8 +46,9 @@ export class Admin {
         parts.events.emit({ kind: 'routes', generation, added: [...added], changed: [...changed], removed: [...removed] });
     });
     parts.events.subscribe((event) => {
-      if (event.kind === 'upstream')
-        this.streams.broadcast({ upstream: { address: event.address, healthy: event.healthy, reason: event.reason } });
+      if (event.kind !== 'upstream') return;
+      const { kind: _, ...upstream } = event;
+      this.streams.broadcast({ upstream });
     });
     if (!parts.token) parts.log.warn('SLUICE_ADMIN_TOKEN is not set: every authenticated request over TCP will be rejected');
   }

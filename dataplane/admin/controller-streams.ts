@@ -1,6 +1,6 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Random } from '../../shared/runtime/random.ts';
-import type { Applied, Apply, ReloadOutcome, StreamLine } from '../../shared/wire/apply.ts';
+import type { Applied, Apply, ReloadOutcome, StreamLine, TargetReport } from '../../shared/wire/apply.ts';
 import type { EventFeed } from './event-feed.ts';
 
 /** One apply stream that is open now. */
@@ -16,11 +16,14 @@ export class ControllerStreams {
   private readonly events: EventFeed;
   private readonly random: Random;
   private readonly clock: Clock;
+  private readonly standing: () => readonly TargetReport[];
 
-  constructor(events: EventFeed, random: Random, clock: Clock) {
+  /** `standing`: what a controller that connects has missed about targets. */
+  constructor(events: EventFeed, random: Random, clock: Clock, standing: () => readonly TargetReport[]) {
     this.events = events;
     this.random = random;
     this.clock = clock;
+    this.standing = standing;
   }
 
   /** A stream's frame has been taken: from now on it is its controller's. A second stream of one controller ends the first. */
@@ -30,6 +33,7 @@ export class ControllerStreams {
     if (before === stream) return;
     this.open.set(id, stream);
     before?.end();
+    for (const upstream of this.standing()) stream.send({ upstream });
     if (before === undefined) this.events.emit({ kind: 'controller', controller: id, connected: true });
   }
 

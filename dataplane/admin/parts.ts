@@ -1,6 +1,7 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import type { AnalyticsSnapshot } from '../../shared/wire/analytics.ts';
+import type { TargetReport } from '../../shared/wire/apply.ts';
 import type { DataplaneStatus, Explanation, SettingStatus, UpstreamStatus } from '../../shared/wire/status.ts';
 import type { Table } from '../table/table.ts';
 import type { EventFeed } from './event-feed.ts';
@@ -19,6 +20,8 @@ export type AdminParts = {
   readonly ready: () => { readonly ready: boolean; readonly reason: string | null };
   readonly settings: () => SettingStatus[];
   readonly upstreams: () => UpstreamStatus[];
+  /** What has been found out about targets by asking them, for a controller that has just connected. */
+  readonly standing: () => readonly TargetReport[];
   readonly explain: (url: URL) => Promise<Explanation>;
   readonly status: () => Omit<DataplaneStatus, 'controllers' | 'last_reload'>;
   readonly reloaded: (ok: boolean) => void;

@@ -51,6 +51,7 @@ export class StatePublisher implements Publisher {
   private ticketKeys: Uint8Array | null = null;
   private settings: TrafficSettings;
   private workers: Workers | null = null;
+  private readonly routeWatchers: ((change: EntriesChange) => void)[] = [];
 
   constructor(routes: EntriesChange, settings: TrafficSettings) {
     this.routes.keep(routes);
@@ -60,6 +61,11 @@ export class StatePublisher implements Publisher {
   /** From now on changes go to these workers. */
   attach(workers: Workers): void {
     this.workers = workers;
+  }
+
+  /** Calls back with the routes that are published from now on, at the moment at which workers are told. */
+  watchRoutes(watcher: (change: EntriesChange) => void): void {
+    this.routeWatchers.push(watcher);
   }
 
   /** Everything there is, for a worker that starts. */
@@ -82,7 +88,10 @@ export class StatePublisher implements Publisher {
     if (challenges !== undefined) this.challenges = challenges;
     if (expected !== undefined) this.expected = expected;
     if (ticketKeys !== undefined) this.ticketKeys = ticketKeys;
-    if (routes !== undefined) this.routes.keep(routes);
+    if (routes !== undefined) {
+      this.routes.keep(routes);
+      for (const watcher of this.routeWatchers) watcher(routes);
+    }
     if (certificates !== undefined) this.certificates.keep(certificates);
     const { workers } = this;
     if (workers === null) return generation;

@@ -19,7 +19,7 @@ export async function explain({ table, upstreams, dryRun }: Parts, url: URL): Pr
   const base = { url: url.href, certificate, problems };
   if (result === null)
     return { ...base, verdict: 'no worker is serving', routed: false, route: null, matched: null, block: null, policies: [], targets: [] };
-  const targets = result.targets.flatMap(({ address, tls }) => upstreams.find(address, tls) ?? []);
+  const targets = result.targets.flatMap(({ address, tls, id }) => upstreams.find(address, tls, id) ?? []);
   return {
     ...base,
     verdict: withReasons(result.verdict, targets),

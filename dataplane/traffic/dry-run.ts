@@ -33,6 +33,9 @@ function sentNothing(): never {
 function forwarded(pool: Pool, holdMs: number, now: number): string {
   const next = pool.peek(now);
   const count = pool.endpoints.length;
+  const { stopping } = pool;
+  if (next === null && stopping > 0 && holdMs === 0)
+    return `forwarded to ${stopping === 1 ? 'a target that was' : `one of ${stopping} targets that were`} told to stop: no other is in rotation`;
   if (next === null) return `503${holdMs > 0 ? ` after ${holdMs / 1_000} s` : ''}: no target of the pool is in rotation`;
   const all = `forwarded to one of ${count} target${count === 1 ? '' : 's'}`;
   return next.ejected(now) ? `${all}, though each has failed several times in a row: 502 or 504 if it does so again` : all;
@@ -73,7 +76,11 @@ export function dryRun(request: DryRun, index: HostIndex<CompiledRoute>, tools: 
     return verdict === null ? [] : [{ name: policy.name, verdict }];
   });
   const answering = block.policies.find((policy) => policy.decide(x, { ...tools, admit: tools.wouldAdmit }) !== null);
-  const targets = (block.pool?.endpoints ?? []).map((endpoint) => ({ address: endpoint.address, tls: endpoint.serverName !== null }));
+  const targets = (block.pool?.endpoints ?? []).map((endpoint) => ({
+    address: endpoint.address,
+    tls: endpoint.serverName !== null,
+    ...(endpoint.id !== null && { id: endpoint.id }),
+  }));
   const verdict =
     answering !== undefined
       ? `answered by ${answering.name}: ${answering.explain(x, tools)}`

@@ -124,6 +124,7 @@ export type TrafficReport = {
 export type TargetFailures = {
   readonly address: string;
   readonly tls: boolean;
+  readonly id?: string;
   readonly count: number;
   /** The last of them: its stable code, the same in words, and when it was (ms since 1970). */
   readonly code: string;
@@ -164,6 +165,6 @@ export type DryRunResult = {
   readonly matched: string | null;
   readonly block: { readonly path: string | null; readonly index: number } | null;
   readonly policies: readonly { readonly name: string; readonly verdict: string }[];
-  /** `address` and `tls` of each target that could be chosen, in the order of the pool. */
-  readonly targets: readonly { readonly address: string; readonly tls: boolean }[];
+  /** `address`, `tls` and `id` of each target that could be chosen, in the order of the pool. */
+  readonly targets: readonly { readonly address: string; readonly tls: boolean; readonly id?: string }[];
 };

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { OWN_PATH_PREFIX } from '../../shared/name.ts';
+import { targetName } from '../ledger/targets.ts';
 import type { Exchange } from './exchange.ts';
 import { rawPath } from './match/path.ts';
 import { type DomainReport, DURATION_BOUNDS, type TargetFailures, type TrafficReport, UNROUTED } from './protocol.ts';
@@ -92,10 +93,11 @@ export class Recorder {
   }
 
   /** A try failed by the fault of its target; `at` in ms since 1970. */
-  targetFailed(address: string, tls: boolean, { code, reason }: Failure, at: number): void {
-    const name = tls ? `tls ${address}` : address;
+  targetFailed(address: string, tls: boolean, id: string | null, { code, reason }: Failure, at: number): void {
+    const name = targetName(address, tls, id);
     const count = (this.failing.get(name)?.count ?? 0) + 1;
-    if (count > 1 || this.failing.size < MAX_FAILING) this.failing.set(name, { address, tls, count, code, reason, at });
+    if (count > 1 || this.failing.size < MAX_FAILING)
+      this.failing.set(name, { address, tls, ...(id !== null && { id }), count, code, reason, at });
   }
 
   /** Everything since the last call. */

@@ -86,7 +86,7 @@ export class TrafficWorker {
       ...(parts.maxPerTarget !== undefined && { maxConnections: parts.maxPerTarget }),
       connected: (endpoint) => this.hold.connected(endpoint),
       failed: forwarder.failed,
-      blamed: ({ address, serverName }, failure) => recorder.targetFailed(address, serverName !== null, failure, clock.now()),
+      blamed: ({ address, serverName, id }, failure) => recorder.targetFailed(address, serverName !== null, id, failure, clock.now()),
       targetChanged: (change) => parts.tell({ kind: 'target', change }),
     });
     const pools = new Pools(this.endpoints);
@@ -235,7 +235,8 @@ export class TrafficWorker {
       const replaced = await this.index.apply(publication.routes, nextTurn);
       this.hold.tableChanged();
       this.tunnels.tableChanged();
-      await this.departures.follow(replaced, nextTurn);
+      this.parts.tell({ kind: 'acknowledged', generation: publication.generation });
+      return this.departures.follow(replaced, nextTurn);
     }
     this.parts.tell({ kind: 'acknowledged', generation: publication.generation });
   }

@@ -93,4 +93,7 @@ export type StreamLine =
   /** A controller's route was changed or removed by hand, so that it can be put back. */
   | { routes: { domain: string; change: 'removed' | 'replaced'; route: PublishedRoute | null } }
   /** A target came into rotation or left it by what the data plane saw itself. `id` is the one that its source gave it. */
-  | { upstream: { address: string; id?: string; healthy: boolean; reason: string } };
+  | { upstream: TargetReport };
+
+/** `reason` in words, empty when it is healthy. */
+export type TargetReport = { address: string; id?: string; healthy: boolean; reason: string };

@@ -46,6 +46,8 @@ export type DataplaneStatus = {
 export type UpstreamStatus = {
   address: string;
   tls: boolean;
+  /** What it is at its source, where it has a name there. */
+  id?: string;
   healthy: boolean;
   /** Why it is out of rotation, in words; null while it is in. */
   reason: string | null;

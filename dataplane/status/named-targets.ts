@@ -1,0 +1,74 @@
+import type { RouteSpec } from '../../shared/route.ts';
+import { type Gate, gateOf } from '../ledger/gates.ts';
+import { targetName } from '../ledger/targets.ts';
+import type { OwnedRoute } from '../table/table.ts';
+
+/** Domains that are named of each target; the others are counted. */
+const NAMED_DOMAINS = 10;
+/** In place of a state: what its source says of it is from before the start. */
+export const DOUBTED = 'doubted';
+
+/** How one route sees a target. */
+type View = { readonly state: string; readonly gate: Gate | null };
+
+/** A target with the domains that name it, and how they see it: each way once. */
+export type NamedTarget = {
+  readonly address: string;
+  readonly tls: boolean;
+  readonly id: string | null;
+  readonly domains: string[];
+  count: number;
+  readonly views: Map<string, View>;
+};
+
+/** Every target that a route names, by its name. */
+export function namedTargets(routes: readonly OwnedRoute[]): Map<string, NamedTarget> {
+  const known = new Map<string, NamedTarget>();
+  for (const { route, doubted } of routes) for (const view of viewsOf(route, doubted)) note(known, route.domain, view);
+  return known;
+}
+
+type Seen = View & Pick<NamedTarget, 'address' | 'tls' | 'id'>;
+
+const viewsOf = (route: RouteSpec, doubted: boolean): Seen[] =>
+  [route, ...route.handles].flatMap(({ upstreams, tls }) =>
+    upstreams.map((upstream): Seen => {
+      const { address, id = null } = upstream;
+      if (doubted && id !== null) return { address, tls, id, state: DOUBTED, gate: null };
+      return { address, tls, id, state: upstream.state, gate: gateOf(route.domain, upstream, tls, route.health) };
+    }),
+  );
+
+function note(known: Map<string, NamedTarget>, domain: string, { address, tls, id, state, gate }: Seen): void {
+  const name = targetName(address, tls, id);
+  let target = known.get(name);
+  if (target === undefined) {
+    target = { address, tls, id, domains: [], count: 0, views: new Map() };
+    known.set(name, target);
+  }
+  target.views.set(`${state} ${gate?.name ?? ''}`, { state, gate });
+  if (target.domains.at(-1) === domain) return;
+  target.count++;
+  if (target.domains.length < NAMED_DOMAINS) target.domains.push(domain);
+}
+
+/**
+ * Why no route would send a request to the target, in words; null where one would. `outcome` tells what a question to
+ * it came to: why it is kept out, or nothing.
+ */
+export function whyOut({ views }: NamedTarget, outcome: (gate: Gate) => string): string | null {
+  let why: string | null = null;
+  for (const view of views.values()) {
+    const reason = whyOutFor(view, outcome);
+    // In rotation for one route is in rotation.
+    if (reason === null) return null;
+    why ??= reason;
+  }
+  return why;
+}
+
+function whyOutFor({ state, gate }: View, outcome: (gate: Gate) => string): string | null {
+  if (gate !== null) return outcome(gate) || null;
+  if (state === 'healthy') return null;
+  return state === DOUBTED ? 'its address is from before the restart; waiting for the controller' : `its source says ${state}`;
+}

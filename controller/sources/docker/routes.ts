@@ -31,7 +31,12 @@ export function discover(world: World): Discovered {
       for (const domain of site.domains) problems.push(...join(pools, domain, { container, site, choice }));
     }
   }
-  const routes = [...pools].sort(([a], [b]) => (a < b ? -1 : 1)).map(([domain, pool]) => routeOf(domain, pool, world.draining));
+  const routes: RouteSpec[] = [];
+  for (const [domain, pool] of [...pools].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const route = routeOf(domain, pool, world.draining);
+    if ('domain' in route) routes.push(route);
+    else problems.push(refusal(domain, pool, route.reason));
+  }
   return { routes, problems, readings };
 }
 
@@ -96,7 +101,13 @@ function differences({ common: first }: SiteLabels, { common: second }: SiteLabe
   return labels.filter((label) => first.get(label) !== second.get(label)).map((label) => [label, first.get(label)]);
 }
 
-function routeOf(domain: Domain, pool: readonly Member[], draining: ReadonlySet<string>): RouteSpec {
+function refusal(domain: Domain, pool: readonly Member[], reason: string): Finding {
+  const [{ container }] = pool as [Member];
+  return { source: DOCKER_SOURCE, origin: originOf(container), domain, code: 'bad_route', message: `${domain} can't be routed: ${reason}` };
+}
+
+/** @returns why there is none where an engine says what no route can be made of. */
+function routeOf(domain: Domain, pool: readonly Member[], draining: ReadonlySet<string>): RouteSpec | { readonly reason: string } {
   const [{ container, site }] = pool as [Member];
   const upstreams = new Map<string, { address: string; id: string; state: UpstreamSpec['state']; probe?: true }>();
   for (const member of pool) {
@@ -127,13 +138,12 @@ function stateOf({ id, status, health }: Container, draining: ReadonlySet<string
   return health === 'none' ? { state: 'starting', probe: true } : { state: health };
 }
 
-/** Everything in it was read by the same rules before: a refusal is a mistake of this file. */
-function checked(input: RouteInput): RouteSpec {
+function checked(input: RouteInput): RouteSpec | { readonly reason: string } {
   const text = JSON.stringify(input);
   const known = built.get(input.domain);
   if (known?.text === text) return known.route;
   const read = readAppliedRoute(input);
-  if ('problem' in read) throw new Error(`${input.domain}: ${read.problem.member}: ${read.problem.reason}`);
+  if ('problem' in read) return { reason: `${read.problem.member}: ${read.problem.reason}` };
   if (built.size > MOST_REMEMBERED) built.clear();
   built.set(input.domain, { text, route: read.route });
   return read.route;

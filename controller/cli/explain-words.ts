@@ -1,20 +1,28 @@
 import type { Problem } from '../../shared/wire/apply.ts';
 import { SOURCE_FAILED } from '../../shared/wire/problem-codes.ts';
 import type { Explanation, FullRoute, UpstreamStatus } from '../../shared/wire/status.ts';
+import type { ContainerStatus } from '../status/container-book.ts';
 import type { Terminal } from './command.ts';
+import { containerInWords } from './containers.ts';
 import { plain, styled } from './terminal.ts';
 
 /** One fact with its name; a list of facts stands under one name. */
 type Fact = readonly [name: string, ...lines: string[]];
 
 /** An explanation for people: the verdict, then what led to it in the order in which it was asked. */
-export function explanationInWords(terminal: Terminal, explanation: Explanation, near: string | null): string {
+export function explanationInWords(
+  terminal: Terminal,
+  explanation: Explanation,
+  near: string | null,
+  containers: readonly ContainerStatus[] = [],
+): string {
   const { url, verdict, routed, route, policies, targets, certificate, problems } = explanation;
   const facts: Fact[] = [];
   if (route) facts.push(['route', ...routeInWords(route, explanation.matched)], ...hidden(route));
   if (explanation.block) facts.push(['block', blockInWords(explanation.block)]);
   if (policies.length > 0) facts.push(['policies', ...policies.map((one, at) => `${at + 1}. ${one.name}: ${one.verdict}`)]);
   if (targets.length > 0) facts.push(['targets', ...targets.map(targetInWords)]);
+  if (containers.length > 0) facts.push(['containers', ...containers.map(containerInWords)]);
   if (routed) facts.push(['certificate', certificate]);
   if (near !== null) facts.push(['closest', near]);
   if (problems.length > 0) facts.push(['problems', ...problemsInWords(problems, routed)]);

@@ -1,28 +1,41 @@
 import type { AdminClient } from '../../shared/admin-client.ts';
 import { NAME } from '../../shared/name.ts';
 import type { PublishedRoute } from '../../shared/route.ts';
-import { UsageError } from '../../shared/runtime/flags.ts';
+import { type Flags, UsageError } from '../../shared/runtime/flags.ts';
 import type { Explanation } from '../../shared/wire/status.ts';
+import type { ContainerStatus } from '../status/container-book.ts';
 import { ASKING_FLAGS, ask, clientOf, wantsJson } from './ask.ts';
 import type { Command } from './command.ts';
+import { askContainers, CONTROLLER_FLAG } from './containers.ts';
 import { explanationInWords } from './explain-words.ts';
 import { nearDomain } from './near-domain.ts';
 
 export const explain: Command = {
   usage: 'HOST[/PATH] [flags]',
   summary: 'Tells what a visitor would get, and why: host, route, block, policies, targets, certificate.\nNot routed: the reason, exit 1.',
-  flags: ASKING_FLAGS,
+  flags: [...ASKING_FLAGS, CONTROLLER_FLAG],
   run: async (flags, terminal) => {
     const [url, more] = flags.positionals;
     if (url === undefined) throw new UsageError(`${NAME} explain: which HOST[/PATH]?`);
     if (more !== undefined) throw new UsageError(`${NAME} explain: one HOST[/PATH] at a time, got "${more}" too`);
     const client = clientOf(flags);
     const answer = await ask<Explanation>(client, `/explain?url=${encodeURIComponent(url)}`);
-    if (wantsJson(flags)) terminal.out(`${JSON.stringify(answer, null, 2)}\n`);
-    else terminal.out(explanationInWords(terminal, answer, answer.routed ? null : await near(client, answer)));
+    const containers = await containersOf(flags, answer);
+    if (wantsJson(flags)) terminal.out(`${JSON.stringify({ ...answer, containers }, null, 2)}\n`);
+    else terminal.out(explanationInWords(terminal, answer, answer.routed ? null : await near(client, answer), containers));
     return answer.routed ? 0 : 1;
   },
 };
+
+/** Containers that have this host or want it. Nobody is asked about a host that others answer for, and a controller that is away is no reason to fail. */
+async function containersOf(flags: Flags, { url, route, matched }: Explanation): Promise<readonly ContainerStatus[]> {
+  if (route && route.source !== 'docker' && route.overrides?.source !== 'docker') return [];
+  const containers = await askContainers(flags);
+  const wanted = new Set([matched, hostOf(url)]);
+  return 'found' in containers ? containers.found.filter(({ domains }) => domains.some((domain) => wanted.has(domain))) : [];
+}
+
+const hostOf = (url: string): string => new URL(url).hostname.replace(/\.$/, '');
 
 /** A hint, and no reason to fail: the limit may have been reached by the question itself. */
 async function near(client: AdminClient, { url }: Explanation): Promise<string | null> {
@@ -30,7 +43,7 @@ async function near(client: AdminClient, { url }: Explanation): Promise<string |
   if (status !== 200) return null;
   const routes = JSON.parse(text) as PublishedRoute[];
   return nearDomain(
-    new URL(url).hostname.replace(/\.$/, ''),
+    hostOf(url),
     routes.map(({ domain }) => domain),
   );
 }

@@ -2,6 +2,7 @@ import { SOURCE_FAILED } from '../../shared/wire/problem-codes.ts';
 import type { DataplaneStatus, UpstreamStatus } from '../../shared/wire/status.ts';
 import { ASKING_FLAGS, ask, clientOf, noArguments, wantsJson } from './ask.ts';
 import type { Command, Terminal } from './command.ts';
+import { askContainers, CONTROLLER_FLAG, type Containers, containersInWords } from './containers.ts';
 import { table } from './table.ts';
 import { plain, styled } from './terminal.ts';
 
@@ -11,7 +12,7 @@ const SHOWN = 50;
 export const status: Command = {
   usage: '[flags]',
   summary: 'Opens with what is wrong now; then how the data plane and its controllers are.',
-  flags: ASKING_FLAGS,
+  flags: [...ASKING_FLAGS, CONTROLLER_FLAG],
   run: async (flags, terminal) => {
     noArguments('status', flags);
     const client = clientOf(flags);
@@ -19,11 +20,19 @@ export const status: Command = {
       ask<DataplaneStatus>(client, '/status'),
       ask<UpstreamStatus[]>(client, '/upstreams'),
     ]);
-    if (wantsJson(flags)) terminal.out(`${JSON.stringify({ ...dataplane, upstreams }, null, 2)}\n`);
-    else terminal.out(inWords(terminal, dataplane, upstreams));
+    const containers = dataplane.controllers.some(({ sources }) => sources.includes('docker')) ? await askContainers(flags) : { found: [] };
+    const found = 'found' in containers ? containers.found : null;
+    if (wantsJson(flags)) terminal.out(`${JSON.stringify({ ...dataplane, upstreams, containers: found }, null, 2)}\n`);
+    else terminal.out(inWords(terminal, dataplane, upstreams) + containersOf(terminal, containers));
     return 0;
   },
 };
+
+function containersOf(terminal: Terminal, containers: Containers): string {
+  if ('unknown' in containers)
+    return `\nNote: containers are not listed: ${plain(containers.unknown)}; name it with --controller HOST:PORT\n`;
+  return containers.found.length === 0 ? '' : `\n${containersInWords(terminal, containers.found)}`;
+}
 
 function inWords(terminal: Terminal, dataplane: DataplaneStatus, upstreams: readonly UpstreamStatus[]): string {
   const wrong = whatIsWrong(dataplane, upstreams);

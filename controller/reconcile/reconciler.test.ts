@@ -44,6 +44,25 @@ test('later changes wait for 100 ms of quiet', () => {
   assert.deepEqual(truths.map(domains), [['a.example'], ['c.example']]);
 });
 
+test('an urgent listing waits for nothing, and takes along what waited', () => {
+  const { reconciler, truths } = started();
+  reconciler.take(sampleListing(['a.example', 'b.example']));
+  reconciler.take(sampleListing(['a.example', 'b.example', 'c.example']));
+  reconciler.take(sampleListing(['a.example', 'c.example'], { urgent: true }));
+  assert.deepEqual(truths.map(domains), [
+    ['a.example', 'b.example'],
+    ['a.example', 'c.example'],
+  ]);
+});
+
+test('a greeting is a truth about no source, and only the first word', () => {
+  const { reconciler, truths } = started();
+  reconciler.greet();
+  assert.deepEqual([truths.length, truths[0]?.desired.sources, domains(truths[0])], [1, [], []]);
+  reconciler.take(sampleListing(['a.example']));
+  assert.deepEqual(domains(truths[1]), ['a.example']);
+});
+
 test('the same listing again changes nothing', () => {
   const { clock, reconciler, truths } = started();
   reconciler.take(sampleListing(['a.example']));

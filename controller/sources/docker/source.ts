@@ -55,8 +55,8 @@ export function createDockerSource({ engine, settings, discover, clock, random, 
     const world = { containers: inventory.containers(), draining: lifecycle.draining(), reach: reach(), ...settings };
     const discovered = discover(world);
     readings = dated(discovered.readings);
-    changes.tell(world, discovered.readings);
     if (world.reach.kind === 'unknown') return;
+    changes.tell(world, discovered.readings);
     const before = rotation;
     rotation = rotationOf(world);
     const since = new Date(clock.now()).toISOString();

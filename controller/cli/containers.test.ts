@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ContainerStatus } from '../status/container-book.ts';
+import { admin, sluice } from './cli-fixture.ts';
+import { containerInWords } from './containers.ts';
+
+const SINCE = '2026-01-01T00:00:00.000Z';
+const yes = (reason: string) => ({ holds: true, reason, since: SINCE });
+const no = (reason: string) => ({ holds: false, reason, since: SINCE });
+const WEB: ContainerStatus = {
+  id: 'a1',
+  container: 'web-1',
+  origin: 'container web-1 (a1)',
+  site: null,
+  domains: ['shop.example'],
+  accepted: yes('its labels are understood'),
+  resolved: yes('its address on the network shop'),
+  address: '172.18.0.2:80',
+  change: null,
+  programmed: { 'unix:/d': yes('served') },
+};
+const SICK = {
+  ...WEB,
+  container: 'web-2',
+  origin: 'container web-2 (a2)',
+  resolved: no('its HEALTHCHECK fails'),
+  change: 'it passes again',
+};
+const WRONG = { ...WEB, container: 'web-3', origin: 'container web-3 (a3)', accepted: no('sluice.port "x": no'), programmed: {} };
+
+const DATAPLANE = {
+  version: '0.1.0',
+  ready: true,
+  reason: null,
+  uptime_secs: 1,
+  routes: 1,
+  overridden: 0,
+  workers: { configured: 1, serving: 1, restarts: 0 },
+  controllers: [{ id: 'c', connected: true, sources: ['docker'], revision: 1, last_applied: SINCE }],
+  problems: [],
+  last_reload: null,
+  warnings: [],
+};
+
+test('the first fact that does not hold is told, with its reason and what would change it', () => {
+  assert.deepEqual([WEB, SICK, WRONG, { ...WEB, programmed: {} }].map(containerInWords), [
+    `web-1 (a1): accepted, resolved, programmed since ${SINCE}: its address on the network shop`,
+    `web-2 (a2): accepted, not resolved since ${SINCE}: its HEALTHCHECK fails; what would change it: it passes again`,
+    `web-3 (a3): not accepted since ${SINCE}: sluice.port "x": no`,
+    `web-1 (a1): accepted, resolved, not programmed since ${SINCE}: no data plane has taken its route yet`,
+  ]);
+});
+
+test('status lists every container of the controller, as JSON too', async (t) => {
+  const argv = ['status', '--admin', await admin(t, { 'GET /status': [200, DATAPLANE], 'GET /upstreams': [200, []] })];
+  const controller = await admin(t, { 'GET /status': [200, { containers: [WEB, SICK] }] });
+  const { out } = await sluice([...argv, '--controller', controller]);
+  assert.match(
+    out,
+    /^CONTAINER +POOL +ADDRESS +STATE +SINCE +WHY\nweb-1 +shop\.example +172\.18\.0\.2:80 +accepted, resolved, programmed /m,
+  );
+  assert.match(out, /^web-2 .* accepted, not resolved .* its HEALTHCHECK fails; what would change it: it passes again$/m);
+  const { containers } = JSON.parse((await sluice([...argv, '--json', '--controller', controller])).out) as { containers: unknown };
+  assert.deepEqual(containers, [WEB, SICK]);
+});
+
+test('a controller that cannot be asked is told, and the rest of the status is there', async (t) => {
+  const argv = ['status', '--admin', await admin(t, { 'GET /status': [200, DATAPLANE], 'GET /upstreams': [200, []] })];
+  const { code, out } = await sluice([...argv, '--controller', '127.0.0.1:1']);
+  assert.equal(code, 0);
+  assert.match(out, /^Nothing is wrong\./);
+  assert.match(out, /Note: containers are not listed: the controller at 127\.0\.0\.1:1 cannot be asked: connection refused/);
+});
+
+test('explain lists the containers of the host, also when it is not routed', async (t) => {
+  const answer = { url: 'http://shop.example/', verdict: '404: not routed', routed: false, route: null, matched: null, block: null };
+  const explanation = { ...answer, policies: [], targets: [], certificate: '', problems: [] };
+  const asked = { 'GET /explain?url=shop.example': [200, explanation], 'GET /routes': [200, []] } satisfies Record<
+    string,
+    [number, unknown]
+  >;
+  const controller = await admin(t, { 'GET /status': [200, { containers: [WRONG, { ...WEB, domains: ['other.example'] }] }] });
+  const { code, out } = await sluice(['explain', 'shop.example', '--admin', await admin(t, asked), '--controller', controller]);
+  assert.equal(code, 1);
+  assert.match(out, /^ {2}containers +web-3 \(a3\): not accepted /m);
+  assert.ok(!out.includes('web-1'));
+});

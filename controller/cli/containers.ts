@@ -1,0 +1,78 @@
+import type { AdminAddress } from '../../shared/admin-client.ts';
+import { AdminUnreachable, createAdminClient, formatAdminAddress, parseAdminAddress } from '../../shared/admin-client.ts';
+import { DEFAULT_CONTROLLER_LISTEN } from '../../shared/name.ts';
+import { type Parsed, refused } from '../../shared/parsed.ts';
+import type { Flag, Flags } from '../../shared/runtime/flags.ts';
+import type { Fact } from '../sources/source.ts';
+import type { ContainerStatus } from '../status/container-book.ts';
+import type { ControllerReport } from '../status/report.ts';
+import type { Terminal } from './command.ts';
+import { table } from './table.ts';
+
+export const CONTROLLER_FLAG: Flag = {
+  name: 'controller',
+  kind: 'value',
+  placeholder: 'HOST:PORT',
+  help: 'where the controller tells what it knows about containers',
+  default: DEFAULT_CONTROLLER_LISTEN,
+  parse: readAddress,
+};
+
+function readAddress(text: string): Parsed<AdminAddress> {
+  const parsed = parseAdminAddress(text);
+  return parsed.ok && parsed.value.kind === 'unix' ? refused('an address is HOST:PORT') : parsed;
+}
+
+/** The containers that the controller found, or why it can't be asked: only it knows those that are not routed. */
+export type Containers = { readonly found: readonly ContainerStatus[] } | { readonly unknown: string };
+
+export async function askContainers(flags: Flags): Promise<Containers> {
+  const address = (flags.given.get('controller')?.value as AdminAddress | undefined) ?? defaultAddress();
+  const where = formatAdminAddress(address);
+  try {
+    const { status, text } = await createAdminClient({ address, token: undefined }).request('GET', '/status');
+    const { containers } = status === 200 ? (JSON.parse(text) as Partial<ControllerReport>) : {};
+    return Array.isArray(containers) ? { found: containers } : { unknown: `what answers at ${where} is no controller` };
+  } catch (error) {
+    if (error instanceof AdminUnreachable) return { unknown: `the controller at ${where} cannot be asked: ${error.reason}` };
+    if (error instanceof SyntaxError) return { unknown: `what answers at ${where} is no controller` };
+    throw error;
+  }
+}
+
+function defaultAddress(): AdminAddress {
+  const parsed = parseAdminAddress(DEFAULT_CONTROLLER_LISTEN);
+  if (!parsed.ok) throw new Error(parsed.reason);
+  return parsed.value;
+}
+
+/** The list of `status`. */
+export function containersInWords(terminal: Terminal, containers: readonly ContainerStatus[]): string {
+  const rows = containers.map((one) => {
+    const { fact, words } = stateOf(one);
+    return [one.container, one.domains.join(', ') || '-', one.address ?? '-', words, fact.since, whyOf(one, fact)];
+  });
+  return table(terminal, ['CONTAINER', 'POOL', 'ADDRESS', 'STATE', 'SINCE', 'WHY'], rows);
+}
+
+/** One line of `explain`. */
+export function containerInWords(container: ContainerStatus): string {
+  const { fact, words } = stateOf(container);
+  return `${container.origin.replace(/^container /, '')}: ${words} since ${fact.since}: ${whyOf(container, fact)}`;
+}
+
+/** How far it came, and the fact that says so: the first of the three that does not hold, else the last. */
+function stateOf({ accepted, resolved, programmed }: ContainerStatus): { fact: Fact; words: string } {
+  if (!accepted.holds) return { fact: accepted, words: 'not accepted' };
+  if (!resolved.holds) return { fact: resolved, words: 'accepted, not resolved' };
+  const served = Object.values(programmed);
+  const refusal = served.find(({ holds }) => !holds) ?? (served.length === 0 ? { ...resolved, holds: false, reason: NOT_YET } : undefined);
+  return refusal
+    ? { fact: refusal, words: 'accepted, resolved, not programmed' }
+    : { fact: resolved, words: 'accepted, resolved, programmed' };
+}
+
+const NOT_YET = 'no data plane has taken its route yet';
+
+const whyOf = ({ change }: ContainerStatus, { reason }: Fact): string =>
+  change === null ? reason : `${reason}; what would change it: ${change}`;

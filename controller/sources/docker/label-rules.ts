@@ -27,6 +27,7 @@ export type LabelRule = {
 
 const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]{0,8192}$/;
+const NETWORK_NAME = /^[A-Za-z0-9_.-]{1,255}$/;
 const MOST_HEADERS = 1_000;
 /** How a message ends and how its connection is used is the proxy's own business (RFC 9110 7.6.1, RFC 9112 6). */
 const FRAMING = new Set([
@@ -76,6 +77,7 @@ export const LABELS: ReadonlyMap<string, LabelRule> = new Map<string, LabelRule>
       form: 'NETWORK',
       perContainer: true,
       read: (value, draft) => {
+        if (!NETWORK_NAME.test(value)) return 'a network name is letters, digits, dots, hyphens and underscores';
         draft.network = value;
         return undefined;
       },

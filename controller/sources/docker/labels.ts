@@ -61,12 +61,14 @@ export function readLabels(labels: Readonly<Record<string, string>>): ReadLabels
 
 type Place = { readonly site: string | null; readonly word: string; readonly header: string | null };
 
+const SITE_NAME = /^[A-Za-z0-9_-]{1,63}$/;
+
 /** `port`, `api.port`, `header.X-A`, `api.header.X-A`. */
 function placeOf(rest: string): Place | undefined {
   const own = wordOf(rest);
   if (own) return { site: null, ...own };
   const dot = rest.indexOf('.');
-  const named = dot > 0 ? wordOf(rest.slice(dot + 1)) : undefined;
+  const named = SITE_NAME.test(rest.slice(0, dot)) ? wordOf(rest.slice(dot + 1)) : undefined;
   return named && { site: rest.slice(0, dot), ...named };
 }
 

@@ -91,7 +91,7 @@ function join(pools: Map<Domain, Member[]>, domain: Domain, member: Member): Fin
   return differences(oldest.site, member.site).map(([label, holds]) => ({
     ...about,
     code: 'labels_differ',
-    message: `${LABEL_PREFIX}${label} is ${holds === undefined ? 'absent' : `"${holds}"`} in ${originOf(oldest.container)}, which is older: that holds for ${domain}`,
+    message: `${LABEL_PREFIX}${label} is ${holds === undefined ? 'absent' : `"${holds.slice(0, 200)}"`} in ${originOf(oldest.container)}, which is older: that holds for ${domain}`,
   }));
 }
 

@@ -144,10 +144,9 @@ test('under the same boot and with a fresh last word targets are used when the c
   using folder = new Folder();
   await using engine = await Engine.start();
   await leaveState(folder.path, engine);
-  const began = performance.now();
   await using dataplane = await Dataplane.start({ stateDir: folder.path });
+  await dataplane.program.said('targets are from before the start: waiting for their controller');
   for (const { domain, status, text } of await visitBoth(dataplane)) assert.deepEqual([status, text], [200, domain]);
-  assert.ok(performance.now() - began >= 2_000);
   await dataplane.program.said('no word of the controller: its targets are used as they were');
   assert.deepEqual(await reasonOf(dataplane), { ready: true });
 

@@ -100,6 +100,7 @@ describe('a target with an id, after a restart', () => {
     using machine = await Machine.start();
     await machine.table.apply(docker(1, [container('a.test', '10.0.0.1:80'), container('b.test', '10.0.0.2:80')]));
     await machine.restart();
+    assert.deepEqual([machine.targets('a.test'), machine.targets('b.test')], [['10.0.0.1:80 starting'], ['10.0.0.2:80 starting']]);
     const seen: string[] = [];
     const { publisher } = machine;
     const publish = publisher.publish.bind(publisher);
@@ -169,6 +170,7 @@ describe('a target with an id, after a restart', () => {
       await machine.pass(0);
     }
     await machine.restart();
+    assert.deepEqual(machine.targets('a.test'), ['10.0.0.1:80 starting']);
     await machine.pass(2_000);
     assert.deepEqual(machine.targets('a.test'), ['10.0.0.1:80 healthy']);
   });
@@ -178,6 +180,7 @@ describe('a target with an id, after a restart', () => {
       using machine = await withContainer();
       machine.boot = 'second';
       await machine.restart();
+      assert.deepEqual(machine.targets('a.test'), ['10.0.0.1:80 starting']);
       assert.ok('applied' in (await machine.table.apply(again)));
       assert.deepEqual(machine.targets('a.test'), ['10.0.0.1:80 healthy']);
     }

@@ -3,6 +3,7 @@ import { CONTROLLER_FLAGS } from '../../controller/flags.ts';
 import { DATAPLANE_FLAGS } from '../../dataplane/settings/flags.ts';
 import { envTwin, type Flag } from '../../shared/runtime/flags.ts';
 import { run } from '../harness/process.ts';
+import { COMMAND_EXAMPLES } from './command-examples.ts';
 
 /** Flags of the commands that are processes of their own. */
 const PROCESS_FLAGS: Readonly<Record<string, readonly Flag[]>> = { dataplane: DATAPLANE_FLAGS, controller: CONTROLLER_FLAGS };
@@ -10,7 +11,7 @@ const PROCESS_FLAGS: Readonly<Record<string, readonly Flag[]>> = { dataplane: DA
 /** docs/reference/command-line.md, out of the tables that the programs read their arguments by. */
 export async function commandLinePage(): Promise<string> {
   const sections: string[] = [];
-  for (const [name, entry] of Object.entries(COMMANDS)) sections.push(await section(name, entry));
+  for (const [name, entry] of Object.entries(COMMANDS)) sections.push(`${await section(name, entry)}${exampleOf(name)}`);
   return `${HEAD}\n${overview()}\n${TAIL}\n${sections.join('\n')}`;
 }
 
@@ -61,6 +62,12 @@ async function section(name: string, entry: Entry): Promise<string> {
   if (!entry.raw) return `## ${name}\n\nNot available yet${entry.later === undefined ? '' : `: ${entry.later}`}.\n`;
   const { stdout } = await run([name, '--help']);
   return `## ${name}\n\n\`\`\`\n${stdout.trim()}\n\`\`\`\n`;
+}
+
+function exampleOf(name: string): string {
+  const example = COMMAND_EXAMPLES.find(({ command }) => command === name);
+  if (!example) throw new Error(`${name} has no example`);
+  return `\n\`\`\`sh\n${example.line}\n\`\`\`\n`;
 }
 
 function flagTable(flags: readonly Flag[]): string {

@@ -124,6 +124,7 @@ test('a target that refuses is tried again until it listens, and the reason is t
   await fixture.until('a reason', () => fixture.changes.length > 0);
   const refused = { address, tls: false, id: 'one', healthy: false, reason: 'not probed yet: connection refused' };
   assert.deepEqual(fixture.changes, [refused]);
+  assert.deepEqual(fixture.health.standing(), [refused]);
   using app = await target(undefined, Number(address.split(':')[1]));
   await fixture.until('the verdict', () => fixture.verdict(app.address, 'one') === VERDICT_OF.well);
   assert.deepEqual(

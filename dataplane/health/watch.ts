@@ -64,8 +64,9 @@ export class Watch {
   /** What is known of it, for those who come later; null where it is not asked. */
   get standing(): { readonly watched: Watched; readonly healthy: boolean; readonly reason: string } | null {
     const { wish, verdict } = this;
-    if (!wish.asking || verdict === VERDICT_OF.none) return null;
-    return { watched: wish, healthy: verdict === VERDICT_OF.well, reason: this.reason };
+    // It was not asked, or has not answered yet.
+    if (!wish.asking || (verdict === VERDICT_OF.none && this.lastReason === '')) return null;
+    return { watched: wish, healthy: !this.isOut, reason: this.isOut ? this.reason : '' };
   }
 
   /** Why it is out, in words; empty where nothing speaks against it. */

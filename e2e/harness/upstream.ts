@@ -20,7 +20,8 @@ export class Upstream {
     });
   }
 
-  static start(name: string, listener?: RequestListener): Promise<Upstream> {
+  /** `port` 0 is any that is free. */
+  static start(name: string, listener?: RequestListener, port = 0): Promise<Upstream> {
     const server = createServer(
       listener ??
         ((request, response) => {
@@ -29,7 +30,7 @@ export class Upstream {
         }),
     );
     server.keepAliveTimeout = 60_000;
-    return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(new Upstream(name, server))));
+    return new Promise((resolve) => server.listen(port, '127.0.0.1', () => resolve(new Upstream(name, server))));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { missing } from './components.ts';
 import { Dataplane, Folder, TOKEN } from './harness/dataplane.ts';
 import { Program, REPOSITORY } from './harness/process.ts';
+import { Upstream } from './harness/upstream.ts';
 
 test('the curl lines of the Admin API’s reference work as they are written', async (context) => {
   const reason = missing('curl');
@@ -29,4 +30,23 @@ test('the curl lines of the Admin API’s reference work as they are written', a
     routes.map(({ domain }) => domain),
     ['a.example.com', 'app.example.com', 'b.example.com'],
   );
+});
+
+test('the route of the routes’ reference is taken, and does what it says', async () => {
+  using folder = new Folder();
+  await using first = await Upstream.start('one');
+  await using second = await Upstream.start('two');
+  await using dataplane = await Dataplane.start({ stateDir: folder.file('state') });
+  const page = readFileSync(`${REPOSITORY}docs/reference/routes.md`, 'utf8');
+  const example = /```json\n([\s\S]*?)```/.exec(page)?.[1] ?? '';
+  const route = example.replaceAll('10.0.0.5:3000', first.address).replaceAll('10.0.0.6:3000', second.address);
+  const posted = await dataplane.admin('POST', '/routes', JSON.parse(route));
+  assert.equal(posted.status, 201, posted.text);
+  const visit = (path: string) => dataplane.visit('shop.example.com', path);
+  const seen = [await visit('/'), await visit('/'), await visit('/')];
+  assert.deepEqual([...new Set(seen.map(({ text }) => (JSON.parse(text) as { name: string }).name))].sort(), ['one', 'two']);
+  assert.deepEqual([seen[0]?.headers['x-frame-options'], seen[0]?.headers.server], ['DENY', undefined]);
+  assert.deepEqual([(await visit('/old/a')).status, (await visit('/old/a')).headers.location], [308, '/new/a']);
+  assert.equal((await visit('/health')).text, 'ok');
+  assert.equal((await visit('/admin/x')).status, 404);
 });

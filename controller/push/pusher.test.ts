@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { systemClock } from '../../shared/runtime/clock.ts';
+import { ManualClock } from '../../shared/runtime/manual-clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { desire, type Listing, type SourceView } from '../desired/desire.ts';
 import { sampleListing, sampleRoute } from '../desired/sample-listing.ts';
@@ -57,6 +58,34 @@ test('nothing is said before there is a truth', async (t) => {
   assert.equal(dataplane.streams, 0);
   set(file('a.example'));
   assert.deepEqual(domainsOf(await dataplane.frame(0)), ['a.example']);
+});
+
+test('a data plane that is away is tried every second at least, however long it takes', async () => {
+  const gone = new FakeDataplane();
+  const address = await gone.listen();
+  await gone.close();
+  const clock = new ManualClock();
+  const stopping = new AbortController();
+  const events: PushEvent[] = [];
+  const pusher = new Pusher({
+    address,
+    token: undefined,
+    identity: { controller: 'controller', epoch: 7, reload: true },
+    clock,
+    random: systemRandom,
+    truth: () => file('a.example'),
+    reload: async () => [],
+    watch: (event) => events.push(event),
+  });
+  const running = pusher.run(stopping.signal);
+  for (let tries = 1; tries <= 12; tries++) {
+    const end = performance.now() + 5_000;
+    while (events.length < tries && performance.now() < end) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(events.length, tries);
+    clock.pass(1_000);
+  }
+  stopping.abort();
+  await running;
 });
 
 test('the first frame is the whole truth about what has listed, settings included', async (t) => {

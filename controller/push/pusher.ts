@@ -34,6 +34,9 @@ export type PushOptions = {
   readonly watch: (event: PushEvent) => void;
 };
 
+/** A data plane that is away is tried at least this often (ms): once it starts, it waits two seconds for the word of its controllers. */
+const AWAY_MS = 1_000;
+
 /** The task of one data plane: keeps its apply stream open and its table equal to the truth. */
 export class Pusher {
   readonly address: string;
@@ -56,7 +59,7 @@ export class Pusher {
     this.#session?.pump();
   }
 
-  /** Runs until the signal is aborted. Never throws: a data plane that is away is tried again, 100 ms to 5 s apart. */
+  /** Runs until the signal is aborted. Never throws: a data plane that is away is tried again, 100 ms to 1 s apart, one that refuses up to 5 s. */
   async run(signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', () => this.#stop(), { once: true });
     while (!signal.aborted) {
@@ -66,10 +69,11 @@ export class Pusher {
         });
         continue;
       }
-      const reason = await this.#converse();
+      const { reason, away } = await this.#converse();
       if (signal.aborted) return;
       this.#options.watch({ kind: 'disconnected', reason });
-      await sleep(this.#options.clock, this.#backoff.next(), signal);
+      const wait = this.#backoff.next();
+      await sleep(this.#options.clock, away ? Math.min(wait, AWAY_MS) : wait, signal);
     }
   }
 
@@ -79,8 +83,8 @@ export class Pusher {
     this.#session?.stream.close();
   }
 
-  /** One stream from its opening to its end. @returns why it ended. */
-  async #converse(): Promise<string> {
+  /** One stream from its opening to its end. @returns why it ended, and whether nobody was there to end it in order. */
+  async #converse(): Promise<{ reason: string; away: boolean }> {
     const stream = openApplyStream(this.#options);
     const session = new Session(this.#options, stream, this.#backoff, () => ++this.#revision);
     this.#session = session;
@@ -88,9 +92,9 @@ export class Pusher {
     try {
       session.pump();
       for await (const line of stream.lines) session.hear(line);
-      return 'the data plane ended the stream';
+      return { reason: 'the data plane ended the stream', away: false };
     } catch (error) {
-      if (error instanceof AdminUnreachable) return error.reason;
+      if (error instanceof AdminUnreachable) return { reason: error.reason, away: true };
       throw error;
     } finally {
       session.end();

@@ -3,33 +3,53 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { missing } from './components.ts';
 import { Dataplane, Folder, TOKEN } from './harness/dataplane.ts';
+import { Pair } from './harness/pair.ts';
 import { Program, REPOSITORY } from './harness/process.ts';
 import { Upstream } from './harness/upstream.ts';
 
-test('the curl lines of the Admin API’s reference work as they are written', async (context) => {
+/** The lines of shell of a page. */
+const shellOf = (page: string): string[] =>
+  [...readFileSync(`${REPOSITORY}docs/reference/${page}`, 'utf8').matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block);
+
+/** Runs lines in which curl makes an error of every status that is one. @returns what they print. */
+async function shell(lines: string): Promise<string> {
+  const strict = lines.replaceAll('curl ', 'curl --silent --show-error --fail ');
+  const program = new Program('sh', ['-ec', strict], { SLUICE_ADMIN_TOKEN: TOKEN });
+  assert.equal((await program.exited).code, 0, `${lines}\n${program.output}`);
+  return program.stdout;
+}
+
+test('the curl lines of the references of the Admin API and of the metrics work as they are written', async (context) => {
   const reason = missing('curl');
   if (reason !== undefined) return context.skip(reason);
   using folder = new Folder();
   const socket = folder.file('admin.sock');
   await using dataplane = await Dataplane.start({ stateDir: folder.file('state'), flags: ['--admin-socket', socket] });
-  const reference = readFileSync(`${REPOSITORY}docs/reference/admin-api.md`, 'utf8');
-  const examples = [...reference.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) =>
+  const examples = [...shellOf('admin-api.md'), ...shellOf('metrics.md')].map((block) =>
     block.replaceAll('127.0.0.1:6190', `127.0.0.1:${dataplane.adminPort}`).replaceAll('/var/run/sluice-admin.sock', socket),
   );
-  assert.ok(examples.length >= 3);
+  assert.ok(examples.length >= 4);
   for (const example of examples) {
-    // --fail makes an error of every status that is one.
-    const program = new Program('sh', ['-ec', example.replaceAll('curl ', 'curl --silent --show-error --fail ')], {
-      SLUICE_ADMIN_TOKEN: TOKEN,
-    });
-    assert.equal((await program.exited).code, 0, `${example}\n${program.output}`);
-    if (example.includes('FRAME')) assert.match(program.stdout, /^\{"applied":\{.*"result":"added".*"result":"added"/);
+    const printed = await shell(example);
+    if (example.includes('FRAME')) assert.match(printed, /^\{"applied":\{.*"result":"added".*"result":"added"/);
+    if (example.includes('/metrics')) assert.match(printed, /^sluice_routes 3$/m);
   }
   const routes = JSON.parse((await dataplane.admin('GET', '/routes')).text) as { domain: string }[];
   assert.deepEqual(
     routes.map(({ domain }) => domain),
     ['a.example.com', 'app.example.com', 'b.example.com'],
   );
+});
+
+test('the curl lines of the controller’s reference work as they are written', async (context) => {
+  const reason = missing('curl');
+  if (reason !== undefined) return context.skip(reason);
+  using folder = new Folder();
+  await using pair = await Pair.start(folder, 'shop.example { respond ok }\n');
+  const [example = ''] = shellOf('controller.md');
+  const printed = await shell(example.replaceAll('127.0.0.1:6191', `127.0.0.1:${pair.controllerPort}`));
+  assert.match(printed, /"shop\.example"/);
+  assert.match(printed, /^sluice_controller_routes 1$/m);
 });
 
 test('the route of the routes’ reference is taken, and does what it says', async () => {

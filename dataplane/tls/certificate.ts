@@ -1,96 +1,146 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { accepted, type Parsed, refused } from '../../shared/parsed.ts';
+import { namesOf } from './certificate-names.ts';
+import { type PemBlock, pemBlocks } from './pem.ts';
 
 /** A certificate with its key, read and checked. */
 export type Certificate = {
-  /** What it is good for: DNS names, wildcards as they are written, and addresses. Lower case. */
+  /** What it is good for: DNS names, wildcards as they are written, and addresses. Lower case, never empty. */
   readonly domains: readonly string[];
-  /** PEM, the leaf first. */
+  /** PEM: the leaf, then each one's issuer. */
   readonly chain: string;
   /** PEM. */
   readonly privateKey: string;
   /** Who signed it, for people. */
   readonly issuer: string;
-  /** Hexadecimal. */
+  /** Lower-case hexadecimal. */
   readonly serial: string;
   /** Milliseconds since 1970. */
   readonly notBefore: number;
   readonly notAfter: number;
 };
 
-const BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
-const KEY_BLOCK = /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----[^-]+-----END (?:[A-Z]+ )?PRIVATE KEY-----/;
+/** Where the two texts came from, for the words of a refusal: members of a request, or paths of files. */
+export type Places = { readonly certificate: string; readonly privateKey: string };
 
-/** Reads a chain and its private key, both PEM. The reason for a refusal says what to do. */
-export function readCertificate(chainText: string, keyText: string): Parsed<Certificate> {
-  const key = readKey(keyText);
+const MEMBERS: Places = { certificate: 'certificate', privateKey: 'private_key' };
+/** RFC 5280 4.2.1.12: for TLS servers, and for everything. */
+const FOR_SERVERS = new Set(['1.3.6.1.5.5.7.3.1', '2.5.29.37.0']);
+const CURVES: ReadonlySet<string> = new Set(['prime256v1', 'secp384r1']);
+const LEAST_RSA_BITS = 2_048;
+
+/**
+ * Reads a chain and its private key, both in PEM and perhaps in one text. A chain in another order is put in order;
+ * what belongs to no link of it is left out. Keys are RSA of 2,048 bits and more, P-256, P-384 or Ed25519. Whether it
+ * is good today is not judged here. A refusal says which of the `places` is wrong, and what to do.
+ */
+export function readCertificate(chainText: string, keyText: string, places: Places = MEMBERS): Parsed<Certificate> {
+  const key = readKey(keyText, places.privateKey);
   if (!key.ok) return key;
-  const chain = readChain(chainText);
+  const chain = readChain(chainText, places.certificate);
   if (!chain.ok) return chain;
-  const leaf = chain.value.find((one) => one.checkPrivateKey(key.value));
-  if (leaf === undefined) return refused('the private key belongs to another certificate; give the key that the request was signed with');
-  if (leaf.ca && chain.value.length > 1)
-    return refused('the private key belongs to an authority of the chain, not to a certificate for a site');
-  const domains = namesOf(leaf);
-  if (domains.length === 0) return refused('the certificate is for no name: it has no subjectAltName');
+  const leaf = chain.value.find(({ parsed }) => parsed.checkPrivateKey(key.value.parsed));
+  if (leaf === undefined)
+    return refused(
+      `${places.privateKey}: the key belongs to another certificate than ${places.certificate}; give the one it was made with`,
+    );
+  const unfit = unfitLeaf(leaf.parsed, chain.value.length);
+  if (unfit !== null) return refused(`${places.certificate}: ${unfit}`);
   return accepted({
-    domains,
-    chain: inOrder(leaf, chain.value)
-      .map((one) => one.toString().trim())
-      .join('\n')
-      .concat('\n'),
-    privateKey: keyText.match(KEY_BLOCK)?.[0].concat('\n') ?? keyText,
-    issuer: issuerOf(leaf),
-    serial: leaf.serialNumber.toLowerCase(),
-    notBefore: Date.parse(leaf.validFrom),
-    notAfter: Date.parse(leaf.validTo),
+    domains: namesOf(leaf.parsed.subjectAltName),
+    chain: inOrder(leaf, chain.value),
+    privateKey: key.value.text,
+    issuer: leaf.parsed.issuer === leaf.parsed.subject ? 'self-signed' : shortName(leaf.parsed.issuer),
+    serial: leaf.parsed.serialNumber.toLowerCase(),
+    notBefore: leaf.parsed.validFromDate.getTime(),
+    notAfter: leaf.parsed.validToDate.getTime(),
   });
 }
 
-function readKey(text: string): Parsed<KeyObject> {
-  if (/ENCRYPTED/.test(text))
-    return refused('the private key is encrypted; write it without a passphrase (openssl pkey -in KEY -out PLAIN)');
-  const block = text.match(KEY_BLOCK)?.[0];
-  if (block === undefined) return refused('there is no private key: PEM has a line "-----BEGIN PRIVATE KEY-----"');
+function readKey(text: string, place: string): Parsed<{ readonly parsed: KeyObject; readonly text: string }> {
+  const blocks = pemBlocks(text);
+  if (!blocks.ok) return refused(`${place}: ${blocks.reason}, so there is no private key to use; give the whole file`);
+  const block = blocks.value.find(({ label }) => label.endsWith('PRIVATE KEY'));
+  if (block === undefined) return refused(`${place}: there is no private key in it (expected PEM, -----BEGIN PRIVATE KEY-----)`);
+  if (block.label.startsWith('ENCRYPTED') || block.text.includes('\nProc-Type: 4,ENCRYPTED'))
+    return refused(`${place}: the private key is encrypted; write it without a passphrase (openssl pkey -in KEY -out PLAIN)`);
+  const parsed = parsedOr(() => createPrivateKey(block.text));
+  if (parsed === null) return refused(`${place}: the private key is damaged; give the file that was made with the certificate`);
+  const reason = unfitKey(parsed);
+  return reason === null ? accepted({ parsed, text: block.text }) : refused(`${place}: ${reason}`);
+}
+
+function unfitKey({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject): string | null {
+  const wanted = 'expected RSA of 2,048 bits or more, P-256, P-384 or Ed25519';
+  if (type === 'ed25519') return null;
+  if (type === 'rsa') {
+    const bits = details?.modulusLength ?? 0;
+    return bits >= LEAST_RSA_BITS ? null : `an RSA key of ${bits} bits is too weak (${wanted})`;
+  }
+  if (type !== 'ec') return `browsers take no ${type} keys (${wanted})`;
+  const curve = details?.namedCurve ?? '';
+  return CURVES.has(curve) ? null : `browsers take no keys on the curve ${curve} (${wanted})`;
+}
+
+type Link = PemBlock & { readonly parsed: X509Certificate };
+
+function readChain(text: string, place: string): Parsed<readonly Link[]> {
+  const blocks = pemBlocks(text);
+  if (!blocks.ok) return refused(`${place}: ${blocks.reason}, so there is no certificate to use; give the whole file`);
+  const links: Link[] = [];
+  for (const block of blocks.value) {
+    if (!block.label.endsWith('CERTIFICATE')) continue;
+    const parsed = parsedOr(() => new X509Certificate(block.text));
+    if (parsed === null) return refused(`${place}: certificate ${links.length + 1} in it is damaged; get it again from its issuer`);
+    links.push({ ...block, parsed });
+  }
+  return links.length > 0
+    ? accepted(links)
+    : refused(`${place}: there is no certificate in it (expected PEM, -----BEGIN CERTIFICATE-----)`);
+}
+
+/** The library's own words are a code, and may quote what is secret. */
+function parsedOr<T>(parse: () => T): T | null {
   try {
-    return accepted(createPrivateKey(block));
+    return parse();
   } catch {
-    return refused('the private key is damaged');
+    return null;
   }
 }
 
-function readChain(text: string): Parsed<X509Certificate[]> {
-  const blocks = text.match(BLOCK) ?? [];
-  if (blocks.length === 0) return refused('there is no certificate: PEM has a line "-----BEGIN CERTIFICATE-----"');
-  try {
-    return accepted(blocks.map((block) => new X509Certificate(block)));
-  } catch {
-    return refused('a certificate is damaged');
-  }
-}
-
-/** RFC 8446 4.4.2: each certifies the one before it. What belongs to no link of the chain is left out. */
-function inOrder(leaf: X509Certificate, all: readonly X509Certificate[]): X509Certificate[] {
+/** RFC 8446 4.4.2: each certifies the one before it. */
+function inOrder(leaf: Link, all: readonly Link[]): string {
   const chain = [leaf];
-  for (;;) {
-    const last = chain.at(-1) as X509Certificate;
-    const next = all.find((one) => !chain.includes(one) && last.checkIssued(one));
-    if (next === undefined) return chain;
+  const seen = new Set([leaf.parsed.fingerprint256]);
+  for (const { parsed } of chain) {
+    const next = all.find((one) => !seen.has(one.parsed.fingerprint256) && parsed.checkIssued(one.parsed));
+    if (next === undefined) break;
+    seen.add(next.parsed.fingerprint256);
     chain.push(next);
   }
+  return chain.map(({ text }) => text).join('');
 }
 
-/** Common names count for nothing (RFC 9525 6.3). */
-function namesOf({ subjectAltName }: X509Certificate): string[] {
-  if (subjectAltName === undefined) return [];
-  return subjectAltName.split(', ').flatMap((entry) => {
-    const colon = entry.indexOf(':');
-    const kind = entry.slice(0, colon);
-    return kind === 'DNS' || kind === 'IP Address' ? [entry.slice(colon + 1).toLowerCase()] : [];
-  });
+function unfitLeaf(leaf: X509Certificate, count: number): string | null {
+  if (leaf.ca && count > 1)
+    return 'the private key belongs to an authority of the chain, not to a certificate for a site; give the key of the site';
+  // Common names count for nothing (RFC 9525 6.3).
+  if (namesOf(leaf.subjectAltName).length === 0)
+    return 'the certificate is for no name: it has no subjectAltName; have it issued with its DNS names';
+  if (leaf.keyUsage !== undefined && !leaf.keyUsage.some((use) => FOR_SERVERS.has(use)))
+    return 'the certificate is not for servers (extended key usage); have it issued for TLS servers';
+  return null;
 }
 
-function issuerOf({ issuer }: X509Certificate): string {
-  const parts = new Map(issuer.split('\n').map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));
-  return [parts.get('O'), parts.get('CN')].filter((part) => part !== undefined).join(', ') || issuer.replaceAll('\n', ', ');
+/** `CN (O)` of a distinguished name, or what there is of the two. */
+function shortName(name: string): string {
+  const part = (type: string): string | undefined =>
+    name
+      .split('\n')
+      .find((line) => line.startsWith(`${type}=`))
+      ?.slice(type.length + 1);
+  const common = part('CN');
+  const organisation = part('O');
+  if (common === undefined) return organisation ?? name.replaceAll('\n', ', ');
+  return organisation === undefined ? common : `${common} (${organisation})`;
 }

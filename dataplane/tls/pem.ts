@@ -15,7 +15,7 @@ export function pemBlocks(text: string): Parsed<readonly PemBlock[]> {
     const end = `-----END ${label}-----`;
     const at = text.indexOf(end, index);
     const next = text.indexOf('-----BEGIN ', index + line.length);
-    if (at < 0 || (next >= 0 && next < at)) return refused(`part ${blocks.length + 1} (${label}) has no end: the text was cut off`);
+    if (at < 0 || (next >= 0 && next < at)) return refused(`part ${blocks.length + 1} (${label}) was cut off`);
     blocks.push({ label, text: `${text.slice(index, at + end.length).replaceAll('\r\n', '\n')}\n` });
   }
   return accepted(blocks);

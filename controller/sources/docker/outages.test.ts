@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
+import { SESSION_MS } from './conversation.ts';
 import { fakeId } from './testing/fake-container.ts';
 import { gist, started, withEngine } from './testing/source-fixture.ts';
 
@@ -87,4 +89,34 @@ test('a list that fails is no empty list', async (t) => {
   engine.intercept = () => false;
   await next('a.example=healthy');
   assert.ok(!snapshots.some(({ snapshot }) => gist(snapshot).includes('nowhere')));
+});
+
+test('a container that was told to end before the controller started drains, one that was started again since does not', async (t) => {
+  const { engine, source, run, next, listen } = withEngine(t);
+  engine.run(app(1));
+  engine.run(app(2, 'b.example'));
+  engine.kill(fakeId(1), '15');
+  engine.kill(fakeId(2), '15');
+  engine.tell('die', fakeId(2));
+  engine.tell('start', fakeId(2));
+  await listen();
+  source.heard('d', []);
+  run();
+  await next('a.example=draining b.example=healthy');
+});
+
+test('a session that ends in its time is renewed without a word, and finds what no event told', async (t) => {
+  const short: Clock = { ...systemClock, after: (ms, task) => systemClock.after(ms === SESSION_MS ? 200 : ms, task) };
+  const { engine, next, snapshots } = await started(t, short);
+  engine.run(app(1));
+  await next('a.example=healthy');
+  engine.containers.set(fakeId(2), app(2, 'b.example'));
+  await next('a.example=healthy b.example=healthy');
+  engine.containers.delete(fakeId(1));
+  await next('b.example=healthy a.example=nowhere');
+  assert.ok(engine.count(/events/) >= 3);
+  assert.deepEqual(
+    snapshots.filter(({ snapshot }) => snapshot.kind === 'failed'),
+    [],
+  );
 });

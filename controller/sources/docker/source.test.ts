@@ -139,6 +139,25 @@ test('a storm of 1,000 events is a few questions', async (t) => {
   assert.ok(asked <= 10, `${asked} questions`);
 });
 
+test('a container that joins a network is read again, and when the data plane itself does, all are listed again', async (t) => {
+  const { engine, source, next } = await started(t);
+  engine.run(app(1));
+  engine.run({ id: fakeId(2), name: 'proxy', address: '172.18.0.9' });
+  engine.run({ id: fakeId(3), name: 'other', address: '172.18.0.10' });
+  await next('a.example=healthy');
+  source.heard('d', ['172.18.0.9']);
+  const reads = () => engine.count(new RegExp(`${fakeId(1)}/json`));
+  const lists = () => engine.count(/containers\/json/);
+  while (lists() < 2) await wait(5);
+  const before = [reads(), lists()];
+  engine.tellNetwork('connect', fakeId(3));
+  engine.tellNetwork('connect', fakeId(1));
+  while (reads() === before[0]) await wait(1);
+  assert.equal(lists(), before[1], 'a network of others is nothing to us');
+  engine.tellNetwork('connect', fakeId(2));
+  while (lists() === before[1]) await wait(1);
+});
+
 test('only read questions were asked through all of this', async (t) => {
   const { engine, next } = await started(t);
   engine.run(app(1));

@@ -25,7 +25,7 @@ import { Readiness } from './status/readiness.ts';
 import { Upstreams } from './status/upstreams.ts';
 import { awaitWord } from './table/await-word.ts';
 import { bootId } from './table/confirmations.ts';
-import { initialRoutes, LiveTable } from './table/live-table.ts';
+import { initialRoutes, LiveTable, savedRoutes } from './table/live-table.ts';
 import { restore } from './table/restore.ts';
 import { describe } from './takeover/describe.ts';
 import { Predecessor } from './takeover/predecessor.ts';
@@ -38,6 +38,8 @@ import { ListenError, Workers } from './workers/workers.ts';
 
 /** How often quiet clients are dropped from the rate ledger (ms). */
 const SWEEP_MS = 60_000;
+/** How long a process that takes over asks the targets of what it restored before it serves, at most (ms). */
+const FIRST_ANSWERS_MS = 2_000;
 
 export type Dataplane = {
   /** Asks the controllers to read their config file again. */
@@ -72,8 +74,7 @@ export async function startDataplane(
   requireTrustedProxies(settings);
   if (predecessor === null) await usable('--http-port', () => probePort(settings.bind, settings.httpPort), settings.httpPort);
 
-  const initial = initialRoutes(restored);
-  const publisher = new StatePublisher(initial, trafficSettings(settings));
+  const publisher = new StatePublisher(initialRoutes(restored), trafficSettings(settings));
   const table = new LiveTable({ restored, publisher, clock, random });
   const readiness = new Readiness(table, restored);
 
@@ -125,9 +126,11 @@ export async function startDataplane(
     },
   });
   publisher.attach(workers);
-  await usable('--http-port', () => workers.start(), settings.httpPort);
-  health.take(initial);
+  health.take(savedRoutes(restored));
   publisher.watchRoutes((routes) => health.take(routes));
+  // The process that it takes over from serves these targets: there must be no moment in which this one knows none of them.
+  if (predecessor !== null) await health.firstAnswers(FIRST_ANSWERS_MS);
+  await usable('--http-port', () => workers.start(), settings.httpPort);
 
   const live = new LiveSettings(base, atBoot, {
     publisher,

@@ -152,6 +152,33 @@ test('a verdict holds while a route names the target, paused or not, and is forg
   assert.equal(fixture.verdict(address, 'two'), VERDICT_OF.none);
 });
 
+test('the first answers are waited for, good or bad, and not for longer than was said', async () => {
+  using app = await target();
+  const { address: refusing, close } = await target();
+  close();
+  using silent = await target();
+  using fixture = new Fixture();
+  fixture.publish({
+    ...entering(app.address),
+    upstreams: [app.address, refusing].map((address) => ({ address, id: 'x', state: 'starting', probe: true })),
+  });
+  let answered = false;
+  void fixture.health.firstAnswers(60_000).then(() => {
+    answered = true;
+  });
+  await fixture.until('both', () => answered);
+  assert.deepEqual(fixture.changes.map(({ healthy }) => healthy).sort(), [false, true]);
+  fixture.publish({ ...checked(silent.address, 'b.test'), health: { path: '/', interval_secs: 60, timeout_secs: 60 } });
+  const began = fixture.clock.monotonic();
+  let over = false;
+  void fixture.health.firstAnswers(500).then(() => {
+    over = true;
+  });
+  await fixture.until('the time to be over', () => over);
+  assert.ok(fixture.clock.monotonic() - began >= 500);
+  assert.equal(fixture.changes.length, 2);
+});
+
 test('many targets are probed 64 at a time', async () => {
   using app = await target();
   using fixture = new Fixture();

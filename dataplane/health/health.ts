@@ -1,4 +1,4 @@
-import type { Clock } from '../../shared/runtime/clock.ts';
+import { type Clock, sleep } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import type { Targets } from '../ledger/targets.ts';
@@ -10,6 +10,8 @@ import { mentionsQuestions, type Watched, watchedIn } from './watched.ts';
 const MOST_AT_A_TIME = 64;
 /** How often the ledger is told that the verdicts are still needed (ms). */
 const USE_MS = 10_000;
+/** How often it is seen whether all have answered once (ms). */
+const LOOK_MS = 10;
 
 /** A target came into rotation or left it; `reason` in words, empty when it is well. */
 export type HealthChange = {
@@ -72,6 +74,13 @@ export class Health {
       if (this.byDomain.has(domain) || mentionsQuestions(json)) this.adopt(domain, watchedIn(json));
     }
     for (const domain of gone) this.adopt(domain, []);
+  }
+
+  /** Resolves when every target that is asked has answered or failed once, after `withinMs` at the latest. */
+  async firstAnswers(withinMs: number): Promise<void> {
+    const { clock } = this.tools;
+    const end = clock.monotonic() + withinMs;
+    while (clock.monotonic() < end && [...this.watches.values()].some((watch) => watch.unanswered)) await sleep(clock, LOOK_MS);
   }
 
   /** What is known by asking, for a controller that connects later. */

@@ -61,11 +61,15 @@ export class Watch {
     return true;
   }
 
+  /** Whether it is asked, and has neither answered nor failed yet. */
+  get unanswered(): boolean {
+    return this.wish.asking && this.verdict === VERDICT_OF.none && this.lastReason === '';
+  }
+
   /** What is known of it, for those who come later; null where it is not asked. */
   get standing(): { readonly watched: Watched; readonly healthy: boolean; readonly reason: string } | null {
-    const { wish, verdict } = this;
-    // It was not asked, or has not answered yet.
-    if (!wish.asking || (verdict === VERDICT_OF.none && this.lastReason === '')) return null;
+    const { wish } = this;
+    if (!wish.asking || this.unanswered) return null;
     return { watched: wish, healthy: !this.isOut, reason: this.isOut ? this.reason : '' };
   }
 

@@ -353,11 +353,16 @@ const unchanged = (frame: Frame): Judgement => ({
 });
 
 /** What workers start with. */
-export function initialRoutes(restored: Restored): EntriesChange {
+export const initialRoutes = (restored: Restored): EntriesChange => restoredRoutes(restored, served);
+
+/** The same as it was saved, with targets that are in doubt: what is found out about those meanwhile holds once they are confirmed. */
+export const savedRoutes = (restored: Restored): EntriesChange => restoredRoutes(restored, ({ json }) => json);
+
+function restoredRoutes({ claims: all }: Restored, jsonOf: (claim: Claim) => string): EntriesChange {
   const upserts: { domain: string; json: string }[] = [];
-  for (const [domain, claims] of restored.claims) {
+  for (const [domain, claims] of all) {
     const claim = visible(claims);
-    if (claim !== null) upserts.push({ domain, json: served(claim) });
+    if (claim !== null) upserts.push({ domain, json: jsonOf(claim) });
   }
   return { whole: true, upserts, removed: [] };
 }

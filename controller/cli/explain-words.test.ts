@@ -7,13 +7,14 @@ import { explanationInWords } from './explain-words.ts';
 
 const PIPE: Terminal = { out: () => undefined, err: () => undefined, columns: null, colour: false };
 const SINCE = '2026-01-01T00:00:00.000Z';
+const BLOCKS = [{ path: '/x' }];
 const EXPLANATION: Explanation = {
   url: 'http://a.example/x',
   verdict: 'forwarded to one of 2 targets',
   routed: true,
-  route: { ...sampleRoute('a.example'), controller: 'controller', overrides: null, since: SINCE },
+  route: { ...sampleRoute('a.example', undefined, { handles: BLOCKS }), controller: 'controller', overrides: null, since: SINCE },
   matched: 'a.example',
-  block: { path: '/x', index: 1 },
+  block: { path: '/x', index: 0 },
   policies: [
     { name: 'redirect', verdict: '/old does not match' },
     { name: 'rate_limit', verdict: '5 of 5 left' },
@@ -32,7 +33,7 @@ test('what led to the verdict stands in the order in which it was asked', () => 
     [
       'http://a.example/x: forwarded to one of 2 targets',
       `  route        a.example, from Sluicefile:a.example, applied by controller, as it is since ${SINCE}`,
-      '  block        handle /x, number 2 of the site',
+      '  block        handle /x, the only one of the site',
       '  policies     1. redirect: /old does not match',
       '               2. rate_limit: 5 of 5 left',
       '  targets      10.0.0.1:80: healthy, 2 in flight',
@@ -70,4 +71,28 @@ test('mistakes of the config file are told apart from problems of the host', () 
     explanationInWords(PIPE, unrouted, 'b.example is routed'),
     /closest +b\.example is routed\n +problems +the config file .*: a site that is new in it is not routed/s,
   );
+});
+
+/** The line of one fact. */
+const fact = (name: string, more: Partial<Explanation>): string | undefined =>
+  new RegExp(`^  ${name} +(.*)$`, 'm').exec(explanationInWords(PIPE, { ...EXPLANATION, ...more }, null))?.[1];
+
+test('a block is named by its directive, its place among the others and what it leaves of the path', () => {
+  const handles = [{ path: '/x' }, { path: '/api/*', strip_prefix: true }, { path: null }];
+  const route = { ...sampleRoute('a.example', undefined, { handles }), controller: 'controller', overrides: null, since: SINCE };
+  const block = (index: number, path: string | null, url = 'http://a.example/api/users') =>
+    fact('block', { route, url, block: { path, index } });
+  assert.equal(block(1, '/api/*'), 'handle_path /api/*, number 2 of 3; the upstream sees /users');
+  assert.equal(block(1, '/api/*', 'http://a.example/%61pi/users'), 'handle_path /api/*, number 2 of 3');
+  assert.equal(block(2, null), 'handle (every path), number 3 of 3');
+  assert.equal(fact('block', { route, block: null }), 'none of 3 matches: the site itself answers');
+});
+
+test('what a policy answers is not said to come from the targets behind it', () => {
+  assert.equal(fact('targets', { verdict: 'answered by redir: 301 to /new' }), undefined);
+  assert.equal(fact('behind', { verdict: 'answered by redir: 301 to /new' }), '10.0.0.1:80: healthy, 2 in flight');
+});
+
+test('the route for every other host says that it is that', () => {
+  assert.match(fact('route', { matched: '*' }) ?? '', /^\* \(every host without a route of its own\), from /);
 });

@@ -4,6 +4,7 @@ import type { Explanation, FullRoute, UpstreamStatus } from '../../shared/wire/s
 import type { ContainerStatus } from '../status/container-book.ts';
 import type { Terminal } from './command.ts';
 import { containerInWords } from './containers.ts';
+import { blockInWords } from './explain-block.ts';
 import { plain, styled } from './terminal.ts';
 
 /** One fact with its name; a list of facts stands under one name. */
@@ -19,9 +20,10 @@ export function explanationInWords(
   const { url, verdict, routed, route, policies, targets, certificate, problems } = explanation;
   const facts: Fact[] = [];
   if (route) facts.push(['route', ...routeInWords(route, explanation.matched)], ...hidden(route));
-  if (explanation.block) facts.push(['block', blockInWords(explanation.block)]);
+  const block = blockInWords(explanation);
+  if (block !== null) facts.push(['block', block]);
   if (policies.length > 0) facts.push(['policies', ...policies.map((one, at) => `${at + 1}. ${one.name}: ${one.verdict}`)]);
-  if (targets.length > 0) facts.push(['targets', ...targets.map(targetInWords)]);
+  if (targets.length > 0) facts.push([isAnsweredHere(verdict) ? 'behind' : 'targets', ...targets.map(targetInWords)]);
   if (containers.length > 0) facts.push(['containers', ...containers.map(containerInWords)]);
   if (routed) facts.push(['certificate', certificate]);
   if (near !== null) facts.push(['closest', near]);
@@ -31,10 +33,16 @@ export function explanationInWords(
   return `${styled(terminal, 'bold', url)}: ${styled(terminal, routed ? 'green' : 'red', plain(verdict))}\n${body.join('')}`;
 }
 
+/** A policy answers instead of the targets, which stand behind it. */
+const isAnsweredHere = (verdict: string): boolean => verdict.startsWith('answered by');
+
 function routeInWords(route: FullRoute, matched: string | null): string[] {
   const from = route.origin ?? route.source;
   const by = route.controller === null ? 'posted by hand' : `applied by ${route.controller}`;
-  return [`${matched ?? route.domain}, ${from ? `from ${from}, ` : ''}${by}, as it is since ${route.since}`];
+  const domain = matched ?? route.domain;
+  return [
+    `${domain === '*' ? '* (every host without a route of its own)' : domain}, ${from ? `from ${from}, ` : ''}${by}, as it is since ${route.since}`,
+  ];
 }
 
 function hidden({ overrides, domain }: FullRoute): Fact[] {
@@ -42,10 +50,6 @@ function hidden({ overrides, domain }: FullRoute): Fact[] {
   return [
     ['hides', `${domain} from ${overrides.origin ?? overrides.source ?? 'a controller'}, until somebody deletes the one posted by hand`],
   ];
-}
-
-function blockInWords({ path, index }: NonNullable<Explanation['block']>): string {
-  return `${path === null ? 'handle (every path)' : `handle ${path}`}, number ${index + 1} of the site`;
 }
 
 const targetInWords = ({ address, healthy, reason, in_flight }: UpstreamStatus): string =>

@@ -250,7 +250,7 @@ test('explain says in words which route, block, policy and target', async (t) =>
   assert.match(out, /^http:\/\/a\.example\/x: forwarded to 10\.0\.0\.1:80\n/);
   for (const line of [
     /route +a\.example, from Sluicefile:a\.example, applied by controller/,
-    /block +handle \/x, number 1/,
+    /block +handle \/x, the only one/,
     /policies +1\. rate_limit: 5 of 5 left/,
     /targets +10\.0\.0\.1:80: out of rotation, connection refused/,
   ])

@@ -1,8 +1,9 @@
 import { closest } from '../../shared/closest.ts';
 import { wildcardOf } from '../../shared/host.ts';
 
-/** What was probably meant by a host that is not routed, in words; null when nothing is near. */
+/** What was probably meant by a host that is not routed, in words; null when nothing is near. `domains`: all that are. */
 export function nearDomain(host: string, domains: readonly string[]): string | null {
+  if (domains.length === 0) return 'nothing is routed at all: status says whether a controller is connected';
   const known = new Set(domains);
   const wildcard = wildcardsAbove(host).find((domain) => known.has(domain));
   if (wildcard !== undefined) return `${wildcard} is routed; a wildcard stands for one label only`;

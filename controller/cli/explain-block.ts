@@ -1,0 +1,21 @@
+import type { Explanation, FullRoute } from '../../shared/wire/status.ts';
+
+/** Which of the site's blocks answers, and what the upstream sees of the path; null where the site has none. */
+export function blockInWords({ block, route, url, verdict }: Explanation): string | null {
+  const count = route?.handles.length ?? 0;
+  if (block === null) return count === 0 || verdict.startsWith('404') ? null : `none of ${count} matches: the site itself answers`;
+  const { name, taken } = directiveOf(route, block.index, new URL(url).pathname);
+  const what = block.path === null ? `${name} (every path)` : `${name} ${block.path}`;
+  const of = count > 1 ? `number ${block.index + 1} of ${count}` : 'the only one of the site';
+  return `${what}, ${of}${taken === null ? '' : `; the upstream sees ${taken}`}`;
+}
+
+/** `taken`: the path without the prefix that handle_path takes off, where it stands as it was sent. */
+function directiveOf(route: FullRoute | null, index: number, path: string): { name: string; taken: string | null } {
+  const handle = route?.handles[index];
+  if (!handle?.strip_prefix || handle.path === null) return { name: 'handle', taken: null };
+  const prefix = handle.path.replace(/\/\*$/, '');
+  const answersItself = handle.respond !== null || (handle.upstreams.length === 0 && route?.respond !== null);
+  const taken = answersItself || !path.startsWith(`${prefix}/`) ? null : path.slice(prefix.length);
+  return { name: 'handle_path', taken };
+}

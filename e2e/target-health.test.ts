@@ -147,3 +147,34 @@ describe('the data plane finds out by itself', () => {
     for (const { status, text } of await Promise.all(waiting)) assert.deepEqual([status, text], [200, 'young']);
   });
 });
+
+test('a process that takes over serves targets that were probed from its first moment on', async () => {
+  using folder = new Folder();
+  await using app = await Upstream.start('app', (_, response) => response.end('served'));
+  await using old = await Dataplane.start({ stateDir: folder.path, workers: 1 });
+  const stream = new Stream(old, 'containers');
+  const upstreams = Array.from({ length: 40 }, (_, n) => ({ address: app.address, id: `c${n}`, state: 'starting', probe: true }));
+  await stream.apply({ domain: 'a.test', upstream: app.address, upstreams });
+  await until('all of them to be in', () => stream.told.filter(({ healthy }) => healthy).length === 40);
+  const heir = Dataplane.start({
+    stateDir: folder.path,
+    workers: 1,
+    flags: ['--takeover'],
+    httpPort: old.httpPort,
+  });
+  const statuses = new Map<number, number>();
+  let over = false;
+  const visits = (async () => {
+    while (!over) {
+      const { status } = await old.visit('a.test', '/', { headers: { connection: 'close' } });
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    }
+  })();
+  await using young = await heir;
+  await old.program.exited;
+  for (let visit = 0; visit < 20; visit++) assert.equal((await young.visit('a.test')).text, 'served');
+  over = true;
+  await visits;
+  stream.close();
+  assert.deepEqual([...statuses.keys()], [200]);
+});

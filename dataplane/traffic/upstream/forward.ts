@@ -56,12 +56,15 @@ export class Forwarder {
     if (x.lastFailure === null || foundNobody(x.lastFailure)) x.lastFailure = failure;
     x.tried ??= [];
     x.tried.push(endpoint);
-    if (x.tried.length >= MAX_TARGETS) this.holdOrGiveUp(x, endpoint, x.lastFailure);
-    else this.attempt(x);
+    if (x.tried.length < MAX_TARGETS) this.attempt(x);
+    else if (foundNobody(x.lastFailure)) this.holdOrGiveUp(x, endpoint, x.lastFailure);
+    else this.giveUp(x, endpoint, x.lastFailure);
   };
 
+  /** Also what a target took and dropped, as one does that ends: the next one may answer. */
   private holdOrGiveUp(x: Exchange, endpoint: Endpoint | null, failure: Failure): void {
-    if (!foundNobody(failure) || !this.hold().take(x, failure)) this.giveUp(x, endpoint, failure);
+    const mayWait = foundNobody(failure) || failure === FAILURE.closed;
+    if (!mayWait || !this.hold().take(x, failure)) this.giveUp(x, endpoint, failure);
   }
 
   /** Answers for the upstream. The endpoint is null where it was none in particular. */

@@ -152,13 +152,48 @@ test('a streaming body is not read while its request waits, and reaches the targ
   assert.equal((await client.readAnswer()).body, '3000000');
 });
 
-test('a request that a target took and dropped does not wait', async () => {
+test('a request that a target took and dropped waits for the next try, and no longer', async () => {
   using upstream = await UpstreamFixture.serving((_, wire) => {
     wire.reset();
     return null;
   });
   using proxy = await ProxyFixture.start([holding(10, upstream)]);
-  assert.match((await proxy.ask(get())).line, / 502 /);
+  const client = await asking(proxy);
+  await eventually('the request to be dropped', () => upstream.requests.length === 1);
+  await eventually('the request to be sent once more', () => {
+    proxy.clock.pass(250);
+    return upstream.requests.length === 2;
+  });
+  assert.match((await client.readAnswer()).line, / 502 /);
+  assert.equal(upstream.requests.length, 2);
+});
+
+test('what must not be sent twice does not wait when a target drops it', async () => {
+  using upstream = await UpstreamFixture.serving((_, wire) => {
+    wire.reset();
+    return null;
+  });
+  using proxy = await ProxyFixture.start([holding(10, upstream)]);
+  assert.match((await proxy.ask('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n')).line, / 502 /);
+});
+
+test('a request that its target drops after a new table has come goes to the target of that table', async () => {
+  using next = await UpstreamFixture.serving(ok('next'));
+  const taken: Wire[] = [];
+  using upstream = await UpstreamFixture.serving((_, wire) => {
+    taken.push(wire);
+    return null;
+  });
+  using proxy = await ProxyFixture.start([holding(10, upstream)]);
+  const client = await asking(proxy);
+  await eventually('the request to arrive', () => taken.length === 1);
+  await proxy.publish([holding(10, next)]);
+  taken[0]?.reset();
+  await eventually('the request to wait', () => {
+    proxy.clock.pass(250);
+    return next.requests.length === 1;
+  });
+  assert.equal((await client.readAnswer()).body, 'next');
 });
 
 test('a block may wait where its site does not, and the other way round', async () => {

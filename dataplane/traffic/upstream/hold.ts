@@ -2,7 +2,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Attempt } from './attempt.ts';
 import type { Endpoint } from './endpoint.ts';
-import { FAILURE, type Failure } from './failure.ts';
+import { FAILURE, type Failure, foundNobody } from './failure.ts';
 import type { Pool } from './pool.ts';
 
 /** Requests of one worker that may wait for a target; more are answered at once. */
@@ -26,7 +26,7 @@ type Group = { readonly waiting: Set<Held>; probe: Held | null };
 
 /**
  * Requests that found no target to be sent to, where their route says that they wait (`hold_secs`). Nothing of
- * them has been written. Now and then one of each pool is tried: when it has a connection, the others follow.
+ * them has been written, or it may be written again. Now and then one of each pool is tried: when it has a connection, the others follow.
  */
 export class Hold {
   private readonly tools: HoldTools;
@@ -50,16 +50,19 @@ export class Hold {
       this.known.set(x, held);
     }
     this.landed(held);
-    if (now >= held.until) return false;
+    if (now >= held.until || (held.dropped && !foundNobody(failure))) return false;
     if (this.count >= (this.tools.most ?? MAX_HELD)) {
       this.tools.giveUp(x, FAILURE.holdFull);
       return true;
     }
+    // A target may have ended because of the request itself: it is not sent from one to the next for as long as it may wait.
+    held.dropped ||= !foundNobody(failure);
     held.failure = failure;
-    held.moved = false;
+    const newest = this.tools.poolOf(x) ?? pool;
+    held.moved = newest !== pool;
     x.attempt = held;
     this.count++;
-    this.enter(held, pool);
+    this.enter(held, newest);
     return true;
   }
 
@@ -153,6 +156,8 @@ class Held implements Attempt {
   readonly until: number;
   failure: Failure = FAILURE.noTarget;
   group: Group | null = null;
+  /** Whether a target has taken it and dropped it. */
+  dropped = false;
   /** Whether it waits for a pool of a newer table than the one it came with. */
   moved = false;
   private readonly left: (held: Held) => void;

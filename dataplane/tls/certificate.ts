@@ -44,10 +44,11 @@ export function readCertificate(chainText: string, keyText: string, places: Plac
     return refused(
       `${places.privateKey}: the key belongs to another certificate than ${places.certificate}; give the one it was made with`,
     );
-  const unfit = unfitLeaf(leaf.parsed, chain.value.length);
+  const domains = namesOf(leaf.parsed.subjectAltName);
+  const unfit = unfitLeaf(leaf.parsed, domains, chain.value.length);
   if (unfit !== null) return refused(`${places.certificate}: ${unfit}`);
   return accepted({
-    domains: namesOf(leaf.parsed.subjectAltName),
+    domains,
     chain: inOrder(leaf, chain.value),
     privateKey: key.value.text,
     issuer: leaf.parsed.issuer === leaf.parsed.subject ? 'self-signed' : shortName(leaf.parsed.issuer),
@@ -121,13 +122,13 @@ function inOrder(leaf: Link, all: readonly Link[]): string {
   return chain.map(({ text }) => text).join('');
 }
 
-function unfitLeaf(leaf: X509Certificate, count: number): string | null {
-  if (leaf.ca && count > 1)
+function unfitLeaf(leaf: X509Certificate, domains: readonly string[], count: number): string | null {
+  if (count > 1 && leaf.ca)
     return 'the private key belongs to an authority of the chain, not to a certificate for a site; give the key of the site';
   // Common names count for nothing (RFC 9525 6.3).
-  if (namesOf(leaf.subjectAltName).length === 0)
-    return 'the certificate is for no name: it has no subjectAltName; have it issued with its DNS names';
-  if (leaf.keyUsage !== undefined && !leaf.keyUsage.some((use) => FOR_SERVERS.has(use)))
+  if (domains.length === 0) return 'the certificate is for no name: it has no subjectAltName; have it issued with its DNS names';
+  const { keyUsage } = leaf;
+  if (keyUsage !== undefined && !keyUsage.some((use) => FOR_SERVERS.has(use)))
     return 'the certificate is not for servers (extended key usage); have it issued for TLS servers';
   return null;
 }

@@ -1,0 +1,70 @@
+import type { Certificate } from '../certificate.ts';
+
+/**
+ * Who brought a certificate: an authority on our order (`acme`), somebody over the Admin API (`pushed`), somebody who
+ * put files where the store looks (`file`), or our own authority (`internal`, never stored).
+ */
+export type CertificateSource = 'acme' | 'pushed' | 'file' | 'internal';
+
+/** A certificate that a store holds, without its PEM texts: thousands of them fit into memory. */
+export type StoredCertificate = Omit<Certificate, 'chain' | 'privateKey'> & {
+  /** Its own within the store, whatever comes after it: `acme/a.test`. */
+  readonly id: string;
+  readonly source: CertificateSource;
+  /** The names that it is used for: those that it was brought for, which may be fewer than it has. */
+  readonly domains: readonly string[];
+  /** Milliseconds since 1970. */
+  readonly savedAt: number;
+  /** The URL of the order that it came from. */
+  readonly order: string | null;
+  /** What a renewal calls it (RFC 9773 4.1). */
+  readonly ariId: string | null;
+};
+
+/** Something that lies where a certificate should, and can't be used. It counts as absent. */
+export type StoreProblem = { readonly id: string; readonly reason: string };
+
+export type Holdings = { readonly certificates: readonly StoredCertificate[]; readonly problems: readonly StoreProblem[] };
+
+/** What became different: new or other certificates, the ids of those that went, and all problems there are now. */
+export type StoreChange = {
+  readonly put: readonly StoredCertificate[];
+  readonly removed: readonly string[];
+  readonly problems: readonly StoreProblem[];
+};
+
+/** A certificate to keep. The same source and domains again replace what there was. */
+export type NewCertificate = {
+  readonly source: 'acme' | 'pushed';
+  /** Lower case; at least one. */
+  readonly domains: readonly string[];
+  readonly pair: Certificate;
+  readonly order?: string;
+  readonly ariId?: string;
+};
+
+/** The right to do something that one process at a time does. It ends by itself when its time is over. */
+export interface Lease {
+  /** Takes its whole time again from now. @returns false when somebody else has it by now. */
+  renew(): Promise<boolean>;
+  release(): Promise<void>;
+}
+
+/** Where certificates and accounts outlive the process; perhaps shared with others. All times in milliseconds. */
+export interface CertStore {
+  /** Everything in it, after a look at what changed. */
+  list(): Promise<Holdings>;
+  /** null where there is none, or none that can be used. */
+  get(id: string): Promise<Certificate | null>;
+  /** Resolves when it is safe on disk. @throws the system's error; then what there was stays. */
+  put(certificate: NewCertificate): Promise<StoredCertificate>;
+  /** @returns false where there is none, or it was put there by hand and is not ours to delete. */
+  delete(id: string): Promise<boolean>;
+  /** null: somebody has it. One whose time is over, because its owner crashed, is free. */
+  lock(name: string, ttlMs: number): Promise<Lease | null>;
+  /** Tells of every change, our own and those of others. The returned function ends it. */
+  watch(listener: (change: StoreChange) => void): () => void;
+  /** What was kept of the account at the authority with this directory URL. */
+  account(directory: string): Promise<string | null>;
+  putAccount(directory: string, text: string): Promise<void>;
+}

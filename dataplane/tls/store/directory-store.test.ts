@@ -1,0 +1,348 @@
+import assert from 'node:assert/strict';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { systemClock } from '../../../shared/runtime/clock.ts';
+import { memoryLog } from '../../../shared/runtime/log.ts';
+import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
+import { systemRandom } from '../../../shared/runtime/random.ts';
+import { type Certificate, readCertificate } from '../certificate.ts';
+import { type MadePair, makePair } from '../pair-fixture.ts';
+import type { StoreChange } from './cert-store.ts';
+import { DirectoryStore } from './directory-store.ts';
+
+class Disk {
+  readonly root = join(mkdtempSync(join(tmpdir(), 'cert-store-')), 'certs');
+  readonly clock = new ManualClock();
+  readonly log = memoryLog();
+  private readonly stores: DirectoryStore[] = [];
+
+  open(clock = this.clock as typeof systemClock): DirectoryStore {
+    const store = new DirectoryStore(this.root, { clock, random: systemRandom, log: this.log });
+    this.stores.push(store);
+    return store;
+  }
+
+  path(...parts: string[]): string {
+    return join(this.root, ...parts);
+  }
+
+  /** A pair of files as somebody would put them there. */
+  bring(folder: string, { certificate, privateKey }: MadePair, names: readonly [string, string] = ['cert.pem', 'key.pem']): void {
+    mkdirSync(this.path(folder), { recursive: true });
+    writeFileSync(this.path(folder, names[0]), certificate);
+    writeFileSync(this.path(folder, names[1]), privateKey);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const store of this.stores) await store.close();
+    rmSync(join(this.root, '..'), { recursive: true });
+  }
+}
+
+const read = ({ certificate, privateKey }: MadePair): Certificate => {
+  const pair = readCertificate(certificate, privateKey);
+  return pair.ok ? pair.value : assert.fail(pair.reason);
+};
+
+const made = async (...names: string[]): Promise<Certificate> => read(await makePair(names));
+
+test('a certificate that is put is there after a restart, in a readable folder, private, with what was said of it', async () => {
+  await using disk = new Disk();
+  const pair = await made('*.a.test');
+  await disk.open().put({ source: 'acme', domains: ['*.a.test'], pair, order: 'https://ca.test/order/1', ariId: 'x.y' });
+  const again = disk.open();
+  const { certificates, problems } = await again.list();
+  assert.deepEqual(problems, []);
+  const [stored] = certificates;
+  assert.deepEqual(
+    { ...stored },
+    {
+      id: 'acme/_.a.test',
+      source: 'acme',
+      domains: ['*.a.test'],
+      issuer: 'self-signed',
+      serial: pair.serial,
+      notBefore: pair.notBefore,
+      notAfter: pair.notAfter,
+      savedAt: disk.clock.now(),
+      order: 'https://ca.test/order/1',
+      ariId: 'x.y',
+    },
+  );
+  assert.deepEqual(await again.get('acme/_.a.test'), pair);
+  assert.equal(statSync(disk.root).mode & 0o777, 0o700);
+  for (const folder of ['acme', 'acme/_.a.test']) assert.equal(statSync(disk.path(folder)).mode & 0o777, 0o700);
+  assert.deepEqual(readdirSync(disk.path('acme/_.a.test')).sort(), ['cert.pem', 'key.pem', 'meta.json']);
+  assert.equal(statSync(disk.path('acme/_.a.test/key.pem')).mode & 0o777, 0o600);
+});
+
+test('the same domains again replace, others stand beside, a pushed one stands beside an automatic one', async () => {
+  await using disk = new Disk();
+  const store = disk.open();
+  const first = await made('a.test', 'b.test');
+  const second = await made('a.test', 'b.test');
+  const { id } = await store.put({ source: 'pushed', domains: ['a.test', 'b.test'], pair: first });
+  assert.equal((await store.put({ source: 'pushed', domains: ['b.test', 'a.test'], pair: second })).id, id);
+  assert.match(id, /^pushed\/a\.test\+1-[0-9a-f]{8}$/);
+  await store.put({ source: 'pushed', domains: ['a.test'], pair: first });
+  await store.put({ source: 'acme', domains: ['a.test'], pair: first });
+  const { certificates } = await store.list();
+  assert.deepEqual(certificates.map((one) => one.id).sort(), ['acme/a.test', 'pushed/a.test', id].sort());
+  assert.deepEqual(await store.get(id), second);
+});
+
+test('one that is deleted is gone from disk; one brought by hand is not ours to delete', async () => {
+  await using disk = new Disk();
+  const store = disk.open();
+  await store.put({ source: 'pushed', domains: ['a.test'], pair: await made('a.test') });
+  disk.bring('mine', await makePair(['b.test']));
+  await store.list();
+  assert.equal(await store.delete('pushed/a.test'), true);
+  assert.equal(await store.delete('pushed/a.test'), false);
+  assert.equal(await store.delete('mine'), false);
+  assert.deepEqual(readdirSync(disk.path('pushed')), []);
+  assert.deepEqual(
+    (await store.list()).certificates.map(({ id }) => id),
+    ['mine'],
+  );
+});
+
+test('a domain that leads out of the directory is refused before anything is written', async () => {
+  await using disk = new Disk();
+  const pair = await made('a.test');
+  for (const domain of ['../x', '..', '.hidden', 'a/b', '', 'a\0b'])
+    await assert.rejects(disk.open().put({ source: 'acme', domains: [domain], pair }), /no name for a folder/);
+  assert.deepEqual(readdirSync(disk.path('acme')), []);
+});
+
+test('pairs that were put there by hand are used under any usual name, through links, for all their names', async () => {
+  await using disk = new Disk();
+  const pairs = await Promise.all(['a.test', 'b.test', 'c.test'].map((name) => makePair([name, `www.${name}`])));
+  const [a, b, c] = pairs as [MadePair, MadePair, MadePair];
+  mkdirSync(disk.root);
+  disk.bring('../live', a, ['fullchain.pem', 'privkey.pem']);
+  writeFileSync(disk.path('../live/cert.pem'), 'not looked at');
+  symlinkSync('../live', disk.path('from certbot'));
+  disk.bring('b', b);
+  disk.bring('c', c, ['tls.crt', 'tls.key']);
+  mkdirSync(disk.path('notes'));
+  writeFileSync(disk.path('README'), 'not a pair');
+  const store = disk.open();
+  const { certificates, problems } = await store.list();
+  assert.deepEqual(problems, []);
+  assert.deepEqual(certificates.map(({ id, source, domains }) => [id, source, ...domains]).sort(), [
+    ['b', 'file', 'b.test', 'www.b.test'],
+    ['c', 'file', 'c.test', 'www.c.test'],
+    ['from certbot', 'file', 'a.test', 'www.a.test'],
+  ]);
+  assert.equal((await store.get('from certbot'))?.privateKey, a.privateKey);
+});
+
+test('a torn, half, unreadable or endless file costs that name only, counts as absent and is told once', async () => {
+  await using disk = new Disk();
+  const store = disk.open();
+  const pair = await made('good.test');
+  for (const name of ['good.test', 'torn.test', 'half.test', 'odd.test', 'folder.test', 'meta.test'])
+    await store.put({ source: 'acme', domains: [name], pair });
+  const key = disk.path('acme/torn.test/key.pem');
+  writeFileSync(key, readFileSync(key, 'utf8').slice(0, 60));
+  rmSync(disk.path('acme/half.test/cert.pem'));
+  writeFileSync(disk.path('acme/odd.test/cert.pem'), 'x'.repeat(300_000));
+  rmSync(disk.path('acme/folder.test/key.pem'));
+  mkdirSync(disk.path('acme/folder.test/key.pem'));
+  writeFileSync(disk.path('acme/meta.test/meta.json'), '{"dom');
+  for (const at of [store, disk.open()]) {
+    const { certificates, problems } = await at.list();
+    assert.deepEqual(
+      certificates.map(({ id }) => id),
+      ['acme/good.test', 'acme/meta.test'],
+    );
+    assert.deepEqual(problems.map(({ id, reason }) => `${id}: ${reason.replaceAll(disk.root, '')}`).sort(), [
+      'acme/folder.test: /acme/folder.test/key.pem is no file; put the file there',
+      'acme/half.test: /acme/half.test/cert.pem is missing; put it there',
+      'acme/odd.test: /acme/odd.test/cert.pem is larger than 262144 bytes; put only the chain or the key there',
+      'acme/torn.test: /acme/torn.test/key.pem: part 1 (PRIVATE KEY) was cut off, so there is no private key to use; give the whole file',
+    ]);
+    assert.equal(await at.get('acme/torn.test'), null);
+  }
+  const before = disk.log.lines.length;
+  await store.list();
+  assert.equal(disk.log.lines.length, before);
+  await store.put({ source: 'acme', domains: ['torn.test'], pair });
+  assert.deepEqual(await store.get('acme/torn.test'), pair);
+});
+
+test('a crash at any moment of a put leaves the old pair or the new one, never half of each', async () => {
+  const files = ['key.pem', 'cert.pem', 'meta.json'];
+  const old = await made('a.test');
+  const next = await made('a.test');
+  for (const renamed of [0, 1, 2, 3]) {
+    await using disk = new Disk();
+    const store = disk.open();
+    await store.put({ source: 'acme', domains: ['a.test'], pair: next });
+    const folder = disk.path('acme/a.test');
+    for (const file of files) renameSync(join(folder, file), join(folder, `${file}.new`));
+    writeFileSync(join(folder, 'key.pem'), old.privateKey);
+    writeFileSync(join(folder, 'cert.pem'), old.chain);
+    for (const file of files.slice(0, renamed)) renameSync(join(folder, `${file}.new`), join(folder, file));
+    const again = disk.open();
+    assert.deepEqual((await again.list()).problems, []);
+    assert.deepEqual(await again.get('acme/a.test'), renamed === 0 ? old : next, `${renamed} renamed`);
+  }
+});
+
+test('while two files are replaced by hand, the last good pair stays in use; when they are gone, it is not', async () => {
+  await using disk = new Disk();
+  const one = await makePair(['a.test']);
+  const other = await makePair(['a.test']);
+  disk.bring('mine', one);
+  const store = disk.open();
+  await store.list();
+  writeFileSync(disk.path('mine/cert.pem'), other.certificate);
+  const torn = await store.list();
+  assert.deepEqual([torn.certificates.length, torn.problems.length], [1, 1]);
+  assert.equal((await store.get('mine'))?.chain, one.certificate);
+  writeFileSync(disk.path('mine/key.pem'), other.privateKey);
+  const whole = await store.list();
+  assert.deepEqual([whole.certificates[0]?.serial, whole.problems.length], [read(other).serial, 0]);
+  assert.equal((await store.get('mine'))?.chain, other.certificate);
+  rmSync(disk.path('mine'), { recursive: true });
+  assert.deepEqual(await store.list(), { certificates: [], problems: [] });
+});
+
+test('whatever the system does not tell of is found within a minute', async () => {
+  await using disk = new Disk();
+  const store = disk.open();
+  await store.list();
+  const changes: StoreChange[] = [];
+  store.watch((change) => changes.push(change));
+  const seen = async (): Promise<StoreChange> => {
+    disk.clock.pass(60_000);
+    await store.get('');
+    await store.list();
+    return changes.splice(0).at(-1) ?? assert.fail('nothing was told');
+  };
+  disk.bring('mine', await makePair(['a.test']));
+  assert.deepEqual(
+    (await seen()).put.map(({ id }) => id),
+    ['mine'],
+  );
+  writeFileSync(disk.path('mine/key.pem'), '');
+  assert.deepEqual(
+    (await seen()).problems.map(({ id }) => id),
+    ['mine'],
+  );
+  rmSync(disk.path('mine'), { recursive: true });
+  assert.deepEqual(await seen(), { put: [], removed: ['mine'], problems: [] });
+});
+
+test('a change on disk is told at once: a new folder, other files, and a link that leads elsewhere', async () => {
+  await using disk = new Disk();
+  const store = disk.open(systemClock);
+  await store.list();
+  let told: () => void = () => undefined;
+  const serials = new Set<string>();
+  store.watch(({ put }) => {
+    for (const { serial } of put) serials.add(serial);
+    told();
+  });
+  const sees = async ({ certificate, privateKey }: MadePair): Promise<void> => {
+    const { serial } = read({ certificate, privateKey } as MadePair);
+    while (!serials.has(serial)) await new Promise<void>((resolve) => (told = resolve));
+  };
+  const [a, b, c, d] = (await Promise.all([1, 2, 3, 4].map(() => makePair(['a.test'])))) as [MadePair, MadePair, MadePair, MadePair];
+  disk.bring('mine', a);
+  await sees(a);
+  disk.bring('mine', b);
+  await sees(b);
+  disk.bring('../v1', c);
+  disk.bring('../v2', d);
+  symlinkSync('../v1', disk.path('linked'));
+  await sees(c);
+  symlinkSync('../v2', disk.path('.swap'));
+  renameSync(disk.path('.swap'), disk.path('linked'));
+  await sees(d);
+  const e = await makePair(['a.test']);
+  disk.bring('../v2', e);
+  await sees(e);
+});
+
+test('puts at the same time do not mix, and each tells of itself', async () => {
+  await using disk = new Disk();
+  const store = disk.open();
+  const told: string[] = [];
+  store.watch(({ put }) => told.push(...put.map(({ serial }) => serial)));
+  const pairs = await Promise.all(Array.from({ length: 8 }, () => made('a.test')));
+  await Promise.all([...pairs.map((pair) => store.put({ source: 'acme', domains: ['a.test'], pair })), store.list()]);
+  assert.deepEqual(
+    told,
+    pairs.map(({ serial }) => serial),
+  );
+  assert.deepEqual(await store.get('acme/a.test'), pairs.at(-1));
+});
+
+test('accounts are kept for each authority, for their owner alone', async () => {
+  await using disk = new Disk();
+  const store = disk.open();
+  assert.equal(await store.account('https://one.test/dir'), null);
+  await store.putAccount('https://one.test/dir', 'first');
+  await store.putAccount('https://one.test/other', 'second');
+  const again = disk.open();
+  assert.equal(await again.account('https://one.test/dir'), 'first');
+  assert.equal(await again.account('https://one.test/other'), 'second');
+  for (const file of readdirSync(disk.path('accounts'))) {
+    assert.match(file, /^one\.test-[0-9a-f]{8}\.json$/);
+    assert.equal(statSync(disk.path('accounts', file)).mode & 0o777, 0o600);
+  }
+  assert.deepEqual(await again.list(), { certificates: [], problems: [] });
+});
+
+test('a put that the disk refuses leaves what there was', { skip: process.getuid?.() !== 0 && 'steps down from root' }, async () => {
+  await using disk = new Disk();
+  const store = disk.open();
+  const pair = await made('a.test');
+  await store.put({ source: 'acme', domains: ['a.test'], pair });
+  for (const path of ['..', '.', 'acme', 'acme/a.test']) chmodSync(disk.path(path), 0o755);
+  for (const file of ['cert.pem', 'key.pem', 'meta.json']) chmodSync(disk.path('acme/a.test', file), 0o644);
+  process.seteuid?.(65_534);
+  try {
+    await assert.rejects(store.put({ source: 'acme', domains: ['a.test'], pair: await made('a.test') }), { code: 'EACCES' });
+    assert.deepEqual(await store.get('acme/a.test'), pair);
+  } finally {
+    process.seteuid?.(0);
+  }
+});
+
+test('10,000 certificates are listed in under 3 s, and again in under one', async () => {
+  await using disk = new Disk();
+  const pair = await makePair(['a.test']);
+  for (let number = 0; number < 10_000; number++) {
+    const folder = disk.path('acme', `n${number}.test`);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'cert.pem'), pair.certificate);
+    writeFileSync(join(folder, 'key.pem'), pair.privateKey);
+  }
+  const store = disk.open();
+  const timed = async (): Promise<number> => {
+    const start = process.cpuUsage();
+    assert.equal((await store.list()).certificates.length, 10_000);
+    const { user, system } = process.cpuUsage(start);
+    return (user + system) / 1_000;
+  };
+  const [first, again] = [await timed(), await timed()];
+  assert.ok(first < 3_000, `${first} ms`);
+  assert.ok(again < 1_000, `${again} ms`);
+});

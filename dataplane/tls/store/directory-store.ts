@@ -1,0 +1,174 @@
+import { readFileSync, renameSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Log } from '../../../shared/runtime/log.ts';
+import type { Random } from '../../../shared/runtime/random.ts';
+import type { Certificate } from '../certificate.ts';
+import type { CertStore, Holdings, Lease, NewCertificate, StoreChange, StoredCertificate } from './cert-store.ts';
+import { ACCOUNTS, Entries, isOurs, OWN_FOLDERS } from './entries.ts';
+import { takeLease } from './file-lease.ts';
+import { accountName, folderName } from './folder-name.ts';
+import { FolderWatches } from './folder-watches.ts';
+import { writePairFolder } from './pair-folder.ts';
+import { makePrivateFolder, syncFolder, writePrivate } from './private-file.ts';
+
+/** Whoever replaces two files has a moment (ms) for the second. */
+const QUIET_MS = 200;
+/** What no watch told of is found after this time (ms). */
+const RESCAN_MS = 60_000;
+const LOCKS = '.locks';
+
+type Edge = { readonly clock: Clock; readonly random: Random; readonly log: Log };
+
+/**
+ * Certificates as files: `acme/NAME` and `pushed/NAME` hold ours (cert.pem, key.pem, meta.json), every other folder a
+ * pair that somebody put there, which is used as it is and never written. Accounts lie in `accounts`.
+ */
+export class DirectoryStore implements CertStore {
+  private readonly root: string;
+  private readonly edge: Edge;
+  private readonly entries: Entries;
+  private readonly listeners = new Set<(change: StoreChange) => void>();
+  private readonly watches: FolderWatches;
+  private readonly stopRescan: () => void;
+  private cancelLook: () => void = () => undefined;
+  private last: Promise<unknown> = Promise.resolve();
+  private told = new Map<string, string>();
+
+  /** Makes the directory, mode 0700, if it is missing. @throws the system's error. */
+  constructor(path: string, edge: Edge) {
+    this.root = resolve(path);
+    this.edge = edge;
+    makePrivateFolder(this.root);
+    for (const folder of OWN_FOLDERS) makePrivateFolder(join(this.root, folder));
+    this.entries = new Entries(this.root, edge.clock);
+    this.watches = new FolderWatches(() => this.lookSoon(), edge.log);
+    this.stopRescan = edge.clock.every(RESCAN_MS, () => void this.rescan());
+  }
+
+  list(): Promise<Holdings> {
+    return this.inTurn(async () => {
+      await this.scan();
+      return { certificates: this.entries.certificates(), problems: this.entries.problems() };
+    });
+  }
+
+  async get(id: string): Promise<Certificate | null> {
+    const known = this.entries.get(id);
+    return known?.stored == null ? null : (this.entries.fresh(id) ?? known.pair);
+  }
+
+  put({ source, domains, pair, order, ariId }: NewCertificate): Promise<StoredCertificate> {
+    return this.inTurn(async () => {
+      const id = `${source}/${folderName(domains)}`;
+      const saved_at = new Date(this.edge.clock.now()).toISOString();
+      await writePairFolder(join(this.root, id), pair, { domains: [...domains], order: order ?? null, ari_id: ariId ?? null, saved_at });
+      await syncFolder(join(this.root, source));
+      const { put } = this.entries.look(id);
+      const stored = put ?? this.entries.get(id)?.stored;
+      if (stored == null) throw new Error(`${join(this.root, id)} can't be read back: ${this.entries.get(id)?.reason ?? 'it is gone'}`);
+      this.tell({ put: [stored], removed: [] });
+      return stored;
+    });
+  }
+
+  delete(id: string): Promise<boolean> {
+    return this.inTurn(async () => {
+      if (!isOurs(id) || this.entries.get(id) === undefined) return false;
+      const folder = join(this.root, id);
+      rmSync(folder, { recursive: true });
+      await syncFolder(join(folder, '..'));
+      this.tell({ put: [], removed: this.entries.look(id).removed });
+      return true;
+    });
+  }
+
+  lock(name: string, ttlMs: number): Promise<Lease | null> {
+    return takeLease(join(this.root, LOCKS), name, ttlMs, this.edge);
+  }
+
+  watch(listener: (change: StoreChange) => void): () => void {
+    this.listeners.add(listener);
+    this.follow();
+    return () => this.listeners.delete(listener);
+  }
+
+  async account(directory: string): Promise<string | null> {
+    try {
+      return readFileSync(join(this.root, ACCOUNTS, accountName(directory)), 'utf8');
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+      throw error;
+    }
+  }
+
+  putAccount(directory: string, text: string): Promise<void> {
+    return this.inTurn(async () => {
+      const folder = join(this.root, ACCOUNTS);
+      const path = join(folder, accountName(directory));
+      makePrivateFolder(folder);
+      await writePrivate(`${path}.new`, text);
+      renameSync(`${path}.new`, path);
+      await syncFolder(folder);
+    });
+  }
+
+  /** Ends all watching. What is under way is finished first. */
+  async close(): Promise<void> {
+    this.listeners.clear();
+    this.cancelLook();
+    this.stopRescan();
+    this.watches.close();
+    await this.last;
+  }
+
+  /** One after another, whether the one before succeeded or not. */
+  private inTurn<T>(task: () => Promise<T>): Promise<T> {
+    const done = this.last.then(task);
+    this.last = done.catch(() => undefined);
+    return done;
+  }
+
+  private lookSoon(): void {
+    this.cancelLook();
+    this.cancelLook = this.edge.clock.after(QUIET_MS, () => void this.rescan());
+  }
+
+  private async rescan(): Promise<void> {
+    try {
+      await this.inTurn(() => this.scan());
+    } catch (error) {
+      this.edge.log.error(
+        { path: this.root, error: String(error) },
+        'the certificate directory cannot be read: what is known stays in use',
+      );
+    }
+  }
+
+  private async scan(): Promise<void> {
+    const change = await this.entries.scan();
+    this.follow();
+    this.tell(change);
+  }
+
+  private follow(): void {
+    if (this.listeners.size === 0) return;
+    this.watches.follow([this.root, ...OWN_FOLDERS.map((folder) => join(this.root, folder)), ...this.foreignFolders()]);
+  }
+
+  private foreignFolders(): string[] {
+    return this.entries.foreign().map((id) => join(this.root, id));
+  }
+
+  private tell({ put, removed }: Omit<StoreChange, 'problems'>): void {
+    const problems = this.entries.problems();
+    const now = new Map(problems.map(({ id, reason }) => [id, reason]));
+    const news = problems.filter(({ id, reason }) => this.told.get(id) !== reason);
+    const healed = [...this.told.keys()].some((id) => !now.has(id));
+    this.told = now;
+    for (const { id, reason } of news)
+      this.edge.log.warn({ certificate: id, reason }, 'a certificate in the certificate directory cannot be used');
+    if (put.length + removed.length + news.length === 0 && !healed) return;
+    for (const listener of this.listeners) listener({ put, removed, problems });
+  }
+}

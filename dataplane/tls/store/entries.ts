@@ -1,0 +1,148 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Certificate } from '../certificate.ts';
+import type { CertificateSource, StoreChange, StoredCertificate } from './cert-store.ts';
+import { finishWriting, lookAt, OUR_FILES, type PairMeta, readMeta, readSeen, type Seen, USUAL_FILES } from './pair-folder.ts';
+
+/** Folders of the certificate directory that are not somebody's pair of files. */
+export const OWN_FOLDERS = ['acme', 'pushed'] as const;
+export const ACCOUNTS = 'accounts';
+/** The event loop is not kept for longer at a time (ms). */
+const TURN_MS = 8;
+
+type Entry = {
+  readonly fingerprint: string;
+  readonly stored: StoredCertificate | null;
+  /** The last good pair of files that others write: while they are at it, the two files don't fit together. */
+  readonly pair: Certificate | null;
+  readonly reason: string | null;
+};
+
+/** What a certificate directory holds, as of the last look. */
+export class Entries {
+  private readonly root: string;
+  private readonly clock: Clock;
+  private readonly entries = new Map<string, Entry>();
+
+  constructor(root: string, clock: Clock) {
+    this.root = root;
+    this.clock = clock;
+  }
+
+  get(id: string): Entry | undefined {
+    return this.entries.get(id);
+  }
+
+  certificates(): StoredCertificate[] {
+    return [...this.entries.values()].flatMap(({ stored }) => stored ?? []);
+  }
+
+  problems(): { id: string; reason: string }[] {
+    return [...this.entries].flatMap(([id, { reason }]) => (reason === null ? [] : [{ id, reason }]));
+  }
+
+  /** The ids of pairs that others put there. */
+  foreign(): string[] {
+    return [...this.entries.keys()].filter((id) => !isOurs(id));
+  }
+
+  /** Looks at every folder, and reads those that changed. 10,000 that did not take less than a second. */
+  async scan(): Promise<Omit<StoreChange, 'problems'>> {
+    const ids = listIds(this.root);
+    const put: StoredCertificate[] = [];
+    const removed: string[] = [];
+    let turn = this.clock.monotonic();
+    const known = new Set(ids);
+    for (const id of this.entries.keys()) if (!known.has(id)) removed.push(...this.forget(id));
+    for (const id of ids) {
+      const { put: one, removed: gone } = this.look(id);
+      if (one !== null) put.push(one);
+      removed.push(...gone);
+      if (this.clock.monotonic() - turn < TURN_MS) continue;
+      await nextTurn();
+      turn = this.clock.monotonic();
+    }
+    return { put, removed };
+  }
+
+  /** Looks at one folder, and reads it when it changed. */
+  look(id: string): { put: StoredCertificate | null; removed: string[] } {
+    const before = this.entries.get(id);
+    const seen = this.seen(id);
+    if (seen === null) return { put: null, removed: this.forget(id) };
+    if (seen.fingerprint === before?.fingerprint) return { put: null, removed: [] };
+    const entry = this.read(id, seen, before ?? null);
+    this.entries.set(id, entry);
+    if (entry.stored === null) return { put: null, removed: before?.stored ? [id] : [] };
+    return { put: entry.stored === before?.stored ? null : entry.stored, removed: [] };
+  }
+
+  /** Reads the pair as it is on disk now; null where it can't be used. */
+  fresh(id: string): Certificate | null {
+    const seen = this.seen(id);
+    const read = seen && readSeen(seen);
+    return read?.ok ? read.value : null;
+  }
+
+  private seen(id: string): Seen | null {
+    const folder = join(this.root, id);
+    if (!isOurs(id)) return lookAt(folder, USUAL_FILES);
+    return lookAt(folder, OUR_FILES) ?? (finishWriting(folder) ? lookAt(folder, OUR_FILES) : null);
+  }
+
+  private read(id: string, seen: Seen, before: Entry | null): Entry {
+    const folder = join(this.root, id);
+    const ours = isOurs(id);
+    const { fingerprint } = seen;
+    const read = readSeen(seen);
+    // A crash while it was written: the rest of it lies beside it.
+    const pair = !read.ok && ours && finishWriting(folder) ? readSeen(seen) : read;
+    if (!pair.ok) {
+      const last = ours ? null : before;
+      return { fingerprint, stored: last?.stored ?? null, pair: last?.pair ?? null, reason: pair.reason };
+    }
+    const stored = storedOf(id, pair.value, ours ? readMeta(folder) : null, this.clock.now());
+    return { fingerprint, stored, pair: ours ? null : pair.value, reason: null };
+  }
+
+  private forget(id: string): string[] {
+    const entry = this.entries.get(id);
+    this.entries.delete(id);
+    return entry?.stored ? [id] : [];
+  }
+}
+
+function storedOf(id: string, pair: Certificate, meta: PairMeta | null, now: number): StoredCertificate {
+  const { domains, issuer, serial, notBefore, notAfter } = pair;
+  return {
+    ...{ issuer, serial, notBefore, notAfter },
+    id,
+    source: sourceOf(id),
+    domains: meta?.domains ?? domains,
+    savedAt: meta === null ? now : Date.parse(meta.saved_at),
+    order: meta?.order ?? null,
+    ariId: meta?.ari_id ?? null,
+  };
+}
+
+export const isOurs = (id: string): boolean => id.includes('/');
+
+const sourceOf = (id: string): CertificateSource => OWN_FOLDERS.find((folder) => id.startsWith(`${folder}/`)) ?? 'file';
+
+function listIds(root: string): string[] {
+  const reserved: ReadonlySet<string> = new Set([...OWN_FOLDERS, ACCOUNTS]);
+  const ours = OWN_FOLDERS.flatMap((folder) => foldersOf(join(root, folder)).map((name) => `${folder}/${name}`));
+  return [...ours, ...foldersOf(root).filter((name) => !reserved.has(name))];
+}
+
+/** The names in a folder, but for hidden ones; none where there is no folder. */
+function foldersOf(path: string): string[] {
+  try {
+    return readdirSync(path).filter((name) => !name.startsWith('.'));
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    throw error;
+  }
+}

@@ -1,0 +1,81 @@
+import { linkSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Random } from '../../../shared/runtime/random.ts';
+import type { Lease } from './cert-store.ts';
+import { makePrivateFolder, writePrivate } from './private-file.ts';
+
+/** `until` in milliseconds since 1970. */
+const lockSchema = z.object({ owner: z.string(), until: z.number() });
+
+type Edge = { readonly clock: Clock; readonly random: Random };
+
+/**
+ * Takes the lock `name` in `folder` for `ttlMs`, unless somebody has it. Each taking is a file of its own, with the
+ * next number; the highest number is the lock. Nobody can create the same number twice, and the highest is never
+ * deleted, so of two that find a dead owner's lock only one gets it. The clocks of machines that share the folder must
+ * agree to well within `ttlMs`.
+ */
+export async function takeLease(folder: string, name: string, ttlMs: number, edge: Edge): Promise<Lease | null> {
+  makePrivateFolder(folder);
+  const newest = newestOf(folder, name);
+  if (newest > 0 && untilOf(join(folder, `${name}.${newest}`)) > edge.clock.now()) return null;
+  const mine = newest + 1;
+  const path = join(folder, `${name}.${mine}`);
+  const owner = edge.random.hex(8);
+  const write = async (until: number): Promise<string> => {
+    const written = `${path}-${owner}`;
+    await writePrivate(written, `${JSON.stringify({ owner, until })}\n`);
+    return written;
+  };
+  const written = await write(edge.clock.now() + ttlMs);
+  const created = link(written, path);
+  rmSync(written, { force: true });
+  if (!created) return null;
+  // Whoever looked before others came and went may have made a number that is no longer the highest.
+  if (newestOf(folder, name) > mine) {
+    rmSync(path, { force: true });
+    return null;
+  }
+  for (const older of numbersOf(folder, name).filter((number) => number < mine)) rmSync(join(folder, `${name}.${older}`), { force: true });
+  const rewrite = async (until: number): Promise<boolean> => {
+    if (newestOf(folder, name) !== mine || untilOf(path) <= edge.clock.now()) return false;
+    renameSync(await write(until), path);
+    return newestOf(folder, name) === mine;
+  };
+  return {
+    renew: () => rewrite(edge.clock.now() + ttlMs),
+    release: async () => void (await rewrite(0)),
+  };
+}
+
+/** A link, unlike a file that is opened to be written, is there as a whole or not at all. */
+function link(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+function numbersOf(folder: string, name: string): number[] {
+  return readdirSync(folder)
+    .filter((file) => file.startsWith(`${name}.`))
+    .map((file) => file.slice(name.length + 1))
+    .filter((rest) => /^\d+$/.test(rest))
+    .map(Number);
+}
+
+const newestOf = (folder: string, name: string): number => Math.max(0, ...numbersOf(folder, name));
+
+/** A lock that can't be understood was torn by a crash, and one that went was given up: nobody has it. */
+function untilOf(path: string): number {
+  try {
+    return lockSchema.parse(JSON.parse(readFileSync(path, 'utf8'))).until;
+  } catch {
+    return 0;
+  }
+}

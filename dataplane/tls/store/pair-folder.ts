@@ -1,0 +1,125 @@
+import { existsSync, readFileSync, renameSync, type Stats, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { accepted, type Parsed, refused } from '../../../shared/parsed.ts';
+import { type Certificate, readCertificate } from '../certificate.ts';
+import { makePrivateFolder, syncFolder, writePrivate } from './private-file.ts';
+
+const CHAIN = 'cert.pem';
+const KEY = 'key.pem';
+type Names = readonly (readonly [chain: string, key: string])[];
+/** How the two files of ours are called. */
+export const OUR_FILES: Names = [[CHAIN, KEY]];
+/** How those of others may be called: the first two of which one is there count. */
+export const USUAL_FILES: Names = [
+  ['fullchain.pem', 'privkey.pem'],
+  [CHAIN, KEY],
+  ['tls.crt', 'tls.key'],
+];
+const META = 'meta.json';
+/** In this order a crash between two of them can be made good. */
+const OURS = [KEY, CHAIN, META];
+const NEW = '.new';
+/** No chain and no key is larger, and what is (bytes) need not be read. */
+const MOST_BYTES = 262_144;
+
+const metaSchema = z.object({
+  domains: z.array(z.string()).min(1),
+  order: z.string().nullable(),
+  ari_id: z.string().nullable(),
+  saved_at: z.iso.datetime(),
+});
+/** What is kept beside a pair of ours. */
+export type PairMeta = z.output<typeof metaSchema>;
+
+export type Seen = {
+  readonly chainPath: string;
+  readonly keyPath: string;
+  /** Another text as soon as one of the files is another one. */
+  readonly fingerprint: string;
+};
+
+/** Which two files of a folder count, through symbolic links, without reading them; null where there are none. */
+export function lookAt(folder: string, files: Names): Seen | null {
+  for (const [chain, key] of files) {
+    const chainPath = join(folder, chain);
+    const keyPath = join(folder, key);
+    const [one, other] = [statOf(chainPath), statOf(keyPath)];
+    if (one !== undefined || other !== undefined) return { chainPath, keyPath, fingerprint: `${printOf(one)} ${printOf(other)}` };
+  }
+  return null;
+}
+
+/** A link in a circle or to nowhere, or a folder that may not be entered, is as good as nothing. */
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    // The reason is told by whoever reads the file.
+    return undefined;
+  }
+}
+
+const printOf = (stats: Stats | undefined): string =>
+  stats === undefined ? '-' : `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeMs}:${stats.ctimeMs}`;
+
+/** Reads the pair. The refusal names the file. */
+export function readSeen({ chainPath, keyPath }: Seen): Parsed<Certificate> {
+  const chain = readText(chainPath);
+  if (!chain.ok) return chain;
+  const key = readText(keyPath);
+  if (!key.ok) return key;
+  return readCertificate(chain.value, key.value, { certificate: chainPath, privateKey: keyPath });
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: "can't be read (permission denied); give it to the user that this process runs as",
+  ELOOP: 'is a link that leads in a circle; put the file there',
+};
+
+function readText(path: string): Parsed<string> {
+  try {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (stats === undefined) return refused(`${path} is missing; put it there`);
+    // A pipe would keep the process waiting for good.
+    if (!stats.isFile()) return refused(`${path} is no file; put the file there`);
+    if (stats.size > MOST_BYTES) return refused(`${path} is larger than ${MOST_BYTES} bytes; put only the chain or the key there`);
+    return accepted(readFileSync(path, 'utf8'));
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : String(error);
+    return refused(`${path} ${REASONS[code] ?? `can't be read (${code})`}`);
+  }
+}
+
+/** What is kept beside the pair; null where it can't be read, which costs nothing but these words. */
+export function readMeta(folder: string): PairMeta | null {
+  const text = readText(join(folder, META));
+  if (!text.ok) return null;
+  try {
+    return metaSchema.safeParse(JSON.parse(text.value)).data ?? null;
+  } catch {
+    // Not JSON: the same as none.
+    return null;
+  }
+}
+
+/**
+ * Writes a pair of ours: everything beside the old one first, then the names are changed in one turn of this process.
+ * @throws the system's error; then what there was is still there.
+ */
+export async function writePairFolder(folder: string, pair: Certificate, meta: PairMeta): Promise<void> {
+  makePrivateFolder(folder);
+  await writePrivate(join(folder, KEY + NEW), pair.privateKey);
+  await writePrivate(join(folder, CHAIN + NEW), pair.chain);
+  await writePrivate(join(folder, META + NEW), `${JSON.stringify(meta, null, 2)}\n`);
+  await syncFolder(folder);
+  finishWriting(folder);
+  await syncFolder(folder);
+}
+
+/** Gives what was written its names, perhaps after a crash in the middle. @returns whether there was anything. */
+export function finishWriting(folder: string): boolean {
+  const waiting = OURS.filter((name) => existsSync(join(folder, name + NEW)));
+  for (const name of waiting) renameSync(join(folder, name + NEW), join(folder, name));
+  return waiting.length > 0;
+}

@@ -10,7 +10,9 @@ import {
 } from 'node:http2';
 import { after, before, describe, test } from 'node:test';
 import { CertificatesFixture } from '../testing/certificates-fixture.ts';
+import { block, CODE, FLAG, FRAME, frame, head } from '../testing/frames-fixture.ts';
 import { eventually, ProxyFixture, site } from '../testing/proxy-fixture.ts';
+import { SecureFixture } from '../testing/secure-fixture.ts';
 import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
 import { field } from '../testing/wire-fixture.ts';
 
@@ -167,6 +169,81 @@ describe('a request over HTTP/2', () => {
     stream.close(constants.NGHTTP2_CANCEL);
     await wire.until('the upstream connection to be closed', () => wire.ended || wire.closed);
     await eventually('it to be counted', () => scene.proxy.counted().get('a.test')?.classes[5] === 1);
+  });
+
+  for (const how of ['closes its connection', 'ends its side of it'] as const) {
+    test(`ends with its client, where that ${how}`, async () => {
+      using upstream = await UpstreamFixture.start();
+      using secure = await SecureFixture.before(upstream);
+      const client = await secure.greeted();
+      client.request(1);
+      const wire = await upstream.accept();
+      if (how === 'closes its connection') client.socket.destroy();
+      else client.socket.end();
+      await wire.until('the upstream connection to be closed', () => wire.ended || wire.closed);
+      await eventually('nothing to be under way', () => secure.proxy.ledger.inFlight.total() === 0);
+    });
+  }
+
+  test('may be called off in the same breath, whatever it is, and is not asked for at the target', async () => {
+    using upstream = await UpstreamFixture.serving(ok('x'));
+    using secure = await SecureFixture.before(upstream);
+    const client = await secure.greeted();
+    await client.answered();
+    const malformed = block(head(['host', 'b.test']));
+    for (const [at, fields] of [block(head()), malformed, block(head([':path', '/']))].entries()) {
+      const stream = at * 2 + 1;
+      client.write(
+        Buffer.concat([
+          frame(FRAME.headers, FLAG.endHeaders | FLAG.endStream, stream, fields),
+          frame(FRAME.reset, 0, stream, Buffer.from([0, 0, 0, CODE.cancel])),
+        ]),
+      );
+    }
+    await client.answered();
+    assert.equal(upstream.requests.length, 0);
+    client.request(7);
+    await client.until('an answer', () => client.status(7) === 200);
+    await eventually('nothing to be under way', () => secure.proxy.ledger.inFlight.total() === 0);
+  });
+
+  test('gets the answer as its target has it: fields that come twice, bytes beyond ASCII, nothing that speaks of the other connection', async () => {
+    const fields = [
+      'Connection: close, X-Private',
+      'X-Private: 1',
+      'Keep-Alive: timeout=5',
+      'Proxy-Connection: close',
+      'Content-Type: text/plain',
+      'Content-Type: text/html',
+      'Set-Cookie: a=1',
+      'Set-Cookie: b=2',
+      'X-Padded:   \xe9\xa0\t',
+      'X-Empty:',
+    ];
+    using scene = await Scene.before(await UpstreamFixture.serving(ok('x', `${fields.join('\r\n')}\r\n`)));
+    const stream = scene.request({});
+    const answer = answerTo(stream);
+    const [, , raw] = (await once(stream, 'response')) as [unknown, unknown, string[]];
+    const got = (name: string) => raw.filter((_, at) => raw[at - 1] === name && at % 2 === 1);
+    assert.deepEqual(got('content-type'), ['text/plain', 'text/html']);
+    assert.deepEqual(got('set-cookie'), ['a=1', 'b=2']);
+    assert.deepEqual([got('x-padded'), got('x-empty')], [['\xe9\xa0'], ['']]);
+    for (const name of ['connection', 'x-private', 'keep-alive', 'proxy-connection']) assert.deepEqual(got(name), []);
+    assert.equal((await answer).body, 'x');
+  });
+
+  test('hands on trailers that come twice, and interim answers with fields that do', async () => {
+    const interim = 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\nLink: </b.css>\r\nContent-Type: a/b\r\nContent-Type: c/d\r\n\r\n';
+    const trailers = 'X-A: 1\r\nX-A: 2\r\nETag: "a"\r\nETag: "b"\r\n';
+    const answer = `${interim}HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n${trailers}\r\n`;
+    using scene = await Scene.before(await UpstreamFixture.serving(answer));
+    const stream = scene.request({});
+    let hints = '';
+    stream.on('headers', (headers: IncomingHttpHeaders) => {
+      hints = String(headers.link);
+    });
+    const { body, trailers: got } = await answerTo(stream);
+    assert.deepEqual([hints, body, got['x-a']], ['</a.css>, </b.css>', 'ok', '1, 2']);
   });
 
   for (const [what, head] of [

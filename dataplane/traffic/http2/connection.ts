@@ -51,7 +51,10 @@ export class Http2Connection {
     this.peer = peer;
     this.tools = tools;
     this.idleSince = tools.monotonic();
-    this.session = performServerHandshake(socket, { settings: SETTINGS, ...BOUNDS });
+    // Whether an upstream may repeat a field is between it and the client.
+    this.session = performServerHandshake(socket, { settings: SETTINGS, strictSingleValueFields: false, ...BOUNDS });
+    // HTTP/2 knows no half-closed connection: who has said all it will does not listen either.
+    socket.once('end', () => this.session.destroy());
     this.session.once('connect', (session) => session.setLocalWindowSize(CONNECTION_WINDOW));
     this.session.on('stream', (stream, _headers, flags, raw) => this.accept(stream, flags, raw ?? []));
     this.session.once('remoteSettings', () => {
@@ -63,6 +66,8 @@ export class Http2Connection {
   }
 
   private accept(stream: ServerHttp2Stream, flags: number, raw: readonly string[]): void {
+    // Called off in the same breath.
+    if (stream.closed || stream.destroyed) return;
     const { tools, peer, head } = this;
     const written = requestText(raw, (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0);
     if ('malformed' in written) return this.refuse(stream, { status: 400, reason: written.malformed });

@@ -53,16 +53,35 @@ export function requestText(raw: readonly string[], ends: boolean): RequestText 
   return { text: `${method} ${path} HTTP/1.1\r\nHost: ${authority ?? host ?? ''}\r\n${lines}${framing}\r\n` };
 }
 
+/** What may stand around a value (RFC 9110 5.6.3), and in HTTP/2 may not (RFC 9113 8.2.1). */
+const isWhite = (code: number): boolean => code === 32 || code === 9;
+
 /** Field lines as an array for HTTP/2: names and values in turn, names in lower case (RFC 9113 8.2). */
 export function fieldArray(lines: string, into: string[] = []): string[] {
   let at = 0;
   while (at < lines.length) {
     const colon = lines.indexOf(':', at);
     const end = lines.indexOf('\r\n', colon);
-    into.push(lines.slice(at, colon).toLowerCase(), lines.slice(colon + 1, end).trim());
+    let from = colon + 1;
+    let to = end;
+    while (from < to && isWhite(lines.charCodeAt(from))) from++;
+    while (to > from && isWhite(lines.charCodeAt(to - 1))) to--;
+    into.push(lines.slice(at, colon).toLowerCase(), lines.slice(from, to));
     at = end + 2;
   }
   return into;
+}
+
+/** Field lines by name, those of one name together. */
+export function fieldsByName(lines: string): Record<string, string[]> {
+  const byName: Record<string, string[]> = Object.create(null);
+  const list = fieldArray(lines);
+  for (let at = 0; at < list.length; at += 2) {
+    const name = list[at] as string;
+    byName[name] ??= [];
+    byName[name].push(list[at + 1] as string);
+  }
+  return byName;
 }
 
 /** Trailers of a request as lines; null where one of them carries framing or speaks of a connection (RFC 9110 6.5.1). */

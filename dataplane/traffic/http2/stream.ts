@@ -1,6 +1,6 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import { type Downstream, type Exchange, SMALL_PIECE, UNTIL_CLOSE } from '../exchange.ts';
-import { fieldArray, trailerLines } from './request-text.ts';
+import { fieldArray, fieldsByName, trailerLines } from './request-text.ts';
 
 /** Bodies of known length up to this many bytes are taken whole before an upstream is asked. */
 const HOLD_BYTES = 65_536;
@@ -42,7 +42,7 @@ export class StreamClient implements Downstream {
     this.tools = tools;
     this.lastProgress = tools.monotonic();
     stream.on('error', () => undefined);
-    stream.on('close', () => this.gone());
+    stream.on('close', () => this.closed());
     stream.on('drain', () => this.x?.attempt?.resume());
     stream.on('trailers', (_headers, _flags, raw: readonly string[] | undefined) => this.takeTrailers(raw ?? []));
   }
@@ -111,15 +111,8 @@ export class StreamClient implements Downstream {
   // The way out.
 
   informational(status: number, _reason: string, fields: string): void {
-    if (this.headSent || this.stream.closed) return;
-    const headers: Record<string, string | string[] | number> = { ':status': status };
-    const list = fieldArray(fields);
-    for (let at = 0; at < list.length; at += 2) {
-      const name = list[at] as string;
-      const before = headers[name];
-      headers[name] = before === undefined ? (list[at + 1] as string) : [before, list[at + 1] as string].flat().map(String);
-    }
-    this.stream.additionalHeaders(headers);
+    if (this.headSent || this.gone) return;
+    this.stream.additionalHeaders({ ':status': status, ...fieldsByName(fields) });
   }
 
   head(x: Exchange, status: number, _reason: string, fields: string, length: number): void {
@@ -132,7 +125,7 @@ export class StreamClient implements Downstream {
 
   body(buffer: Buffer, from: number, to: number): boolean {
     const { stream, x } = this;
-    if (to === from || x === null || stream.closed) return true;
+    if (to === from || x === null || this.gone) return true;
     this.sendHead(false);
     x.bytesSent += to - from;
     const piece = buffer.subarray(from, to);
@@ -149,7 +142,7 @@ export class StreamClient implements Downstream {
     const { stream } = this;
     this.trailers = trailers;
     this.settle(x);
-    if (stream.closed || stream.destroyed) return;
+    if (this.gone) return;
     this.sendHead(trailers === '');
     stream.end();
     // What the client would still send is of no use to anybody (RFC 9113 8.1).
@@ -177,7 +170,7 @@ export class StreamClient implements Downstream {
 
   private sendHead(ends: boolean): void {
     const head = this.pendingHead;
-    if (head === null) return;
+    if (head === null || this.gone) return;
     this.pendingHead = null;
     this.headSent = true;
     const { stream } = this;
@@ -188,11 +181,7 @@ export class StreamClient implements Downstream {
   }
 
   private sendTrailers(): void {
-    if (this.aborted) return;
-    const list = fieldArray(this.trailers);
-    const trailers: Record<string, string> = {};
-    for (let at = 0; at < list.length; at += 2) trailers[list[at] as string] = list[at + 1] as string;
-    this.stream.sendTrailers(trailers);
+    if (!this.aborted && !this.gone) this.stream.sendTrailers(fieldsByName(this.trailers));
   }
 
   // The end.
@@ -203,7 +192,12 @@ export class StreamClient implements Downstream {
     this.tools.record(x);
   }
 
-  private gone(): void {
+  /** Whether nothing can be said any more: the stream has been reset, or its connection is gone. */
+  private get gone(): boolean {
+    return this.stream.closed || this.stream.destroyed;
+  }
+
+  private closed(): void {
     const { x } = this;
     if (x !== null) {
       const { attempt } = x;

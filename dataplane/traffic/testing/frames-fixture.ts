@@ -1,0 +1,216 @@
+import { connect as connectPlain, type Socket } from 'node:net';
+import { connect as connectSecure } from 'node:tls';
+import { PATIENCE_MS } from './wire-fixture.ts';
+
+/** What an HTTP/2 connection begins with (RFC 9113 3.4). */
+export const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
+
+/** RFC 9113 6. */
+export const FRAME = {
+  data: 0,
+  headers: 1,
+  priority: 2,
+  reset: 3,
+  settings: 4,
+  pushPromise: 5,
+  ping: 6,
+  goAway: 7,
+  windowUpdate: 8,
+  continuation: 9,
+} as const;
+export const FLAG = { ack: 1, endStream: 1, endHeaders: 4, padded: 8 } as const;
+/** RFC 9113 7. */
+export const CODE = {
+  none: 0,
+  protocol: 1,
+  internal: 2,
+  flowControl: 3,
+  streamClosed: 5,
+  frameSize: 6,
+  refused: 7,
+  cancel: 8,
+  compression: 9,
+  calm: 11,
+} as const;
+export const INITIAL_WINDOW = 4;
+
+const FRAME_HEAD = 9;
+/** Answers whose status stands in HPACK's own table, by their byte (RFC 7541 appendix A). */
+const STATUS = new Map([200, 204, 206, 304, 400, 404, 500].map((status, at) => [0x88 + at, status]));
+
+export type Frame = { readonly type: number; readonly flags: number; readonly stream: number; readonly payload: Buffer };
+export type Field = readonly [name: string, value: string];
+
+/** Test support: a client of HTTP/2 that sends whatever frames the test has, and keeps what comes back. */
+export class Frames {
+  readonly received: Frame[] = [];
+  closed = false;
+  readonly socket: Socket;
+  private waiting: Buffer = Buffer.alloc(0);
+  private readonly lookers = new Set<() => void>();
+
+  private constructor(socket: Socket) {
+    this.socket = socket;
+    socket.on('data', (chunk: Buffer) => {
+      this.waiting = Buffer.concat([this.waiting, chunk]);
+      this.read();
+      this.look();
+    });
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => {
+      this.closed = true;
+      this.look();
+    });
+  }
+
+  /** A connection over TLS to `a.test`, on which nothing has been said yet. */
+  static async secure(port: number, ca: string): Promise<Frames> {
+    const socket = connectSecure({ host: '127.0.0.1', port, ca, servername: 'a.test', ALPNProtocols: ['h2'] });
+    await new Promise((resolve, reject) => socket.once('secureConnect', resolve).once('error', reject));
+    return new Frames(socket);
+  }
+
+  static async plain(port: number): Promise<Frames> {
+    const socket = connectPlain({ host: '127.0.0.1', port, noDelay: true });
+    await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+    return new Frames(socket);
+  }
+
+  /** The preface and our settings, as numbers and values. */
+  greet(...settings: readonly (readonly [number, number])[]): this {
+    this.write(PREFACE);
+    return this.settings(...settings);
+  }
+
+  settings(...settings: readonly (readonly [number, number])[]): this {
+    const payload = Buffer.alloc(settings.length * 6);
+    for (const [at, [number, value]] of settings.entries()) {
+      payload.writeUInt16BE(number, at * 6);
+      payload.writeUInt32BE(value, at * 6 + 2);
+    }
+    return this.send(FRAME.settings, 0, 0, payload);
+  }
+
+  write(bytes: string | Buffer): void {
+    if (!this.closed) this.socket.write(bytes, 'latin1');
+  }
+
+  send(type: number, flags: number, stream: number, payload: Buffer | string = ''): this {
+    this.write(frame(type, flags, stream, payload));
+    return this;
+  }
+
+  /** A whole request without a body, or the head of one. */
+  request(stream: number, fields: readonly Field[] = head(), flags: number = FLAG.endStream): this {
+    return this.send(FRAME.headers, FLAG.endHeaders | flags, stream, block(fields));
+  }
+
+  /** What was received for a stream. */
+  of(stream: number, type: number): Frame[] {
+    return this.received.filter((one) => one.stream === stream && one.type === type);
+  }
+
+  /** The status of a stream's answer, as far as it is one of the usual ones; undefined while there is none. */
+  status(stream: number): number | undefined {
+    const [answer] = this.of(stream, FRAME.headers);
+    if (answer === undefined) return undefined;
+    let at = 0;
+    // A change of the table's size comes before the fields (RFC 7541 6.3).
+    while (((answer.payload[at] ?? 0) & 0xe0) === 0x20) at++;
+    return STATUS.get(answer.payload[at] ?? 0) ?? -1;
+  }
+
+  /** The code that a stream was reset with. */
+  resetCode(stream: number): number | undefined {
+    return this.of(stream, FRAME.reset)[0]?.payload.readUInt32BE(0);
+  }
+
+  /** The code that the connection was ended with. */
+  get goneCode(): number | undefined {
+    return this.received.find(({ type }) => type === FRAME.goAway)?.payload.readUInt32BE(4);
+  }
+
+  async until(what: string, met: () => boolean): Promise<void> {
+    if (met()) return;
+    await new Promise<void>((resolve, reject) => {
+      const settle = (how: () => void): void => {
+        this.lookers.delete(look);
+        clearTimeout(timer);
+        how();
+      };
+      const seen = (): string => this.received.map(({ type, stream }) => `${type}/${stream}`).join(' ');
+      const look = (): void => {
+        if (met()) settle(resolve);
+        else if (this.closed) settle(() => reject(new Error(`closed while waiting for ${what}; frames: ${seen()}`)));
+      };
+      const timer = setTimeout(() => settle(() => reject(new Error(`waited for ${what}; frames: ${seen()}`))), PATIENCE_MS);
+      this.lookers.add(look);
+    });
+  }
+
+  /** Waits until everything sent so far has been looked at. */
+  async answered(): Promise<void> {
+    const before = this.of(0, FRAME.ping).length;
+    this.send(FRAME.ping, 0, 0, Buffer.alloc(8));
+    await this.until('the answer to a ping', () => this.of(0, FRAME.ping).length > before);
+  }
+
+  private read(): void {
+    while (this.waiting.length >= FRAME_HEAD) {
+      const length = this.waiting.readUIntBE(0, 3);
+      if (this.waiting.length < FRAME_HEAD + length) return;
+      const payload = this.waiting.subarray(FRAME_HEAD, FRAME_HEAD + length);
+      const [type, flags] = [this.waiting.readUInt8(3), this.waiting.readUInt8(4)];
+      this.received.push({ type, flags, stream: this.waiting.readUInt32BE(5) & 0x7fffffff, payload });
+      this.waiting = this.waiting.subarray(FRAME_HEAD + length);
+    }
+  }
+
+  private look(): void {
+    for (const looker of [...this.lookers]) looker();
+  }
+
+  [Symbol.dispose](): void {
+    this.socket.destroy();
+  }
+}
+
+/** One frame (RFC 9113 4.1). Text is Latin-1. */
+export function frame(type: number, flags: number, stream: number, payload: Buffer | string = ''): Buffer {
+  const bytes = typeof payload === 'string' ? Buffer.from(payload, 'latin1') : payload;
+  const whole = Buffer.alloc(FRAME_HEAD + bytes.length);
+  whole.writeUIntBE(bytes.length, 0, 3);
+  whole.writeUInt8(type, 3);
+  whole.writeUInt8(flags, 4);
+  whole.writeUInt32BE(stream, 5);
+  bytes.copy(whole, FRAME_HEAD);
+  return whole;
+}
+
+/** The head of a GET for `a.test`, with further fields. */
+export const head = (...fields: readonly Field[]): Field[] => [
+  [':method', 'GET'],
+  [':scheme', 'https'],
+  [':authority', 'a.test'],
+  [':path', '/'],
+  ...fields,
+];
+
+/** Fields as HPACK has them, each spelt out and kept in no table (RFC 7541 6.2.2). */
+export const block = (fields: readonly Field[]): Buffer =>
+  Buffer.concat(fields.flatMap(([name, value]) => [Buffer.from([0]), text(name), text(value)]));
+
+function text(value: string): Buffer {
+  const bytes = Buffer.from(value, 'latin1');
+  return Buffer.concat([integer(bytes.length, 7), bytes]);
+}
+
+/** RFC 7541 5.1, with nothing in the bits before it. */
+export function integer(value: number, bits: number): Buffer {
+  const most = 2 ** bits - 1;
+  if (value < most) return Buffer.from([value]);
+  const bytes = [most];
+  let rest = value - most;
+  for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) + 128);
+  return Buffer.from([...bytes, rest]);
+}

@@ -174,7 +174,7 @@ test('routes, explain, status and reload tell people and programs what is runnin
   assert.match((await pair.command('status')).stdout, /^Nothing is wrong\./);
   const reload = await pair.command('reload');
   assert.equal(reload.code, 0);
-  assert.match(reload.stdout, /^Applied: /);
+  assert.match(reload.stdout, /^Nothing changed: /);
   const again = await pair.command('reload');
   assert.equal(again.code, 4);
   assert.match(again.stderr, /too soon/);

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { Folder } from './harness/dataplane.ts';
+import { Pair } from './harness/pair.ts';
+import { REPOSITORY, run } from './harness/process.ts';
+
+const SITE = 'shop.example {\n  respond "open"\n}\n';
+const folder = new Folder();
+after(() => folder[Symbol.dispose]());
+writeFileSync(folder.file('bad'), 'shop.example {\n  respnd\n}\n');
+writeFileSync(folder.file('other'), SITE.replaceAll('shop', 'other'));
+
+/** What ends with each code, against a pair that serves SITE; `away` is an Admin API that is not there. */
+const CASES: Readonly<Record<number, readonly string[]>> = {
+  0: ['validate --config Sluicefile', 'diff --config Sluicefile ADMIN', 'status ADMIN --json', 'explain shop.example ADMIN'],
+  1: ['validate --config bad', 'diff --config bad ADMIN', 'explain shpo.example ADMIN --json'],
+  2: ['rotues', 'routes --jsn', 'status --admin nowhere', 'validate --config none', 'certificates'],
+  3: ['diff --config other ADMIN --json'],
+  4: ['reload ADMIN'],
+  5: ['routes --admin AWAY', 'explain shop.example --admin AWAY', 'reload --admin AWAY'],
+};
+
+test('each exit code of the table is what the commands end with, and the table has them all', { timeout: 110_000 }, async () => {
+  const page = readFileSync(join(REPOSITORY, 'docs/reference/command-line.md'), 'utf8');
+  const table = page.slice(page.indexOf('## Exit codes'), page.indexOf('What went wrong is one line'));
+  assert.deepEqual(
+    [...table.matchAll(/^\| (\d) \|/gm)].map(([, code]) => code),
+    Object.keys(CASES),
+  );
+  await using pair = await Pair.start(folder, SITE);
+  for (const [code, lines] of Object.entries(CASES)) {
+    // The cooldown counts from the last reload, and this one comes right before.
+    if (code === '4') assert.equal((await pair.admin('/reload?wait=true', { method: 'POST' })).status, 200);
+    await Promise.all(lines.map((line) => endsWith(line, Number(code), pair.socket)));
+  }
+});
+
+async function endsWith(line: string, code: number, socket: string): Promise<void> {
+  const words = line.replace('ADMIN', `--admin unix:${socket}`).replace('AWAY', 'unix:./none.sock').split(' ');
+  const { stdout, stderr, ...exit } = await run(words, {}, folder.path);
+  assert.equal(exit.code, code, `${line}\n${stdout}${stderr}`);
+  const complains = [2, 4, 5].includes(code);
+  assert.equal(
+    stderr.split('\n').length - 1,
+    complains || line.includes(' bad') ? 1 : 0,
+    `${line}: what went wrong is one line\n${stderr}`,
+  );
+  if (words.includes('--json') && !complains) JSON.parse(stdout);
+}

@@ -328,13 +328,11 @@ test('a put that the disk refuses leaves what there was', { skip: process.getuid
 
 test('10,000 certificates are listed in under 3 s, and again in under one', async () => {
   await using disk = new Disk();
-  const pair = await makePair(['a.test']);
-  for (let number = 0; number < 10_000; number++) {
-    const folder = disk.path('acme', `n${number}.test`);
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, 'cert.pem'), pair.certificate);
-    writeFileSync(join(folder, 'key.pem'), pair.privateKey);
-  }
+  mkdirSync(disk.root);
+  disk.bring('../one', await makePair(['a.test']));
+  mkdirSync(disk.path('acme'));
+  // Making 10,000 folders would take longer than reading them.
+  for (let number = 0; number < 10_000; number++) symlinkSync('../../one', disk.path('acme', `n${number}.test`));
   const store = disk.open();
   const timed = async (): Promise<number> => {
     const start = process.cpuUsage();

@@ -111,6 +111,23 @@ test('where containers of a pool differ, the oldest one’s labels hold, and the
   );
 });
 
+test('a container that is told to end hands its say to the oldest one that stays, and nothing is told of a difference to it', () => {
+  const containers = ['10/s', '20/s', '30/s'].map((limit, at) => sampleContainer(at + 1, labels({ 'sluice.rate_limit': limit })));
+  const found = (...numbers: number[]) => discover(sampleWorld(containers, { draining: new Set(numbers.map(fakeId)) }));
+  const limits = (...numbers: number[]) => found(...numbers).routes.map(({ rate_limit_rps }) => rate_limit_rps);
+  assert.deepEqual([limits(), limits(1), limits(1, 2), limits(2)], [[10], [20], [30], [10]]);
+  assert.deepEqual(limits(1, 2, 3), [10], 'where nobody stays, the oldest one’s labels hold on');
+  assert.deepEqual(
+    found(1).problems.map(({ code, origin }) => [code, origin]),
+    [['labels_differ', 'container app-3 (000000000003)']],
+  );
+  assert.deepEqual(
+    found(1).routes[0]?.upstreams.map(({ state }) => state),
+    ['draining', 'starting', 'starting'],
+  );
+  assert.equal(found(1).routes[0]?.origin, 'container app-2 (000000000002)');
+});
+
 test('sites of different names share a pool across containers, and the oldest one’s labels hold', () => {
   const other = { labels: { 'sluice.web.domain': 'a.example', 'sluice.web.tls': 'off' } };
   const { routes } = discover(sampleWorld([sampleContainer(1), sampleContainer(2, other)]));

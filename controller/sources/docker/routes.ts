@@ -1,19 +1,15 @@
 import type { Domain } from '../../../shared/host.ts';
-import { LABEL_PREFIX } from '../../../shared/name.ts';
 import { type RouteInput, type RouteSpec, readAppliedRoute, type UpstreamSpec } from '../../../shared/route.ts';
 import { type Choice, chooseAddress } from './addresses.ts';
 import type { Container } from './container.ts';
 import { type ReadLabels, readLabels, type SiteLabels } from './labels.ts';
+import { differencesOf, join, leaderOf, type Member } from './pools.ts';
 import { originOf, readingOf, readingOfBad } from './readings.ts';
-import { type Discovered, DOCKER_SOURCE, type Reading, type World } from './world.ts';
-
-type Finding = Discovered['problems'][number];
-/** One container's part in the pool of a domain. */
-type Member = { readonly container: Container; readonly site: SiteLabels; readonly choice: Choice };
+import { type Discovered, DOCKER_SOURCE, type Finding, type Reading, type World } from './world.ts';
 
 /**
  * Containers to routes: same world, same routes, same bytes. All containers of a domain are one pool, in which the
- * oldest one's labels hold. Who does not run is in no pool, and a domain of which nobody runs has no route here.
+ * labels of the oldest one that stays hold. Who does not run is in no pool, and a domain of which nobody runs has no route here.
  */
 export function discover(world: World): Discovered {
   const problems: Finding[] = [];
@@ -33,9 +29,10 @@ export function discover(world: World): Discovered {
   }
   const routes: RouteSpec[] = [];
   for (const [domain, pool] of [...pools].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    problems.push(...differencesOf(domain, pool, world.draining));
     const route = routeOf(domain, pool, world.draining);
     if ('domain' in route) routes.push(route);
-    else problems.push(refusal(domain, pool, route.reason));
+    else problems.push(refusal(domain, leaderOf(pool, world.draining), route.reason));
   }
   return { routes, problems, readings };
 }
@@ -76,39 +73,13 @@ function unreachable(container: Container, { domains }: SiteLabels, choice: Choi
   };
 }
 
-/** @returns what of the member's labels does not hold, since an older one's do. */
-function join(pools: Map<Domain, Member[]>, domain: Domain, member: Member): Finding[] {
-  const pool = pools.get(domain);
-  if (!pool) {
-    pools.set(domain, [member]);
-    return [];
-  }
-  const [oldest] = pool as [Member];
-  const about = { source: DOCKER_SOURCE, origin: originOf(member.container), domain };
-  if (pool.some(({ container }) => container === member.container))
-    return [{ ...about, code: 'domain_taken', message: `${domain} is named by two sites of this container; the first one holds` }];
-  pool.push(member);
-  return differences(oldest.site, member.site).map(([label, holds]) => ({
-    ...about,
-    code: 'labels_differ',
-    message: `${LABEL_PREFIX}${label} is ${holds === undefined ? 'absent' : `"${holds.slice(0, 200)}"`} in ${originOf(oldest.container)}, which is older: that holds for ${domain}`,
-  }));
-}
-
-/** Labels that two sites say differently, each with what the first one says. */
-function differences({ common: first }: SiteLabels, { common: second }: SiteLabels): [label: string, first: string | undefined][] {
-  const labels = [...new Set([...first.keys(), ...second.keys()])].sort();
-  return labels.filter((label) => first.get(label) !== second.get(label)).map((label) => [label, first.get(label)]);
-}
-
-function refusal(domain: Domain, pool: readonly Member[], reason: string): Finding {
-  const [{ container }] = pool as [Member];
+function refusal(domain: Domain, { container }: Member, reason: string): Finding {
   return { source: DOCKER_SOURCE, origin: originOf(container), domain, code: 'bad_route', message: `${domain} can't be routed: ${reason}` };
 }
 
 /** @returns why there is none where an engine says what no route can be made of. */
 function routeOf(domain: Domain, pool: readonly Member[], draining: ReadonlySet<string>): RouteSpec | { readonly reason: string } {
-  const [{ container, site }] = pool as [Member];
+  const { container, site } = leaderOf(pool, draining);
   const upstreams = new Map<string, { address: string; id: string; state: UpstreamSpec['state']; probe?: true }>();
   for (const member of pool) {
     const { address } = member.choice;

@@ -25,9 +25,12 @@ export type Judgement = Omit<Fact, 'since'>;
 
 export type Reading = Omit<ContainerReading, 'accepted' | 'resolved'> & { readonly accepted: Judgement; readonly resolved: Judgement };
 
+/** What is wrong with a container, without the moment since when. */
+export type Finding = Omit<Problem, 'since'>;
+
 export type Discovered = {
   /** Sorted by domain, each with source and origin. */
   readonly routes: readonly RouteSpec[];
-  readonly problems: readonly Omit<Problem, 'since'>[];
+  readonly problems: readonly Finding[];
   readonly readings: readonly Reading[];
 };

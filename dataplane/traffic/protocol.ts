@@ -13,7 +13,7 @@ export type HttpsSettings = {
   readonly automatic: boolean;
   readonly anyName: boolean;
   readonly dns: boolean;
-  /** Our own authority issues for every site that says nothing else. */
+  /** Our own authority issues for sites that ask for it. */
   readonly internal: boolean;
   /** The port that visitors reach. */
   readonly publicPort: number;

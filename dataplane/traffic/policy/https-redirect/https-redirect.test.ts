@@ -56,8 +56,10 @@ describe('with automatic HTTPS', () => {
   });
 });
 
-test('a site of our own authority is redirected without any setting', async () => {
+test('a site of our own authority is redirected where there is one', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await ProxyFixture.with([{ ...site('a.test', upstream), https: 'internal' }], {});
+  assert.match((await proxy.ask(get())).line, / 200 /);
+  await proxy.configure({ https: { ...ACTIVE, automatic: false, internal: true } });
   assert.match((await proxy.ask(get())).line, / 308 /);
 });

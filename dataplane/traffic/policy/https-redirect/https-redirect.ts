@@ -13,7 +13,7 @@ export const httpsRedirect: PolicyKind = (route) => {
   const { domain } = route;
   // Which authority there is may change while the site does not.
   const active = ({ https }: PolicyTools): boolean =>
-    route.https === 'internal' || https.internal || (https.automatic && whyNotCertifiable(domain, https) === null);
+    route.https === 'internal' ? https.internal : https.automatic && whyNotCertifiable(domain, https) === null;
   let judgedBy: PolicyTools['https'] | null = null;
   let judgement = false;
   const applies = (x: Exchange, tools: PolicyTools): boolean => {

@@ -34,7 +34,9 @@ test('every link of the documents leads somewhere', () => {
 test('every path that the documents name exists', () => {
   const rooms = /^(?:shared|controller|dataplane|deploy|e2e|docs|scripts)\//;
   for (const name of documents) {
-    for (const [, path = ''] of text(name).matchAll(/`([\w./*-]+)`/g)) {
+    const words = shellOf(text(name)).flatMap((line) => line.split(/[\s='"]+/));
+    const quoted = [...text(name).matchAll(/`([\w./*-]+)`/g)].map(([, path = '']) => path);
+    for (const path of [...quoted, ...words]) {
       if (!rooms.test(path) || path.includes('*')) continue;
       assert.ok(existsSync(join(REPOSITORY, path)), `${name} names ${path}`);
     }
@@ -51,11 +53,13 @@ test('every npm script that the documents name exists', () => {
     assert.ok(text('README.md').includes(`npm ${name}`) || text('CONTRIBUTING.md').includes(`npm run ${name}`), name);
 });
 
+/** The lines of shell of a document, each whole. */
+const shellOf = (document: string): string[] =>
+  [...document.matchAll(/```(?:sh|bash)\n([\s\S]*?)```/g)].flatMap(([, block = '']) => block.replace(/\\\n\s*/g, ' ').split('\n'));
+
 /** `sluice COMMAND …` as it stands in the documents: in a line of shell, or in backquotes. */
 function shownCommands(document: string): { command: string; flags: string[] }[] {
-  const shell = [...document.matchAll(/```(?:sh|bash)\n([\s\S]*?)```/g)].flatMap(([, block = '']) =>
-    block.replace(/\\\n\s*/g, ' ').split('\n'),
-  );
+  const shell = shellOf(document);
   const inline = [...document.matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code);
   return [...shell, ...inline].flatMap((line) =>
     [...line.matchAll(/(?:^|\s|\()(?:\.\/)?sluice ([a-z][a-z-]*)(?=\s|$|\))([^|;&]*)/g)].map(([, command = '', rest = '']) => ({

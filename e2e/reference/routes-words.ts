@@ -49,8 +49,10 @@ export const WORDS: Readonly<Record<string, string>> = {
   'upstream.address': '`host:port`; an IPv6 address stands in brackets.',
   'upstream.id': 'A name of the target that stays while its address may change or go to another one.',
   'upstream.weight': 'Its share of the requests relative to the others; 0 gets none.',
-  'upstream.state': 'Only `healthy` gets requests. `draining` finishes what it has; the others wait for a better state.',
-  'upstream.probe': 'Whether one that is `starting` comes into rotation by itself, once it accepts connections.',
+  'upstream.state':
+    'Only `healthy` gets requests. `draining` finishes what it has, and gets more only where no other is left and none are held; the others wait for a better state.',
+  'upstream.probe':
+    'Whether one that is `starting` comes into rotation by itself: once a connection to it stays open for 100 ms, or its health check is passed.',
   'health.path': 'Path and query that are asked for with GET; 2xx and 3xx are well.',
   'health.interval_secs': 'Seconds from one question to the next.',
   'health.timeout_secs': 'Seconds that an answer may take.',

@@ -13,6 +13,8 @@ export const SESSION_MS = 60_000;
 export const PACE_MS = 20;
 /** An engine that was away and has no container of ours any more is asked again after this long before it is believed (ms). */
 export const SECOND_LISTING_MS = 5_000;
+/** As many events are remembered as heard; engines tell the last 256 again at most. */
+const MOST_HEARD = 1_000;
 /** How far back the first session looks for signals whose container has not ended yet (ms). */
 const LOOK_BACK_MS = 60_000;
 
@@ -32,8 +34,10 @@ export type ConversationParts = {
 /** Keeps the inventory equal to what the engine has: subscribe first, then list, then inspect what events name. */
 export class Conversation {
   readonly #parts: ConversationParts;
-  /** When the newest event happened that was heard (ms, the engine's clock). */
+  /** When the last event happened that was heard (ms, the engine's clock, which may differ from ours and jump). */
   #since: number;
+  /** What a new stream tells again is not new. */
+  readonly #heard = new Set<string>();
   #wantsList = false;
   /** The engine was away: what is known may be outdated, and an empty list may be a half-started engine's. */
   #inDoubt = false;
@@ -76,11 +80,7 @@ export class Conversation {
 
   async #serve(session: EngineSession, { signal: over }: AbortController): Promise<void> {
     const cut = Promise.withResolvers<never>();
-    const heardUntil = this.#since;
-    const hear = (event: EngineEvent) => {
-      if (event.at > heardUntil) this.#hear(event);
-    };
-    await Promise.race([session.follow(heardUntil, hear, cut.reject), cut.promise]);
+    await Promise.race([session.follow(this.#since, (event) => this.#hear(event), cut.reject), cut.promise]);
     this.#wantsList = true;
     const rounds = async () => {
       while (!over.aborted) {
@@ -130,24 +130,29 @@ export class Conversation {
     if (this.#inDoubt) inventory.touchAll();
     this.#inDoubt = false;
     this.#emptySince = undefined;
-    for (const id of inventory.take(containers)) lifecycle.forget(id);
+    for (const id of inventory.take(containers)) lifecycle.over(id);
     return true;
   }
 
   #hear(event: EngineEvent): void {
     const { inventory, isHome } = this.#parts;
-    this.#since = Math.max(this.#since, event.at);
+    const key = `${event.at} ${event.action} ${event.id}`;
+    if (this.#heard.has(key)) return;
+    this.#heard.add(key);
+    const [oldest] = this.#heard.size > MOST_HEARD ? this.#heard : [];
+    if (oldest !== undefined) this.#heard.delete(oldest);
+    this.#since = event.at;
     const isOurs = inventory.get(event.id) !== undefined || (event.labels !== undefined && hasOwnLabel(event.labels));
     if (isOurs) this.#happened(event);
     else if (isHome(event.id)) this.relist();
   }
 
-  #happened({ action, id, at, signal }: EngineEvent): void {
+  #happened({ action, id, signal }: EngineEvent): void {
     const { inventory, lifecycle, changed } = this.#parts;
     switch (action) {
       case 'kill': {
         if (signal === undefined || !isStopSignal(signal, inventory.get(id)?.stopSignal ?? null)) return;
-        lifecycle.stopping(id, at);
+        lifecycle.stopping(id);
         return changed();
       }
       case 'die': {
@@ -156,14 +161,15 @@ export class Conversation {
         break;
       }
       case 'destroy': {
-        lifecycle.forget(id);
+        lifecycle.over(id);
         if (inventory.gone(id)) changed();
         return;
       }
-      case 'start':
-        lifecycle.over(id);
+      case 'start': {
         inventory.touch(id);
+        if (lifecycle.over(id)) changed();
         break;
+      }
       default:
         inventory.touch(id);
     }

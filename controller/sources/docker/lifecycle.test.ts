@@ -12,30 +12,29 @@ function started() {
 
 test('a container that was told to end drains until it ends', () => {
   const { lifecycle, draining, outlived, clock } = started();
-  lifecycle.stopping('a', 1_000);
+  lifecycle.stopping('a');
   assert.deepEqual(draining(), ['a']);
   lifecycle.over('a');
   clock.pass(OUTLIVED_MS);
   assert.deepEqual([draining(), outlived], [[], []]);
 });
 
-test('one that runs on for a minute is taken back, and the same event told again does not drain it', () => {
+test('one that runs on for a minute is taken back, until it is told again', () => {
   const { lifecycle, draining, outlived, clock } = started();
-  lifecycle.stopping('a', 1_000);
+  lifecycle.stopping('a');
   clock.pass(OUTLIVED_MS - 1);
   assert.deepEqual(draining(), ['a']);
   clock.pass(1);
-  lifecycle.stopping('a', 1_000);
   assert.deepEqual([draining(), outlived], [[], ['a']]);
-  lifecycle.stopping('a', 1_001);
+  lifecycle.stopping('a');
   assert.deepEqual(draining(), ['a']);
 });
 
 test('a second signal begins the minute anew', () => {
   const { lifecycle, draining, clock } = started();
-  lifecycle.stopping('a', 1_000);
+  lifecycle.stopping('a');
   clock.pass(OUTLIVED_MS - 1);
-  lifecycle.stopping('a', 2_000);
+  lifecycle.stopping('a');
   clock.pass(OUTLIVED_MS - 1);
   assert.deepEqual(draining(), ['a']);
 });

@@ -120,3 +120,33 @@ test('a session that ends in its time is renewed without a word, and finds what 
     [],
   );
 });
+
+test('an engine whose clock is hours away is followed all the same, and what it tells again is heard once', async (t) => {
+  for (const skew of [-7_200_000, 7_200_000]) {
+    const { engine, source, run, next, listen } = withEngine(t);
+    engine.skew = skew;
+    await listen();
+    source.heard('d', []);
+    run();
+    await next('');
+    engine.run(app(1));
+    await next('a.example=healthy');
+    engine.kill(fakeId(1), '15');
+    await next('a.example=draining');
+    engine.tell('start', fakeId(1));
+    await next('a.example=healthy');
+    engine.cutStreams();
+    engine.run(app(2, 'b.example'));
+    await next('a.example=healthy b.example=healthy');
+  }
+});
+
+test('an engine that begins its stream only with the first event is listed all the same', async (t) => {
+  const { engine, source, run, next, listen } = withEngine(t);
+  engine.intercept = (path) => path === '/events';
+  engine.run(app(1));
+  await listen();
+  source.heard('d', []);
+  run();
+  await next('a.example=healthy');
+});

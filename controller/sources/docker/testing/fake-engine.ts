@@ -8,6 +8,8 @@ export class FakeEngine {
   readonly containers = new Map<string, FakeContainer>();
   apiVersion = '1.51';
   minApiVersion = '1.24';
+  /** How far its clock is ahead of ours (ms). */
+  skew = 0;
   /** Answers instead of the engine; true when it did. */
   intercept: (path: string, response: ServerResponse) => boolean = () => false;
   #server: Server | undefined;
@@ -80,7 +82,7 @@ export class FakeEngine {
   tell(action: string, id: string, attributes: Record<string, string> = {}): void {
     const { labels = {}, name = id } = this.containers.get(id) ?? {};
     const actor = { ID: id, Attributes: { ...labels, image: 'app', name, ...attributes } };
-    this.#clock = Math.max(this.#clock + 0.001, Date.now());
+    this.#clock = Math.max(this.#clock + 0.001, Date.now() + this.skew);
     const timeNano = Math.round(this.#clock * 1e6);
     const line = `${JSON.stringify({ status: action, id, Type: 'container', Action: action, Actor: actor, scope: 'local', time: Math.floor(this.#clock / 1_000), timeNano })}\n`;
     this.#past.push({ line, at: this.#clock });

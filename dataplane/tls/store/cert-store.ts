@@ -22,7 +22,7 @@ export type StoredCertificate = Omit<Certificate, 'chain' | 'privateKey'> & {
 };
 
 /** Something that lies where a certificate should, and can't be used. It counts as absent. */
-export type StoreProblem = { readonly id: string; readonly reason: string };
+export type StoreProblem = { readonly id: string; readonly source: CertificateSource; readonly reason: string };
 
 export type Holdings = { readonly certificates: readonly StoredCertificate[]; readonly problems: readonly StoreProblem[] };
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Certificate } from '../certificate.ts';
-import type { CertificateSource, StoreChange, StoredCertificate } from './cert-store.ts';
+import type { CertificateSource, StoreChange, StoredCertificate, StoreProblem } from './cert-store.ts';
 import { finishWriting, lookAt, OUR_FILES, type PairMeta, readMeta, readSeen, type Seen, USUAL_FILES } from './pair-folder.ts';
 
 /** Folders of the certificate directory that are not somebody's pair of files. */
@@ -39,8 +39,8 @@ export class Entries {
     return [...this.entries.values()].flatMap(({ stored }) => stored ?? []);
   }
 
-  problems(): { id: string; reason: string }[] {
-    return [...this.entries].flatMap(([id, { reason }]) => (reason === null ? [] : [{ id, reason }]));
+  problems(): StoreProblem[] {
+    return [...this.entries].flatMap(([id, { reason }]) => (reason === null ? [] : [{ id, source: sourceOf(id), reason }]));
   }
 
   /** The ids of pairs that others put there. */

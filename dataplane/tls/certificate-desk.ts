@@ -1,0 +1,91 @@
+import type { CertificateRecord } from '../../shared/wire/certificate.ts';
+import type { Certificate } from './certificate.ts';
+import type { CertStore, StoredCertificate, StoreProblem } from './store/cert-store.ts';
+
+/** What is planned for a name that has its certificate from an authority. Times in milliseconds since 1970. */
+export type Plan = {
+  readonly renewAt: number | null;
+  readonly attempt: { readonly nextTry: number; readonly lastError: string } | null;
+};
+
+export type DeskTools = {
+  readonly store: CertStore;
+  /** null for names that nobody orders certificates for. */
+  plans(name: string): Plan | null;
+  /** Names that a certificate is wanted for; those that have none yet are listed too. */
+  wanted(): Iterable<string>;
+  /** Resolves when every worker shows what the store holds. */
+  shown(): Promise<void>;
+};
+
+/** Certificates as people see and bring them. Private keys go in, never out. */
+export class CertificateDesk {
+  private readonly tools: DeskTools;
+
+  constructor(tools: DeskTools) {
+    this.tools = tools;
+  }
+
+  /** All that there are, all that are wanted, and all that can't be used, by their first name. */
+  async list(): Promise<CertificateRecord[]> {
+    const { certificates, problems } = await this.tools.store.list();
+    const ordered = new Set(certificates.filter(({ source }) => source === 'acme').flatMap(({ domains }) => domains));
+    const missing = [...this.tools.wanted()].filter((name) => !ordered.has(name) && this.tools.plans(name)?.attempt);
+    return [
+      ...certificates.map((certificate) => this.record(certificate)),
+      ...missing.map((name) => ({ ...NONE, domains: [name], source: 'acme' as const, ...this.plan(name) })),
+      ...problems.map(unusable),
+    ].sort((one, other) => compare(one.domains[0] ?? '', other.domains[0] ?? '') || compare(one.source, other.source));
+  }
+
+  /** Keeps a pair that covers these domains (lower case). Resolves when it is on disk and every worker shows it. @throws the system's error. */
+  async push(domains: readonly string[], pair: Certificate): Promise<CertificateRecord> {
+    const stored = await this.tools.store.put({ source: 'pushed', domains, pair });
+    await this.tools.shown();
+    return this.record(stored);
+  }
+
+  /** Forgets the pushed pairs for a domain. @returns all the domains that they were for; null where there is none. */
+  async remove(domain: string): Promise<string[] | null> {
+    const { certificates } = await this.tools.store.list();
+    const pushed = certificates.filter(({ source, domains }) => source === 'pushed' && domains.includes(domain));
+    if (pushed.length === 0) return null;
+    for (const { id } of pushed) await this.tools.store.delete(id);
+    await this.tools.shown();
+    return [...new Set(pushed.flatMap(({ domains }) => domains))].sort();
+  }
+
+  private record({ domains, source, issuer, serial, notBefore, notAfter }: StoredCertificate): CertificateRecord {
+    const [name] = domains;
+    return {
+      domains: [...domains],
+      source,
+      issuer,
+      serial,
+      not_before: timeOf(notBefore),
+      not_after: timeOf(notAfter),
+      ...(source === 'acme' && name !== undefined ? this.plan(name) : UNPLANNED),
+    };
+  }
+
+  private plan(name: string): typeof UNPLANNED {
+    const plan = this.tools.plans(name);
+    if (plan === null) return UNPLANNED;
+    const { renewAt, attempt } = plan;
+    return { renew_at: timeOf(renewAt), last_error: attempt?.lastError ?? null, next_try: timeOf(attempt?.nextTry ?? null) };
+  }
+}
+
+type Planned = Pick<CertificateRecord, 'renew_at' | 'last_error' | 'next_try'>;
+const UNPLANNED: Planned = { renew_at: null, last_error: null, next_try: null };
+const NONE = { issuer: null, serial: null, not_before: null, not_after: null };
+
+const timeOf = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
+const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
+const unusable = ({ source, reason }: StoreProblem): CertificateRecord => ({
+  ...NONE,
+  ...UNPLANNED,
+  domains: [],
+  source,
+  last_error: reason,
+});

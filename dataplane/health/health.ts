@@ -56,8 +56,8 @@ export class Health {
       turnstile: new Turnstile(MOST_AT_A_TIME),
       told: (watched, healthy, reason) => {
         const change = changeOf(watched, healthy, reason);
-        if (healthy) log.info({ target: change.address }, 'target in rotation');
-        else log.warn({ target: change.address, reason }, 'target not in rotation');
+        if (healthy) log.info({ target: change.address }, 'target is well');
+        else log.warn({ target: change.address, reason }, 'target is not well');
         changed(change);
       },
     };

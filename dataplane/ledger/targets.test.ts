@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EJECTED_SECS, FAILURES_TO_EJECT, Targets, targetKey } from './targets.ts';
+import { EJECTED_SECS, FAILURES_TO_EJECT, Targets, targetKey, VERDICT_OF } from './targets.ts';
 
 const START = 1_700_000_000_000;
 const WORKERS = 3;
@@ -53,4 +53,21 @@ test('a target that is in use is not the one that is forgotten, however early it
   targets.claim(key(9), START + 180_000);
   assert.equal(targets.find(key(1)), busy);
   assert.equal(targets.find(key(2)), -1);
+});
+
+test('a verdict is seen by every thread, and is not handed on with the place of a target that is forgotten', () => {
+  const buffer = Targets.buffer(1);
+  const [one, other] = [new Targets(buffer, 1), new Targets(buffer, 1)];
+  const key = (tag: number) => ({ place: 0, tag });
+  const slot = one.claim(key(1), START);
+  one.judge(slot, VERDICT_OF.well);
+  assert.equal(other.verdict(slot), VERDICT_OF.well);
+  for (let tag = 2; tag <= 8; tag++) one.claim(key(tag), START + 60_000);
+  assert.equal(one.claim(key(9), START + 120_000), slot);
+  assert.equal(other.verdict(slot), VERDICT_OF.none);
+});
+
+test('the same address with another id is another target', () => {
+  const names = [undefined, 'one', 'two'].map((id) => JSON.stringify(targetKey('a:1', false, id)));
+  assert.equal(new Set(names).size, 3);
 });

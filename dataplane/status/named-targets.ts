@@ -18,6 +18,8 @@ export type NamedTarget = {
   readonly id: string | null;
   readonly domains: string[];
   count: number;
+  /** The domain that was counted last: it may name the target several times. */
+  counted: string;
   readonly views: Map<string, View>;
 };
 
@@ -43,11 +45,12 @@ function note(known: Map<string, NamedTarget>, domain: string, { address, tls, i
   const name = targetName(address, tls, id);
   let target = known.get(name);
   if (target === undefined) {
-    target = { address, tls, id, domains: [], count: 0, views: new Map() };
+    target = { address, tls, id, domains: [], count: 0, counted: '', views: new Map() };
     known.set(name, target);
   }
   target.views.set(`${state} ${gate?.name ?? ''}`, { state, gate });
-  if (target.domains.at(-1) === domain) return;
+  if (target.counted === domain) return;
+  target.counted = domain;
   target.count++;
   if (target.domains.length < NAMED_DOMAINS) target.domains.push(domain);
 }

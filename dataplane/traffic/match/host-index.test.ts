@@ -104,3 +104,16 @@ test('packed routes keep every character', async () => {
   await index.apply(change('ümläut ✓ "quoted"', ['a.test']), nextTurn);
   assert.equal(versionOf(index.find('a.test')), 'ümläut ✓ "quoted"');
 });
+
+test('entries that were compiled are handed out once they are replaced or gone, however large the change', async () => {
+  const many = Array.from({ length: 600 }, (_, n) => `n${n}.test`);
+  for (const others of [[], many]) {
+    const index = await indexOf('used.test', 'removed.test', 'unused.test', 'kept.test', ...others);
+    for (const host of ['used.test', 'removed.test', 'kept.test']) index.find(host);
+    const news = change('2', ['used.test', 'unused.test', 'new.test', ...others], { removed: ['removed.test'] });
+    const replaced = [...(await index.apply(news, nextTurn))];
+    assert.deepEqual(replaced.map(([domain, was]) => `${domain} ${versionOf(was)}`).sort(), ['removed.test 1', 'used.test 1']);
+    const nothing = [...(await index.apply(change('3', ['used.test', ...others]), nextTurn))];
+    assert.deepEqual(nothing, [], 'what replaced it was not used');
+  }
+});

@@ -87,6 +87,7 @@ test('a target that was told to stop is used only where there is no other, and w
   for (let request = 0; request < 3; request++) assert.equal(await asked(proxy), 'staying');
   await proxy.publish([route([draining, { address: staying.address, state: 'unhealthy' }])]);
   assert.equal(await asked(proxy), 'leaving');
+  assert.equal(proxy.dryRun('http://a.test/').verdict, 'forwarded to a target that was told to stop: no other is in rotation');
   await proxy.publish([route([draining], { hold_secs: 10 })]);
   const waiting = await proxy.connect();
   waiting.send(get());

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type RouteInput, readAppliedRoute } from '../../shared/route.ts';
+import type { OwnedRoute } from '../table/table.ts';
+import { namedTargets, whyOut } from './named-targets.ts';
+
+type Target = NonNullable<RouteInput['upstreams']>[number];
+
+function owned(domain: string, upstreams: Target[], more: Partial<RouteInput> = {}, doubted = false): OwnedRoute {
+  const read = readAppliedRoute({ domain, upstream: null, tls: false, upstreams, ...more });
+  assert.ok('route' in read, JSON.stringify(read));
+  return { route: read.route, controller: null, overrides: null, since: 0, doubted };
+}
+
+const ADDRESS = '10.0.0.1:80';
+const why = (name: string, outcome: string, ...routes: OwnedRoute[]): string | null => {
+  const target = namedTargets(routes).get(name);
+  assert.ok(target, name);
+  return whyOut(target, () => outcome);
+};
+
+test('a target is out for what its source says, unless one route has it in', () => {
+  const paused = owned('a.test', [{ address: ADDRESS, state: 'paused' }]);
+  assert.equal(why(ADDRESS, '', paused), 'its source says paused');
+  assert.equal(why(ADDRESS, '', paused, owned('b.test', [{ address: ADDRESS }])), null);
+});
+
+test('where it is asked, the outcome decides', () => {
+  const probed = owned('a.test', [{ address: ADDRESS, id: 'c1', state: 'starting', probe: true }]);
+  const checked = owned('a.test', [{ address: ADDRESS }], { health: { path: '/up' } });
+  assert.equal(why(`${ADDRESS} c1`, 'not probed yet', probed), 'not probed yet');
+  assert.equal(why(`${ADDRESS} c1`, '', probed), null);
+  assert.equal(why(ADDRESS, 'GET /up answered 500', checked), 'GET /up answered 500');
+  assert.equal(why(ADDRESS, '', checked), null);
+});
+
+test('one with an id from before the start waits for its controller, whatever was found out', () => {
+  const route = owned('a.test', [{ address: ADDRESS, id: 'c1' }, { address: '10.0.0.2:80' }], {}, true);
+  assert.equal(why(`${ADDRESS} c1`, '', route), 'its address is from before the restart; waiting for the controller');
+  assert.equal(why('10.0.0.2:80', '', route), null);
+});
+
+test('ten domains of a target are named, all are counted, each once', () => {
+  const routes = Array.from({ length: 12 }, (_, n) =>
+    owned(`d${n}.test`, [{ address: ADDRESS }], { handles: [{ path: '/x', upstreams: [{ address: ADDRESS }] }] }),
+  );
+  const target = namedTargets(routes).get(ADDRESS);
+  assert.deepEqual([target?.count, target?.domains.length], [12, 10]);
+});

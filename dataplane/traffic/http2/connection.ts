@@ -11,6 +11,9 @@ import { StreamClient } from './stream.ts';
 /** Without a stream for this long the connection ends (ms); before the first settings of the client, sooner. */
 const IDLE_MS = 60_000;
 const PREFACE_MS = 10_000;
+/** How long a client may take over the last bytes once its connection ends, and over ending its own side after them (ms). */
+const LAST_BYTES_MS = 60_000;
+const LINGER_MS = 2_000;
 
 /** Requests that one client may have under way, and what each of them may hold (bytes). */
 const SETTINGS = { maxConcurrentStreams: 128, maxHeaderListSize: 16_384, initialWindowSize: 262_144, enablePush: false };
@@ -39,6 +42,7 @@ export type Http2Tools = {
 
 /** A client that speaks HTTP/2 (RFC 9113): each of its streams is an exchange like any other. */
 export class Http2Connection {
+  private readonly socket: Socket;
   private readonly session: ServerHttp2Session;
   private readonly peer: Peer;
   private readonly tools: Http2Tools;
@@ -46,8 +50,11 @@ export class Http2Connection {
   private readonly head = new RequestHead();
   private greeted = false;
   private idleSince: number;
+  /** Since when nothing but its end is awaited; null while more is. */
+  private endingSince: number | null = null;
 
   constructor(socket: Socket, peer: Peer, tools: Http2Tools) {
+    this.socket = socket;
     this.peer = peer;
     this.tools = tools;
     this.idleSince = tools.monotonic();
@@ -103,8 +110,15 @@ export class Http2Connection {
   sweep(now: number): void {
     for (const stream of this.streams) stream.sweep(now);
     if (this.streams.size > 0) return;
-    if (!this.greeted && now - this.idleSince >= PREFACE_MS) this.session.destroy();
+    if (this.session.closed || this.session.destroyed) this.sweepEnd(now);
+    else if (!this.greeted && now - this.idleSince >= PREFACE_MS) this.session.destroy();
     else if (now - this.idleSince >= IDLE_MS) this.session.close();
+  }
+
+  /** The session waits for its last bytes to leave, and then for the client's own end: for ever, if need be. */
+  private sweepEnd(now: number): void {
+    if (this.endingSince === null) this.endingSince = now;
+    else if (now - this.endingSince >= (this.socket.writableFinished ? LINGER_MS : LAST_BYTES_MS)) this.socket.destroy();
   }
 
   /** The worker goes away: the client is told to open no more streams here (GOAWAY), and those that it has are finished. */

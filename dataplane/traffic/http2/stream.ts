@@ -218,6 +218,10 @@ export class StreamClient implements Downstream {
     if (progress !== this.progressSeen || waitsForUs) {
       this.progressSeen = progress;
       this.lastProgress = now;
-    } else if (now - this.lastProgress >= BODY_IDLE_MS) stream.close(NGHTTP2_CANCEL);
+    } else if (now - this.lastProgress >= BODY_IDLE_MS) {
+      stream.close(NGHTTP2_CANCEL);
+      // A client that takes no bytes takes no farewell either.
+      stream.destroy();
+    }
   }
 }

@@ -187,14 +187,17 @@ export function frame(type: number, flags: number, stream: number, payload: Buff
   return whole;
 }
 
-/** The head of a GET for `a.test`, with further fields. */
-export const head = (...fields: readonly Field[]): Field[] => [
-  [':method', 'GET'],
-  [':scheme', 'https'],
-  [':authority', 'a.test'],
-  [':path', '/'],
-  ...fields,
-];
+/** The head of a GET for `a.test`; pseudo-header fields take the place of the usual ones, others follow. */
+export function head(...fields: readonly Field[]): Field[] {
+  const usual = new Map([
+    [':method', 'GET'],
+    [':scheme', 'https'],
+    [':authority', 'a.test'],
+    [':path', '/'],
+  ]);
+  for (const [name, value] of fields) if (usual.has(name)) usual.set(name, value);
+  return [...usual, ...fields.filter(([name]) => !usual.has(name))];
+}
 
 /** Fields as HPACK has them, each spelt out and kept in no table (RFC 7541 6.2.2). */
 export const block = (fields: readonly Field[]): Buffer =>

@@ -179,6 +179,11 @@ export class Endpoint implements Place {
     if (!keeping) for (const connection of this.idle.splice(0)) connection.destroy();
   }
 
+  /** Whether its source has told it to stop, or names it no longer. */
+  get leaving(): boolean {
+    return !this.keeping;
+  }
+
   /** Takes back requests that wait for their answer and may be sent again, those that `elsewhere` has a place for. */
   recall(elsewhere: (x: Exchange) => boolean): Exchange[] {
     const recalled: Exchange[] = [];

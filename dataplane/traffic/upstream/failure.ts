@@ -27,15 +27,23 @@ export const FAILURE = {
   connectTimeout: failure(504, 'connect_timeout', 'the target did not accept the connection in time', true),
   tls: failure(502, 'tls', 'the TLS handshake with the target failed', true),
   closed: failure(502, 'closed', 'the target closed the connection before it answered', true),
+  ended: failure(502, 'ended', 'the target was told to stop and closed the connection before it answered', false),
   malformed: failure(502, 'malformed', 'the answer of the target is not valid HTTP', true),
   headTimeout: failure(504, 'head_timeout', 'the target did not begin its answer in time', true),
   bodyTimeout: failure(504, 'body_timeout', 'the target stopped in the middle of its answer', true),
 } as const;
 
-const CONNECTING: ReadonlySet<Failure> = new Set([FAILURE.unresolved, FAILURE.refused, FAILURE.unreachable, FAILURE.connectTimeout]);
+const NOBODY: ReadonlySet<Failure> = new Set([
+  FAILURE.noTarget,
+  FAILURE.unresolved,
+  FAILURE.refused,
+  FAILURE.unreachable,
+  FAILURE.connectTimeout,
+  FAILURE.ended,
+]);
 
-/** Whether a request that ends so found no target that took its connection: nothing of it was written. */
-export const foundNobody = (failure: Failure): boolean => failure === FAILURE.noTarget || CONNECTING.has(failure);
+/** Whether a request that ends so found no target that would have answered it: none took its connection, or one did that was about to end. */
+export const foundNobody = (failure: Failure): boolean => NOBODY.has(failure);
 
 /** The failure behind an error of a socket that was still connecting. */
 export function connectFailure(error: NodeJS.ErrnoException): Failure {

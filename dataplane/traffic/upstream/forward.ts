@@ -52,8 +52,9 @@ export class Forwarder {
     // An idle connection that its upstream closed meanwhile says nothing about the target: once more, on a fresh one.
     if (stale) return endpoint.sendFresh(x);
     if (failure === FAILURE.headTimeout) return this.giveUp(x, endpoint, failure);
-    // One that broke after something was written says more than one that was never reached, and is not waited for.
-    if (x.lastFailure === null || foundNobody(x.lastFailure)) x.lastFailure = failure;
+    // One that broke after something was written says more than one that was never reached, unless it was known to end.
+    if (x.lastFailure === null || foundNobody(x.lastFailure))
+      x.lastFailure = failure === FAILURE.closed && endpoint.leaving ? FAILURE.ended : failure;
     x.tried ??= [];
     x.tried.push(endpoint);
     if (x.tried.length < MAX_TARGETS) this.attempt(x);

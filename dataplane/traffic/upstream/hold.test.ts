@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:net';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import type { RouteInput } from '../../../shared/route.ts';
 import { targetKey } from '../../ledger/targets.ts';
 import { eventually, get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
@@ -152,7 +153,7 @@ test('a streaming body is not read while its request waits, and reaches the targ
   assert.equal((await client.readAnswer()).body, '3000000');
 });
 
-test('a request that a target took and dropped waits for the next try, and no longer', async () => {
+test('a request that targets take and drop is sent four times in all, and no sooner than after 250 ms', async () => {
   using upstream = await UpstreamFixture.serving((_, wire) => {
     wire.reset();
     return null;
@@ -160,12 +161,37 @@ test('a request that a target took and dropped waits for the next try, and no lo
   using proxy = await ProxyFixture.start([holding(10, upstream)]);
   const client = await asking(proxy);
   await eventually('the request to be dropped', () => upstream.requests.length === 1);
-  await eventually('the request to be sent once more', () => {
-    proxy.clock.pass(250);
-    return upstream.requests.length === 2;
-  });
+  for (const times of [2, 3, 4]) {
+    proxy.clock.pass(249);
+    await setImmediate();
+    assert.ok(upstream.requests.length < times);
+    await eventually(`the request to be sent ${times} times`, () => {
+      proxy.clock.pass(125);
+      return upstream.requests.length === times;
+    });
+  }
   assert.match((await client.readAnswer()).line, / 502 /);
-  assert.equal(upstream.requests.length, 2);
+  assert.equal(upstream.requests.length, 4);
+});
+
+test('a request that is dropped by a target that was told to stop waits for the next one', async () => {
+  const taken: Wire[] = [];
+  using leaving = await UpstreamFixture.serving((_, wire) => {
+    taken.push(wire);
+    return null;
+  });
+  using next = await UpstreamFixture.serving(ok('next'));
+  using proxy = await ProxyFixture.start([holding(10, leaving)]);
+  const client = await asking(proxy);
+  await eventually('the request to arrive', () => taken.length === 1);
+  await proxy.publish([{ ...holding(10), upstreams: [{ address: leaving.address, state: 'draining' }] }]);
+  taken[0]?.reset();
+  await proxy.publish([holding(10, next)]);
+  await eventually('the next one to be asked', () => {
+    proxy.clock.pass(250);
+    return next.requests.length === 1;
+  });
+  assert.equal((await client.readAnswer()).body, 'next');
 });
 
 test('what must not be sent twice does not wait when a target drops it', async () => {

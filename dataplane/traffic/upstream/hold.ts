@@ -5,6 +5,11 @@ import type { Endpoint } from './endpoint.ts';
 import { FAILURE, type Failure, foundNobody } from './failure.ts';
 import type { Pool } from './pool.ts';
 
+/** How often a request may have been taken and dropped by targets that were to stay. */
+const MAX_DROPS = 3;
+/** A request that was dropped is not sent again sooner than this (ms): a target that has ended accepts connections until its listener is closed. */
+const AFTER_DROP_MS = 250;
+
 /** Requests of one worker that may wait for a target; more are answered at once. */
 const MAX_HELD = 4_096;
 
@@ -50,13 +55,15 @@ export class Hold {
       this.known.set(x, held);
     }
     this.landed(held);
-    if (now >= held.until || (held.dropped && !foundNobody(failure))) return false;
+    const dropped = !foundNobody(failure);
+    if (now >= held.until || (dropped && held.drops === MAX_DROPS)) return false;
     if (this.count >= (this.tools.most ?? MAX_HELD)) {
       this.tools.giveUp(x, FAILURE.holdFull);
       return true;
     }
     // A target may have ended because of the request itself: it is not sent from one to the next for as long as it may wait.
-    held.dropped ||= !foundNobody(failure);
+    if (dropped) held.drops++;
+    held.notBefore = dropped ? now + AFTER_DROP_MS : now;
     held.failure = failure;
     const newest = this.tools.poolOf(x) ?? pool;
     held.moved = newest !== pool;
@@ -95,7 +102,7 @@ export class Hold {
   /** A connection to this target stands. */
   connected(endpoint: Endpoint): void {
     if (this.groups.size === 0) return;
-    for (const [pool, group] of [...this.groups]) if (pool.endpoints.includes(endpoint)) this.open(pool, group);
+    for (const [pool, group] of [...this.groups]) if (pool.endpoints.includes(endpoint)) this.open(group);
   }
 
   private enter(held: Held, pool: Pool): void {
@@ -112,16 +119,18 @@ export class Hold {
     if (group.probe !== null) return;
     const endpoint = pool.peek(this.tools.clock.now());
     if (endpoint === null) return;
-    if (endpoint.warm) return this.open(pool, group);
-    const [first] = group.waiting;
-    if (first === undefined) return;
-    group.probe = first;
-    this.go(first);
+    if (endpoint.warm) return this.open(group);
+    const now = this.tools.clock.monotonic();
+    for (const held of group.waiting) {
+      if (held.notBefore > now) continue;
+      group.probe = held;
+      return this.go(held);
+    }
   }
 
-  private open(pool: Pool, group: Group): void {
-    this.groups.delete(pool);
-    for (const held of [...group.waiting]) this.go(held);
+  private open(group: Group): void {
+    const now = this.tools.clock.monotonic();
+    for (const held of [...group.waiting]) if (held.notBefore <= now) this.go(held);
   }
 
   private go(held: Held): void {
@@ -156,8 +165,9 @@ class Held implements Attempt {
   readonly until: number;
   failure: Failure = FAILURE.noTarget;
   group: Group | null = null;
-  /** Whether a target has taken it and dropped it. */
-  dropped = false;
+  drops = 0;
+  /** Milliseconds on the monotonic clock. */
+  notBefore = 0;
   /** Whether it waits for a pool of a newer table than the one it came with. */
   moved = false;
   private readonly left: (held: Held) => void;

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { Folder } from '../../harness/dataplane.ts';
 import { type Answer, ask, visit } from '../../harness/http.ts';
 import { freePort } from '../../harness/ports.ts';
@@ -52,21 +53,30 @@ export class Discovery {
     return visit(this.httpPort, host, path);
   }
 
-  /** Waits until a visit is answered with this status. */
-  async answersWith(status: number, host: string, withinMs = 15_000): Promise<Answer> {
-    return await until(
-      `${status} for ${host}`,
-      async () => {
-        const answer = await this.visit(host);
-        if (answer.status !== status) throw new Error(`${answer.status} ${answer.text.slice(0, 200)}`);
-        return answer;
-      },
-      withinMs,
-    );
+  /** Waits until a visit is answered with this status. @throws with what the product itself says about the host. */
+  async answersWith(status: number, host: string, { withinMs = 15_000, everyMs = 5 } = {}): Promise<Answer> {
+    const look = async () => {
+      const answer = await this.visit(host);
+      if (answer.status === status) return answer;
+      await wait(everyMs);
+      throw new Error(`${answer.status}`);
+    };
+    return await until(`${status} for ${host}`, look, withinMs).catch(async (error: Error) => {
+      throw new Error(`${error.message}\n${await this.command('explain', host)}${this.controller?.output.slice(-1_000)}`);
+    });
   }
 
   load(host: string, app: string, more: { perSecond?: number; postEvery?: number } = {}): Load {
     return new Load({ port: this.httpPort, host, app, ...more });
+  }
+
+  /** Ends a load that must have lost nothing. @throws with what both processes said about it. */
+  async lostNothing(load: Load): Promise<void> {
+    const { sent, failures } = await load.end();
+    if (failures.length === 0) return;
+    const about = `${this.dataplane?.output}${this.controller?.output}`.split('\n').filter((line) => line.includes(load.host));
+    const some = [...failures.slice(0, 20).map((failure) => JSON.stringify(failure)), ...about.slice(-40)];
+    throw new Error(`${failures.length} of ${sent} requests were lost:\n${some.join('\n')}`);
   }
 
   /** Runs a command of the product against its socket. @returns what it prints. */

@@ -2,8 +2,8 @@ import { Agent, request as httpRequest } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import { until } from '../../harness/until.ts';
 
-/** What went wrong with one request, and when (ms since the load began). */
-type Failure = { readonly at: number; readonly what: string };
+/** What went wrong with one request; when it was sent (ms since the load began), and when it failed. */
+type Failure = { readonly at: number; readonly ended: string; readonly what: string };
 
 type Options = {
   readonly port: number;
@@ -59,6 +59,10 @@ export class Load {
     this.agent.destroy();
   }
 
+  get host(): string {
+    return this.options.host;
+  }
+
   private get problems(): string {
     return JSON.stringify(this.failures.slice(0, 3));
   }
@@ -99,6 +103,6 @@ export class Load {
   }
 
   private failed(at: number, what: string): void {
-    this.failures.push({ at: Math.round(at - this.began), what });
+    this.failures.push({ at: Math.round(at - this.began), ended: new Date().toISOString(), what });
   }
 }

@@ -67,4 +67,6 @@ export interface CertStore {
   /** What was kept of the account at the authority with this directory URL. */
   account(directory: string): Promise<string | null>;
   putAccount(directory: string, text: string): Promise<void>;
+  /** Ends all watching. What is under way is finished first. */
+  close(): Promise<void>;
 }

@@ -113,7 +113,6 @@ export class DirectoryStore implements CertStore {
     });
   }
 
-  /** Ends all watching. What is under way is finished first. */
   async close(): Promise<void> {
     this.listeners.clear();
     this.cancelLook();
@@ -163,12 +162,10 @@ export class DirectoryStore implements CertStore {
   private tell({ put, removed }: Omit<StoreChange, 'problems'>): void {
     const problems = this.entries.problems();
     const now = new Map(problems.map(({ id, reason }) => [id, reason]));
-    const news = problems.filter(({ id, reason }) => this.told.get(id) !== reason);
+    const news = problems.some(({ id, reason }) => this.told.get(id) !== reason);
     const healed = [...this.told.keys()].some((id) => !now.has(id));
     this.told = now;
-    for (const { id, reason } of news)
-      this.edge.log.warn({ certificate: id, reason }, 'a certificate in the certificate directory cannot be used');
-    if (put.length + removed.length + news.length === 0 && !healed) return;
+    if (put.length + removed.length === 0 && !news && !healed) return;
     for (const listener of this.listeners) listener({ put, removed, problems });
   }
 }

@@ -1,0 +1,93 @@
+import { webcrypto } from 'node:crypto';
+import { isIP } from 'node:net';
+import type * as X509 from '@peculiar/x509';
+import type { Random } from '../../../shared/runtime/random.ts';
+
+type Library = typeof X509;
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
+const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
+/** The longest common name (RFC 5280 A.1). */
+const LONGEST_NAME = 64;
+const SERIAL_BYTES = 16;
+
+/** A certificate and its key, both PEM. */
+export type Signed = { readonly certificate: string; readonly privateKey: string };
+/** Milliseconds since 1970. */
+export type Lifetime = { readonly notBefore: number; readonly notAfter: number };
+
+/** Makes certificates on P-256. */
+export class CertificateMaker {
+  private readonly library: Library;
+  private readonly random: Random;
+
+  private constructor(library: Library, random: Random) {
+    this.library = library;
+    this.random = random;
+  }
+
+  /** The library takes a while to load and most never need it, so it is loaded with the first use. */
+  static async load(random: Random): Promise<CertificateMaker> {
+    await import('reflect-metadata');
+    return new CertificateMaker(await import('@peculiar/x509'), random);
+  }
+
+  /** An authority that signs itself, for leaves only. */
+  async root(name: string, { notBefore, notAfter }: Lifetime): Promise<Signed> {
+    const { library } = this;
+    const keys = await newKeys();
+    const certificate = await library.X509CertificateGenerator.createSelfSigned({
+      ...{ serialNumber: this.serial(), name: [{ CN: [name] }], keys, signingAlgorithm: ALGORITHM },
+      ...{ notBefore: new Date(notBefore), notAfter: new Date(notAfter) },
+      extensions: [
+        new library.BasicConstraintsExtension(true, 0, true),
+        new library.KeyUsagesExtension(library.KeyUsageFlags.keyCertSign | library.KeyUsageFlags.cRLSign, true),
+        await library.SubjectKeyIdentifierExtension.create(keys.publicKey),
+      ],
+    });
+    return this.signed(certificate, keys);
+  }
+
+  /** A certificate for one DNS name, wildcard or address, on a key of its own. */
+  async leaf(name: string, { notBefore, notAfter }: Lifetime, root: Signed): Promise<Signed> {
+    const { library } = this;
+    const issuer = new library.X509Certificate(root.certificate);
+    const keys = await newKeys();
+    const short = name.length <= LONGEST_NAME;
+    const certificate = await library.X509CertificateGenerator.create({
+      ...{ serialNumber: this.serial(), subject: short ? [{ CN: [name] }] : [], issuer: issuer.subjectName },
+      ...{ notBefore: new Date(notBefore), notAfter: new Date(notAfter) },
+      ...{ publicKey: keys.publicKey, signingKey: await this.keyOf(root), signingAlgorithm: ALGORITHM },
+      extensions: [
+        // RFC 5280 4.2.1.6: where there is no subject, this name is the only one, and critical.
+        new library.SubjectAlternativeNameExtension([{ type: isIP(name) === 0 ? 'dns' : 'ip', value: name }], !short),
+        new library.BasicConstraintsExtension(false, undefined, true),
+        new library.KeyUsagesExtension(library.KeyUsageFlags.digitalSignature, true),
+        new library.ExtendedKeyUsageExtension([SERVER_AUTH]),
+        await library.SubjectKeyIdentifierExtension.create(keys.publicKey),
+        await library.AuthorityKeyIdentifierExtension.create(issuer.publicKey),
+      ],
+    });
+    return this.signed(certificate, keys);
+  }
+
+  private keyOf({ privateKey }: Signed): Promise<webcrypto.CryptoKey> {
+    const [bytes] = this.library.PemConverter.decode(privateKey);
+    if (bytes === undefined) throw new Error('the key of the internal authority is no PEM');
+    return webcrypto.subtle.importKey('pkcs8', bytes, ALGORITHM, false, ['sign']);
+  }
+
+  private async signed(certificate: X509.X509Certificate, { privateKey }: webcrypto.CryptoKeyPair): Promise<Signed> {
+    const key = this.library.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', privateKey), 'PRIVATE KEY');
+    return { certificate: `${certificate.toString('pem')}\n`, privateKey: `${key}\n` };
+  }
+
+  /** A positive number (RFC 5280 4.1.2.2) without zeros before it. */
+  private serial(): string {
+    const bytes = this.random.bytes(SERIAL_BYTES);
+    bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;
+    return bytes.toString('hex');
+  }
+}
+
+const newKeys = async (): Promise<webcrypto.CryptoKeyPair> =>
+  (await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])) as webcrypto.CryptoKeyPair;

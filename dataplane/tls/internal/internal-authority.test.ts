@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, isIP } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { connect, createServer } from 'node:tls';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import { systemClock } from '../../../shared/runtime/clock.ts';
+import { memoryLog } from '../../../shared/runtime/log.ts';
+import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
+import { systemRandom } from '../../../shared/runtime/random.ts';
+import type { Certificate } from '../certificate.ts';
+import { InternalAuthority } from './internal-authority.ts';
+
+const DAY_MS = 86_400_000;
+
+class State {
+  readonly folder = mkdtempSync(join(tmpdir(), 'internal-'));
+  readonly log = memoryLog();
+  readonly told: string[] = [];
+
+  open(clock: Clock = systemClock): Promise<InternalAuthority> {
+    return InternalAuthority.open(this.folder, { clock, random: systemRandom, log: this.log }, (name, certificate) =>
+      this.told.push(`${name} ${certificate === null ? 'gone' : 'new'}`),
+    );
+  }
+
+  write(name: string, text: string): string {
+    writeFileSync(join(this.folder, name), text);
+    return join(this.folder, name);
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.folder, { recursive: true });
+  }
+}
+
+async function leafOf(authority: InternalAuthority, name: string): Promise<Certificate> {
+  await authority.want([name]);
+  return authority.get(name) ?? assert.fail(`no certificate for ${name}`);
+}
+
+const LONG = `${'a'.repeat(60)}.${'b'.repeat(60)}.test`;
+
+test('openssl verifies its leaves for exact names, wildcards, addresses, localhost and long names, and for no others', async () => {
+  using state = new State();
+  const authority = await state.open();
+  const root = state.write('root.pem', authority.root);
+  for (const [name, asked, stranger] of [
+    ['a.test', 'a.test', 'b.test'],
+    ['*.a.test', 'x.a.test', 'a.test'],
+    ['localhost', 'localhost', 'a.localhost'],
+    ['192.0.2.1', '192.0.2.1', '192.0.2.2'],
+    ['2001:db8::1', '2001:db8::1', '2001:db8::2'],
+    [LONG, LONG, 'a.test'],
+  ] as const) {
+    const { chain } = await leafOf(authority, name);
+    const leaf = state.write('leaf.pem', chain);
+    const verify = (host: string): string => {
+      const flag = isIP(host) === 0 ? '-verify_hostname' : '-verify_ip';
+      const strict = ['-x509_strict', '-purpose', 'sslserver', '-no-CApath', '-no-CAstore'];
+      return execFileSync('openssl', ['verify', ...strict, '-CAfile', root, flag, host, leaf], { encoding: 'utf8', stdio: 'pipe' });
+    };
+    assert.match(verify(asked), /leaf\.pem: OK/);
+    assert.throws(() => verify(stranger), /mismatch/);
+  }
+});
+
+test('a TLS client that trusts the root and nothing else shakes hands under every kind of name', async () => {
+  using state = new State();
+  const authority = await state.open();
+  for (const [name, asked] of [
+    ['a.test', 'a.test'],
+    ['*.a.test', 'x.a.test'],
+    ['localhost', 'localhost'],
+    ['127.0.0.1', '127.0.0.1'],
+  ] as const) {
+    const { chain, privateKey } = await leafOf(authority, name);
+    const server = createServer({ cert: chain, key: privateKey }, (socket) => socket.end());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    await new Promise<void>((resolve, reject) => {
+      const naming = isIP(asked) === 0 ? { servername: asked } : {};
+      const socket = connect({ host: '127.0.0.1', port, ca: authority.root, ...naming });
+      socket.once('secureConnect', () => resolve(void socket.end())).once('error', reject);
+    });
+    await new Promise((resolve) => server.close(resolve));
+  }
+});
+
+test('the root is the same after a restart, for its owner alone, lasts ten years and signs nothing but leaves', async () => {
+  using state = new State();
+  const { root } = await state.open();
+  assert.equal((await state.open()).root, root);
+  const [file = ''] = readdirSync(state.folder);
+  assert.equal(statSync(join(state.folder, file)).mode & 0o777, 0o600);
+  const parsed = new X509Certificate(root);
+  assert.equal(parsed.ca, true);
+  assert.ok(Math.abs(parsed.validToDate.getTime() - Date.now() - 3_652 * DAY_MS) < 3 * DAY_MS);
+  assert.doesNotMatch(root, /PRIVATE/);
+});
+
+test('a root that is damaged, or ends within a month, is set aside and made anew, and the log says so', async () => {
+  using state = new State();
+  const clock = new ManualClock();
+  const { root } = await state.open(clock);
+  const path = join(state.folder, 'internal-root.pem');
+  writeFileSync(path, readFileSync(path, 'utf8').slice(0, 300));
+  const second = (await state.open(clock)).root;
+  assert.notEqual(second, root);
+  clock.pass(3_630 * DAY_MS);
+  assert.notEqual((await state.open(clock)).root, second);
+  assert.equal(readdirSync(state.folder).filter((name) => name.includes('.old-')).length, 2);
+  assert.equal(state.log.lines.filter(({ message }) => /trusted anew/.test(message)).length, 2);
+});
+
+test('a leaf lasts 7 days, is renewed at two thirds of them on a new key, and forgotten when it is wanted no more', async () => {
+  using state = new State();
+  const clock = new ManualClock();
+  const authority = await state.open(clock);
+  await authority.want(['a.test', 'b.test']);
+  const first = authority.get('a.test') ?? assert.fail();
+  assert.equal(first.notAfter, clock.now() + 7 * DAY_MS);
+  clock.pass(4.5 * DAY_MS);
+  await authority.want(['a.test', 'b.test']);
+  assert.equal(authority.get('a.test'), first);
+  clock.pass(0.25 * DAY_MS);
+  await authority.want(['a.test']);
+  const second = authority.get('a.test') ?? assert.fail();
+  assert.notEqual(second.privateKey, first.privateKey);
+  assert.notEqual(second.serial, first.serial);
+  assert.equal(second.notAfter > first.notAfter, true);
+  assert.equal(authority.get('b.test'), null);
+  assert.deepEqual(
+    state.told.filter((line) => line.startsWith('a.')),
+    ['a.test new', 'a.test new'],
+  );
+  assert.ok(state.told.includes('b.test gone'));
+  authority.stop();
+});

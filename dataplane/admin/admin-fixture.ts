@@ -58,6 +58,7 @@ export class AdminFixture {
         ready: () => ({ ready: true, reason: null }),
         settings: () => [],
         upstreams: () => [],
+        certificates: { list: async () => [], push: () => Promise.reject(new Error('nowhere to keep it')), remove: async () => null },
         standing: () => [],
         explain: async (url) => ({
           url: url.href,

@@ -10,6 +10,7 @@ import { fullRoute } from '../status/explain.ts';
 import { UnsavedError } from '../table/table.ts';
 import { ApplyStream } from './apply-stream.ts';
 import { readJson } from './body.ts';
+import { deleteCertificate, postCertificate } from './certificates.ts';
 import type { ControllerStreams, ReloadResult } from './controller-streams.ts';
 import type { HandlerName } from './endpoints.ts';
 import { ApiError } from './errors.ts';
@@ -75,6 +76,9 @@ export function createHandlers(parts: AdminParts, streams: ControllerStreams, re
       sendOutcome(response, await outcome);
     },
     events: ({ response }) => serveEvents(response, parts.events, parts.clock),
+    listCertificates: async ({ response }) => sendList(response, await parts.certificates.list(), (record) => record),
+    postCertificate: (call) => postCertificate(call, parts),
+    deleteCertificate: (call) => deleteCertificate(call, parts),
     upstreams: ({ response }) => sendList(response, parts.upstreams(), (upstream) => upstream),
     explain: async ({ response, query }) => sendJson(response, 200, await parts.explain(urlOf(query.get('url')))),
     settings: ({ response }) => sendJson(response, 200, parts.settings()),

@@ -4,6 +4,7 @@ import type { AnalyticsSnapshot } from '../../shared/wire/analytics.ts';
 import type { TargetReport } from '../../shared/wire/apply.ts';
 import type { DataplaneStatus, Explanation, SettingStatus, UpstreamStatus } from '../../shared/wire/status.ts';
 import type { Table } from '../table/table.ts';
+import type { CertificateDesk } from '../tls/certificate-desk.ts';
 import type { EventFeed } from './event-feed.ts';
 
 /** What the Admin API shows and moves; the data plane's main thread has it. */
@@ -22,6 +23,7 @@ export type AdminParts = {
   readonly upstreams: () => UpstreamStatus[];
   /** What has been found out about targets by asking them, for a controller that has just connected. */
   readonly standing: () => readonly TargetReport[];
+  readonly certificates: Pick<CertificateDesk, 'list' | 'push' | 'remove'>;
   readonly explain: (url: URL) => Promise<Explanation>;
   readonly status: () => Omit<DataplaneStatus, 'controllers' | 'last_reload'>;
   readonly reloaded: (ok: boolean) => void;

@@ -1,0 +1,72 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { parseDomain } from '../../shared/host.ts';
+import { UnacknowledgedError } from '../publish/publisher.ts';
+import { type Certificate, readCertificate } from '../tls/certificate.ts';
+import { covers } from '../tls/certificate-names.ts';
+import { readJson } from './body.ts';
+import { ApiError } from './errors.ts';
+import { sendJson } from './json.ts';
+import type { AdminParts } from './parts.ts';
+
+/** No authority puts more names into one certificate. */
+const MOST_DOMAINS = 100;
+
+type Call = { readonly request: IncomingMessage; readonly response: ServerResponse; readonly segments: readonly string[] };
+type Parts = Pick<AdminParts, 'certificates' | 'clock'>;
+
+/** POST /certificates: 201 once the pair is on disk and shown by every worker. */
+export async function postCertificate({ request, response }: Call, { certificates, clock }: Parts): Promise<void> {
+  const body = await readJson(request, response);
+  const domains = domainsOf(body.domains);
+  const pair = readCertificate(textOf(body, 'certificate'), textOf(body, 'private_key'));
+  if (!pair.ok) throw new ApiError('invalidCertificate', pair.reason);
+  const reason = unfit(pair.value, domains, clock.now());
+  if (reason !== null) throw new ApiError('invalidCertificate', reason);
+  sendJson(response, 201, await settled(certificates.push(domains, pair.value)));
+}
+
+/** DELETE /certificates/{domain}: forgets what was posted for it. */
+export async function deleteCertificate({ response, segments: [segment = ''] }: Call, { certificates }: Parts): Promise<void> {
+  if (segment === '') throw new ApiError('missingDomain');
+  const deleted = segment.toLowerCase();
+  const domains = await settled(certificates.remove(deleted));
+  if (domains === null) throw new ApiError('certificateNotFound');
+  sendJson(response, 200, { deleted, domains });
+}
+
+function domainsOf(value: unknown): readonly string[] {
+  if (value === undefined) throw new ApiError('invalidJson', 'missing member domains');
+  if (!Array.isArray(value) || value.length === 0 || value.length > MOST_DOMAINS || value.some((item) => typeof item !== 'string'))
+    throw new ApiError('invalidJson', `domains: expected a list of 1 to ${MOST_DOMAINS} strings`);
+  const domains = value.map((item) => {
+    const domain = parseDomain(String(item));
+    if (!domain.ok) throw new ApiError('invalidDomain', domain.reason);
+    return domain.value;
+  });
+  return [...new Set(domains)];
+}
+
+function textOf(body: Record<string, unknown>, member: 'certificate' | 'private_key'): string {
+  const value = body[member];
+  if (value === undefined) throw new ApiError('invalidJson', `missing member ${member}`);
+  if (typeof value !== 'string') throw new ApiError('invalidJson', `${member}: expected a string`);
+  return value;
+}
+
+function unfit({ domains: covered, notAfter }: Certificate, domains: readonly string[], now: number): string | null {
+  const bare = domains.find((domain) => !covers(covered, domain));
+  if (bare !== undefined) return `certificate: it does not cover ${bare}, only ${covered.slice(0, 5).join(', ')}; leave that domain out`;
+  return notAfter <= now ? `certificate: it was good until ${new Date(notAfter).toISOString()}; post a newer one` : null;
+}
+
+/** Failures of the disk and of the workers as answers. */
+async function settled<T>(change: Promise<T>): Promise<T> {
+  try {
+    return await change;
+  } catch (error) {
+    if (error instanceof UnacknowledgedError) throw new ApiError('unacknowledged', error.message);
+    if (error instanceof Error && 'code' in error && typeof error.code === 'string')
+      throw new ApiError('unsaved', `the certificate directory refuses it (${error.code})`);
+    throw error;
+  }
+}

@@ -129,6 +129,7 @@ export class Hold {
   }
 
   private open(group: Group): void {
+    group.probe = null;
     const now = this.tools.clock.monotonic();
     for (const held of [...group.waiting]) if (held.notBefore <= now) this.go(held);
   }

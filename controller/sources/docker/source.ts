@@ -12,8 +12,8 @@ import { Inventory } from './inventory.ts';
 import { createLifecycle } from './lifecycle.ts';
 import { Lingering } from './lingering.ts';
 import { lostOne, type Nearness, rotationOf } from './rotation.ts';
-import { type Reach, sharedNetworks } from './shared-networks.ts';
 import { createDating } from './since.ts';
+import { Whereabouts } from './whereabouts.ts';
 import { type Discovered, DOCKER_SOURCE, type World } from './world.ts';
 
 export type DockerSource = Source & {
@@ -36,7 +36,7 @@ export type DockerSourceOptions = {
 
 /** Containers as a source of routes. Nothing is listed before a data plane has said where it is. */
 export function createDockerSource({ engine, settings, discover, clock, random, log }: DockerSourceOptions): DockerSource {
-  const dataplanes = new Map<string, readonly string[]>();
+  const where = new Whereabouts();
   const inventory = new Inventory();
   const lifecycle = createLifecycle(clock, () => publish());
   const lingering = new Lingering(clock, () => publish());
@@ -48,11 +48,9 @@ export function createDockerSource({ engine, settings, discover, clock, random, 
   let readings: readonly ContainerReading[] = [];
   let rotation: ReadonlyMap<string, Nearness> = new Map();
 
-  const reach = (): Reach => sharedNetworks(dataplanes, inventory.everything());
-
   const publish = () => {
     if (!emit || !isListed) return;
-    const world = { containers: inventory.containers(), draining: lifecycle.draining(), reach: reach(), ...settings };
+    const world = { containers: inventory.containers(), draining: lifecycle.draining(), reach: where.reach(), ...settings };
     const discovered = discover(world);
     readings = dated(discovered.readings);
     if (world.reach.kind === 'unknown') return;
@@ -75,13 +73,14 @@ export function createDockerSource({ engine, settings, discover, clock, random, 
     inventory,
     lifecycle,
     isHome: (id) => {
-      const shared = reach();
+      const shared = where.reach();
       return shared.kind === 'networks' && shared.homes.has(id);
     },
     changed: () => publish(),
     listed: () => {
       if (!isListed) log.info({ engine: engine.where, containers: inventory.size }, 'containers are discovered');
       isListed = true;
+      where.listed(inventory.everything());
       publish();
     },
   });
@@ -117,10 +116,7 @@ export function createDockerSource({ engine, settings, discover, clock, random, 
     run,
     relist: () => conversation.relist(),
     heard: (dataplane, addresses) => {
-      const known = dataplanes.get(dataplane);
-      if (known && known.join() === addresses.join()) return;
-      dataplanes.set(dataplane, addresses);
-      publish();
+      where.heard(dataplane, addresses);
       conversation.relist();
     },
     readings: () => readings,

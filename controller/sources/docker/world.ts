@@ -3,7 +3,7 @@ import type { Problem } from '../../../shared/wire/apply.ts';
 import type { ContainerReading, Fact } from '../source.ts';
 import type { Container } from './container.ts';
 import type { AddressKind } from './flags.ts';
-import type { Reach } from './shared-networks.ts';
+import type { Reach } from './whereabouts.ts';
 
 /** The name of this source, as routes carry it. */
 export const DOCKER_SOURCE = 'docker';

@@ -43,10 +43,11 @@ const DATAPLANE = {
 };
 
 test('the first fact that does not hold is told, with its reason and what would change it', () => {
-  assert.deepEqual([WEB, SICK, WRONG, { ...WEB, programmed: {} }].map(containerInWords), [
+  assert.deepEqual([WEB, SICK, WRONG, { ...WRONG, programmed: WEB.programmed }, { ...WEB, programmed: {} }].map(containerInWords), [
     `web-1 (a1): accepted, resolved, programmed since ${SINCE}: its address on the network shop`,
     `web-2 (a2): accepted, not resolved since ${SINCE}: its HEALTHCHECK fails; what would change it: it passes again`,
     `web-3 (a3): not accepted since ${SINCE}: sluice.port "x": no`,
+    `web-3 (a3): not accepted, routed as before since ${SINCE}: sluice.port "x": no`,
     `web-1 (a1): accepted, resolved, not programmed since ${SINCE}: no data plane has taken its route yet`,
   ]);
 });

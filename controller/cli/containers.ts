@@ -63,7 +63,8 @@ export function containerInWords(container: ContainerStatus): string {
 
 /** How far it came, and the fact that says so: the first of the three that does not hold, else the last. */
 function stateOf({ accepted, resolved, programmed }: ContainerStatus): { fact: Fact; words: string } {
-  if (!accepted.holds) return { fact: accepted, words: 'not accepted' };
+  const isServed = resolved.holds && Object.keys(programmed).length > 0;
+  if (!accepted.holds) return { fact: accepted, words: isServed ? 'not accepted, routed as before' : 'not accepted' };
   if (!resolved.holds) return { fact: resolved, words: 'accepted, not resolved' };
   const served = Object.values(programmed);
   const refusal = served.find(({ holds }) => !holds) ?? (served.length === 0 ? { ...resolved, holds: false, reason: NOT_YET } : undefined);

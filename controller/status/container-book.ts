@@ -41,7 +41,9 @@ export class ContainerBook {
       const down = this.#down.get(`${reading.id} ${reading.address}`);
       const resolved = reading.resolved.holds && down ? down : reading.resolved;
       const change = reading.change ?? (resolved === down ? 'it answers again' : null);
-      return { ...reading, resolved, change, programmed: reading.accepted.holds ? together(reading.domains, programmed) : {} };
+      // One whose labels are wrong may have an address all the same: it is routed as it was before.
+      const isRouted = reading.accepted.holds || reading.address !== null;
+      return { ...reading, resolved, change, programmed: isRouted ? together(reading.domains, programmed) : {} };
     });
   }
 }

@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { ask } from '../harness/http.ts';
+import { until } from '../harness/until.ts';
+import { App } from './harness/app.ts';
+import { Discovery } from './harness/discovery.ts';
+import { Engine } from './harness/engine.ts';
+import type { Load } from './harness/load.ts';
+import { ownNetwork } from './harness/own-network.ts';
+
+const skip = ownNetwork();
+
+describe('what happens to containers loses no request', { skip, concurrency: 3 }, () => {
+  let engine: Engine;
+  let discovery: Discovery;
+  before(async () => {
+    engine = await Engine.start();
+    discovery = await Discovery.start(engine);
+  });
+  after(async () => {
+    await discovery?.[Symbol.asyncDispose]();
+    await engine?.[Symbol.asyncDispose]();
+  });
+
+  type More = Partial<Parameters<typeof App.start>[1]>;
+  const start = (app: string, more: More = {}) =>
+    App.start(engine.docker, { app, ...more, labels: { 'sluice.domain': `${app}.test`, ...more.labels } });
+  const loadOn = async (app: string, more: { postEvery?: number } = {}): Promise<Load> => {
+    await discovery.answersWith(200, `${app}.test`);
+    return discovery.load(`${app}.test`, app, more);
+  };
+
+  test('scaled from 1 to 3 and back to 1', async () => {
+    const first = await start('scaled');
+    using load = await loadOn('scaled');
+    const [second, third] = [await start('scaled'), await start('scaled')];
+    for (const app of [first, second, third]) await load.answeredBy(app.shortId);
+    await Promise.all([first.stop(), third.stop()]);
+    await load.answers(100);
+    await discovery.lostNothing(load);
+  });
+
+  test('one of two is stopped', async () => {
+    const [first, second] = [await start('stopped'), await start('stopped')];
+    using load = await loadOn('stopped');
+    for (const app of [first, second]) await load.answeredBy(app.shortId);
+    await first.stop();
+    await load.answers(100);
+    await discovery.lostNothing(load);
+  });
+
+  test('one of two is told to end and goes on for a while: it gets nothing new, and no POST is lost either', async () => {
+    const [first, second] = [await start('lingers', { env: { ON_TERM: 'ignore' } }), await start('lingers')];
+    using load = await loadOn('lingers', { postEvery: 4 });
+    for (const app of [first, second]) await load.answeredBy(app.shortId);
+    await first.kill('TERM');
+    await until('it to get nothing while it still runs', async () => {
+      const then = load.by.get(first.shortId);
+      await load.answers(40);
+      return load.by.get(first.shortId) === then;
+    });
+    await first.kill('KILL');
+    await load.answers(100);
+    await discovery.lostNothing(load);
+  });
+
+  test('one of two is killed', async () => {
+    const [first, second] = [await start('killed'), await start('killed')];
+    using load = await loadOn('killed');
+    for (const app of [first, second]) await load.answeredBy(app.shortId);
+    await first.kill('KILL');
+    await load.answers(200);
+    await discovery.lostNothing(load);
+  });
+
+  test('one of two is paused for 2 s, and is in rotation again after it', async () => {
+    const [first, second] = [await start('paused'), await start('paused')];
+    using load = await loadOn('paused');
+    for (const app of [first, second]) await load.answeredBy(app.shortId);
+    await first.container.pause();
+    await wait(2_000);
+    await first.container.unpause();
+    await load.answeredBy(first.shortId);
+    await discovery.lostNothing(load);
+  });
+
+  test('a HEALTHCHECK that fails takes its container out, and one that passes again brings it back', async () => {
+    const healthcheck = { intervalMs: 500 };
+    const [first, second] = [await start('checked', { healthcheck }), await start('checked', { healthcheck })];
+    using load = await loadOn('checked');
+    for (const app of [first, second]) await load.answeredBy(app.shortId);
+    await tell(first, '/sick');
+    await until('the sick one to get nothing', async () => {
+      const then = load.by.get(first.shortId);
+      await load.answers(40);
+      return load.by.get(first.shortId) === then;
+    });
+    await tell(first, '/well');
+    await load.answeredBy(first.shortId);
+    await discovery.lostNothing(load);
+  });
+
+  test('a signal that is no stop signal drains nothing', async () => {
+    const [first, second] = [await start('signalled'), await start('signalled')];
+    using load = await loadOn('signalled', { postEvery: 10 });
+    for (const app of [first, second]) await load.answeredBy(app.shortId);
+    await first.kill('HUP');
+    await load.answers(100);
+    await load.answeredBy(first.shortId);
+    await discovery.lostNothing(load);
+  });
+
+  test('the only container is recreated where the site holds requests', async () => {
+    const more = { labels: { 'sluice.hold': '30s' } };
+    let only = await start('recreated', more);
+    using load = await loadOn('recreated');
+    for (let round = 0; round < 2; round++) {
+      await only.stop();
+      await only.remove();
+      only = await start('recreated', { ...more, env: { LISTEN_AFTER: '300' } });
+      await load.answeredBy(only.shortId);
+    }
+    await discovery.lostNothing(load);
+  });
+
+  test('two replicas are recreated one after the other', async () => {
+    const more = { env: { ON_TERM: '1500' } };
+    const replicas = [await start('rolling', more), await start('rolling', more)];
+    using load = await loadOn('rolling', { postEvery: 10 });
+    for (const app of replicas) await load.answeredBy(app.shortId);
+    for (const old of replicas) {
+      await old.stop();
+      await old.remove();
+      await load.answeredBy((await start('rolling', more)).shortId);
+    }
+    await discovery.lostNothing(load);
+  });
+
+  test('an address that goes to another app never answers for the first', async () => {
+    const first = await start('first-owner');
+    const address = await first.address();
+    const keeper = await start('first-owner');
+    using load = await loadOn('first-owner');
+    for (const app of [first, keeper]) await load.answeredBy(app.shortId);
+    await first.kill('KILL');
+    await first.remove();
+    const next = await start('next-owner', { address });
+    assert.equal(await next.address(), address);
+    await discovery.answersWith(200, 'next-owner.test');
+    await load.answers(100);
+    await discovery.lostNothing(load);
+  });
+});
+
+/** Talks to a container past the proxy. */
+async function tell(app: App, path: string): Promise<void> {
+  await ask({ host: await app.address(), port: 80 }, path, { method: 'POST' });
+}

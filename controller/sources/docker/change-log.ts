@@ -25,8 +25,10 @@ const sameAs = (before: Told | undefined, now: Told): boolean =>
   before?.message === now.message && JSON.stringify(before.fields) === JSON.stringify(now.fields);
 
 function toldOf({ id, container, domains, accepted, resolved, address }: Reading, { draining }: World, isUp: boolean): Told {
-  const about = { container, id: id.slice(0, 12), domains };
-  if (!accepted.holds) return { message: 'container not routed', fields: { ...about, reason: accepted.reason } };
+  const site = { container, id: id.slice(0, 12), domains };
+  if (!accepted.holds && address === null) return { message: 'container not routed', fields: { ...site, reason: accepted.reason } };
+  // One whose labels are wrong may be routed as it was before.
+  const about = { ...site, ...(accepted.holds ? {} : { mistake: accepted.reason }) };
   if (draining.has(id)) return { message: 'container draining', fields: { ...about, address } };
   if (!resolved.holds) return { message: 'container not in rotation', fields: { ...about, reason: resolved.reason } };
   return isUp

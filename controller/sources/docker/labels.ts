@@ -11,8 +11,8 @@ export type SiteLabels = Readonly<SiteDraft> & {
   readonly common: ReadonlyMap<string, string>;
 };
 
-/** A site that can't be routed: its labels are wrong. */
-export type BadSite = { readonly site: string | null; readonly domains: readonly Domain[]; readonly reasons: readonly string[] };
+/** A site that can't be routed as it is: some of its labels are wrong, the others were read. */
+export type BadSite = SiteLabels & { readonly reasons: readonly string[] };
 
 export type LabelWarning = { readonly code: 'unknown_label' | 'not_available'; readonly domain: Domain | null; readonly message: string };
 

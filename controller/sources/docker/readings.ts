@@ -23,7 +23,14 @@ export function readingOf(container: Container, site: SiteLabels, choice: Choice
   };
 }
 
-/** A site whose labels are wrong. */
+export const STAYS = 'the site stays as it was before';
+
+/** The same of a site whose labels are wrong, and that is routed as it was before they were. */
+export function staying(reading: Reading, { site, reasons }: BadSite): Reading {
+  return { ...reading, accepted: { holds: false, reason: `${reasons.join('; ')}; ${STAYS}` }, change: correction(site) };
+}
+
+/** A site whose labels are wrong, and that is not routed. */
 export function readingOfBad(container: Container, { site, domains, reasons }: BadSite): Reading {
   return {
     ...about(container),
@@ -32,9 +39,12 @@ export function readingOfBad(container: Container, { site, domains, reasons }: B
     accepted: { holds: false, reason: reasons.join('; ') },
     resolved: { holds: false, reason: 'its labels are not understood' },
     address: null,
-    change: `correct the labels ${LABEL_PREFIX}${site === null ? '' : `${site}.`}* and create the container again`,
+    change: correction(site),
   };
 }
+
+const correction = (site: string | null): string =>
+  `correct the labels ${LABEL_PREFIX}${site === null ? '' : `${site}.`}* and create the container again`;
 
 type Resolution = { readonly resolved: Judgement; readonly change: string | null };
 

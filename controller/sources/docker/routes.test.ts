@@ -163,8 +163,8 @@ test('bad labels spoil their own site alone: not the other sites, not the pool, 
     readings.map(({ container, site, accepted, resolved }) => [container, site, accepted.holds, resolved.holds]),
     [
       ['app-1', null, true, true],
-      ['app-2', null, false, false],
       ['app-2', 'api', true, true],
+      ['app-2', null, false, false],
       ['app-3', null, true, true],
     ],
   );

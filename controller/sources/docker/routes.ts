@@ -2,9 +2,10 @@ import type { Domain } from '../../../shared/host.ts';
 import { type RouteInput, type RouteSpec, readAppliedRoute, type UpstreamSpec } from '../../../shared/route.ts';
 import { type Choice, chooseAddress } from './addresses.ts';
 import type { Container } from './container.ts';
-import { type ReadLabels, readLabels, type SiteLabels } from './labels.ts';
+import { type BadSite, type ReadLabels, readLabels, type SiteLabels } from './labels.ts';
+import { recall, remember } from './last-good.ts';
 import { differencesOf, join, leaderOf, type Member } from './pools.ts';
-import { originOf, readingOf, readingOfBad } from './readings.ts';
+import { originOf, readingOf, readingOfBad, STAYS, staying } from './readings.ts';
 import { type Discovered, DOCKER_SOURCE, type Finding, type Reading, type World } from './world.ts';
 
 /**
@@ -15,13 +16,24 @@ export function discover(world: World): Discovered {
   const problems: Finding[] = [];
   const readings: Reading[] = [];
   const pools = new Map<Domain, Member[]>();
-  for (const container of world.containers) {
-    const labels = labelsOf(container);
-    if (isLive(container) || container.status === 'created') problems.push(...problemsOf(container, labels));
-    readings.push(...labels.bad.map((bad) => readingOfBad(container, bad)));
-    for (const site of labels.sites) {
+  const read = world.containers.map((container) => ({ container, labels: labelsOf(container) }));
+  const lastGood = remember(world.lastGood, read, world.now);
+  const before = recall(
+    lastGood,
+    read.filter(({ container }) => isLive(container)),
+  );
+  for (const { container, labels } of read) {
+    const isHere = isLive(container) || container.status === 'created';
+    if (isHere) problems.push(...labels.warnings.map((warning) => ({ ...about(container), ...warning })));
+    for (const { site, bad } of claimsOf(labels, (one) => (isHere ? before(container, one) : undefined))) {
+      if (bad && isHere) problems.push(...mistakes(container, bad, site));
+      if (!site) {
+        readings.push(readingOfBad(container, bad));
+        continue;
+      }
       const choice = chooseAddress(container, site, world);
-      readings.push(readingOf(container, site, choice, world.draining.has(container.id)));
+      const reading = readingOf(container, site, choice, world.draining.has(container.id));
+      readings.push(bad ? staying(reading, bad) : reading);
       if (!isLive(container)) continue;
       if (choice.address === null) problems.push(unreachable(container, site, choice));
       for (const domain of site.domains) problems.push(...join(pools, domain, { container, site, choice }));
@@ -34,7 +46,7 @@ export function discover(world: World): Discovered {
     if ('domain' in route) routes.push(route);
     else problems.push(refusal(domain, leaderOf(pool, world.draining), route.reason));
   }
-  return { routes, problems, readings };
+  return { routes, problems, readings, lastGood };
 }
 
 const isLive = ({ status }: Container): boolean => status === 'running' || status === 'paused' || status === 'restarting';
@@ -50,23 +62,37 @@ function labelsOf({ labels }: Container): ReadLabels {
 /** Labels never change while a container lives. */
 const remembered = new WeakMap<object, ReadLabels>();
 
-function problemsOf(container: Container, { bad, warnings }: ReadLabels): Finding[] {
-  const about = { source: DOCKER_SOURCE, origin: originOf(container) };
-  return [
-    ...bad.flatMap(({ domains, reasons }) =>
-      reasons.flatMap((message) =>
-        (domains.length === 0 ? [null] : domains).map((domain) => ({ ...about, domain, code: 'bad_label', message })),
-      ),
-    ),
-    ...warnings.map((warning) => ({ ...about, ...warning })),
-  ];
+/** What a container wants routed: a site as its labels say, or as it was before they went wrong, or only what is wrong. */
+type Claim = { readonly site: SiteLabels; readonly bad: BadSite | undefined } | { readonly site: undefined; readonly bad: BadSite };
+
+/** Understood sites come first, so that they have a domain before one that stays. */
+function claimsOf({ sites, bad }: ReadLabels, before: (bad: BadSite) => SiteLabels | undefined): Claim[] {
+  const spoilt = bad.map((one): Claim => {
+    const site = before(one);
+    return site ? { site, bad: one } : { site, bad: one };
+  });
+  return [...sites.map((site) => ({ site, bad: undefined })), ...spoilt];
+}
+
+const about = (container: Container) => ({ source: DOCKER_SOURCE, origin: originOf(container) });
+
+/** Told of the domains that the labels name, and of those that stay. */
+function mistakes(container: Container, { domains, reasons }: BadSite, stays: SiteLabels | undefined): Finding[] {
+  const concerned = [...new Set([...domains, ...(stays?.domains ?? [])])];
+  return reasons.flatMap((reason) =>
+    (concerned.length === 0 ? [null] : concerned).map((domain) => ({
+      ...about(container),
+      domain,
+      code: 'bad_label',
+      message: stays ? `${reason}; ${STAYS}` : reason,
+    })),
+  );
 }
 
 function unreachable(container: Container, { domains }: SiteLabels, choice: Choice): Finding {
   const change = 'change' in choice ? `; ${choice.change}` : '';
   return {
-    source: DOCKER_SOURCE,
-    origin: originOf(container),
+    ...about(container),
     domain: domains[0] ?? null,
     code: 'no_address',
     message: `${choice.reason}${change}`,
@@ -74,7 +100,7 @@ function unreachable(container: Container, { domains }: SiteLabels, choice: Choi
 }
 
 function refusal(domain: Domain, { container }: Member, reason: string): Finding {
-  return { source: DOCKER_SOURCE, origin: originOf(container), domain, code: 'bad_route', message: `${domain} can't be routed: ${reason}` };
+  return { ...about(container), domain, code: 'bad_route', message: `${domain} can't be routed: ${reason}` };
 }
 
 /** @returns why there is none where an engine says what no route can be made of. */

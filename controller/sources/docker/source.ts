@@ -9,6 +9,7 @@ import type { Engine } from './engine.ts';
 import { EngineFailure } from './engine-failure.ts';
 import type { DockerSettings } from './flags.ts';
 import { Inventory } from './inventory.ts';
+import type { LastGood } from './last-good.ts';
 import { createLifecycle } from './lifecycle.ts';
 import { Lingering } from './lingering.ts';
 import { lostOne, type Nearness, rotationOf } from './rotation.ts';
@@ -46,12 +47,15 @@ export function createDockerSource({ engine, settings, discover, clock, random, 
   /** Whether the engine has been listed since it last failed. */
   let isListed = false;
   let readings: readonly ContainerReading[] = [];
+  let lastGood: LastGood = new Map();
   let rotation: ReadonlyMap<string, Nearness> = new Map();
 
   const publish = () => {
     if (!emit || !isListed) return;
-    const world = { containers: inventory.containers(), draining: lifecycle.draining(), reach: where.reach(), ...settings };
+    const seen = { containers: inventory.containers(), draining: lifecycle.draining(), reach: where.reach(), lastGood, now: clock.now() };
+    const world = { ...seen, ...settings };
     const discovered = discover(world);
+    lastGood = discovered.lastGood;
     readings = dated(discovered.readings);
     if (world.reach.kind === 'unknown') return;
     changes.tell(world, discovered.readings);

@@ -3,6 +3,7 @@ import type { Problem } from '../../../shared/wire/apply.ts';
 import type { ContainerReading, Fact } from '../source.ts';
 import type { Container } from './container.ts';
 import type { AddressKind } from './flags.ts';
+import type { LastGood } from './last-good.ts';
 import type { Reach } from './whereabouts.ts';
 
 /** The name of this source, as routes carry it. */
@@ -18,6 +19,10 @@ export type World = {
   readonly addresses: AddressKind;
   /** The network to prefer. */
   readonly network: string | null;
+  /** What was remembered of sites the last time. */
+  readonly lastGood: LastGood;
+  /** Milliseconds since 1970. */
+  readonly now: number;
 };
 
 /** A fact without the moment since when it holds; who remembers the last one stamps it. */
@@ -33,4 +38,6 @@ export type Discovered = {
   readonly routes: readonly RouteSpec[];
   readonly problems: readonly Finding[];
   readonly readings: readonly Reading[];
+  /** What is to be remembered until the next time. */
+  readonly lastGood: LastGood;
 };

@@ -31,5 +31,7 @@ export const sampleWorld = (containers: readonly Container[], more: Partial<Worl
   reach: { kind: 'host' },
   addresses: 'auto',
   network: null,
+  lastGood: new Map(),
+  now: 0,
   ...more,
 });

@@ -18,7 +18,7 @@ import { FakeEngine } from './fake-engine.ts';
 const PATIENCE_MS = 10_000;
 
 /** A fake engine and the source on it; nothing runs yet. */
-export function withEngine(t: TestContext, clock: Clock = systemClock) {
+export function withEngine(t: TestContext, clock: Clock = systemClock, discover: (world: World) => Discovered = simply) {
   const directory = mkdtempSync(join(tmpdir(), 'docker-'));
   const path = join(directory, 'docker.sock');
   const engine = new FakeEngine();
@@ -26,7 +26,7 @@ export function withEngine(t: TestContext, clock: Clock = systemClock) {
   const source = createDockerSource({
     engine: createEngine({ kind: 'unix', path }, clock),
     settings: { addresses: 'auto', network: null },
-    discover: simply,
+    discover,
     clock,
     random: systemRandom,
     log,
@@ -60,8 +60,8 @@ export function withEngine(t: TestContext, clock: Clock = systemClock) {
 }
 
 /** The same, both running, with a data plane on the host. */
-export async function started(t: TestContext, clock: Clock = systemClock) {
-  const parts = withEngine(t, clock);
+export async function started(t: TestContext, clock: Clock = systemClock, discover: (world: World) => Discovered = simply) {
+  const parts = withEngine(t, clock, discover);
   await parts.listen();
   parts.source.heard('d', []);
   parts.run();
@@ -78,7 +78,7 @@ export function gist(snapshot: Snapshot): string {
 }
 
 /** Routes by the label of the domain alone: what the labels mean is not what these tests are about. */
-function simply({ containers, draining }: World): Discovered {
+function simply({ containers, draining, lastGood }: World): Discovered {
   const pools = Map.groupBy(
     containers.filter(({ status }) => status === 'running' || status === 'paused'),
     ({ labels }) => labels['sluice.domain'] ?? '',
@@ -101,7 +101,7 @@ function simply({ containers, draining }: World): Discovered {
     address: status === 'running' ? '172.18.0.2:80' : null,
     change: null,
   }));
-  return { routes, problems: [], readings };
+  return { routes, problems: [], readings, lastGood };
 }
 
 function stateOf({ id, status, health }: Container, draining: ReadonlySet<string>) {

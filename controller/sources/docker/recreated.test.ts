@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { discover } from './routes.ts';
+import { fakeId } from './testing/fake-container.ts';
+import { started } from './testing/source-fixture.ts';
+
+const GOOD = { 'sluice.domain': 'a.example', 'sluice.rate_limit': '10/s' };
+const BAD = { ...GOOD, 'sluice.rate_limit': 'plenty' };
+const web = (number: number, labels: Record<string, string>) => ({
+  id: fakeId(number),
+  name: 'web',
+  address: `172.18.0.${number}`,
+  health: 'healthy' as const,
+  labels,
+});
+
+test('a container that is created anew with a mistake is served as before, through an engine that restarts, and the log has the mistake', async (t) => {
+  const { engine, next, log, path } = await started(t, undefined, discover);
+  engine.run(web(2, GOOD));
+  await next('a.example=healthy');
+  engine.die(fakeId(2));
+  engine.remove(fakeId(2));
+  await next('a.example=nowhere');
+  engine.run(web(3, BAD));
+  const { snapshot } = await next('a.example=healthy');
+  assert.ok(snapshot.kind === 'listed');
+  assert.partialDeepStrictEqual(snapshot.routes[0], { rate_limit_rps: 10, upstreams: [{ address: '172.18.0.3:80' }] });
+  assert.match(snapshot.problems[0]?.message ?? '', /the site stays as it was before$/);
+  const line = log.lines.findLast(({ message }) => message === 'container routed');
+  assert.match((line?.fields as { mistake?: string } | undefined)?.mistake ?? '', /^sluice\.rate_limit "plenty"/);
+  await engine.stop();
+  while (log.lines.every(({ level }) => level !== 'warn')) await wait(1);
+  await engine.listen(path);
+  await next('a.example=healthy');
+});

@@ -89,14 +89,17 @@ export class Handshakes {
         minVersion: 'TLSv1.2',
         ciphers: CIPHERS,
         ALPNProtocols: PROTOCOLS,
-        allowHalfOpen: true,
         handshakeTimeout: HANDSHAKE_MS,
         sessionTimeout: TICKET_SECS,
         // A ticket opens the sessions of the names that it was given for, and no others.
         sessionIdContext: createHash('sha256').update(published.domains.join()).digest('hex').slice(0, 32),
         ...(this.ticketKeys !== null && { ticketKeys: this.ticketKeys }),
       });
-      server.on('secureConnection', (socket) => this.take(socket)?.done(socket));
+      server.on('secureConnection', (socket) => {
+        // Not before: nobody would hear of a client that leaves in the middle of the handshake.
+        socket.allowHalfOpen = true;
+        this.take(socket)?.done(socket);
+      });
       server.on('tlsClientError', (error, socket) => {
         this.take(socket)?.failed(error.message);
         socket.destroy();

@@ -61,8 +61,8 @@ export class Listener {
     this.handshakes = handshakes;
     this.log = log;
     const failed = (error: Error): void => admission.refused('descriptors', '', error.message);
-    this.plain = new Port((socket) => this.accept(socket, false), failed);
-    this.secure = new Port((socket) => this.accept(socket, true), failed);
+    this.plain = new Port(true, (socket) => this.accept(socket, false), failed);
+    this.secure = new Port(false, (socket) => this.accept(socket, true), failed);
   }
 
   /** Opens the ports beside the other workers'. @throws the system's error (EADDRINUSE, EACCES …). */

@@ -7,9 +7,9 @@ const BACKLOG = 4_096;
 export class Port {
   private readonly server: Server;
 
-  /** `failed` hears that the system could not hand over one connection; the port stays open for the next. */
-  constructor(accept: (socket: Socket) => void, failed: (error: Error) => void) {
-    this.server = createServer({ allowHalfOpen: true, noDelay: true }, accept);
+  /** `allowHalfOpen`: a client that has said all it will may still get answers. `failed` hears that the system could not hand over one connection; the port stays open for the next. */
+  constructor(allowHalfOpen: boolean, accept: (socket: Socket) => void, failed: (error: Error) => void) {
+    this.server = createServer({ allowHalfOpen, noDelay: true }, accept);
     this.server.on('error', (error) => {
       if (this.server.listening) failed(error);
     });

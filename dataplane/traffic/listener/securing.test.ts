@@ -133,13 +133,24 @@ describe('a connection over TLS', () => {
     }
   });
 
+  test('that its client gives up at any moment is gone at once', async () => {
+    await eventually('the connections of other tests to be gone', () => proxy.ledger.connections.open() === 0);
+    for (const leave of [
+      (socket: TLSSocket) => socket.destroy(),
+      (socket: TLSSocket) => socket.end(),
+      (socket: TLSSocket) => setImmediate(() => socket.destroy()),
+    ])
+      leave(await shake(proxy, 'a.test'));
+    await eventually('all to be gone', () => proxy.ledger.connections.open() === 0);
+  });
+
   test('is counted while it shakes hands, and no longer when that failed', async () => {
-    const before = proxy.ledger.connections.open();
+    await eventually('the connections of other tests to be gone', () => proxy.ledger.connections.open() === 0);
     const wire = await Wire.to(proxy.securePort);
     wire.send('\x16\x03\x01');
-    await eventually('the connection to be counted', () => proxy.ledger.connections.open() === before + 1);
+    await eventually('the connection to be counted', () => proxy.ledger.connections.open() === 1);
     wire.socket.destroy();
-    await eventually('it to be gone', () => proxy.ledger.connections.open() === before);
+    await eventually('it to be gone', () => proxy.ledger.connections.open() === 0);
   });
 });
 

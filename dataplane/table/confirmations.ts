@@ -40,11 +40,14 @@ export function doubtOf(confirmation: Confirmation | undefined, boot: string | n
   return age < 0 ? 'the clock was set back since' : `their controller was last heard of ${Math.round(age / 60_000)} minutes ago`;
 }
 
+type Header = Frame['header'];
+const NONE: ReadonlySet<string> = new Set();
+
 /** Which sources each controller has spoken for since the start, and what of that is to be written down. */
 export class Confirmations {
   private readonly boot: string | null;
   private readonly clock: Clock;
-  private readonly spoken = new Map<string, Set<string>>();
+  private readonly spoken = new Map<string, { readonly epoch: number; readonly sources: Set<string> }>();
   /** Controllers with targets for which a confirmation matters, and when theirs is due next (ms, monotonic). */
   private readonly due = new Map<string, number>();
 
@@ -53,11 +56,21 @@ export class Confirmations {
     this.clock = clock;
   }
 
+  /**
+   * The sources that a frame speaks for. A difference names also those that have only failed in this run of the
+   * controller, for the sake of their problems: it knows nothing of their targets.
+   */
+  standsBy({ controller, epoch, sources, based_on }: Header): readonly string[] {
+    const spoken = this.spoken.get(controller);
+    if (based_on === null || spoken?.epoch !== epoch) return sources;
+    return sources.filter((source) => spoken.sources.has(source));
+  }
+
   /** A frame has been taken. */
-  note({ header: { controller, sources }, routes }: Frame): void {
-    const spoken = this.spoken.get(controller) ?? new Set();
-    for (const source of sources) spoken.add(source);
-    this.spoken.set(controller, spoken);
+  note({ header, routes }: Frame): void {
+    const { controller, epoch } = header;
+    const sources = new Set([...this.spokenIn(controller, epoch), ...this.standsBy(header)]);
+    this.spoken.set(controller, { epoch, sources });
     if (routes.some(hasPassingTargets)) this.due.set(controller, this.clock.monotonic() + RENEW_MS);
   }
 
@@ -70,11 +83,17 @@ export class Confirmations {
     return true;
   }
 
-  /** The controller stands by these sources now, and by all that it has spoken for since the start. */
-  renewed(controller: string, earlier: ControllerRecord['confirmed'], sources: readonly string[] = []): ControllerRecord['confirmed'] {
+  /** The controller stands by what this frame speaks for, and by all that it has spoken for since its start or ours. */
+  renewed(controller: string, earlier: ControllerRecord['confirmed'], frame?: Header): ControllerRecord['confirmed'] {
     const confirmation = { boot: this.boot, at: this.clock.now() };
     const confirmed = { ...earlier };
-    for (const source of [...(this.spoken.get(controller) ?? []), ...sources]) confirmed[source] = confirmation;
+    const spoken = this.spokenIn(controller, frame?.epoch);
+    for (const source of [...spoken, ...(frame ? this.standsBy(frame) : [])]) confirmed[source] = confirmation;
     return confirmed;
+  }
+
+  private spokenIn(controller: string, epoch: number | undefined): ReadonlySet<string> {
+    const spoken = this.spoken.get(controller);
+    return spoken && (epoch === undefined || spoken.epoch === epoch) ? spoken.sources : NONE;
   }
 }

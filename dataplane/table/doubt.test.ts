@@ -198,6 +198,21 @@ describe('a target with an id, after a restart', () => {
     assert.deepEqual(machine.targets('a.test'), ['10.0.0.1:80 starting']);
   });
 
+  test('is not confirmed by a controller that began anew and has not listed its source yet', async () => {
+    using machine = await withContainer();
+    machine.boot = 'second';
+    await machine.restart();
+    const anew = (revision: number, sources: string[], header: object = {}) => frameOf({ revision, sources, epoch: 9_999, ...header }, []);
+    await machine.table.apply(anew(1, []));
+    // The source has failed so far, and is named for the sake of that problem.
+    assert.ok('applied' in (await machine.table.apply(anew(2, ['docker'], { based_on: 1 }))));
+    machine.table.heard('c');
+    await machine.pass(10_000);
+    assert.deepEqual(machine.targets('a.test'), ['10.0.0.1:80 starting']);
+    await machine.table.apply({ ...anew(3, ['docker']), routes: [container('a.test', '10.0.0.1:80')] });
+    assert.deepEqual(machine.targets('a.test'), ['10.0.0.1:80 healthy']);
+  });
+
   test('waits beneath a route that was posted by hand too, which is served at once', async () => {
     using machine = await withContainer();
     await machine.table.post(routeOf('a.test', '127.0.0.1:9', { upstreams: [{ address: '127.0.0.1:9', id: 'mine' }] }));

@@ -172,7 +172,7 @@ export class LiveTable implements Table {
     // What the frame is the difference to holds with it, but for what it could not make clear.
     const rejected = judgement.results.flatMap(({ domain, result }) => (result === 'rejected' ? [domain] : []));
     if (this.inDoubt > 0 && header.based_on !== null)
-      await clear(this.claims, header.controller, header.sources, judgement.changes, new Set(rejected));
+      await clear(this.claims, header.controller, this.confirmations.standsBy(header), judgement.changes, new Set(rejected));
     const sources = [...new Set([...(known?.sources ?? []), ...header.sources])];
     const controller = {
       id: header.controller,
@@ -181,7 +181,7 @@ export class LiveTable implements Table {
       sources,
       settled: true,
       lastApplied: this.clock.now(),
-      confirmed: this.confirmations.renewed(header.controller, known?.confirmed ?? {}, header.sources),
+      confirmed: this.confirmations.renewed(header.controller, known?.confirmed ?? {}, header),
       doubted: [],
     };
     const taken = await this.take({

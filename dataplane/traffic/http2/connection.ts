@@ -117,8 +117,9 @@ export class Http2Connection {
 
   /** The session waits for its last bytes to leave, and then for the client's own end: for ever, if need be. */
   private sweepEnd(now: number): void {
+    const owesNothing = !this.session.closed || this.socket.writableFinished;
     if (this.endingSince === null) this.endingSince = now;
-    else if (now - this.endingSince >= (this.socket.writableFinished ? LINGER_MS : LAST_BYTES_MS)) this.socket.destroy();
+    else if (now - this.endingSince >= (owesNothing ? LINGER_MS : LAST_BYTES_MS)) this.socket.destroy();
   }
 
   /** The worker goes away: the client is told to open no more streams here (GOAWAY), and those that it has are finished. */

@@ -18,7 +18,7 @@ import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { StatePublisher } from './publish/publisher.ts';
 import { prepareStateDir } from './settings/directories.ts';
 import { LiveSettings } from './settings/live-settings.ts';
-import { type DataplaneSettings, effective, requireTrustedProxies, trafficSettings } from './settings/settings.ts';
+import { type DataplaneSettings, effective, requireTrustedProxies, trafficSettings, usesHttps } from './settings/settings.ts';
 import { explain } from './status/explain.ts';
 import { ownAddresses } from './status/own-addresses.ts';
 import { Readiness } from './status/readiness.ts';
@@ -30,6 +30,8 @@ import { restore } from './table/restore.ts';
 import { describe } from './takeover/describe.ts';
 import { Predecessor } from './takeover/predecessor.ts';
 import { Successor } from './takeover/successor.ts';
+import { HttpsOnDemand } from './tls/https-on-demand.ts';
+import type { AuthoritySettings } from './tls/issue/authority.ts';
 import { Keyring } from './tls/keyring.ts';
 import { MemoryWatch } from './workers/memory.ts';
 import { probePort } from './workers/port.ts';
@@ -72,7 +74,12 @@ export async function startDataplane(
   const atBoot = effective(base, restored.globals);
   const { settings } = atBoot;
   requireTrustedProxies(settings);
-  if (predecessor === null) await usable('--http-port', () => probePort(settings.bind, settings.httpPort), settings.httpPort);
+  const ports = trafficSettings(settings);
+  if (predecessor === null) {
+    await usable('--http-port', () => probePort(ports.bind, ports.httpPort), ports.httpPort);
+    const { httpsPort } = ports;
+    if (httpsPort !== null) await usable('--https-port', () => probePort(ports.bind, httpsPort), httpsPort);
+  }
 
   const publisher = new StatePublisher(initialRoutes(restored), trafficSettings(settings));
   const table = new LiveTable({ restored, publisher, clock, random });
@@ -125,6 +132,21 @@ export async function startDataplane(
       events.emit({ kind: 'worker', worker, state, reason });
     },
   });
+  let inForce = (): DataplaneSettings => settings;
+  const https = new HttpsOnDemand({
+    clock,
+    random,
+    log,
+    keyring,
+    publisher,
+    certDir: settings.certDir,
+    stateDir: base.stateDir,
+    routes: () => table.list().map(({ route }) => route),
+    opened: async () => {
+      await publisher.publish({ settings: trafficSettings(inForce()) });
+    },
+  });
+  if (usesHttps(settings)) await openCertificates(https);
   publisher.attach(workers);
   health.take(savedRoutes(restored));
   publisher.watchRoutes((routes) => health.take(routes));
@@ -138,8 +160,10 @@ export async function startDataplane(
     probe: (bind, port) => inWords(() => probePort(bind, port)),
     roll: (withinMs) => inWords(() => workers.roll(withinMs)),
   });
+  inForce = () => live.settings;
   table.onChange((change) => {
-    if (change.settings) void live.adopt(table.globals());
+    https.routesChanged();
+    if (change.settings) void live.adopt(table.globals()).then(() => https.adopt(authorityOf(live.settings)));
   });
 
   const fresh = async <T>(read: () => T | Promise<T>): Promise<T> => {
@@ -160,7 +184,9 @@ export async function startDataplane(
       settings: () => live.statuses,
       upstreams: () => upstreams.list(),
       standing: () => health.standing().map(({ tls: _, ...report }) => report),
-      explain: (url) => explain({ table, upstreams, dryRun: (request) => workers.dryRun(request) }, url),
+      certificates: https,
+      explain: (url) =>
+        explain({ table, upstreams, certificateOf: (host) => https.describe(host), dryRun: (request) => workers.dryRun(request) }, url),
       status: () => ({
         instance: table.instance,
         version: buildInfo().version,
@@ -170,7 +196,7 @@ export async function startDataplane(
         ...table.counts(),
         workers: { configured: settings.workers, serving: workers.serving, restarts: workers.restarts },
         problems: [...table.problems()],
-        warnings: [...readiness.warnings(), ...live.warnings],
+        warnings: [...readiness.warnings(), ...live.warnings, ...(https.warning === null ? [] : [https.warning])],
         advice: queueAdvice(),
       }),
       reloaded: (ok) => metrics.reloadOutcome(ok),
@@ -182,6 +208,7 @@ export async function startDataplane(
   awaitWord(table, restored, clock, log);
   await listen(admin, settings);
   await takenOver(base.stateDir, async () => predecessor?.done());
+  await https.adopt(authorityOf(settings));
   const stopSweeping = clock.every(SWEEP_MS, () => ledger.rates.sweep(clock.now()));
   const stopWeighing = new MemoryWatch(workers, { clock, log, drainMs: () => live.settings.drainTimeoutMs }).start();
   const end = async (patient: boolean): Promise<void> => {
@@ -189,6 +216,7 @@ export async function startDataplane(
     log.info({ within: drainTimeoutMs }, 'draining');
     stopWeighing();
     health.stop();
+    https.stop();
     if (patient) table.close();
     else heir.close();
     await workers.drain(drainTimeoutMs, patient);
@@ -200,8 +228,14 @@ export async function startDataplane(
   const heir = new Predecessor(
     {
       describe: () => describe(process),
-      release: () => table.release(),
-      reclaim: () => table.reclaim(),
+      release: () => {
+        https.pause();
+        return table.release();
+      },
+      reclaim: () => {
+        https.resume();
+        return table.reclaim();
+      },
       closeAdmin: () => admin.close(),
       openAdmin: () => listen(admin, settings),
       leave: () => {
@@ -266,6 +300,17 @@ async function usable(flag: string, open: () => Promise<unknown>, what: string |
     throw new UsageError(`${NAME} dataplane: can't listen on ${what}: ${wordsFor(error)}; name another with ${flag}`);
   }
 }
+
+/** @throws UsageError with the directory, the reason and the flag that names another one. */
+async function openCertificates(https: HttpsOnDemand): Promise<void> {
+  await https.open().catch((error: Error) => {
+    throw new UsageError(`${NAME} dataplane: ${error.message}`);
+  });
+}
+
+/** Who is asked for certificates; nobody without an e-mail. */
+const authorityOf = ({ email, acmeDirectory, acmeRoot, acmeBinding }: DataplaneSettings): AuthoritySettings | null =>
+  email === null ? null : { directory: acmeDirectory, rootPath: acmeRoot, email, binding: acmeBinding };
 
 /** The same in the words of a warning. */
 async function inWords(open: () => Promise<void>): Promise<void> {

@@ -12,6 +12,8 @@ export const OWN_PATH_PREFIX = `/.${NAME}/`;
 export const DEFAULT_ADMIN_LISTEN = '127.0.0.1:6190';
 export const DEFAULT_ADMIN_SOCKET = `/var/run/${NAME}-admin.sock`;
 export const DEFAULT_CONTROLLER_LISTEN = '127.0.0.1:6191';
+/** The directory of the authority that certificates are ordered from, unless another one is named: Let's Encrypt. */
+export const DEFAULT_ACME_DIRECTORY = 'https://acme-v02.api.letsencrypt.org/directory';
 export const DEFAULT_CERT_DIR = `/etc/${NAME}/certs`;
 export const DEFAULT_STATE_DIR = `/var/lib/${NAME}`;
 export const DEFAULT_CONFIG_PATH = `/etc/${NAME}/${CONFIG_FILE}`;

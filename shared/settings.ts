@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { parseDirectoryUrl } from './acme-directory.ts';
 import { parseCidr } from './cidr.ts';
 import { MOST_CONNECTIONS } from './most-connections.ts';
 import { accepted, type Parsed, refused } from './parsed.ts';
@@ -17,6 +18,13 @@ const cidr = z.string().transform((text, issues) => {
   return z.NEVER;
 });
 
+const acmeDirectory = z.string().transform((text, issues) => {
+  const parsed = parseDirectoryUrl(text);
+  if (parsed.ok) return parsed.value;
+  issues.addIssue({ code: 'custom', message: parsed.reason });
+  return z.NEVER;
+});
+
 export const globalsSchema = z.object({
   http_port: port.optional(),
   https_port: port.optional(),
@@ -25,6 +33,7 @@ export const globalsSchema = z.object({
     .refine((text) => isIP(text) !== 0, 'bind is an IP address')
     .optional(),
   email: z.string().min(3).max(320).optional(),
+  acme_directory: acmeDirectory.optional(),
   trusted_proxies: z.array(cidr).max(1_000).optional(),
   max_connections: connections.optional(),
   max_connections_per_address: connections.optional(),

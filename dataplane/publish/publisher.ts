@@ -22,8 +22,8 @@ export type Change = {
   readonly certificates?: EntriesChange;
   /** All that are awaited now. */
   readonly challenges?: readonly PublishedChallenge[];
-  /** Names whose first certificate is being ordered right now. */
-  readonly expected?: readonly string[];
+  /** Names that no certificate could be had for, and none is being ordered now. */
+  readonly uncertified?: readonly string[];
   /** 48 bytes. */
   readonly ticketKeys?: Uint8Array;
   readonly settings?: TrafficSettings;
@@ -47,7 +47,7 @@ export class StatePublisher implements Publisher {
   private readonly routes = new Entries();
   private readonly certificates = new Entries();
   private challenges: readonly PublishedChallenge[] = [];
-  private expected: readonly string[] = [];
+  private uncertified: readonly string[] = [];
   private ticketKeys: Uint8Array | null = null;
   private settings: TrafficSettings;
   private workers: Workers | null = null;
@@ -75,7 +75,7 @@ export class StatePublisher implements Publisher {
       routes: this.routes.all(),
       certificates: this.certificates.all(),
       challenges: this.challenges,
-      expected: this.expected,
+      uncertified: this.uncertified,
       ...(this.ticketKeys && { ticketKeys: this.ticketKeys }),
       settings: this.settings,
     };
@@ -83,10 +83,10 @@ export class StatePublisher implements Publisher {
 
   async publish(change: Change): Promise<number> {
     const generation = ++this.generation;
-    const { routes, certificates, challenges, expected, ticketKeys, settings } = change;
+    const { routes, certificates, challenges, uncertified, ticketKeys, settings } = change;
     if (settings !== undefined) this.settings = settings;
     if (challenges !== undefined) this.challenges = challenges;
-    if (expected !== undefined) this.expected = expected;
+    if (uncertified !== undefined) this.uncertified = uncertified;
     if (ticketKeys !== undefined) this.ticketKeys = ticketKeys;
     if (routes !== undefined) {
       this.routes.keep(routes);
@@ -100,7 +100,7 @@ export class StatePublisher implements Publisher {
       ...(routes && { routes: packed(routes) }),
       ...(certificates && { certificates: packed(certificates) }),
       ...(challenges && { challenges }),
-      ...(expected && { expected }),
+      ...(uncertified && { uncertified }),
       ...(ticketKeys && { ticketKeys }),
       ...(settings && { settings }),
     };

@@ -1,12 +1,22 @@
 import { isIP } from 'node:net';
+import { parseDirectoryUrl } from '../../shared/acme-directory.ts';
 import { type Address, parseAddress, splitAddress } from '../../shared/address.ts';
 import { parseCidr } from '../../shared/cidr.ts';
 import { type Milliseconds, parseDuration } from '../../shared/duration.ts';
 import { MOST_CONNECTIONS } from '../../shared/most-connections.ts';
-import { DEFAULT_ADMIN_LISTEN, DEFAULT_ADMIN_SOCKET, DEFAULT_CERT_DIR, DEFAULT_STATE_DIR } from '../../shared/name.ts';
+import {
+  DEFAULT_ACME_DIRECTORY,
+  DEFAULT_ADMIN_LISTEN,
+  DEFAULT_ADMIN_SOCKET,
+  DEFAULT_CERT_DIR,
+  DEFAULT_STATE_DIR,
+} from '../../shared/name.ts';
 import { accepted, type Parsed, refused } from '../../shared/parsed.ts';
 import type { Flag } from '../../shared/runtime/flags.ts';
 import { LOG_LEVELS, type LogLevel } from '../../shared/runtime/log-level.ts';
+
+/** Ties an account at the authority to one that somebody has there already (RFC 8555 7.3.4). */
+export type AccountBinding = { readonly kid: string; readonly key: string };
 
 /** More worker threads than this are a typing error. */
 export const MAX_WORKERS = 256;
@@ -54,6 +64,17 @@ function parseSocketPath(text: string): Parsed<string> {
 function parseLogLevel(text: string): Parsed<LogLevel> {
   const level = LOG_LEVELS.find((known) => known === text);
   return level === undefined ? refused(`it is none of ${LOG_LEVELS.join(', ')}`) : accepted(level);
+}
+
+function parseEmail(text: string): Parsed<string> {
+  return /^[^\s@]+@[^\s@]+$/.test(text) && text.length <= 320 ? accepted(text) : refused('it is no address like admin@example.com');
+}
+
+function parseBinding(text: string): Parsed<AccountBinding> {
+  const [, kid, key] = /^([^:\s]+):([\w-]+={0,2})$/.exec(text) ?? [];
+  return kid === undefined || key === undefined
+    ? refused('it is not KID:KEY, with the key as the authority gives it (base64url)')
+    : accepted({ kid, key });
 }
 
 function parseDrainTimeout(text: string): Parsed<Milliseconds> {
@@ -114,6 +135,37 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
     parse: parsePort,
   },
   { name: 'cert-dir', kind: 'value', placeholder: 'PATH', help: 'certificates and the certificate account', default: DEFAULT_CERT_DIR },
+  {
+    name: 'acme-email',
+    kind: 'value',
+    placeholder: 'EMAIL',
+    help: 'contact address for automatic certificates: with it, sites are served on HTTPS',
+    default: 'none: no automatic certificates',
+    parse: parseEmail,
+  },
+  {
+    name: 'acme-directory',
+    kind: 'value',
+    placeholder: 'URL',
+    help: 'the certificate authority',
+    default: DEFAULT_ACME_DIRECTORY,
+    parse: parseDirectoryUrl,
+  },
+  {
+    name: 'acme-ca-root',
+    kind: 'value',
+    placeholder: 'PATH',
+    help: "roots that the authority's own HTTPS is verified by, in PEM",
+    default: "the system's",
+  },
+  {
+    name: 'acme-eab',
+    kind: 'value',
+    placeholder: 'KID:KEY',
+    help: 'external account binding; better in the environment, since flags show in ps',
+    default: 'none',
+    parse: parseBinding,
+  },
   { name: 'state-dir', kind: 'value', placeholder: 'PATH', help: 'routes and secrets that outlive a restart', default: DEFAULT_STATE_DIR },
   { name: 'no-metrics', kind: 'switch', help: 'switches /metrics off' },
   {
@@ -161,10 +213,6 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
   { name: 'admin-tls-cert', kind: 'value', placeholder: 'PATH', help: 'certificate of the Admin API', unavailable: true },
   { name: 'admin-tls-key', kind: 'value', placeholder: 'PATH', help: 'private key of the Admin API', unavailable: true },
   { name: 'cache-size', kind: 'value', placeholder: 'BYTES', help: 'memory of the response cache', default: 'off', unavailable: true },
-  { name: 'acme-email', kind: 'value', placeholder: 'EMAIL', help: 'contact address for automatic certificates', unavailable: true },
-  { name: 'acme-directory', kind: 'value', placeholder: 'URL', help: 'certificate authority', unavailable: true },
-  { name: 'acme-ca-root', kind: 'value', placeholder: 'PATH', help: 'root that signs the authority itself', unavailable: true },
-  { name: 'acme-eab', kind: 'value', placeholder: 'KID:KEY', help: 'external account binding', unavailable: true },
   { name: 'acme-dns-hook', kind: 'value', placeholder: 'PATH', help: 'program that sets DNS challenges', unavailable: true },
   { name: 'access-log', kind: 'value', placeholder: 'off|stdout|PATH', help: 'one line a request', default: 'off', unavailable: true },
   { name: 'geoip', kind: 'value', placeholder: 'PATH', help: 'country database', unavailable: true },

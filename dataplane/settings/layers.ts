@@ -1,10 +1,17 @@
 import { availableParallelism } from 'node:os';
 import type { Cidr } from '../../shared/cidr.ts';
-import { DEFAULT_ADMIN_LISTEN, DEFAULT_ADMIN_SOCKET, DEFAULT_CERT_DIR, DEFAULT_STATE_DIR } from '../../shared/name.ts';
+import {
+  DEFAULT_ACME_DIRECTORY,
+  DEFAULT_ADMIN_LISTEN,
+  DEFAULT_ADMIN_SOCKET,
+  DEFAULT_CERT_DIR,
+  DEFAULT_STATE_DIR,
+} from '../../shared/name.ts';
 import type { FlagValue } from '../../shared/runtime/flags.ts';
 import type { LogLevel } from '../../shared/runtime/log.ts';
 import type { Globals, Origin } from '../../shared/settings.ts';
 import { roomForSockets } from './descriptors.ts';
+import type { AccountBinding } from './flags.ts';
 
 export type SettingValues = {
   readonly httpPort: number;
@@ -32,6 +39,11 @@ export type SettingValues = {
   readonly logLevel: LogLevel;
   readonly drainTimeoutMs: number;
   readonly email: string | null;
+  /** The URL of the authority's directory. */
+  readonly acmeDirectory: string;
+  /** A file; null: the system's roots. */
+  readonly acmeRoot: string | null;
+  readonly acmeBinding: AccountBinding | null;
 };
 export type SettingName = keyof SettingValues;
 export type Layered = SettingValues & { readonly origins: Readonly<Record<SettingName, Origin>> };
@@ -77,6 +89,9 @@ export function layered(given: ReadonlyMap<string, FlagValue>, file: Globals): L
     logLevel: pick<LogLevel>('logLevel', 'log-level', undefined, 'info'),
     drainTimeoutMs: pick('drainTimeoutMs', 'drain-timeout', file.drain_timeout, DEFAULT_DRAIN_MS),
     email: pick<string | null>('email', 'acme-email', file.email, null),
+    acmeDirectory: pick('acmeDirectory', 'acme-directory', file.acme_directory, DEFAULT_ACME_DIRECTORY),
+    acmeRoot: pick<string | null>('acmeRoot', 'acme-ca-root', undefined, null),
+    acmeBinding: pick<AccountBinding | null>('acmeBinding', 'acme-eab', undefined, null),
   };
   return { ...values, origins: Object.freeze(origins) };
 }

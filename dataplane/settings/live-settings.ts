@@ -63,6 +63,8 @@ export class LiveSettings {
   private async bring(wanted: Effective, before: DataplaneSettings): Promise<void> {
     const { bind, httpPort, drainTimeoutMs } = wanted.settings;
     if (httpPort !== before.httpPort) await this.tools.probe(bind, httpPort);
+    const { httpsPort } = trafficSettings(wanted.settings);
+    if (httpsPort !== null && httpsPort !== trafficSettings(before).httpsPort) await this.tools.probe(bind, httpsPort);
     await this.publish(wanted);
     if (moves(before, wanted.settings)) await this.tools.roll(drainTimeoutMs);
   }

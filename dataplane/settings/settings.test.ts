@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { describe, it, test } from 'node:test';
 import { DEFAULT_ADMIN_SOCKET } from '../../shared/name.ts';
@@ -54,6 +55,9 @@ describe('readSettings', () => {
       logLevel: 'info',
       drainTimeoutMs: 30_000,
       email: null,
+      acmeDirectory: 'https://acme-v02.api.letsencrypt.org/directory',
+      acmeRoot: null,
+      acmeBinding: null,
     });
     assert.deepEqual([maxConnections, maxConnectionsPerAddress], [Math.ceil(roomForSockets(workers) * 0.75), maxConnections]);
     assert.equal(workers, process.platform === 'linux' ? availableParallelism() : workers);
@@ -66,7 +70,8 @@ describe('readSettings', () => {
       '--http-port 8080 --https-port=8443 --bind ::1 --workers 3 --admin-listen [::1]:7000 --admin-socket /run/s.sock ' +
       '--probe-listen 0.0.0.0:9000 --public-https-port 9443 --cert-dir /c --state-dir /s --no-metrics ' +
       '--trusted-proxies 10.0.0.0/8,::1 --proxy-protocol --max-connections 900 --max-connections-per-address 90 ' +
-      '--log-level debug --drain-timeout 1m30s --takeover';
+      '--log-level debug --drain-timeout 1m30s --takeover --acme-email a@b.test --acme-directory https://ca.test/dir ' +
+      '--acme-ca-root /r --acme-eab kid-1:c2VjcmV0';
     const { origins, given, handed, takeover, help, ...rest } = readSettings(words.split(' '), {});
     assert.deepEqual(rest, {
       httpPort: 8080,
@@ -86,12 +91,13 @@ describe('readSettings', () => {
       maxConnectionsPerAddress: 90,
       logLevel: 'debug',
       drainTimeoutMs: 90_000,
-      email: null,
+      email: 'a@b.test',
+      acmeDirectory: 'https://ca.test/dir',
+      acmeRoot: '/r',
+      acmeBinding: { kid: 'kid-1', key: 'c2VjcmV0' },
     });
-    const { email, ...flagged } = origins;
-    assert.equal(email, 'default');
-    assert.ok(Object.values(flagged).every((origin) => origin === 'flag'));
-    assert.deepEqual([given.size, takeover], [18, true]);
+    assert.ok(Object.values(origins).every((origin) => origin === 'flag'));
+    assert.deepEqual([given.size, takeover], [22, true]);
   });
 
   it('lets a flag win over the environment, the environment over the file, the file over the default', () => {
@@ -143,10 +149,7 @@ describe('readSettings', () => {
 
   it('refuses what is documented and not built, as a flag and from the environment', () => {
     const planned = DATAPLANE_FLAGS.filter((flag) => flag.unavailable).map((flag) => flag.name);
-    assert.deepEqual(
-      planned.join(' '),
-      'admin-allow-remote admin-tls-cert admin-tls-key cache-size acme-email acme-directory acme-ca-root acme-eab acme-dns-hook access-log geoip',
-    );
+    assert.deepEqual(planned.join(' '), 'admin-allow-remote admin-tls-cert admin-tls-key cache-size acme-dns-hook access-log geoip');
     for (const name of planned) {
       assert.equal(usage([`--${name}`, '1']), `sluice dataplane: --${name} is not available yet`);
       const variable = `SLUICE_${name.toUpperCase().replaceAll('-', '_')}`;
@@ -262,20 +265,21 @@ describe('effective', () => {
     assert.match(effective(base, {}, running.settings).warnings.join(), /every connection is closed/);
   });
 
-  it('warns that an e-mail does nothing yet', () => {
-    const { settings, warnings } = effective(readSettings([], {}), globals({ email: 'a@example.com' }));
-    assert.deepEqual([settings.email, warnings.length], ['a@example.com', 1]);
-    assert.match(warnings[0] ?? '', /^email is set, but automatic HTTPS is not available yet/);
+  it('opens the port for HTTPS where there are certificates or will be', () => {
+    const portOf = (...flags: string[]) => trafficSettings(readSettings(['--https-port', '8443', ...flags], {})).httpsPort;
+    assert.equal(portOf(), existsSync('/etc/sluice/certs') ? 8443 : null);
+    assert.equal(portOf('--cert-dir', '/somewhere'), 8443);
+    assert.equal(portOf('--acme-email', 'a@example.com'), 8443);
   });
 
-  it('reports each flag that works, and the e-mail, with its origin', () => {
+  it('reports each flag that works with its origin', () => {
     const settings = readSettings(['--no-metrics'], { SLUICE_DRAIN_TIMEOUT: '90s' });
     const names = effective(settings, {}).statuses.map((one) => one.name);
     // `--takeover` is about this one start.
     const working = DATAPLANE_FLAGS.filter((flag) => !flag.unavailable && flag.name !== 'takeover').map((flag) =>
-      flag.name.replace(/^no-/, '').replaceAll('-', '_'),
+      flag.name.replace(/^(?:no-|acme-(?=email))/, '').replaceAll('-', '_'),
     );
-    assert.deepEqual(names.toSorted(), [...working, 'email'].toSorted());
+    assert.deepEqual(names.toSorted(), working.toSorted());
     assert.deepEqual(status(settings, 'metrics'), { name: 'metrics', value: false, origin: 'flag' });
     assert.deepEqual(status(settings, 'drain_timeout'), { name: 'drain_timeout', value: '90s', origin: 'environment' });
   });

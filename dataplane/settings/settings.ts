@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { issuesAnyName } from '../../shared/acme-directory.ts';
 import { ENV_PREFIX, NAME } from '../../shared/name.ts';
 import { type FlagValue, helpOf, readFlags, UsageError } from '../../shared/runtime/flags.ts';
 import { type Globals, type Origin, parseGlobals } from '../../shared/settings.ts';
@@ -57,7 +59,6 @@ export function effective(base: DataplaneSettings, globals: Globals, running?: D
   const settings = Object.freeze(kept ? keepListeners(wanted, running) : wanted);
   const warnings = kept ? listenerWarnings(wanted, running, unmovable) : [];
   warnings.push(...connectionWarnings(settings));
-  if (settings.email !== null) warnings.push('email is set, but automatic HTTPS is not available yet: sites are served on HTTP');
   return { settings, statuses: statusesOf(settings), warnings };
 }
 
@@ -65,11 +66,17 @@ export function effective(base: DataplaneSettings, globals: Globals, running?: D
 export function trafficSettings(settings: DataplaneSettings): TrafficSettings {
   const { bind, httpPort, trustedProxies, proxyProtocol, maxConnections, maxConnectionsPerAddress, logLevel } = settings;
   const maxSockets = roomForSockets(settings.workers);
-  const https = { automatic: false, anyName: false, dns: false, internal: false, publicPort: settings.publicHttpsPort };
+  const https = {
+    automatic: settings.email !== null,
+    anyName: issuesAnyName(settings.acmeDirectory),
+    dns: false,
+    internal: false,
+    publicPort: settings.publicHttpsPort,
+  };
   return {
     bind,
     httpPort,
-    httpsPort: null,
+    httpsPort: usesHttps(settings) ? settings.httpsPort : null,
     https,
     trustedProxies,
     proxyProtocol,
@@ -79,6 +86,10 @@ export function trafficSettings(settings: DataplaneSettings): TrafficSettings {
     logLevel,
   };
 }
+
+/** Whether there are certificates, or will be: they are ordered, or somebody has made a place for them. */
+export const usesHttps = ({ email, certDir, origins }: DataplaneSettings): boolean =>
+  email !== null || origins.certDir !== 'default' || existsSync(certDir);
 
 /** What `--help` prints. */
 export const dataplaneHelp = (): string =>

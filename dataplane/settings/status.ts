@@ -23,6 +23,10 @@ export function statusesOf(settings: Layered): SettingStatus[] {
     { name: 'log_level', value: settings.logLevel, origin: origins.logLevel },
     { name: 'drain_timeout', value: durationText(settings.drainTimeoutMs), origin: origins.drainTimeoutMs },
     { name: 'email', value: settings.email, origin: origins.email },
+    { name: 'acme_directory', value: settings.acmeDirectory, origin: origins.acmeDirectory },
+    { name: 'acme_ca_root', value: settings.acmeRoot, origin: origins.acmeRoot },
+    // The key of a binding is a secret.
+    { name: 'acme_eab', value: settings.acmeBinding?.kid ?? null, origin: origins.acmeBinding },
   ];
 }
 

@@ -7,13 +7,18 @@ import type { OwnedRoute, Table } from '../table/table.ts';
 import type { DryRun, DryRunResult } from '../traffic/protocol.ts';
 import type { Upstreams } from './upstreams.ts';
 
-type Parts = { readonly table: Table; readonly upstreams: Upstreams; dryRun(request: DryRun): Promise<DryRunResult | null> };
+type Parts = {
+  readonly table: Table;
+  readonly upstreams: Upstreams;
+  certificateOf(host: string): string;
+  dryRun(request: DryRun): Promise<DryRunResult | null>;
+};
 
 /** Answers "what would happen to this URL, and why": a worker's dry run, and what the main thread knows beside it. */
-export async function explain({ table, upstreams, dryRun }: Parts, url: URL): Promise<Explanation> {
+export async function explain({ table, upstreams, certificateOf, dryRun }: Parts, url: URL): Promise<Explanation> {
   const host = url.hostname.replace(/\.$/, '');
   const result = await dryRun({ url: url.href });
-  const certificate = url.protocol === 'https:' ? 'none: HTTPS is not available yet' : 'none needed: plain HTTP';
+  const certificate = url.protocol === 'https:' ? certificateOf(host) : 'none needed: plain HTTP';
   const owned = result?.matched == null ? undefined : table.find(result.matched);
   const problems = problemsOf(table, host, owned);
   const base = { url: url.href, certificate, problems };

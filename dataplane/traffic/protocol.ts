@@ -59,8 +59,8 @@ export type Publication = {
   readonly certificates?: EntriesPublication;
   /** All that are awaited now. */
   readonly challenges?: readonly PublishedChallenge[];
-  /** Names whose first certificate is being ordered right now: handshakes for them wait. */
-  readonly expected?: readonly string[];
+  /** Names that no certificate could be had for, and none is being ordered now: handshakes for them do not wait. */
+  readonly uncertified?: readonly string[];
   /** 48 bytes: what session tickets are sealed with. */
   readonly ticketKeys?: Uint8Array;
   readonly settings?: TrafficSettings;

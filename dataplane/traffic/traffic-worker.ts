@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { whyNotCertifiable } from '../../shared/certifiable.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import type { Random } from '../../shared/runtime/random.ts';
@@ -139,7 +140,11 @@ export class TrafficWorker {
     });
     const idPrefix = random.hex(8);
     let ids = 0;
-    this.certificates = new Certificates();
+    this.certificates = new Certificates((name) => {
+      const { https } = this.policyTools;
+      const route = https.automatic ? this.index.find(name) : null;
+      return route !== null && route.https === 'auto' && whyNotCertifiable(route.domain, https) === null;
+    });
     this.handshakes = new Handshakes(log);
     this.listener = new Listener({
       tools: {
@@ -180,10 +185,10 @@ export class TrafficWorker {
 
   private async open(): Promise<void> {
     const { start, tell } = this.parts;
-    const { routes, certificates, challenges, expected, ticketKeys, settings } = start.state;
+    const { routes, certificates, challenges, uncertified, ticketKeys, settings } = start.state;
     if (ticketKeys !== undefined) this.handshakes.useTicketKeys(ticketKeys);
     if (challenges !== undefined) this.challenges.apply(challenges);
-    if (expected !== undefined) this.certificates.expect(expected);
+    if (uncertified !== undefined) this.certificates.giveUp(uncertified);
     if (certificates !== undefined) await this.certificates.apply(certificates, nextTurn);
     if (routes !== undefined) await this.index.apply(routes, nextTurn);
     try {
@@ -227,8 +232,8 @@ export class TrafficWorker {
     if (publication.ticketKeys !== undefined) this.handshakes.useTicketKeys(publication.ticketKeys);
     if (publication.challenges !== undefined) this.challenges.apply(publication.challenges);
     if (publication.certificates !== undefined) await this.certificates.apply(publication.certificates, nextTurn);
-    if (publication.expected !== undefined) this.certificates.expect(publication.expected);
-    if (publication.certificates !== undefined || publication.expected !== undefined) this.listener.certificatesChanged();
+    if (publication.uncertified !== undefined) this.certificates.giveUp(publication.uncertified);
+    if (publication.certificates !== undefined || publication.uncertified !== undefined) this.listener.certificatesChanged();
     if (publication.settings !== undefined) this.policyTools.https = publication.settings.https;
     if (publication.settings !== undefined) await this.listener.apply(publication.settings);
     if (publication.routes !== undefined) {

@@ -146,6 +146,21 @@ async function load({ rootPath }: AuthoritySettings): Promise<Library> {
   defaults.timeout = REQUEST_MS;
   defaults.headers.common['User-Agent'] = NAME;
   defaults.httpsAgent = new Agent(rootPath === null ? {} : { ca: readFileSync(rootPath) });
-  Object.assign(defaults, { acmeSettings: { retryMaxAttempts: 0, retryDefaultDelay: 0 } });
+  // Its own handling of answers sleeps and tries again, and breaks where there is no answer at all.
+  const { response } = library.axios.interceptors;
+  response.clear();
+  response.use(null, (error: unknown) => answerIn(error));
   return library;
 }
+
+/** The answer that an error carries: every status is one, and the library judges it. @throws the error itself, and IssueError for a limit. */
+function answerIn(error: unknown): unknown {
+  const answer = error instanceof Error && 'response' in error ? (error.response as Answer | undefined) : undefined;
+  if (answer === undefined) throw error;
+  if (answer.status !== 429) return answer;
+  const seconds = Number(answer.headers['retry-after']);
+  const detail = answer.data?.detail ?? 'too many requests';
+  throw new IssueError('limited', `the certificate authority has a limit: ${detail}`, Number.isFinite(seconds) ? seconds * 1_000 : null);
+}
+
+type Answer = { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly data?: { readonly detail?: string } };

@@ -44,8 +44,8 @@ export type IssuerTools = {
     get(name: string): Attempt | null;
     set(name: string, attempt: Attempt | null): void;
   };
-  /** The names whose first certificate is being ordered right now: handshakes for them wait. */
-  expecting(names: readonly string[]): void;
+  /** The names that have no certificate and wait for another try: all of them, when there are others than before. */
+  uncertified(names: readonly string[]): void;
 };
 
 type Wanted = { cancel: () => void; ordering: boolean };
@@ -56,12 +56,12 @@ export class Issuer {
   private readonly wanted = new Map<string, Wanted>();
   /** In the order in which they came. */
   private readonly queue = new Set<string>();
-  private readonly first = new Set<string>();
+  private readonly uncertified = new Set<string>();
   private orders = 0;
   /** Failures in a row to reach the authority: while there are any, one order at a time finds out whether it is back. */
   private unreachable = 0;
   private pausedUntil = 0;
-  private stopped = false;
+  private paused = false;
 
   constructor(tools: IssuerTools) {
     this.tools = tools;
@@ -75,6 +75,7 @@ export class Issuer {
       cancel();
       this.wanted.delete(name);
       this.tools.attempts.set(name, null);
+      this.mark(name, false);
     }
     for (const name of wanted) {
       if (this.wanted.has(name)) continue;
@@ -95,22 +96,32 @@ export class Issuer {
     return { renewAt: held?.automatic ? renewalTime(held, held.window, steady(name)) : null, attempt: this.tools.attempts.get(name) };
   }
 
+  names(): Iterable<string> {
+    return this.wanted.keys();
+  }
+
   /** Orders nothing more. What is under way is finished. */
-  stop(): void {
-    this.stopped = true;
+  pause(): void {
+    this.paused = true;
     for (const { cancel } of this.wanted.values()) cancel();
     this.queue.clear();
   }
 
+  resume(): void {
+    this.paused = false;
+    for (const name of this.wanted.keys()) this.plan(name);
+  }
+
   private plan(name: string): void {
     const entry = this.wanted.get(name);
-    if (entry === undefined || entry.ordering || this.stopped) return;
+    if (entry === undefined || entry.ordering || this.paused) return;
     entry.cancel();
     const { clock, attempts } = this.tools;
     const held = this.tools.held(name);
     if (held !== null && !held.automatic) return;
     const due = Math.max(held === null ? 0 : renewalTime(held, held.window, steady(name)), attempts.get(name)?.nextTry ?? 0);
     const wait = due - clock.now();
+    this.mark(name, held === null && wait > 0);
     if (wait <= 0) return this.enqueue(name);
     entry.cancel = clock.after(Math.min(wait, LONGEST_TIMER_MS), () => this.plan(name));
   }
@@ -125,7 +136,7 @@ export class Issuer {
     const { clock } = this.tools;
     if (clock.now() < this.pausedUntil) return;
     for (const name of this.queue) {
-      if (this.orders >= most || this.stopped) return;
+      if (this.orders >= most || this.paused) return;
       this.queue.delete(name);
       const entry = this.wanted.get(name);
       if (entry === undefined || entry.ordering) continue;
@@ -144,7 +155,7 @@ export class Issuer {
     const { clock, log, attempts } = this.tools;
     const held = this.tools.held(name);
     const startedAt = clock.monotonic();
-    this.expect(name, held === null);
+    this.mark(name, false);
     try {
       const issued = await this.tools.order(name, held?.ariId ?? null);
       this.unreachable = 0;
@@ -153,8 +164,6 @@ export class Issuer {
       log.info({ name, ms: Math.round(clock.monotonic() - startedAt) }, held === null ? 'certificate issued' : 'certificate renewed');
     } catch (error) {
       this.failed(name, error);
-    } finally {
-      this.expect(name, false);
     }
   }
 
@@ -174,11 +183,11 @@ export class Issuer {
     log.warn({ name, reason: failure.message, again_in_s: Math.round(delay / 1_000) }, 'no certificate');
   }
 
-  private expect(name: string, expected: boolean): void {
-    if (expected ? this.first.has(name) : !this.first.has(name)) return;
-    if (expected) this.first.add(name);
-    else this.first.delete(name);
-    this.tools.expecting([...this.first]);
+  private mark(name: string, uncertified: boolean): void {
+    if (this.uncertified.has(name) === uncertified) return;
+    if (uncertified) this.uncertified.add(name);
+    else this.uncertified.delete(name);
+    this.tools.uncertified([...this.uncertified]);
   }
 }
 

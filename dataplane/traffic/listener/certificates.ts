@@ -36,7 +36,13 @@ export class ShownCertificate {
 /** The certificates of one worker, by name. */
 export class Certificates {
   private readonly index = new HostIndex<ShownCertificate>((_, json) => new ShownCertificate(JSON.parse(json)));
-  private expected: ReadonlySet<string> = new Set();
+  private readonly wanted: (name: string) => boolean;
+  private uncertified: ReadonlySet<string> = new Set();
+
+  /** `wanted` tells whether a name is to have a certificate of its own: it is routed, and somebody orders one. */
+  constructor(wanted: (name: string) => boolean) {
+    this.wanted = wanted;
+  }
 
   async apply(change: EntriesPublication, nextTurn: () => Promise<void>): Promise<void> {
     await this.index.apply(change, nextTurn);
@@ -46,12 +52,13 @@ export class Certificates {
     return this.index.find(name);
   }
 
-  /** These names will have one soon: whoever asks for them may wait. */
-  expect(names: readonly string[]): void {
-    this.expected = new Set(names);
+  /** No certificate could be had for these names, and none is being ordered now. */
+  giveUp(names: readonly string[]): void {
+    this.uncertified = new Set(names);
   }
 
+  /** Whether a name without a certificate will have one soon: whoever asks for it may wait. */
   expects(name: string): boolean {
-    return this.expected.has(name);
+    return this.wanted(name) && !this.uncertified.has(name);
   }
 }

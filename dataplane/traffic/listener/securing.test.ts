@@ -22,6 +22,13 @@ const secureProxy = (upstream: UpstreamFixture, ...names: string[]) =>
     { httpsPort: 0 },
   );
 
+/** One that sees to certificates itself. */
+const orderingProxy = (upstream: UpstreamFixture) =>
+  ProxyFixture.with([site('a.test', upstream)], {
+    httpsPort: 0,
+    https: { automatic: true, anyName: true, dns: false, internal: false, publicPort: 443 },
+  });
+
 /** A client whose handshake is done. @throws what ended it. */
 function shake(proxy: ProxyFixture, servername: string | null, more: ConnectionOptions = {}): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
@@ -170,8 +177,7 @@ test('a hello that does not come is waited for 5 s, and the rest of a handshake 
 describe('a name whose first certificate is being ordered', () => {
   test('has its handshakes wait, and served when it is there', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
-    using proxy = await secureProxy(upstream, 'a.test');
-    await proxy.expect('a.test');
+    using proxy = await orderingProxy(upstream);
     const waiting = shake(proxy, 'a.test');
     await eventually('the handshake to wait', () =>
       proxy.log.lines.some(({ message }) => message.includes('waits for the first certificate')),
@@ -184,20 +190,24 @@ describe('a name whose first certificate is being ordered', () => {
 
   test('refuses them when the order fails', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
-    using proxy = await secureProxy(upstream, 'a.test');
-    await proxy.expect('a.test');
+    using proxy = await orderingProxy(upstream);
     const waiting = assert.rejects(shake(proxy, 'a.test'), /unrecognized name/i);
     await eventually('the handshake to wait', () =>
       proxy.log.lines.some(({ message }) => message.includes('waits for the first certificate')),
     );
-    await proxy.expect();
+    await proxy.giveUp('a.test');
     await waiting;
+  });
+
+  test('is another than one that is not routed, which nobody waits for', async () => {
+    using upstream = await UpstreamFixture.serving(ok('x'));
+    using proxy = await orderingProxy(upstream);
+    await assert.rejects(shake(proxy, 'b.test'), /unrecognized name/i);
   });
 
   test('keeps them no longer than 15 s', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
-    using proxy = await secureProxy(upstream, 'a.test');
-    await proxy.expect('a.test');
+    using proxy = await orderingProxy(upstream);
     const waiting = assert.rejects(shake(proxy, 'a.test'), /unrecognized name/i);
     await eventually('the handshake to wait', () =>
       proxy.log.lines.some(({ message }) => message.includes('waits for the first certificate')),

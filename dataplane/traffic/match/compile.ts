@@ -13,6 +13,7 @@ import { compileVariants, unconditional, type Variants } from './variants.ts';
 /** A route as the request path uses it: everything that depends on the route alone is worked out. */
 export type CompiledRoute = {
   readonly domain: string;
+  readonly https: RouteSpec['https'];
   /** What answers when no block matches; null when nothing stands outside the blocks. */
   readonly site: CompiledBlock | null;
   readonly blocks: readonly CompiledBlock[];
@@ -56,6 +57,7 @@ export function compileRoute(json: string, pools: Pools): CompiledRoute {
   const sitePool = deserted ? pools.open(route.domain, [], route.tls) : poolOf(route, route.upstreams, route.tls, pools);
   return {
     domain: route.domain,
+    https: route.https,
     site: answers || sitePool !== null ? siteBlock(route, sitePool) : null,
     blocks: route.handles.map((handle, index) => pathBlock(route, handle, index, sitePool, pools)),
     fields: compileAnswerFields(unconditional(route.headers)),

@@ -8,6 +8,7 @@ import { packEntries } from './packed.ts';
 
 const route = (domain: string, version: string): CompiledRoute & { version: string } => ({
   domain,
+  https: 'auto',
   version,
   site: null,
   blocks: [],

@@ -125,9 +125,9 @@ export class ProxyFixture {
     return this.acknowledged({ challenges });
   }
 
-  /** Has a first certificate ordered for these names, and no others. */
-  expect(...expected: readonly string[]): Promise<void> {
-    return this.acknowledged({ expected });
+  /** No certificate could be had for these names. */
+  giveUp(...uncertified: readonly string[]): Promise<void> {
+    return this.acknowledged({ uncertified });
   }
 
   /** Seals session tickets with other keys. */

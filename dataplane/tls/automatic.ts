@@ -1,0 +1,163 @@
+import { issuesAnyName } from '../../shared/acme-directory.ts';
+import { whyNotCertifiable } from '../../shared/certifiable.ts';
+import type { RouteSpec } from '../../shared/route.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import type { Log } from '../../shared/runtime/log.ts';
+import type { Random } from '../../shared/runtime/random.ts';
+import type { Publisher } from '../publish/publisher.ts';
+import { readCertificate } from './certificate.ts';
+import { Attempts } from './issue/attempts.ts';
+import { type Account, Authority, type AuthoritySettings, type Issued } from './issue/authority.ts';
+import { PublishedBoard } from './issue/board.ts';
+import { IssueError } from './issue/failure.ts';
+import { Issuer } from './issue/issuer.ts';
+import type { CertStore, StoredCertificate } from './store/cert-store.ts';
+
+/** Changes of the table are gathered for this long (ms) before the names are gone through again. */
+const GATHER_MS = 20;
+
+export type AutomaticTools = {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly stateDir: string;
+  readonly store: CertStore;
+  readonly publisher: Publisher;
+  /** The certificate that a name is shown; null where there is none. */
+  held(name: string): StoredCertificate | null;
+  /** Resolves when every worker shows what the store holds. */
+  shown(): Promise<void>;
+  routes(): Iterable<RouteSpec>;
+};
+
+/** Certificates for every routed name that may have one, from an authority that speaks ACME, as long as there is an e-mail. */
+export class AutomaticHttps {
+  private readonly tools: AutomaticTools;
+  private readonly attempts: Attempts;
+  private readonly board: PublishedBoard;
+  private readonly issuer: Issuer;
+  private settings: AuthoritySettings | null = null;
+  /** The account at the authority, opened with the first order. */
+  private authority: Promise<Authority> | null = null;
+  private cancelGather: (() => void) | null = null;
+  /** What the workers are about to be told; null: nothing. */
+  private uncertified: readonly string[] | null = null;
+
+  constructor(tools: AutomaticTools) {
+    const { clock, random, log, publisher, stateDir } = tools;
+    this.tools = tools;
+    this.attempts = new Attempts(stateDir, clock, log);
+    this.board = new PublishedBoard(publisher, log);
+    this.issuer = new Issuer({
+      clock,
+      random,
+      log,
+      attempts: this.attempts,
+      held: (name) => {
+        const held = tools.held(name);
+        return held && { ...held, automatic: held.source === 'acme', window: null };
+      },
+      order: (name, replaces) => this.order(name, replaces),
+      keep: (name, issued) => this.keep(name, issued),
+      uncertified: (names) => this.giveUp(names),
+    });
+  }
+
+  /** The authority that is to be asked from now on; null: none. */
+  adopt(settings: AuthoritySettings | null): void {
+    if (JSON.stringify(settings) !== JSON.stringify(this.settings)) this.authority = null;
+    this.settings = settings;
+    this.want();
+  }
+
+  /** Routes have come, gone or changed. */
+  routesChanged(): void {
+    this.cancelGather ??= this.tools.clock.after(GATHER_MS, () => {
+      this.cancelGather = null;
+      this.want();
+    });
+  }
+
+  /** Another certificate is held for a name, or none any more. */
+  certificateChanged(name: string): void {
+    this.issuer.changed(name);
+  }
+
+  plans(name: string): ReturnType<Issuer['plans']> {
+    return this.issuer.plans(name);
+  }
+
+  /** The names that are to have certificates. */
+  wanted(): Iterable<string> {
+    return this.issuer.names();
+  }
+
+  /** Nothing more is ordered: the process ends, or another one takes over. What is under way is finished. */
+  pause(): void {
+    this.issuer.pause();
+  }
+
+  resume(): void {
+    this.issuer.resume();
+  }
+
+  /** Told to the workers once a turn: many names may fail together. */
+  private giveUp(names: readonly string[]): void {
+    const { publisher, clock, log } = this.tools;
+    if (this.uncertified === null)
+      clock.after(0, () => {
+        const uncertified = this.uncertified ?? [];
+        this.uncertified = null;
+        publisher
+          .publish({ uncertified })
+          .catch((error: unknown) => log.warn({ error: String(error) }, 'handshakes wait for certificates in vain'));
+      });
+    this.uncertified = names;
+  }
+
+  private want(): void {
+    this.issuer.want(this.settings === null ? [] : this.names(this.settings));
+  }
+
+  private *names({ directory }: AuthoritySettings): Generator<string> {
+    const authority = { anyName: issuesAnyName(directory), dns: false };
+    for (const { domain, https } of this.tools.routes())
+      if (https === 'auto' && whyNotCertifiable(domain, authority) === null) yield domain;
+  }
+
+  private async order(name: string, replaces: string | null): Promise<Issued> {
+    const { settings } = this;
+    if (settings === null) throw new Error('nobody is to be asked');
+    this.authority ??= this.open(settings);
+    try {
+      return await (await this.authority).issue([name], this.board, replaces);
+    } catch (error) {
+      // An account that could not be opened is tried again with the next order.
+      await this.authority?.catch(() => {
+        this.authority = null;
+      });
+      throw error;
+    }
+  }
+
+  private async open(settings: AuthoritySettings): Promise<Authority> {
+    const { store } = this.tools;
+    const saved = await store.account(settings.directory);
+    const authority = await Authority.open(settings, saved === null ? null : accountOf(saved));
+    if (saved === null) await store.putAccount(settings.directory, JSON.stringify(authority.account));
+    return authority;
+  }
+
+  private async keep(name: string, { certificate, privateKey, order }: Issued): Promise<void> {
+    const { store, shown } = this.tools;
+    const read = readCertificate(certificate, privateKey);
+    if (!read.ok) throw new IssueError('refused', `${name}: the authority issued what can not be used: ${read.reason}`);
+    await store.put({ source: 'acme', domains: [name], pair: read.value, order });
+    await shown();
+  }
+}
+
+function accountOf(text: string): Account | null {
+  const { key, url } = JSON.parse(text) as Partial<Account>;
+  return typeof key === 'string' && typeof url === 'string' ? { key, url } : null;
+}

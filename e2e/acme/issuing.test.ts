@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { connect, type TLSSocket } from 'node:tls';
+import { missing } from '../components.ts';
+import { Dataplane, Folder } from '../harness/dataplane.ts';
+import { freePort } from '../harness/ports.ts';
+import { until } from '../harness/until.ts';
+import { Upstream } from '../harness/upstream.ts';
+import { Pebble } from './harness/pebble.ts';
+
+const skip = missing('pebble');
+
+class Scene {
+  readonly folder = new Folder();
+  readonly httpPort: number;
+  readonly httpsPort: number;
+  pebble: Pebble | null = null;
+
+  private constructor(httpPort: number, httpsPort: number) {
+    this.httpPort = httpPort;
+    this.httpsPort = httpsPort;
+  }
+
+  static async start(): Promise<Scene> {
+    const scene = new Scene(await freePort(), await freePort());
+    await scene.startAuthority();
+    return scene;
+  }
+
+  async startAuthority(more: Partial<Parameters<typeof Pebble.start>[1]> = {}): Promise<Pebble> {
+    this.pebble = await Pebble.start(this.folder, { httpPort: this.httpPort, tlsPort: this.httpsPort, ...more });
+    return this.pebble;
+  }
+
+  dataplane(more: readonly string[] = []): Promise<Dataplane> {
+    const { folder, httpPort, httpsPort, pebble } = this;
+    if (pebble === null) throw new Error('no authority');
+    const flags = ['--https-port', `${httpsPort}`, '--cert-dir', folder.file('certs'), '--acme-email', 'ops@example.com'];
+    const authority = ['--acme-directory', pebble.directory, '--acme-ca-root', pebble.rootPath];
+    return Dataplane.start({ stateDir: folder.file('state'), httpPort, flags: [...flags, ...authority, ...more] });
+  }
+
+  /** A handshake that trusts the authority. @throws what ended it. */
+  async shake(name: string, root: string): Promise<TLSSocket> {
+    const socket = connect({ host: '127.0.0.1', port: this.httpsPort, servername: name, ca: root });
+    await once(socket, 'secureConnect');
+    return socket;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.pebble?.[Symbol.asyncDispose]();
+    this.folder[Symbol.dispose]();
+  }
+}
+
+async function get(socket: TLSSocket, host: string): Promise<string> {
+  socket.write(`GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+  let text = '';
+  for await (const chunk of socket) text += String(chunk);
+  return text;
+}
+
+test('a routed name has a certificate of its own, and the request right after the redirect works', { skip, timeout: 60_000 }, async () => {
+  await using scene = await Scene.start();
+  await using dataplane = await scene.dataplane();
+  await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
+  await dataplane.route('shop.example.com', upstream.address);
+  const redirected = await dataplane.visit('shop.example.com', '/a?b=c');
+  assert.equal(redirected.status, 308);
+  assert.equal(redirected.headers.location, `https://shop.example.com:${scene.httpsPort}/a?b=c`);
+  const socket = await scene.shake('shop.example.com', await (scene.pebble as Pebble).root());
+  assert.match(await get(socket, 'shop.example.com'), /^HTTP\/1.1 200 OK\r\n[\s\S]*hello$/);
+  const [record] = JSON.parse((await dataplane.admin('GET', '/certificates')).text) as {
+    domains: string[];
+    source: string;
+    renew_at: string;
+  }[];
+  assert.deepEqual([record?.domains, record?.source], [['shop.example.com'], 'acme']);
+  assert.ok(Date.parse(record?.renew_at ?? '') > Date.now());
+});
+
+test('a restart shows the certificate that there is, and orders none', { skip, timeout: 60_000 }, async () => {
+  await using scene = await Scene.start();
+  await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
+  const root = await (scene.pebble as Pebble).root();
+  const serials: string[] = [];
+  for (let start = 0; start < 2; start++) {
+    await using dataplane = await scene.dataplane();
+    if (start === 0) await dataplane.route('shop.example.com', upstream.address);
+    const socket = await scene.shake('shop.example.com', root);
+    serials.push(socket.getPeerCertificate().serialNumber);
+    socket.destroy();
+    await dataplane.program.kill();
+  }
+  assert.equal(serials[0], serials[1]);
+});
+
+test('50 names at once all have theirs', { skip, timeout: 90_000 }, async () => {
+  await using scene = await Scene.start();
+  await using dataplane = await scene.dataplane();
+  await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
+  const names = Array.from({ length: 50 }, (_, at) => `site-${at}.example.com`);
+  const root = await (scene.pebble as Pebble).root();
+  for (const name of names.slice(0, 40)) await dataplane.route(name, upstream.address);
+  const sockets = await Promise.all(names.slice(0, 40).map((name) => until(name, () => scene.shake(name, root), 30_000)));
+  for (const socket of sockets) socket.destroy();
+});
+
+test('an authority that was away has issued within 10 s of its return', { skip, timeout: 90_000 }, async () => {
+  await using scene = await Scene.start();
+  const { ports } = scene.pebble as Pebble;
+  await using dataplane = await scene.dataplane();
+  await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
+  await scene.pebble?.[Symbol.asyncDispose]();
+  await dataplane.route('shop.example.com', upstream.address);
+  await dataplane.program.said(/can't be reached/);
+  const before = scene.pebble as Pebble;
+  await scene.startAuthority({ ports });
+  assert.notEqual(scene.pebble, before);
+  const back = performance.now();
+  const root = await (scene.pebble as Pebble).root();
+  // Its own HTTPS has another root now: the file at the same place is read with the next account.
+  const socket = await until('the certificate', () => scene.shake('shop.example.com', root), 30_000);
+  socket.destroy();
+  assert.ok(performance.now() - back < 15_000, `after ${Math.round(performance.now() - back)} ms`);
+});
+
+test('a root that did not sign the authority is named, and the flag that mends it', { skip, timeout: 60_000 }, async () => {
+  await using scene = await Scene.start();
+  await using other = await Scene.start();
+  await using dataplane = await scene.dataplane(['--acme-ca-root', (other.pebble as Pebble).rootPath]);
+  await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
+  await dataplane.route('shop.example.com', upstream.address);
+  await dataplane.program.said(/--acme-ca-root PATH/);
+  const explained = await dataplane.admin('GET', `/explain?url=${encodeURIComponent('https://shop.example.com/')}`);
+  assert.match((JSON.parse(explained.text) as { certificate: string }).certificate, /none yet; the last try failed: .*--acme-ca-root/);
+});

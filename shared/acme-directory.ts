@@ -1,0 +1,18 @@
+import { accepted, type Parsed, refused } from './parsed.ts';
+
+/** Reads the URL of an authority's directory (RFC 8555 7.1.1): always https, since accounts are asked for over it. */
+export function parseDirectoryUrl(text: string): Parsed<string> {
+  const url = URL.parse(text);
+  if (url === null || url.protocol !== 'https:' || url.username !== '' || url.hash !== '')
+    return refused('a directory is an address that begins with https://, for example https://ca.example.com/acme/directory');
+  return accepted(url.href);
+}
+
+/** Authorities whose certificates every browser trusts: they issue for public names only. */
+const PUBLIC = ['letsencrypt.org', 'pki.goog', 'zerossl.com', 'buypass.com', 'buypass.no', 'ssl.com', 'sectigo.com', 'digicert.com'];
+
+/** Whether the authority behind a directory may issue for any name, as private ones do. */
+export function issuesAnyName(directory: string): boolean {
+  const host = URL.parse(directory)?.hostname ?? '';
+  return !PUBLIC.some((name) => host === name || host.endsWith(`.${name}`));
+}

@@ -35,7 +35,7 @@ export const CODE = {
 export const INITIAL_WINDOW = 4;
 
 const FRAME_HEAD = 9;
-/** Answers whose status stands in HPACK's own table, by their byte (RFC 7541 appendix A). */
+/** Statuses that stand in HPACK's own table, by their byte (RFC 7541 appendix A). */
 const STATUS = new Map([200, 204, 206, 304, 400, 404, 500].map((status, at) => [0x88 + at, status]));
 
 export type Frame = { readonly type: number; readonly flags: number; readonly stream: number; readonly payload: Buffer };
@@ -110,14 +110,10 @@ export class Frames {
     return this.received.filter((one) => one.stream === stream && one.type === type);
   }
 
-  /** The status of a stream's answer, as far as it is one of the usual ones; undefined while there is none. */
+  /** The status of a stream's answer; undefined while there is none. */
   status(stream: number): number | undefined {
     const [answer] = this.of(stream, FRAME.headers);
-    if (answer === undefined) return undefined;
-    let at = 0;
-    // A change of the table's size comes before the fields (RFC 7541 6.3).
-    while (((answer.payload[at] ?? 0) & 0xe0) === 0x20) at++;
-    return STATUS.get(answer.payload[at] ?? 0) ?? -1;
+    return answer === undefined ? undefined : statusIn(answer.payload);
   }
 
   /** The code that a stream was reset with. */
@@ -173,6 +169,30 @@ export class Frames {
   [Symbol.dispose](): void {
     this.socket.destroy();
   }
+}
+
+/** The status that an answer begins with, where its value is spelt out (RFC 7541 6.2); NaN where it stands in a table of the connection. */
+function statusIn(payload: Buffer): number {
+  let at = 0;
+  // A change of the table's size comes before the fields (RFC 7541 6.3).
+  while (((payload[at] ?? 0) & 0xe0) === 0x20) at++;
+  const known = STATUS.get(payload[at] ?? 0);
+  if (known !== undefined) return known;
+  const length = payload[at + 1] ?? 0;
+  const value = payload.subarray(at + 2, at + 2 + (length & 0x7f));
+  return Number(length < 0x80 ? value.toString('latin1') : digitsIn(value));
+}
+
+/** Digits in Huffman's code: 0 to 2 take five bits, 3 to 9 six (RFC 7541 appendix B). */
+function digitsIn(bytes: Buffer): string {
+  const bits = [...bytes].map((byte) => byte.toString(2).padStart(8, '0')).join('');
+  let digits = '';
+  for (let at = 0; digits.length < 3; ) {
+    const short = Number.parseInt(bits.slice(at, at + 5), 2);
+    digits += short < 3 ? short : Number.parseInt(bits.slice(at, at + 6), 2) - 0x16;
+    at += short < 3 ? 5 : 6;
+  }
+  return digits;
 }
 
 /** One frame (RFC 9113 4.1). Text is Latin-1. */

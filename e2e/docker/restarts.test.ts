@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { until } from '../harness/until.ts';
+import { App } from './harness/app.ts';
+import { Discovery } from './harness/discovery.ts';
+import { Engine } from './harness/engine.ts';
+import { ownNetwork } from './harness/own-network.ts';
+
+const skip = ownNetwork();
+
+describe('restarts', { skip }, () => {
+  let engine: Engine;
+  let discovery: Discovery;
+  before(async () => {
+    engine = await Engine.start();
+    discovery = await Discovery.start(engine);
+  });
+  after(async () => {
+    await discovery?.[Symbol.asyncDispose]();
+    await engine?.[Symbol.asyncDispose]();
+  });
+
+  const start = (app: string, address?: string) =>
+    App.start(engine.docker, { app, labels: { 'sluice.domain': `${app}.test` }, ...(address !== undefined && { address }) });
+
+  test('a controller that was killed misses nothing that happened meanwhile, and no request is lost', async () => {
+    const [old, staying] = [await start('led'), await start('led')];
+    await discovery.answersWith(200, 'led.test');
+    using load = discovery.load('led.test', 'led', { postEvery: 10 });
+    for (const app of [old, staying]) await load.answeredBy(app.shortId);
+    await discovery.controller?.kill('SIGKILL');
+    const next = await start('led');
+    const other = await start('late');
+    await load.answers(50);
+    await discovery.startController();
+    await load.answeredBy(next.shortId);
+    await discovery.answersWith(200, 'late.test');
+    await Promise.all([old.stop(), other.stop()]);
+    await load.answers(50);
+    await discovery.lostNothing(load);
+    assert.equal((await discovery.visit('late.test')).status, 503);
+  });
+
+  for (const [how, signal] of [
+    ['stopped and started', 'SIGTERM'],
+    ['killed and started', 'SIGKILL'],
+  ] as const)
+    test(`an engine that is ${how} again takes no route with it, and is followed again`, async () => {
+      const app = `engine-${signal.toLowerCase()}`;
+      const first = await start(app);
+      await discovery.answersWith(200, `${app}.test`);
+      using load = discovery.load(`${app}.test`, app, { postEvery: 10 });
+      await engine.stop(signal);
+      await load.answers(100);
+      await engine.startAgain();
+      const second = await start(app);
+      await load.answeredBy(second.shortId);
+      await first.stop();
+      await load.answers(50);
+      await discovery.lostNothing(load);
+    });
+
+  test('a data plane that starts while the engine is away serves what it knew', async () => {
+    await start('kept');
+    await discovery.answersWith(200, 'kept.test');
+    await engine.stop();
+    await discovery.dataplane?.kill();
+    await discovery.startDataplane();
+    const answer = await discovery.answersWith(200, 'kept.test', { withinMs: 4_000 });
+    assert.match(answer.text, /^kept /);
+    // Also where the controller knows no more than that the engine is away.
+    await discovery.controller?.kill();
+    await discovery.startController();
+    await until('the controller to report its engine', async () => /engine|docker/i.test(await discovery.command('status')));
+    assert.equal((await discovery.visit('kept.test')).status, 200);
+    await engine.startAgain();
+    const next = await start('kept');
+    using load = discovery.load('kept.test', 'kept');
+    await load.answeredBy(next.shortId);
+    await discovery.lostNothing(load);
+  });
+
+  test('addresses that two apps swapped while the pair was down lead no visitor to the wrong one', async () => {
+    const [a, b] = ['10.213.99.1', '10.213.99.2'];
+    const before = [await start('left', a), await start('right', b)];
+    for (const host of ['left.test', 'right.test']) await discovery.answersWith(200, host);
+    await discovery.controller?.kill();
+    await discovery.dataplane?.kill();
+    for (const app of before) await app.remove();
+    await start('left', b);
+    await start('right', a);
+    const starting = discovery.startController();
+    await discovery.startDataplane();
+    // From the first moment on, with the controller's word still to come.
+    using left = discovery.load('left.test', 'left', { postEvery: 10 });
+    using right = discovery.load('right.test', 'right', { postEvery: 10 });
+    await starting;
+    await left.answers(50);
+    await right.answers(50);
+    // A container that is new to the data plane is probed first; until then there is nobody, and never the other app.
+    for (const load of [left, right])
+      assert.deepEqual(
+        (await load.end()).failures.filter(({ what }) => !what.endsWith(' 503')),
+        [],
+      );
+  });
+});

@@ -13,6 +13,7 @@ const WEB: ContainerStatus = {
   origin: 'container web-1 (a1)',
   site: null,
   domains: ['shop.example'],
+  others: { count: 0, names: [] },
   accepted: yes('its labels are understood'),
   resolved: yes('its address on the network shop'),
   address: '172.18.0.2:80',
@@ -26,7 +27,14 @@ const SICK = {
   resolved: no('its HEALTHCHECK fails'),
   change: 'it passes again',
 };
-const WRONG = { ...WEB, container: 'web-3', origin: 'container web-3 (a3)', accepted: no('sluice.port "x": no'), programmed: {} };
+const PAIRED = { ...WEB, others: { count: 1, names: ['web-2'] } };
+const WRONG = {
+  ...WEB,
+  container: 'web-3',
+  origin: 'container web-3 (a3)',
+  accepted: no('sluice.port "x": no'),
+  programmed: {},
+};
 
 const DATAPLANE = {
   version: '0.1.0',
@@ -52,17 +60,23 @@ test('the first fact that does not hold is told, with its reason and what would 
   ]);
 });
 
+test('the others of the pool are named, and counted where they are many', () => {
+  const beside = (count: number, ...names: string[]) => containerInWords({ ...WEB, others: { count, names } });
+  assert.match(beside(2, 'web-2', 'web-3'), /: its address on the network shop; in its pool too: web-2, web-3$/);
+  assert.match(beside(5, 'web-2', 'web-3'), /; in its pool too: web-2, web-3 and 3 more$/);
+});
+
 test('status lists every container of the controller, as JSON too', async (t) => {
   const argv = ['status', '--admin', await admin(t, { 'GET /status': [200, DATAPLANE], 'GET /upstreams': [200, []] })];
-  const controller = await admin(t, { 'GET /status': [200, { containers: [WEB, SICK] }] });
+  const controller = await admin(t, { 'GET /status': [200, { containers: [PAIRED, SICK] }] });
   const { out } = await sluice([...argv, '--controller', controller]);
   assert.match(
     out,
-    /^CONTAINER +POOL +ADDRESS +STATE +SINCE +WHY\nweb-1 +shop\.example +172\.18\.0\.2:80 +accepted, resolved, programmed /m,
+    /^CONTAINER +POOL +ADDRESS +STATE +SINCE +WHY\nweb-1 +shop\.example \(\+1\) +172\.18\.0\.2:80 +accepted, resolved, programmed /m,
   );
   assert.match(out, /^web-2 .* accepted, not resolved .* its HEALTHCHECK fails; what would change it: it passes again$/m);
   const { containers } = JSON.parse((await sluice([...argv, '--json', '--controller', controller])).out) as { containers: unknown };
-  assert.deepEqual(containers, [WEB, SICK]);
+  assert.deepEqual(containers, [PAIRED, SICK]);
 });
 
 test('a controller that cannot be asked is told, and the rest of the status is there', async (t) => {

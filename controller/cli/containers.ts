@@ -50,7 +50,7 @@ function defaultAddress(): AdminAddress {
 export function containersInWords(terminal: Terminal, containers: readonly ContainerStatus[]): string {
   const rows = containers.map((one) => {
     const { fact, words } = stateOf(one);
-    return [one.container, one.domains.join(', ') || '-', one.address ?? '-', words, fact.since, whyOf(one, fact)];
+    return [one.container, poolOf(one), one.address ?? '-', words, fact.since, whyOf(one, fact)];
   });
   return table(terminal, ['CONTAINER', 'POOL', 'ADDRESS', 'STATE', 'SINCE', 'WHY'], rows);
 }
@@ -58,7 +58,18 @@ export function containersInWords(terminal: Terminal, containers: readonly Conta
 /** One line of `explain`. */
 export function containerInWords(container: ContainerStatus): string {
   const { fact, words } = stateOf(container);
-  return `${container.origin.replace(/^container /, '')}: ${words} since ${fact.since}: ${whyOf(container, fact)}`;
+  return `${container.origin.replace(/^container /, '')}: ${words} since ${fact.since}: ${whyOf(container, fact)}${besideIt(container)}`;
+}
+
+/** The whole pool is in the list: how many others there are is enough here. */
+function poolOf({ domains, others }: ContainerStatus): string {
+  const pool = domains.join(', ') || '-';
+  return others.count === 0 ? pool : `${pool} (+${others.count})`;
+}
+
+function besideIt({ others: { count, names } }: ContainerStatus): string {
+  if (count === 0) return '';
+  return `; in its pool too: ${names.join(', ')}${count > names.length ? ` and ${count - names.length} more` : ''}`;
 }
 
 /** How far it came, and the fact that says so: the first of the three that does not hold, else the last. */

@@ -49,7 +49,9 @@ export type ContainerReading = {
   readonly site: string | null;
   /** Its pools: all containers of a domain are one. */
   readonly domains: readonly string[];
-  /** Its labels are understood. */
+  /** Who else is in these pools, the oldest first: how many, and the names of ten at most. */
+  readonly others: { readonly count: number; readonly names: readonly string[] };
+  /** Its labels are understood. One that has an address although they are not is routed as it was before. */
   readonly accepted: Fact;
   /** There is an address that visitors may be sent to. */
   readonly resolved: Fact;

@@ -13,6 +13,7 @@ const READING: ContainerReading = {
   origin: 'container web-1 (a1)',
   site: null,
   domains: ['a.example', 'b.example'],
+  others: { count: 0, names: [] },
   accepted: fact(true, 'understood'),
   resolved: fact(true, 'its address'),
   address: '172.18.0.2:80',
@@ -45,4 +46,12 @@ test('what a data plane found out about its address counts, until it takes it ba
   assert.equal(resolved(), 'its address');
   book.upstream({ address: '172.18.0.2:80', id: 'a0', healthy: false, reason: 'connection refused' });
   assert.equal(resolved(), 'its address');
+});
+
+test('a site whose labels are wrong is programmed where it stays as it was before, and nowhere when it has no address', () => {
+  const wrong = { ...READING, accepted: fact(false, 'a mistake; the site stays as it was before') };
+  const programmed = (reading: ContainerReading) =>
+    new ContainerBook(new ManualClock(), () => [reading]).list([route('a.example', true)])[0]?.programmed;
+  assert.deepEqual(programmed(wrong), { d: fact(true, 'served') });
+  assert.deepEqual(programmed({ ...wrong, address: null }), {});
 });

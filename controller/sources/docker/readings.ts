@@ -2,7 +2,7 @@ import { LABEL_PREFIX } from '../../../shared/name.ts';
 import type { Choice } from './addresses.ts';
 import type { Container } from './container.ts';
 import type { BadSite, SiteLabels } from './labels.ts';
-import type { Judgement, Reading } from './world.ts';
+import type { Judgement, SiteReading } from './world.ts';
 
 /** As people know it: `container shop-web-1 (3f2a9c0d1e2f)`. */
 export const originOf = ({ name, id }: Container): string => `container ${name.slice(0, 900)} (${id.slice(0, 12)})`;
@@ -10,7 +10,7 @@ export const originOf = ({ name, id }: Container): string => `container ${name.s
 const about = (container: Container) => ({ id: container.id, container: container.name, origin: originOf(container) });
 
 /** A site whose labels are understood. */
-export function readingOf(container: Container, site: SiteLabels, choice: Choice, isDraining: boolean): Reading {
+export function readingOf(container: Container, site: SiteLabels, choice: Choice, isDraining: boolean): SiteReading {
   const { resolved, change } = resolve(container, choice, isDraining);
   return {
     ...about(container),
@@ -26,12 +26,12 @@ export function readingOf(container: Container, site: SiteLabels, choice: Choice
 export const STAYS = 'the site stays as it was before';
 
 /** The same of a site whose labels are wrong, and that is routed as it was before they were. */
-export function staying(reading: Reading, { site, reasons }: BadSite): Reading {
+export function staying(reading: SiteReading, { site, reasons }: BadSite): SiteReading {
   return { ...reading, accepted: { holds: false, reason: `${reasons.join('; ')}; ${STAYS}` }, change: correction(site) };
 }
 
 /** A site whose labels are wrong, and that is not routed. */
-export function readingOfBad(container: Container, { site, domains, reasons }: BadSite): Reading {
+export function readingOfBad(container: Container, { site, domains, reasons }: BadSite): SiteReading {
   return {
     ...about(container),
     site,

@@ -197,3 +197,21 @@ test('the same world gives the same bytes, and the same objects for what did not
   assert.equal(JSON.stringify(one), JSON.stringify(other));
   assert.equal(one.routes[0], other.routes[0]);
 });
+
+test('a reading names the others of its pools, also where its own site is not in them, and at most ten', () => {
+  const containers = [
+    sampleContainer(1, labels({ 'sluice.domain': 'a.example, b.example' })),
+    sampleContainer(2),
+    sampleContainer(3, labels({ 'sluice.hold': 'x' })),
+    sampleContainer(4, { status: 'exited' }),
+    sampleContainer(5, labels({ 'sluice.domain': 'b.example' })),
+    sampleContainer(6, labels({ 'sluice.domain': 'c.example' })),
+  ];
+  const others = (world: readonly Container[]) => discover(sampleWorld(world)).readings.map((reading) => reading.others);
+  assert.deepEqual(
+    others(containers).map(({ count, names }) => `${count} ${names}`),
+    ['2 app-2,app-5', '1 app-1', '2 app-1,app-2', '2 app-1,app-2', '1 app-1', '0 '],
+  );
+  const many = others(Array.from({ length: 14 }, (_, at) => sampleContainer(at + 1)));
+  assert.deepEqual(many[2], { count: 13, names: [1, 2, 4, 5, 6, 7, 8, 9, 10, 11].map((number) => `app-${number}`) });
+});

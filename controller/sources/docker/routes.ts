@@ -3,25 +3,38 @@ import { type RouteInput, type RouteSpec, readAppliedRoute, type UpstreamSpec } 
 import { type Choice, chooseAddress } from './addresses.ts';
 import type { Container } from './container.ts';
 import { type BadSite, type ReadLabels, readLabels, type SiteLabels } from './labels.ts';
-import { recall, remember } from './last-good.ts';
+import { type LastGood, type ReadContainer, recall, remember } from './last-good.ts';
+import { othersIn } from './others.ts';
 import { differencesOf, join, leaderOf, type Member } from './pools.ts';
 import { originOf, readingOf, readingOfBad, STAYS, staying } from './readings.ts';
-import { type Discovered, DOCKER_SOURCE, type Finding, type Reading, type World } from './world.ts';
+import { type Discovered, DOCKER_SOURCE, type Finding, type SiteReading, type World } from './world.ts';
 
 /**
  * Containers to routes: same world, same routes, same bytes. All containers of a domain are one pool, in which the
  * labels of the oldest one that stays hold. Who does not run is in no pool, and a domain of which nobody runs has no route here.
  */
 export function discover(world: World): Discovered {
-  const problems: Finding[] = [];
-  const readings: Reading[] = [];
-  const pools = new Map<Domain, Member[]>();
   const read = world.containers.map((container) => ({ container, labels: labelsOf(container) }));
   const lastGood = remember(world.lastGood, read, world.now);
-  const before = recall(
-    lastGood,
-    read.filter(({ container }) => isLive(container)),
-  );
+  const { pools, problems, readings } = collect(world, read, lastGood);
+  const routes: RouteSpec[] = [];
+  for (const [domain, pool] of [...pools].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    problems.push(...differencesOf(domain, pool, world.draining));
+    const route = routeOf(domain, pool, world.draining);
+    if ('domain' in route) routes.push(route);
+    else problems.push(refusal(domain, leaderOf(pool, world.draining), route.reason));
+  }
+  const others = othersIn(pools);
+  return { routes, problems, readings: readings.map((reading) => ({ ...reading, others: others(reading) })), lastGood };
+}
+
+/** What each container wants, one after the other. */
+function collect(world: World, read: readonly ReadContainer[], lastGood: LastGood) {
+  const problems: Finding[] = [];
+  const readings: SiteReading[] = [];
+  const pools = new Map<Domain, Member[]>();
+  const running = read.filter(({ container }) => isLive(container));
+  const before = recall(lastGood, running);
   for (const { container, labels } of read) {
     const isHere = isLive(container) || container.status === 'created';
     if (isHere) problems.push(...labels.warnings.map((warning) => ({ ...about(container), ...warning })));
@@ -39,14 +52,7 @@ export function discover(world: World): Discovered {
       for (const domain of site.domains) problems.push(...join(pools, domain, { container, site, choice }));
     }
   }
-  const routes: RouteSpec[] = [];
-  for (const [domain, pool] of [...pools].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    problems.push(...differencesOf(domain, pool, world.draining));
-    const route = routeOf(domain, pool, world.draining);
-    if ('domain' in route) routes.push(route);
-    else problems.push(refusal(domain, leaderOf(pool, world.draining), route.reason));
-  }
-  return { routes, problems, readings, lastGood };
+  return { pools, problems, readings };
 }
 
 const isLive = ({ status }: Container): boolean => status === 'running' || status === 'paused' || status === 'restarting';

@@ -1,3 +1,4 @@
+import type { Domain } from '../../../shared/host.ts';
 import type { RouteSpec } from '../../../shared/route.ts';
 import type { Problem } from '../../../shared/wire/apply.ts';
 import type { ContainerReading, Fact } from '../source.ts';
@@ -29,6 +30,9 @@ export type World = {
 export type Judgement = Omit<Fact, 'since'>;
 
 export type Reading = Omit<ContainerReading, 'accepted' | 'resolved'> & { readonly accepted: Judgement; readonly resolved: Judgement };
+
+/** What one site of a container says of itself; the others of its pools are known when all were asked. */
+export type SiteReading = Omit<Reading, 'others' | 'domains'> & { readonly domains: readonly Domain[] };
 
 /** What is wrong with a container, without the moment since when. */
 export type Finding = Omit<Problem, 'since'>;

@@ -96,6 +96,7 @@ function simply({ containers, draining, lastGood }: World): Discovered {
     origin: `container ${name}`,
     site: null,
     domains: [labels['sluice.domain'] ?? ''],
+    others: { count: 0, names: [] },
     accepted: yes,
     resolved: status === 'running' ? yes : { holds: false, reason: status },
     address: status === 'running' ? '172.18.0.2:80' : null,

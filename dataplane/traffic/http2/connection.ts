@@ -77,7 +77,7 @@ export class Http2Connection {
     if (stream.closed || stream.destroyed) return;
     const { tools, peer, head } = this;
     const written = requestText(raw, (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0);
-    if ('malformed' in written) return this.refuse(stream, { status: 400, reason: written.malformed });
+    if ('reason' in written) return this.refuse(stream, written);
     const bytes = Buffer.from(written.text, 'latin1');
     const fault = head.parse(bytes, 0, bytes.length);
     if (fault !== null) return this.refuse(stream, fault);

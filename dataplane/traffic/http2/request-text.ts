@@ -1,3 +1,6 @@
+import { ChunkedDecoder } from '../http1/chunked.ts';
+import { FAULT, type Fault } from '../http1/fault.ts';
+
 /** Fields that speak of one HTTP/1.1 connection: in HTTP/2 they make a message malformed (RFC 9113 8.2.2). */
 const OF_A_CONNECTION = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade']);
 /** What would end a line or a field of HTTP/1.1, or has no business in a name (RFC 9113 8.2.1). */
@@ -5,9 +8,9 @@ const BREAKS_A_LINE = /[\0\r\n]/;
 const LOWER_CASE_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 
 /** A request's head as HTTP/1.1 would have it, or why it is malformed. */
-export type RequestText = { readonly text: string } | { readonly malformed: string };
+export type RequestText = { readonly text: string } | Pick<Fault, 'status' | 'reason'>;
 
-const malformed = (reason: string): RequestText => ({ malformed: reason });
+const malformed = (reason: string): RequestText => ({ status: 400, reason });
 
 /**
  * Writes a head of HTTP/2 (RFC 9113 8.3) as the HTTP/1.1 head that means the same, for the codec to read: what it
@@ -31,7 +34,8 @@ export function requestText(raw: readonly string[], ends: boolean): RequestText 
       continue;
     }
     if (!LOWER_CASE_NAME.test(name)) return malformed('a field name is no token in lower case');
-    if (OF_A_CONNECTION.has(name) || (name === 'te' && value !== 'trailers')) return malformed(`${name} speaks of an HTTP/1.1 connection`);
+    if (OF_A_CONNECTION.has(name) || (name === 'te' && value.toLowerCase() !== 'trailers'))
+      return malformed(`${name} speaks of an HTTP/1.1 connection`);
     if (name === 'cookie') cookies.push(value);
     else if (name === 'host') {
       if (host !== null) return malformed('host is repeated');
@@ -44,8 +48,10 @@ export function requestText(raw: readonly string[], ends: boolean): RequestText 
   // RFC 9113 8.2.3: crumbs are put together again before they leave HTTP/2.
   if (cookies.length > 0) lines += `cookie: ${cookies.join('; ')}\r\n`;
   const { ':method': method, ':path': path, ':scheme': scheme, ':authority': authority } = pseudo;
+  // It alone names no path and no scheme (RFC 9113 8.5).
+  if (method === 'CONNECT') return FAULT.tunnelRequest;
   if (method === undefined || path === undefined || scheme === undefined) return malformed('a pseudo-header field is missing');
-  if (method === 'CONNECT') return malformed('CONNECT is not served');
+  if (scheme !== 'https' && scheme !== 'http') return malformed('the scheme is neither http nor https');
   if (Object.keys(pseudo).length > (authority === undefined ? 3 : 4)) return malformed('there is an unknown pseudo-header field');
   if (authority !== undefined && host !== null && authority.toLowerCase() !== host.toLowerCase())
     return malformed('host and :authority disagree');
@@ -84,15 +90,21 @@ export function fieldsByName(lines: string): Record<string, string[]> {
   return byName;
 }
 
-/** Trailers of a request as lines; null where one of them carries framing or speaks of a connection (RFC 9110 6.5.1). */
+/** What reads the trailers of HTTP/1.1, so that both protocols have one rule. */
+const NO_BODY = Buffer.from('0\r\n');
+const nowhere = { bodyPiece: (): void => undefined };
+
+/** Trailers of a request as the lines to hand on; null where one of them carries framing or speaks of a connection (RFC 9110 6.5.1). */
 export function trailerLines(raw: readonly string[]): string | null {
   let lines = '';
   for (let at = 0; at < raw.length; at += 2) {
     const name = raw[at] as string;
     const value = raw[at + 1] as string;
-    if (!LOWER_CASE_NAME.test(name) || BREAKS_A_LINE.test(value)) return null;
-    if (OF_A_CONNECTION.has(name) || name === 'content-length' || name === 'host' || name === 'te' || name === 'trailer') return null;
+    if (!LOWER_CASE_NAME.test(name) || BREAKS_A_LINE.test(value) || OF_A_CONNECTION.has(name)) return null;
     lines += `${name}: ${value}\r\n`;
   }
-  return lines;
+  const section = Buffer.concat([NO_BODY, Buffer.from(`${lines}\r\n`, 'latin1')]);
+  const decoder = new ChunkedDecoder();
+  decoder.feed(section, 0, section.length, nowhere);
+  return decoder.fault === null ? decoder.trailers : null;
 }

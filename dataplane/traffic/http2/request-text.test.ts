@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fieldArray, fieldsByName, requestText, trailerLines } from './request-text.ts';
+
+const HEAD = [':method', 'GET', ':scheme', 'https', ':authority', 'a.test', ':path', '/x?y'];
+
+function written(raw: readonly string[], ends = true): string {
+  const text = requestText(raw, ends);
+  assert.ok('text' in text, 'reason' in text ? text.reason : '');
+  return text.text;
+}
+
+test('a head of HTTP/2 is written as the head of HTTP/1.1 that means the same', () => {
+  assert.equal(written([...HEAD, 'accept', '*/*']), 'GET /x?y HTTP/1.1\r\nHost: a.test\r\naccept: */*\r\n\r\n');
+  assert.equal(written([':method', 'GET', ':path', '/', ':scheme', 'https', 'host', 'a.test']), 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n');
+});
+
+test('a body of unknown length is chunked, one of known length is not', () => {
+  assert.match(written(HEAD, false), /\r\ntransfer-encoding: chunked\r\n\r\n$/);
+  assert.doesNotMatch(written([...HEAD, 'content-length', '5'], false), /transfer-encoding/);
+  assert.doesNotMatch(written(HEAD, true), /transfer-encoding/);
+});
+
+test('the crumbs of a cookie are put together in their order (RFC 9113 8.2.3)', () => {
+  const text = written([...HEAD, 'cookie', 'a=1', 'x', 'y', 'cookie', 'b=2', 'cookie', 'c=3; d=4']);
+  assert.match(text, /\r\nx: y\r\ncookie: a=1; b=2; c=3; d=4\r\n\r\n$/);
+  assert.equal(text.match(/cookie/g)?.length, 1);
+});
+
+const malformed: readonly [what: string, raw: readonly string[]][] = [
+  ['a name in upper case (8.2)', [...HEAD, 'X-Up', 'a']],
+  ['an empty name', [...HEAD, '', 'a']],
+  ['a name with a space', [...HEAD, 'x y', 'a']],
+  ['a name with a colon', [...HEAD, 'x:y', 'a']],
+  ['a name beyond ASCII', [...HEAD, 'x\xe9', 'a']],
+  ['a name with a line end', [...HEAD, 'x\r\ny', 'a']],
+  ['a value with CR', [...HEAD, 'x', 'a\rb']],
+  ['a value with LF', [...HEAD, 'x', 'a\nb']],
+  ['a value with NUL', [...HEAD, 'x', 'a\0b']],
+  ['a path with a line end', [...HEAD.slice(0, 6), ':path', '/\r\nX: y']],
+  ['connection (8.2.2)', [...HEAD, 'connection', 'close']],
+  ['keep-alive', [...HEAD, 'keep-alive', 'timeout=5']],
+  ['proxy-connection', [...HEAD, 'proxy-connection', 'close']],
+  ['transfer-encoding', [...HEAD, 'transfer-encoding', 'chunked']],
+  ['upgrade', [...HEAD, 'upgrade', 'websocket']],
+  ['te other than trailers', [...HEAD, 'te', 'gzip']],
+  ['te with more than trailers', [...HEAD, 'te', 'trailers, gzip']],
+  ['a pseudo-header field after a field (8.3)', [...HEAD.slice(0, 6), 'x', 'y', ':path', '/']],
+  ['a pseudo-header field after the host', [...HEAD.slice(0, 6), 'host', 'a.test', ':path', '/']],
+  ['a pseudo-header field after a cookie', [...HEAD.slice(0, 6), 'cookie', 'a', ':path', '/']],
+  ['a pseudo-header field twice', [...HEAD, ':path', '/']],
+  ['an unknown pseudo-header field', [...HEAD, ':foo', 'x']],
+  ['a pseudo-header field of an answer', [...HEAD, ':status', '200']],
+  [':protocol where it was not offered (RFC 8441 3)', [...HEAD, ':protocol', 'websocket']],
+  ['no method (8.3.1)', HEAD.slice(2)],
+  ['no scheme', [...HEAD.slice(0, 2), ...HEAD.slice(4)]],
+  ['no path', HEAD.slice(0, 6)],
+  ['a scheme that is not served', [':method', 'GET', ':scheme', 'ftp', ':authority', 'a.test', ':path', '/']],
+  ['host twice', [...HEAD, 'host', 'a.test', 'host', 'a.test']],
+  ['a host other than :authority', [...HEAD, 'host', 'b.test']],
+];
+for (const [what, raw] of malformed) {
+  test(`malformed is ${what}`, () => {
+    const text = requestText(raw, true);
+    assert.ok('reason' in text);
+    assert.equal(text.status, 400);
+  });
+}
+
+test('a host that repeats :authority, in any case, and te: trailers are sound', () => {
+  assert.match(written([...HEAD, 'host', 'A.test', 'te', 'trailers']), /^GET \/x\?y HTTP\/1.1\r\nHost: a.test\r\nte: trailers\r\n\r\n$/);
+});
+
+test('CONNECT is refused as over HTTP/1.1', () => {
+  const text = requestText([':method', 'CONNECT', ':authority', 'a.test:443'], true);
+  assert.equal('reason' in text && text.status, 501);
+});
+
+test('trailers are handed on by the rules of HTTP/1.1: none that carries framing or routing, none that a head is judged by', () => {
+  assert.equal(trailerLines(['grpc-status', '0', 'x-sum', '\xe9']), 'grpc-status: 0\r\nx-sum: \xe9\r\n');
+  assert.equal(trailerLines(['x-sum', '1', 'authorization', 'Basic x', 'x-forwarded-for', '10.0.0.1']), 'x-sum: 1\r\n');
+  for (const name of ['content-length', 'host', 'transfer-encoding', 'connection', ':path', 'X-Sum', 'x y', ''])
+    assert.equal(trailerLines(['x', 'y', name, '1']), null, name);
+  for (const value of ['a\nb', 'a\rb', 'a\0b', 'a\x01b']) assert.equal(trailerLines(['x', value]), null);
+});
+
+test('field lines become names in lower case and values without white space around them, byte by byte', () => {
+  const lines = 'Set-Cookie: a=1\r\nX-A:\r\nset-cookie:\t b=2 \r\nX-B: \xa0\xe9\r\n';
+  assert.deepEqual(fieldArray(lines), ['set-cookie', 'a=1', 'x-a', '', 'set-cookie', 'b=2', 'x-b', '\xa0\xe9']);
+  assert.deepEqual({ ...fieldsByName(lines) }, { 'set-cookie': ['a=1', 'b=2'], 'x-a': [''], 'x-b': ['\xa0\xe9'] });
+});

@@ -111,6 +111,7 @@ function parsedOr<T>(parse: () => T): T | null {
 
 /** RFC 8446 4.4.2: each certifies the one before it. */
 function inOrder(leaf: Link, all: readonly Link[]): string {
+  if (all.length === 1) return leaf.text;
   const chain = [leaf];
   const seen = new Set([leaf.parsed.fingerprint256]);
   for (const { parsed } of chain) {

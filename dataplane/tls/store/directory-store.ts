@@ -54,8 +54,7 @@ export class DirectoryStore implements CertStore {
   }
 
   async get(id: string): Promise<Certificate | null> {
-    const known = this.entries.get(id);
-    return known?.stored == null ? null : (this.entries.fresh(id) ?? known.pair);
+    return this.entries.pair(id);
   }
 
   put({ source, domains, pair, order, ariId }: NewCertificate): Promise<StoredCertificate> {

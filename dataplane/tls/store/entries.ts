@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Certificate } from '../certificate.ts';
 import type { CertificateSource, StoreChange, StoredCertificate, StoreProblem } from './cert-store.ts';
-import { finishWriting, lookAt, OUR_FILES, type PairMeta, readMeta, readSeen, type Seen, USUAL_FILES } from './pair-folder.ts';
+import { finishWriting, lookAt, OUR_FILES, type PairMeta, readMeta, readSeen, readTexts, type Seen, USUAL_FILES } from './pair-folder.ts';
 
 /** Folders of the certificate directory that are not somebody's pair of files. */
 export const OWN_FOLDERS = ['acme', 'pushed'] as const;
@@ -17,6 +17,8 @@ type Entry = {
   readonly stored: StoredCertificate | null;
   /** The last good pair of files that others write: while they are at it, the two files don't fit together. */
   readonly pair: Certificate | null;
+  /** All names of a pair of ours whose files need not be judged again while they are the same. */
+  readonly names: readonly string[] | null;
   readonly reason: string | null;
 };
 
@@ -79,11 +81,18 @@ export class Entries {
     return { put: entry.stored === before?.stored ? null : entry.stored, removed: [] };
   }
 
-  /** Reads the pair as it is on disk now; null where it can't be used. */
-  fresh(id: string): Certificate | null {
+  /** The pair as it is on disk now, else the last good one; null where there is none. */
+  pair(id: string): Certificate | null {
+    const entry = this.entries.get(id);
+    if (entry?.stored == null) return null;
     const seen = this.seen(id);
-    const read = seen && readSeen(seen);
-    return read?.ok ? read.value : null;
+    if (seen === null) return entry.pair;
+    const { stored, names } = entry;
+    if (names === null || seen.fingerprint !== entry.fingerprint) return goodPair(seen) ?? entry.pair;
+    const texts = readTexts(seen);
+    if (!texts.ok) return null;
+    const { issuer, serial, notBefore, notAfter } = stored;
+    return { domains: names, issuer, serial, notBefore, notAfter, ...texts.value };
   }
 
   private seen(id: string): Seen | null {
@@ -101,10 +110,11 @@ export class Entries {
     const pair = !read.ok && ours && finishWriting(folder) ? readSeen(seen) : read;
     if (!pair.ok) {
       const last = ours ? null : before;
-      return { fingerprint, stored: last?.stored ?? null, pair: last?.pair ?? null, reason: pair.reason };
+      return { fingerprint, stored: last?.stored ?? null, pair: last?.pair ?? null, names: null, reason: pair.reason };
     }
-    const stored = storedOf(id, pair.value, ours ? readMeta(folder) : null, this.clock.now());
-    return { fingerprint, stored, pair: ours ? null : pair.value, reason: null };
+    const { asWritten, ...certificate } = pair.value;
+    const stored = storedOf(id, certificate, ours ? readMeta(folder) : null, this.clock.now());
+    return { fingerprint, stored, pair: ours ? null : certificate, names: ours && asWritten ? certificate.domains : null, reason: null };
   }
 
   private forget(id: string): string[] {
@@ -112,6 +122,13 @@ export class Entries {
     this.entries.delete(id);
     return entry?.stored ? [id] : [];
   }
+}
+
+function goodPair(seen: Seen): Certificate | null {
+  const read = readSeen(seen);
+  if (!read.ok) return null;
+  const { asWritten: _, ...certificate } = read.value;
+  return certificate;
 }
 
 function storedOf(id: string, pair: Certificate, meta: PairMeta | null, now: number): StoredCertificate {

@@ -63,13 +63,21 @@ function statOf(path: string): Stats | undefined {
 const printOf = (stats: Stats | undefined): string =>
   stats === undefined ? '-' : `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeMs}:${stats.ctimeMs}`;
 
-/** Reads the pair. The refusal names the file. */
-export function readSeen({ chainPath, keyPath }: Seen): Parsed<Certificate> {
+/** The two files as they are. The refusal names the file. */
+export function readTexts({ chainPath, keyPath }: Seen): Parsed<Pick<Certificate, 'chain' | 'privateKey'>> {
   const chain = readText(chainPath);
   if (!chain.ok) return chain;
   const key = readText(keyPath);
-  if (!key.ok) return key;
-  return readCertificate(chain.value, key.value, { certificate: chainPath, privateKey: keyPath });
+  return key.ok ? accepted({ chain: chain.value, privateKey: key.value }) : key;
+}
+
+/** Reads the pair and judges it. The refusal names the file. */
+export function readSeen(seen: Seen): Parsed<Certificate & { readonly asWritten: boolean }> {
+  const texts = readTexts(seen);
+  if (!texts.ok) return texts;
+  const { chain, privateKey } = texts.value;
+  const read = readCertificate(chain, privateKey, { certificate: seen.chainPath, privateKey: seen.keyPath });
+  return read.ok ? accepted({ ...read.value, asWritten: read.value.chain === chain && read.value.privateKey === privateKey }) : read;
 }
 
 const REASONS: Readonly<Record<string, string>> = {

@@ -103,6 +103,14 @@ test('replicas that are recreated one by one with a mistake all stay in the pool
   assert.deepEqual(routesOf(next([replica(3, BAD), replica(4, BAD)])), ['a.example 10/s 172.18.0.3:3000 172.18.0.4:3000']);
 });
 
+test('what a replica beside it still says counts, and not what one said that is gone', () => {
+  const next = discovery();
+  const replica = (number: number, labels: Labels) => sampleContainer(number, { ...COMPOSE, labels });
+  next([replica(1, GOOD), replica(2, { ...GOOD, 'sluice.rate_limit': '20/s' })]);
+  next([replica(1, GOOD), replica(3, BAD)]);
+  assert.deepEqual(routesOf(next([replica(3, BAD)])), ['a.example 10/s 172.18.0.3:3000']);
+});
+
 test('a domain that the new labels do not name goes to whoever asks for it with labels that are understood', () => {
   const moved = { ...BAD, 'sluice.domain': 'b.example' };
   const other = sampleContainer(3, { name: 'other' });

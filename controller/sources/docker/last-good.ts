@@ -22,7 +22,7 @@ export const FORGOTTEN_MS = 600_000;
 const placeOf = ({ composeProject, composeService, name }: Container): string =>
   JSON.stringify(composeProject !== null && composeService !== null ? [composeProject, composeService] : [name]);
 
-/** `containers` the oldest first: of several good versions the youngest container's is remembered. A site that nobody there asks for any more is forgotten at once. */
+/** `containers` the oldest first: the good version of the youngest one there is remembered, else the last one's that was. A site that nobody there asks for any more is forgotten at once. */
 export function remember(before: LastGood, containers: readonly ReadContainer[], now: number): LastGood {
   const known = stillKnown(before, now);
   const present = new Map<string, Map<string | null, SiteLabels>>();

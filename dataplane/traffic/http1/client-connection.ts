@@ -1,10 +1,12 @@
 import type { Socket } from 'node:net';
 import type { Downstream, Exchange } from '../exchange.ts';
+import { beginsHttp2, PREFACE } from '../http2/preface.ts';
 import { askedBy, type Peer, trustedRequestId } from '../policy/forwarded/forwarded.ts';
 import { AnswerWriter } from './answer-writer.ts';
 import { beginExchange } from './begin-exchange.ts';
 import { CR, LF } from './chars.ts';
 import { BODY_IDLE_MS, HEAD_MS, IDLE_MS, LAST_REQUEST_MS, LINGER_BYTES, LINGER_MS, PIPELINE_BYTES } from './client-limits.ts';
+import type { ClientTools } from './client-tools.ts';
 import { cut } from './cut.ts';
 import { FAULT, type Fault } from './fault.ts';
 import { Gathering } from './gathering.ts';
@@ -15,24 +17,6 @@ import { faultOfPartialHead, HEAD_END, MAX_REQUEST_HEAD, RequestHead } from './r
 const NEVER = Number.POSITIVE_INFINITY;
 /** The limit is worked out at the next sweep: most limits are lifted before anyone looks. */
 const UNSET = 0;
-
-/** What a connection needs of its worker. */
-export type ClientTools = {
-  monotonic(): number;
-  trusts(address: string): boolean;
-  nextRequestId(): string;
-  /** Whether the worker is going away: answers carry `Connection: close`. */
-  draining(): boolean;
-  /** Whether it does so without waiting for one more request of those that keep their connection. */
-  hurried(): boolean;
-  serve(x: Exchange): void;
-  begun(): void;
-  /** The exchange is over, well or not. */
-  record(x: Exchange): void;
-  /** A head was refused before there was an exchange. */
-  refused(status: number, bytes: number): void;
-  closed(connection: ClientConnection): void;
-};
 
 /** A client that speaks HTTP/1.x: its bytes in, exchanges out, answers back in order. */
 export class ClientConnection implements Downstream {
@@ -49,6 +33,8 @@ export class ClientConnection implements Downstream {
   private gathering: Gathering | null = null;
   private processing = false;
   private persist = true;
+  /** Whether no request has come yet. */
+  private fresh = true;
   /** Whether the client has said that this request is its last (RFC 9112 9.6). */
   private lastRequest = false;
   private closing = false;
@@ -71,8 +57,7 @@ export class ClientConnection implements Downstream {
     this.requestBody = new RequestBody({ pause: () => socket.pause(), discarded: (bytes) => this.discard(bytes) });
     socket.on('data', this.read).on('drain', this.drained).on('end', this.ended);
     // The close that follows tells what there is to know: the client is gone.
-    socket.on('error', () => socket.destroy());
-    socket.on('close', () => this.gone());
+    socket.on('error', this.failed).on('close', this.gone);
   }
 
   // The way in.
@@ -82,6 +67,8 @@ export class ClientConnection implements Downstream {
     this.pending = this.pending === null ? chunk : this.gathered().join(this.pending, chunk);
     this.process();
   };
+
+  private readonly failed = (): void => void this.socket.destroy();
 
   private gathered(): Gathering {
     this.gathering ??= new Gathering();
@@ -156,6 +143,7 @@ export class ClientConnection implements Downstream {
     this.address = asked.address;
     const x = beginExchange(this, head, this.peer, asked, id, this.tools.monotonic());
     this.x = x;
+    this.fresh = false;
     this.deadline = NEVER;
     this.lastRequest = fields.connectionClose || (head.minor === 0 && !fields.connectionKeepAlive);
     this.persist = !this.lastRequest;
@@ -198,8 +186,12 @@ export class ClientConnection implements Downstream {
     this.pending = null;
     this.persist = false;
     this.lentAt = socket.bytesWritten;
-    socket.pause().off('data', this.read).off('drain', this.drained).off('end', this.ended);
+    this.stopReading();
     return { socket, early: pending };
+  }
+
+  private stopReading(): Socket {
+    return this.socket.pause().off('data', this.read).off('drain', this.drained).off('end', this.ended);
   }
 
   reclaim(x: Exchange): void {
@@ -269,6 +261,7 @@ export class ClientConnection implements Downstream {
   /** A head or body that cannot be trusted: whatever follows it on this connection can't be either. */
   private refuse(fault: Fault): number {
     const { x } = this;
+    if (fault === FAULT.badVersion && this.fresh && this.leaveToHttp2()) return -1;
     this.persist = false;
     x?.attempt?.cancel();
     if (x !== null && this.writer.headSent) {
@@ -277,6 +270,19 @@ export class ClientConnection implements Downstream {
     }
     this.answerRefused(x, fault.status, fault.reason);
     return -1;
+  }
+
+  /** On the port without TLS a client may know that HTTP/2 is spoken (RFC 9113 3.3). @returns whether this one seems to. */
+  private leaveToHttp2(): boolean {
+    const { socket, pending } = this;
+    if (pending === null || this.peer.certificate !== null || !beginsHttp2(pending)) return false;
+    this.deadline = Math.min(this.deadline || NEVER, this.tools.monotonic() + HEAD_MS);
+    if (pending.length < PREFACE.length) return true;
+    this.closing = true;
+    this.pending = null;
+    this.stopReading().off('error', this.failed).off('close', this.gone).unshift(pending);
+    this.tools.speaksHttp2(this, socket);
+    return true;
   }
 
   private answerRefused(x: Exchange | null, status: RefusalStatus, reason: string): void {
@@ -343,7 +349,7 @@ export class ClientConnection implements Downstream {
     else if (!this.blocked) this.answerRefused(null, 400, FAULT.badRequestLine.reason);
   };
 
-  private gone(): void {
+  private readonly gone = (): void => {
     this.closing = true;
     this.deadline = NEVER;
     const { x } = this;
@@ -357,7 +363,7 @@ export class ClientConnection implements Downstream {
       attempt?.cancel();
     }
     this.tools.closed(this);
-  }
+  };
 
   /** Time limits are looked at together, now and then. */
   sweep(now: number): void {

@@ -2,7 +2,8 @@ import type { Socket } from 'node:net';
 import { matcherOf } from '../../../shared/cidr.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import { UNCOUNTED } from '../../ledger/connections.ts';
-import { ClientConnection, type ClientTools } from '../http1/client-connection.ts';
+import { ClientConnection } from '../http1/client-connection.ts';
+import type { ClientTools } from '../http1/client-tools.ts';
 import { Http2Connection } from '../http2/connection.ts';
 import { type Peer, peerOf } from '../policy/forwarded/forwarded.ts';
 import type { TrafficSettings } from '../protocol.ts';
@@ -22,7 +23,7 @@ const MOST_WAITING = 1_000;
 type Connection = Preface | Securing | ClientConnection | Http2Connection;
 
 export type ListenerParts = {
-  readonly tools: Omit<ClientTools, 'trusts' | 'closed'>;
+  readonly tools: Omit<ClientTools, 'trusts' | 'speaksHttp2' | 'closed'>;
   readonly admission: Admission;
   readonly certificates: Certificates;
   readonly handshakes: Handshakes;
@@ -54,6 +55,7 @@ export class Listener {
     this.tools = {
       ...tools,
       trusts: (address) => this.trusts(address),
+      speaksHttp2: (connection, socket) => this.leaveToHttp2(connection, socket),
       closed: (connection) => this.closed(connection),
     };
     this.admission = admission;
@@ -205,6 +207,15 @@ export class Listener {
     this.peers.set(connection, peer);
     // It was read so far while the draining began.
     if (this.emptied !== null) connection.drain(true);
+  }
+
+  private leaveToHttp2(connection: ClientConnection, socket: Socket): void {
+    const place = this.connections.get(connection);
+    const peer = this.peers.get(connection);
+    if (place === undefined || peer === undefined) return void socket.destroy();
+    this.connections.delete(connection);
+    this.peers.delete(connection);
+    this.serve(socket, peer, place, true);
   }
 
   private closed(connection: Connection): void {

@@ -16,7 +16,7 @@ writeFileSync(folder.file('other'), SITE.replaceAll('shop', 'other'));
 const CASES: Readonly<Record<number, readonly string[]>> = {
   0: ['validate --config Sluicefile', 'diff --config Sluicefile ADMIN', 'status ADMIN --json', 'explain shop.example ADMIN'],
   1: ['validate --config bad', 'diff --config bad ADMIN', 'explain shpo.example ADMIN --json'],
-  2: ['rotues', 'routes --jsn', 'status --admin nowhere', 'validate --config none', 'certificates'],
+  2: ['rotues', 'routes --jsn', 'status --admin nowhere', 'validate --config none'],
   3: ['diff --config other ADMIN --json'],
   4: ['reload ADMIN'],
   5: ['routes --admin AWAY', 'explain shop.example --admin AWAY', 'reload --admin AWAY'],

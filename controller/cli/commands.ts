@@ -1,16 +1,14 @@
 import type { Command, Terminal } from './command.ts';
 
-/** A command is loaded when it is used: `routes` must not wait for what `run` needs. */
+/** A command is loaded when it is used: `routes` must not wait for what `run` needs. One of `load` and `raw` stands. */
 export type Entry = {
   readonly summary: string;
   readonly load?: () => Promise<Command>;
   /** Reads its own arguments: they are other processes' flags. */
   readonly raw?: () => Promise<(argv: readonly string[], terminal: Terminal) => Promise<number>>;
-  /** Of a command that is not available yet: why. */
-  readonly later?: string;
 };
 
-/** In the order of `--help`. Without `load` and `raw`: known, and not available yet. */
+/** In the order of `--help`. */
 export const COMMANDS: Readonly<Record<string, Entry>> = {
   run: { summary: 'data plane and controller on one machine, supervised', raw: async () => (await import('./run.ts')).run },
   dataplane: { summary: 'the data plane alone', raw: async () => (await import('./processes.ts')).dataplane },
@@ -23,7 +21,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   reload: { summary: 're-read the config file, and wait for the outcome', load: async () => (await import('./reload.ts')).reload },
   routes: { summary: 'what is routed where, and who says so', load: async () => (await import('./routes.ts')).routes },
   explain: { summary: 'what a visitor of HOST[/PATH] would get, and why', load: async () => (await import('./explain.ts')).explain },
-  certificates: { summary: 'certificates and their renewal', later: 'there is no HTTPS yet, so no site has a certificate' },
+  certificates: { summary: 'certificates and their renewal', load: async () => (await import('./certificates.ts')).certificates },
   status: { summary: 'what is wrong now, and how things are', load: async () => (await import('./status.ts')).status },
   'hash-password': { summary: 'hash a password for basic_auth', load: async () => (await import('./hash-password.ts')).hashPassword },
   completion: { summary: 'completion for bash, zsh or fish', load: async () => (await import('./completion/completion.ts')).completion },

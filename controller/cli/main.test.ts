@@ -47,13 +47,6 @@ test('a name that every object has is an unknown command', async () => {
   assert.equal((await sluice(['constructor'])).code, 2);
 });
 
-test('commands of later versions are known and refused', async () => {
-  const later = Object.entries(COMMANDS).filter(([, { load, raw }]) => !load && !raw);
-  for (const [name, { later: why }] of later)
-    for (const argv of [[name], [name, '--json']])
-      assert.deepEqual(await sluice(argv), { code: 2, out: '', err: `sluice ${name}: not available yet: ${why}\n` });
-});
-
 test('every command has --help', async () => {
   for (const name of Object.keys(COMMANDS)) {
     const { code, out, err } = await sluice([name, '--help']);

@@ -23,12 +23,7 @@ async function main(argv: readonly string[], terminal: Terminal): Promise<number
     throw new UsageError(`${NAME}: unknown command ${name}${close ? ` (did you mean ${close}?)` : ''}; ${NAME} help lists them`);
   }
   if (entry.raw) return (await entry.raw())(rest, terminal);
-  if (!entry.load) {
-    const why = entry.later === undefined ? '' : `: ${entry.later}`;
-    if (!rest.includes('--help')) throw new UsageError(`${NAME} ${name}: not available yet${why}`);
-    terminal.out(`${NAME} ${name}: ${entry.summary}. Not available yet${why}.\n`);
-    return 0;
-  }
+  if (!entry.load) throw new Error(`${name} has nothing to run`);
   const command = await entry.load();
   const flags = readFlags(name, command.flags, rest, process.env);
   if (!flags.help) return command.run(flags, terminal);
@@ -39,9 +34,7 @@ async function main(argv: readonly string[], terminal: Terminal): Promise<number
 
 function help(): string {
   const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
-  const lines = Object.entries(COMMANDS).map(
-    ([name, { summary, load, raw }]) => `  ${name.padEnd(width)}  ${summary}${load || raw ? '' : ' (not available yet)'}\n`,
-  );
+  const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}\n`);
   return `Usage: ${NAME} COMMAND [flags]\n\n${lines.join('')}\n${NAME} COMMAND --help tells more.\n`;
 }
 

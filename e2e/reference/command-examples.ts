@@ -32,7 +32,7 @@ export const COMMAND_EXAMPLES: readonly CommandExample[] = [
   { command: 'explain', line: 'sluice explain shop.example/cart --admin unix:./state/admin.sock', prints: /answered by respond: 200/ },
   { command: 'status', line: 'sluice status --admin unix:./state/admin.sock', prints: /^controller +connected/m },
   { command: 'reload', line: 'sluice reload --admin unix:./state/admin.sock', prints: /^Nothing changed/ },
-  { command: 'certificates', line: 'sluice certificates', code: 2, prints: /^$/ },
+  { command: 'certificates', line: 'sluice certificates --admin unix:./state/admin.sock', prints: /^There are no certificates/ },
   { command: 'upgrade', line: 'sluice upgrade --state-dir ./state', prints: /handed over to/ },
   {
     command: 'run',

@@ -22,9 +22,7 @@ This page is made from the tables that the programs read their arguments by: \`s
 `;
 
 function overview(): string {
-  const rows = Object.entries(COMMANDS).map(
-    ([name, { summary, load, raw }]) => `| [\`${name}\`](#${name}) | ${summary}${load || raw ? '' : ' (not available yet)'} |\n`,
-  );
+  const rows = Object.entries(COMMANDS).map(([name, { summary }]) => `| [\`${name}\`](#${name}) | ${summary} |\n`);
   return `| command | |\n|---|---|\n${rows.join('')}`;
 }
 
@@ -59,7 +57,6 @@ async function section(name: string, entry: Entry): Promise<string> {
   if (processFlags) return `## ${name}\n\n\`sluice ${name} [flags]\`\n\n${sentence(entry.summary)}\n${flagTable(processFlags)}`;
   if (name === 'run')
     return `## run\n\n\`sluice run [flags]\`\n\n${sentence(entry.summary)}\nIt takes the flags of [controller](#controller) and of [dataplane](#dataplane).\n`;
-  if (!entry.raw) return `## ${name}\n\nNot available yet${entry.later === undefined ? '' : `: ${entry.later}`}.\n`;
   const { stdout } = await run([name, '--help']);
   return `## ${name}\n\n\`\`\`\n${stdout.trim()}\n\`\`\`\n`;
 }

@@ -33,7 +33,7 @@ export const completion: Command = {
         `${NAME} completion: unknown shell ${shell}${meant ? ` (did you mean ${meant}?)` : ''}; it is one of ${NAMES.join(', ')}`,
       );
     }
-    const available = Object.entries(COMMANDS).filter(([, { load, raw }]) => load || raw);
+    const available = Object.entries(COMMANDS);
     terminal.out(write(await Promise.all(available.map(([name, entry]) => wordsOf(name, entry)))));
     return 0;
   },

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { parseDirectoryUrl } from '../../../../shared/acme-directory.ts';
 import { type Cidr, parseCidr } from '../../../../shared/cidr.ts';
 import { parseDuration } from '../../../../shared/duration.ts';
 import { MOST_CONNECTIONS } from '../../../../shared/most-connections.ts';
@@ -50,6 +51,12 @@ const email = global('email', '<address>', ({ text }, draft, refuse) => {
   else draft.email = text;
 });
 
+const acmeDirectory = global('acme_directory', '<url>', ({ text }, draft, refuse) => {
+  const directory = parseDirectoryUrl(text);
+  if (directory.ok) draft.acme_directory = directory.value;
+  else refuse(directory.reason);
+});
+
 const drainTimeout = global('drain_timeout', '<duration>', ({ text }, draft, refuse) => {
   const duration = parseDuration(text);
   if (!duration.ok) refuse(duration.reason);
@@ -91,11 +98,12 @@ export const GLOBAL_RULES: Rules<GlobalsDraft> = rulesByName(
     port('https_port', 'http_port'),
     bind,
     email,
+    acmeDirectory,
     trustedProxies,
     connections('max_connections'),
     connections('max_connections_per_address'),
     drainTimeout,
   ],
-  ['acme_directory', 'cache', 'local_certs'],
+  ['cache', 'local_certs'],
   ['globals'],
 );

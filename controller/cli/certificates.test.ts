@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CertificateRecord } from '../../shared/wire/certificate.ts';
+import { admin, sluice } from './cli-fixture.ts';
+
+const NONE = { issuer: null, serial: null, not_before: null, not_after: null, renew_at: null, last_error: null, next_try: null };
+const ISSUED: CertificateRecord = {
+  ...NONE,
+  domains: ['shop.example'],
+  source: 'acme',
+  issuer: 'R11 (Example Trust)',
+  serial: '04ab',
+  not_before: '2026-01-01T00:00:00.000Z',
+  not_after: '2026-04-01T00:00:00.000Z',
+  renew_at: '2026-03-01T12:30:00.000Z',
+};
+const MISSING: CertificateRecord = {
+  ...NONE,
+  domains: ['new.example'],
+  source: 'acme',
+  last_error: 'new.example: connection refused',
+  next_try: '2026-01-01T00:05:00.000Z',
+};
+
+test('certificates lists what there is and what hinders the rest', async (t) => {
+  const address = await admin(t, { 'GET /certificates': [200, [MISSING, ISSUED]] });
+  const { code, out } = await sluice(['certificates', '--admin', address]);
+  assert.equal(code, 0);
+  assert.deepEqual(
+    out
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split(/ {2,}/)),
+    [
+      ['DOMAINS', 'SOURCE', 'ISSUER', 'GOOD UNTIL', 'RENEWED', 'NOTES'],
+      ['new.example', 'acme', '-', '-', '-', 'new.example: connection refused; next try 2026-01-01 00:05'],
+      ['shop.example', 'acme', 'R11 (Example Trust)', '2026-04-01 00:00', '2026-03-01 12:30'],
+    ],
+  );
+  assert.deepEqual(JSON.parse((await sluice(['certificates', '--json', '--admin', address])).out), [MISSING, ISSUED]);
+});
+
+test('certificates says so when there are none', async (t) => {
+  const { out } = await sluice(['certificates', '--admin', await admin(t, { 'GET /certificates': [200, []] })]);
+  assert.equal(out, 'There are no certificates, and none are ordered.\n');
+});

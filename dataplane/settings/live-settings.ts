@@ -55,7 +55,10 @@ export class LiveSettings {
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       if (moves(before, wanted.settings)) await this.publish(effective(this.base, globals, before, reason)).catch(this.unserved);
-      else this.unserved(error);
+      else {
+        this.unserved(error);
+        this.now = { ...this.now, warnings: [...this.now.warnings, `the globals of the config file are not in force everywhere: ${reason}`] };
+      }
     }
     for (const warning of this.now.warnings) tools.log.warn(warning);
   }

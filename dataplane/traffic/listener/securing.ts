@@ -11,6 +11,7 @@ const HELLO_MS = 5_000;
 /** How long a handshake waits for a certificate that is being ordered (ms). */
 const EXPECTED_MS = 15_000;
 const NEVER = Number.POSITIVE_INFINITY;
+const NOTHING = Buffer.alloc(0);
 
 /** Fatal alerts in a record of their own (RFC 8446 6, RFC 6066 3). */
 const alert = (description: number): Buffer => Buffer.from([21, 3, 3, 0, 2, 2, description]);
@@ -37,8 +38,8 @@ export class Securing {
   private readonly socket: Socket;
   private readonly tools: SecuringTools;
   private deadline: number;
-  private readonly gathering = new Gathering();
-  private gathered: Buffer = Buffer.alloc(0);
+  private gathering = new Gathering();
+  private gathered: Buffer = NOTHING;
   private reason = '';
   /** What it said, while it waits for a certificate. */
   private waitsFor: Hello | null = null;
@@ -96,6 +97,9 @@ export class Securing {
     socket.pause();
     socket.off('data', this.read).off('end', this.ended);
     socket.unshift(this.gathered);
+    // The connection may last for days, and what was read of it need not.
+    this.gathered = NOTHING;
+    this.gathering = new Gathering();
     const begun = tools.handshakes.begin(socket, shown, {
       done: (secure) => {
         socket.off('close', this.closed);

@@ -1,5 +1,4 @@
 import type { RouteInput } from '../../../shared/route.ts';
-import type { TrafficSettings } from '../protocol.ts';
 import { CertificatesFixture } from './certificates-fixture.ts';
 import { Frames } from './frames-fixture.ts';
 import { ProxyFixture, site } from './proxy-fixture.ts';
@@ -17,11 +16,13 @@ export class SecureFixture {
     this.ca = authority.ca;
   }
 
-  static async of(routes: readonly RouteInput[], settings: Partial<TrafficSettings> = {}): Promise<SecureFixture> {
+  /** `others` are names that its certificate covers too. */
+  static async of(routes: readonly RouteInput[], ...others: readonly string[]): Promise<SecureFixture> {
     const authority = new CertificatesFixture();
-    const { cert, key } = authority.issue('a.test');
-    const proxy = await ProxyFixture.with(routes, { httpsPort: 0, ...settings });
-    await proxy.certify({ domains: ['a.test'], certificate: cert, private_key: key });
+    const domains = ['a.test', ...others];
+    const { cert, key } = authority.issue(...domains);
+    const proxy = await ProxyFixture.with(routes, { httpsPort: 0 });
+    await proxy.certify({ domains, certificate: cert, private_key: key });
     return new SecureFixture(proxy, authority);
   }
 

@@ -253,7 +253,8 @@ export async function startDataplane(
   for (const advice of queueAdvice()) log.info(advice);
   log.info(
     {
-      http: `${settings.bind ?? '*'}:${settings.httpPort}`,
+      http: `${settings.bind ?? '*'}:${ports.httpPort}`,
+      ...(ports.httpsPort !== null && { https: `${settings.bind ?? '*'}:${ports.httpsPort}` }),
       admin: settings.adminListen,
       socket: settings.adminSocket,
       workers: settings.workers,

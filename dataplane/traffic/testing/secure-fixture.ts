@@ -3,27 +3,37 @@ import { CertificatesFixture } from './certificates-fixture.ts';
 import { Frames } from './frames-fixture.ts';
 import { ProxyFixture, site } from './proxy-fixture.ts';
 
+type Issued = { readonly ca: string; readonly cert: string; readonly key: string };
+/** By their names; issued once, since keys take their time. */
+const certificates = new Map<string, Issued>();
+
+function issued(names: readonly string[]): Issued {
+  const known = certificates.get(names.join());
+  if (known !== undefined) return known;
+  using authority = new CertificatesFixture();
+  const one = { ca: authority.ca, ...authority.issue(...names) };
+  certificates.set(names.join(), one);
+  return one;
+}
+
 /** Test support: a proxy that shows a certificate for `a.test`, and clients of HTTP/2 that write their frames by hand. */
 export class SecureFixture {
   readonly proxy: ProxyFixture;
   readonly ca: string;
-  private readonly authority: CertificatesFixture;
   private readonly clients: Frames[] = [];
 
-  private constructor(proxy: ProxyFixture, authority: CertificatesFixture) {
+  private constructor(proxy: ProxyFixture, ca: string) {
     this.proxy = proxy;
-    this.authority = authority;
-    this.ca = authority.ca;
+    this.ca = ca;
   }
 
   /** `others` are names that its certificate covers too. */
   static async of(routes: readonly RouteInput[], ...others: readonly string[]): Promise<SecureFixture> {
-    const authority = new CertificatesFixture();
     const domains = ['a.test', ...others];
-    const { cert, key } = authority.issue(...domains);
+    const { ca, cert, key } = issued(domains);
     const proxy = await ProxyFixture.with(routes, { httpsPort: 0 });
     await proxy.certify({ domains, certificate: cert, private_key: key });
-    return new SecureFixture(proxy, authority);
+    return new SecureFixture(proxy, ca);
   }
 
   /** In front of one site, `a.test`. */
@@ -46,6 +56,5 @@ export class SecureFixture {
   [Symbol.dispose](): void {
     for (const client of this.clients) client[Symbol.dispose]();
     this.proxy[Symbol.dispose]();
-    this.authority[Symbol.dispose]();
   }
 }

@@ -26,7 +26,7 @@ describe('restarts', { skip }, () => {
   test('a controller that was killed misses nothing that happened meanwhile, and no request is lost', async () => {
     const [old, staying] = [await start('led'), await start('led')];
     await discovery.answersWith(200, 'led.test');
-    using load = discovery.load('led.test', 'led', { postEvery: 10 });
+    using load = discovery.load('led.test', 'led');
     for (const app of [old, staying]) await load.answeredBy(app.shortId);
     await discovery.controller?.kill('SIGKILL');
     const next = await start('led');
@@ -49,7 +49,7 @@ describe('restarts', { skip }, () => {
       const app = `engine-${signal.toLowerCase()}`;
       const first = await start(app);
       await discovery.answersWith(200, `${app}.test`);
-      using load = discovery.load(`${app}.test`, app, { postEvery: 10 });
+      using load = discovery.load(`${app}.test`, app);
       await engine.stop(signal);
       await load.answers(100);
       await engine.startAgain();
@@ -92,8 +92,8 @@ describe('restarts', { skip }, () => {
     const starting = discovery.startController();
     await discovery.startDataplane();
     // From the first moment on, with the controller's word still to come.
-    using left = discovery.load('left.test', 'left', { postEvery: 10 });
-    using right = discovery.load('right.test', 'right', { postEvery: 10 });
+    using left = discovery.load('left.test', 'left');
+    using right = discovery.load('right.test', 'right');
     await starting;
     await left.answers(50);
     await right.answers(50);

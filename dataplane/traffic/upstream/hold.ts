@@ -10,6 +10,9 @@ const MAX_DROPS = 3;
 /** A request that was dropped is not sent again sooner than this (ms): a target that has ended accepts connections until its listener is closed. */
 const AFTER_DROP_MS = 250;
 
+/** A target is asked for the first time within this time (ms): where all of a pool are new, requests wait for that at least. */
+const FIRST_VERDICT_MS = 2_000;
+
 /** Requests of one worker that may wait for a target; more are answered at once. */
 const MAX_HELD = 4_096;
 
@@ -47,11 +50,13 @@ export class Hold {
   /** Takes an exchange that would have ended with `failure`. @returns false where it has waited long enough. */
   take(x: Exchange, failure: Failure): boolean {
     const { pool, block } = x;
-    if (pool === null || block === null || block.holdMs === 0) return false;
+    if (pool === null || block === null) return false;
+    const holdMs = Math.max(block.holdMs, pool.undecided ? FIRST_VERDICT_MS : 0);
+    if (holdMs === 0 && !this.known.has(x)) return false;
     const now = this.tools.clock.monotonic();
     let held = this.known.get(x);
     if (held === undefined) {
-      held = new Held(x, now + block.holdMs, this.leave);
+      held = new Held(x, now + holdMs, this.leave);
       this.known.set(x, held);
     }
     this.landed(held);

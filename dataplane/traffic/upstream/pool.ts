@@ -18,6 +18,11 @@ class Latch {
     this.shutAtFirst = shutAtFirst;
   }
 
+  /** Whether nobody knows yet: it is being found out right now. */
+  get undecided(): boolean {
+    return this.shutAtFirst && this.targets.verdict(this.slot) === VERDICT_OF.none;
+  }
+
   get shut(): boolean {
     const verdict = this.targets.verdict(this.slot);
     return verdict === VERDICT_OF.ill || (this.shutAtFirst && verdict === VERDICT_OF.none);
@@ -94,6 +99,11 @@ export class Pool {
   /** A newer table has taken its place: it names its targets no longer. Requests that have it go on with it. */
   close(): void {
     for (const endpoint of this.endpoints) endpoint.named--;
+  }
+
+  /** Whether a target of it is asked right now for the first time whether it is well. */
+  get undecided(): boolean {
+    return this.latches?.some((latch) => latch?.undecided === true) === true;
   }
 
   /** How many targets were told to stop. */

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { RouteInput } from '../../../shared/route.ts';
 import { gateOf } from '../../ledger/gates.ts';
 import { targetKey, VERDICT_OF, type Verdict } from '../../ledger/targets.ts';
-import { get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
 import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
 
 type Target = NonNullable<RouteInput['upstreams']>[number];
@@ -24,9 +24,26 @@ test('a starting target that is probed is in rotation as soon as the ledger says
   using upstream = await UpstreamFixture.serving(ok('in'));
   const target: Target = { address: upstream.address, id: 'one', state: 'starting', probe: true };
   using proxy = await ProxyFixture.start([route([target])]);
+  judge(proxy, target, VERDICT_OF.ill);
   assert.equal(await asked(proxy), '503');
   judge(proxy, target, VERDICT_OF.well);
   assert.equal(await asked(proxy), 'in');
+});
+
+test('while a pool’s targets are asked for the first time requests wait for that, 2 s at most, though the site holds none', async () => {
+  using upstream = await UpstreamFixture.serving(ok('in'));
+  const target: Target = { address: upstream.address, id: 'one', state: 'starting', probe: true };
+  using proxy = await ProxyFixture.start([route([target])]);
+  const waiting = [asked(proxy), asked(proxy)];
+  await eventually('both to wait', () => proxy.ledger.inFlight.total() === 2);
+  judge(proxy, target, VERDICT_OF.well);
+  proxy.clock.pass(250);
+  assert.deepEqual(await Promise.all(waiting), ['in', 'in']);
+  judge(proxy, target, VERDICT_OF.none);
+  const vain = asked(proxy);
+  await eventually('it to wait', () => proxy.ledger.inFlight.total() === 1);
+  proxy.clock.pass(2_250);
+  assert.equal(await vain, '503');
 });
 
 test('what is known of a target says nothing about another one at its address', async () => {
@@ -36,6 +53,7 @@ test('what is known of a target says nothing about another one at its address', 
   judge(proxy, target('one'), VERDICT_OF.well);
   assert.equal(await asked(proxy), 'in');
   await proxy.publish([route([target('two')])]);
+  judge(proxy, target('two'), VERDICT_OF.ill);
   assert.equal(await asked(proxy), '503');
 });
 

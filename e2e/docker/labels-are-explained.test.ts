@@ -76,6 +76,21 @@ describe('labels of real containers', { skip, concurrency: 3 }, () => {
     assert.match(await discovery.command('explain', 'later.test'), new RegExp(app.shortId));
   });
 
+  test('an app that listens at once is served soon after its start', async (t) => {
+    const waits: number[] = [];
+    for (let round = 0; round < 5; round++) {
+      const host = `soon${round}.test`;
+      const app = await App.create(engine.docker, { app: 'soon', labels: { 'sluice.domain': host }, light: true });
+      await app.start();
+      const started = performance.now();
+      await discovery.answersWith(200, host);
+      waits.push(Math.round(performance.now() - started));
+    }
+    t.diagnostic(`ms from start to served: ${waits.join(', ')}`);
+    // Half a second where nothing else runs; the other tests do.
+    assert.ok((waits.toSorted((a, b) => a - b)[2] ?? 0) < 1_500, waits.join());
+  });
+
   test('an app that listens late gets no visitor before it does', async () => {
     const labels = { 'sluice.domain': 'slow.test' };
     await App.start(engine.docker, { app: 'slow', labels });

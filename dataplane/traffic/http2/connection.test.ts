@@ -185,6 +185,27 @@ describe('a request over HTTP/2', () => {
     });
   }
 
+  for (const [name, code] of [
+    ['NO_ERROR', CODE.none],
+    ['CANCEL', CODE.cancel],
+    ['PROTOCOL_ERROR', CODE.protocol],
+  ] as const) {
+    test(`whose body breaks off with ${name} never looks whole to its target`, async () => {
+      using upstream = await UpstreamFixture.start();
+      using secure = await SecureFixture.before(upstream);
+      const client = await secure.greeted();
+      client.request(1, head([':method', 'POST']), 0).send(FRAME.data, 0, 1, 'hello');
+      const wire = await upstream.accept();
+      await wire.readThrough('hello\r\n');
+      client.request(3, head([':method', 'POST'], ['content-length', '10']), 0).send(FRAME.data, 0, 3, 'hello');
+      await client.answered();
+      for (const stream of [1, 3]) client.send(FRAME.reset, 0, stream, Buffer.from([0, 0, 0, code]));
+      assert.equal(await wire.readAll(), '');
+      await eventually('nothing to be under way', () => secure.proxy.ledger.inFlight.total() === 0);
+      assert.equal(upstream.connections.length, 1);
+    });
+  }
+
   test('may be called off in the same breath, whatever it is, and is not asked for at the target', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     using secure = await SecureFixture.before(upstream);

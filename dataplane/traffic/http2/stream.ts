@@ -97,7 +97,8 @@ export class StreamClient implements Downstream {
 
   private ended(): void {
     const { x } = this;
-    if (x === null || this.inputEnded) return;
+    // What was read of a stream that has been reset ends, too: it is not whole.
+    if (x === null || this.inputEnded || this.gone) return;
     this.inputEnded = true;
     x.bodyComplete = true;
     if (this.held === null) return x.attempt?.bodyEnd(this.requestTrailers);

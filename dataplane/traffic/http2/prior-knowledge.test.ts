@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:http2';
 import { after, before, test } from 'node:test';
-import { FRAME, Frames, head, PREFACE } from '../testing/frames-fixture.ts';
+import { CODE, FRAME, Frames, head, PREFACE } from '../testing/frames-fixture.ts';
 import { eventually, get, ProxyFixture } from '../testing/proxy-fixture.ts';
 import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
 import { field } from '../testing/wire-fixture.ts';
@@ -67,6 +67,20 @@ test('its requests may come in the same packet', async () => {
   client.socket.uncork();
   await client.until('both answers', () => client.status(1) === 200 && client.status(3) === 200);
   assert.equal(client.goneCode, undefined);
+});
+
+test('its requests may be called off in the same packet, sound or not', async () => {
+  const asked = upstream.requests.length;
+  using client = await Frames.plain(proxy.port);
+  client.socket.cork();
+  client.greet();
+  for (const [at, fields] of [head(), head([':authority', 'a b']), head(['host', 'b.test']), head([':scheme', 'ftp'])].entries())
+    client.request(2 * at + 1, fields).send(FRAME.reset, 0, 2 * at + 1, Buffer.from([0, 0, 0, CODE.cancel]));
+  client.socket.uncork();
+  await client.answered();
+  assert.equal(upstream.requests.length, asked);
+  client.request(9);
+  await client.until('an answer', () => client.status(9) === 200);
 });
 
 test('a preface that stays half has ten seconds', async () => {

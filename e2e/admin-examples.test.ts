@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { CertificatesFixture } from '../dataplane/traffic/testing/certificates-fixture.ts';
 import { missing } from './components.ts';
 import { Dataplane, Folder, TOKEN } from './harness/dataplane.ts';
 import { Pair } from './harness/pair.ts';
+import { freePort } from './harness/ports.ts';
 import { Program, REPOSITORY } from './harness/process.ts';
 import { Upstream } from './harness/upstream.ts';
 
@@ -12,26 +14,32 @@ const shellOf = (page: string): string[] =>
   [...readFileSync(`${REPOSITORY}docs/reference/${page}`, 'utf8').matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block);
 
 /** Runs lines in which curl makes an error of every status that is one. @returns what they print. */
-async function shell(lines: string): Promise<string> {
+async function shell(lines: string, cwd: string = REPOSITORY): Promise<string> {
   const strict = lines.replaceAll('curl ', 'curl --silent --show-error --fail ');
-  const program = new Program('sh', ['-ec', strict], { SLUICE_ADMIN_TOKEN: TOKEN });
+  const program = new Program('sh', ['-ec', strict], { SLUICE_ADMIN_TOKEN: TOKEN }, cwd);
   assert.equal((await program.exited).code, 0, `${lines}\n${program.output}`);
   return program.stdout;
 }
 
 test('the curl lines of the references of the Admin API and of the metrics work as they are written', async (context) => {
-  const reason = missing('curl');
+  const reason = missing('curl') ?? missing('jq');
   if (reason !== undefined) return context.skip(reason);
   using folder = new Folder();
+  using certificates = new CertificatesFixture();
+  const { cert, key } = certificates.issue('app.example.com');
+  writeFileSync(folder.file('fullchain.pem'), cert);
+  writeFileSync(folder.file('privkey.pem'), key);
   const socket = folder.file('admin.sock');
-  await using dataplane = await Dataplane.start({ stateDir: folder.file('state'), flags: ['--admin-socket', socket] });
+  const https = ['--cert-dir', folder.file('certs'), '--https-port', `${await freePort()}`];
+  await using dataplane = await Dataplane.start({ stateDir: folder.file('state'), flags: ['--admin-socket', socket, ...https] });
   const examples = [...shellOf('admin-api.md'), ...shellOf('metrics.md')].map((block) =>
     block.replaceAll('127.0.0.1:6190', `127.0.0.1:${dataplane.adminPort}`).replaceAll('/var/run/sluice-admin.sock', socket),
   );
   assert.ok(examples.length >= 4);
   for (const example of examples) {
-    const printed = await shell(example);
+    const printed = await shell(example, folder.path);
     if (example.includes('FRAME')) assert.match(printed, /^\{"applied":\{.*"result":"added".*"result":"added"/);
+    if (example.includes('/certificates')) assert.match(printed, /"source":"pushed"/);
     if (example.includes('/metrics')) assert.match(printed, /^sluice_routes 3$/m);
   }
   const routes = JSON.parse((await dataplane.admin('GET', '/routes')).text) as { domain: string }[];

@@ -16,6 +16,7 @@ type Part = { readonly package: string; readonly purpose: string; readonly for: 
 export const COMPONENTS = {
   strace: { package: 'strace', purpose: 'killing the data plane at every step of a save', for: 'tests' },
   curl: { package: 'curl', purpose: 'the lines that the documents and the demonstration show', for: 'tests' },
+  jq: { package: 'jq', purpose: 'the lines that the documents show', for: 'tests' },
   prlimit: { package: 'util-linux', purpose: 'using up the file descriptors of a process', for: 'tests' },
   nginx: { package: 'nginx-light', purpose: 'the proxy that ours is compared with, and one before ours', for: 'both' },
   nginxStream: { package: 'libnginx-mod-stream', purpose: 'nginx sending the PROXY protocol', for: 'tests', file: NGINX_STREAM },

@@ -69,7 +69,10 @@ for (const [what, text] of [
     assert.ok(aside !== undefined, 'the damaged file is kept');
     assert.equal(readFileSync(folder.file(aside), 'utf8'), text);
     await dataplane.program.said(aside);
-    assert.match(readFileSync(folder.file('keyring.json'), 'utf8'), /^\{"visitors":"[0-9a-f]{32}"\}\n$/);
+    assert.match(
+      readFileSync(folder.file('keyring.json'), 'utf8'),
+      /^\{"visitors":"[0-9a-f]{32}","tickets":\{"keys":"[0-9a-f]{96}","since":\d+\}\}\n$/,
+    );
     assert.ok(!dataplane.program.output.includes('SECRET'));
   });
 }

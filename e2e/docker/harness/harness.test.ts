@@ -24,4 +24,6 @@ test('the engine of the tests runs in a network of its own, and its containers o
   await engine.startAgain();
   const [running] = await engine.docker.listContainers();
   assert.equal(running?.Id, app.id);
+  // Whatever state a failed test leaves it in, it ends with the engine.
+  await app.container.pause();
 });

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { until } from '../../harness/until.ts';
 
@@ -17,6 +17,8 @@ export async function endRemains(folder: string, cgroup: string): Promise<void> 
   const held = all.filter((pid) => shims.includes(parentOf(pid)));
   for (const pid of [...shims, ...held]) kill(Number(pid));
   const roots = [CGROUPS, ...readdirSync(CGROUPS).map((name) => join(CGROUPS, name))].map((root) => join(root, cgroup));
+  // A paused container does not even end when it is killed, where groups are those of version 1.
+  for (const root of roots) thaw(root);
   for (const root of roots.filter((path) => existsSync(path))) await until(`${root} to be empty`, () => removeGroups(root));
   const mounts = readFileSync('/proc/self/mounts', 'utf8')
     .split('\n')
@@ -46,6 +48,12 @@ function kill(pid: number): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
+}
+
+function thaw(root: string): void {
+  if (!existsSync(join(root, 'freezer.state'))) return;
+  for (const entry of readdirSync(root, { withFileTypes: true })) if (entry.isDirectory()) thaw(join(root, entry.name));
+  writeFileSync(join(root, 'freezer.state'), 'THAWED');
 }
 
 /** @returns true when the group is gone; one whose processes are still ending is busy. */

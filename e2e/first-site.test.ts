@@ -16,7 +16,7 @@ const dedent = (text: string): string => text.replace(/^ {3}/gm, '');
 /** The README's chapter as somebody would follow it: its file, and its commands in their order. */
 function chapter(): { sluicefile: string; commands: string[]; validate: string } {
   const readme = readFileSync(`${REPOSITORY}README.md`, 'utf8');
-  const text = readme.slice(readme.indexOf('## Five minutes'), readme.indexOf('## What it does'));
+  const text = readme.slice(readme.indexOf('## Five minutes'), readme.indexOf('## Containers'));
   const commands = [...text.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block = '']) => dedent(block).trim().split('\n'));
   return {
     sluicefile: dedent(/```sluicefile\n([\s\S]*?)```/.exec(text)?.[1] ?? ''),

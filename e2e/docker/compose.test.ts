@@ -93,7 +93,7 @@ describe('the image and the compose files, as they stand', { skip }, () => {
     const blog = new Compose(engine, 'examples/recreated-without-loss.yml');
     await blog.run('--project-name', 'blog', 'up', '--detach');
     await served('blog.localhost');
-    using load = new Load({ port: 80, host: 'blog.localhost', app: 'app', postEvery: 10 });
+    using load = new Load({ port: 80, host: 'blog.localhost', app: 'app' });
     await load.answers(50);
     await blog.run('--project-name', 'blog', 'up', '--detach', '--force-recreate', '--timeout', '2');
     await until('the next container to answer', () => load.by.size === 2);

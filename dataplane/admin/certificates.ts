@@ -3,6 +3,7 @@ import { parseDomain } from '../../shared/host.ts';
 import { UnacknowledgedError } from '../publish/publisher.ts';
 import { type Certificate, readCertificate } from '../tls/certificate.ts';
 import { covers } from '../tls/certificate-names.ts';
+import { CertificateDirectoryError } from '../tls/https-on-demand.ts';
 import { readJson } from './body.ts';
 import { ApiError } from './errors.ts';
 import { sendJson } from './json.ts';
@@ -64,6 +65,7 @@ async function settled<T>(change: Promise<T>): Promise<T> {
   try {
     return await change;
   } catch (error) {
+    if (error instanceof CertificateDirectoryError) throw new ApiError('unsaved', error.message);
     if (error instanceof UnacknowledgedError) throw new ApiError('unacknowledged', error.message);
     if (error instanceof Error && 'code' in error && typeof error.code === 'string')
       throw new ApiError('unsaved', `the certificate directory refuses it (${error.code})`);

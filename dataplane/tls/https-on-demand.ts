@@ -10,6 +10,9 @@ export type OnDemandTools = HttpsTools & {
   opened(): Promise<void>;
 };
 
+/** The certificate directory can't be opened: the message says which, why, and what to do. */
+export class CertificateDirectoryError extends Error {}
+
 /** HTTPS from the moment at which somebody wants it: whoever serves plain HTTP needs no certificate directory. */
 export class HttpsOnDemand {
   private readonly tools: OnDemandTools;
@@ -27,7 +30,7 @@ export class HttpsOnDemand {
     return this.failure;
   }
 
-  /** Opens the certificate directory, once. @throws with the directory, the reason and what to do. */
+  /** Opens the certificate directory, once. @throws CertificateDirectoryError. */
   open(): Promise<Https> {
     this.opening ??= this.opened();
     return this.opening;
@@ -45,7 +48,7 @@ export class HttpsOnDemand {
     } catch (error) {
       this.opening = null;
       this.failure = `can't use the certificate directory ${certDir} (${reasonOf(error)}); name another one with --cert-dir PATH`;
-      throw new Error(this.failure);
+      throw new CertificateDirectoryError(this.failure);
     }
   }
 

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { connect } from 'node:tls';
+import { CertificatesFixture } from '../dataplane/traffic/testing/certificates-fixture.ts';
+import { Dataplane, Folder } from './harness/dataplane.ts';
+import { freePort } from './harness/ports.ts';
+import { Program, SLUICE } from './harness/process.ts';
+import { until } from './harness/until.ts';
+import { Upstream } from './harness/upstream.ts';
+
+/** What is answered over TLS to this name. @throws what ended the handshake. */
+async function getSecurely(port: number, name: string, ca: string): Promise<string> {
+  const socket = connect({ host: '127.0.0.1', port, servername: name, ca });
+  await once(socket, 'secureConnect');
+  socket.write(`GET / HTTP/1.1\r\nHost: ${name}\r\nConnection: close\r\n\r\n`);
+  let text = '';
+  for await (const chunk of socket) text += String(chunk);
+  return text;
+}
+
+test('a certificate put into the directory, and one that is posted, are shown at once, after a restart too', async () => {
+  using folder = new Folder();
+  using authority = new CertificatesFixture();
+  await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
+  const httpsPort = await freePort();
+  const options = { stateDir: folder.file('state'), flags: ['--cert-dir', folder.file('certs'), '--https-port', `${httpsPort}`] };
+  const see = (name: string) => until(name, () => getSecurely(httpsPort, name, authority.ca));
+  {
+    await using dataplane = await Dataplane.start(options);
+    for (const name of ['shop.test', 'www.blog.test']) await dataplane.route(name, upstream.address);
+    await assert.rejects(getSecurely(httpsPort, 'shop.test', authority.ca), /unrecognized name/i);
+    const mine = authority.issue('shop.test');
+    mkdirSync(folder.file('certs/mine'));
+    writeFileSync(folder.file('certs/mine/privkey.pem'), mine.key);
+    writeFileSync(folder.file('certs/mine/fullchain.pem'), mine.cert);
+    assert.match(await see('shop.test'), /^HTTP\/1.1 200 OK\r\n[\s\S]*hello$/);
+    const posted = authority.issue('*.blog.test');
+    const body = { domains: ['*.blog.test'], certificate: posted.cert, private_key: posted.key };
+    assert.equal((await dataplane.admin('POST', '/certificates', body)).status, 201);
+    // Without an e-mail nobody sees to certificates, and nobody is sent to HTTPS.
+    assert.equal((await dataplane.visit('shop.test')).status, 200);
+    assert.match(await getSecurely(httpsPort, 'www.blog.test', authority.ca), /hello$/);
+  }
+  await using again = await Dataplane.start(options);
+  for (const name of ['shop.test', 'www.blog.test']) assert.match(await getSecurely(httpsPort, name, authority.ca), /hello$/);
+  assert.equal((await again.admin('DELETE', '/certificates/*.blog.test')).status, 200);
+  await assert.rejects(getSecurely(httpsPort, 'www.blog.test', authority.ca), /unrecognized name/i);
+});
+
+test('a certificate directory that can not be used ends the start with its name and the flag', async () => {
+  using folder = new Folder();
+  writeFileSync(folder.file('file'), '');
+  const flags = ['--cert-dir', folder.file('file'), '--state-dir', folder.file('state'), '--http-port', `${await freePort()}`];
+  const program = new Program(SLUICE, ['dataplane', ...flags, '--https-port', `${await freePort()}`]);
+  assert.equal((await program.exited).code, 2);
+  assert.match(
+    program.stderr,
+    /can't use the certificate directory .*file \(it is no directory\); name another one with --cert-dir PATH\n$/,
+  );
+});

@@ -187,6 +187,32 @@ describe('a request over HTTP/2', () => {
     });
   }
 
+  test('that is called off without an error lets go of a target that takes nothing', async () => {
+    using upstream = await UpstreamFixture.start();
+    using secure = await SecureFixture.before(upstream);
+    const client = await secure.greeted();
+    client.request(1, head([':method', 'POST']), 0);
+    const wire = await upstream.accept();
+    await wire.readHead();
+    wire.socket.pause();
+    const piece = Buffer.alloc(16_384);
+    const used = () => client.of(1, FRAME.windowUpdate).reduce((sum, { payload }) => sum + payload.readUInt32BE(0), 0);
+    // Until the proxy gives the stream no more room.
+    for (let sent = 0, looks = 0; looks < 25 && !client.closed; ) {
+      const room = 65_535 + used() - sent;
+      looks = room < piece.length ? looks + 1 : 0;
+      if (room < piece.length) await new Promise((resolve) => setTimeout(resolve, 2));
+      else {
+        client.send(FRAME.data, 0, 1, piece);
+        sent += piece.length;
+      }
+    }
+    client.send(FRAME.reset, 0, 1, Buffer.from([0, 0, 0, CODE.none]));
+    await eventually('nothing to be under way', () => secure.proxy.ledger.inFlight.total() === 0);
+    wire.send(ok('too late'));
+    await client.answered();
+  });
+
   for (const [name, code] of [
     ['NO_ERROR', CODE.none],
     ['CANCEL', CODE.cancel],

@@ -8,6 +8,9 @@ const HOLD_BYTES = 65_536;
 const BODY_IDLE_MS = 60_000;
 const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR } = constants;
 
+/** The close that follows tells what there is to know. */
+const nothing = (): void => undefined;
+
 export type StreamTools = {
   monotonic(): number;
   /** The exchange is over, well or not. */
@@ -41,7 +44,9 @@ export class StreamClient implements Downstream {
     this.address = address;
     this.tools = tools;
     this.lastProgress = tools.monotonic();
-    stream.on('error', () => undefined);
+    stream.on('error', nothing);
+    // A reset that says NO_ERROR closes the stream only when all of it has been read.
+    stream.on('aborted', () => this.left());
     stream.on('close', () => this.closed());
     stream.on('drain', () => this.x?.attempt?.resume());
     stream.on('trailers', (_headers, _flags, raw: readonly string[] | undefined) => this.takeTrailers(raw ?? []));
@@ -199,15 +204,18 @@ export class StreamClient implements Downstream {
   }
 
   private closed(): void {
-    const { x } = this;
-    if (x !== null) {
-      const { attempt } = x;
-      if (x.status === 0) x.status = 499;
-      x.failure = 'the client went away';
-      this.settle(x);
-      attempt?.cancel();
-    }
+    this.left();
     this.tools.closed(this);
+  }
+
+  private left(): void {
+    const { x } = this;
+    if (x === null) return;
+    const { attempt } = x;
+    if (x.status === 0) x.status = 499;
+    x.failure = 'the client went away';
+    this.settle(x);
+    attempt?.cancel();
   }
 
   /** A body that has stood still for too long, whoever is to blame on the client's side, ends the stream. */

@@ -7,7 +7,6 @@ import type { Clock } from '../shared/runtime/clock.ts';
 import { UsageError } from '../shared/runtime/flags.ts';
 import type { Log } from '../shared/runtime/log.ts';
 import type { Random } from '../shared/runtime/random.ts';
-import { SocketInUseError } from '../shared/runtime/unix-socket.ts';
 import { TAKEOVER_SOCKET } from '../shared/wire/takeover.ts';
 import { Admin } from './admin/admin.ts';
 import { EventFeed } from './admin/event-feed.ts';
@@ -33,10 +32,11 @@ import { Successor } from './takeover/successor.ts';
 import { HttpsOnDemand } from './tls/https-on-demand.ts';
 import type { AuthoritySettings } from './tls/issue/authority.ts';
 import { Keyring } from './tls/keyring.ts';
+import { inWords, usable } from './usable.ts';
 import { MemoryWatch } from './workers/memory.ts';
 import { probePort } from './workers/port.ts';
 import { queueAdvice } from './workers/queues.ts';
-import { ListenError, Workers } from './workers/workers.ts';
+import { Workers } from './workers/workers.ts';
 
 /** How often quiet clients are dropped from the rate ledger (ms). */
 const SWEEP_MS = 60_000;
@@ -293,15 +293,6 @@ async function listen(admin: Admin, { adminListen, adminSocket, probeListen }: D
   await usable('--probe-listen', () => admin.listenProbe(probe.host, Number(probe.port)), probeListen);
 }
 
-/** An address that can't be had is a matter for whoever started us: one line, with the flag that names another. */
-async function usable(flag: string, open: () => Promise<unknown>, what: string | number): Promise<void> {
-  try {
-    await open();
-  } catch (error) {
-    throw new UsageError(`${NAME} dataplane: can't listen on ${what}: ${wordsFor(error)}; name another with ${flag}`);
-  }
-}
-
 /** @throws UsageError with the directory, the reason and the flag that names another one. */
 async function openCertificates(https: HttpsOnDemand): Promise<void> {
   await https.open().catch((error: Error) => {
@@ -312,21 +303,3 @@ async function openCertificates(https: HttpsOnDemand): Promise<void> {
 /** Who is asked for certificates; nobody without an e-mail. */
 const authorityOf = ({ email, acmeDirectory, acmeRoot, acmeBinding }: DataplaneSettings): AuthoritySettings | null =>
   email === null ? null : { directory: acmeDirectory, rootPath: acmeRoot, email, binding: acmeBinding };
-
-/** The same in the words of a warning. */
-async function inWords(open: () => Promise<void>): Promise<void> {
-  try {
-    await open();
-  } catch (error) {
-    throw new Error(wordsFor(error));
-  }
-}
-
-function wordsFor(error: unknown): string {
-  if (error instanceof SocketInUseError) return error.message;
-  const code = error instanceof ListenError ? error.code : error instanceof Error && 'code' in error ? error.code : '';
-  if (code === 'EADDRINUSE') return 'something else listens there';
-  if (code === 'EACCES') return 'permission denied (ports below 1024 need root or the right for them)';
-  if (code === 'EADDRNOTAVAIL') return 'this machine has no such address';
-  return error instanceof Error ? error.message : String(error);
-}

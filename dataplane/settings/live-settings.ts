@@ -57,7 +57,10 @@ export class LiveSettings {
       if (moves(before, wanted.settings)) await this.publish(effective(this.base, globals, before, reason)).catch(this.unserved);
       else {
         this.unserved(error);
-        this.now = { ...this.now, warnings: [...this.now.warnings, `the globals of the config file are not in force everywhere: ${reason}`] };
+        this.now = {
+          ...this.now,
+          warnings: [...this.now.warnings, `the globals of the config file are not in force everywhere: ${reason}`],
+        };
       }
     }
     for (const warning of this.now.warnings) tools.log.warn(warning);

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { CertificatesFixture } from '../../../dataplane/traffic/testing/certificates-fixture.ts';
 import type { Folder } from '../../harness/dataplane.ts';
-import { freePort } from '../../harness/ports.ts';
+import { freePort, isFree } from '../../harness/ports.ts';
 import { Program } from '../../harness/process.ts';
 import { until } from '../../harness/until.ts';
 
@@ -79,6 +79,11 @@ export class Pebble {
       '-defaultIPv6',
       '',
     ]);
+    // Whoever waits for the authority orders as soon as it is there, and it asks the DNS at once.
+    await until('the DNS to answer', async () => {
+      if (dns.exit !== null) throw new Error(dns.output);
+      return !(await isFree(at.dnsManagement)) && !(await isFree(at.dns));
+    });
     const authority = new Program('pebble', ['-config', file('config.json', JSON.stringify(config)), '-dnsserver', dnsAddress], {
       PEBBLE_WFE_NONCEREJECT: `${rejectedNonces}`,
       ...(!slow && { PEBBLE_VA_NOSLEEP: '1' }),

@@ -26,6 +26,8 @@ export function wordsForFailure(error: unknown, about: string): IssueError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const unreachable = UNREACHABLE[code];
   if (unreachable !== undefined) return new IssueError('unreachable', `the certificate authority can't be reached: ${unreachable}`);
+  // Whatever else the system or TLS has a code for happened on the way there.
+  if (code !== '') return new IssueError('unreachable', `the certificate authority can't be reached: ${message}`);
   if (/rate ?limit|too many/i.test(message)) return new IssueError('limited', `${about}: ${message}`);
   if (/pending or processing|returned error 5\d\d|badNonce|HTTP 5\d\d|serverInternal/i.test(message))
     return new IssueError('unreachable', `the certificate authority is not in order: ${message}`);

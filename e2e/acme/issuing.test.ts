@@ -121,7 +121,9 @@ test('an authority that was away has issued within 10 s of its return', { skip, 
   const back = performance.now();
   const root = await (scene.pebble as Pebble).root();
   // Its own HTTPS has another root now: the file at the same place is read with the next account.
-  const socket = await until('the certificate', () => scene.shake('shop.example.com', root), 30_000);
+  const socket = await until('the certificate', () => scene.shake('shop.example.com', root), 30_000).catch((error: unknown) => {
+    throw new Error(`${error}\n${dataplane.program.output}\n${scene.pebble?.output}`);
+  });
   socket.destroy();
   assert.ok(performance.now() - back < 15_000, `after ${Math.round(performance.now() - back)} ms`);
 });

@@ -18,12 +18,14 @@ class Scene {
   readonly attempts = new Map<string, Attempt>();
   readonly orders: { name: string; replaces: string | null; settle: (error?: Error) => void }[] = [];
   uncertified: readonly string[] = [];
+  /** What chance brings next; 0 after that. */
+  fractions: number[] = [];
   readonly issuer: Issuer;
 
   constructor() {
     this.issuer = new Issuer({
       clock: this.clock,
-      random: { bytes: (size) => Buffer.alloc(size), hex: () => '', fraction: () => 0 },
+      random: { bytes: (size) => Buffer.alloc(size), hex: () => '', fraction: () => this.fractions.shift() ?? 0 },
       log: this.log,
       held: (name) => this.held.get(name) ?? null,
       order: (name, replaces) =>
@@ -164,5 +166,18 @@ describe('many names', () => {
     scene.clock.pass(8_000);
     await scene.settle();
     assert.ok(scene.orders.length >= before + 2 + 9, `${scene.orders.length - before} since`);
+  });
+
+  test('are asked for again however the clocks of the wait and of the timer differ', async () => {
+    const scene = new Scene();
+    const { now } = scene.clock;
+    // The wait for the authority is longer than that of the name.
+    scene.fractions = [1, 0];
+    scene.issuer.want(['a.test']);
+    await scene.settle(new IssueError('unreachable', 'nobody there'));
+    // A timer of the system may run a moment before the wall clock says so.
+    scene.clock.now = () => now.call(scene.clock) - 1;
+    for (let seconds = 0; seconds < 10; seconds++) scene.clock.pass(1_000);
+    assert.equal(scene.orders.length, 2);
   });
 });

@@ -60,7 +60,8 @@ export class Issuer {
   private orders = 0;
   /** Failures in a row to reach the authority: while there are any, one order at a time finds out whether it is back. */
   private unreachable = 0;
-  private pausedUntil = 0;
+  /** Ends the wait for an authority that is away; null while there is none. */
+  private endWait: (() => void) | null = null;
   private paused = false;
 
   constructor(tools: IssuerTools) {
@@ -133,8 +134,7 @@ export class Issuer {
 
   private pump(): void {
     const most = this.unreachable > 0 ? 1 : MOST_ORDERS;
-    const { clock } = this.tools;
-    if (clock.now() < this.pausedUntil) return;
+    if (this.endWait !== null) return;
     for (const name of this.queue) {
       if (this.orders >= most || this.paused) return;
       this.queue.delete(name);
@@ -173,8 +173,11 @@ export class Issuer {
     if (failure.kind === 'unreachable') {
       this.unreachable++;
       const delay = retryDelay('unreachable', this.unreachable, null, random.fraction());
-      this.pausedUntil = clock.now() + delay;
-      clock.after(delay, () => this.pump());
+      this.endWait?.();
+      this.endWait = clock.after(delay, () => {
+        this.endWait = null;
+        this.pump();
+      });
     } else this.unreachable = 0;
     const failures = (attempts.get(name)?.failures ?? 0) + 1;
     const counted = failure.kind === 'unreachable' ? this.unreachable : failures;

@@ -26,6 +26,9 @@ export const COMPONENTS = {
   'docker-compose': { package: 'docker-compose', purpose: 'the compose files', for: 'tests' },
   busybox: { package: 'busybox-static', purpose: 'what runs in the containers of the tests', for: 'tests' },
   pebble: { package: 'pebble', purpose: 'a real certificate authority', for: 'tests' },
+  named: { package: 'bind9', purpose: 'a real DNS server that takes updates', for: 'tests' },
+  chromium: { package: 'chromium', purpose: 'a real browser', for: 'tests' },
+  h2load: { package: 'nghttp2-client', purpose: 'load over HTTP/2', for: 'both' },
   wrk: { package: 'wrk', purpose: 'the load of the benchmarks', for: 'benchmarks' },
 } as const satisfies Readonly<Record<string, Part>>;
 

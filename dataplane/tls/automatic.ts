@@ -57,8 +57,7 @@ export class AutomaticHttps {
         const held = tools.held(name);
         return held && { ...held, automatic: held.source === 'acme', window: null };
       },
-      order: (name, replaces) => this.order(name, replaces),
-      keep: (name, issued) => this.keep(name, issued),
+      order: async (name, replaces) => this.keep(name, await this.order(name, replaces)),
       uncertified: (names) => this.giveUp(names),
     });
   }

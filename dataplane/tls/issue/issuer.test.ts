@@ -2,12 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { memoryLog } from '../../../shared/runtime/log.ts';
 import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
-import type { Issued } from './authority.ts';
 import { IssueError } from './failure.ts';
 import { type Attempt, type Held, Issuer } from './issuer.ts';
 
 const DAY = 86_400_000;
-const ISSUED: Issued = { certificate: 'chain', privateKey: 'key', order: 'https://ca.test/order/1' };
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** An issuer whose authority answers as the test says, on a clock that the test moves. */
@@ -30,11 +28,16 @@ class Scene {
       held: (name) => this.held.get(name) ?? null,
       order: (name, replaces) =>
         new Promise((resolve, reject) =>
-          this.orders.push({ name, replaces, settle: (error) => (error === undefined ? resolve(ISSUED) : reject(error)) }),
+          this.orders.push({
+            name,
+            replaces,
+            settle: (error) => {
+              if (error !== undefined) return reject(error);
+              this.hold(name, 90);
+              resolve();
+            },
+          }),
         ),
-      keep: async (name) => {
-        this.hold(name, 90);
-      },
       attempts: {
         get: (name) => this.attempts.get(name) ?? null,
         set: (name, attempt) => {

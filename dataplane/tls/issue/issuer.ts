@@ -1,7 +1,6 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
-import type { Issued } from './authority.ts';
 import { IssueError } from './failure.ts';
 import { renewalTime, type Validity, type Window } from './renewal.ts';
 import { retryDelay } from './retry.ts';
@@ -35,10 +34,8 @@ export type IssuerTools = {
   readonly log: Log;
   /** null: there is none, or none that can be used. */
   held(name: string): Held | null;
-  /** Orders one. @throws IssueError. */
-  order(name: string, replaces: string | null): Promise<Issued>;
-  /** Saves it, and has every worker show it. */
-  keep(name: string, issued: Issued): Promise<void>;
+  /** Orders one, saves it, and has every worker show it. @throws IssueError. */
+  order(name: string, replaces: string | null): Promise<void>;
   /** Failures that an earlier process met: a restart is no reason to try again at once. */
   readonly attempts: {
     get(name: string): Attempt | null;
@@ -157,9 +154,8 @@ export class Issuer {
     const startedAt = clock.monotonic();
     this.mark(name, false);
     try {
-      const issued = await this.tools.order(name, held?.ariId ?? null);
+      await this.tools.order(name, held?.ariId ?? null);
       this.unreachable = 0;
-      await this.tools.keep(name, issued);
       attempts.set(name, null);
       log.info({ name, ms: Math.round(clock.monotonic() - startedAt) }, held === null ? 'certificate issued' : 'certificate renewed');
     } catch (error) {

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type Certificate, readCertificate } from '../../shared/certificate.ts';
+import { covers } from '../../shared/certificate-names.ts';
 import { parseDomain } from '../../shared/host.ts';
 import { UnacknowledgedError } from '../publish/publisher.ts';
-import { type Certificate, readCertificate } from '../tls/certificate.ts';
-import { covers } from '../tls/certificate-names.ts';
 import { CertificateDirectoryError } from '../tls/https-on-demand.ts';
 import { readJson } from './body.ts';
 import { ApiError } from './errors.ts';

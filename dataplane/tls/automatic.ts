@@ -1,11 +1,11 @@
 import { issuesAnyName } from '../../shared/acme-directory.ts';
 import { whyNotCertifiable } from '../../shared/certifiable.ts';
+import { readCertificate } from '../../shared/certificate.ts';
 import type { RouteSpec } from '../../shared/route.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import type { Publisher } from '../publish/publisher.ts';
-import { readCertificate } from './certificate.ts';
 import { Attempts } from './issue/attempts.ts';
 import { type Account, Authority, type AuthoritySettings, type Issued } from './issue/authority.ts';
 import { PublishedBoard } from './issue/board.ts';

@@ -1,5 +1,5 @@
+import type { Certificate } from '../../shared/certificate.ts';
 import type { CertificateRecord } from '../../shared/wire/certificate.ts';
-import type { Certificate } from './certificate.ts';
 import type { CertStore, StoredCertificate, StoreProblem } from './store/cert-store.ts';
 
 /** What is planned for a name that has its certificate from an authority. Times in milliseconds since 1970. */

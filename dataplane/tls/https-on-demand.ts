@@ -1,6 +1,6 @@
+import type { Certificate } from '../../shared/certificate.ts';
 import { NAME } from '../../shared/name.ts';
 import type { CertificateRecord } from '../../shared/wire/certificate.ts';
-import type { Certificate } from './certificate.ts';
 import { Https, type HttpsTools } from './https.ts';
 import type { AuthoritySettings } from './issue/authority.ts';
 

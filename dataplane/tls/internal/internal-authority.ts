@@ -1,7 +1,7 @@
+import { type Certificate, readCertificate } from '../../../shared/certificate.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
-import { type Certificate, readCertificate } from '../certificate.ts';
 import { CertificateMaker, type Signed } from './certificate-maker.ts';
 import { BEHIND_MS, openRoot } from './root.ts';
 

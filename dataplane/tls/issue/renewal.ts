@@ -1,20 +1,41 @@
 /** When a certificate is good: milliseconds since 1970. */
 export type Validity = { readonly notBefore: number; readonly notAfter: number };
 
-/** A stretch of time in which an authority would like a certificate to be renewed (RFC 9773 4.1). */
+/** A stretch of time in which an authority would like a certificate to be renewed (RFC 9773 4.2): milliseconds since 1970. */
 export type Window = { readonly start: number; readonly end: number };
 
 /** Up to this share of its life, so that names which were issued together part over the years. */
 const JITTER = 0.03;
+/** Whatever its authority advises, this share of its life stays for tries that fail. */
+const SPARE = 0.1;
+/** A certificate is at least this old, or this share of its life, before advice renews it: a wrong clock at the authority is no loop of orders. */
+const LEAST_AGE_MS = 3_600_000;
+const LEAST_AGE = 0.01;
 
 /**
- * The moment to renew at: two thirds through its life, whether that is 90 days or 6, a little earlier by `fraction`
- * (0 to 1). In a window of the authority, that part of the window; one that is over means now.
+ * The moment to renew at: two thirds through its life, whether that is 90 days or 6 minutes, a little earlier by a
+ * part that is the name's own. In a window of the authority, a moment of it that is the name's and the window's own:
+ * drawn like lots (RFC 9773 4.2), but it stays where it is however often one looks. One that is over means now.
+ * `savedAt` is when we got it (ms since 1970).
  */
-export function renewalTime({ notBefore, notAfter }: Validity, window: Window | null, fraction: number): number {
+export function renewalTime(name: string, held: Validity & { readonly savedAt: number }, window: Window | null): number {
+  const { notBefore, notAfter, savedAt } = held;
   const life = notAfter - notBefore;
-  if (window === null) return Math.round(notBefore + life * (2 / 3 - JITTER * fraction));
-  // RFC 9773 4.2: a window that ends before it begins, or after the certificate does, is no advice.
-  if (window.end <= window.start || window.start >= notAfter) return renewalTime({ notBefore, notAfter }, null, fraction);
-  return Math.round(window.start + (window.end - window.start) * fraction);
+  if (window === null || !isAdvice(window, held)) return Math.round(notBefore + life * (2 / 3 - JITTER * lot(name)));
+  const { start, end } = window;
+  const moment = start + (end - start) * lot(`${name} ${start} ${end}`);
+  const earliest = savedAt + Math.min(LEAST_AGE_MS, life * LEAST_AGE);
+  return Math.round(Math.max(earliest, Math.min(moment, notAfter - life * SPARE)));
+}
+
+/** RFC 9773 4.2: a window that ends before it begins is no advice; neither is one after the certificate's end. */
+const isAdvice = ({ start, end }: Window, { notAfter }: Validity): boolean => start < end && start < notAfter;
+
+/** A number from 0 to 1 that is a text's own (FNV-1a). */
+function lot(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  // The last letters have hardly reached the upper bits yet.
+  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
+  return ((hash ^ (hash >>> 12)) >>> 0) / 0x1_0000_0000;
 }

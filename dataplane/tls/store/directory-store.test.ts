@@ -15,12 +15,12 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { type Certificate, readCertificate } from '../../../shared/certificate.ts';
+import { type MadePair, makePair } from '../../../shared/pair-fixture.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import { memoryLog } from '../../../shared/runtime/log.ts';
 import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
-import { type Certificate, readCertificate } from '../certificate.ts';
-import { type MadePair, makePair } from '../pair-fixture.ts';
 import type { StoreChange } from './cert-store.ts';
 import { DirectoryStore } from './directory-store.ts';
 

@@ -1,9 +1,9 @@
 import { readFileSync, renameSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { Certificate } from '../../../shared/certificate.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
-import type { Certificate } from '../certificate.ts';
 import type { CertStore, Holdings, Lease, NewCertificate, StoreChange, StoredCertificate } from './cert-store.ts';
 import { ACCOUNTS, Entries, isOurs, OWN_FOLDERS } from './entries.ts';
 import { takeLease } from './file-lease.ts';

@@ -9,7 +9,8 @@ export class Challenges {
 
   /** These are all there are. */
   apply(challenges: readonly PublishedChallenge[]): void {
-    this.answers = new Map(challenges.map(({ token, keyAuthorization }) => [PREFIX + token, answerWith(keyAuthorization)]));
+    const overHttp = challenges.filter((challenge) => 'token' in challenge);
+    this.answers = new Map(overHttp.map(({ token, keyAuthorization }) => [PREFIX + token, answerWith(keyAuthorization)]));
   }
 
   /** null for any other request, and for tokens that are not ours: those may belong to the site behind us. */

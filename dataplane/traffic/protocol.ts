@@ -1,3 +1,4 @@
+import type { Authorities } from '../../shared/certifier.ts';
 import type { Cidr } from '../../shared/cidr.ts';
 import type { LogLevel } from '../../shared/runtime/log.ts';
 import type { LedgerBuffers } from '../ledger/ledger.ts';
@@ -8,13 +9,7 @@ import type { LedgerBuffers } from '../ledger/ledger.ts';
  */
 
 /** How sites come to HTTPS. */
-export type HttpsSettings = {
-  /** An authority issues certificates for the names of routes; `anyName`: for names that are not public as well, `dns`: for wildcards. */
-  readonly automatic: boolean;
-  readonly anyName: boolean;
-  readonly dns: boolean;
-  /** Our own authority issues for sites that ask for it. */
-  readonly internal: boolean;
+export type HttpsSettings = Authorities & {
   /** The port that visitors reach. */
   readonly publicPort: number;
 };
@@ -49,8 +44,12 @@ export type EntriesPublication = {
   readonly removed: readonly string[];
 };
 
-/** A token of an ACME challenge, and what is answered to whoever asks for it. */
-export type PublishedChallenge = { readonly token: string; readonly keyAuthorization: string };
+/** What a certificate authority is shown while it checks that a name is ours: over HTTP or in a handshake. */
+export type PublishedChallenge =
+  /** RFC 8555 8.3: a token, and what is answered to whoever asks for it. */
+  | { readonly token: string; readonly keyAuthorization: string }
+  /** RFC 8737: a certificate, PEM, for whoever wants to speak nothing but `acme-tls/1` with this name. */
+  | { readonly name: string; readonly certificate: string; readonly privateKey: string };
 
 export type Publication = {
   readonly generation: number;

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { whyNotCertifiable } from '../../shared/certifiable.ts';
+import { certifierOf } from '../../shared/certifier.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import type { Random } from '../../shared/runtime/random.ts';
@@ -16,7 +16,7 @@ import { blockFor, type CompiledRoute, compileRoute } from './match/compile.ts';
 import { HostIndex } from './match/host-index.ts';
 import { type Compare, compareWithBcrypt, Passwords } from './policy/basic-auth/passwords.ts';
 import type { PolicyTools } from './policy/order.ts';
-import type { FromWorker, HttpsSettings, Publication, ToWorker, WorkerStart } from './protocol.ts';
+import type { FromWorker, HttpsSettings, Publication, PublishedChallenge, ToWorker, WorkerStart } from './protocol.ts';
 import { Recorder } from './record.ts';
 import { Server } from './serve.ts';
 import { Tunnels } from './tunnel/tunnels.ts';
@@ -141,9 +141,8 @@ export class TrafficWorker {
     const idPrefix = random.hex(8);
     let ids = 0;
     this.certificates = new Certificates((name) => {
-      const { https } = this.policyTools;
-      const route = https.automatic ? this.index.find(name) : null;
-      return route !== null && route.https === 'auto' && whyNotCertifiable(route.domain, https) === null;
+      const route = this.index.find(name);
+      return route !== null && certifierOf(route, this.policyTools.https) !== null;
     });
     this.handshakes = new Handshakes(log);
     this.listener = new Listener({
@@ -187,7 +186,7 @@ export class TrafficWorker {
     const { start, tell } = this.parts;
     const { routes, certificates, challenges, uncertified, ticketKeys, settings } = start.state;
     if (ticketKeys !== undefined) this.handshakes.useTicketKeys(ticketKeys);
-    if (challenges !== undefined) this.challenges.apply(challenges);
+    if (challenges !== undefined) this.takeChallenges(challenges);
     if (uncertified !== undefined) this.certificates.giveUp(uncertified);
     if (certificates !== undefined) await this.certificates.apply(certificates, nextTurn);
     if (routes !== undefined) await this.index.apply(routes, nextTurn);
@@ -230,7 +229,7 @@ export class TrafficWorker {
 
   private async publish(publication: Publication): Promise<void> {
     if (publication.ticketKeys !== undefined) this.handshakes.useTicketKeys(publication.ticketKeys);
-    if (publication.challenges !== undefined) this.challenges.apply(publication.challenges);
+    if (publication.challenges !== undefined) this.takeChallenges(publication.challenges);
     if (publication.certificates !== undefined) await this.certificates.apply(publication.certificates, nextTurn);
     if (publication.uncertified !== undefined) this.certificates.giveUp(publication.uncertified);
     if (publication.certificates !== undefined || publication.uncertified !== undefined) this.listener.certificatesChanged();
@@ -244,6 +243,11 @@ export class TrafficWorker {
       return this.departures.follow(replaced, nextTurn);
     }
     this.parts.tell({ kind: 'acknowledged', generation: publication.generation });
+  }
+
+  private takeChallenges(challenges: readonly PublishedChallenge[]): void {
+    this.challenges.apply(challenges);
+    this.certificates.takeChallenges(challenges);
   }
 
   private report(id: number | null): void {

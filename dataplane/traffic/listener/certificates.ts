@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { HostIndex } from '../match/host-index.ts';
-import type { EntriesPublication } from '../protocol.ts';
+import type { EntriesPublication, PublishedChallenge } from '../protocol.ts';
 
 /** A certificate as it is published under each name that it is to be shown for. PEM, the chain from the leaf on. */
 export type PublishedCertificate = {
@@ -10,6 +10,8 @@ export type PublishedCertificate = {
   readonly private_key: string;
   /** Whether it comes from our own authority, which browsers trust only where somebody told them to. */
   readonly internal?: boolean;
+  /** It convinces an authority that checks the name (RFC 8737), and is good for nothing else. */
+  readonly challenge?: boolean;
 };
 
 /** What a name is shown: read when it is first asked for. */
@@ -38,6 +40,7 @@ export class Certificates {
   private readonly index = new HostIndex<ShownCertificate>((_, json) => new ShownCertificate(JSON.parse(json)));
   private readonly wanted: (name: string) => boolean;
   private uncertified: ReadonlySet<string> = new Set();
+  private challenges: ReadonlyMap<string, ShownCertificate> = new Map();
 
   /** `wanted` tells whether a name is to have a certificate of its own: it is routed, and somebody orders one. */
   constructor(wanted: (name: string) => boolean) {
@@ -52,6 +55,17 @@ export class Certificates {
     return this.index.find(name);
   }
 
+  /** Checks by an authority are awaited for these, and for no others. */
+  takeChallenges(challenges: readonly PublishedChallenge[]): void {
+    const inHandshakes = challenges.filter((challenge) => 'certificate' in challenge);
+    this.challenges = new Map(inHandshakes.map((challenge) => [challenge.name, shownInCheck(challenge)]));
+  }
+
+  /** What an authority is shown that checks this name; null where none is awaited. */
+  findChallenge(name: string): ShownCertificate | null {
+    return this.challenges.get(name) ?? null;
+  }
+
   /** No certificate could be had for these names, and none is being ordered now. */
   giveUp(names: readonly string[]): void {
     this.uncertified = new Set(names);
@@ -62,3 +76,8 @@ export class Certificates {
     return this.wanted(name) && !this.uncertified.has(name);
   }
 }
+
+type HandshakeChallenge = Extract<PublishedChallenge, { readonly certificate: string }>;
+
+const shownInCheck = ({ name, certificate, privateKey }: HandshakeChallenge): ShownCertificate =>
+  new ShownCertificate({ domains: [name], certificate, private_key: privateKey, challenge: true });

@@ -9,6 +9,8 @@ const MOST_SERVERS = 1_000;
 
 /** In our order of preference: what both sides speak is chosen (RFC 7301). */
 const PROTOCOLS = ['h2', 'http/1.1'];
+/** What an authority speaks that checks a name (RFC 8737): nothing follows the handshake. */
+export const CHECK_PROTOCOL = 'acme-tls/1';
 
 /** RFC 9325 4.2: forward secrecy and authenticated encryption, which is what everybody has spoken for ten years. */
 const CIPHERS = [
@@ -88,7 +90,7 @@ export class Handshakes {
         key: published.private_key,
         minVersion: 'TLSv1.2',
         ciphers: CIPHERS,
-        ALPNProtocols: PROTOCOLS,
+        ALPNProtocols: published.challenge === true ? [CHECK_PROTOCOL] : PROTOCOLS,
         handshakeTimeout: HANDSHAKE_MS,
         sessionTimeout: TICKET_SECS,
         // A ticket opens the sessions of the names that it was given for, and no others.

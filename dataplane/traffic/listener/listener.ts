@@ -177,6 +177,7 @@ export class Listener {
     const securing = new Securing(raw, {
       monotonic: this.tools.monotonic,
       find: ({ serverName }: Hello, { localAddress }) => certificates.find(serverName ?? plainAddress(localAddress ?? '')),
+      findChallenge: (name) => certificates.findChallenge(name),
       mayWait: (stage, { serverName }) => {
         const may =
           serverName !== null && certificates.expects(serverName) && (this.waiting.has(stage) || this.waiting.size < MOST_WAITING);

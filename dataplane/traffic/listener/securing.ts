@@ -3,7 +3,7 @@ import type { TLSSocket } from 'node:tls';
 import { Gathering } from '../http1/gathering.ts';
 import { refusal } from '../http1/refusal.ts';
 import type { ShownCertificate } from './certificates.ts';
-import type { Handshakes } from './handshakes.ts';
+import { CHECK_PROTOCOL, type Handshakes } from './handshakes.ts';
 import { type Hello, MAX_HELLO, readHello } from './hello.ts';
 
 /** How long a client may take over its hello (ms). */
@@ -18,12 +18,15 @@ const alert = (description: number): Buffer => Buffer.from([21, 3, 3, 0, 2, 2, d
 const DECODE_ERROR = alert(50);
 const INTERNAL_ERROR = alert(80);
 const UNRECOGNIZED_NAME = alert(112);
+const NO_APPLICATION_PROTOCOL = alert(120);
 const NO_CERTIFICATE = 'there is no certificate for the name';
 
 export type SecuringTools = {
   monotonic(): number;
   /** What is shown for a name, or for a client that named nobody. */
   find(hello: Hello, socket: Socket): ShownCertificate | null;
+  /** What an authority is shown that checks the name; null where that is not awaited. */
+  findChallenge(name: string): ShownCertificate | null;
   /** Whether the name will have a certificate soon, and there is room to wait for it. */
   mayWait(securing: Securing, hello: Hello): boolean;
   readonly handshakes: Handshakes;
@@ -76,12 +79,20 @@ export class Securing {
   };
 
   private choose(hello: Hello): void {
+    if (isCheck(hello)) return this.beChecked(hello.serverName);
     const shown = this.tools.find(hello, this.socket);
     if (shown !== null) return this.shake(shown);
     if (!this.tools.mayWait(this, hello)) return this.refuse(UNRECOGNIZED_NAME, NO_CERTIFICATE);
     if (this.waitsFor === null) this.deadline = this.tools.monotonic() + EXPECTED_MS;
     this.waitsFor = hello;
     this.socket.pause();
+  }
+
+  /** RFC 8737 3: a check that nobody awaits is refused. */
+  private beChecked(name: string | null): void {
+    const shown = name === null ? null : this.tools.findChallenge(name);
+    if (shown !== null) this.shake(shown);
+    else this.refuse(NO_APPLICATION_PROTOCOL, 'no authority is awaited to check the name');
   }
 
   /** There are other certificates now, or others are expected. */
@@ -102,6 +113,7 @@ export class Securing {
     this.gathering = new Gathering();
     const begun = tools.handshakes.begin(socket, shown, {
       done: (secure) => {
+        if (shown.published.challenge === true) return this.dismiss(secure);
         socket.off('close', this.closed);
         tools.done(this, secure, shown);
       },
@@ -110,6 +122,12 @@ export class Securing {
       },
     });
     if (!begun) this.refuse(INTERNAL_ERROR, 'its certificate can not be used');
+  }
+
+  /** An authority has seen what it came for: it says nothing more, and is told nothing. */
+  private dismiss(secure: TLSSocket): void {
+    this.deadline = this.tools.monotonic() + HELLO_MS;
+    secure.on('error', this.ended).resume().end();
   }
 
   private refuse(answer: Buffer | string, reason: string): void {
@@ -129,3 +147,6 @@ export class Securing {
 
   private readonly closed = (): void => this.tools.gone(this, this.reason);
 }
+
+/** RFC 8737 3: an authority that checks a name offers this protocol and no other. */
+const isCheck = ({ protocols }: Hello): boolean => protocols.length === 1 && protocols[0] === CHECK_PROTOCOL;

@@ -7,10 +7,24 @@ import { memory } from './memory.ts';
 import { posting } from './posting.ts';
 import { routes } from './routes.ts';
 import { sluicefile } from './sluicefile.ts';
-import { connecting, keepalive, large } from './wire.ts';
+import { connecting, handshakes, http2, keepalive, large, tls } from './wire.ts';
 
 /** npm run bench: speed and memory against what we promise, every ratio from one run on one machine. */
-const BENCHMARKS = { keepalive, large, connecting, connections, allocations, routes, applying, posting, sluicefile, memory } as const;
+const BENCHMARKS = {
+  keepalive,
+  large,
+  connecting,
+  tls,
+  handshakes,
+  http2,
+  connections,
+  allocations,
+  routes,
+  applying,
+  posting,
+  sluicefile,
+  memory,
+} as const;
 type Name = keyof typeof BENCHMARKS;
 
 const { positionals } = parseArgs({ allowPositionals: true });

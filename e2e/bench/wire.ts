@@ -1,17 +1,27 @@
+import { writeFileSync } from 'node:fs';
+import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates-fixture.ts';
 import { Folder } from '../harness/dataplane.ts';
 import { caddy } from './contenders/caddy.ts';
-import { type Contender, cpuOf } from './contenders/contender.ts';
+import { type Contender, cpuOf, HOST, type Secure } from './contenders/contender.ts';
 import { haproxy } from './contenders/haproxy.ts';
 import { nginxProxy, nginxUpstream } from './contenders/nginx.ts';
 import { sluice } from './contenders/sluice.ts';
 import { atLeast, type Figure, median, shown } from './figure.ts';
-import { type Load, wrk } from './wrk.ts';
+import { h2load } from './h2load.ts';
+import type { Load, Measured } from './load.ts';
+import { wrk } from './wrk.ts';
 
 const PROXY_CORE = 0;
 const LOAD_CORE = 1;
 const ROUNDS = 5;
 
-type Kind = { readonly what: string; readonly load: Load; readonly goals: Readonly<Record<string, number>> };
+type Kind = {
+  readonly what: string;
+  readonly load: Load;
+  readonly goals: Readonly<Record<string, number>>;
+  /** wrk where nothing is said. */
+  readonly tool?: (port: number, load: Load) => Promise<Measured>;
+};
 
 const load = { core: LOAD_CORE, seconds: 3 };
 
@@ -24,14 +34,29 @@ export const large = (): Promise<Figure[]> =>
 export const connecting = (): Promise<Figure[]> =>
   compared({ what: 'a new connection for each request', load: { ...load, close: true }, goals: { nginx: 0.6 } });
 
+export const tls = (): Promise<Figure[]> =>
+  compared({ what: 'TLS, small answers, 64 kept connections', load: { ...load, secure: true }, goals: { nginx: 0.6, caddy: 4 } });
+
+export const handshakes = (): Promise<Figure[]> =>
+  compared({ what: 'a TLS handshake for each request', load: { ...load, secure: true, close: true }, goals: { nginx: 0.6 } });
+
+export const http2 = (): Promise<Figure[]> =>
+  compared({
+    what: 'HTTP/2, small answers, 160 at once',
+    load: { ...load, secure: true },
+    goals: { nginx: 0.35, caddy: 2.5 },
+    tool: h2load,
+  });
+
 type Sample = { readonly perSecond: number; readonly user: number; readonly kernel: number };
 
 /** One worker on one core against nginx, HAProxy and Caddy on the same core, in turns; load and upstream on the other. */
 async function compared(kind: Kind): Promise<Figure[]> {
   using folder = new Folder();
   const upstream = await nginxUpstream(folder, LOAD_CORE);
+  const secure = kind.load.secure ? pair(folder) : null;
   const proxies: Contender[] = [];
-  for (const start of [sluice, nginxProxy, haproxy, caddy]) proxies.push(await start(folder, PROXY_CORE, upstream.port));
+  for (const start of [sluice, nginxProxy, haproxy, caddy]) proxies.push(await start(folder, PROXY_CORE, upstream.port, secure));
   try {
     return figuresOf(kind, await rounds(kind, proxies));
   } finally {
@@ -39,22 +64,31 @@ async function compared(kind: Kind): Promise<Figure[]> {
   }
 }
 
+function pair(folder: Folder): Secure {
+  using authority = new CertificatesFixture();
+  const { cert, key } = authority.issue(HOST, '127.0.0.1');
+  const secure = { certificate: folder.file('cert.pem'), privateKey: folder.file('key.pem') };
+  writeFileSync(secure.certificate, cert);
+  writeFileSync(secure.privateKey, key);
+  return secure;
+}
+
 /** The samples of each proxy, in rounds: what disturbs the machine disturbs all of them. */
-async function rounds({ load }: Kind, proxies: readonly Contender[]): Promise<Map<string, Sample[]>> {
+async function rounds({ load, tool = wrk }: Kind, proxies: readonly Contender[]): Promise<Map<string, Sample[]>> {
   const samples = new Map<string, Sample[]>(proxies.map(({ name }) => [name, []]));
   for (let round = 0; round <= ROUNDS; round++)
     for (const proxy of proxies) {
-      const sample = await measured(proxy, load);
+      const sample = await measured(proxy, () => tool(proxy.port, load));
       // The first round warms up compilers and connections.
       if (round > 0) samples.get(proxy.name)?.push(sample);
     }
   return samples;
 }
 
-async function measured(proxy: Contender, load: Load): Promise<Sample> {
+async function measured(proxy: Contender, run: () => Promise<Measured>): Promise<Sample> {
   const pids = proxy.pids();
   const before = cpuOf(pids);
-  const { perSecond, requests } = await wrk(proxy.port, load);
+  const { perSecond, requests } = await run();
   const after = cpuOf(pids);
   return { perSecond, user: (after.user - before.user) / requests, kernel: (after.kernel - before.kernel) / requests };
 }

@@ -1,22 +1,15 @@
 import { Program } from '../harness/process.ts';
 import { HOST } from './contenders/contender.ts';
-
-export type Load = {
-  readonly core: number;
-  readonly seconds: number;
-  readonly connections?: number;
-  readonly path?: string;
-  /** Each request on a connection of its own. */
-  readonly close?: boolean;
-};
-
-export type Measured = { readonly perSecond: number; readonly requests: number };
+import type { Load, Measured } from './load.ts';
 
 /** Loads a port from one core with 64 keep-alive connections, unless told otherwise. @throws when any answer was not 2xx. */
-export async function wrk(port: number, { core, seconds, connections = 64, path = '/', close = false }: Load): Promise<Measured> {
+export async function wrk(
+  port: number,
+  { core, seconds, connections = 64, path = '/', close = false, secure = false }: Load,
+): Promise<Measured> {
   const args = ['-c', `${core}`, 'wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '-H', `Host: ${HOST}`];
   if (close) args.push('-H', 'Connection: close');
-  const program = new Program('taskset', [...args, `http://127.0.0.1:${port}${path}`]);
+  const program = new Program('taskset', [...args, `http${secure ? 's' : ''}://127.0.0.1:${port}${path}`]);
   await program.exited;
   // A slow answer is no failed one: what wrk calls a timeout is a request that took over 2 s.
   if (/Non-2xx|Socket errors: (?!connect 0, read 0, write 0)/.test(program.stdout)) throw new Error(`requests failed:\n${program.stdout}`);

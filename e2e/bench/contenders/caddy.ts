@@ -2,10 +2,10 @@ import { writeFileSync } from 'node:fs';
 import type { Folder } from '../../harness/dataplane.ts';
 import { freePort } from '../../harness/ports.ts';
 import { Program } from '../../harness/process.ts';
-import { type Contender, HOST, started } from './contender.ts';
+import { type Contender, HOST, type Secure, started } from './contender.ts';
 
 /** Caddy on one core, doing what our default policies do. */
-export async function caddy(folder: Folder, core: number, upstream: number): Promise<Contender> {
+export async function caddy(folder: Folder, core: number, upstream: number, secure: Secure | null): Promise<Contender> {
   const port = await freePort();
   const config = folder.file('Caddyfile');
   writeFileSync(
@@ -13,9 +13,11 @@ export async function caddy(folder: Folder, core: number, upstream: number): Pro
     `{
   admin off
   auto_https off
+  default_sni ${HOST}
 }
-http://${HOST}:${port} {
+${secure === null ? 'http' : 'https'}://${HOST}:${port} {
   bind 127.0.0.1
+  ${secure === null ? '' : `tls ${secure.certificate} ${secure.privateKey}`}
   header X-Content-Type-Options nosniff
   header X-Frame-Options SAMEORIGIN
   reverse_proxy 127.0.0.1:${upstream} {
@@ -30,5 +32,5 @@ http://${HOST}:${port} {
   );
   const env = { HOME: folder.path, XDG_DATA_HOME: folder.path, XDG_CONFIG_HOME: folder.path };
   const program = new Program('taskset', ['-c', `${core}`, 'caddy', 'run', '--config', config, '--adapter', 'caddyfile'], env);
-  return started('caddy', program, port);
+  return started('caddy', program, port, secure);
 }

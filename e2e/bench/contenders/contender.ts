@@ -1,10 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { request as overTls } from 'node:https';
 import { ask } from '../../harness/http.ts';
 import type { Program } from '../../harness/process.ts';
 import { until } from '../../harness/until.ts';
 
 /** The host that every proxy under measurement routes to the upstream. */
 export const HOST = 'bench.test';
+
+/** A certificate for HOST and for 127.0.0.1, which is what wrk names in its hello: paths of PEM files. */
+export type Secure = { readonly certificate: string; readonly privateKey: string };
 
 /** A proxy under measurement. */
 export type Contender = {
@@ -16,16 +20,24 @@ export type Contender = {
 };
 
 /** A proxy that is one program, once it answers. */
-export async function started(name: string, program: Program, port: number): Promise<Contender> {
+export async function started(name: string, program: Program, port: number, secure: Secure | null = null): Promise<Contender> {
   await until(
     name,
     async () => {
       if (program.exit !== null) throw new Error(`${name} ended: ${program.output}`);
-      return (await ask({ port }, '/', { headers: { host: HOST } })).status === 200;
+      return secure === null ? (await ask({ port }, '/', { headers: { host: HOST } })).status === 200 : answersOverTls(port);
     },
     20_000,
   );
   return { name, port, pids: () => familyOf(program.pid), stop: () => program.kill('SIGTERM') };
+}
+
+function answersOverTls(port: number): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const options = { host: '127.0.0.1', port, servername: HOST, headers: { host: HOST }, rejectUnauthorized: false, agent: false };
+    const request = overTls(options, (answer) => resolve(answer.resume().statusCode === 200));
+    request.on('error', reject).end();
+  });
 }
 
 /** A process and its descendants. */

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import type { Folder } from '../../harness/dataplane.ts';
 import { freePort } from '../../harness/ports.ts';
 import { Program } from '../../harness/process.ts';
-import { type Contender, HOST, started } from './contender.ts';
+import { type Contender, HOST, type Secure, started } from './contender.ts';
 
 /** A small answer, as an API or a cached fragment gives it; and a large one from a file. */
 const SMALL = 'location / { return 200 "0123456789012345678901234567890123456789012345678901234567890123\\n"; }';
@@ -15,20 +15,22 @@ export function nginxUpstream(folder: Folder, core: number): Promise<Contender> 
     folder,
     'upstream',
     core,
+    null,
     (port) => `server { listen 127.0.0.1:${port}; ${SMALL} location = /large { root ${folder.path}; } }`,
   );
 }
 
 /** nginx on one core as the proxy, doing what our default policies do. */
-export const nginxProxy = (folder: Folder, core: number, upstream: number): Promise<Contender> =>
+export const nginxProxy = (folder: Folder, core: number, upstream: number, secure: Secure | null): Promise<Contender> =>
   start(
     folder,
     'nginx',
     core,
+    secure,
     (port) => `
     upstream target { server 127.0.0.1:${upstream}; keepalive 128; keepalive_requests 1000000000; }
     server {
-      listen 127.0.0.1:${port};
+      listen 127.0.0.1:${port} ${secure === null ? '' : `ssl http2; ssl_protocols TLSv1.2 TLSv1.3; ssl_certificate ${secure.certificate}; ssl_certificate_key ${secure.privateKey}`};
       server_name ${HOST};
       location / {
         proxy_pass http://target;
@@ -46,7 +48,9 @@ export const nginxProxy = (folder: Folder, core: number, upstream: number): Prom
     }`,
   );
 
-async function start(folder: Folder, name: string, core: number, server: (port: number) => string): Promise<Contender> {
+type Server = (port: number) => string;
+
+async function start(folder: Folder, name: string, core: number, secure: Secure | null, server: Server): Promise<Contender> {
   const port = await freePort();
   const config = folder.file(`${name}.conf`);
   const path = (suffix: string) => folder.file(`${name}-${suffix}`);
@@ -57,5 +61,5 @@ async function start(folder: Folder, name: string, core: number, server: (port: 
 events { worker_connections 4096; }
 http { access_log off; sendfile on; ${temporary} keepalive_requests 1000000000; ${server(port)} }`,
   );
-  return started(name, new Program('taskset', ['-c', `${core}`, 'nginx', '-c', config, '-e', path('errors')]), port);
+  return started(name, new Program('taskset', ['-c', `${core}`, 'nginx', '-c', config, '-e', path('errors')]), port, secure);
 }

@@ -1,0 +1,18 @@
+import { Program } from '../harness/process.ts';
+import { HOST } from './contenders/contender.ts';
+import type { Load, Measured } from './load.ts';
+
+/** Requests under way at once on each connection. */
+const STREAMS = 10;
+
+/** Loads a port over HTTP/2 from one core, 16 connections unless told otherwise. @throws when any answer was not 2xx. */
+export async function h2load(port: number, { core, seconds, connections = 16, path = '/' }: Load): Promise<Measured> {
+  const load = ['-c', `${connections}`, '-m', `${STREAMS}`, '-D', `${seconds}`, `--connect-to=127.0.0.1:${port}`];
+  const program = new Program('taskset', ['-c', `${core}`, 'h2load', ...load, `https://${HOST}:${port}${path}`]);
+  await program.exited;
+  const rate = /finished in [\d.]+m?s, ([\d.]+) req\/s/.exec(program.stdout);
+  const total = /requests: \d+ total, \d+ started, \d+ done, (\d+) succeeded, (\d+) failed, (\d+) errored/.exec(program.stdout);
+  if (rate === null || total === null) throw new Error(`h2load did not measure:\n${program.output}`);
+  if (total[2] !== '0' || total[3] !== '0') throw new Error(`requests failed:\n${program.stdout}`);
+  return { perSecond: Number(rate[1]), requests: Number(total[1]) };
+}

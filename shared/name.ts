@@ -15,5 +15,7 @@ export const DEFAULT_CONTROLLER_LISTEN = '127.0.0.1:6191';
 /** The directory of the authority that certificates are ordered from, unless another one is named: Let's Encrypt. */
 export const DEFAULT_ACME_DIRECTORY = 'https://acme-v02.api.letsencrypt.org/directory';
 export const DEFAULT_CERT_DIR = `/etc/${NAME}/certs`;
+/** In the state directory: the certificate and the key of the internal authority's root. */
+export const INTERNAL_ROOT_FILE = 'internal-root.pem';
 export const DEFAULT_STATE_DIR = `/var/lib/${NAME}`;
 export const DEFAULT_CONFIG_PATH = `/etc/${NAME}/${CONFIG_FILE}`;

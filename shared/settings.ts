@@ -34,6 +34,7 @@ export const globalsSchema = z.object({
     .optional(),
   email: z.string().min(3).max(320).optional(),
   acme_directory: acmeDirectory.optional(),
+  local_certs: z.boolean().optional(),
   trusted_proxies: z.array(cidr).max(1_000).optional(),
   max_connections: connections.optional(),
   max_connections_per_address: connections.optional(),

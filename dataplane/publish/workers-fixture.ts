@@ -26,7 +26,7 @@ export class WorkersFixture {
       bind: '127.0.0.1',
       httpPort: port,
       httpsPort: null,
-      https: { automatic: false, anyName: false, dns: false, internal: false, publicPort: 443 },
+      https: { automatic: false, anyName: false, dns: false, internal: false, local: false, publicPort: 443 },
       trustedProxies: [],
       proxyProtocol: false,
       maxConnections: 10_000,

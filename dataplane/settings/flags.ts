@@ -166,6 +166,7 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
     default: 'none',
     parse: parseBinding,
   },
+  { name: 'local-certs', kind: 'switch', help: 'certificates of the internal authority for every site, instead of ordered ones' },
   { name: 'state-dir', kind: 'value', placeholder: 'PATH', help: 'routes and secrets that outlive a restart', default: DEFAULT_STATE_DIR },
   { name: 'no-metrics', kind: 'switch', help: 'switches /metrics off' },
   {

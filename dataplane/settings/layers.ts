@@ -44,6 +44,8 @@ export type SettingValues = {
   /** A file; null: the system's roots. */
   readonly acmeRoot: string | null;
   readonly acmeBinding: AccountBinding | null;
+  /** Sites that say nothing have their certificates from our own authority. */
+  readonly localCerts: boolean;
 };
 export type SettingName = keyof SettingValues;
 export type Layered = SettingValues & { readonly origins: Readonly<Record<SettingName, Origin>> };
@@ -92,6 +94,7 @@ export function layered(given: ReadonlyMap<string, FlagValue>, file: Globals): L
     acmeDirectory: pick('acmeDirectory', 'acme-directory', file.acme_directory, DEFAULT_ACME_DIRECTORY),
     acmeRoot: pick<string | null>('acmeRoot', 'acme-ca-root', undefined, null),
     acmeBinding: pick<AccountBinding | null>('acmeBinding', 'acme-eab', undefined, null),
+    localCerts: pick('localCerts', 'local-certs', file.local_certs, false),
   };
   return { ...values, origins: Object.freeze(origins) };
 }

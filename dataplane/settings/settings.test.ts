@@ -58,6 +58,7 @@ describe('readSettings', () => {
       acmeDirectory: 'https://acme-v02.api.letsencrypt.org/directory',
       acmeRoot: null,
       acmeBinding: null,
+      localCerts: false,
     });
     assert.deepEqual([maxConnections, maxConnectionsPerAddress], [Math.ceil(roomForSockets(workers) * 0.75), maxConnections]);
     assert.equal(workers, process.platform === 'linux' ? availableParallelism() : workers);
@@ -71,7 +72,7 @@ describe('readSettings', () => {
       '--probe-listen 0.0.0.0:9000 --public-https-port 9443 --cert-dir /c --state-dir /s --no-metrics ' +
       '--trusted-proxies 10.0.0.0/8,::1 --proxy-protocol --max-connections 900 --max-connections-per-address 90 ' +
       '--log-level debug --drain-timeout 1m30s --takeover --acme-email a@b.test --acme-directory https://ca.test/dir ' +
-      '--acme-ca-root /r --acme-eab kid-1:c2VjcmV0';
+      '--acme-ca-root /r --acme-eab kid-1:c2VjcmV0 --local-certs';
     const { origins, given, handed, takeover, help, ...rest } = readSettings(words.split(' '), {});
     assert.deepEqual(rest, {
       httpPort: 8080,
@@ -95,9 +96,10 @@ describe('readSettings', () => {
       acmeDirectory: 'https://ca.test/dir',
       acmeRoot: '/r',
       acmeBinding: { kid: 'kid-1', key: 'c2VjcmV0' },
+      localCerts: true,
     });
     assert.ok(Object.values(origins).every((origin) => origin === 'flag'));
-    assert.deepEqual([given.size, takeover], [22, true]);
+    assert.deepEqual([given.size, takeover], [23, true]);
   });
 
   it('lets a flag win over the environment, the environment over the file, the file over the default', () => {
@@ -302,7 +304,7 @@ describe('effective', () => {
       bind: '127.0.0.1',
       httpPort: 80,
       httpsPort: null,
-      https: { automatic: false, anyName: false, dns: false, internal: false, publicPort: 443 },
+      https: { automatic: false, anyName: false, dns: false, internal: false, local: false, publicPort: 443 },
       trustedProxies: ['::1'],
       proxyProtocol: false,
       maxConnections: 7,

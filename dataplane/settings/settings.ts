@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { issuesAnyName } from '../../shared/acme-directory.ts';
-import { ENV_PREFIX, NAME } from '../../shared/name.ts';
+import { ENV_PREFIX, INTERNAL_ROOT_FILE, NAME } from '../../shared/name.ts';
 import { type FlagValue, helpOf, readFlags, UsageError } from '../../shared/runtime/flags.ts';
 import { type Globals, type Origin, parseGlobals } from '../../shared/settings.ts';
 import type { SettingStatus } from '../../shared/wire/status.ts';
@@ -70,7 +71,8 @@ export function trafficSettings(settings: DataplaneSettings): TrafficSettings {
     automatic: settings.email !== null,
     anyName: issuesAnyName(settings.acmeDirectory),
     dns: false,
-    internal: false,
+    internal: existsSync(join(settings.stateDir, INTERNAL_ROOT_FILE)),
+    local: settings.localCerts,
     publicPort: settings.publicHttpsPort,
   };
   return {
@@ -87,9 +89,9 @@ export function trafficSettings(settings: DataplaneSettings): TrafficSettings {
   };
 }
 
-/** Whether there are certificates, or will be: they are ordered, or somebody has made a place for them. */
-export const usesHttps = ({ email, certDir, origins }: DataplaneSettings): boolean =>
-  email !== null || origins.certDir !== 'default' || existsSync(certDir);
+/** Whether there are certificates, or will be: they are ordered, made by our own authority, or somebody has made a place for them. */
+export const usesHttps = ({ email, localCerts, certDir, stateDir, origins }: DataplaneSettings): boolean =>
+  email !== null || localCerts || origins.certDir !== 'default' || existsSync(certDir) || existsSync(join(stateDir, INTERNAL_ROOT_FILE));
 
 /** What `--help` prints. */
 export const dataplaneHelp = (): string =>

@@ -27,6 +27,7 @@ export function statusesOf(settings: Layered): SettingStatus[] {
     { name: 'acme_ca_root', value: settings.acmeRoot, origin: origins.acmeRoot },
     // The key of a binding is a secret.
     { name: 'acme_eab', value: settings.acmeBinding?.kid ?? null, origin: origins.acmeBinding },
+    { name: 'local_certs', value: settings.localCerts, origin: origins.localCerts },
   ];
 }
 

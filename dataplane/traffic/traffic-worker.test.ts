@@ -23,7 +23,7 @@ test('what is published while a worker starts is in force when it serves', async
     bind: '127.0.0.1',
     httpPort: 0,
     httpsPort: null,
-    https: { automatic: false, anyName: false, dns: false, internal: false, publicPort: 443 },
+    https: { automatic: false, anyName: false, dns: false, internal: false, local: false, publicPort: 443 },
     trustedProxies: [],
     proxyProtocol: false,
     maxConnections: 10_000,

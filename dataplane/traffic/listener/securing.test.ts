@@ -26,7 +26,7 @@ const secureProxy = (upstream: UpstreamFixture, ...names: string[]) =>
 const orderingProxy = (upstream: UpstreamFixture) =>
   ProxyFixture.with([site('a.test', upstream)], {
     httpsPort: 0,
-    https: { automatic: true, anyName: true, dns: false, internal: false, publicPort: 443 },
+    https: { automatic: true, anyName: true, dns: false, internal: false, local: false, publicPort: 443 },
   });
 
 /** A client whose handshake is done. @throws what ended it. */

@@ -26,7 +26,7 @@ const SETTINGS: TrafficSettings = {
   bind: '127.0.0.1',
   httpPort: 0,
   httpsPort: null,
-  https: { automatic: false, anyName: false, dns: false, internal: false, publicPort: 443 },
+  https: { automatic: false, anyName: false, dns: false, internal: false, local: false, publicPort: 443 },
   trustedProxies: [],
   proxyProtocol: false,
   maxConnections: 20_000,

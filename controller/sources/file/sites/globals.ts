@@ -57,6 +57,18 @@ const acmeDirectory = global('acme_directory', '<url>', ({ text }, draft, refuse
   else refuse(directory.reason);
 });
 
+const localCerts: Rule<GlobalsDraft> = {
+  name: 'local_certs',
+  form: 'local_certs',
+  scopes: ['globals'],
+  args: [0, 0],
+  block: 'none',
+  repeats: false,
+  read(_, draft) {
+    draft.local_certs = true;
+  },
+};
+
 const drainTimeout = global('drain_timeout', '<duration>', ({ text }, draft, refuse) => {
   const duration = parseDuration(text);
   if (!duration.ok) refuse(duration.reason);
@@ -99,11 +111,12 @@ export const GLOBAL_RULES: Rules<GlobalsDraft> = rulesByName(
     bind,
     email,
     acmeDirectory,
+    localCerts,
     trustedProxies,
     connections('max_connections'),
     connections('max_connections_per_address'),
     drainTimeout,
   ],
-  ['cache', 'local_certs'],
+  ['cache'],
   ['globals'],
 );

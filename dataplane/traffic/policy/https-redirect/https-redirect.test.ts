@@ -5,7 +5,7 @@ import { get, ProxyFixture, site } from '../../testing/proxy-fixture.ts';
 import { ok, UpstreamFixture } from '../../testing/upstream-fixture.ts';
 import { field } from '../../testing/wire-fixture.ts';
 
-const ACTIVE = { automatic: true, internal: false, anyName: true, dns: false, publicPort: 443 };
+const ACTIVE = { automatic: true, internal: false, local: false, anyName: true, dns: false, publicPort: 443 };
 
 describe('with automatic HTTPS', () => {
   test('a visitor without TLS is sent to the same page, query and all, and back to the port that is public', async () => {

@@ -1,4 +1,4 @@
-import { whyNotCertifiable } from '../../../../shared/certifiable.ts';
+import { certifierOf } from '../../../../shared/certifier.ts';
 import type { OwnAnswer } from '../../answer.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { Policy, PolicyKind, PolicyTools } from '../order.ts';
@@ -10,10 +10,9 @@ import type { Policy, PolicyKind, PolicyTools } from '../order.ts';
  */
 export const httpsRedirect: PolicyKind = (route) => {
   if (route.https === 'off') return [];
-  const { domain } = route;
+  const { domain, https } = route;
   // Which authority there is may change while the site does not.
-  const active = ({ https }: PolicyTools): boolean =>
-    route.https === 'internal' ? https.internal : https.automatic && whyNotCertifiable(domain, https) === null;
+  const active = (tools: PolicyTools): boolean => certifierOf({ domain, https }, tools.https) !== null;
   let judgedBy: PolicyTools['https'] | null = null;
   let judgement = false;
   const applies = (x: Exchange, tools: PolicyTools): boolean => {

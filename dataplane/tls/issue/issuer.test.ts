@@ -53,7 +53,15 @@ class Scene {
 
   hold(name: string, days: number, more: Partial<Held> = {}): void {
     const notBefore = this.clock.now();
-    this.held.set(name, { notBefore, notAfter: notBefore + days * DAY, automatic: true, window: null, ariId: null, ...more });
+    this.held.set(name, {
+      notBefore,
+      notAfter: notBefore + days * DAY,
+      savedAt: notBefore,
+      automatic: true,
+      window: null,
+      ariId: null,
+      ...more,
+    });
   }
 
   async settle(error?: Error): Promise<void> {

@@ -2,7 +2,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import { IssueError } from './failure.ts';
-import { renewalTime, type Validity, type Window } from './renewal.ts';
+import { type Renewable, renewalTime, type Window } from './renewal.ts';
 import { retryDelay } from './retry.ts';
 
 /** Orders under way at once. */
@@ -19,7 +19,7 @@ export type Attempt = {
 };
 
 /** What is there of a name already. */
-export type Held = Validity & {
+export type Held = Renewable & {
   /** Whether it is ours to renew; one that was brought by hand is not. */
   readonly automatic: boolean;
   /** What its authority advises; null where it does not, or has not been asked yet. */
@@ -91,7 +91,7 @@ export class Issuer {
   plans(name: string): { readonly renewAt: number | null; readonly attempt: Attempt | null } | null {
     if (!this.wanted.has(name)) return null;
     const held = this.tools.held(name);
-    return { renewAt: held?.automatic ? renewalTime(held, held.window, steady(name)) : null, attempt: this.tools.attempts.get(name) };
+    return { renewAt: held?.automatic ? this.renewalOf(name, held) : null, attempt: this.tools.attempts.get(name) };
   }
 
   names(): Iterable<string> {
@@ -117,11 +117,15 @@ export class Issuer {
     const { clock, attempts } = this.tools;
     const held = this.tools.held(name);
     if (held !== null && !held.automatic) return;
-    const due = Math.max(held === null ? 0 : renewalTime(held, held.window, steady(name)), attempts.get(name)?.nextTry ?? 0);
+    const due = Math.max(held === null ? 0 : this.renewalOf(name, held), attempts.get(name)?.nextTry ?? 0);
     const wait = due - clock.now();
     this.mark(name, held === null && wait > 0);
     if (wait <= 0) return this.enqueue(name);
     entry.cancel = clock.after(Math.min(wait, LONGEST_TIMER_MS), () => this.plan(name));
+  }
+
+  private renewalOf(name: string, held: Held): number {
+    return renewalTime(name, held, held.window, this.tools.clock.now());
   }
 
   private enqueue(name: string): void {
@@ -188,11 +192,4 @@ export class Issuer {
     else this.uncertified.delete(name);
     this.tools.uncertified([...this.uncertified]);
   }
-}
-
-/** A number from 0 to 1 that is a name's own, so that its time does not move with every look at it. */
-function steady(name: string): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < name.length; at++) hash = Math.imul(hash ^ name.charCodeAt(at), 0x01000193);
-  return (hash >>> 0) / 0x1_0000_0000;
 }

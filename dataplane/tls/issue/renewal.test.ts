@@ -1,31 +1,69 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { renewalTime } from './renewal.ts';
+import { renewalTime, type Window } from './renewal.ts';
 import { retryDelay } from './retry.ts';
 
-const DAY = 86_400_000;
-const life = (days: number) => ({ notBefore: 0, notAfter: days * DAY });
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const NAMES = Array.from({ length: 200 }, (_, at) => `site-${at}.example.com`);
+const life = (ms: number, savedAt = 0) => ({ notBefore: 0, notAfter: ms, savedAt });
+const at = (ms: number, window: Window | null = null, name = 'a.test') => renewalTime(name, life(ms), window, 0);
 
 describe('a certificate is renewed', () => {
-  test('two thirds through its life, whether that is 90 days or 6', () => {
-    assert.equal(renewalTime(life(90), null, 0), 60 * DAY);
-    assert.equal(renewalTime(life(6), null, 0), 4 * DAY);
+  test('two thirds through its life, whether that is 90 days, 6, or 6 minutes; a little earlier, never later', () => {
+    for (const ms of [90 * DAY, 6 * DAY, 6 * MINUTE])
+      for (const name of NAMES) {
+        const share = at(ms, null, name) / ms;
+        assert.ok(share > 2 / 3 - 0.0301 && share <= 2 / 3 + 1e-6, `${name}: ${share}`);
+      }
   });
 
-  test('a little earlier by chance, never later', () => {
-    assert.equal(renewalTime(life(90), null, 1), Math.round(90 * DAY * (2 / 3 - 0.03)));
+  test('at a moment of the window that its authority names, spread over all of it, and the same at every look', () => {
+    const window = { start: 50 * DAY, end: 52 * DAY };
+    const moments = NAMES.map((name) => at(90 * DAY, window, name));
+    assert.ok(moments.every((moment) => moment >= window.start && moment <= window.end));
+    for (let part = 0; part < 4; part++) {
+      const inPart = moments.filter((moment) => Math.floor((moment - window.start) / (DAY / 2)) === part).length;
+      assert.ok(inPart > 25, `quarter ${part} has ${inPart} of 200`);
+    }
+    assert.deepEqual(
+      NAMES.map((name) => at(90 * DAY, window, name)),
+      moments,
+    );
   });
 
-  test('in the window that its authority names', () => {
-    assert.equal(renewalTime(life(90), { start: 50 * DAY, end: 52 * DAY }, 0.5), 51 * DAY);
+  test('at another moment in another window', () => {
+    const first = at(90 * DAY, { start: 50 * DAY, end: 52 * DAY }) - 50 * DAY;
+    const second = at(90 * DAY, { start: 60 * DAY, end: 62 * DAY }) - 60 * DAY;
+    assert.notEqual(first, second);
+  });
+
+  test('at once when the window is over, as that of one that was revoked', () => {
+    const now = 20 * DAY;
+    assert.ok(renewalTime('a.test', life(90 * DAY), { start: DAY, end: 2 * DAY }, now) <= now);
   });
 
   test('as usual where the window makes no sense', () => {
     for (const window of [
       { start: 5, end: 5 },
+      { start: 6, end: 5 },
       { start: 90 * DAY, end: 91 * DAY },
     ])
-      assert.equal(renewalTime(life(90), window, 0), 60 * DAY);
+      assert.equal(at(90 * DAY, window), at(90 * DAY));
+  });
+
+  test('with a tenth of its life left, however late the window is', () => {
+    for (const name of NAMES) assert.ok(at(90 * DAY, { start: 80 * DAY, end: 100 * DAY }, name) <= 81 * DAY);
+  });
+
+  test('and the new one not at once again, whatever the clocks say', () => {
+    const now = 200 * DAY;
+    const late = life(90 * DAY, now);
+    assert.equal(renewalTime('a.test', late, null, now), now + 0.9 * DAY);
+    assert.equal(renewalTime('a.test', late, { start: 1, end: 2 }, now), now + HOUR);
+    assert.equal(renewalTime('a.test', life(6 * MINUTE, now), { start: 1, end: 2 }, now), now + 3_600);
+    assert.equal(renewalTime('a.test', late, null, now - DAY), at(90 * DAY), 'a clock that was ahead when it was got');
   });
 });
 

@@ -8,24 +8,27 @@ export type Window = { readonly start: number; readonly end: number };
 const JITTER = 0.03;
 /** Whatever its authority advises, this share of its life stays for tries that fail. */
 const SPARE = 0.1;
-/** A certificate is at least this old, or this share of its life, before advice renews it: a wrong clock at the authority is no loop of orders. */
-const LEAST_AGE_MS = 3_600_000;
+/** This share of its life at least lies between two orders, so that a clock that is months wrong is no loop of orders; with advice no more than this (ms). */
 const LEAST_AGE = 0.01;
+const LEAST_AGE_ADVISED_MS = 3_600_000;
+
+/** A certificate that was got at `savedAt` (ms since 1970). */
+export type Renewable = Validity & { readonly savedAt: number };
 
 /**
  * The moment to renew at: two thirds through its life, whether that is 90 days or 6 minutes, a little earlier by a
  * part that is the name's own. In a window of the authority, a moment of it that is the name's and the window's own:
  * drawn like lots (RFC 9773 4.2), but it stays where it is however often one looks. One that is over means now.
- * `savedAt` is when we got it (ms since 1970).
  */
-export function renewalTime(name: string, held: Validity & { readonly savedAt: number }, window: Window | null): number {
+export function renewalTime(name: string, held: Renewable, window: Window | null, now: number): number {
   const { notBefore, notAfter, savedAt } = held;
   const life = notAfter - notBefore;
-  if (window === null || !isAdvice(window, held)) return Math.round(notBefore + life * (2 / 3 - JITTER * lot(name)));
+  const age = (most: number): number => (savedAt <= now ? savedAt + Math.min(life * LEAST_AGE, most) : 0);
+  if (window === null || !isAdvice(window, held))
+    return Math.round(Math.max(age(Infinity), notBefore + life * (2 / 3 - JITTER * lot(name))));
   const { start, end } = window;
   const moment = start + (end - start) * lot(`${name} ${start} ${end}`);
-  const earliest = savedAt + Math.min(LEAST_AGE_MS, life * LEAST_AGE);
-  return Math.round(Math.max(earliest, Math.min(moment, notAfter - life * SPARE)));
+  return Math.round(Math.max(age(LEAST_AGE_ADVISED_MS), Math.min(moment, notAfter - life * SPARE)));
 }
 
 /** RFC 9773 4.2: a window that ends before it begins is no advice; neither is one after the certificate's end. */

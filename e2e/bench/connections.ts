@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { pipeline, Readable } from 'node:stream';
-import { setTimeout as pause } from 'node:timers/promises';
 import { Dataplane, Folder } from '../harness/dataplane.ts';
 import { HOST, residentOf } from './contenders/contender.ts';
 import { atMost, type Figure } from './figure.ts';
+import { settled } from './settled.ts';
 
 const IDLE = 10_000;
 /** Connections that are opened before the first reading: what compilers and pools take once is not counted. */
@@ -70,16 +70,4 @@ async function keep(open: Socket[], port: number, count: number, path: string): 
     await once(socket, 'data');
     socket.pause();
   }
-}
-
-/** A figure once it stays within 1 % for a second, 20 s at most: collectors take their time. */
-async function settled(read: () => number): Promise<number> {
-  let last = read();
-  for (let second = 0; second < 20; second++) {
-    await pause(1_000);
-    const now = read();
-    if (Math.abs(now - last) < last / 100) return now;
-    last = now;
-  }
-  return last;
 }

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { installForBenchmarks } from '../components.ts';
 import { allocations } from './allocations.ts';
 import { applying } from './applying.ts';
+import { certificates } from './certificates.ts';
 import { connections } from './connections.ts';
 import { memory } from './memory.ts';
 import { posting } from './posting.ts';
@@ -17,6 +18,7 @@ const BENCHMARKS = {
   tls,
   handshakes,
   http2,
+  certificates,
   connections,
   allocations,
   routes,

@@ -1,0 +1,13 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** A figure once it stays within 1 % for a second, 20 s at most: collectors take their time. */
+export async function settled(read: () => number): Promise<number> {
+  let last = read();
+  for (let second = 0; second < 20; second++) {
+    await pause(1_000);
+    const now = read();
+    if (Math.abs(now - last) < last / 100) return now;
+    last = now;
+  }
+  return last;
+}

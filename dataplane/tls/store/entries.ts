@@ -86,7 +86,8 @@ export class Entries {
     const entry = this.entries.get(id);
     if (entry?.stored == null) return null;
     const seen = this.seen(id);
-    if (seen === null) return entry.pair;
+    // What was judged already need not be judged again.
+    if (seen === null || (entry.pair !== null && seen.fingerprint === entry.fingerprint)) return entry.pair;
     const { stored, names } = entry;
     if (names === null || seen.fingerprint !== entry.fingerprint) return goodPair(seen) ?? entry.pair;
     const texts = readTexts(seen);

@@ -71,7 +71,8 @@ class Scene {
   }
 
   [Symbol.dispose](): void {
-    rmSync(this.folder, { recursive: true });
+    // A write may still be under way.
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 5 });
   }
 }
 

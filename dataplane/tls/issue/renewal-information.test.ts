@@ -163,7 +163,7 @@ test('an authority is verified by its own root', async () => {
   try {
     assert.equal(await new RenewalInformation({ directory, rootPath }, clock).ask('a.b'), null);
     await assert.rejects(new RenewalInformation({ directory, rootPath: null }, clock).ask('a.b'), {
-      code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+      code: 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
     });
     await assert.rejects(new RenewalInformation({ directory, rootPath: '/nowhere' }, clock).ask('a.b'), { code: 'ENOENT' });
   } finally {

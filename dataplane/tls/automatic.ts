@@ -9,8 +9,11 @@ import type { Publisher } from '../publish/publisher.ts';
 import { Attempts } from './issue/attempts.ts';
 import { type Account, Authority, type AuthoritySettings, type Issued } from './issue/authority.ts';
 import { PublishedBoard } from './issue/board.ts';
+import { certificateId } from './issue/certificate-id.ts';
 import { IssueError } from './issue/failure.ts';
-import { Issuer } from './issue/issuer.ts';
+import { type Held, Issuer } from './issue/issuer.ts';
+import { RenewalAdvice, type Subject } from './issue/renewal-advice.ts';
+import { RenewalInformation } from './issue/renewal-information.ts';
 import type { CertStore, StoredCertificate } from './store/cert-store.ts';
 
 /** Changes of the table are gathered for this long (ms) before the names are gone through again. */
@@ -36,9 +39,12 @@ export class AutomaticHttps {
   private readonly attempts: Attempts;
   private readonly board: PublishedBoard;
   private readonly issuer: Issuer;
+  private readonly advice: RenewalAdvice;
   private settings: AuthoritySettings | null = null;
   /** The account at the authority, opened with the first order. */
   private authority: Promise<Authority> | null = null;
+  /** Whom renewals are asked about. */
+  private information: RenewalInformation | null = null;
   private cancelGather: (() => void) | null = null;
   /** What the workers are about to be told; null: nothing. */
   private uncertified: readonly string[] | null = null;
@@ -53,20 +59,31 @@ export class AutomaticHttps {
       random,
       log,
       attempts: this.attempts,
-      held: (name) => {
-        const held = tools.held(name);
-        return held && { ...held, automatic: held.source === 'acme', window: null };
-      },
+      held: (name) => this.held(name),
       order: async (name, replaces) => this.keep(name, await this.order(name, replaces)),
       uncertified: (names) => this.giveUp(names),
+    });
+    this.advice = new RenewalAdvice({
+      clock,
+      log,
+      stateDir,
+      subject: (name) => this.subject(name),
+      identify: async (name) => certificateId((await tools.store.get(tools.held(name)?.id ?? ''))?.chain ?? ''),
+      ask: async (id) => (await this.information?.ask(id)) ?? null,
+      changed: (name) => this.issuer.changed(name),
     });
   }
 
   /** The authority that is to be asked from now on; null: none. */
   adopt(settings: AuthoritySettings | null): void {
-    if (JSON.stringify(settings) !== JSON.stringify(this.settings)) this.authority = null;
+    const another = JSON.stringify(settings) !== JSON.stringify(this.settings);
     this.settings = settings;
+    if (another) {
+      this.authority = null;
+      this.information = settings && new RenewalInformation(settings, this.tools.clock);
+    }
     this.want();
+    if (another) for (const name of this.issuer.names()) this.advice.certificateChanged(name);
   }
 
   /** Routes have come, gone or changed. */
@@ -80,6 +97,7 @@ export class AutomaticHttps {
   /** Another certificate is held for a name, or none any more. */
   certificateChanged(name: string): void {
     this.issuer.changed(name);
+    this.advice.certificateChanged(name);
   }
 
   plans(name: string): ReturnType<Issuer['plans']> {
@@ -94,10 +112,12 @@ export class AutomaticHttps {
   /** Nothing more is ordered: the process ends, or another one takes over. What is under way is finished. */
   pause(): void {
     this.issuer.pause();
+    this.advice.pause();
   }
 
   resume(): void {
     this.issuer.resume();
+    this.advice.resume();
   }
 
   /** Told to the workers once a turn: many names may fail together. */
@@ -116,6 +136,21 @@ export class AutomaticHttps {
 
   private want(): void {
     this.issuer.want(this.settings === null ? [] : this.names(this.settings));
+    this.advice.follow(this.issuer.names());
+  }
+
+  private held(name: string): Held | null {
+    const held = this.tools.held(name);
+    if (held === null) return null;
+    const told = this.advice.about(name, held.serial);
+    return { ...held, automatic: held.source === 'acme', window: told?.window ?? null, ariId: told?.ariId ?? null };
+  }
+
+  /** Whoever issued a certificate is asked about it, and nobody else. */
+  private subject(name: string): Subject | null {
+    const held = this.tools.held(name);
+    if (held?.source !== 'acme' || this.settings === null || !held.domains.includes(name)) return null;
+    return hostOf(held.order) === hostOf(this.settings.directory) ? held : null;
   }
 
   private *names({ directory }: AuthoritySettings): Generator<string> {
@@ -142,8 +177,9 @@ export class AutomaticHttps {
   private async open(settings: AuthoritySettings): Promise<Authority> {
     const { store } = this.tools;
     const saved = await store.account(settings.directory);
-    const authority = await Authority.open(settings, saved === null ? null : accountOf(saved));
-    if (saved === null) await store.putAccount(settings.directory, JSON.stringify(authority.account));
+    if (saved !== null) return Authority.open(settings, accountOf(saved));
+    const authority = await Authority.open(settings, null);
+    await store.putAccount(settings.directory, JSON.stringify(authority.account));
     return authority;
   }
 
@@ -151,7 +187,8 @@ export class AutomaticHttps {
     const { store, shown } = this.tools;
     const read = readCertificate(certificate, privateKey);
     if (!read.ok) throw new IssueError('refused', `${name}: the authority issued what can not be used: ${read.reason}`);
-    await store.put({ source: 'acme', domains: [name], pair: read.value, order });
+    const ariId = certificateId(read.value.chain);
+    await store.put({ source: 'acme', domains: [name], pair: read.value, order, ...(ariId !== null && { ariId }) });
     await shown();
   }
 }
@@ -160,3 +197,5 @@ function accountOf(text: string): Account | null {
   const { key, url } = JSON.parse(text) as Partial<Account>;
   return typeof key === 'string' && typeof url === 'string' ? { key, url } : null;
 }
+
+const hostOf = (url: string | null): string | null => (url !== null && URL.canParse(url) ? new URL(url).host : null);

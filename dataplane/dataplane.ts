@@ -29,7 +29,7 @@ import { restore } from './table/restore.ts';
 import { describe } from './takeover/describe.ts';
 import { Predecessor } from './takeover/predecessor.ts';
 import { Successor } from './takeover/successor.ts';
-import { HttpsOnDemand } from './tls/https-on-demand.ts';
+import { CertificateDirectoryError, HttpsOnDemand } from './tls/https-on-demand.ts';
 import type { AuthoritySettings } from './tls/issue/authority.ts';
 import { Keyring } from './tls/keyring.ts';
 import { inWords, usable } from './usable.ts';
@@ -142,11 +142,14 @@ export async function startDataplane(
     certDir: settings.certDir,
     stateDir: base.stateDir,
     routes: () => table.list().map(({ route }) => route),
+    route: (domain) => table.find(domain)?.route ?? null,
+    reachable: () => reachable(inForce()),
     opened: async () => {
       await publisher.publish({ settings: trafficSettings(inForce()) });
     },
   });
-  if (usesHttps(settings)) await openCertificates(https);
+  if (usesHttps(settings)) await openCertificates(https, settings);
+  await https.certifyInternally(settings.localCerts);
   publisher.attach(workers);
   health.take(savedRoutes(restored));
   publisher.watchRoutes((routes) => health.take(routes));
@@ -161,9 +164,13 @@ export async function startDataplane(
     roll: (withinMs) => inWords(() => workers.roll(withinMs)),
   });
   inForce = () => live.settings;
+  const certify = async (now: DataplaneSettings): Promise<void> => {
+    await https.adopt(authorityOf(now));
+    await https.certifyInternally(now.localCerts);
+  };
   table.onChange((change) => {
-    https.routesChanged();
-    if (change.settings) void live.adopt(table.globals()).then(() => https.adopt(authorityOf(live.settings)));
+    https.routesChanged(change);
+    if (change.settings) void live.adopt(table.globals()).then(() => certify(live.settings));
   });
 
   const fresh = async <T>(read: () => T | Promise<T>): Promise<T> => {
@@ -196,7 +203,7 @@ export async function startDataplane(
         ...table.counts(),
         workers: { configured: settings.workers, serving: workers.serving, restarts: workers.restarts },
         problems: [...table.problems()],
-        warnings: [...readiness.warnings(), ...live.warnings, ...(https.warning === null ? [] : [https.warning])],
+        warnings: [...readiness.warnings(), ...live.warnings, ...https.warnings],
         advice: queueAdvice(),
       }),
       reloaded: (ok) => metrics.reloadOutcome(ok),
@@ -208,7 +215,7 @@ export async function startDataplane(
   awaitWord(table, restored, clock, log);
   await listen(admin, settings);
   await takenOver(base.stateDir, async () => predecessor?.done());
-  await https.adopt(authorityOf(settings));
+  await certify(settings);
   const stopSweeping = clock.every(SWEEP_MS, () => ledger.rates.sweep(clock.now()));
   const stopWeighing = new MemoryWatch(workers, { clock, log, drainMs: () => live.settings.drainTimeoutMs }).start();
   const end = async (patient: boolean): Promise<void> => {
@@ -294,12 +301,21 @@ async function listen(admin: Admin, { adminListen, adminSocket, probeListen }: D
 }
 
 /** @throws UsageError with the directory, the reason and the flag that names another one. */
-async function openCertificates(https: HttpsOnDemand): Promise<void> {
-  await https.open().catch((error: Error) => {
-    throw new UsageError(`${NAME} dataplane: ${error.message}`);
-  });
+async function openCertificates(https: HttpsOnDemand, settings: DataplaneSettings): Promise<void> {
+  try {
+    if (authorityOf(settings) !== null || settings.origins.certDir !== 'default') https.requireDirectory();
+  } catch (error) {
+    throw error instanceof CertificateDirectoryError ? new UsageError(`${NAME} dataplane: ${error.message}`) : error;
+  }
+  await https.open();
 }
 
-/** Who is asked for certificates; nobody without an e-mail. */
-const authorityOf = ({ email, acmeDirectory, acmeRoot, acmeBinding }: DataplaneSettings): AuthoritySettings | null =>
-  email === null ? null : { directory: acmeDirectory, rootPath: acmeRoot, email, binding: acmeBinding };
+/** @throws UsageError where the port for HTTPS is closed, and something else listens on it. */
+async function reachable(settings: DataplaneSettings): Promise<void> {
+  const { bind, httpsPort } = settings;
+  if (trafficSettings(settings).httpsPort === null) await usable('--https-port', () => probePort(bind, httpsPort), httpsPort);
+}
+
+/** Who is asked for certificates; nobody without an e-mail, or where our own authority is for all. */
+const authorityOf = ({ email, localCerts, acmeDirectory, acmeRoot, acmeBinding }: DataplaneSettings): AuthoritySettings | null =>
+  email === null || localCerts ? null : { directory: acmeDirectory, rootPath: acmeRoot, email, binding: acmeBinding };

@@ -14,6 +14,8 @@ export type DeskTools = {
   plans(name: string): Plan | null;
   /** Names that a certificate is wanted for; those that have none yet are listed too. */
   wanted(): Iterable<string>;
+  /** Those of our own authority, which no store holds. */
+  internal(): Iterable<StoredCertificate & { readonly renewAt: number }>;
   /** Resolves when every worker shows what the store holds. */
   shown(): Promise<void>;
 };
@@ -33,6 +35,7 @@ export class CertificateDesk {
     const missing = [...this.tools.wanted()].filter((name) => !ordered.has(name) && this.tools.plans(name)?.attempt);
     return [
       ...certificates.map((certificate) => this.record(certificate)),
+      ...[...this.tools.internal()].map((certificate) => ({ ...this.record(certificate), renew_at: timeOf(certificate.renewAt) })),
       ...missing.map((name) => ({ ...NONE, domains: [name], source: 'acme' as const, ...this.plan(name) })),
       ...problems.map(unusable),
     ].sort((one, other) => compare(one.domains[0] ?? '', other.domains[0] ?? '') || compare(one.source, other.source));

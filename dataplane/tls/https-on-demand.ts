@@ -2,69 +2,103 @@ import type { Certificate } from '../../shared/certificate.ts';
 import { NAME } from '../../shared/name.ts';
 import type { CertificateRecord } from '../../shared/wire/certificate.ts';
 import { Https, type HttpsTools } from './https.ts';
+import { isInternal, type RoutesChange } from './internal/internal-sites.ts';
+import { readRootCertificate } from './internal/root.ts';
 import type { AuthoritySettings } from './issue/authority.ts';
+import { makeReadable, makeWritable, reasonOf } from './store/usable-directory.ts';
 
-export type OnDemandTools = HttpsTools & {
-  readonly certDir: string;
-  /** The directory has been opened: the port for HTTPS is of use from now on. */
-  opened(): Promise<void>;
-};
+export type OnDemandTools = HttpsTools & { readonly certDir: string };
 
-/** The certificate directory can't be opened: the message says which, why, and what to do. */
+/** The certificate directory can't be used: the message says which, why, and what to do. */
 export class CertificateDirectoryError extends Error {}
 
-/** HTTPS from the moment at which somebody wants it: whoever serves plain HTTP needs no certificate directory. */
+/** HTTPS from the moment at which somebody wants it: whoever serves plain HTTP needs neither a port nor a directory for it. */
 export class HttpsOnDemand {
   private readonly tools: OnDemandTools;
   private https: Https | null = null;
   private opening: Promise<Https> | null = null;
   private authority: AuthoritySettings | null = null;
+  private local = false;
   private failure: string | null = null;
 
   constructor(tools: OnDemandTools) {
     this.tools = tools;
   }
 
-  /** Why sites that are to have certificates have none; null where all is well. */
-  get warning(): string | null {
-    return this.failure;
+  /** Why sites that are to have certificates have none. */
+  get warnings(): string[] {
+    return [this.authority === null ? null : this.failure, this.https?.warning ?? null].filter((warning) => warning !== null);
   }
 
-  /** Opens the certificate directory, once. @throws CertificateDirectoryError. */
+  /** Shows what the certificate directory holds from now on; where there is none, nothing. */
   open(): Promise<Https> {
     this.opening ??= this.opened();
     return this.opening;
   }
 
   private async opened(): Promise<Https> {
-    const { certDir } = this.tools;
+    const https = await Https.open(this.tools.certDir, this.tools);
+    this.https = https;
+    https.adopt(this.authority);
+    await https.certifyInternally(this.local);
+    await this.tools.opened();
+    return https;
+  }
+
+  /** Somebody counts on the certificate directory: it is made where it is missing. @throws CertificateDirectoryError. */
+  requireDirectory(): void {
+    const { certDir, log } = this.tools;
+    const advice = 'name another one with --cert-dir PATH';
     try {
-      const https = await Https.open(certDir, this.tools);
-      this.https = https;
-      this.failure = null;
-      https.adopt(this.authority);
-      await this.tools.opened();
-      return https;
+      makeReadable(certDir);
     } catch (error) {
-      this.opening = null;
-      this.failure = `can't use the certificate directory ${certDir} (${reasonOf(error)}); name another one with --cert-dir PATH`;
+      this.failure = `can't use the certificate directory ${certDir} (${reasonOf(error)}); ${advice}`;
       throw new CertificateDirectoryError(this.failure);
+    }
+    try {
+      makeWritable(certDir);
+      this.failure = null;
+    } catch (error) {
+      this.failure = `can't write the certificate directory ${certDir} (${reasonOf(error)}): what is in it is used, but none can be ordered or posted; ${advice}`;
+      log.warn(this.failure);
     }
   }
 
-  /** Who is asked for certificates from now on; null: nobody. What stands in the way is told by `warning` and the log. */
+  /** Who is asked for certificates from now on; null: nobody. What stands in the way is told by `warnings` and the log. */
   async adopt(authority: AuthoritySettings | null): Promise<void> {
     this.authority = authority;
-    if (this.https !== null) return this.https.adopt(authority);
-    if (authority === null) return;
-    await this.open().catch((error: Error) => this.tools.log.error(`${NAME}: ${error.message}`));
+    if (authority !== null && this.https === null) {
+      try {
+        this.requireDirectory();
+      } catch (error) {
+        if (!(error instanceof CertificateDirectoryError)) throw error;
+        return this.tools.log.error(`${NAME}: ${error.message}`);
+      }
+      await this.open();
+    }
+    this.https?.adopt(authority);
+  }
+
+  /** Our own authority is for sites that ask for it; `local`: also for those that say nothing. */
+  async certifyInternally(local: boolean): Promise<void> {
+    this.local = local;
+    if (this.https !== null) return this.https.certifyInternally(local);
+    for (const route of this.tools.routes()) if (isInternal(route, local)) return void (await this.open());
+  }
+
+  /** PEM of what visitors of internal sites have to trust; null where there never was one. */
+  root(): string | null {
+    return this.https === null ? readRootCertificate(this.tools.stateDir) : this.https.root;
   }
 
   list(): Promise<CertificateRecord[]> {
     return this.https === null ? Promise.resolve([]) : this.https.desk.list();
   }
 
+  /** @throws CertificateDirectoryError, or the system's error. */
   async push(domains: readonly string[], pair: Certificate): Promise<CertificateRecord> {
+    this.requireDirectory();
+    if (this.failure !== null) throw new CertificateDirectoryError(this.failure);
     return (await this.open()).desk.push(domains, pair);
   }
 
@@ -72,8 +106,14 @@ export class HttpsOnDemand {
     return this.https === null ? Promise.resolve(null) : this.https.desk.remove(domain);
   }
 
-  routesChanged(): void {
-    this.https?.routesChanged();
+  routesChanged(change: RoutesChange): void {
+    if (this.https !== null) return this.https.routesChanged(change);
+    const { route } = this.tools;
+    const asks = (domain: string): boolean => {
+      const found = route(domain);
+      return found !== null && isInternal(found, this.local);
+    };
+    if (change.added.some(asks) || change.changed.some(asks)) void this.open();
   }
 
   pause(): void {
@@ -93,16 +133,3 @@ export class HttpsOnDemand {
     this.https?.stop();
   }
 }
-
-const REASONS: Readonly<Record<string, string>> = {
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  EROFS: 'the file system is read-only',
-  ENOTDIR: 'a part of the path is no directory',
-  EEXIST: 'it is no directory',
-};
-
-const reasonOf = (error: unknown): string => {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return REASONS[code] ?? (error instanceof Error ? error.message : String(error));
-};

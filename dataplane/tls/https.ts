@@ -1,37 +1,33 @@
-import type { RouteSpec } from '../../shared/route.ts';
-import type { Clock } from '../../shared/runtime/clock.ts';
-import type { Log } from '../../shared/runtime/log.ts';
-import type { Random } from '../../shared/runtime/random.ts';
 import type { EntriesChange, Publisher } from '../publish/publisher.ts';
 import { AutomaticHttps } from './automatic.ts';
 import { CertificateDesk } from './certificate-desk.ts';
+import type { InternalCertificate } from './internal/internal-authority.ts';
+import { InternalSites, type InternalTools, type RoutesChange } from './internal/internal-sites.ts';
 import type { AuthoritySettings } from './issue/authority.ts';
 import type { Keyring } from './keyring.ts';
 import { KnownCertificates, type ShownChange } from './known-certificates.ts';
-import type { CertStore, StoreProblem } from './store/cert-store.ts';
+import type { CertStore, StoredCertificate, StoreProblem } from './store/cert-store.ts';
 import { DirectoryStore } from './store/directory-store.ts';
 
 /** How often the age of the keys of session tickets is looked at (ms). */
 const TICKETS_MS = 3_600_000;
 
-export type HttpsTools = {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-  readonly stateDir: string;
+export type HttpsTools = Omit<InternalTools, 'changed'> & {
   readonly keyring: Keyring;
   readonly publisher: Publisher;
-  routes(): Iterable<RouteSpec>;
 };
 
-/** Everything between certificates on disk and workers that show them: store → known → published, and orders for what is missing. */
+/** Everything between certificates on disk and workers that show them: store → known → published, orders for what is missing, and our own authority. */
 export class Https {
   readonly desk: CertificateDesk;
   private readonly tools: HttpsTools;
   private readonly store: CertStore;
   private readonly known: KnownCertificates;
   private readonly automatic: AutomaticHttps;
+  private readonly internal: InternalSites;
   private readonly ends: (() => void)[] = [];
+  /** Names that are shown another certificate than the workers were told last. */
+  private readonly unpublished = new Map<string, StoredCertificate | null>();
   /** Changes are published one after the other. */
   private publishing: Promise<unknown> = Promise.resolve();
   private problems: readonly StoreProblem[] = [];
@@ -42,11 +38,13 @@ export class Https {
     this.store = store;
     this.known = new KnownCertificates(clock);
     const shown = async (): Promise<void> => void (await this.publishing);
-    this.automatic = new AutomaticHttps({ ...tools, store, shown, held: (name) => this.known.find(name) });
+    this.automatic = new AutomaticHttps({ ...tools, store, shown, held: (name) => this.held(name) });
+    this.internal = new InternalSites({ ...tools, changed: (change) => this.known.take(change) });
     this.desk = new CertificateDesk({
       store,
       shown,
       plans: (name) => this.automatic.plans(name),
+      internal: () => this.own(),
       wanted: () => this.automatic.wanted(),
     });
     this.known.onChange((changes) => this.show(changes));
@@ -62,7 +60,7 @@ export class Https {
     );
   }
 
-  /** Opens the certificate directory and publishes what is in it. @throws the system's error. */
+  /** Publishes what is in the certificate directory. What can't be read of it is told, and costs nothing else. */
   static async open(certDir: string, tools: HttpsTools): Promise<Https> {
     const https = new Https(new DirectoryStore(certDir, tools), tools);
     const { certificates, problems } = await https.store.list();
@@ -78,8 +76,24 @@ export class Https {
     this.automatic.adopt(authority);
   }
 
-  routesChanged(): void {
+  /** Our own authority is for sites that ask for it; `local`: also for those that say nothing. Resolves when it is open, if any site needs it. */
+  certifyInternally(local: boolean): Promise<void> {
+    return this.internal.adopt(local);
+  }
+
+  routesChanged(change: RoutesChange): void {
     this.automatic.routesChanged();
+    this.internal.routesChanged(change);
+  }
+
+  /** PEM of what visitors of internal sites have to trust; null where there never was one. */
+  get root(): string | null {
+    return this.internal.root;
+  }
+
+  /** Why internal sites have no certificates; null where all is well. */
+  get warning(): string | null {
+    return this.internal.warning;
   }
 
   /** Another process takes over, and with it the orders; or it did not, and they are ours again. */
@@ -102,25 +116,54 @@ export class Https {
 
   stop(): void {
     this.automatic.pause();
+    this.internal.stop();
     for (const end of this.ends) end();
   }
 
+  /** What a name is shown, as whoever orders certificates sees it: one of ours for the wildcard over it is no reason to order none. */
+  private held(name: string): StoredCertificate | null {
+    const held = this.known.find(name);
+    return held?.source === 'internal' ? null : held;
+  }
+
+  private *own(): Generator<StoredCertificate & { renewAt: number }> {
+    for (const certificate of this.known.all()) {
+      const leaf = certificate.source === 'internal' ? this.leafOf(certificate) : null;
+      if (leaf !== null) yield { ...certificate, renewAt: leaf.renewAt };
+    }
+  }
+
+  private leafOf({ domains: [name = ''] }: StoredCertificate): InternalCertificate | null {
+    return this.internal.get(name);
+  }
+
+  /** What changes while workers are being told is told them together: thousands of names may come one by one. */
   private show(changes: readonly ShownChange[]): void {
-    void this.inTurn(async () => this.tools.publisher.publish({ certificates: await this.entries(changes) }));
+    if (this.unpublished.size === 0) void this.inTurn(() => this.publishChanges());
+    for (const { name, certificate } of changes) this.unpublished.set(name, certificate);
     for (const { name } of changes) this.automatic.certificateChanged(name);
   }
 
-  private async entries(changes: readonly ShownChange[]): Promise<EntriesChange> {
+  private async publishChanges(): Promise<void> {
+    const changes = [...this.unpublished];
+    this.unpublished.clear();
+    await this.tools.publisher.publish({ certificates: await this.entries(changes) });
+  }
+
+  private async entries(changes: readonly (readonly [string, StoredCertificate | null])[]): Promise<EntriesChange> {
     const upserts: { domain: string; json: string }[] = [];
     const removed: string[] = [];
-    for (const { name, certificate } of changes) {
-      const pair = certificate && (await this.store.get(certificate.id));
+    for (const [name, certificate] of changes) {
+      const internal = certificate?.source === 'internal';
+      const pair = certificate && (internal ? this.leafOf(certificate) : await this.store.get(certificate.id));
       if (pair === null) removed.push(name);
-      else
+      else {
+        const { domains, chain, privateKey } = pair;
         upserts.push({
           domain: name,
-          json: JSON.stringify({ domains: pair.domains, certificate: pair.chain, private_key: pair.privateKey }),
+          json: JSON.stringify({ domains, certificate: chain, private_key: privateKey, ...(internal && { internal }) }),
         });
+      }
     }
     return { whole: false, upserts, removed };
   }

@@ -92,8 +92,8 @@ export class KnownCertificates {
 }
 
 /**
- * One that is good now wins, then one that somebody brought, then the one that lasts longest. One that is over is
- * better than none: whoever visits is told what is wrong.
+ * One that is good now wins, then one that somebody brought, then one of our own authority, which is there only where
+ * it is asked for, then the one that lasts longest. One that is over is better than none: whoever visits is told what is wrong.
  */
 function best(candidates: readonly StoredCertificate[], now: number): StoredCertificate | null {
   return candidates.reduce<StoredCertificate | null>((found, one) => (found === null || isBetter(one, found, now) ? one : found), null);
@@ -101,11 +101,13 @@ function best(candidates: readonly StoredCertificate[], now: number): StoredCert
 
 function isBetter(one: StoredCertificate, other: StoredCertificate, now: number): boolean {
   if (isGood(one, now) !== isGood(other, now)) return isGood(one, now);
-  if (isBrought(one) !== isBrought(other)) return isBrought(one);
+  if (wish(one) !== wish(other)) return wish(one) > wish(other);
   if (one.notAfter !== other.notAfter) return one.notAfter > other.notAfter;
   // Any order will do, as long as it is always the same.
   return one.id < other.id;
 }
 
 const isGood = ({ notBefore, notAfter }: StoredCertificate, now: number): boolean => notBefore <= now && now < notAfter;
-const isBrought = ({ source }: StoredCertificate): boolean => source === 'pushed' || source === 'file';
+/** How much it is what somebody wanted for the name. */
+const wish = ({ source }: StoredCertificate): number => WISHES[source];
+const WISHES: Readonly<Record<StoredCertificate['source'], number>> = { pushed: 2, file: 2, internal: 1, acme: 0 };

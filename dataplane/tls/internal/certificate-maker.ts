@@ -15,10 +15,14 @@ export type Signed = { readonly certificate: string; readonly privateKey: string
 /** Milliseconds since 1970. */
 export type Lifetime = { readonly notBefore: number; readonly notAfter: number };
 
+/** What leaves are signed with, read once. */
+type Signer = { readonly name: X509.Name; readonly publicKey: X509.PublicKey; readonly key: webcrypto.CryptoKey };
+
 /** Makes certificates on P-256. */
 export class CertificateMaker {
   private readonly library: Library;
   private readonly random: Random;
+  private readonly signers = new WeakMap<Signed, Promise<Signer>>();
 
   private constructor(library: Library, random: Random) {
     this.library = library;
@@ -50,13 +54,13 @@ export class CertificateMaker {
   /** A certificate for one DNS name, wildcard or address, on a key of its own. */
   async leaf(name: string, { notBefore, notAfter }: Lifetime, root: Signed): Promise<Signed> {
     const { library } = this;
-    const issuer = new library.X509Certificate(root.certificate);
+    const issuer = await this.signerOf(root);
     const keys = await newKeys();
     const short = name.length <= LONGEST_NAME;
     const certificate = await library.X509CertificateGenerator.create({
-      ...{ serialNumber: this.serial(), subject: short ? [{ CN: [name] }] : [], issuer: issuer.subjectName },
+      ...{ serialNumber: this.serial(), subject: short ? [{ CN: [name] }] : [], issuer: issuer.name },
       ...{ notBefore: new Date(notBefore), notAfter: new Date(notAfter) },
-      ...{ publicKey: keys.publicKey, signingKey: await this.keyOf(root), signingAlgorithm: ALGORITHM },
+      ...{ publicKey: keys.publicKey, signingKey: issuer.key, signingAlgorithm: ALGORITHM },
       extensions: [
         // RFC 5280 4.2.1.6: where there is no subject, this name is the only one, and critical.
         new library.SubjectAlternativeNameExtension([{ type: isIP(name) === 0 ? 'dns' : 'ip', value: name }], !short),
@@ -70,10 +74,19 @@ export class CertificateMaker {
     return this.signed(certificate, keys);
   }
 
-  private keyOf({ privateKey }: Signed): Promise<webcrypto.CryptoKey> {
+  private signerOf(root: Signed): Promise<Signer> {
+    const known = this.signers.get(root);
+    if (known !== undefined) return known;
+    const signer = this.readSigner(root);
+    this.signers.set(root, signer);
+    return signer;
+  }
+
+  private async readSigner({ certificate, privateKey }: Signed): Promise<Signer> {
+    const { subjectName, publicKey } = new this.library.X509Certificate(certificate);
     const [bytes] = this.library.PemConverter.decode(privateKey);
     if (bytes === undefined) throw new Error('the key of the internal authority is no PEM');
-    return webcrypto.subtle.importKey('pkcs8', bytes, ALGORITHM, false, ['sign']);
+    return { name: subjectName, publicKey, key: await webcrypto.subtle.importKey('pkcs8', bytes, ALGORITHM, false, ['sign']) };
   }
 
   private async signed(certificate: X509.X509Certificate, { privateKey }: webcrypto.CryptoKeyPair): Promise<Signed> {

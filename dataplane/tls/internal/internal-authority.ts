@@ -23,9 +23,11 @@ export class InternalAuthority {
   private readonly changed: (name: string, certificate: InternalCertificate | null) => void;
   private readonly leaves = new Map<string, InternalCertificate>();
   private readonly stopLooking: () => void;
-  private wanted: ReadonlySet<string> = new Set();
+  private readonly wanted = new Set<string>();
+  /** Those that are to have a certificate, or another one, in the order in which they came. */
+  private readonly due = new Set<string>();
   /** One after another: thousands of names at once must not keep everything else waiting. */
-  private last: Promise<void> = Promise.resolve();
+  private issuing: Promise<void> | null = null;
 
   private constructor(signer: Signed, maker: CertificateMaker, edge: Edge, changed: InternalAuthority['changed']) {
     this.root = signer.certificate;
@@ -33,7 +35,7 @@ export class InternalAuthority {
     this.maker = maker;
     this.edge = edge;
     this.changed = changed;
-    this.stopLooking = edge.clock.every(LOOK_MS, () => void this.issueAll());
+    this.stopLooking = edge.clock.every(LOOK_MS, () => void this.look());
   }
 
   /**
@@ -48,13 +50,25 @@ export class InternalAuthority {
 
   /** These DNS names, wildcards and addresses (lower case) have certificates from now on, renewed in time, and no others. Resolves when they do. */
   want(names: Iterable<string>): Promise<void> {
-    this.wanted = new Set(names);
-    for (const name of this.leaves.keys()) {
-      if (this.wanted.has(name)) continue;
-      this.leaves.delete(name);
-      this.changed(name, null);
-    }
-    return this.issueAll();
+    const wanted = new Set(names);
+    for (const name of this.wanted) if (!wanted.has(name)) this.drop(name);
+    for (const name of wanted) this.add(name);
+    return this.look();
+  }
+
+  /** This name has a certificate from now on. */
+  add(name: string): void {
+    if (this.wanted.has(name)) return;
+    this.wanted.add(name);
+    this.due.add(name);
+    void this.issueAll();
+  }
+
+  /** This one has none any more. */
+  drop(name: string): void {
+    this.wanted.delete(name);
+    this.due.delete(name);
+    if (this.leaves.delete(name)) this.changed(name, null);
   }
 
   get(name: string): InternalCertificate | null {
@@ -63,14 +77,28 @@ export class InternalAuthority {
 
   stop(): void {
     this.stopLooking();
-    this.wanted = new Set();
+    this.wanted.clear();
+    this.due.clear();
+  }
+
+  private look(): Promise<void> {
+    for (const name of this.wanted) if (this.isDue(name)) this.due.add(name);
+    return this.issueAll();
   }
 
   private issueAll(): Promise<void> {
-    this.last = this.last.then(async () => {
-      for (const name of this.wanted) if (this.isDue(name)) await this.issue(name);
-    });
-    return this.last;
+    if (this.due.size === 0) return Promise.resolve();
+    this.issuing ??= this.issueDue();
+    return this.issuing;
+  }
+
+  private async issueDue(): Promise<void> {
+    // Names that come meanwhile are taken along.
+    for (const name of this.due) {
+      await this.issue(name);
+      this.due.delete(name);
+    }
+    this.issuing = null;
   }
 
   private isDue(name: string): boolean {

@@ -1,14 +1,15 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { NAME } from '../../../shared/name.ts';
+import { INTERNAL_ROOT_FILE, NAME } from '../../../shared/name.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import { syncFolder, writePrivate } from '../store/private-file.ts';
 import type { CertificateMaker, Signed } from './certificate-maker.ts';
 
-const FILE = 'internal-root.pem';
+/** The certificate alone, to be copied to where it is trusted. The suffix is the one that Debian asks for there. */
+const PUBLIC_FILE = `${NAME}-internal-root.crt`;
 const YEARS_MS = 10 * 365.25 * 86_400_000;
 /** A root that ends sooner (ms) is replaced: its leaves would outlive it. */
 const LEAST_MS = 30 * 86_400_000;
@@ -17,29 +18,53 @@ export const BEHIND_MS = 3_600_000;
 
 type Edge = { readonly clock: Clock; readonly random: Random; readonly log: Log };
 
+/** Where whoever is to trust the root finds it; it holds no key. */
+export const rootCertificatePath = (stateDir: string): string => join(stateDir, PUBLIC_FILE);
+
 /**
  * The root of the internal authority, made when there is none: one file of mode 0600 in the state directory, so that
- * its certificate and its key can't part. One that can't be used is set aside: whoever trusted it has to trust the new one.
+ * its certificate and its key can't part, and the certificate alone beside it. One that can't be used is set aside:
+ * whoever trusted it has to trust the new one.
  * @throws the system's error when it is there and can't be read, or can't be written.
  */
-export async function openRoot(stateDir: string, maker: CertificateMaker, { clock, random, log }: Edge): Promise<Signed> {
-  const path = join(stateDir, FILE);
-  if (existsSync(path)) {
-    const root = rootIn(readFileSync(path, 'utf8'), clock.now() + LEAST_MS);
-    if (root !== null) return root;
-    const aside = `${path}.old-${random.hex(4)}`;
-    renameSync(path, aside);
-    log.warn(
-      { path, aside },
-      'the root of the internal authority is damaged or about to end: a new one is made, which has to be trusted anew',
-    );
-  }
+export async function openRoot(stateDir: string, maker: CertificateMaker, edge: Edge): Promise<Signed> {
+  const root = savedRoot(stateDir, edge) ?? (await newRoot(stateDir, maker, edge));
+  const path = rootCertificatePath(stateDir);
+  if (!existsSync(path) || readFileSync(path, 'utf8') !== root.certificate) await write(path, root.certificate);
+  return root;
+}
+
+/** The certificate of the root that was made here before; null where none was. */
+export function readRootCertificate(stateDir: string): string | null {
+  const path = join(stateDir, INTERNAL_ROOT_FILE);
+  return existsSync(path) ? (rootIn(readFileSync(path, 'utf8'), 0)?.certificate ?? null) : null;
+}
+
+function savedRoot(stateDir: string, { clock, random, log }: Edge): Signed | null {
+  const path = join(stateDir, INTERNAL_ROOT_FILE);
+  if (!existsSync(path)) return null;
+  const root = rootIn(readFileSync(path, 'utf8'), clock.now() + LEAST_MS);
+  if (root !== null) return root;
+  const aside = `${path}.old-${random.hex(4)}`;
+  renameSync(path, aside);
+  log.warn(
+    { path, aside },
+    'the root of the internal authority is damaged or about to end: a new one is made, which has to be trusted anew',
+  );
+  return null;
+}
+
+async function newRoot(stateDir: string, maker: CertificateMaker, { clock, random }: Edge): Promise<Signed> {
   const notBefore = clock.now() - BEHIND_MS;
   const root = await maker.root(`${NAME} internal authority ${random.hex(3)}`, { notBefore, notAfter: notBefore + YEARS_MS });
-  await writePrivate(`${path}.new`, root.certificate + root.privateKey);
+  await write(join(stateDir, INTERNAL_ROOT_FILE), root.certificate + root.privateKey);
+  return root;
+}
+
+async function write(path: string, text: string): Promise<void> {
+  await writePrivate(`${path}.new`, text);
   renameSync(`${path}.new`, path);
   await syncFolder(dirname(path));
-  return root;
 }
 
 /** null where it is no authority with its key, or ends before `until` (ms since 1970). */

@@ -54,6 +54,8 @@ export interface Lease {
 export interface CertStore {
   /** Everything in it, after a look at what changed. */
   list(): Promise<Holdings>;
+  /** Makes sure that something can be kept. @throws the system's error. */
+  prepare(): Promise<void>;
   /** null where there is none, or none that can be used. */
   get(id: string): Promise<Certificate | null>;
   /** Resolves when it is safe on disk. @throws the system's error; then what there was stays. */

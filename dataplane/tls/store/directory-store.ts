@@ -11,6 +11,7 @@ import { accountName, folderName } from './folder-name.ts';
 import { FolderWatches } from './folder-watches.ts';
 import { writePairFolder } from './pair-folder.ts';
 import { makePrivateFolder, syncFolder, writePrivate } from './private-file.ts';
+import { makeWritable } from './usable-directory.ts';
 
 /** Whoever replaces two files has a moment (ms) for the second. */
 const QUIET_MS = 200;
@@ -33,14 +34,14 @@ export class DirectoryStore implements CertStore {
   private readonly stopRescan: () => void;
   private cancelLook: () => void = () => undefined;
   private last: Promise<unknown> = Promise.resolve();
+  /** Whether something could be kept the last time. */
+  private prepared = false;
   private told = new Map<string, string>();
 
-  /** Makes the directory, mode 0700, if it is missing. @throws the system's error. */
+  /** Nothing is made before something is kept: whoever brings no certificate needs no directory. */
   constructor(path: string, edge: Edge) {
     this.root = resolve(path);
     this.edge = edge;
-    makePrivateFolder(this.root);
-    for (const folder of OWN_FOLDERS) makePrivateFolder(join(this.root, folder));
     this.entries = new Entries(this.root, edge.clock);
     this.watches = new FolderWatches(() => this.lookSoon(), edge.log);
     this.stopRescan = edge.clock.every(RESCAN_MS, () => void this.rescan());
@@ -53,16 +54,26 @@ export class DirectoryStore implements CertStore {
     });
   }
 
+  async prepare(): Promise<void> {
+    if (this.prepared) return;
+    for (const folder of ['', ...OWN_FOLDERS]) makeWritable(join(this.root, folder));
+    this.prepared = true;
+  }
+
   async get(id: string): Promise<Certificate | null> {
     return this.entries.pair(id);
   }
 
   put({ source, domains, pair, order, ariId }: NewCertificate): Promise<StoredCertificate> {
     return this.inTurn(async () => {
+      this.prepared = false;
       const id = `${source}/${folderName(domains)}`;
       const saved_at = new Date(this.edge.clock.now()).toISOString();
       await writePairFolder(join(this.root, id), pair, { domains: [...domains], order: order ?? null, ari_id: ariId ?? null, saved_at });
       await syncFolder(join(this.root, source));
+      await syncFolder(this.root);
+      this.follow();
+      this.prepared = true;
       const { put } = this.entries.look(id);
       const stored = put ?? this.entries.get(id)?.stored;
       if (stored == null) throw new Error(`${join(this.root, id)} can't be read back: ${this.entries.get(id)?.reason ?? 'it is gone'}`);

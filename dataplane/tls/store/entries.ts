@@ -5,6 +5,7 @@ import type { Certificate } from '../../../shared/certificate.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { CertificateSource, StoreChange, StoredCertificate, StoreProblem } from './cert-store.ts';
 import { finishWriting, lookAt, OUR_FILES, type PairMeta, readMeta, readSeen, readTexts, type Seen, USUAL_FILES } from './pair-folder.ts';
+import { reasonOf } from './usable-directory.ts';
 
 /** Folders of the certificate directory that are not somebody's pair of files. */
 export const OWN_FOLDERS = ['acme', 'pushed'] as const;
@@ -27,6 +28,8 @@ export class Entries {
   private readonly root: string;
   private readonly clock: Clock;
   private readonly entries = new Map<string, Entry>();
+  /** Folders that can't be listed, by their name, with the reason. */
+  private closed: ReadonlyMap<string, string> = new Map();
 
   constructor(root: string, clock: Clock) {
     this.root = root;
@@ -42,7 +45,10 @@ export class Entries {
   }
 
   problems(): StoreProblem[] {
-    return [...this.entries].flatMap(([id, { reason }]) => (reason === null ? [] : [{ id, source: sourceOf(id), reason }]));
+    return [
+      ...[...this.closed].map(([id, reason]) => ({ id, source: sourceOf(`${id}/`), reason })),
+      ...[...this.entries].flatMap(([id, { reason }]) => (reason === null ? [] : [{ id, source: sourceOf(id), reason }])),
+    ];
   }
 
   /** The ids of pairs that others put there. */
@@ -52,7 +58,7 @@ export class Entries {
 
   /** Looks at every folder, and reads those that changed. 10,000 that did not take less than a second. */
   async scan(): Promise<Omit<StoreChange, 'problems'>> {
-    const ids = listIds(this.root);
+    const ids = this.listIds();
     const put: StoredCertificate[] = [];
     const removed: string[] = [];
     let turn = this.clock.monotonic();
@@ -99,7 +105,7 @@ export class Entries {
   private seen(id: string): Seen | null {
     const folder = join(this.root, id);
     if (!isOurs(id)) return lookAt(folder, USUAL_FILES);
-    return lookAt(folder, OUR_FILES) ?? (finishWriting(folder) ? lookAt(folder, OUR_FILES) : null);
+    return lookAt(folder, OUR_FILES) ?? (finished(folder) ? lookAt(folder, OUR_FILES) : null);
   }
 
   private read(id: string, seen: Seen, before: Entry | null): Entry {
@@ -108,7 +114,7 @@ export class Entries {
     const { fingerprint } = seen;
     const read = readSeen(seen);
     // A crash while it was written: the rest of it lies beside it.
-    const pair = !read.ok && ours && finishWriting(folder) ? readSeen(seen) : read;
+    const pair = !read.ok && ours && finished(folder) ? readSeen(seen) : read;
     if (!pair.ok) {
       const last = ours ? null : before;
       return { fingerprint, stored: last?.stored ?? null, pair: last?.pair ?? null, names: null, reason: pair.reason };
@@ -118,10 +124,39 @@ export class Entries {
     return { fingerprint, stored, pair: ours ? null : certificate, names: ours && asWritten ? certificate.domains : null, reason: null };
   }
 
+  /** What can't be listed now keeps what was known of it. */
+  private listIds(): string[] {
+    const closed = new Map<string, string>();
+    const known = [...this.entries.keys()];
+    const inside = (folder: string): string[] => {
+      try {
+        return readdirSync(join(this.root, folder)).filter((name) => !name.startsWith('.'));
+      } catch (error) {
+        if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+        closed.set(folder, `${join(this.root, folder)} can't be read (${reasonOf(error)}); give it to the user that this process runs as`);
+        return known.flatMap((id) => (folderOf(id) === folder ? [id.slice(id.indexOf('/') + 1)] : []));
+      }
+    };
+    const ids = OWN_FOLDERS.flatMap((folder) => inside(folder).map((name) => `${folder}/${name}`));
+    ids.push(...inside('').filter((name) => !RESERVED.has(name)));
+    this.closed = closed;
+    return ids;
+  }
+
   private forget(id: string): string[] {
     const entry = this.entries.get(id);
     this.entries.delete(id);
     return entry?.stored ? [id] : [];
+  }
+}
+
+/** As `finishWriting`; on a disk that takes nothing what there is stays as it is. */
+function finished(folder: string): boolean {
+  try {
+    return finishWriting(folder);
+  } catch {
+    // The files are judged as they are, and whoever writes next is told the reason.
+    return false;
   }
 }
 
@@ -145,22 +180,11 @@ function storedOf(id: string, pair: Certificate, meta: PairMeta | null, now: num
   };
 }
 
+const RESERVED: ReadonlySet<string> = new Set([...OWN_FOLDERS, ACCOUNTS]);
+
+/** `acme` for `acme/a.test`; empty for what others put there. */
+const folderOf = (id: string): string => (isOurs(id) ? id.slice(0, id.indexOf('/')) : '');
+
 export const isOurs = (id: string): boolean => id.includes('/');
 
 const sourceOf = (id: string): CertificateSource => OWN_FOLDERS.find((folder) => id.startsWith(`${folder}/`)) ?? 'file';
-
-function listIds(root: string): string[] {
-  const reserved: ReadonlySet<string> = new Set([...OWN_FOLDERS, ACCOUNTS]);
-  const ours = OWN_FOLDERS.flatMap((folder) => foldersOf(join(root, folder)).map((name) => `${folder}/${name}`));
-  return [...ours, ...foldersOf(root).filter((name) => !reserved.has(name))];
-}
-
-/** The names in a folder, but for hidden ones; none where there is no folder. */
-function foldersOf(path: string): string[] {
-  try {
-    return readdirSync(path).filter((name) => !name.startsWith('.'));
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
-    throw error;
-  }
-}

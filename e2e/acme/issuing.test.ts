@@ -1,65 +1,12 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { test } from 'node:test';
-import { connect, type TLSSocket } from 'node:tls';
 import { missing } from '../components.ts';
-import { Dataplane, Folder } from '../harness/dataplane.ts';
-import { freePort } from '../harness/ports.ts';
 import { until } from '../harness/until.ts';
 import { Upstream } from '../harness/upstream.ts';
-import { Pebble } from './harness/pebble.ts';
+import type { Pebble } from './harness/pebble.ts';
+import { get, Scene } from './harness/scene.ts';
 
 const skip = missing('pebble');
-
-class Scene {
-  readonly folder = new Folder();
-  readonly httpPort: number;
-  readonly httpsPort: number;
-  pebble: Pebble | null = null;
-
-  private constructor(httpPort: number, httpsPort: number) {
-    this.httpPort = httpPort;
-    this.httpsPort = httpsPort;
-  }
-
-  static async start(): Promise<Scene> {
-    const scene = new Scene(await freePort(), await freePort());
-    await scene.startAuthority();
-    return scene;
-  }
-
-  async startAuthority(more: Partial<Parameters<typeof Pebble.start>[1]> = {}): Promise<Pebble> {
-    this.pebble = await Pebble.start(this.folder, { httpPort: this.httpPort, tlsPort: this.httpsPort, ...more });
-    return this.pebble;
-  }
-
-  dataplane(more: readonly string[] = []): Promise<Dataplane> {
-    const { folder, httpPort, httpsPort, pebble } = this;
-    if (pebble === null) throw new Error('no authority');
-    const flags = ['--https-port', `${httpsPort}`, '--cert-dir', folder.file('certs'), '--acme-email', 'ops@example.com'];
-    const authority = ['--acme-directory', pebble.directory, '--acme-ca-root', pebble.rootPath];
-    return Dataplane.start({ stateDir: folder.file('state'), httpPort, flags: [...flags, ...authority, ...more] });
-  }
-
-  /** A handshake that trusts the authority. @throws what ended it. */
-  async shake(name: string, root: string): Promise<TLSSocket> {
-    const socket = connect({ host: '127.0.0.1', port: this.httpsPort, servername: name, ca: root });
-    await once(socket, 'secureConnect');
-    return socket;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.pebble?.[Symbol.asyncDispose]();
-    this.folder[Symbol.dispose]();
-  }
-}
-
-async function get(socket: TLSSocket, host: string): Promise<string> {
-  socket.write(`GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
-  let text = '';
-  for await (const chunk of socket) text += String(chunk);
-  return text;
-}
 
 test('a routed name has a certificate of its own, and the request right after the redirect works', { skip, timeout: 60_000 }, async () => {
   await using scene = await Scene.start();

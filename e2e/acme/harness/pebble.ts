@@ -17,6 +17,8 @@ type Options = {
   readonly slow?: boolean;
   /** Keys of external account binding, by key id; null: it asks for none. */
   readonly binding?: Readonly<Record<string, string>> | null;
+  /** How long its certificates are good (s); its own choice is five years. */
+  readonly validSecs?: number;
   /** Ports of an earlier one that is to be back at the same place. */
   readonly ports?: PebblePorts;
 };
@@ -40,7 +42,7 @@ export class Pebble {
 
   static async start(
     folder: Folder,
-    { httpPort, tlsPort, rejectedNonces = 5, slow = false, binding = null, ports }: Options,
+    { httpPort, tlsPort, rejectedNonces = 5, slow = false, binding = null, validSecs, ports }: Options,
   ): Promise<Pebble> {
     const at = ports ?? {
       directory: await freePort(),
@@ -64,6 +66,7 @@ export class Pebble {
         privateKey: file('key.pem', key),
         httpPort,
         tlsPort,
+        ...(validSecs !== undefined && { certificateValidityPeriod: validSecs }),
         externalAccountBindingRequired: binding !== null,
         ...(binding !== null && { externalAccountMACKeys: binding }),
       },

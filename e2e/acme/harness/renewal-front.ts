@@ -1,0 +1,107 @@
+import { writeFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Agent, createServer, request, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { CertificatesFixture } from '../../../dataplane/traffic/testing/certificates-fixture.ts';
+import type { Folder } from '../../harness/dataplane.ts';
+import type { Pebble } from './pebble.ts';
+
+/** Milliseconds since 1970. */
+type Window = { readonly start: number; readonly end: number };
+type NewOrder = { readonly identifiers: readonly { readonly value: string }[]; readonly replaces?: string };
+
+/** Stands before Pebble, which advises nothing about renewals, and advises what the test says (RFC 9773). */
+export class RenewalFront {
+  readonly rootPath: string;
+  /** What it calls the certificates that it was asked about, in their order. */
+  readonly asked: string[] = [];
+  readonly orders: { readonly name: string; readonly replaces: string | null }[] = [];
+  /** What is advised about a certificate; null: it does not know that one. */
+  advise: (id: string) => Window | null = () => null;
+  /** Answers this type of problem to orders that replace a certificate; null: they are passed on. */
+  refuses: string | null = null;
+  private readonly server: Server;
+  private readonly agent = new Agent({ keepAlive: true, rejectUnauthorized: false });
+  private readonly pebble: () => Pebble;
+
+  private constructor(server: Server, rootPath: string, pebble: () => Pebble) {
+    this.server = server;
+    this.rootPath = rootPath;
+    this.pebble = pebble;
+    server.on('request', (incoming, answer) => {
+      this.answer(incoming, answer).catch((error: unknown) => answer.writeHead(502).end(String(error)));
+    });
+  }
+
+  /** `pebble`: the one that answers now. */
+  static async start(folder: Folder, pebble: () => Pebble): Promise<RenewalFront> {
+    using certificates = new CertificatesFixture();
+    const server = createServer(certificates.issue('localhost', '127.0.0.1'));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const rootPath = folder.file('front-root.pem');
+    writeFileSync(rootPath, certificates.ca);
+    return new RenewalFront(server, rootPath, pebble);
+  }
+
+  get directory(): string {
+    return `${this.base}/dir`;
+  }
+
+  private get base(): string {
+    return `https://localhost:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  private async answer(incoming: IncomingMessage, answer: ServerResponse): Promise<void> {
+    const url = incoming.url ?? '';
+    if (url.startsWith('/ari/')) return this.advice(url.slice(5), answer);
+    const body = await textOf(incoming);
+    if (url === '/order-plz' && this.refused(body, answer)) return;
+    const passed = await this.pass(incoming, body);
+    const text = await textOf(passed);
+    const { 'content-length': _, ...headers } = passed.headers;
+    answer.writeHead(passed.statusCode ?? 502, headers);
+    answer.end(url === '/dir' ? JSON.stringify({ ...JSON.parse(text), renewalInfo: `${this.base}/ari` }) : text);
+  }
+
+  private advice(id: string, answer: ServerResponse): void {
+    this.asked.push(id);
+    const window = this.advise(id);
+    if (window === null) return void answer.writeHead(404).end();
+    const [start, end] = [window.start, window.end].map((at) => new Date(at).toISOString());
+    answer
+      .writeHead(200, { 'content-type': 'application/json', 'retry-after': '3600' })
+      .end(JSON.stringify({ suggestedWindow: { start, end } }));
+  }
+
+  /** Notes an order. @returns whether it has been answered. */
+  private refused(body: string, answer: ServerResponse): boolean {
+    const { payload } = JSON.parse(body) as { payload: string };
+    const { identifiers, replaces = null } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as NewOrder;
+    this.orders.push({ name: identifiers[0]?.value ?? '', replaces });
+    if (this.refuses === null || replaces === null) return false;
+    const problem = { type: `urn:ietf:params:acme:error:${this.refuses}`, detail: 'the front says no', status: 409 };
+    answer.writeHead(409, { 'content-type': 'application/problem+json' }).end(JSON.stringify(problem));
+    return true;
+  }
+
+  /** Pebble makes its URLs of the host that it is asked for, so they lead here. */
+  private pass({ method, url, headers }: IncomingMessage, body: string): Promise<IncomingMessage> {
+    const { directory } = this.pebble().ports;
+    return new Promise((resolve, reject) => {
+      const options = { host: '127.0.0.1', port: directory, method, path: url, headers, agent: this.agent };
+      request(options, resolve).on('error', reject).end(body);
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.agent.destroy();
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+}
+
+async function textOf(message: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const part of message.setEncoding('utf8')) text += String(part);
+  return text;
+}

@@ -31,6 +31,7 @@ import { Predecessor } from './takeover/predecessor.ts';
 import { Successor } from './takeover/successor.ts';
 import { CertificateDirectoryError, HttpsOnDemand } from './tls/https-on-demand.ts';
 import type { AuthoritySettings } from './tls/issue/authority.ts';
+import { type DnsSettings, dnsSettings } from './tls/issue/dns/dns-settings.ts';
 import { Keyring } from './tls/keyring.ts';
 import { inWords, usable } from './usable.ts';
 import { MemoryWatch } from './workers/memory.ts';
@@ -74,6 +75,7 @@ export async function startDataplane(
   const atBoot = effective(base, restored.globals);
   const { settings } = atBoot;
   requireTrustedProxies(settings);
+  const dns = usableDns(settings);
   const ports = trafficSettings(settings);
   if (predecessor === null) {
     await usable('--http-port', () => probePort(ports.bind, ports.httpPort), ports.httpPort);
@@ -148,7 +150,7 @@ export async function startDataplane(
       await publisher.publish({ settings: trafficSettings(inForce()) });
     },
   });
-  if (usesHttps(settings)) await openCertificates(https, settings);
+  if (usesHttps(settings)) await openCertificates(https, settings, dns);
   await https.certifyInternally(settings.localCerts);
   publisher.attach(workers);
   health.take(savedRoutes(restored));
@@ -192,6 +194,7 @@ export async function startDataplane(
       upstreams: () => upstreams.list(),
       standing: () => health.standing().map(({ tls: _, ...report }) => report),
       certificates: https,
+      internalRoot: () => https.root(),
       explain: (url) =>
         explain({ table, upstreams, certificateOf: (host) => https.describe(host), dryRun: (request) => workers.dryRun(request) }, url),
       status: () => ({
@@ -301,9 +304,9 @@ async function listen(admin: Admin, { adminListen, adminSocket, probeListen }: D
 }
 
 /** @throws UsageError with the directory, the reason and the flag that names another one. */
-async function openCertificates(https: HttpsOnDemand, settings: DataplaneSettings): Promise<void> {
+async function openCertificates(https: HttpsOnDemand, settings: DataplaneSettings, dns: DnsSettings | null): Promise<void> {
   try {
-    if (authorityOf(settings) !== null || settings.origins.certDir !== 'default') https.requireDirectory();
+    if (authorityOf(settings, dns) !== null || settings.origins.certDir !== 'default') https.requireDirectory();
   } catch (error) {
     throw error instanceof CertificateDirectoryError ? new UsageError(`${NAME} dataplane: ${error.message}`) : error;
   }
@@ -317,5 +320,17 @@ async function reachable(settings: DataplaneSettings): Promise<void> {
 }
 
 /** Who is asked for certificates; nobody without an e-mail, or where our own authority is for all. */
-const authorityOf = ({ email, localCerts, acmeDirectory, acmeRoot, acmeBinding }: DataplaneSettings): AuthoritySettings | null =>
-  email === null || localCerts ? null : { directory: acmeDirectory, rootPath: acmeRoot, email, binding: acmeBinding };
+const authorityOf = (
+  { email, localCerts, acmeDirectory, acmeRoot, acmeBinding }: DataplaneSettings,
+  dns: DnsSettings | null,
+): AuthoritySettings | null =>
+  email === null || localCerts ? null : { directory: acmeDirectory, rootPath: acmeRoot, email, binding: acmeBinding, dns };
+
+/** How records are set for checks. @throws UsageError naming the flag. */
+function usableDns({ dnsHook, dnsServer, dnsKeyPath, dnsResolver }: DataplaneSettings): DnsSettings | null {
+  try {
+    return dnsSettings({ hook: dnsHook, server: dnsServer, keyPath: dnsKeyPath, resolver: dnsResolver });
+  } catch (error) {
+    throw new UsageError(`${NAME} dataplane: ${error instanceof Error ? error.message : error}`);
+  }
+}

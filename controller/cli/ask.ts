@@ -43,9 +43,14 @@ export const wantsJson = (flags: Flags): boolean => flags.given.get('json')?.val
 
 /** GET, and the answer's JSON. @throws CommandError for any other status than 200. */
 export async function ask<T>(client: AdminClient, path: string): Promise<T> {
+  return JSON.parse(await askForText(client, path)) as T;
+}
+
+/** GET, and the answer as it is. @throws as `ask`. */
+export async function askForText(client: AdminClient, path: string): Promise<string> {
   const answer = await client.request('GET', path);
   if (answer.status !== 200) throw new CommandError(`the data plane answered ${answer.status}: ${errorIn(answer)}`);
-  return JSON.parse(answer.text) as T;
+  return answer.text;
 }
 
 /** The message of an error envelope, or what there is instead. */

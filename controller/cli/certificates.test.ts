@@ -44,3 +44,14 @@ test('certificates says so when there are none', async (t) => {
   const { out } = await sluice(['certificates', '--admin', await admin(t, { 'GET /certificates': [200, []] })]);
   assert.equal(out, 'There are no certificates, and none are ordered.\n');
 });
+
+test('certificates --root prints the root as it is, so that it can be written to a file', async (t) => {
+  const pem = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
+  const address = await admin(t, { 'GET /certificates/root': [200, pem] });
+  assert.deepEqual(await sluice(['certificates', '--root', '--admin', address]), { code: 0, out: pem, err: '' });
+  assert.match((await sluice(['certificates', '--root', '--json', '--admin', address])).err, /--root prints PEM.*leave --json out/);
+  const none = await admin(t, { 'GET /certificates/root': [404, { error: 'no internal authority' }] });
+  const { code, out, err } = await sluice(['certificates', '--root', '--admin', none]);
+  assert.deepEqual([code, out], [1, '']);
+  assert.match(err, /^sluice certificates: the data plane answered 404: no internal authority\n$/);
+});

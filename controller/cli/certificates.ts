@@ -1,14 +1,19 @@
+import { NAME } from '../../shared/name.ts';
+import { type Flag, type Flags, UsageError } from '../../shared/runtime/flags.ts';
 import type { CertificateRecord } from '../../shared/wire/certificate.ts';
-import { ASKING_FLAGS, ask, clientOf, noArguments, wantsJson } from './ask.ts';
-import type { Command } from './command.ts';
+import { ASKING_FLAGS, ask, askForText, clientOf, noArguments, wantsJson } from './ask.ts';
+import type { Command, Terminal } from './command.ts';
 import { table } from './table.ts';
+
+const ROOT_FLAG: Flag = { name: 'root', kind: 'switch', help: 'print the root of the internal authority instead, in PEM' };
 
 export const certificates: Command = {
   usage: '[flags]',
   summary: 'Lists certificates, until when they are good, when they are renewed, and what hinders those that are missing.',
-  flags: ASKING_FLAGS,
+  flags: [...ASKING_FLAGS, ROOT_FLAG],
   run: async (flags, terminal) => {
     noArguments('certificates', flags);
+    if (flags.given.get('root')?.value === true) return printRoot(flags, terminal);
     const list = await ask<CertificateRecord[]>(clientOf(flags), '/certificates');
     if (wantsJson(flags)) terminal.out(`${JSON.stringify(list, null, 2)}\n`);
     else if (list.length === 0) terminal.out('There are no certificates, and none are ordered.\n');
@@ -16,6 +21,12 @@ export const certificates: Command = {
     return 0;
   },
 };
+
+async function printRoot(flags: Flags, terminal: Terminal): Promise<number> {
+  if (wantsJson(flags)) throw new UsageError(`${NAME} certificates: --root prints PEM, which is no JSON; leave --json out`);
+  terminal.out(await askForText(clientOf(flags), '/certificates/root'));
+  return 0;
+}
 
 function rowOf({ domains, source, issuer, not_after, renew_at, last_error, next_try }: CertificateRecord): string[] {
   const notes = last_error === null ? '' : `${last_error}${next_try === null ? '' : `; next try ${minuteOf(next_try)}`}`;

@@ -32,11 +32,11 @@ export function temporary(t: TestContext): string {
   return directory;
 }
 
-/** An Admin API that gives each `METHOD PATH` its answer. @returns its address. */
+/** An Admin API that gives each `METHOD PATH` its answer; a text as it is. @returns its address. */
 export async function admin(t: TestContext, answers: Record<string, [number, unknown]>): Promise<string> {
   const server = createServer((request, response) => {
     const [status, body] = answers[`${request.method} ${request.url}`] ?? [404, { error: 'not found' }];
-    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    response.writeHead(status, { 'content-type': 'application/json' }).end(typeof body === 'string' ? body : JSON.stringify(body));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => void server.close());

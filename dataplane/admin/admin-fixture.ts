@@ -59,6 +59,7 @@ export class AdminFixture {
         settings: () => [],
         upstreams: () => [],
         certificates: { list: async () => [], push: () => Promise.reject(new Error('nowhere to keep it')), remove: async () => null },
+        internalRoot: () => null,
         standing: () => [],
         explain: async (url) => ({
           url: url.href,

@@ -28,7 +28,13 @@ async function start({ plans = {}, shown = () => Promise.resolve() }: Wish = {})
   const folder = mkdtempSync(join(tmpdir(), 'admin-certificates-'));
   folders.push(folder);
   const store = new DirectoryStore(folder, { clock, random: systemRandom, log: memoryLog() });
-  const desk = new CertificateDesk({ store, shown, plans: (name) => plans[name] ?? null, wanted: () => Object.keys(plans), internal: () => [] });
+  const desk = new CertificateDesk({
+    store,
+    shown,
+    plans: (name) => plans[name] ?? null,
+    wanted: () => Object.keys(plans),
+    internal: () => [],
+  });
   const api = await AdminFixture.start({ certificates: desk });
   const push = (body: object | string): Promise<Reply> =>
     api.ask('POST', '/certificates', { body: typeof body === 'string' ? body : JSON.stringify(body) });
@@ -143,6 +149,17 @@ test('the list shows what is planned for automatic ones, what is missing and why
     ['a.test', 'acme', true, '2029-01-01T00:00:00.000Z', null, null],
     ['b.test', 'acme', false, null, '2030-01-01T00:00:00.000Z', 'b.test: no address found'],
   ]);
+});
+
+test('the root of the internal authority is answered as PEM, and missed in words where there is none', async () => {
+  const pem = leaf.certificate;
+  await using api = await AdminFixture.start({ internalRoot: () => pem });
+  const reply = await api.ask('GET', '/certificates/root');
+  assert.deepEqual([reply.status, reply.text, reply.headers['content-type']], [200, pem, 'application/pem-certificate-chain']);
+  await using none = await AdminFixture.start();
+  const missing = await none.ask('GET', '/certificates/root');
+  assert.deepEqual([missing.status, messageOf(missing)], [404, 'no internal authority']);
+  assert.equal((await none.ask('GET', '/certificates/other')).status, 405);
 });
 
 test('workers that do not agree are 503, and so is a directory that can not be written', async () => {

@@ -15,6 +15,14 @@ const MOST_DOMAINS = 100;
 type Call = { readonly request: IncomingMessage; readonly response: ServerResponse; readonly segments: readonly string[] };
 type Parts = Pick<AdminParts, 'certificates' | 'clock'>;
 
+/** GET /certificates/root: what visitors of internal sites have to trust (the media type is RFC 8555's for PEM chains). */
+export function getInternalRoot({ response }: Call, { internalRoot }: Pick<AdminParts, 'internalRoot'>): void {
+  const root = internalRoot();
+  if (root === null) throw new ApiError('rootNotFound');
+  response.writeHead(200, { 'content-type': 'application/pem-certificate-chain', 'content-length': Buffer.byteLength(root) });
+  response.end(root);
+}
+
 /** POST /certificates: 201 once the pair is on disk and shown by every worker. */
 export async function postCertificate({ request, response }: Call, { certificates, clock }: Parts): Promise<void> {
   const body = await readJson(request, response);

@@ -22,6 +22,12 @@ export const ENDPOINTS = [
     handler: 'listCertificates',
     does: 'All certificates with their times, and what hinders those that are missing',
   },
+  {
+    method: 'GET',
+    path: '/certificates/root',
+    handler: 'internalRoot',
+    does: 'The root of the internal authority, in PEM; without its key',
+  },
   { method: 'POST', path: '/certificates', handler: 'postCertificate', does: 'Keeps a certificate and its key for some domains' },
   {
     method: 'DELETE',

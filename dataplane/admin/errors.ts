@@ -19,6 +19,11 @@ export const ERRORS = {
   notFound: { status: 404, message: 'not found', cause: 'There is no such path' },
   routeNotFound: { status: 404, message: 'route not found', cause: 'DELETE of a domain that has no route' },
   certificateNotFound: { status: 404, message: 'certificate not found', cause: 'DELETE of a domain that no posted certificate is for' },
+  rootNotFound: {
+    status: 404,
+    message: 'no internal authority',
+    cause: 'GET /certificates/root: no site has had a certificate of the internal authority so far',
+  },
   analyticsNotFound: { status: 404, message: 'no analytics for domain', cause: 'The domain has had no traffic since the start' },
   metricsOff: { status: 404, message: 'metrics not enabled', cause: 'The data plane was started with --no-metrics' },
   wrongMethod: { status: 405, message: 'method not allowed', cause: 'The path exists, the method does not; Allow lists those that do' },

@@ -10,7 +10,7 @@ import { fullRoute } from '../status/explain.ts';
 import { UnsavedError } from '../table/table.ts';
 import { ApplyStream } from './apply-stream.ts';
 import { readJson } from './body.ts';
-import { deleteCertificate, postCertificate } from './certificates.ts';
+import { deleteCertificate, getInternalRoot, postCertificate } from './certificates.ts';
 import type { ControllerStreams, ReloadResult } from './controller-streams.ts';
 import type { HandlerName } from './endpoints.ts';
 import { ApiError } from './errors.ts';
@@ -77,6 +77,7 @@ export function createHandlers(parts: AdminParts, streams: ControllerStreams, re
     },
     events: ({ response }) => serveEvents(response, parts.events, parts.clock),
     listCertificates: async ({ response }) => sendList(response, await parts.certificates.list(), (record) => record),
+    internalRoot: (call) => getInternalRoot(call, parts),
     postCertificate: (call) => postCertificate(call, parts),
     deleteCertificate: (call) => deleteCertificate(call, parts),
     upstreams: ({ response }) => sendList(response, parts.upstreams(), (upstream) => upstream),

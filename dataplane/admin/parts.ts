@@ -24,6 +24,8 @@ export type AdminParts = {
   /** What has been found out about targets by asking them, for a controller that has just connected. */
   readonly standing: () => readonly TargetReport[];
   readonly certificates: Pick<CertificateDesk, 'list' | 'push' | 'remove'>;
+  /** PEM of the internal authority's root; null where there never was one. */
+  readonly internalRoot: () => string | null;
   readonly explain: (url: URL) => Promise<Explanation>;
   readonly status: () => Omit<DataplaneStatus, 'controllers' | 'last_reload'>;
   readonly reloaded: (ok: boolean) => void;

@@ -167,7 +167,7 @@ export async function startDataplane(
   });
   inForce = () => live.settings;
   const certify = async (now: DataplaneSettings): Promise<void> => {
-    await https.adopt(authorityOf(now));
+    await https.adopt(authorityOf(now, dns));
     await https.certifyInternally(now.localCerts);
   };
   table.onChange((change) => {

@@ -18,6 +18,10 @@ import { LOG_LEVELS, type LogLevel } from '../../shared/runtime/log-level.ts';
 /** Ties an account at the authority to one that somebody has there already (RFC 8555 7.3.4). */
 export type AccountBinding = { readonly kid: string; readonly key: string };
 
+/** A server to ask about names, or to tell of them. */
+export type DnsServer = { readonly host: string; readonly port: number };
+const DNS_PORT = 53;
+
 /** More worker threads than this are a typing error. */
 export const MAX_WORKERS = 256;
 /** The kernel's room for a socket's path, without the closing zero. Bytes. */
@@ -75,6 +79,15 @@ function parseBinding(text: string): Parsed<AccountBinding> {
   return kid === undefined || key === undefined
     ? refused('it is not KID:KEY, with the key as the authority gives it (base64url)')
     : accepted({ kid, key });
+}
+
+/** Port 53 unless it is named. */
+function parseDnsServer(text: string): Parsed<DnsServer> {
+  const bare = isIP(text) === 6 ? `[${text}]` : text;
+  const parsed = parseAddress(splitAddress(bare).port === '' ? `${bare}:${DNS_PORT}` : bare);
+  if (!parsed.ok) return refused(parsed.reason.replace('host:port', 'HOST[:PORT]'));
+  const { host, port } = splitAddress(parsed.value);
+  return accepted({ host, port: Number(port) });
 }
 
 function parseDrainTimeout(text: string): Parsed<Milliseconds> {
@@ -166,6 +179,36 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
     default: 'none',
     parse: parseBinding,
   },
+  {
+    name: 'acme-dns-hook',
+    kind: 'value',
+    placeholder: 'PATH',
+    help: 'program that sets DNS records for checks: PATH present|cleanup NAME VALUE',
+    default: 'none: no wildcards',
+  },
+  {
+    name: 'acme-dns-server',
+    kind: 'value',
+    placeholder: 'HOST[:PORT]',
+    help: 'DNS server that takes updates of records for checks (RFC 2136)',
+    default: 'none: no wildcards',
+    parse: parseDnsServer,
+  },
+  {
+    name: 'acme-dns-key-file',
+    kind: 'value',
+    placeholder: 'PATH',
+    help: 'key that such updates are signed with, as tsig-keygen prints it',
+    default: 'none: unsigned',
+  },
+  {
+    name: 'acme-dns-resolver',
+    kind: 'value',
+    placeholder: 'HOST[:PORT]',
+    help: 'DNS server that is asked whether a record is public',
+    default: 'those of its zone',
+    parse: parseDnsServer,
+  },
   { name: 'local-certs', kind: 'switch', help: 'certificates of the internal authority for every site, instead of ordered ones' },
   { name: 'state-dir', kind: 'value', placeholder: 'PATH', help: 'routes and secrets that outlive a restart', default: DEFAULT_STATE_DIR },
   { name: 'no-metrics', kind: 'switch', help: 'switches /metrics off' },
@@ -214,7 +257,6 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
   { name: 'admin-tls-cert', kind: 'value', placeholder: 'PATH', help: 'certificate of the Admin API', unavailable: true },
   { name: 'admin-tls-key', kind: 'value', placeholder: 'PATH', help: 'private key of the Admin API', unavailable: true },
   { name: 'cache-size', kind: 'value', placeholder: 'BYTES', help: 'memory of the response cache', default: 'off', unavailable: true },
-  { name: 'acme-dns-hook', kind: 'value', placeholder: 'PATH', help: 'program that sets DNS challenges', unavailable: true },
   { name: 'access-log', kind: 'value', placeholder: 'off|stdout|PATH', help: 'one line a request', default: 'off', unavailable: true },
   { name: 'geoip', kind: 'value', placeholder: 'PATH', help: 'country database', unavailable: true },
   { name: 'takeover', kind: 'switch', help: 'takes over from the process that runs with the same state directory' },

@@ -11,7 +11,7 @@ import type { FlagValue } from '../../shared/runtime/flags.ts';
 import type { LogLevel } from '../../shared/runtime/log.ts';
 import type { Globals, Origin } from '../../shared/settings.ts';
 import { roomForSockets } from './descriptors.ts';
-import type { AccountBinding } from './flags.ts';
+import type { AccountBinding, DnsServer } from './flags.ts';
 
 export type SettingValues = {
   readonly httpPort: number;
@@ -44,6 +44,13 @@ export type SettingValues = {
   /** A file; null: the system's roots. */
   readonly acmeRoot: string | null;
   readonly acmeBinding: AccountBinding | null;
+  /** A program; null: none. */
+  readonly dnsHook: string | null;
+  readonly dnsServer: DnsServer | null;
+  /** A file; null: updates are not signed. */
+  readonly dnsKeyPath: string | null;
+  /** null: the servers of a record's zone. */
+  readonly dnsResolver: DnsServer | null;
   /** Sites that say nothing have their certificates from our own authority. */
   readonly localCerts: boolean;
 };
@@ -94,6 +101,10 @@ export function layered(given: ReadonlyMap<string, FlagValue>, file: Globals): L
     acmeDirectory: pick('acmeDirectory', 'acme-directory', file.acme_directory, DEFAULT_ACME_DIRECTORY),
     acmeRoot: pick<string | null>('acmeRoot', 'acme-ca-root', undefined, null),
     acmeBinding: pick<AccountBinding | null>('acmeBinding', 'acme-eab', undefined, null),
+    dnsHook: pick<string | null>('dnsHook', 'acme-dns-hook', undefined, null),
+    dnsServer: pick<DnsServer | null>('dnsServer', 'acme-dns-server', undefined, null),
+    dnsKeyPath: pick<string | null>('dnsKeyPath', 'acme-dns-key-file', undefined, null),
+    dnsResolver: pick<DnsServer | null>('dnsResolver', 'acme-dns-resolver', undefined, null),
     localCerts: pick('localCerts', 'local-certs', file.local_certs, false),
   };
   return { ...values, origins: Object.freeze(origins) };

@@ -58,6 +58,10 @@ describe('readSettings', () => {
       acmeDirectory: 'https://acme-v02.api.letsencrypt.org/directory',
       acmeRoot: null,
       acmeBinding: null,
+      dnsHook: null,
+      dnsServer: null,
+      dnsKeyPath: null,
+      dnsResolver: null,
       localCerts: false,
     });
     assert.deepEqual([maxConnections, maxConnectionsPerAddress], [Math.ceil(roomForSockets(workers) * 0.75), maxConnections]);
@@ -72,7 +76,8 @@ describe('readSettings', () => {
       '--probe-listen 0.0.0.0:9000 --public-https-port 9443 --cert-dir /c --state-dir /s --no-metrics ' +
       '--trusted-proxies 10.0.0.0/8,::1 --proxy-protocol --max-connections 900 --max-connections-per-address 90 ' +
       '--log-level debug --drain-timeout 1m30s --takeover --acme-email a@b.test --acme-directory https://ca.test/dir ' +
-      '--acme-ca-root /r --acme-eab kid-1:c2VjcmV0 --local-certs';
+      '--acme-ca-root /r --acme-eab kid-1:c2VjcmV0 --local-certs ' +
+      '--acme-dns-hook /h --acme-dns-server ns.test:5353 --acme-dns-key-file /k --acme-dns-resolver ::1';
     const { origins, given, handed, takeover, help, ...rest } = readSettings(words.split(' '), {});
     assert.deepEqual(rest, {
       httpPort: 8080,
@@ -96,10 +101,14 @@ describe('readSettings', () => {
       acmeDirectory: 'https://ca.test/dir',
       acmeRoot: '/r',
       acmeBinding: { kid: 'kid-1', key: 'c2VjcmV0' },
+      dnsHook: '/h',
+      dnsServer: { host: 'ns.test', port: 5353 },
+      dnsKeyPath: '/k',
+      dnsResolver: { host: '::1', port: 53 },
       localCerts: true,
     });
     assert.ok(Object.values(origins).every((origin) => origin === 'flag'));
-    assert.deepEqual([given.size, takeover], [23, true]);
+    assert.deepEqual([given.size, takeover], [27, true]);
   });
 
   it('lets a flag win over the environment, the environment over the file, the file over the default', () => {
@@ -151,7 +160,7 @@ describe('readSettings', () => {
 
   it('refuses what is documented and not built, as a flag and from the environment', () => {
     const planned = DATAPLANE_FLAGS.filter((flag) => flag.unavailable).map((flag) => flag.name);
-    assert.deepEqual(planned.join(' '), 'admin-allow-remote admin-tls-cert admin-tls-key cache-size acme-dns-hook access-log geoip');
+    assert.deepEqual(planned.join(' '), 'admin-allow-remote admin-tls-cert admin-tls-key cache-size access-log geoip');
     for (const name of planned) {
       assert.equal(usage([`--${name}`, '1']), `sluice dataplane: --${name} is not available yet`);
       const variable = `SLUICE_${name.toUpperCase().replaceAll('-', '_')}`;

@@ -70,7 +70,7 @@ export function trafficSettings(settings: DataplaneSettings): TrafficSettings {
   const https = {
     automatic: settings.email !== null,
     anyName: issuesAnyName(settings.acmeDirectory),
-    dns: false,
+    dns: settings.dnsHook !== null || settings.dnsServer !== null,
     internal: existsSync(join(settings.stateDir, INTERNAL_ROOT_FILE)),
     local: settings.localCerts,
     publicPort: settings.publicHttpsPort,

@@ -1,4 +1,5 @@
 import type { SettingStatus } from '../../shared/wire/status.ts';
+import type { DnsServer } from './flags.ts';
 import type { Layered } from './layers.ts';
 
 /** Every setting that works, under the name that flags and files share, with where it came from. */
@@ -27,9 +28,16 @@ export function statusesOf(settings: Layered): SettingStatus[] {
     { name: 'acme_ca_root', value: settings.acmeRoot, origin: origins.acmeRoot },
     // The key of a binding is a secret.
     { name: 'acme_eab', value: settings.acmeBinding?.kid ?? null, origin: origins.acmeBinding },
+    { name: 'acme_dns_hook', value: settings.dnsHook, origin: origins.dnsHook },
+    { name: 'acme_dns_server', value: serverText(settings.dnsServer), origin: origins.dnsServer },
+    { name: 'acme_dns_key_file', value: settings.dnsKeyPath, origin: origins.dnsKeyPath },
+    { name: 'acme_dns_resolver', value: serverText(settings.dnsResolver), origin: origins.dnsResolver },
     { name: 'local_certs', value: settings.localCerts, origin: origins.localCerts },
   ];
 }
+
+const serverText = (server: DnsServer | null): string | null =>
+  server && `${server.host.includes(':') ? `[${server.host}]` : server.host}:${server.port}`;
 
 /** Milliseconds in the largest unit that leaves no rest: 30000 is `30s`, 1500 is `1500ms`. */
 export function durationText(ms: number): string {

@@ -1,17 +1,15 @@
 import { issuesAnyName } from '../../shared/acme-directory.ts';
 import { whyNotCertifiable } from '../../shared/certifiable.ts';
-import { readCertificate } from '../../shared/certificate.ts';
 import type { RouteSpec } from '../../shared/route.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import type { Publisher } from '../publish/publisher.ts';
 import { Attempts } from './issue/attempts.ts';
-import { type Account, Authority, type AuthoritySettings, type Issued } from './issue/authority.ts';
-import { PublishedBoard } from './issue/board.ts';
+import type { AuthoritySettings } from './issue/authority.ts';
 import { certificateId } from './issue/certificate-id.ts';
-import { IssueError } from './issue/failure.ts';
 import { type Held, Issuer } from './issue/issuer.ts';
+import { Ordering } from './issue/ordering.ts';
 import { RenewalAdvice, type Subject } from './issue/renewal-advice.ts';
 import { RenewalInformation } from './issue/renewal-information.ts';
 import type { CertStore, StoredCertificate } from './store/cert-store.ts';
@@ -37,12 +35,10 @@ export type AutomaticTools = {
 export class AutomaticHttps {
   private readonly tools: AutomaticTools;
   private readonly attempts: Attempts;
-  private readonly board: PublishedBoard;
+  private readonly ordering: Ordering;
   private readonly issuer: Issuer;
   private readonly advice: RenewalAdvice;
   private settings: AuthoritySettings | null = null;
-  /** The account at the authority, opened with the first order. */
-  private authority: Promise<Authority> | null = null;
   /** Whom renewals are asked about. */
   private information: RenewalInformation | null = null;
   private cancelGather: (() => void) | null = null;
@@ -50,17 +46,17 @@ export class AutomaticHttps {
   private uncertified: readonly string[] | null = null;
 
   constructor(tools: AutomaticTools) {
-    const { clock, random, log, publisher, stateDir } = tools;
+    const { clock, random, log, stateDir } = tools;
     this.tools = tools;
     this.attempts = new Attempts(stateDir, clock, log);
-    this.board = new PublishedBoard(publisher, log);
+    this.ordering = new Ordering(tools);
     this.issuer = new Issuer({
       clock,
       random,
       log,
       attempts: this.attempts,
       held: (name) => this.held(name),
-      order: async (name, replaces) => this.keep(name, await this.order(name, replaces)),
+      order: (name, replaces) => this.ordering.order(name, replaces),
       uncertified: (names) => this.giveUp(names),
     });
     this.advice = new RenewalAdvice({
@@ -79,7 +75,7 @@ export class AutomaticHttps {
     const another = JSON.stringify(settings) !== JSON.stringify(this.settings);
     this.settings = settings;
     if (another) {
-      this.authority = null;
+      this.ordering.adopt(settings);
       this.information = settings && new RenewalInformation(settings, this.tools.clock);
     }
     this.want();
@@ -141,7 +137,8 @@ export class AutomaticHttps {
 
   private held(name: string): Held | null {
     const held = this.tools.held(name);
-    if (held === null) return null;
+    // What only covers the name is another's: the wildcard over it has a life of its own.
+    if (held === null || (held.source === 'acme' && !held.domains.includes(name))) return null;
     const told = this.advice.about(name, held.serial);
     return { ...held, automatic: held.source === 'acme', window: told?.window ?? null, ariId: told?.ariId ?? null };
   }
@@ -153,49 +150,11 @@ export class AutomaticHttps {
     return hostOf(held.order) === hostOf(this.settings.directory) ? held : null;
   }
 
-  private *names({ directory }: AuthoritySettings): Generator<string> {
-    const authority = { anyName: issuesAnyName(directory), dns: false };
+  private *names({ directory, dns }: AuthoritySettings): Generator<string> {
+    const authority = { anyName: issuesAnyName(directory), dns: dns !== null };
     for (const { domain, https } of this.tools.routes())
       if (https === 'auto' && whyNotCertifiable(domain, authority) === null) yield domain;
   }
-
-  private async order(name: string, replaces: string | null): Promise<Issued> {
-    const { settings } = this;
-    if (settings === null) throw new Error('nobody is to be asked');
-    this.authority ??= this.open(settings);
-    try {
-      return await (await this.authority).issue([name], this.board, replaces);
-    } catch (error) {
-      // An account that could not be opened is tried again with the next order.
-      await this.authority?.catch(() => {
-        this.authority = null;
-      });
-      throw error;
-    }
-  }
-
-  private async open(settings: AuthoritySettings): Promise<Authority> {
-    const { store } = this.tools;
-    const saved = await store.account(settings.directory);
-    if (saved !== null) return Authority.open(settings, accountOf(saved));
-    const authority = await Authority.open(settings, null);
-    await store.putAccount(settings.directory, JSON.stringify(authority.account));
-    return authority;
-  }
-
-  private async keep(name: string, { certificate, privateKey, order }: Issued): Promise<void> {
-    const { store, shown } = this.tools;
-    const read = readCertificate(certificate, privateKey);
-    if (!read.ok) throw new IssueError('refused', `${name}: the authority issued what can not be used: ${read.reason}`);
-    const ariId = certificateId(read.value.chain);
-    await store.put({ source: 'acme', domains: [name], pair: read.value, order, ...(ariId !== null && { ariId }) });
-    await shown();
-  }
-}
-
-function accountOf(text: string): Account | null {
-  const { key, url } = JSON.parse(text) as Partial<Account>;
-  return typeof key === 'string' && typeof url === 'string' ? { key, url } : null;
 }
 
 const hostOf = (url: string | null): string | null => (url !== null && URL.canParse(url) ? new URL(url).host : null);

@@ -62,7 +62,7 @@ export class Https {
 
   /** Publishes what is in the certificate directory. What can't be read of it is told, and costs nothing else. */
   static async open(certDir: string, tools: HttpsTools): Promise<Https> {
-    const https = new Https(new DirectoryStore(certDir, tools), tools);
+    const https = new Https(new DirectoryStore(certDir, { ...tools, instance: tools.keyring.instance }), tools);
     const { certificates, problems } = await https.store.list();
     await tools.publisher.publish({ ticketKeys: tools.keyring.tickets });
     https.known.take({ put: certificates, removed: [] });

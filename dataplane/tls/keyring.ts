@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { chmodSync, closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -45,6 +46,11 @@ export class Keyring {
     this.saved = { visitors, tickets };
     if (found?.tickets === undefined) this.save();
     this.renewTickets(now);
+  }
+
+  /** A name of this state directory, the same over restarts, that tells nothing else. */
+  get instance(): string {
+    return createHash('sha256').update('instance').update(this.visitors).digest('hex').slice(0, 16);
   }
 
   /** Keys the hashes of visitors' addresses. */

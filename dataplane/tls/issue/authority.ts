@@ -1,17 +1,17 @@
-import { generateKeyPairSync } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { Agent } from 'node:https';
 import type * as Acme from 'acme-client';
-import { NAME } from '../../../shared/name.ts';
-import { wordsForFailure } from './describe-failure.ts';
-import { IssueError } from './failure.ts';
+import { type AcmeLibrary, loadAcme } from './acme-library.ts';
+import type { Challenge, ChallengeBoard, ChallengeType } from './challenges/challenge.ts';
+import { isChallengeType } from './challenges/challenge.ts';
+import { mayFollow } from './challenges/preference.ts';
+import { wordsForAccount, wordsForFailure } from './describe-failure.ts';
+import type { DnsSettings } from './dns/dns-settings.ts';
+import { AccountGoneError, CheckError, IssueError } from './failure.ts';
+import { newKey } from './new-key.ts';
+import { problemOf } from './problem.ts';
 
-type Library = typeof Acme;
 /** An order as RFC 9773 5 extends it. */
 type NewOrder = Parameters<Acme.Client['createOrder']>[0] & { replaces?: string };
 
-/** One HTTP exchange with the authority takes no longer (ms). */
-const REQUEST_MS = 20_000;
 /** How often a pending state is asked for: quickly at first, since most are done at once; about two minutes in all. */
 const POLL = { backoffMin: 25, backoffMax: 2_000, backoffAttempts: 70 };
 
@@ -23,20 +23,28 @@ export type AuthoritySettings = {
   readonly email: string | null;
   /** External account binding (RFC 8555 7.3.4). */
   readonly binding: { readonly kid: string; readonly key: string } | null;
+  /** How records are set for checks over DNS; null: nobody can. */
+  readonly dns: DnsSettings | null;
 };
 
 /** An account at an authority: its key in PEM, and where it stands there. */
 export type Account = { readonly key: string; readonly url: string };
 
-/** What an authority looks for to believe that a name is ours: HTTP-01 (RFC 8555 8.3). */
-export type Challenge = { readonly name: string; readonly token: string; readonly keyAuthorization: string };
+/** An order that an authority has: its URL, and the key in PEM that its certificate is for. */
+export type BegunOrder = { readonly url: string; readonly privateKey: string };
 
-/** Where challenges are met. */
-export interface ChallengeBoard {
-  /** Resolves when every worker answers it. */
-  present(challenge: Challenge): Promise<void>;
-  withdraw(challenge: Challenge): void;
-}
+export type OrderRequest = {
+  readonly name: string;
+  /** The ARI identifier of the certificate that it renews (RFC 9773 5). */
+  readonly replaces: string | null;
+  /** The checks that may be tried, each in an order of its own: one whose check failed is over (RFC 8555 7.1.6). */
+  readonly types: readonly ChallengeType[];
+  /** One that was begun before and is taken up where it stands, if it still does. */
+  readonly begun: BegunOrder | null;
+  /** Remembers what would be lost with the process. */
+  remember(begun: BegunOrder): Promise<void>;
+  checkFailed(type: ChallengeType): void;
+};
 
 export type Issued = {
   /** PEM, the leaf first. */
@@ -44,15 +52,17 @@ export type Issued = {
   readonly privateKey: string;
   /** The order's URL. */
   readonly order: string;
+  /** The check that it was given for; null where the authority remembered an earlier one. */
+  readonly checked: ChallengeType | null;
 };
 
 /** A certificate authority that speaks ACME (RFC 8555), and our account there. */
 export class Authority {
   readonly account: Account;
-  private readonly library: Library;
+  private readonly library: AcmeLibrary;
   private readonly client: Acme.Client;
 
-  private constructor(library: Library, client: Acme.Client, account: Account) {
+  private constructor(library: AcmeLibrary, client: Acme.Client, account: Account) {
     this.library = library;
     this.client = client;
     this.account = account;
@@ -63,63 +73,108 @@ export class Authority {
    * @throws IssueError in words that say what to do.
    */
   static async open(settings: AuthoritySettings, known: Account | null): Promise<Authority> {
-    const library = await load(settings);
+    const { directory, rootPath, email, binding } = settings;
+    const library = await loadAcme(rootPath);
     const key = known?.key ?? newKey();
     const client = new library.Client({
-      directoryUrl: settings.directory,
+      directoryUrl: directory,
       accountKey: key,
       ...(known !== null && { accountUrl: known.url }),
-      ...(settings.binding !== null && { externalAccountBinding: { kid: settings.binding.kid, hmacKey: settings.binding.key } }),
+      ...(binding !== null && { externalAccountBinding: { kid: binding.kid, hmacKey: binding.key } }),
       ...POLL,
     });
     try {
       if (known === null)
-        await client.createAccount({
-          termsOfServiceAgreed: true,
-          ...(settings.email !== null && { contact: [`mailto:${settings.email}`] }),
-        });
+        await client.createAccount({ termsOfServiceAgreed: true, ...(email !== null && { contact: [`mailto:${email}`] }) });
       return new Authority(library, client, { key, url: client.getAccountUrl() });
     } catch (error) {
-      throw wordsForFailure(error, settings.directory);
+      throw wordsForAccount(error, directory);
     }
   }
 
-  /**
-   * Orders one certificate for these names, on a new key.
-   * `replaces` is the ARI identifier of the one that it renews (RFC 9773 5).
-   * @throws IssueError.
-   */
-  async issue(names: readonly string[], board: ChallengeBoard, replaces: string | null = null): Promise<Issued> {
-    const privateKey = newKey();
+  /** Orders one certificate, on a key of its own. @throws IssueError. */
+  async issue(request: OrderRequest, board: ChallengeBoard): Promise<Issued> {
+    const { name, types } = request;
+    let { begun } = request;
+    for (let left = types; ; ) {
+      try {
+        return await this.attempt({ ...request, types: left, begun }, board);
+      } catch (error) {
+        if (!(error instanceof CheckError)) throw wordsForFailure(error, name);
+        request.checkFailed(error.type);
+        begun = null;
+        left = left.filter((type) => type !== error.type && mayFollow(type, error.type, error.problem));
+        if (left.length === 0) throw error;
+      }
+    }
+  }
+
+  private async attempt({ name, replaces, types, begun, remember }: OrderRequest, board: ChallengeBoard): Promise<Issued> {
+    const known = begun && (await this.stillThere(begun.url));
+    const privateKey = known && begun ? begun.privateKey : newKey();
+    const order = known ?? (await this.create(name, replaces));
+    if (known === null) await remember({ url: order.url, privateKey });
+    let checked: ChallengeType | null = null;
+    if (order.status === 'pending')
+      for (const authorization of await this.client.getAuthorizations(order))
+        checked = (await this.authorize(authorization, types, board)) ?? checked;
+    const certificate = await this.client.getCertificate(await this.finalized(order, name, privateKey));
+    return { certificate, privateKey, order: order.url, checked };
+  }
+
+  /** An authority that refuses to replace, because that was done already or by another account (RFC 9773 5), may still issue. */
+  private async create(name: string, replaces: string | null): Promise<Acme.Order> {
+    const order = { identifiers: [{ type: 'dns', value: name }] };
+    if (replaces === null) return this.client.createOrder(order);
+    const replacing: NewOrder = { ...order, replaces };
     try {
-      const request: NewOrder = {
-        identifiers: names.map((value) => ({ type: 'dns', value })),
-        ...(replaces !== null && { replaces }),
-      };
-      const order = await this.client.createOrder(request);
-      const authorizations = await this.client.getAuthorizations(order);
-      await Promise.all(authorizations.map((authorization) => this.authorize(authorization, board)));
-      const [, csr] = await this.library.crypto.createCsr({ altNames: [...names] }, privateKey);
-      const finalized = await this.client.finalizeOrder(order, csr);
-      const certificate = await this.client.getCertificate(finalized);
-      return { certificate, privateKey, order: order.url };
+      return await this.client.createOrder(replacing);
     } catch (error) {
-      throw wordsForFailure(error, names.join(', '));
+      const failure = wordsForFailure(error, name);
+      if (failure.kind !== 'refused' || failure instanceof AccountGoneError) throw failure;
+      return this.client.createOrder(order);
     }
   }
 
-  private async authorize(authorization: Acme.Authorization, board: ChallengeBoard): Promise<void> {
-    if (authorization.status === 'valid') return;
-    const name = authorization.identifier.value;
-    const challenge = authorization.challenges.find(({ type }) => type === 'http-01');
-    if (challenge === undefined)
-      throw new IssueError('refused', `${name}: the authority offers no check over HTTP (http-01) for this name`);
-    const keyAuthorization = await this.client.getChallengeKeyAuthorization(challenge);
-    const presented = { name, token: challenge.token, keyAuthorization };
-    await board.present(presented);
+  /** null for an order that came to nothing, or that the authority has forgotten. @throws what kept us from asking. */
+  private async stillThere(url: string): Promise<Acme.Order | null> {
     try {
-      await this.client.completeChallenge(challenge);
+      const order = await this.client.getOrder({ url } as Acme.Order);
+      return order.status === 'invalid' ? null : order;
+    } catch (error) {
+      if (wordsForFailure(error, url).kind !== 'refused') throw error;
+      return null;
+    }
+  }
+
+  /** One that was taken up may have come this far already. */
+  private async finalized(order: Acme.Order, name: string, privateKey: string): Promise<Acme.Order> {
+    if (order.status === 'processing' || order.status === 'valid') return order;
+    const [, csr] = await this.library.crypto.createCsr({ altNames: [name] }, privateKey);
+    return this.client.finalizeOrder(order, csr);
+  }
+
+  private async authorize(
+    authorization: Acme.Authorization,
+    types: readonly ChallengeType[],
+    board: ChallengeBoard,
+  ): Promise<ChallengeType | null> {
+    const { status, challenges, identifier } = authorization;
+    if (status === 'valid') return null;
+    const offered = new Map(challenges.map((challenge) => [challenge.type as string, challenge]));
+    const type = types.find((each) => offered.has(each));
+    const challenge = type && offered.get(type);
+    if (challenge === undefined || type === undefined) {
+      const names = [...offered.keys()].join(', ');
+      throw new IssueError('refused', `${identifier.value}: the authority offers no check that can be met here (it offers ${names})`);
+    }
+    const keyAuthorization = await this.client.getChallengeKeyAuthorization(challenge);
+    const presented: Challenge = { type, name: identifier.value, token: challenge.token, keyAuthorization };
+    try {
+      await board.present(presented);
+      if (challenge.status === 'pending') await this.client.completeChallenge(challenge);
       await this.client.waitForValidStatus(challenge);
+      return type;
     } catch (error) {
       throw await this.reasonOf(error, authorization);
     } finally {
@@ -128,39 +183,13 @@ export class Authority {
   }
 
   /** The authority's own words stand in the challenge that failed, not in the answer that says so. */
-  private async reasonOf(error: unknown, authorization: Acme.Authorization): Promise<unknown> {
-    const [now] = await this.client.getAuthorizations({ authorizations: [authorization.url] } as Acme.Order).catch(() => []);
+  private async reasonOf(error: unknown, { url }: Acme.Authorization): Promise<unknown> {
+    const [now] = await this.client.getAuthorizations({ authorizations: [url] } as Acme.Order).catch(() => []);
     if (now?.status !== 'invalid') return error;
     const failed = now.challenges.find((challenge) => 'error' in challenge && challenge.error);
-    const detail = failed && 'error' in failed ? (failed.error as { detail?: string }).detail : undefined;
-    return new IssueError('validation', `${now.identifier.value}: ${detail ?? 'the authority could not verify the name'}`);
+    const { detail, type } = (failed && 'error' in failed ? failed.error : {}) as { detail?: string; type?: string };
+    const words = `${now.identifier.value}: ${detail ?? 'the authority could not verify the name'}`;
+    if (failed === undefined || !isChallengeType(failed.type)) return new IssueError('validation', words);
+    return new CheckError(words, failed.type, problemOf(type));
   }
 }
-
-const newKey = (): string => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' });
-
-/** The library is large and many never need it, so it is loaded with the first order. Retries are ours, not its own. */
-async function load({ rootPath }: AuthoritySettings): Promise<Library> {
-  const library = (await import('acme-client')).default as Library;
-  const { defaults } = library.axios;
-  defaults.timeout = REQUEST_MS;
-  defaults.headers.common['User-Agent'] = NAME;
-  defaults.httpsAgent = new Agent(rootPath === null ? {} : { ca: readFileSync(rootPath) });
-  // Its own handling of answers sleeps and tries again, and breaks where there is no answer at all.
-  const { response } = library.axios.interceptors;
-  response.clear();
-  response.use(null, (error: unknown) => answerIn(error));
-  return library;
-}
-
-/** The answer that an error carries: every status is one, and the library judges it. @throws the error itself, and IssueError for a limit. */
-function answerIn(error: unknown): unknown {
-  const answer = error instanceof Error && 'response' in error ? (error.response as Answer | undefined) : undefined;
-  if (answer === undefined) throw error;
-  if (answer.status !== 429) return answer;
-  const seconds = Number(answer.headers['retry-after']);
-  const detail = answer.data?.detail ?? 'too many requests';
-  throw new IssueError('limited', `the certificate authority has a limit: ${detail}`, Number.isFinite(seconds) ? seconds * 1_000 : null);
-}
-
-type Answer = { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly data?: { readonly detail?: string } };

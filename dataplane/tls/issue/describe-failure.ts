@@ -1,4 +1,5 @@
-import { IssueError } from './failure.ts';
+import { AccountGoneError, IssueError } from './failure.ts';
+import { ProblemError } from './problem.ts';
 
 /** Codes of the system and of TLS that mean: nobody there, or nobody we trust. */
 const UNREACHABLE: Readonly<Record<string, string>> = {
@@ -22,6 +23,7 @@ const UNREACHABLE: Readonly<Record<string, string>> = {
 /** What went wrong, told by code, or by the words of the authority where it has any. `about` is what was asked for. */
 export function wordsForFailure(error: unknown, about: string): IssueError {
   if (error instanceof IssueError) return error;
+  if (error instanceof ProblemError) return wordsForProblem(error, about);
   const message = error instanceof Error ? error.message : String(error);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const unreachable = UNREACHABLE[code];
@@ -31,5 +33,25 @@ export function wordsForFailure(error: unknown, about: string): IssueError {
   if (/rate ?limit|too many/i.test(message)) return new IssueError('limited', `${about}: ${message}`);
   if (/pending or processing|returned error 5\d\d|badNonce|HTTP 5\d\d|serverInternal/i.test(message))
     return new IssueError('unreachable', `the certificate authority is not in order: ${message}`);
+  return new IssueError('refused', `${about}: ${message}`);
+}
+
+/** What went wrong with the account, and the flag that mends it. */
+export function wordsForAccount(error: unknown, directory: string): IssueError {
+  if (!(error instanceof ProblemError)) return wordsForFailure(error, directory);
+  const { problem, message } = error;
+  const refused = (advice: string): IssueError =>
+    new IssueError('refused', `the certificate authority gives us no account: ${message}; ${advice}`);
+  if (problem === 'externalAccountRequired') return refused('name the account that you have there with --acme-eab KID:KEY');
+  if (/contact|email/i.test(problem + message)) return refused('name another address with --acme-email EMAIL');
+  if (/external|eab|binding|\bkid\b|key identifier|mac\b/i.test(message))
+    return refused('see whether --acme-eab KID:KEY is what the authority gave you');
+  return wordsForProblem(error, directory);
+}
+
+function wordsForProblem({ problem, message }: ProblemError, about: string): IssueError {
+  if (problem === 'accountDoesNotExist') return new AccountGoneError(message);
+  if (problem === 'rateLimited') return new IssueError('limited', `${about}: ${message}`);
+  if (problem === 'serverInternal') return new IssueError('unreachable', `the certificate authority is not in order: ${message}`);
   return new IssueError('refused', `${about}: ${message}`);
 }

@@ -11,6 +11,7 @@ const HOUR = 60 * MINUTE;
 const STEPS: Readonly<Record<IssueFailureKind, readonly number[]>> = {
   unreachable: [2 * SECOND, 4 * SECOND, 6 * SECOND],
   validation: [MINUTE, 5 * MINUTE, 20 * MINUTE, HOUR, 3 * HOUR, 12 * HOUR, 24 * HOUR],
+  records: [MINUTE, 5 * MINUTE, 20 * MINUTE, HOUR],
   limited: [HOUR, 3 * HOUR, 12 * HOUR],
   refused: [10 * MINUTE, HOUR, 6 * HOUR, 24 * HOUR],
 };

@@ -50,6 +50,9 @@ export interface Lease {
   release(): Promise<void>;
 }
 
+/** What else is shared: orders under way, by name, and what answers a challenge, by token. */
+export type NoteKind = 'orders' | 'challenges';
+
 /** Where certificates and accounts outlive the process; perhaps shared with others. All times in milliseconds. */
 export interface CertStore {
   /** Everything in it, after a look at what changed. */
@@ -64,6 +67,12 @@ export interface CertStore {
   delete(id: string): Promise<boolean>;
   /** null: somebody has it. One whose time is over, because its owner crashed, is free. */
   lock(name: string, ttlMs: number): Promise<Lease | null>;
+  /** What was ordered for a name, after a look at it; null where there is none, or none that can be used. */
+  refresh(name: string): Promise<StoredCertificate | null>;
+  /** null where there is none. */
+  note(kind: NoteKind, name: string): Promise<string | null>;
+  /** Resolves when it is safe on disk; null deletes it. @throws the system's error. */
+  putNote(kind: NoteKind, name: string, text: string | null): Promise<void>;
   /** Tells of every change, our own and those of others. The returned function ends it. */
   watch(listener: (change: StoreChange) => void): () => void;
   /** What was kept of the account at the authority with this directory URL. */

@@ -4,11 +4,12 @@ import type { Certificate } from '../../../shared/certificate.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
-import type { CertStore, Holdings, Lease, NewCertificate, StoreChange, StoredCertificate } from './cert-store.ts';
+import type { CertStore, Holdings, Lease, NewCertificate, NoteKind, StoreChange, StoredCertificate } from './cert-store.ts';
 import { ACCOUNTS, Entries, isOurs, OWN_FOLDERS } from './entries.ts';
 import { takeLease } from './file-lease.ts';
 import { accountName, folderName } from './folder-name.ts';
 import { FolderWatches } from './folder-watches.ts';
+import { Notes } from './notes.ts';
 import { writePairFolder } from './pair-folder.ts';
 import { makePrivateFolder, syncFolder, writePrivate } from './private-file.ts';
 import { makeWritable } from './usable-directory.ts';
@@ -19,7 +20,8 @@ const QUIET_MS = 200;
 const RESCAN_MS = 60_000;
 const LOCKS = '.locks';
 
-type Edge = { readonly clock: Clock; readonly random: Random; readonly log: Log };
+/** `instance` is the same for processes that come one after the other: what a crash left locked is free for the next one. */
+type Edge = { readonly clock: Clock; readonly random: Random; readonly log: Log; readonly instance?: string };
 
 /**
  * Certificates as files: `acme/NAME` and `pushed/NAME` hold ours (cert.pem, key.pem, meta.json), every other folder a
@@ -32,6 +34,9 @@ export class DirectoryStore implements CertStore {
   private readonly listeners = new Set<(change: StoreChange) => void>();
   private readonly watches: FolderWatches;
   private readonly stopRescan: () => void;
+  private readonly notes: Readonly<Record<NoteKind, Notes>>;
+  /** What this process has locked. */
+  private readonly locked = new Set<string>();
   private cancelLook: () => void = () => undefined;
   private last: Promise<unknown> = Promise.resolve();
   /** Whether something could be kept the last time. */
@@ -43,6 +48,7 @@ export class DirectoryStore implements CertStore {
     this.root = resolve(path);
     this.edge = edge;
     this.entries = new Entries(this.root, edge.clock);
+    this.notes = { orders: new Notes(join(this.root, '.orders')), challenges: new Notes(join(this.root, '.challenges')) };
     this.watches = new FolderWatches(() => this.lookSoon(), edge.log);
     this.stopRescan = edge.clock.every(RESCAN_MS, () => void this.rescan());
   }
@@ -93,8 +99,37 @@ export class DirectoryStore implements CertStore {
     });
   }
 
-  lock(name: string, ttlMs: number): Promise<Lease | null> {
-    return takeLease(join(this.root, LOCKS), name, ttlMs, this.edge);
+  async lock(name: string, ttlMs: number): Promise<Lease | null> {
+    if (this.locked.has(name)) return null;
+    const { instance } = this.edge;
+    const holder = instance === undefined ? {} : { holder: { instance, pid: process.pid } };
+    const done = (): boolean => this.locked.delete(name);
+    this.locked.add(name);
+    try {
+      const lease = await takeLease(join(this.root, LOCKS, folderName([name])), 'lock', ttlMs, { ...this.edge, ...holder });
+      if (lease === null) done();
+      return lease && { renew: () => lease.renew(), release: () => lease.release().finally(done) };
+    } catch (error) {
+      done();
+      throw error;
+    }
+  }
+
+  refresh(name: string): Promise<StoredCertificate | null> {
+    return this.inTurn(async () => {
+      const id = `acme/${folderName([name])}`;
+      const { put, removed } = this.entries.look(id);
+      this.tell({ put: put === null ? [] : [put], removed });
+      return this.entries.get(id)?.stored ?? null;
+    });
+  }
+
+  async note(kind: NoteKind, name: string): Promise<string | null> {
+    return this.notes[kind].read(name);
+  }
+
+  putNote(kind: NoteKind, name: string, text: string | null): Promise<void> {
+    return this.notes[kind].write(name, text);
   }
 
   watch(listener: (change: StoreChange) => void): () => void {

@@ -74,3 +74,15 @@ test('a lock that cannot be understood holds nobody up', async () => {
   await shared.taken();
   assert.deepEqual(readdirSync(shared.folder), ['issuer.8']);
 });
+
+test('what a crashed process held is free at once for the next one of its instance, and for nobody else', async () => {
+  using shared = new Shared();
+  const { clock } = shared;
+  const take = (instance: string, pid: number, alive: boolean) =>
+    takeLease(shared.folder, 'issuer', 10_000, { clock, random: systemRandom, holder: { instance, pid }, alive: () => alive });
+  assert.notEqual(await take('one', 7, true), null);
+  assert.equal(await take('other', 8, false), null, 'another machine cannot know');
+  assert.equal(await take('one', 8, true), null, 'it is still there, as while one process takes over from another');
+  assert.notEqual(await take('one', 8, false), null);
+  assert.notEqual(await take('one', 8, true), null, 'the first process of a container has the same number each time');
+});

@@ -6,27 +6,41 @@ import type { Random } from '../../../shared/runtime/random.ts';
 import type { Lease } from './cert-store.ts';
 import { makePrivateFolder, writePrivate } from './private-file.ts';
 
-/** `until` in milliseconds since 1970. */
-const lockSchema = z.object({ owner: z.string(), until: z.number() });
+/** Whose lock it is: the same `instance` over restarts of what is one process at a time. */
+export type Holder = { readonly instance: string; readonly pid: number };
 
-type Edge = { readonly clock: Clock; readonly random: Random };
+/** `until` in milliseconds since 1970. */
+const lockSchema = z.object({
+  owner: z.string(),
+  until: z.number(),
+  holder: z.object({ instance: z.string(), pid: z.int().min(1) }).optional(),
+});
+
+/** `alive` tells whether a process of this machine is there. */
+type Edge = {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly holder?: Holder;
+  readonly alive?: (pid: number) => boolean;
+};
 
 /**
  * Takes the lock `name` in `folder` for `ttlMs`, unless somebody has it. Each taking is a file of its own, with the
  * next number; the highest number is the lock. Nobody can create the same number twice, and the highest is never
  * deleted, so of two that find a dead owner's lock only one gets it. The clocks of machines that share the folder must
- * agree to well within `ttlMs`.
+ * agree to well within `ttlMs`. One whose holder was an earlier process of the same instance, which is gone, is free at
+ * once: a crash holds up nobody who comes after it.
  */
 export async function takeLease(folder: string, name: string, ttlMs: number, edge: Edge): Promise<Lease | null> {
   makePrivateFolder(folder);
   const newest = newestOf(folder, name);
-  if (newest > 0 && untilOf(join(folder, `${name}.${newest}`)) > edge.clock.now()) return null;
+  if (newest > 0 && isHeld(join(folder, `${name}.${newest}`), edge)) return null;
   const mine = newest + 1;
   const path = join(folder, `${name}.${mine}`);
   const owner = edge.random.hex(8);
   const write = async (until: number): Promise<string> => {
     const written = `${path}-${owner}`;
-    await writePrivate(written, `${JSON.stringify({ owner, until })}\n`);
+    await writePrivate(written, `${JSON.stringify({ owner, until, holder: edge.holder })}\n`);
     return written;
   };
   const written = await write(edge.clock.now() + ttlMs);
@@ -40,7 +54,7 @@ export async function takeLease(folder: string, name: string, ttlMs: number, edg
   }
   for (const older of numbersOf(folder, name).filter((number) => number < mine)) rmSync(join(folder, `${name}.${older}`), { force: true });
   const rewrite = async (until: number): Promise<boolean> => {
-    if (newestOf(folder, name) !== mine || untilOf(path) <= edge.clock.now()) return false;
+    if (newestOf(folder, name) !== mine || !isHeld(path, { clock: edge.clock })) return false;
     renameSync(await write(until), path);
     return newestOf(folder, name) === mine;
   };
@@ -72,10 +86,23 @@ function numbersOf(folder: string, name: string): number[] {
 const newestOf = (folder: string, name: string): number => Math.max(0, ...numbersOf(folder, name));
 
 /** A lock that can't be understood was torn by a crash, and one that went was given up: nobody has it. */
-function untilOf(path: string): number {
+function isHeld(path: string, { clock, holder: taker, alive = isAlive }: Omit<Edge, 'random'>): boolean {
   try {
-    return lockSchema.parse(JSON.parse(readFileSync(path, 'utf8'))).until;
+    const { until, holder } = lockSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
+    if (until <= clock.now()) return false;
+    if (holder === undefined || holder.instance !== taker?.instance) return true;
+    // In a container every process may have the same number.
+    return holder.pid !== taker.pid && alive(holder.pid);
   } catch {
-    return 0;
+    return false;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }

@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs';
+import { Agent } from 'node:https';
+import type * as Acme from 'acme-client';
+import { NAME } from '../../../shared/name.ts';
+import { IssueError } from './failure.ts';
+import { ProblemError, problemOf } from './problem.ts';
+
+export type AcmeLibrary = typeof Acme;
+
+/** One HTTP exchange with the authority takes no longer (ms). */
+const REQUEST_MS = 20_000;
+
+/**
+ * The library is large and many never need it, so it is loaded with the first order. Retries are ours, not its own.
+ * `rootPath` is a file with the roots that the authority's HTTPS is verified by; null: the system's.
+ */
+export async function loadAcme(rootPath: string | null): Promise<AcmeLibrary> {
+  const library = (await import('acme-client')).default as AcmeLibrary;
+  const { defaults } = library.axios;
+  defaults.timeout = REQUEST_MS;
+  defaults.headers.common['User-Agent'] = NAME;
+  defaults.httpsAgent = new Agent(rootPath === null ? {} : { ca: readFileSync(rootPath) });
+  // Its own handling of answers sleeps and tries again, and breaks where there is no answer at all.
+  const { response } = library.axios.interceptors;
+  response.clear();
+  response.use(null, (error: unknown) => answerIn(error));
+  return library;
+}
+
+type Answer = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly data?: { readonly type?: string; readonly detail?: string };
+};
+
+/**
+ * The answer that an error carries: every status is one.
+ * @throws the error itself, IssueError for a limit, and ProblemError for what the library does not see to.
+ */
+function answerIn(error: unknown): unknown {
+  const answer = error instanceof Error && 'response' in error ? (error.response as Answer | undefined) : undefined;
+  if (answer === undefined) throw error;
+  if (answer.status < 400) return answer;
+  const detail = answer.data?.detail;
+  if (answer.status === 429) {
+    const seconds = Number(answer.headers['retry-after']);
+    const words = `the certificate authority has a limit: ${detail ?? 'too many requests'}`;
+    throw new IssueError('limited', words, Number.isFinite(seconds) ? seconds * 1_000 : null);
+  }
+  const problem = problemOf(answer.data?.type);
+  // The library asks again with another nonce, five times (RFC 8555 6.5).
+  if (problem === null || problem === 'badNonce') return answer;
+  throw new ProblemError(problem, detail ?? problem);
+}

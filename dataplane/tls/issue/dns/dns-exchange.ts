@@ -1,0 +1,30 @@
+import { connect } from 'node:net';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+
+/** One question and its answer take no longer (ms). */
+const EXCHANGE_MS = 10_000;
+
+export type DnsServer = { readonly host: string; readonly port: number };
+
+/** Sends one message over TCP and resolves with the answer, both without the length before them (RFC 1035 4.2.2). @throws Error in words. */
+export function exchange({ host, port }: DnsServer, message: Buffer, clock: Clock): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port });
+    let received = Buffer.alloc(0);
+    const cancel = clock.after(EXCHANGE_MS, () => socket.destroy(new Error(`it does not answer within ${EXCHANGE_MS / 1_000} s`)));
+    socket.on('data', (chunk: Buffer) => {
+      received = Buffer.concat([received, chunk]);
+      if (received.length < 2 || received.length < 2 + received.readUInt16BE(0)) return;
+      resolve(received.subarray(2, 2 + received.readUInt16BE(0)));
+      socket.destroy();
+    });
+    socket.on('error', reject);
+    socket.on('close', () => {
+      cancel();
+      reject(new Error('it closed the connection without an answer'));
+    });
+    const length = Buffer.alloc(2);
+    length.writeUInt16BE(message.length);
+    socket.write(Buffer.concat([length, message]));
+  });
+}

@@ -1,0 +1,68 @@
+import { accessSync, constants, readFileSync, statSync } from 'node:fs';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import type { Log } from '../../../../shared/runtime/log.ts';
+import type { Random } from '../../../../shared/runtime/random.ts';
+import type { DnsServer } from './dns-exchange.ts';
+import { DynamicUpdate } from './dynamic-update.ts';
+import { Hook } from './hook.ts';
+import { PublicDns } from './public-dns.ts';
+import type { DnsRecords } from './records.ts';
+import type { TsigKey } from './tsig.ts';
+import { parseTsigKey } from './tsig-key.ts';
+
+/** How records are set for checks over DNS. */
+export type DnsSettings = {
+  readonly how:
+    | { readonly kind: 'hook'; readonly path: string }
+    | { readonly kind: 'update'; readonly server: DnsServer; readonly key: TsigKey | null };
+  /** Who is asked whether a record is public; null: the servers of its zone. */
+  readonly resolver: DnsServer | null;
+};
+
+/** What flags say of it. */
+export type DnsWishes = {
+  readonly hook: string | null;
+  readonly server: DnsServer | null;
+  readonly keyPath: string | null;
+  readonly resolver: DnsServer | null;
+};
+
+/** null where nobody wants it. @throws Error in one line that names the flag. */
+export function dnsSettings({ hook, server, keyPath, resolver }: DnsWishes): DnsSettings | null {
+  if (hook !== null && server !== null) throw new Error('--acme-dns-hook and --acme-dns-server both set DNS records: name one of them');
+  if (keyPath !== null && server === null) throw new Error('--acme-dns-key-file is for the server that --acme-dns-server names: name one');
+  if (hook !== null) return { how: { kind: 'hook', path: runnable(hook) }, resolver };
+  if (server === null) return null;
+  return { how: { kind: 'update', server, key: keyPath === null ? null : readKey(keyPath) }, resolver };
+}
+
+export function recordsOf({ how }: DnsSettings, tools: { readonly clock: Clock; readonly random: Random; readonly log: Log }): DnsRecords {
+  return how.kind === 'hook' ? new Hook({ ...tools, path: how.path }) : new DynamicUpdate({ ...tools, ...how });
+}
+
+export const publicDnsOf = ({ resolver }: DnsSettings): PublicDns => new PublicDns(resolver);
+
+function runnable(path: string): string {
+  const refuse = (reason: string): never => {
+    throw new Error(`--acme-dns-hook: can't run ${path}: ${reason}`);
+  };
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return refuse('there is no such file');
+  try {
+    accessSync(path, constants.X_OK);
+    return path;
+  } catch {
+    return refuse('it is not executable (chmod +x)');
+  }
+}
+
+function readKey(path: string): TsigKey {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new Error(`--acme-dns-key-file: can't read ${path} (${error instanceof Error && 'code' in error ? error.code : String(error)})`);
+  }
+  const key = parseTsigKey(text);
+  if (!key.ok) throw new Error(`--acme-dns-key-file: ${path}: ${key.reason}`);
+  return key.value;
+}

@@ -1,0 +1,85 @@
+import { lookup, Resolver } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import type { DnsServer } from './dns-exchange.ts';
+
+/** One question to one server (ms, and how often). */
+const QUESTION = { timeout: 3_000, tries: 2 };
+/** RFC 1034 3.6.2 has names point on, and sets no limit; nobody means more than this. */
+const MOST_ALIASES = 8;
+/** What a server says that knows of no such record. */
+const NONE: ReadonlySet<string> = new Set(['ENODATA', 'ENOTFOUND']);
+
+/** What an authority would see that asks the DNS about us. */
+export class PublicDns {
+  private readonly server: DnsServer | null;
+
+  /** `server` answers every question; null: the system's resolver finds the servers of a zone, which are then asked. */
+  constructor(server: DnsServer | null) {
+    this.server = server;
+  }
+
+  /** The name where a record for this one has to stand: what it is an alias of, if it is one. @throws the resolver's error. */
+  async endOf(name: string): Promise<string> {
+    const resolver = await this.resolver();
+    let end = name;
+    for (let aliases = 0; aliases < MOST_ALIASES; aliases++) {
+      const [next] = await orNone(resolver.resolveCname(end));
+      if (next === undefined) return end;
+      end = next.toLowerCase();
+    }
+    throw new Error(`${name} is an alias of an alias, more than ${MOST_ALIASES} times`);
+  }
+
+  /** Whether a TXT record with this value is there for everybody: at each server of its zone that answers. @throws the resolver's error. */
+  async shows(name: string, value: string): Promise<boolean> {
+    if (this.server !== null) return holds(await this.resolver(), name, value);
+    const found = await Promise.allSettled((await this.authoritative(name)).map((resolver) => holds(resolver, name, value)));
+    const answers = found.filter((one) => one.status === 'fulfilled');
+    // Where only the system's resolver may be asked, what it says has to do.
+    if (answers.length === 0) return holds(new Resolver(QUESTION), name, value);
+    return answers.every((answer) => answer.value);
+  }
+
+  /** A resolver for each server of the zone that the name is in. */
+  private async authoritative(name: string): Promise<Resolver[]> {
+    const resolver = new Resolver(QUESTION);
+    for (let zone = name; zone.includes('.'); zone = zone.slice(zone.indexOf('.') + 1)) {
+      const servers = await orNone(resolver.resolveNs(zone));
+      if (servers.length === 0) continue;
+      const addresses = await Promise.all(
+        servers.flatMap((server) => [orNothing(resolver.resolve4(server)), orNothing(resolver.resolve6(server))]),
+      );
+      return addresses.flat().map((address) => asking({ host: address, port: 53 }));
+    }
+    return [];
+  }
+
+  private async resolver(): Promise<Resolver> {
+    if (this.server === null) return new Resolver(QUESTION);
+    const { host, port } = this.server;
+    return asking({ host: isIP(host) === 0 ? (await lookup(host)).address : host, port });
+  }
+}
+
+function asking({ host, port }: DnsServer): Resolver {
+  const resolver = new Resolver(QUESTION);
+  resolver.setServers([isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`]);
+  return resolver;
+}
+
+async function holds(resolver: Resolver, name: string, value: string): Promise<boolean> {
+  const records = await orNone(resolver.resolveTxt(name));
+  return records.some((pieces) => pieces.join('') === value);
+}
+
+/** No such record is an answer; anything else is none. */
+async function orNone<T>(asked: Promise<T[]>): Promise<T[]> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && NONE.has(String(error.code))) return [];
+    throw error;
+  }
+}
+
+const orNothing = <T>(asked: Promise<T[]>): Promise<T[]> => asked.catch(() => []);

@@ -1,0 +1,17 @@
+/** A name as it is written in messages, without compression, in lower case (RFC 1035 3.1). */
+export function wireName(name: string): Buffer {
+  const labels = name.toLowerCase().split('.').filter(Boolean);
+  return Buffer.concat([...labels.map((label) => Buffer.concat([Buffer.of(label.length), Buffer.from(label, 'latin1')])), Buffer.of(0)]);
+}
+
+const POINTER = 0xc0;
+
+/** Where the name that begins at `at` ends; it may end in a pointer (RFC 1035 4.1.4). @throws RangeError. */
+export function skipName(message: Buffer, at: number): number {
+  for (let next = at; ; ) {
+    const length = message.readUInt8(next);
+    if (length >= POINTER) return next + 2;
+    if (length === 0) return next + 1;
+    next += 1 + length;
+  }
+}

@@ -1,0 +1,110 @@
+import { readCertificate } from '../../../shared/certificate.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Log } from '../../../shared/runtime/log.ts';
+import type { Random } from '../../../shared/runtime/random.ts';
+import type { Publisher } from '../../publish/publisher.ts';
+import type { CertStore, StoredCertificate } from '../store/cert-store.ts';
+import { reasonOf } from '../store/usable-directory.ts';
+import { Accounts } from './accounts.ts';
+import type { AuthoritySettings, Issued } from './authority.ts';
+import { Boards, PublishedBoard } from './board.ts';
+import { certificateId } from './certificate-id.ts';
+import type { ChallengeBoard } from './challenges/challenge.ts';
+import { Preference } from './challenges/preference.ts';
+import { DnsChallenges } from './dns/dns-challenges.ts';
+import { type DnsSettings, publicDnsOf, recordsOf } from './dns/dns-settings.ts';
+import { IssueError } from './failure.ts';
+import { Orders } from './orders.ts';
+
+export type OrderingTools = {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly stateDir: string;
+  readonly store: CertStore;
+  readonly publisher: Publisher;
+  /** The certificate that a name is shown; null where there is none. */
+  held(name: string): StoredCertificate | null;
+  /** Resolves when every worker shows what the store holds. */
+  shown(): Promise<void>;
+};
+
+/** From a name to a certificate of it that every worker shows: lease → account → order → checks → store. */
+export class Ordering {
+  private readonly tools: OrderingTools;
+  private readonly published: PublishedBoard;
+  private readonly accounts: Accounts;
+  private readonly orders: Orders;
+  private readonly preference: Preference;
+  private settings: AuthoritySettings | null = null;
+  private board: ChallengeBoard;
+
+  constructor(tools: OrderingTools) {
+    const { publisher, store, stateDir, clock, log } = tools;
+    this.tools = tools;
+    this.published = new PublishedBoard(publisher, log);
+    this.board = this.published;
+    this.accounts = new Accounts(store, log);
+    this.orders = new Orders(tools);
+    this.preference = new Preference(stateDir, clock, log);
+  }
+
+  /** The authority that is to be asked from now on; null: none. */
+  adopt(settings: AuthoritySettings | null): void {
+    if (JSON.stringify(settings) === JSON.stringify(this.settings)) return;
+    if (settings !== null && JSON.stringify(settings.dns) !== JSON.stringify(this.settings?.dns)) this.useDns(settings.dns);
+    this.settings = settings;
+    this.accounts.adopt(settings);
+  }
+
+  /** `replaces` is the ARI identifier of the one that it renews (RFC 9773 5). @throws IssueError. */
+  async order(name: string, replaces: string | null): Promise<void> {
+    const { settings } = this;
+    if (settings === null) throw new Error('nobody is to be asked');
+    await this.makeRoom(name);
+    await this.orders.run(name, settings.directory, this.heldOf(name), (order) =>
+      this.accounts.use(async (authority) => {
+        const checkFailed = this.preference.failed.bind(this.preference, name);
+        const types = this.preference.of(name);
+        const issued = await authority.issue({ name, replaces, types, ...order, checkFailed }, this.board);
+        await this.keep(name, issued);
+        if (issued.checked !== null) this.preference.worked(name, issued.checked);
+      }),
+    );
+  }
+
+  private useDns(dns: DnsSettings | null): void {
+    const records = dns && recordsOf(dns, this.tools);
+    this.preference.allowDns(records !== null);
+    const board = dns && records && new DnsChallenges({ ...this.tools, records, dns: publicDnsOf(dns) });
+    this.board = new Boards(this.published, board);
+  }
+
+  /** What an order replaces, not what merely covers the name. */
+  private heldOf(name: string): StoredCertificate | null {
+    const held = this.tools.held(name);
+    return held?.source === 'acme' && held.domains.includes(name) ? held : null;
+  }
+
+  /** What could not be kept is not ordered. @throws IssueError. */
+  private async makeRoom(name: string): Promise<void> {
+    try {
+      await this.tools.store.prepare();
+    } catch (error) {
+      const reason = reasonOf(error);
+      throw new IssueError(
+        'refused',
+        `${name}: the certificate directory can't be written (${reason}); name another one with --cert-dir PATH`,
+      );
+    }
+  }
+
+  private async keep(name: string, { certificate, privateKey, order }: Issued): Promise<void> {
+    const { store, shown } = this.tools;
+    const read = readCertificate(certificate, privateKey);
+    if (!read.ok) throw new IssueError('refused', `${name}: the authority issued what can not be used: ${read.reason}`);
+    const ariId = certificateId(read.value.chain);
+    await store.put({ source: 'acme', domains: [name], pair: read.value, order, ...(ariId !== null && { ariId }) });
+    await shown();
+  }
+}

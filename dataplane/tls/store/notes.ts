@@ -1,0 +1,41 @@
+import { readFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { makePrivateFolder, syncFolder, writePrivate } from './private-file.ts';
+
+const SAFE = /^[A-Za-z0-9_*-][A-Za-z0-9_.*-]{0,230}$/;
+
+/** Small texts by name in a folder of their own, safe on disk before anything is built on them. */
+export class Notes {
+  private readonly folder: string;
+  private made = false;
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  /** null where there is none. @throws the system's error. */
+  read(name: string): string | null {
+    try {
+      return readFileSync(this.path(name), 'utf8');
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+      throw error;
+    }
+  }
+
+  /** null deletes it. @throws the system's error. */
+  async write(name: string, text: string | null): Promise<void> {
+    const path = this.path(name);
+    if (text === null) return rmSync(path, { force: true });
+    if (!this.made) makePrivateFolder(this.folder);
+    this.made = true;
+    await writePrivate(`${path}.new`, text);
+    renameSync(`${path}.new`, path);
+    await syncFolder(this.folder);
+  }
+
+  private path(name: string): string {
+    if (!SAFE.test(name)) throw new Error(`no name for a note: ${JSON.stringify(name)}`);
+    return join(this.folder, name.replace('*', '_'));
+  }
+}

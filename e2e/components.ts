@@ -27,6 +27,7 @@ export const COMPONENTS = {
   busybox: { package: 'busybox-static', purpose: 'what runs in the containers of the tests', for: 'tests' },
   pebble: { package: 'pebble', purpose: 'a real certificate authority', for: 'tests' },
   named: { package: 'bind9', purpose: 'a real DNS server that takes updates', for: 'tests' },
+  certutil: { package: 'libnss3-tools', purpose: 'telling a real browser whom to trust', for: 'tests' },
   chromium: { package: 'chromium', purpose: 'a real browser', for: 'tests' },
   h2load: { package: 'nghttp2-client', purpose: 'load over HTTP/2', for: 'both' },
   wrk: { package: 'wrk', purpose: 'the load of the benchmarks', for: 'benchmarks' },

@@ -5,8 +5,10 @@ import { conditionSchema } from './condition.ts';
 import { CATCH_ALL, parseDomain } from './host.ts';
 import { MAX_HOLD_SECS } from './longest-hold.ts';
 import { accepted, type Parsed, refused } from './parsed.ts';
+import { transportProblem } from './pools.ts';
 import { MAX_RATE_PER_SECOND } from './rate.ts';
 import { DEFAULT_REALM } from './realm.ts';
+import { transportSchema } from './transport-schema.ts';
 
 /**
  * The one schema of a route: what POST takes, what an apply frame carries, what is saved, what `adapt`
@@ -120,6 +122,8 @@ const directives = {
     .max(100)
     .optional(),
   upstreams: z.array(upstream).max(10_000).default([]),
+  /** How the targets are spoken to; null is HTTP/1.1. A block that says nothing does as its site says. */
+  transport: transportSchema.nullable().optional(),
   /** Seconds that a request waits for a target when none can be reached; null and 0 are not at all. */
   hold_secs: z.int().min(0).max(MAX_HOLD_SECS).nullable().optional(),
   headers: z.array(header).max(1_000).default([]),
@@ -154,6 +158,7 @@ export const routeSchema = z.object({
 
   https: z.enum(['auto', 'off', 'internal']).default('auto'),
   upstreams: directives.upstreams,
+  transport: directives.transport,
   hold_secs: directives.hold_secs,
   health: healthCheck.nullable().optional(),
   headers: directives.headers,
@@ -218,12 +223,17 @@ export function readAppliedRoute(input: unknown): { readonly route: RouteSpec } 
     return { problem: { member: issue?.path.join('.') || 'route', reason: issue?.message ?? 'is not a route' } };
   }
   const route = result.data;
-  if (route.upstreams.length > 0) {
-    const first = route.upstreams[0]?.address ?? null;
-    if (route.upstream !== null && route.upstream !== first)
-      return { problem: { member: 'upstreams', reason: 'the first one must be the same address as upstream' } };
-    return { route: { ...route, upstream: first } };
-  }
-  if (route.upstream !== null) return { route: { ...route, upstreams: [{ address: route.upstream, weight: 1, state: 'healthy' }] } };
-  return { route };
+  const first = route.upstreams[0]?.address ?? null;
+  if (route.upstream !== null && first !== null && route.upstream !== first)
+    return { problem: { member: 'upstreams', reason: 'the first one must be the same address as upstream' } };
+  const agreed = withPool(route);
+  const problem = transportProblem(agreed);
+  return problem === null ? { route: agreed } : { problem };
+}
+
+/** `upstream` as the first of the pool, and a pool of `upstream` alone where there is no other. */
+function withPool(route: RouteSpec): RouteSpec {
+  if (route.upstreams.length > 0) return { ...route, upstream: route.upstreams[0]?.address ?? null };
+  if (route.upstream === null) return route;
+  return { ...route, upstreams: [{ address: route.upstream, weight: 1, state: 'healthy' }] };
 }

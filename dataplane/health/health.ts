@@ -1,6 +1,7 @@
 import { type Clock, sleep } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import type { Random } from '../../shared/runtime/random.ts';
+import { transportName } from '../../shared/transport.ts';
 import type { Targets } from '../ledger/targets.ts';
 import { Turnstile } from './turnstile.ts';
 import { Watch, type WatchTools } from './watch.ts';
@@ -18,6 +19,8 @@ export type HealthChange = {
   readonly address: string;
   readonly tls: boolean;
   readonly id?: string;
+  /** How it is spoken to, as `transportName` has it; absent where that is nothing in particular. */
+  readonly transport?: string;
   readonly healthy: boolean;
   readonly reason: string;
 };
@@ -122,10 +125,11 @@ export class Health {
   }
 }
 
-const changeOf = ({ address, tls, id }: Watched, healthy: boolean, reason: string): HealthChange => ({
+const changeOf = ({ address, tls, id, transport }: Watched, healthy: boolean, reason: string): HealthChange => ({
   address,
   tls,
   ...(id !== null && { id }),
+  ...(transport !== null && { transport: transportName(transport) }),
   healthy,
   reason,
 });

@@ -1,32 +1,45 @@
 import { type RequestOptions, request } from 'node:http';
+import { connect as connectHttp2 } from 'node:http2';
 import { request as requestTls } from 'node:https';
 import { splitAddress } from '../../shared/address.ts';
 import { NAME } from '../../shared/name.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
+import type { TransportSpec } from '../../shared/transport.ts';
 import type { Watched } from './watched.ts';
 import { wordsFor } from './words.ts';
 
-type Question = Pick<Watched, 'address' | 'serverName' | 'timeoutMs'>;
+type Question = Pick<Watched, 'address' | 'serverName' | 'transport' | 'timeoutMs'>;
+type Page = { readonly path: string; readonly host: string };
+
+/** Tells how an answer begins, or that none comes, perhaps more than once. @returns the way to end the asking. */
+type Asking = (
+  question: Question,
+  page: Page,
+  answered: (status: number) => void,
+  failed: (error: NodeJS.ErrnoException) => void,
+) => () => void;
+
+const AGENT = `${NAME}-health`;
+
+/** How the certificate of a target is verified: as it is for requests. */
+const verification = (serverName: string, transport: TransportSpec | null) => ({
+  servername: serverName,
+  rejectUnauthorized: transport?.insecure !== true,
+  ...(transport?.ca !== undefined && { ca: transport.ca }),
+});
 
 /**
  * Asks a target for a page, on a connection of its own. 2xx and 3xx are well. `done` is told null, or why not.
  * @returns the way to leave off; then `done` is told nothing.
  */
-export function askForPage(
-  { address, serverName, timeoutMs }: Question,
-  page: { readonly path: string; readonly host: string },
-  clock: Clock,
-  done: (reason: string | null) => void,
-): () => void {
-  const { host, port } = splitAddress(address);
-  const headers = { host: page.host, 'user-agent': `${NAME}-health`, accept: '*/*', connection: 'close' };
-  const options: RequestOptions = { host, port, path: page.path, headers, agent: false };
-  const asking = serverName === null ? request(options) : requestTls({ ...options, servername: serverName });
+export function askForPage(question: Question, page: Page, clock: Clock, done: (reason: string | null) => void): () => void {
+  const { transport, timeoutMs } = question;
+  const ask = transport?.protocol === undefined ? askOverHttp1 : askOverHttp2;
   let over = false;
   const stop = (): void => {
     over = true;
     cancel();
-    asking.destroy();
+    end();
   };
   const settle = (reason: string | null): void => {
     if (over) return;
@@ -34,10 +47,35 @@ export function askForPage(
     done(reason === null ? null : `GET ${page.path} ${reason}`);
   };
   const cancel = clock.after(timeoutMs, () => settle(`had no answer within ${timeoutMs / 1_000} s`));
-  asking.once('response', ({ statusCode = 0 }) => settle(statusCode >= 200 && statusCode < 400 ? null : `answered ${statusCode}`));
-  asking.once('upgrade', () => settle('answered 101'));
-  // It is destroyed once it is settled, and says so.
-  asking.on('error', (error: NodeJS.ErrnoException) => settle(`failed: ${wordsFor(error)}`));
-  asking.end();
+  const end = ask(
+    question,
+    page,
+    (status) => settle(status >= 200 && status < 400 ? null : `answered ${status}`),
+    // It is ended once it is settled, and says so.
+    (error) => settle(`failed: ${wordsFor(error)}`),
+  );
   return stop;
 }
+
+const askOverHttp1: Asking = ({ address, serverName, transport }, page, answered, failed) => {
+  const { host, port } = splitAddress(address);
+  const headers = { host: page.host, 'user-agent': AGENT, accept: '*/*', connection: 'close' };
+  const options: RequestOptions = { host, port, path: page.path, headers, agent: false };
+  const asking = serverName === null ? request(options) : requestTls({ ...options, ...verification(serverName, transport) });
+  asking.once('response', ({ statusCode = 0 }) => answered(statusCode));
+  asking.once('upgrade', () => answered(101));
+  asking.on('error', failed);
+  asking.end();
+  return () => void asking.destroy();
+};
+
+const askOverHttp2: Asking = ({ address, serverName, transport }, page, answered, failed) => {
+  const secure = serverName === null ? {} : { ...verification(serverName, transport), ALPNProtocols: ['h2'] };
+  const session = connectHttp2(`${serverName === null ? 'http' : 'https'}://${address}`, secure);
+  session.on('error', failed);
+  const asking = session.request({ ':path': page.path, ':authority': page.host, 'user-agent': AGENT, accept: '*/*' });
+  asking.once('response', (fields) => answered(Number(fields[':status'])));
+  asking.on('error', failed);
+  asking.once('close', () => failed(new Error('the connection was closed')));
+  return () => session.destroy();
+};

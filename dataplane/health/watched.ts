@@ -1,6 +1,8 @@
 import { isIP } from 'node:net';
 import { splitAddress } from '../../shared/address.ts';
+import { type PoolSpec, poolsIn } from '../../shared/pools.ts';
 import type { RouteSpec, UpstreamSpec } from '../../shared/route.ts';
+import { type TransportSpec, transportName } from '../../shared/transport.ts';
 import { type Gate, gateOf, questionTo } from '../ledger/gates.ts';
 
 /** A question to a target, as one route has it. */
@@ -11,6 +13,7 @@ export type Watched = {
   readonly id: string | null;
   /** The name that its certificate must show; null without TLS. */
   readonly serverName: string | null;
+  readonly transport: TransportSpec | null;
   /** Whether it is asked now; where it is not, what is known of it holds. */
   readonly asking: boolean;
   /** Milliseconds from one question to the next, and until an answer is late. Probes need neither. */
@@ -24,25 +27,23 @@ export const mentionsQuestions = (json: string): boolean => json.includes('"prob
 /** What is to be known of the targets of a route, which was judged before it was published. */
 export function watchedIn(json: string): Watched[] {
   const route: RouteSpec = JSON.parse(json);
-  return [
-    ...route.upstreams.flatMap((upstream) => watched(route, upstream, route.tls)),
-    ...route.handles.flatMap(({ upstreams, tls }) => upstreams.flatMap((upstream) => watched(route, upstream, tls))),
-  ];
+  return poolsIn(route).flatMap((pool) => pool.upstreams.flatMap((upstream) => watched(route, upstream, pool)));
 }
 
-function watched({ domain, health }: RouteSpec, upstream: UpstreamSpec, tls: boolean): Watched[] {
+function watched({ domain, health }: RouteSpec, upstream: UpstreamSpec, { tls, transport }: PoolSpec): Watched[] {
   const { address, id = null } = upstream;
-  const asked = gateOf(domain, upstream, tls, health);
+  const asked = gateOf(domain, upstream, tls, health, transport);
   // Without a check only what has a name at its source can have been probed before.
   if (asked === null && health == null && id === null) return [];
   const { host } = splitAddress(address);
   return [
     {
-      gate: asked ?? questionTo(domain, upstream, tls, health, false),
+      gate: asked ?? questionTo(domain, upstream, tls, health, false, transport),
       address,
       tls,
       id,
-      serverName: tls ? (isIP(host) === 0 ? host : domain) : null,
+      serverName: tls ? (transport?.server_name ?? (isIP(host) === 0 ? host : domain)) : null,
+      transport: transportName(transport) === '' ? null : (transport ?? null),
       asking: asked !== null,
       intervalMs: (health?.interval_secs ?? 0) * 1_000,
       timeoutMs: (health?.timeout_secs ?? 0) * 1_000,

@@ -1,4 +1,5 @@
 import type { HealthCheckSpec, UpstreamSpec } from '../../shared/route.ts';
+import { type TransportSpec, transportName } from '../../shared/transport.ts';
 import { type Key, keyOf } from './hash.ts';
 import { targetKey, targetName } from './targets.ts';
 
@@ -21,10 +22,16 @@ export type Asked = Pick<UpstreamSpec, 'address' | 'id' | 'state' | 'probe'>;
  * What keeps a target of a route out of rotation besides its state. null where the state alone decides: a target that
  * is well and not checked, or one that its source has taken out.
  */
-export function gateOf(domain: string, asked: Asked, tls: boolean, health: HealthCheckSpec | null | undefined): Gate | null {
+export function gateOf(
+  domain: string,
+  asked: Asked,
+  tls: boolean,
+  health: HealthCheckSpec | null | undefined,
+  transport?: TransportSpec | null,
+): Gate | null {
   const entering = asked.state === 'starting' && asked.probe === true;
   if (!entering && (asked.state !== 'healthy' || health == null)) return null;
-  return questionTo(domain, asked, tls, health, entering);
+  return questionTo(domain, asked, tls, health, entering, transport);
 }
 
 /** The same whatever the target's state: a verdict is kept for as long as a route names the target. */
@@ -34,9 +41,11 @@ export function questionTo(
   tls: boolean,
   health: HealthCheckSpec | null | undefined,
   shutAtFirst: boolean,
+  transport?: TransportSpec | null,
 ): Gate {
-  const target = targetName(address, tls, id);
-  if (health == null) return { name: target, key: targetKey(address, tls, id), shutAtFirst, page: null };
+  const manner = transportName(transport);
+  const target = targetName(address, tls, id, manner);
+  if (health == null) return { name: target, key: targetKey(address, tls, id, manner), shutAtFirst, page: null };
   // No site has the name of a pattern: there the target is asked by its own.
   const host = domain.startsWith('*') ? address : domain;
   const name = `${target} ${host} ${health.path}`;

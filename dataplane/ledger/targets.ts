@@ -19,12 +19,16 @@ export const EJECTED_SECS = 10;
 export const VERDICT_OF = { none: 0, well: 1, ill: 2 } as const;
 export type Verdict = (typeof VERDICT_OF)[keyof typeof VERDICT_OF];
 
-/** A target in words. With another id it is another target, even at the same address. */
-export const targetName = (address: string, tls: boolean, id?: string | null): string =>
-  `${tls ? 'tls ' : ''}${address}${id == null ? '' : ` ${id}`}`;
+/**
+ * A target in words. With another id it is another target, even at the same address, and so it is when it is spoken to
+ * in another manner (`transport`, as `transportName` has it): one may fail where the other does not.
+ */
+export const targetName = (address: string, tls: boolean, id?: string | null, transport = ''): string =>
+  `${transport === '' ? '' : `[${transport}] `}${tls ? 'tls ' : ''}${address}${id == null ? '' : ` ${id}`}`;
 
 /** The ledger's key of a target, the same in every thread. */
-export const targetKey = (address: string, tls: boolean, id?: string | null): Key => keyOf(`target\n${targetName(address, tls, id)}`);
+export const targetKey = (address: string, tls: boolean, id?: string | null, transport = ''): Key =>
+  keyOf(`target\n${targetName(address, tls, id, transport)}`);
 
 /**
  * Health and load of upstream targets, one truth for all workers. Times are whole seconds since 1970

@@ -24,7 +24,7 @@ export async function explain({ table, upstreams, certificateOf, dryRun }: Parts
   const base = { url: url.href, certificate, problems };
   if (result === null)
     return { ...base, verdict: 'no worker is serving', routed: false, route: null, matched: null, block: null, policies: [], targets: [] };
-  const targets = result.targets.flatMap(({ address, tls, id }) => upstreams.find(address, tls, id) ?? []);
+  const targets = result.targets.flatMap(({ address, tls, id, transport }) => upstreams.find(address, tls, id, transport) ?? []);
   return {
     ...base,
     verdict: withReasons(result.verdict, targets),

@@ -1,4 +1,6 @@
+import { poolsIn } from '../../shared/pools.ts';
 import type { RouteSpec } from '../../shared/route.ts';
+import { transportName } from '../../shared/transport.ts';
 import { type Gate, gateOf } from '../ledger/gates.ts';
 import { targetName } from '../ledger/targets.ts';
 import type { OwnedRoute } from '../table/table.ts';
@@ -16,6 +18,8 @@ export type NamedTarget = {
   readonly address: string;
   readonly tls: boolean;
   readonly id: string | null;
+  /** How it is spoken to, as `transportName` has it. */
+  readonly transport: string;
   readonly domains: string[];
   count: number;
   /** The domain that was counted last: it may name the target several times. */
@@ -30,22 +34,24 @@ export function namedTargets(routes: readonly OwnedRoute[]): Map<string, NamedTa
   return known;
 }
 
-type Seen = View & Pick<NamedTarget, 'address' | 'tls' | 'id'>;
+type Seen = View & Pick<NamedTarget, 'address' | 'tls' | 'id' | 'transport'>;
 
 const viewsOf = (route: RouteSpec, doubted: boolean): Seen[] =>
-  [route, ...route.handles].flatMap(({ upstreams, tls }) =>
-    upstreams.map((upstream): Seen => {
+  poolsIn(route).flatMap(({ upstreams, tls, transport }) => {
+    const manner = transportName(transport);
+    return upstreams.map((upstream): Seen => {
       const { address, id = null } = upstream;
-      if (doubted && id !== null) return { address, tls, id, state: DOUBTED, gate: null };
-      return { address, tls, id, state: upstream.state, gate: gateOf(route.domain, upstream, tls, route.health) };
-    }),
-  );
+      const target = { address, tls, id, transport: manner };
+      if (doubted && id !== null) return { ...target, state: DOUBTED, gate: null };
+      return { ...target, state: upstream.state, gate: gateOf(route.domain, upstream, tls, route.health, transport) };
+    });
+  });
 
-function note(known: Map<string, NamedTarget>, domain: string, { address, tls, id, state, gate }: Seen): void {
-  const name = targetName(address, tls, id);
+function note(known: Map<string, NamedTarget>, domain: string, { address, tls, id, transport, state, gate }: Seen): void {
+  const name = targetName(address, tls, id, transport);
   let target = known.get(name);
   if (target === undefined) {
-    target = { address, tls, id, domains: [], count: 0, counted: '', views: new Map() };
+    target = { address, tls, id, transport, domains: [], count: 0, counted: '', views: new Map() };
     known.set(name, target);
   }
   target.views.set(`${state} ${gate?.name ?? ''}`, { state, gate });

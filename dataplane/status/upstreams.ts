@@ -25,16 +25,16 @@ export class Upstreams {
   }
 
   /** A worker saw a target fail several times in a row, or answer again. */
-  changed({ address, tls, id, healthy, reason }: TargetChange): void {
-    const name = targetName(address, tls, id);
+  changed({ address, tls, id, transport, healthy, reason }: TargetChange): void {
+    const name = targetName(address, tls, id, transport);
     if (healthy) this.reasons.delete(name);
     else this.reasons.set(name, reason);
   }
 
   /** What workers have seen fail since their last report. */
   take({ targets = [] }: TrafficReport): void {
-    for (const { address, tls, id, count, code, reason, at } of targets) {
-      const name = targetName(address, tls, id);
+    for (const { address, tls, id, transport, count, code, reason, at } of targets) {
+      const name = targetName(address, tls, id, transport);
       const sofar = this.failures.get(name)?.count ?? 0;
       this.failures.set(name, { code, reason, at: new Date(at).toISOString(), count: sofar + count });
     }
@@ -45,17 +45,17 @@ export class Upstreams {
     return [...this.all().values()].map((target) => this.status(target)).sort((a, b) => (a.address < b.address ? -1 : 1));
   }
 
-  find(address: string, tls: boolean, id?: string): UpstreamStatus | undefined {
-    const target = this.all().get(targetName(address, tls, id));
+  find(address: string, tls: boolean, id?: string, transport?: string): UpstreamStatus | undefined {
+    const target = this.all().get(targetName(address, tls, id, transport));
     return target && this.status(target);
   }
 
   private status(target: NamedTarget): UpstreamStatus {
-    const { address, tls, id, domains, count } = target;
+    const { address, tls, id, transport, domains, count } = target;
     const { targets, health, clock } = this.parts;
-    const name = targetName(address, tls, id);
+    const name = targetName(address, tls, id, transport);
     const failure = this.failures.get(name);
-    const slot = targets.find(targetKey(address, tls, id));
+    const slot = targets.find(targetKey(address, tls, id, transport));
     const ejected = slot >= 0 && targets.ejected(slot, clock.now());
     const reason = ejected
       ? `${this.reasons.get(name) ?? 'it failed'} (${targets.failures(slot)} in a row)`
@@ -64,6 +64,7 @@ export class Upstreams {
       address,
       tls,
       ...(id !== null && { id }),
+      ...(transport !== '' && { transport }),
       healthy: reason === null,
       reason,
       in_flight: slot < 0 ? 0 : targets.inFlight(slot),

@@ -83,6 +83,7 @@ export function dryRun(request: DryRun, index: HostIndex<CompiledRoute>, tools: 
   }));
   const verdict =
     answering !== undefined
+    ...(endpoint.manner.name !== '' && { transport: endpoint.manner.name }),
       ? `answered by ${answering.name}: ${answering.explain(x, tools)}`
       : block.pool === null
         ? `404: no block of the site matches ${x.path}`

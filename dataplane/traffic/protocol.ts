@@ -109,6 +109,8 @@ export type TargetChange = {
   readonly address: string;
   readonly tls: boolean;
   readonly id?: string;
+  /** How it is spoken to, where that is anything in particular. */
+  readonly transport?: string;
   readonly healthy: boolean;
   readonly reason: string;
 };
@@ -124,6 +126,7 @@ export type TargetFailures = {
   readonly address: string;
   readonly tls: boolean;
   readonly id?: string;
+  readonly transport?: string;
   readonly count: number;
   /** The last of them: its stable code, the same in words, and when it was (ms since 1970). */
   readonly code: string;
@@ -164,6 +167,6 @@ export type DryRunResult = {
   readonly matched: string | null;
   readonly block: { readonly path: string | null; readonly index: number } | null;
   readonly policies: readonly { readonly name: string; readonly verdict: string }[];
-  /** `address`, `tls` and `id` of each target that could be chosen, in the order of the pool. */
-  readonly targets: readonly { readonly address: string; readonly tls: boolean; readonly id?: string }[];
+  /** `address`, `tls`, `id` and `transport` of each target that could be chosen, in the order of the pool. */
+  readonly targets: readonly Pick<TargetChange, 'address' | 'tls' | 'id' | 'transport'>[];
 };

@@ -4,6 +4,7 @@ import { targetName } from '../ledger/targets.ts';
 import type { Exchange } from './exchange.ts';
 import { rawPath } from './match/path.ts';
 import { type DomainReport, DURATION_BOUNDS, type TargetFailures, type TrafficReport, UNROUTED } from './protocol.ts';
+import type { Place } from './upstream/endpoint.ts';
 import type { Failure } from './upstream/failure.ts';
 
 /** Distinct pages and referrers of one host that one report can hold; rarer ones of that second are left out. */
@@ -93,11 +94,21 @@ export class Recorder {
   }
 
   /** A try failed by the fault of its target; `at` in ms since 1970. */
-  targetFailed(address: string, tls: boolean, id: string | null, { code, reason }: Failure, at: number): void {
-    const name = targetName(address, tls, id);
+  targetFailed({ address, serverName, id, manner }: Place, { code, reason }: Failure, at: number): void {
+    const tls = serverName !== null;
+    const name = targetName(address, tls, id, manner.name);
     const count = (this.failing.get(name)?.count ?? 0) + 1;
     if (count > 1 || this.failing.size < MAX_FAILING)
-      this.failing.set(name, { address, tls, ...(id !== null && { id }), count, code, reason, at });
+      this.failing.set(name, {
+        address,
+        tls,
+        ...(id !== null && { id }),
+        ...(manner.name !== '' && { transport: manner.name }),
+        count,
+        code,
+        reason,
+        at,
+      });
   }
 
   /** Everything since the last call. */

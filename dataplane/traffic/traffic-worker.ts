@@ -87,7 +87,7 @@ export class TrafficWorker {
       ...(parts.maxPerTarget !== undefined && { maxConnections: parts.maxPerTarget }),
       connected: (endpoint) => this.hold.connected(endpoint),
       failed: forwarder.failed,
-      blamed: ({ address, serverName, id }, failure) => recorder.targetFailed(address, serverName !== null, id, failure, clock.now()),
+      blamed: (endpoint, failure) => recorder.targetFailed(endpoint, failure, clock.now()),
       targetChanged: (change) => parts.tell({ kind: 'target', change }),
     });
     const pools = new Pools(this.endpoints);

@@ -2,6 +2,7 @@
 export const PARTS: readonly { readonly name: string; readonly at: readonly string[]; readonly about: string }[] = [
   { name: 'route', at: [], about: 'A domain and what answers for it. The first six are those that `GET /routes` answers.' },
   { name: 'upstream', at: ['upstreams', '[]'], about: 'One target of a pool. Requests go to them in turn.' },
+  { name: 'transport', at: ['transport'], about: 'How targets are spoken to. Anything but `protocol` is for targets with TLS.' },
   { name: 'health', at: ['health'], about: 'A page that each target is asked for again and again.' },
   { name: 'header', at: ['headers', '[]'], about: 'A field of the answer that is set or removed. The last one of a name wins.' },
   { name: 'redirect', at: ['redirects', '[]'], about: 'A path that has moved. The first that matches answers.' },
@@ -37,6 +38,7 @@ export const WORDS: Readonly<Record<string, string>> = {
   'route.source': 'The tag of the controller that owns the route.',
   'route.https': 'Whether it takes part in automatic HTTPS, once that is there.',
   'route.upstreams': 'The pool.',
+  'route.transport': 'How the targets are spoken to; null is HTTP/1.1, over TLS with a certificate that the system trusts.',
   'route.hold_secs': 'Seconds that a request waits for a target when none can be reached; null and 0 are not at all.',
   'route.health': 'Active health checks; null is none.',
   'route.headers': 'Fields of the answer.',
@@ -53,6 +55,11 @@ export const WORDS: Readonly<Record<string, string>> = {
     'Only `healthy` gets requests. `draining` finishes what it has, and gets more only where no other is left and none are held; the others wait for a better state.',
   'upstream.probe':
     'Whether one that is `starting` comes into rotation by itself: once a connection to it stays open for 100 ms, or its health check is passed.',
+  'transport.protocol': 'HTTP/2, over TLS (`h2`) or without (`h2c`); HTTP/1.1 where it is left out.',
+  'transport.server_name':
+    'The name that the certificates must show; the host of the target where it is left out, or the domain where that is an address.',
+  'transport.ca': 'PEM: who vouches for the certificates, in place of those whom the system trusts.',
+  'transport.insecure': "Whether the certificates may be anybody's.",
   'health.path': 'Path and query that are asked for with GET; 2xx and 3xx are well.',
   'health.interval_secs': 'Seconds from one question to the next.',
   'health.timeout_secs': 'Seconds that an answer may take.',

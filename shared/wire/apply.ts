@@ -96,4 +96,4 @@ export type StreamLine =
   | { upstream: TargetReport };
 
 /** `reason` in words, empty when it is healthy. */
-export type TargetReport = { address: string; id?: string; healthy: boolean; reason: string };
+export type TargetReport = { address: string; id?: string; transport?: string; healthy: boolean; reason: string };

@@ -48,6 +48,8 @@ export type UpstreamStatus = {
   tls: boolean;
   /** What it is at its source, where it has a name there. */
   id?: string;
+  /** How it is spoken to, where that is anything in particular: `h2c`, `h2 insecure`. */
+  transport?: string;
   healthy: boolean;
   /** Why it is out of rotation, in words; null while it is in. */
   reason: string | null;

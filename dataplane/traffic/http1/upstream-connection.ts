@@ -1,8 +1,8 @@
-import { connect, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import type { Socket } from 'node:net';
 import { CHUNKED, type Exchange, SMALL_PIECE, UNTIL_CLOSE } from '../exchange.ts';
 import { addedFields } from '../policy/headers/headers.ts';
 import type { Attempt } from '../upstream/attempt.ts';
+import { openPlain, openSecure } from '../upstream/connect.ts';
 import type { Endpoint } from '../upstream/endpoint.ts';
 import { connectFailure, FAILURE, type Failure } from '../upstream/failure.ts';
 import { repeatable } from '../upstream/retry.ts';
@@ -23,9 +23,17 @@ const NEVER = Number.POSITIVE_INFINITY;
 
 const STATE = { connecting: 0, idle: 1, head: 2, length: 3, chunked: 4, untilClose: 5, closed: 6 } as const;
 
+/** Who a connection belongs to: it is told when that is free, and when it is gone. */
+export type ConnectionOwner = {
+  /** `keepAliveSeconds` is how long the target promises to keep it open; -1 if it does not say. */
+  release(connection: UpstreamConnection, keepAliveSeconds: number): void;
+  closed(connection: UpstreamConnection): void;
+};
+
 /** One connection to a target, one exchange at a time. */
 export class UpstreamConnection implements Attempt {
   private readonly endpoint: Endpoint;
+  private readonly owner: ConnectionOwner;
   private socket: Socket | null = null;
   private x: Exchange | null = null;
   private state: number = STATE.connecting;
@@ -42,8 +50,9 @@ export class UpstreamConnection implements Attempt {
   private requestComplete = false;
   private keepAlive = true;
 
-  constructor(endpoint: Endpoint) {
+  constructor(endpoint: Endpoint, owner: ConnectionOwner) {
     this.endpoint = endpoint;
+    this.owner = owner;
     this.deadline = endpoint.tools.clock.monotonic() + endpoint.connectMs;
     endpoint.tools.resolver.resolve(endpoint.host, (error, address) => {
       if (this.state === STATE.closed) return;
@@ -53,9 +62,12 @@ export class UpstreamConnection implements Attempt {
   }
 
   private open(address: string): void {
-    const { port, serverName, host } = this.endpoint;
+    const { endpoint } = this;
+    const { serverName, host } = endpoint;
     const onread = { buffer: this.nextBuffer, callback: this.readInto };
-    const socket = serverName === null ? connect({ host: address, port, onread }) : this.openTls(address, serverName);
+    const alpn = 'http/1.1';
+    const socket =
+      serverName === null ? openPlain(endpoint, address, { alpn, onread }) : openSecure(endpoint, address, serverName, { alpn });
     socket.setNoDelay(true);
     this.socket = socket;
     socket.on(serverName === null ? 'connect' : 'secureConnect', () => this.connected());
@@ -69,23 +81,6 @@ export class UpstreamConnection implements Attempt {
       this.fail(connectFailure(error));
     });
     socket.on('close', () => this.fail(FAILURE.closed));
-  }
-
-  /** A session was made on a connection whose certificate was verified, and under the same name: it may be resumed. */
-  private openTls(address: string, serverName: string): Socket {
-    const { endpoint } = this;
-    const resumed = endpoint.session === null ? {} : { session: endpoint.session };
-    const socket = connectTls({ host: address, port: endpoint.port, servername: serverName, ALPNProtocols: ['http/1.1'], ...resumed });
-    // TLS 1.2 has its session before the certificate is judged, 1.3 after.
-    let session: Buffer | null = null;
-    socket.on('session', (fresh: Buffer) => {
-      session = fresh;
-      if (socket.authorized) endpoint.session = fresh;
-    });
-    socket.on('secureConnect', () => {
-      if (session !== null) endpoint.session = session;
-    });
-    return socket;
   }
 
   send(x: Exchange): void {
@@ -174,7 +169,7 @@ export class UpstreamConnection implements Attempt {
     this.state = STATE.closed;
     this.deadline = NEVER;
     this.socket?.destroy();
-    this.endpoint.closed(this);
+    this.owner.closed(this);
   }
 
   idleUntil(deadline: number): void {
@@ -345,7 +340,7 @@ export class UpstreamConnection implements Attempt {
     if (this.keepAlive && this.requestComplete && this.state !== STATE.untilClose) {
       this.state = STATE.idle;
       this.socket?.resume();
-      this.endpoint.release(this, this.head.fields.keepAliveTimeout);
+      this.owner.release(this, this.head.fields.keepAliveTimeout);
     } else this.destroy();
     x.client.end(x, trailers);
     x.client.flush();

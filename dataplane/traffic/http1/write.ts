@@ -14,10 +14,10 @@ export function requestHead(x: Exchange): string {
 }
 
 /** RFC 9110 8.6: methods whose request usually has a body say so when it is empty. */
-const needsLength = (method: string): boolean => method === 'POST' || method === 'PUT' || method === 'PATCH';
+export const needsLength = (method: string): boolean => method === 'POST' || method === 'PUT' || method === 'PATCH';
 
 /** The target as it was sent, without what handle_path takes off. */
-function upstreamTarget(x: Exchange): string {
+export function upstreamTarget(x: Exchange): string {
   const strip = x.block?.strip ?? '';
   if (strip === '') return x.target;
   const path = rawPath(x.target);

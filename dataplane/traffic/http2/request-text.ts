@@ -94,15 +94,22 @@ export function fieldsByName(lines: string): Record<string, string[]> {
 const NO_BODY = Buffer.from('0\r\n');
 const nowhere = { bodyPiece: (): void => undefined };
 
-/** Trailers of a request as the lines to hand on; null where one of them carries framing or speaks of a connection (RFC 9110 6.5.1). */
-export function trailerLines(raw: readonly string[]): string | null {
+/** Names and values in turn, from the `first` on, as field lines; null where one of them has no business in HTTP/2 (RFC 9113 8.2). */
+export function fieldLines(raw: readonly string[], first: number): string | null {
   let lines = '';
-  for (let at = 0; at < raw.length; at += 2) {
+  for (let at = first; at < raw.length; at += 2) {
     const name = raw[at] as string;
     const value = raw[at + 1] as string;
     if (!LOWER_CASE_NAME.test(name) || BREAKS_A_LINE.test(value) || OF_A_CONNECTION.has(name)) return null;
     lines += `${name}: ${value}\r\n`;
   }
+  return lines;
+}
+
+/** Trailers as the lines to hand on; null where one of them carries framing or speaks of a connection (RFC 9110 6.5.1). */
+export function trailerLines(raw: readonly string[]): string | null {
+  const lines = fieldLines(raw, 0);
+  if (lines === null) return null;
   const section = Buffer.concat([NO_BODY, Buffer.from(`${lines}\r\n`, 'latin1')]);
   const decoder = new ChunkedDecoder();
   decoder.feed(section, 0, section.length, nowhere);

@@ -1,4 +1,5 @@
-import type { HandleSpec, HeaderSpec, RespondSpec, RouteSpec, UpstreamSpec } from '../../../shared/route.ts';
+import { ownPool, type PoolSpec } from '../../../shared/pools.ts';
+import type { HandleSpec, HeaderSpec, RespondSpec, RouteSpec } from '../../../shared/route.ts';
 import { type Key, keyOf } from '../../ledger/hash.ts';
 import type { Exchange } from '../exchange.ts';
 import { type AnswerFields, compileAnswerFields } from '../policy/headers/headers.ts';
@@ -54,7 +55,7 @@ export function compileRoute(json: string, pools: Pools): CompiledRoute {
   const answers = route.respond !== null || route.redirects.length > 0 || route.responds !== undefined;
   // A site that says nothing at all is one whose last target went.
   const deserted = route.upstreams.length === 0 && route.handles.length === 0 && !answers;
-  const sitePool = deserted ? pools.open(route.domain, [], route.tls) : poolOf(route, route.upstreams, route.tls, pools);
+  const sitePool = deserted ? pools.open(route.domain, [], route.tls) : poolOf(route, route, pools);
   return {
     domain: route.domain,
     https: route.https,
@@ -95,7 +96,7 @@ function pathBlock(route: RouteSpec, handle: HandleSpec, index: number, sitePool
     policies: policiesOf(route, handle, index),
     // A block that says nothing does as its site says.
     holdMs: holdOf(handle.hold_secs === undefined ? route.hold_secs : handle.hold_secs),
-    pool: poolOf(route, handle.upstreams, handle.tls, pools) ?? sitePool,
+    pool: poolOf(route, ownPool(route, handle), pools) ?? sitePool,
   };
   return withHeaders(block, [...route.headers, ...handle.headers]);
 }
@@ -116,8 +117,9 @@ function withHeaders(bare: Omit<CompiledBlock, 'fields' | 'variants'>, headers: 
   return { ...block, variants: compileVariants(block, headers) };
 }
 
-function poolOf(route: RouteSpec, upstreams: readonly UpstreamSpec[], tls: boolean, pools: Pools): Pool | null {
-  return upstreams.length === 0 ? null : pools.open(route.domain, upstreams, tls, route.health);
+function poolOf({ domain, health }: RouteSpec, spec: PoolSpec | null, pools: Pools): Pool | null {
+  if (spec === null || spec.upstreams.length === 0) return null;
+  return pools.open(domain, spec.upstreams, spec.tls, health, spec.transport);
 }
 
 /** The pools of a route, each once. */

@@ -8,10 +8,10 @@ import type { Exchange } from '../exchange.ts';
 import { requestHead } from '../http1/write.ts';
 import type { CompiledRoute } from '../match/compile.ts';
 import type { Attempt } from '../upstream/attempt.ts';
+import { connectTo } from '../upstream/connect.ts';
 import type { Endpoint } from '../upstream/endpoint.ts';
 import { FAILURE, type Failure } from '../upstream/failure.ts';
 import type { Progress } from '../upstream/retry.ts';
-import { connectTo } from './connector.ts';
 import { Declined } from './declined.ts';
 import { agreementFields, agrees, byName, type Reply, replyHead } from './reply-head.ts';
 import { Tunnel } from './tunnel.ts';
@@ -98,7 +98,11 @@ export class Tunnels {
     x.attempt = connecting;
     connecting.cancel = connectTo(
       endpoint,
-      (upstream) => this.lend(x, endpoint, upstream),
+      { alpn: 'http/1.1', halfOpen: true },
+      (upstream) => {
+        this.lend(x, endpoint, upstream);
+        endpoint.tools.connected(endpoint);
+      },
       (failure) => {
         x.attempt = null;
         this.tools.failed(x, endpoint, failure, NOTHING_SENT);

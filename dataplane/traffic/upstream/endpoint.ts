@@ -3,25 +3,19 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import { type Targets, targetKey } from '../../ledger/targets.ts';
 import type { Exchange } from '../exchange.ts';
-import { UpstreamConnection } from '../http1/upstream-connection.ts';
 import type { TargetChange } from '../protocol.ts';
-import type { Attempt } from './attempt.ts';
-import { FAILURE, type Failure } from './failure.ts';
+import type { Channel } from './channel.ts';
+import { Connections } from './connections.ts';
+import type { Failure } from './failure.ts';
+import { Sessions } from './http2/sessions.ts';
+import type { Manner } from './manner.ts';
 import type { Resolver } from './resolver.ts';
 import type { Progress } from './retry.ts';
 
-/** Open connections to one target from one worker; requests beyond that wait. */
-const MAX_CONNECTIONS = 4_096;
-/** Requests that may wait for a connection to one target; more are answered 503. */
-const MAX_WAITING = 1_024;
-/** How long a request waits there (ms), as long as for a connection to stand. */
-const QUEUE_MS = 5_000;
 /** How long a connection may take to stand (ms), name look-up and TLS included. */
 const CONNECT_MS = 5_000;
 /** The same where the address may be given up at any time: a container's, once that is gone, swallows packets for seconds instead of refusing. */
 const PASSING_CONNECT_MS = 1_000;
-/** An idle connection is dropped after this long (ms): most upstreams close theirs after 5 s. */
-const IDLE_MS = 4_000;
 /** An endpoint without connections that nothing has used for this long (ms) is forgotten. */
 const FORGET_MS = 60_000;
 
@@ -52,8 +46,6 @@ export type EndpointTools = {
   failed(x: Exchange, endpoint: Endpoint, failure: Failure, progress: Progress): void;
 };
 
-const NOTHING_SENT: Progress = { written: false, answered: false, reused: false };
-
 /** Where a target is, and how it is spoken to. */
 export type Place = {
   readonly address: string;
@@ -61,9 +53,11 @@ export type Place = {
   readonly serverName: string | null;
   /** What it is at its source, where it has a name there: the address may belong to something else tomorrow. */
   readonly id: string | null;
+  /** What is particular about how it is spoken to. */
+  readonly manner: Manner;
 };
 
-/** One target address with its connections: the last one used is the first one used again. */
+/** One target address, how it fares, and the way there. */
 export class Endpoint implements Place {
   readonly address: string;
   readonly host: string;
@@ -71,6 +65,7 @@ export class Endpoint implements Place {
   /** The name that its certificate must show; null without TLS. */
   readonly serverName: string | null;
   readonly id: string | null;
+  readonly manner: Manner;
   /** How long a connection may take to stand (ms). */
   readonly connectMs: number;
   readonly tools: EndpointTools;
@@ -83,30 +78,29 @@ export class Endpoint implements Place {
   private keeping = true;
   /** The last TLS session that the target gave; null without one. */
   session: Buffer | null = null;
-  private readonly idle: UpstreamConnection[] = [];
-  private readonly waiting: Waiting[] = [];
-  private readonly open = new Set<UpstreamConnection>();
-  private readonly maxConnections: number;
+  private readonly channel: Channel;
   private readonly awake: (endpoint: Endpoint) => void;
 
   /** `awake` is told when a first connection is opened: routes may hold on to an endpoint that was forgotten. */
-  constructor({ address, serverName, id }: Place, tools: EndpointTools, awake: (endpoint: Endpoint) => void) {
+  constructor({ address, serverName, id, manner }: Place, tools: EndpointTools, awake: (endpoint: Endpoint) => void) {
     const { host, port } = splitAddress(address);
     this.address = address;
     this.host = host;
     this.port = Number(port);
     this.serverName = serverName;
     this.id = id;
+    this.manner = manner;
     this.connectMs = id === null ? CONNECT_MS : PASSING_CONNECT_MS;
     this.tools = tools;
     this.awake = awake;
-    this.maxConnections = tools.maxConnections ?? MAX_CONNECTIONS;
     this.ledgerSlot = this.claimSlot();
     this.lastUse = tools.clock.monotonic();
+    this.channel = manner.http2 ? new Sessions(this) : new Connections(this);
   }
 
   private claimSlot(): number {
-    return this.tools.targets.claim(targetKey(this.address, this.serverName !== null, this.id), this.tools.clock.now());
+    const { address, serverName, id, manner, tools } = this;
+    return tools.targets.claim(targetKey(address, serverName !== null, id, manner.name), tools.clock.now());
   }
 
   ejected(now: number): boolean {
@@ -115,7 +109,7 @@ export class Endpoint implements Place {
 
   /** Whether a connection is ready for the next request. */
   get warm(): boolean {
-    return this.idle.length > 0;
+    return this.channel.warm;
   }
 
   /** An answer came. */
@@ -133,50 +127,32 @@ export class Endpoint implements Place {
   }
 
   private changed(healthy: boolean, reason: string): void {
-    const { address, serverName, id } = this;
-    this.tools.targetChanged({ address, tls: serverName !== null, ...(id !== null && { id }), healthy, reason });
+    const { address, serverName, id, manner } = this;
+    const transport = manner.name !== '' && { transport: manner.name };
+    this.tools.targetChanged({ address, tls: serverName !== null, ...(id !== null && { id }), ...transport, healthy, reason });
   }
 
-  /** Sends the exchange's request over an idle connection, a new one, or the next that becomes free. */
+  /** Sends the exchange's request as soon as there is a way. */
   send(x: Exchange): void {
     this.lastUse = x.startedAt;
-    const connection = this.idle.pop();
-    if (connection !== undefined) return connection.send(x);
-    this.sendFresh(x);
+    this.channel.send(x);
   }
 
   /** As `send`, never over a connection that has served before. */
   sendFresh(x: Exchange): void {
-    if (this.open.size === 0) this.wake();
-    if (this.open.size < this.maxConnections) {
-      if (!this.tools.sockets.enterUpstream()) return this.tools.failed(x, this, FAILURE.noDescriptors, NOTHING_SENT);
-      const connection = new UpstreamConnection(this);
-      this.open.add(connection);
-      connection.send(x);
-    } else if (this.waiting.length < MAX_WAITING) this.waiting.push(new Waiting(this.waiting, x, this.tools.clock.monotonic() + QUEUE_MS));
-    else this.tools.failed(x, this, FAILURE.queueFull, NOTHING_SENT);
+    this.channel.sendFresh(x);
   }
 
-  /** Unused for long, its place in the ledger may have gone to another target. */
-  private wake(): void {
+  /** A first connection is about to be opened. Unused for long, its place in the ledger may have gone to another target. */
+  wake(): void {
     this.awake(this);
     this.ledgerSlot = this.claimSlot();
-  }
-
-  /** A connection has finished its exchange and may serve another. */
-  release(connection: UpstreamConnection, keepAliveSeconds: number): void {
-    const next = this.waiting.shift();
-    if (next !== undefined) return connection.send(next.x);
-    const keepFor = keepAliveSeconds < 0 ? IDLE_MS : Math.min(IDLE_MS, keepAliveSeconds * 1_000 - 1_000);
-    if (keepFor <= 0 || !this.keeping) return connection.destroy();
-    connection.idleUntil(this.tools.clock.monotonic() + keepFor);
-    this.idle.push(connection);
   }
 
   /** Where no further request is to be expected, a connection that waits for one only keeps its target from ending. */
   keepIdle(keeping: boolean): void {
     this.keeping = keeping;
-    if (!keeping) for (const connection of this.idle.splice(0)) connection.destroy();
+    if (!keeping) this.channel.dropIdle();
   }
 
   /** Whether its source has told it to stop, or names it no longer. */
@@ -187,8 +163,7 @@ export class Endpoint implements Place {
   /** Takes back requests that wait for their answer and may be sent again, those that `elsewhere` has a place for. */
   recall(elsewhere: (x: Exchange) => boolean): Exchange[] {
     const recalled: Exchange[] = [];
-    for (const { x } of [...this.waiting]) if (elsewhere(x)) recalled.push(x);
-    for (const { recallable: x } of this.open) if (x !== null && elsewhere(x)) recalled.push(x);
+    this.channel.recall(elsewhere, recalled);
     for (const x of recalled) {
       x.attempt?.cancel();
       x.attempt = null;
@@ -196,63 +171,15 @@ export class Endpoint implements Place {
     return recalled;
   }
 
-  /** A connection is gone. */
-  closed(connection: UpstreamConnection): void {
-    if (this.open.delete(connection)) this.tools.sockets.leaveUpstream();
-    const at = this.idle.lastIndexOf(connection);
-    if (at >= 0) this.idle.splice(at, 1);
-    const next = this.waiting.shift();
-    if (next !== undefined) this.sendFresh(next.x);
-  }
-
   /** Enforces the time limits of all its connections. @returns whether the endpoint may be forgotten. */
   sweep(now: number): boolean {
-    for (const connection of this.open) connection.sweep(now);
-    while (this.waiting[0] !== undefined && now >= this.waiting[0].until) this.refuseWaiting();
-    if (this.open.size > 0) this.tools.targets.used(this.ledgerSlot, this.tools.clock.now());
-    return this.open.size === 0 && this.waiting.length === 0 && now - this.lastUse > FORGET_MS;
-  }
-
-  /** The first in the queue has waited too long. */
-  private refuseWaiting(): void {
-    const late = this.waiting.shift();
-    if (late !== undefined) this.tools.failed(late.x, this, FAILURE.queueTimeout, NOTHING_SENT);
+    const busy = this.channel.sweep(now);
+    if (busy) this.tools.targets.used(this.ledgerSlot, this.tools.clock.now());
+    return !busy && now - this.lastUse > FORGET_MS;
   }
 }
 
-/** A request in the queue of an endpoint. Nothing of it has been sent. */
-class Waiting implements Attempt {
-  readonly x: Exchange;
-  /** Milliseconds on the monotonic clock. */
-  readonly until: number;
-  private readonly queue: Waiting[];
-
-  constructor(queue: Waiting[], x: Exchange, until: number) {
-    this.queue = queue;
-    this.until = until;
-    this.x = x;
-    x.attempt = this;
-  }
-
-  body(): boolean {
-    return false;
-  }
-
-  bodyEnd(): void {
-    throw new Error('a waiting request streams no body');
-  }
-
-  resume(): void {
-    // Nothing flows yet.
-  }
-
-  cancel(): void {
-    const at = this.queue.indexOf(this);
-    if (at >= 0) this.queue.splice(at, 1);
-  }
-}
-
-/** The endpoints of one worker, by address and TLS name. */
+/** The endpoints of one worker, by where they are and how they are spoken to. */
 export class Endpoints {
   readonly tools: EndpointTools;
   private readonly byName = new Map<string, Endpoint>();
@@ -284,4 +211,4 @@ export class Endpoints {
   }
 }
 
-const nameOf = ({ address, serverName, id }: Place): string => `${address} ${serverName ?? ''} ${id ?? ''}`;
+const nameOf = ({ address, serverName, id, manner }: Place): string => `${address} ${serverName ?? ''} ${manner.name}\n${id ?? ''}`;

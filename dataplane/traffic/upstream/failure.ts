@@ -29,6 +29,9 @@ export const FAILURE = {
   closed: failure(502, 'closed', 'the target closed the connection before it answered', true),
   ended: failure(502, 'ended', 'the target was told to stop and closed the connection before it answered', false),
   malformed: failure(502, 'malformed', 'the answer of the target is not valid HTTP', true),
+  noHttp2: failure(502, 'no_http2', 'the target does not speak HTTP/2', true),
+  reset: failure(502, 'reset', 'the target broke off its answer', true),
+  turnedAway: failure(503, 'turned_away', 'the target has no room for another request', false),
   headTimeout: failure(504, 'head_timeout', 'the target did not begin its answer in time', true),
   bodyTimeout: failure(504, 'body_timeout', 'the target stopped in the middle of its answer', true),
 } as const;

@@ -35,7 +35,8 @@ export class Forwarder {
   attempt(x: Exchange): void {
     const endpoint = x.pool?.pick(this.clock.now(), x.tried) ?? this.leaving(x);
     if (endpoint === null) this.holdOrGiveUp(x, null, x.lastFailure ?? FAILURE.noTarget);
-    else if (x.upgrade === null) endpoint.send(x);
+    // HTTP/2 has no upgrades (RFC 9113 8.6); a wish for one may be ignored (RFC 9110 7.8).
+    else if (x.upgrade === null || endpoint.manner.http2) endpoint.send(x);
     else this.tunnel(x, endpoint);
   }
 

@@ -1,9 +1,11 @@
 import { isIP } from 'node:net';
 import { splitAddress } from '../../../shared/address.ts';
 import type { HealthCheckSpec, UpstreamSpec } from '../../../shared/route.ts';
+import type { TransportSpec } from '../../../shared/transport.ts';
 import { type Gate, gateOf } from '../../ledger/gates.ts';
 import { type Targets, VERDICT_OF } from '../../ledger/targets.ts';
 import type { Endpoint, Endpoints } from './endpoint.ts';
+import { mannerOf } from './manner.ts';
 import { interleave } from './turns.ts';
 
 /** What the main thread has found out about a target, as the ledger has it now. */
@@ -122,9 +124,14 @@ export class Pool {
   }
 
   /** Whether the target of an endpoint, perhaps one of an earlier table, is one of its own and is to stay. */
-  keeps({ address, serverName, id }: Endpoint): boolean {
+  keeps({ address, serverName, id, manner }: Endpoint): boolean {
     return this.members.some(
-      ({ endpoint: own, state }) => state !== 'draining' && own.address === address && own.serverName === serverName && own.id === id,
+      ({ endpoint: own, state }) =>
+        state !== 'draining' &&
+        own.address === address &&
+        own.serverName === serverName &&
+        own.id === id &&
+        own.manner.name === manner.name,
     );
   }
 }
@@ -138,15 +145,22 @@ export class Pools {
   }
 
   /** `domain` names the certificate that an IP literal must show. A pool that is opened names its targets until it is closed. */
-  open(domain: string, upstreams: readonly UpstreamSpec[], tls: boolean, health?: HealthCheckSpec | null): Pool {
+  open(
+    domain: string,
+    upstreams: readonly UpstreamSpec[],
+    tls: boolean,
+    health?: HealthCheckSpec | null,
+    transport?: TransportSpec | null,
+  ): Pool {
     const { targets, clock } = this.endpoints.tools;
+    const manner = mannerOf(transport);
     const members = upstreams.map((upstream): Member => {
       const { address, id = null, state, weight } = upstream;
       const host = splitAddress(address).host;
-      const serverName = tls ? (isIP(host) === 0 ? host : domain) : null;
-      const gate = gateOf(domain, upstream, tls, health);
+      const serverName = tls ? (transport?.server_name ?? (isIP(host) === 0 ? host : domain)) : null;
+      const gate = gateOf(domain, upstream, tls, health, transport);
       const latch = gate && new Latch(targets, gate, clock.now());
-      const endpoint = this.endpoints.open({ address, serverName, id });
+      const endpoint = this.endpoints.open({ address, serverName, id, manner });
       endpoint.named++;
       if (state !== 'draining') endpoint.keepIdle(true);
       return { endpoint, state, weight, latch };

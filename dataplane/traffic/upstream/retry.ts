@@ -10,6 +10,8 @@ export type Progress = {
   readonly reused: boolean;
 };
 
+export const NOTHING_SENT: Progress = { written: false, answered: false, reused: false };
+
 /** RFC 9110 9.2.2. */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'TRACE']);
 

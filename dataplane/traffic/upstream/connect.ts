@@ -1,0 +1,101 @@
+import { connect, type OnReadOpts, type Socket } from 'node:net';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import type { Endpoint } from './endpoint.ts';
+import { connectFailure, FAILURE, type Failure } from './failure.ts';
+
+export type Opening = {
+  /** The protocol that is offered over TLS (ALPN, RFC 7301). */
+  readonly alpn: 'http/1.1' | 'h2';
+  /** Whether our side stays open when the target ends its own. */
+  readonly halfOpen?: boolean;
+  readonly onread?: OnReadOpts;
+};
+
+/** Opens TCP to an address of a target. */
+export const openPlain = ({ port }: Endpoint, address: string, { halfOpen = false, onread }: Opening): Socket =>
+  connect({ host: address, port, allowHalfOpen: halfOpen, ...(onread && { onread }) });
+
+/**
+ * Opens TLS to an address of a target. It is told our name for it, and its certificate is verified as its route says.
+ * A session was made on a connection whose certificate was verified, and under the same name: it may be resumed.
+ */
+export function openSecure(endpoint: Endpoint, address: string, serverName: string, { alpn, halfOpen = false }: Opening): TLSSocket {
+  const { port, manner } = endpoint;
+  const secureContext = manner.authorities();
+  const socket = connectTls({
+    host: address,
+    port,
+    servername: serverName,
+    ALPNProtocols: [alpn],
+    rejectUnauthorized: !manner.insecure,
+    ...(halfOpen && { allowHalfOpen: true }),
+    ...(secureContext !== null && { secureContext }),
+    ...(endpoint.session !== null && { session: endpoint.session }),
+  });
+  // TLS 1.2 has its session before the certificate is judged, 1.3 after.
+  let session: Buffer | null = null;
+  socket.on('session', (fresh: Buffer) => {
+    session = fresh;
+    if (socket.authorized) endpoint.session = fresh;
+  });
+  socket.on('secureConnect', () => {
+    if (session !== null && socket.authorized) endpoint.session = session;
+  });
+  return socket;
+}
+
+/**
+ * A connection to a target, for someone who counts and watches it from then on: resolved, verified and limited in time.
+ * @returns the way to give it up before it stands.
+ */
+export function connectTo(
+  endpoint: Endpoint,
+  opening: Opening,
+  stands: (socket: Socket | TLSSocket) => void,
+  failed: (failure: Failure) => void,
+): () => void {
+  const { host, serverName, connectMs, tools } = endpoint;
+  let socket: Socket | null = null;
+  let settled = false;
+  const settle = (): boolean => {
+    if (settled) return false;
+    settled = true;
+    cancel();
+    return true;
+  };
+  const fail = (failure: Failure): void => {
+    if (!settle()) return;
+    socket?.destroy();
+    tools.sockets.leaveUpstream();
+    failed(failure);
+  };
+  const cancel = tools.clock.after(connectMs, () => fail(FAILURE.connectTimeout));
+  if (!tools.sockets.enterUpstream()) {
+    settle();
+    failed(FAILURE.noDescriptors);
+    return () => undefined;
+  }
+  tools.resolver.resolve(host, (error, address) => {
+    if (settled) return;
+    if (error !== null) return fail(connectFailure(error));
+    const fresh = serverName === null ? openPlain(endpoint, address, opening) : openSecure(endpoint, address, serverName, opening);
+    socket = fresh;
+    const lost = (cause: NodeJS.ErrnoException): void => {
+      tools.resolver.forget(host);
+      endpoint.session = null;
+      fail(connectFailure(cause));
+    };
+    fresh.once('error', lost);
+    fresh.once(serverName === null ? 'connect' : 'secureConnect', () => {
+      if (!settle()) return;
+      fresh.off('error', lost);
+      fresh.once('close', () => tools.sockets.leaveUpstream());
+      stands(fresh);
+    });
+  });
+  return () => {
+    if (!settle()) return;
+    socket?.destroy();
+    tools.sockets.leaveUpstream();
+  };
+}

@@ -1,0 +1,29 @@
+import type { Exchange } from '../../exchange.ts';
+import { fieldIn } from '../../http1/fields.ts';
+import { oneHopLess } from '../../http1/max-forwards.ts';
+import { needsLength, upstreamTarget } from '../../http1/write.ts';
+import { fieldArray } from '../../http2/request-text.ts';
+
+/** How many of the list are pseudo-header fields, names and values. */
+const PSEUDO = 8;
+
+/**
+ * The head of a request as a target gets it over HTTP/2 (RFC 9113 8.3): names and values in turn. Trailers are handed on
+ * whatever the client said about them, so `te` says that they are welcome: some servers of gRPC ask for it.
+ */
+export function requestFields(x: Exchange, scheme: 'http' | 'https'): string[] {
+  const list = [':method', x.method, ':scheme', scheme, ':authority', x.hostField, ':path', upstreamTarget(x)];
+  fieldArray(oneHopLess(x.method, x.fields), list);
+  for (let at = PSEUDO; at < list.length; at += 2) {
+    if (list[at] !== 'host') continue;
+    list.splice(at, 2);
+    break;
+  }
+  fieldArray(x.forwarding, list);
+  list.push('te', 'trailers');
+  if (x.bodyLength > 0 || (x.bodyLength === 0 && needsLength(x.method))) list.push('content-length', `${x.bodyLength}`);
+  return list;
+}
+
+/** Whether it is a call of gRPC: it has a time limit of its own, and says nothing for as long as nothing happens. */
+export const isCall = (x: Exchange): boolean => /^application\/grpc\b/i.test(fieldIn(x.fields, 'content-type') ?? '');

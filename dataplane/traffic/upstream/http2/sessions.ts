@@ -1,0 +1,84 @@
+import type { Exchange } from '../../exchange.ts';
+import type { Channel } from '../channel.ts';
+import type { Endpoint } from '../endpoint.ts';
+import type { Failure } from '../failure.ts';
+import { WaitingRoom } from '../waiting-room.ts';
+import { Session } from './session.ts';
+
+/** Sessions to one target from one worker, where it allows too few streams in one; requests beyond that wait. */
+const MAX_SESSIONS = 8;
+
+/** The HTTP/2 sessions to one target: one, as long as that has room. */
+export class Sessions implements Channel {
+  private readonly endpoint: Endpoint;
+  private readonly open = new Set<Session>();
+  private readonly waiting: WaitingRoom;
+
+  constructor(endpoint: Endpoint) {
+    this.endpoint = endpoint;
+    this.waiting = new WaitingRoom(endpoint);
+  }
+
+  get warm(): boolean {
+    return this.withRoom() !== null;
+  }
+
+  /** A session that is about to end takes no more, and streams don't wear one out: whatever takes the request is fresh. */
+  send(x: Exchange): void {
+    const session = this.waiting.empty ? this.withRoom() : null;
+    if (session !== null) return session.send(x);
+    this.waiting.enter(x);
+    this.openAnother();
+  }
+
+  sendFresh(x: Exchange): void {
+    this.send(x);
+  }
+
+  dropIdle(): void {
+    for (const session of [...this.open]) session.retire();
+  }
+
+  recall(elsewhere: (x: Exchange) => boolean, recalled: Exchange[]): void {
+    this.waiting.recall(elsewhere, recalled);
+    for (const session of this.open) session.recall(elsewhere, recalled);
+  }
+
+  sweep(now: number): boolean {
+    for (const session of [...this.open]) session.sweep(now);
+    this.waiting.sweep(now);
+    return this.open.size > 0 || !this.waiting.empty;
+  }
+
+  /** A session can take requests: it stands, or one of its streams is over. */
+  readonly hasRoom = (session: Session): void => {
+    while (session.room && !this.waiting.empty) {
+      const x = this.waiting.next();
+      if (x !== null) session.send(x);
+    }
+    if (!this.waiting.empty) this.openAnother();
+  };
+
+  /** A session takes no requests any more; `failure` says why where it never did. */
+  readonly ended = (session: Session, failure: Failure | null): void => {
+    if (!this.open.delete(session)) return;
+    const others = [...this.open];
+    // Where one could not be opened the next one hardly can: who waits goes to another target, or is told.
+    if (failure !== null && !others.some((other) => other.standing)) this.waiting.fail(failure);
+    else if (!this.waiting.empty) this.openAnother();
+  };
+
+  private openAnother(): void {
+    if (this.waiting.empty || this.open.size >= MAX_SESSIONS) return;
+    for (const session of this.open) if (session.connecting) return;
+    if (this.open.size === 0) this.endpoint.wake();
+    const session = new Session(this.endpoint, this);
+    this.open.add(session);
+    session.connect();
+  }
+
+  private withRoom(): Session | null {
+    for (const session of this.open) if (session.room) return session;
+    return null;
+  }
+}

@@ -1,0 +1,251 @@
+import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2';
+import { type Exchange, UNTIL_CLOSE } from '../../exchange.ts';
+import { httpDate } from '../../http1/date.ts';
+import { fieldIn } from '../../http1/fields.ts';
+import { ResponseHead } from '../../http1/response-head.ts';
+import { fieldsByName, trailerLines } from '../../http2/request-text.ts';
+import { addedFields } from '../../policy/headers/headers.ts';
+import type { Attempt } from '../attempt.ts';
+import { FAILURE, type Failure } from '../failure.ts';
+import { repeatable } from '../retry.ts';
+import { answerText } from './answer-text.ts';
+import { isCall, requestFields } from './request-fields.ts';
+import type { Session } from './session.ts';
+
+/** Milliseconds until an answer must begin, and between two pieces of its body. */
+const HEAD_MS = 60_000;
+const BODY_IDLE_MS = 60_000;
+/** Interim answers (1xx) before the final one. */
+const MAX_INTERIM = 32;
+const { NGHTTP2_CANCEL, NGHTTP2_FLAG_END_STREAM, NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
+
+/** What was written: field names and values in turn. */
+type Raw = readonly string[] | undefined;
+
+/** One exchange with a target over HTTP/2. */
+export class UpstreamStream implements Attempt {
+  private readonly session: Session;
+  private x: Exchange | null;
+  private stream: ClientHttp2Stream | null = null;
+  private readonly ledgerSlot: number;
+  private deadline: number;
+  /** Whether it may be silent for as long as both sides like. */
+  private patient: boolean;
+  private answered = false;
+  private begun = false;
+  private requestComplete = false;
+  private interim = 0;
+  private requestTrailers = '';
+  private trailers = '';
+
+  constructor(session: Session, x: Exchange) {
+    const { endpoint } = session;
+    this.session = session;
+    this.x = x;
+    this.patient = isCall(x);
+    this.ledgerSlot = endpoint.ledgerSlot;
+    this.deadline = endpoint.tools.clock.monotonic() + HEAD_MS;
+  }
+
+  begin(http2: ClientHttp2Session): void {
+    const { x, session } = this;
+    if (x === null) return;
+    const { tools, serverName } = session.endpoint;
+    x.attempt = this;
+    tools.targets.begin(this.ledgerSlot, tools.slot);
+    const whole = x.held !== null || x.bodyLength === 0;
+    const endStream = whole && (x.held === null || x.held.length === 0);
+    const stream = http2.request(requestFields(x, serverName === null ? 'http' : 'https'), { endStream, waitForTrailers: !whole });
+    this.stream = stream;
+    // The close that follows tells what there is to know.
+    stream.on('error', () => undefined);
+    stream.on('close', () => this.closed());
+    stream.on('headers', (_fields, _flags, raw) => this.informed(raw));
+    stream.once('response', (_fields, flags, raw) => this.answer(raw, (flags & NGHTTP2_FLAG_END_STREAM) !== 0));
+    stream.on('trailers', (_fields, _flags, raw) => this.takeTrailers(raw));
+    stream.on('data', (piece: Buffer) => this.pass(piece));
+    stream.on('end', () => this.ended());
+    stream.on('drain', () => this.x?.client.resumeBody());
+    if (!whole) stream.once('wantTrailers', () => this.sendTrailers());
+    this.requestComplete = whole;
+    if (whole && !endStream) stream.end(x.held);
+    else if (!whole) x.client.streamBody(x);
+  }
+
+  // The request.
+
+  body(buffer: Buffer, from: number, to: number): boolean {
+    const { x, stream } = this;
+    if (x === null || stream === null) return false;
+    x.bodyConsumed = true;
+    // A long upload is progress: the answer's time begins when the request is through.
+    this.deadline = this.now() + HEAD_MS;
+    return stream.write(buffer.subarray(from, to));
+  }
+
+  bodyEnd(trailers: string): void {
+    this.requestComplete = true;
+    if (this.x === null) return;
+    this.x.bodyConsumed = true;
+    this.requestTrailers = trailers;
+    this.stream?.end();
+  }
+
+  private sendTrailers(): void {
+    const { stream } = this;
+    if (stream !== null && !stream.closed && !stream.destroyed) stream.sendTrailers(fieldsByName(this.requestTrailers));
+  }
+
+  resume(): void {
+    this.deadline = this.now() + BODY_IDLE_MS;
+    this.stream?.resume();
+  }
+
+  /** Nobody waits for it any more. */
+  cancel(): void {
+    this.settle();
+    this.stream?.close(NGHTTP2_CANCEL);
+  }
+
+  /** The request that waits here for its answer, if that may be sent again now; null for none. */
+  get recallable(): Exchange | null {
+    const { x, answered } = this;
+    // A body that is still on its way is being handed to this very stream.
+    if (x === null || !this.requestComplete) return null;
+    return repeatable(x, { written: true, answered, reused: false }) ? x : null;
+  }
+
+  // The answer.
+
+  private informed(raw: Raw): void {
+    const { x } = this;
+    if (x === null || this.begun) return;
+    this.answered = true;
+    const head = this.read(x, raw ?? []);
+    if (head === null || head.status === 101 || ++this.interim > MAX_INTERIM) return this.refuse();
+    x.client.informational(head.status, head.reason, head.fields.kept);
+    x.client.flush();
+  }
+
+  private answer(raw: Raw, ends: boolean): void {
+    const { x } = this;
+    if (x === null) return;
+    this.answered = true;
+    const head = this.read(x, raw ?? []);
+    if (head === null || head.status < 200) return this.refuse();
+    const { fields } = head;
+    // RFC 9113 8.1.1: what it says and what it is disagree.
+    if (ends && fields.contentLength > 0 && !head.bodyless(x.method)) return this.refuse();
+    this.begun = true;
+    this.patient ||= /^text\/event-stream\b/i.test(fieldIn(fields.kept, 'content-type') ?? '');
+    this.session.endpoint.succeeded();
+    let lines = fields.kept;
+    if (!fields.hasDate) lines += httpDate();
+    if (x.block !== null) lines += addedFields(x.block.fields, fields, x.strictTransport);
+    this.deadline = this.now() + BODY_IDLE_MS;
+    x.client.head(x, head.status, head.reason, lines, fields.contentLength >= 0 ? fields.contentLength : UNTIL_CLOSE);
+    if (ends) this.finish();
+    else x.client.flush();
+  }
+
+  private read(x: Exchange, raw: readonly string[]): ResponseHead | null {
+    const text = answerText(raw);
+    if (text === null) return null;
+    const bytes = Buffer.from(text, 'latin1');
+    const head = new ResponseHead();
+    return head.parse(bytes, 0, bytes.length, x.block?.fields.overrides ?? null) === null ? head : null;
+  }
+
+  private pass(piece: Buffer): void {
+    const { x } = this;
+    if (x === null || !this.begun) return;
+    this.deadline = this.now() + BODY_IDLE_MS;
+    if (!x.client.body(piece, 0, piece.length)) this.stream?.pause();
+    if (this.x === x) x.client.flush();
+  }
+
+  private takeTrailers(raw: Raw): void {
+    const lines = trailerLines(raw ?? []);
+    if (lines === null) this.refuse();
+    else this.trailers = lines;
+  }
+
+  private ended(): void {
+    // What was read of a stream that has been reset ends, too: it is not whole.
+    if (this.x !== null && this.begun && this.stream?.rstCode === NGHTTP2_NO_ERROR) this.finish();
+  }
+
+  /** The answer is whole. There is room for another before the client's next request is looked at. */
+  private finish(): void {
+    const { x, stream } = this;
+    if (x === null) return;
+    this.settle();
+    // The rest of the request is of no use to the target (RFC 9113 8.1).
+    if (!this.requestComplete) stream?.close(NGHTTP2_NO_ERROR);
+    x.client.end(x, this.trailers);
+    x.client.flush();
+  }
+
+  // The end.
+
+  /** An answer that breaks the rules that hold for every other one. */
+  private refuse(): void {
+    this.fail(FAILURE.malformed, true);
+  }
+
+  private closed(): void {
+    const { stream, session } = this;
+    if (this.x === null || stream === null) return;
+    switch (stream.rstCode) {
+      case NGHTTP2_REFUSED_STREAM:
+        // Nothing of it was looked at (RFC 9113 8.7), and where the target is about to end that is no fault of its own.
+        return this.fail(session.departing ? FAILURE.closed : FAILURE.turnedAway, false);
+      case NGHTTP2_PROTOCOL_ERROR:
+        return this.fail(FAILURE.malformed, true);
+      default:
+        return this.fail(session.standing ? FAILURE.reset : session.reason, true);
+    }
+  }
+
+  /** What becomes of its exchange depends on how far it had come. `written`: whether the target may have acted on it. */
+  private fail(failure: Failure, written: boolean): void {
+    const { x, session, stream } = this;
+    if (x === null) return;
+    const { endpoint, proven } = session;
+    this.settle();
+    if (stream !== null && !stream.closed) stream.close(NGHTTP2_CANCEL);
+    if (!this.begun) return endpoint.tools.failed(x, endpoint, failure, { written, answered: this.answered, reused: proven });
+    x.failure = failure.reason;
+    x.lastFailure = failure;
+    endpoint.blame(failure);
+    x.client.abort(x);
+  }
+
+  private settle(): void {
+    const { x, session } = this;
+    if (x === null) return;
+    const { tools } = session.endpoint;
+    this.x = null;
+    x.attempt = null;
+    tools.targets.end(this.ledgerSlot, tools.slot);
+    session.over(this, this.begun);
+  }
+
+  sweep(now: number): void {
+    const { stream } = this;
+    if (now < this.deadline || stream === null) return;
+    // Visitors who send or read slowly have limits of their own and are not the target's fault.
+    if (this.patient || stream.isPaused() || this.waitsForClient(stream)) this.deadline = now + (this.begun ? BODY_IDLE_MS : HEAD_MS);
+    else this.fail(this.begun ? FAILURE.bodyTimeout : FAILURE.headTimeout, true);
+  }
+
+  private waitsForClient(stream: ClientHttp2Stream): boolean {
+    const { x } = this;
+    if (x === null || this.begun || this.requestComplete || stream.writableNeedDrain) return false;
+    return x.bodyConsumed || !x.expectsContinue;
+  }
+
+  private now(): number {
+    return this.session.endpoint.tools.clock.monotonic();
+  }
+}

@@ -1,0 +1,89 @@
+import type { Exchange } from '../exchange.ts';
+import type { Attempt } from './attempt.ts';
+import type { Endpoint } from './endpoint.ts';
+import { FAILURE, type Failure } from './failure.ts';
+import { NOTHING_SENT } from './retry.ts';
+
+/** Requests that may wait for a connection to one target; more are answered 503. */
+const MAX_WAITING = 1_024;
+/** How long a request waits there (ms), as long as for a connection to stand. */
+const QUEUE_MS = 5_000;
+
+/** Requests that wait until a connection to their target takes them, in the order in which they came. */
+export class WaitingRoom {
+  private readonly endpoint: Endpoint;
+  private readonly queue: Waiting[] = [];
+
+  constructor(endpoint: Endpoint) {
+    this.endpoint = endpoint;
+  }
+
+  get empty(): boolean {
+    return this.queue.length === 0;
+  }
+
+  /** Takes a request, or has it fail where too many wait already. */
+  enter(x: Exchange): void {
+    const { tools } = this.endpoint;
+    if (this.queue.length < MAX_WAITING) this.queue.push(new Waiting(this.queue, x, tools.clock.monotonic() + QUEUE_MS));
+    else tools.failed(x, this.endpoint, FAILURE.queueFull, NOTHING_SENT);
+  }
+
+  /** The one that has waited longest, no longer here; null where nobody waits. */
+  next(): Exchange | null {
+    return this.queue.shift()?.x ?? null;
+  }
+
+  /** Adds those that `elsewhere` has a place for. They stay until they are cancelled. */
+  recall(elsewhere: (x: Exchange) => boolean, recalled: Exchange[]): void {
+    for (const { x } of [...this.queue]) if (elsewhere(x)) recalled.push(x);
+  }
+
+  /** Has everybody fail who is here now. */
+  fail(failure: Failure): void {
+    for (const { x } of this.queue.splice(0)) {
+      x.attempt = null;
+      this.endpoint.tools.failed(x, this.endpoint, failure, NOTHING_SENT);
+    }
+  }
+
+  /** Has those fail who have waited too long. */
+  sweep(now: number): void {
+    while (this.queue[0] !== undefined && now >= this.queue[0].until) {
+      const late = this.queue.shift();
+      if (late !== undefined) this.endpoint.tools.failed(late.x, this.endpoint, FAILURE.queueTimeout, NOTHING_SENT);
+    }
+  }
+}
+
+/** A request in the queue of an endpoint. Nothing of it has been sent. */
+class Waiting implements Attempt {
+  readonly x: Exchange;
+  /** Milliseconds on the monotonic clock. */
+  readonly until: number;
+  private readonly queue: Waiting[];
+
+  constructor(queue: Waiting[], x: Exchange, until: number) {
+    this.queue = queue;
+    this.until = until;
+    this.x = x;
+    x.attempt = this;
+  }
+
+  body(): boolean {
+    return false;
+  }
+
+  bodyEnd(): void {
+    throw new Error('a waiting request streams no body');
+  }
+
+  resume(): void {
+    // Nothing flows yet.
+  }
+
+  cancel(): void {
+    const at = this.queue.indexOf(this);
+    if (at >= 0) this.queue.splice(at, 1);
+  }
+}

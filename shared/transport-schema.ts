@@ -1,0 +1,19 @@
+import { z } from 'zod';
+import type { Parsed } from './parsed.ts';
+import { MOST_CA_TEXT, readAuthorities, readServerName, type TransportSpec } from './transport.ts';
+
+/** Text that a reader understands, in the form that it gives it. */
+const readBy = (text: z.ZodString, read: (text: string) => Parsed<string>) =>
+  text.transform((given, issues) => {
+    const parsed = read(given);
+    if (parsed.ok) return parsed.value;
+    issues.addIssue({ code: 'custom', message: parsed.reason });
+    return z.NEVER;
+  });
+
+export const transportSchema: z.ZodType<TransportSpec, TransportSpec> = z.object({
+  protocol: z.enum(['h2', 'h2c']).optional(),
+  server_name: readBy(z.string().max(253), readServerName).optional(),
+  ca: readBy(z.string().max(MOST_CA_TEXT), readAuthorities).optional(),
+  insecure: z.boolean().optional(),
+});

@@ -80,10 +80,10 @@ export function dryRun(request: DryRun, index: HostIndex<CompiledRoute>, tools: 
     address: endpoint.address,
     tls: endpoint.serverName !== null,
     ...(endpoint.id !== null && { id: endpoint.id }),
+    ...(endpoint.manner.name !== '' && { transport: endpoint.manner.name }),
   }));
   const verdict =
     answering !== undefined
-    ...(endpoint.manner.name !== '' && { transport: endpoint.manner.name }),
       ? `answered by ${answering.name}: ${answering.explain(x, tools)}`
       : block.pool === null
         ? `404: no block of the site matches ${x.path}`

@@ -10,6 +10,8 @@ import { type Hello, MAX_HELLO, readHello } from './hello.ts';
 const HELLO_MS = 5_000;
 /** How long a handshake waits for a certificate that is being ordered (ms). */
 const EXPECTED_MS = 15_000;
+/** Bytes of the hello that TLS is given at a time. */
+const PIECE = 1_000;
 const NEVER = Number.POSITIVE_INFINITY;
 const NOTHING = Buffer.alloc(0);
 
@@ -108,6 +110,7 @@ export class Securing {
     socket.pause();
     socket.off('data', this.read).off('end', this.ended);
     socket.unshift(this.gathered);
+    readInPieces(socket);
     // The connection may last for days, and what was read of it need not.
     this.gathered = NOTHING;
     this.gathering = new Gathering();
@@ -150,3 +153,9 @@ export class Securing {
 
 /** RFC 8737 3: an authority that checks a name offers this protocol and no other. */
 const isCheck = ({ protocols }: Hello): boolean => protocols.length === 1 && protocols[0] === CHECK_PROTOCOL;
+
+/** The library hands over all that waits in one piece, and after a piece of more than 1,023 bytes it holds 16 KB for as long as the connection lasts. */
+function readInPieces(socket: Socket): void {
+  const { read } = socket;
+  socket.read = (size = Math.min(PIECE, socket.readableLength)) => read.call(socket, size);
+}

@@ -110,6 +110,7 @@ export async function startDataplane(
       inFlight: ledger.inFlight.total(),
       connections: ledger.connections.reading(),
       upstreams: upstreams.list(),
+      certificates: https.reading(),
     }),
   });
   const workers = new Workers({
@@ -146,6 +147,8 @@ export async function startDataplane(
     routes: () => table.list().map(({ route }) => route),
     route: (domain) => table.find(domain)?.route ?? null,
     reachable: () => reachable(inForce()),
+    addresses: () => ownAddresses(networkInterfaces()),
+    httpPort: () => inForce().httpPort,
     opened: async () => {
       await publisher.publish({ settings: trafficSettings(inForce()) });
     },

@@ -7,7 +7,10 @@ import { createMetrics } from './metrics.ts';
 import { MAX_UPSTREAMS, type Reading } from './reading.ts';
 import { MAX_DOMAIN_LABELS } from './totals.ts';
 
-const NOTHING: Reading = { routes: 0, overridden: 0, workers: 0, inFlight: 0, connections: { open: 0, refused: [] }, upstreams: [] };
+const NOTHING: Reading = {
+  ...{ routes: 0, overridden: 0, workers: 0, inFlight: 0, connections: { open: 0, refused: [] }, upstreams: [] },
+  certificates: { shown: [], orders: [] },
+};
 const clock: Clock = { ...systemClock, now: () => 1_700_000_000_500 };
 const metricsOf = (read: () => Reading = () => NOTHING) => createMetrics({ clock, version: '1.2.3', read });
 
@@ -133,6 +136,7 @@ describe('what is read at a scrape', () => {
       overridden: 1,
       workers: 2,
       inFlight: 7,
+      certificates: NOTHING.certificates,
       connections: { open: 9, refused: [['limit', 3]] },
       upstreams: [{ address: '10.0.0.1:80', healthy: true }],
     };
@@ -159,6 +163,40 @@ describe('what is read at a scrape', () => {
     const lines = Object.values(own(await scrape(metricsOf(() => ({ ...NOTHING, upstreams }))), 'sluice_upstream_healthy'));
     assert.equal(lines.length, MAX_UPSTREAMS);
     assert.equal(lines.filter((value) => value === 0).length, 500);
+  });
+
+  it('knows the certificates: how many from where, when they end, how orders ended', async () => {
+    const shown = [
+      { name: 'b.example', notAfter: 1_700_000_000_000, source: 'acme' },
+      { name: 'a.example', notAfter: 1_600_000_000_000, source: 'file' },
+    ];
+    const orders = [
+      ['issued', 3],
+      ['validation', 1],
+    ] as const;
+    const lines = await scrape(metricsOf(() => ({ ...NOTHING, certificates: { shown, orders } })));
+    assert.deepEqual(own(lines, 'sluice_certificates'), {
+      'sluice_certificates{source="acme"}': 1,
+      'sluice_certificates{source="file"}': 1,
+    });
+    assert.deepEqual(own(lines, 'sluice_certificate_not_after_timestamp_seconds'), {
+      'sluice_certificate_not_after_timestamp_seconds{domain="a.example"}': 1_600_000_000,
+      'sluice_certificate_not_after_timestamp_seconds{domain="b.example"}': 1_700_000_000,
+    });
+    assert.deepEqual(own(lines, 'sluice_certificate_orders_total'), {
+      'sluice_certificate_orders_total{result="issued"}': 3,
+      'sluice_certificate_orders_total{result="validation"}': 1,
+    });
+  });
+
+  it('lists the 1,000 certificates that end first, and the next of all others', async () => {
+    const shown = Array.from({ length: 1_100 }, (_, at) => ({ name: `d${at}.example`, notAfter: (2_000 - at) * 1_000, source: 'acme' }));
+    const lines = own(
+      await scrape(metricsOf(() => ({ ...NOTHING, certificates: { shown, orders: [] } }))),
+      'sluice_certificate_not_after_timestamp_seconds',
+    );
+    assert.equal(Object.keys(lines).length, MAX_DOMAIN_LABELS + 1);
+    assert.equal(lines['sluice_certificate_not_after_timestamp_seconds{domain="other"}'], 2_000 - 99);
   });
 
   it('fails the scrape, not the process, when it cannot be read', async () => {

@@ -1,5 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { METRIC_PREFIX } from '../../shared/name.ts';
+import { type CertificatesReading, registerCertificates } from './certificates.ts';
 
 /** Targets that are listed one by one; those out of rotation come first. */
 export const MAX_UPSTREAMS = 1_000;
@@ -14,6 +15,7 @@ export type Reading = {
   readonly inFlight: number;
   readonly connections: ConnectionsReading;
   readonly upstreams: Iterable<UpstreamReading>;
+  readonly certificates: CertificatesReading;
 };
 /** Clients' connections: how many are open, and how many were refused for a reason since the start. */
 export type ConnectionsReading = { readonly open: number; readonly refused: Iterable<readonly [reason: string, count: number]> };
@@ -39,7 +41,9 @@ export function registerReading(registry: Registry): (reading: Reading) => void 
     labelNames: ['address'],
     registers: [registry],
   });
+  const showCertificates = registerCertificates(registry);
   return (reading) => {
+    showCertificates(reading.certificates);
     routes.set(reading.routes);
     overridden.set(reading.overridden);
     workers.set(reading.workers);

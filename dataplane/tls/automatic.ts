@@ -8,8 +8,9 @@ import type { Publisher } from '../publish/publisher.ts';
 import { Attempts } from './issue/attempts.ts';
 import type { AuthoritySettings } from './issue/authority.ts';
 import { certificateId } from './issue/certificate-id.ts';
-import { type Held, Issuer } from './issue/issuer.ts';
+import { type Held, Issuer, type OrderResult } from './issue/issuer.ts';
 import { Ordering } from './issue/ordering.ts';
+import { knock, preflight, resolveName } from './issue/preflight.ts';
 import { RenewalAdvice, type Subject } from './issue/renewal-advice.ts';
 import { RenewalInformation } from './issue/renewal-information.ts';
 import type { CertStore, StoredCertificate } from './store/cert-store.ts';
@@ -29,6 +30,9 @@ export type AutomaticTools = {
   /** Resolves when every worker shows what the store holds. */
   shown(): Promise<void>;
   routes(): Iterable<RouteSpec>;
+  /** The addresses of this machine, and its port for plain HTTP: where a name should lead. */
+  addresses(): readonly string[];
+  httpPort(): number;
 };
 
 /** Certificates for every routed name that may have one, from an authority that speaks ACME, as long as there is an e-mail. */
@@ -57,6 +61,7 @@ export class AutomaticHttps {
       attempts: this.attempts,
       held: (name) => this.held(name),
       order: (name, replaces) => this.ordering.order(name, replaces),
+      hint: (name) => preflight(name, { ...tools, resolve: resolveName, knock }),
       uncertified: (names) => this.giveUp(names),
     });
     this.advice = new RenewalAdvice({
@@ -98,6 +103,11 @@ export class AutomaticHttps {
 
   plans(name: string): ReturnType<Issuer['plans']> {
     return this.issuer.plans(name);
+  }
+
+  /** How many orders ended how, since the start. */
+  results(): ReadonlyMap<OrderResult, number> {
+    return this.issuer.results;
   }
 
   /** The names that are to have certificates. */

@@ -1,7 +1,7 @@
 import type { Certificate } from '../../shared/certificate.ts';
 import { NAME } from '../../shared/name.ts';
 import type { CertificateRecord } from '../../shared/wire/certificate.ts';
-import { Https, type HttpsTools } from './https.ts';
+import { type CertificatesReading, Https, type HttpsTools } from './https.ts';
 import { isInternal, type RoutesChange } from './internal/internal-sites.ts';
 import { readRootCertificate } from './internal/root.ts';
 import type { AuthoritySettings } from './issue/authority.ts';
@@ -25,9 +25,9 @@ export class HttpsOnDemand {
     this.tools = tools;
   }
 
-  /** Why sites that are to have certificates have none. */
+  /** Why sites that are to have certificates have none, or won't have for long. */
   get warnings(): string[] {
-    return [this.authority === null ? null : this.failure, this.https?.warning ?? null].filter((warning) => warning !== null);
+    return [...(this.authority === null || this.failure === null ? [] : [this.failure]), ...(this.https?.warnings ?? [])];
   }
 
   /** Shows what the certificate directory holds from now on; where there is none, nothing. */
@@ -89,6 +89,11 @@ export class HttpsOnDemand {
   /** PEM of what visitors of internal sites have to trust; null where there never was one. */
   root(): string | null {
     return this.https === null ? readRootCertificate(this.tools.stateDir) : this.https.root;
+  }
+
+  /** What there is and how orders ended, for metrics. */
+  reading(): CertificatesReading {
+    return this.https?.reading() ?? { shown: [], orders: [] };
   }
 
   list(): Promise<CertificateRecord[]> {

@@ -6,7 +6,8 @@ import { InternalSites, type InternalTools, type RoutesChange } from './internal
 import type { AuthoritySettings } from './issue/authority.ts';
 import type { Keyring } from './keyring.ts';
 import { KnownCertificates, type ShownChange } from './known-certificates.ts';
-import type { CertStore, StoredCertificate, StoreProblem } from './store/cert-store.ts';
+import { endingSoon, type Shown } from './outlook.ts';
+import type { CertificateSource, CertStore, StoredCertificate, StoreProblem } from './store/cert-store.ts';
 import { DirectoryStore } from './store/directory-store.ts';
 
 /** How often the age of the keys of session tickets is looked at (ms). */
@@ -15,6 +16,14 @@ const TICKETS_MS = 3_600_000;
 export type HttpsTools = Omit<InternalTools, 'changed'> & {
   readonly keyring: Keyring;
   readonly publisher: Publisher;
+  /** The addresses of this machine, and its port for plain HTTP: where a name should lead. */
+  addresses(): readonly string[];
+  httpPort(): number;
+};
+
+export type CertificatesReading = {
+  readonly shown: readonly { readonly name: string; readonly notAfter: number; readonly source: CertificateSource }[];
+  readonly orders: Iterable<readonly [result: string, count: number]>;
 };
 
 /** Everything between certificates on disk and workers that show them: store → known → published, orders for what is missing, and our own authority. */
@@ -91,9 +100,16 @@ export class Https {
     return this.internal.root;
   }
 
-  /** Why internal sites have no certificates; null where all is well. */
-  get warning(): string | null {
-    return this.internal.warning;
+  /** Why internal sites have no certificates, and which of others are about to end. */
+  get warnings(): string[] {
+    const ending = endingSoon(this.shown(), this.tools.clock.now());
+    return this.internal.warning === null ? ending : [this.internal.warning, ...ending];
+  }
+
+  /** What there is and how orders ended, for metrics. */
+  reading(): CertificatesReading {
+    const shown = [...this.known.everyShown()].map(([name, { notAfter, source }]) => ({ name, notAfter, source }));
+    return { shown, orders: this.automatic.results() };
   }
 
   /** Another process takes over, and with it the orders; or it did not, and they are ours again. */
@@ -124,6 +140,12 @@ export class Https {
   private held(name: string): StoredCertificate | null {
     const held = this.known.find(name);
     return held?.source === 'internal' ? null : held;
+  }
+
+  /** What sites are shown. */
+  private *shown(): Generator<Shown> {
+    for (const [name, certificate] of this.known.everyShown())
+      if (this.tools.route(name) !== null) yield { name, certificate, lastError: this.automatic.plans(name)?.attempt?.lastError ?? null };
   }
 
   private *own(): Generator<StoredCertificate & { renewAt: number }> {

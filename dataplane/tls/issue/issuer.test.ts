@@ -16,6 +16,7 @@ class Scene {
   readonly attempts = new Map<string, Attempt>();
   readonly orders: { name: string; replaces: string | null; settle: (error?: Error) => void }[] = [];
   uncertified: readonly string[] = [];
+  hint: string | null = null;
   /** What chance brings next; 0 after that. */
   fractions: number[] = [];
   readonly issuer: Issuer;
@@ -38,6 +39,7 @@ class Scene {
             },
           }),
         ),
+      hint: async () => this.hint,
       attempts: {
         get: (name) => this.attempts.get(name) ?? null,
         set: (name, attempt) => {
@@ -153,6 +155,93 @@ describe('a name that is wanted', () => {
     assert.equal(next.orders.length, 0);
     next.clock.pass(1_000);
     assert.equal(next.orders.length, 1);
+  });
+});
+
+test('what is known of a name stands with the words of the authority that could not verify it, and only there', async () => {
+  const scene = new Scene();
+  scene.hint = 'a.test resolves to 203.0.113.9';
+  scene.issuer.want(['a.test', 'b.test']);
+  scene.orders[0]?.settle(new IssueError('validation', 'a.test: connection refused'));
+  scene.orders[1]?.settle(new IssueError('refused', 'b.test: no'));
+  await turn();
+  assert.equal(scene.attempts.get('a.test')?.lastError, 'a.test: connection refused; a.test resolves to 203.0.113.9');
+  assert.equal(scene.attempts.get('b.test')?.lastError, 'b.test: no');
+});
+
+test('a name that is no longer wanted when its order fails leaves nothing behind', async () => {
+  const scene = new Scene();
+  scene.issuer.want(['a.test']);
+  scene.issuer.want([]);
+  await scene.settle(new IssueError('validation', 'no'));
+  assert.deepEqual([...scene.attempts], []);
+});
+
+test('orders are counted by how they ended', async () => {
+  const scene = new Scene();
+  scene.issuer.want(['a.test']);
+  await scene.settle();
+  scene.clock.pass(61 * DAY);
+  await scene.settle(new IssueError('limited', 'no'));
+  scene.clock.pass(2 * 3_600_000);
+  await scene.settle();
+  assert.deepEqual(Object.fromEntries(scene.issuer.results), { issued: 1, limited: 1, renewed: 1 });
+});
+
+describe('a renewal', () => {
+  test('that fails is tried again later each time, and what failed is told while the old certificate serves', async () => {
+    const scene = new Scene();
+    scene.hold('a.test', 6);
+    scene.issuer.want(['a.test']);
+    scene.clock.pass(4 * DAY);
+    await scene.settle(new IssueError('validation', 'no'));
+    const { renewAt, attempt } = scene.issuer.plans('a.test') ?? {};
+    assert.ok((renewAt ?? Infinity) <= scene.clock.now());
+    assert.deepEqual([attempt?.lastError, attempt?.nextTry], ['no', scene.clock.now() + 60_000]);
+    scene.clock.pass(60_000);
+    await scene.settle(new IssueError('validation', 'no'));
+    scene.clock.pass(299_000);
+    assert.equal(scene.orders.length, 2);
+    scene.clock.pass(1_000);
+    assert.equal(scene.orders.length, 3);
+    await scene.settle();
+    assert.equal(scene.issuer.plans('a.test')?.attempt, null);
+  });
+
+  test('begins when a window that is over becomes known, as for one that was revoked', () => {
+    const scene = new Scene();
+    scene.hold('a.test', 90);
+    scene.issuer.want(['a.test']);
+    scene.clock.pass(DAY);
+    assert.equal(scene.orders.length, 0);
+    const window = { start: 1, end: 2 };
+    scene.held.set('a.test', { ...(scene.held.get('a.test') as Held), window, ariId: 'key.serial' });
+    scene.issuer.changed('a.test');
+    assert.deepEqual(
+      scene.orders.map(({ replaces }) => replaces),
+      ['key.serial'],
+    );
+  });
+
+  test('is for names that are wanted: one that left is not renewed, one that came back is', async () => {
+    const scene = new Scene();
+    scene.hold('a.test', 6);
+    scene.issuer.want(['a.test']);
+    scene.issuer.want([]);
+    scene.clock.pass(5 * DAY);
+    assert.equal(scene.orders.length, 0);
+    scene.issuer.want(['a.test']);
+    assert.equal(scene.orders.length, 1);
+  });
+
+  test('of one that lives for minutes begins in its last third', () => {
+    const scene = new Scene();
+    scene.hold('a.test', 6 / (24 * 60));
+    scene.issuer.want(['a.test']);
+    scene.clock.pass(3.7 * 60_000);
+    assert.equal(scene.orders.length, 0);
+    scene.clock.pass(0.4 * 60_000);
+    assert.equal(scene.orders.length, 1);
   });
 });
 

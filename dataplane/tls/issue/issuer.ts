@@ -1,7 +1,7 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
-import { IssueError } from './failure.ts';
+import { IssueError, type IssueFailureKind } from './failure.ts';
 import { type Renewable, renewalTime, type Window } from './renewal.ts';
 import { retryDelay } from './retry.ts';
 
@@ -9,6 +9,9 @@ import { retryDelay } from './retry.ts';
 const MOST_ORDERS = 10;
 /** A timer of the system holds no more than 24 days, and a laptop sleeps: the time is looked at again at least this often (ms). */
 const LONGEST_TIMER_MS = 6 * 3_600_000;
+
+/** An authority may write as much as it likes. */
+export const LONGEST_REASON = 2_048;
 
 /** What went wrong with a name so far. */
 export type Attempt = {
@@ -36,6 +39,8 @@ export type IssuerTools = {
   held(name: string): Held | null;
   /** Orders one, saves it, and has every worker show it. @throws IssueError. */
   order(name: string, replaces: string | null): Promise<void>;
+  /** Why an authority will hardly verify a name, looked up beside the order; null: nothing stands out. Never rejects. */
+  hint(name: string): Promise<string | null>;
   /** Failures that an earlier process met: a restart is no reason to try again at once. */
   readonly attempts: {
     get(name: string): Attempt | null;
@@ -45,10 +50,15 @@ export type IssuerTools = {
   uncertified(names: readonly string[]): void;
 };
 
+/** How an order ended: with a certificate, or why with none. */
+export type OrderResult = 'issued' | 'renewed' | IssueFailureKind;
+
 type Wanted = { cancel: () => void; ordering: boolean };
 
 /** Sees to it that every name that is wanted has a certificate, each on its own time. The only one who orders. */
 export class Issuer {
+  /** How many orders ended how. */
+  readonly results = new Map<OrderResult, number>();
   private readonly tools: IssuerTools;
   private readonly wanted = new Map<string, Wanted>();
   /** In the order in which they came. */
@@ -156,20 +166,25 @@ export class Issuer {
     const { clock, log, attempts } = this.tools;
     const held = this.tools.held(name);
     const startedAt = clock.monotonic();
+    const hint = this.tools.hint(name);
     this.mark(name, false);
     try {
       await this.tools.order(name, held?.ariId ?? null);
       this.unreachable = 0;
       attempts.set(name, null);
-      log.info({ name, ms: Math.round(clock.monotonic() - startedAt) }, held === null ? 'certificate issued' : 'certificate renewed');
+      const result = held === null ? 'issued' : 'renewed';
+      this.count(result);
+      log.info({ name, ms: Math.round(clock.monotonic() - startedAt) }, `certificate ${result}`);
     } catch (error) {
-      this.failed(name, error);
+      const failure = error instanceof IssueError ? error : new IssueError('refused', `${name}: ${String(error)}`);
+      const reason = failure.kind === 'validation' ? await hint : null;
+      this.count(failure.kind);
+      if (this.wanted.has(name)) this.failed(name, failure, reason === null ? failure.message : `${failure.message}; ${reason}`);
     }
   }
 
-  private failed(name: string, error: unknown): void {
+  private failed(name: string, failure: IssueError, reason: string): void {
     const { clock, random, log, attempts } = this.tools;
-    const failure = error instanceof IssueError ? error : new IssueError('refused', `${name}: ${String(error)}`);
     if (failure.kind === 'unreachable') {
       this.unreachable++;
       const delay = retryDelay('unreachable', this.unreachable, null, random.fraction());
@@ -182,8 +197,12 @@ export class Issuer {
     const failures = (attempts.get(name)?.failures ?? 0) + 1;
     const counted = failure.kind === 'unreachable' ? this.unreachable : failures;
     const delay = retryDelay(failure.kind, counted, failure.retryAfterMs, random.fraction());
-    attempts.set(name, { failures, nextTry: clock.now() + delay, lastError: failure.message });
-    log.warn({ name, reason: failure.message, again_in_s: Math.round(delay / 1_000) }, 'no certificate');
+    attempts.set(name, { failures, nextTry: clock.now() + delay, lastError: reason.slice(0, LONGEST_REASON) });
+    log.warn({ name, reason, again_in_s: Math.round(delay / 1_000) }, 'no certificate');
+  }
+
+  private count(result: OrderResult): void {
+    this.results.set(result, (this.results.get(result) ?? 0) + 1);
   }
 
   private mark(name: string, uncertified: boolean): void {

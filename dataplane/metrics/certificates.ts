@@ -1,0 +1,44 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { METRIC_PREFIX } from '../../shared/name.ts';
+import { MAX_DOMAIN_LABELS, OVERFLOW_LABEL } from './totals.ts';
+
+/** What is true of certificates at the moment of a scrape. */
+export type CertificatesReading = {
+  /** What each name is shown: when that ends (ms since 1970), and where it comes from. */
+  readonly shown: Iterable<{ readonly name: string; readonly notAfter: number; readonly source: string }>;
+  /** How orders ended since the start. */
+  readonly orders: Iterable<readonly [result: string, count: number]>;
+};
+
+/** Registers what is known of certificates. @returns how to show one reading. */
+export function registerCertificates(registry: Registry): (reading: CertificatesReading) => void {
+  const bySource = new Gauge({
+    name: `${METRIC_PREFIX}certificates`,
+    help: 'Names that are shown a certificate, by where it comes from.',
+    labelNames: ['source'],
+    registers: [registry],
+  });
+  const notAfter = new Gauge({
+    name: `${METRIC_PREFIX}certificate_not_after_timestamp_seconds`,
+    help: `When the certificate of a name ends, in seconds since 1970; the ${MAX_DOMAIN_LABELS} that end first, and the first of all others.`,
+    labelNames: ['domain'],
+    registers: [registry],
+  });
+  const orders = new Counter({
+    name: `${METRIC_PREFIX}certificate_orders_total`,
+    help: 'Orders for certificates by how they ended.',
+    labelNames: ['result'],
+    registers: [registry],
+  });
+  return (reading) => {
+    const shown = [...reading.shown].sort((one, other) => one.notAfter - other.notAfter);
+    bySource.reset();
+    for (const { source } of shown) bySource.inc({ source });
+    notAfter.reset();
+    for (const { name, notAfter: end } of shown.slice(0, MAX_DOMAIN_LABELS)) notAfter.set({ domain: name }, end / 1_000);
+    const rest = shown[MAX_DOMAIN_LABELS];
+    if (rest !== undefined) notAfter.set({ domain: OVERFLOW_LABEL }, rest.notAfter / 1_000);
+    orders.reset();
+    for (const [result, count] of reading.orders) orders.inc({ result }, count);
+  };
+}

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { endingSoon, type Shown } from './outlook.ts';
+import type { CertificateSource } from './store/cert-store.ts';
+
+const DAY = 86_400_000;
+const shown = (name: string, source: CertificateSource, lastError: string | null = null): Shown => ({
+  name,
+  lastError,
+  certificate: {
+    ...{ id: `${source}/${name}`, source, domains: [name], issuer: 'CA', serial: '01', savedAt: 0, order: null, ariId: null },
+    ...{ notBefore: 0, notAfter: 100 * DAY },
+  },
+});
+
+test('a certificate whose renewal fails is told of once a fifth of its life is left', () => {
+  const failing = [shown('a.test', 'acme', 'a.test: refused')];
+  assert.deepEqual(endingSoon(failing, 80 * DAY), []);
+  assert.deepEqual(endingSoon(failing, 81 * DAY), [
+    'the certificate of a.test ends at 1970-04-11T00:00:00.000Z; its renewal fails: a.test: refused',
+  ]);
+  assert.match(endingSoon(failing, 101 * DAY)[0] ?? '', /a\.test ended at/);
+});
+
+test('one that is renewed in good time, or by itself, is not told of', () => {
+  assert.deepEqual(endingSoon([shown('a.test', 'acme'), shown('b.test', 'internal')], 99 * DAY), []);
+});
+
+test('one that nobody renews is told of, with what to do', () => {
+  assert.match(endingSoon([shown('a.test', 'pushed')], 90 * DAY)[0] ?? '', /brought by hand \(pushed\): bring a newer one$/);
+});
+
+test('of many the first few are told', () => {
+  const many = Array.from({ length: 12 }, (_, at) => shown(`site-${at}.test`, 'file'));
+  const lines = endingSoon(many, 90 * DAY);
+  assert.equal(lines.length, 6);
+  assert.equal(lines.at(-1), '7 more certificates end soon');
+});

@@ -1,0 +1,35 @@
+import type { StoredCertificate } from './store/cert-store.ts';
+
+/** Less than this share of its life left, and nothing newer: somebody should know. Renewals begin with a third left. */
+const SHARE_LEFT = 0.2;
+const MOST_LINES = 5;
+
+/** What is shown for a name, and what keeps it from being renewed. */
+export type Shown = {
+  readonly name: string;
+  readonly certificate: StoredCertificate;
+  /** Why the last order failed; null where none did. */
+  readonly lastError: string | null;
+};
+
+/** One line for each certificate that is about to end without a newer one, the first to end first; a few at most. `now` in ms since 1970. */
+export function endingSoon(shown: Iterable<Shown>, now: number): string[] {
+  const ending = [...shown].filter((one) => isEnding(one, now)).toSorted((one, other) => end(one) - end(other));
+  const lines = ending.slice(0, MOST_LINES).map((one) => lineOf(one, now));
+  return ending.length > MOST_LINES ? [...lines, `${ending.length - MOST_LINES} more certificates end soon`] : lines;
+}
+
+const end = ({ certificate }: Shown): number => certificate.notAfter;
+
+function isEnding({ certificate, lastError }: Shown, now: number): boolean {
+  const { source, notBefore, notAfter } = certificate;
+  if (source === 'internal' || (source === 'acme' && lastError === null)) return false;
+  return notAfter - now < (notAfter - notBefore) * SHARE_LEFT;
+}
+
+function lineOf({ name, certificate, lastError }: Shown, now: number): string {
+  const { source, notAfter } = certificate;
+  const verb = notAfter <= now ? 'ended' : 'ends';
+  const reason = source === 'acme' ? `its renewal fails: ${lastError}` : `it was brought by hand (${source}): bring a newer one`;
+  return `the certificate of ${name} ${verb} at ${new Date(notAfter).toISOString()}; ${reason}`;
+}

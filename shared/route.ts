@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { parseAddress } from './address.ts';
 import { parseBcryptHash } from './bcrypt-hash.ts';
+import { MOST_AUTHORITIES_TEXT, readClientAuthorities } from './client-authorities.ts';
 import { conditionSchema } from './condition.ts';
 import { CATCH_ALL, parseDomain } from './host.ts';
 import { MAX_HOLD_SECS } from './longest-hold.ts';
@@ -111,6 +112,20 @@ const basicAuth = z.object({
     .refine((users) => new Set(users.map(({ name }) => name)).size === users.length, 'each user stands once'),
 });
 
+/** Visitors are let in only with a certificate that one of these authorities vouches for. */
+const clientAuth = z.object({
+  /** PEM: roots, and what clients may leave out between those and their own. */
+  ca: z
+    .string()
+    .max(MOST_AUTHORITIES_TEXT)
+    .transform((text, issues) => {
+      const parsed = readClientAuthorities(text);
+      if (parsed.ok) return parsed.value.text;
+      issues.addIssue({ code: 'custom', message: parsed.reason });
+      return z.NEVER;
+    }),
+});
+
 const respond = z.object({ status: z.int().min(200).max(599), body: z.string().max(65_536).default('') });
 
 /** What a site and each of its path blocks can say. Absent lists are empty, absent limits are none. */
@@ -156,7 +171,9 @@ export const routeSchema = z.object({
   under_attack: z.literal(false, 'not available yet').default(false),
   source: z.string().min(1).max(256).nullable().default(null),
 
-  https: z.enum(['auto', 'off', 'internal']).default('auto'),
+  /** `provided`: with a certificate that comes along; none is ordered. */
+  https: z.enum(['auto', 'off', 'internal', 'provided']).default('auto'),
+  client_auth: clientAuth.nullable().optional(),
   upstreams: directives.upstreams,
   transport: directives.transport,
   hold_secs: directives.hold_secs,
@@ -178,6 +195,7 @@ export type HealthCheckSpec = NonNullable<RouteSpec['health']>;
 export type HeaderSpec = RouteSpec['headers'][number];
 export type RedirectSpec = RouteSpec['redirects'][number];
 export type BasicAuthSpec = NonNullable<RouteSpec['basic_auth']>;
+export type ClientAuthSpec = NonNullable<RouteSpec['client_auth']>;
 export type RespondSpec = NonNullable<RouteSpec['respond']>;
 export type ConditionalRateSpec = NonNullable<RouteSpec['rate_limits']>[number];
 export type ConditionalRespondSpec = NonNullable<RouteSpec['responds']>[number];
@@ -223,6 +241,8 @@ export function readAppliedRoute(input: unknown): { readonly route: RouteSpec } 
     return { problem: { member: issue?.path.join('.') || 'route', reason: issue?.message ?? 'is not a route' } };
   }
   const route = result.data;
+  if (route.client_auth && route.https === 'off')
+    return { problem: { member: 'client_auth', reason: 'visitors show certificates over HTTPS only, and https is off' } };
   const first = route.upstreams[0]?.address ?? null;
   if (route.upstream !== null && first !== null && route.upstream !== first)
     return { problem: { member: 'upstreams', reason: 'the first one must be the same address as upstream' } };

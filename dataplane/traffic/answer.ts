@@ -31,6 +31,13 @@ export const MISDIRECTED: OwnAnswer = {
   body: null,
   reason: 'the certificate of this connection does not cover the host',
 };
+/** The same, where the two differ in whom they let in: what the client showed, or did not, was meant for another name. */
+export const OTHER_RULE: OwnAnswer = {
+  status: 421,
+  fields: '',
+  body: null,
+  reason: 'this connection was made under another rule about client certificates than the host has',
+};
 /** To OPTIONS and TRACE that may go no further (RFC 9110 7.6.2). What was sent is never sent back: it may hold secrets (9.3.8). */
 export const LAST_HOP: OwnAnswer = { status: 200, fields: '', body: '', reason: 'Max-Forwards is used up' };
 export const NO_TRACE: OwnAnswer = { status: 405, fields: 'Allow: OPTIONS\r\n', body: null, reason: 'Max-Forwards is used up' };

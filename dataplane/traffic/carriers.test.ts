@@ -4,6 +4,7 @@ import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2';
 import { after, before, describe, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { hashSync } from 'bcrypt';
+import { makePair } from '../../shared/pair-fixture.ts';
 import type { RouteInput } from '../../shared/route.ts';
 import { site } from './testing/proxy-fixture.ts';
 import { SecureFixture } from './testing/secure-fixture.ts';
@@ -37,7 +38,9 @@ const everything = (target: { readonly address: string }): RouteInput => ({
 
 before(async () => {
   upstream = await UpstreamFixture.serving(ok('x', 'X-Target: 1\r\n'));
-  secure = await SecureFixture.of([everything(upstream), site('b.test', upstream)], 'gone.test');
+  const { certificate } = await makePair([], { subject: 'CN=staff', authority: true });
+  const staff = { ...everything(upstream), domain: 'staff.test', client_auth: { ca: certificate } };
+  secure = await SecureFixture.of([everything(upstream), site('b.test', upstream), staff], 'gone.test', 'staff.test');
   await secure.proxy.challenge([{ token: 'token-of-a-challenge', keyAuthorization: 'key-authorization' }]);
 });
 after(() => {
@@ -143,6 +146,13 @@ for (const carrier of carriers) {
     test('a host that the certificate does not cover', async () => {
       const { status } = await carrier.ask({ host: 'b.test', path: '/' });
       assert.equal(status, carrier.secure ? 421 : 200);
+    });
+
+    test('a site that asks for client certificates', async () => {
+      const before = upstream.requests.length;
+      for (const path of ['/', '/fixed', '/moved', '/private/x'])
+        assert.equal((await carrier.ask({ host: 'staff.test', path })).status, carrier.secure ? 421 : 403, path);
+      assert.equal(upstream.requests.length, before);
     });
 
     test('claims about the client', async () => {

@@ -45,6 +45,8 @@ function forwarded(pool: Pool, holdMs: number, now: number): string {
 export function dryRun(request: DryRun, index: HostIndex<CompiledRoute>, tools: PolicyTools, clock: Clock): DryRunResult {
   const url = new URL(request.url);
   const host = url.hostname.replace(/\.$/, '');
+  const route = index.find(host);
+  const secure = url.protocol === 'https:';
   const x = new Exchange(NOBODY, {
     method: 'GET',
     target: `${url.pathname}${url.search}`,
@@ -53,16 +55,17 @@ export function dryRun(request: DryRun, index: HostIndex<CompiledRoute>, tools: 
     fields: `Host: ${url.host}\r\n`,
     bodyLength: 0,
     expectsContinue: false,
-    secure: url.protocol === 'https:',
+    secure,
     strictTransport: false,
     misdirected: false,
+    // A visitor who has shown what the site asks for.
+    clientRule: secure ? (route?.clientRule ?? '') : null,
     referer: null,
     upgrade: null,
     forwarding: '',
     startedAt: clock.monotonic(),
   });
   const nothing = { matched: null, block: null, policies: [], targets: [] };
-  const route = index.find(host);
   if (route === null) return { ...nothing, routed: false, verdict: `404: no route for ${host}` };
   x.route = route;
   x.path = normalizedPath(rawPath(x.target));

@@ -68,6 +68,8 @@ export class Exchange {
   readonly strictTransport: boolean;
   /** Whether the client was shown a certificate that is not good for this host. */
   readonly misdirected: boolean;
+  /** The rule about client certificates that its connection has kept; empty for one without a rule, null where there is no TLS of ours. */
+  readonly clientRule: string | null;
   /** Milliseconds on the monotonic clock. */
   readonly startedAt: number;
 
@@ -90,6 +92,8 @@ export class Exchange {
 
   /** Whether it has been counted before its end, as an upgrade is. */
   counted = false;
+  /** Whether its connection is of no more use to the host: it ends after the answer. */
+  endsConnection = false;
   /** 0 until there is an answer. */
   status = 0;
   /** Response bytes to the client, before TLS. */
@@ -114,6 +118,7 @@ export class Exchange {
       | 'secure'
       | 'strictTransport'
       | 'misdirected'
+      | 'clientRule'
       | 'startedAt'
     >,
   ) {
@@ -131,6 +136,7 @@ export class Exchange {
     this.secure = request.secure;
     this.strictTransport = request.strictTransport;
     this.misdirected = request.misdirected;
+    this.clientRule = request.clientRule;
     this.startedAt = request.startedAt;
   }
 }

@@ -1,5 +1,5 @@
 import { normalizedPath } from '../../shared/path.ts';
-import { AMBIGUOUS_PATH, answer, LAST_HOP, MISDIRECTED, NO_BLOCK, NO_ROUTE, NO_TRACE, type OwnAnswer } from './answer.ts';
+import { AMBIGUOUS_PATH, answer, LAST_HOP, MISDIRECTED, NO_BLOCK, NO_ROUTE, NO_TRACE, OTHER_RULE, type OwnAnswer } from './answer.ts';
 import type { Challenges } from './challenges.ts';
 import type { Exchange } from './exchange.ts';
 import { endsHere } from './http1/max-forwards.ts';
@@ -31,6 +31,7 @@ export class Server {
     if (x.misdirected) return answer(x, MISDIRECTED);
     const route = this.index.find(x.host);
     if (route === null) return answer(x, NO_ROUTE);
+    if (x.clientRule !== route.clientRule && x.clientRule !== null) return this.sendAway(x);
     x.route = route;
     x.path = normalizedPath(rawPath(x.target));
     const block = blockFor(route, x);
@@ -48,6 +49,12 @@ export class Server {
     if (next === undefined || x.block === null || x.status !== 0) return;
     if (own !== null) answer(x, own);
     else this.decide(x, x.block, next);
+  }
+
+  /** Also where the host's rule has changed since the handshake: then no later request is better off here. */
+  private sendAway(x: Exchange): void {
+    x.endsConnection = true;
+    answer(x, OTHER_RULE);
   }
 
   /** Asks the policies from the `first` on. */

@@ -162,6 +162,7 @@ export class TrafficWorker {
       },
       admission,
       certificates: this.certificates,
+      clientAuthOf: (name) => this.index.find(name)?.clientAuth ?? null,
       handshakes: this.handshakes,
       log,
     });

@@ -19,6 +19,7 @@ export function beginExchange(client: Downstream, head: RequestHead, peer: Peer,
     forwarding: `${asked.lines}X-Forwarded-Host: ${trustedHost(peer, head)}\r\nX-Request-ID: ${id}\r\n`,
     secure: asked.secure,
     strictTransport: asked.secure && (peer.certificate === null || peer.certificate.lasting),
+    clientRule: peer.certificate === null ? null : peer.certificate.clientRule,
     misdirected: peer.certificate !== null && !peer.certificate.covers(head.host),
     startedAt: now,
   });

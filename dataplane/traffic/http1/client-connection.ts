@@ -208,7 +208,7 @@ export class ClientConnection implements Downstream {
     // While an upstream still takes the body, the two may yet end together: that is judged at the end.
     const skippable = x.attempt !== null || this.requestBody.discardable;
     const last = this.inputEnded && this.pending === null;
-    const persist = this.persist && skippable && !last && !this.tools.draining();
+    const persist = this.persist && skippable && !last && !x.endsConnection && !this.tools.draining();
     this.persist = this.writer.head(x, status, reason, fields, length, persist);
   }
 

@@ -1,5 +1,6 @@
 import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import type { Exchange } from '../exchange.ts';
 import { beginExchange } from '../http1/begin-exchange.ts';
 import { FAULT, type Fault } from '../http1/fault.ts';
@@ -90,12 +91,19 @@ export class Http2Connection {
         this.streams.delete(gone);
         this.idleSince = tools.monotonic();
       },
+      outlived: (x) => this.outlived(x),
     });
     this.streams.add(client);
     const x = beginExchange(client, head, peer, asked, trustedRequestId(peer, head) ?? tools.nextRequestId(), tools.monotonic());
     client.begin(x);
     tools.begun();
     tools.serve(x);
+  }
+
+  /** Only where it was opened for that very host: for another one the client opens one beside it. */
+  private outlived(x: Exchange): void {
+    const { socket } = this;
+    if (socket instanceof TLSSocket && socket.servername !== false && socket.servername?.toLowerCase() === x.host) this.session.close();
   }
 
   private refuse(stream: ServerHttp2Stream, { status, reason }: Pick<Fault, 'status' | 'reason'>): void {

@@ -17,6 +17,8 @@ export type StreamTools = {
   record(x: Exchange): void;
   /** The stream is gone. */
   closed(stream: StreamClient): void;
+  /** The connection is of no more use to the exchange's host. */
+  outlived(x: Exchange): void;
 };
 
 /** A client's side of one exchange over HTTP/2. */
@@ -127,6 +129,7 @@ export class StreamClient implements Downstream {
     const list = fieldArray(fields, [':status', `${status}`]);
     if (length !== UNTIL_CLOSE && status !== 204) list.push('content-length', `${length}`);
     this.pendingHead = { fields: list, length };
+    if (x.endsConnection) this.tools.outlived(x);
   }
 
   body(buffer: Buffer, from: number, to: number): boolean {

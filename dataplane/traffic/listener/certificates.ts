@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { HostIndex } from '../match/host-index.ts';
+import type { ClientAuth } from '../policy/client-certificate/client-auth.ts';
 import type { EntriesPublication, PublishedChallenge } from '../protocol.ts';
 
 /** A certificate as it is published under each name that it is to be shown for. PEM, the chain from the leaf on. */
@@ -14,17 +15,37 @@ export type PublishedCertificate = {
   readonly challenge?: boolean;
 };
 
+/** Rules under which one certificate is kept ready; beyond that they are made anew. */
+const MOST_RULES = 100;
+
 /** What a name is shown: read when it is first asked for. */
 export class ShownCertificate {
   private readonly exact: ReadonlySet<string>;
   readonly published: PublishedCertificate;
   /** Whether a browser that has seen it may be told to never come without: not where it was only meant for this machine. */
   readonly lasting: boolean;
+  /** What visitors have to show in return; null for nothing. */
+  readonly auth: ClientAuth | null;
+  readonly clientRule: string;
+  private readonly ruled = new Map<string, ShownCertificate>();
 
-  constructor(published: PublishedCertificate) {
+  constructor(published: PublishedCertificate, auth: ClientAuth | null = null) {
     this.published = published;
+    this.auth = auth;
+    this.clientRule = auth === null ? '' : auth.rule;
     this.exact = new Set(published.domains);
     this.lasting = published.internal !== true && !published.domains.some((name) => name === 'localhost' || isIP(name) !== 0);
+  }
+
+  /** The same one, shown to those who visit a site that asks for certificates itself. The same for the same rule. */
+  under(auth: ClientAuth): ShownCertificate {
+    const key = `${auth.rule} ${auth.domain}`;
+    const known = this.ruled.get(key);
+    if (known !== undefined) return known;
+    if (this.ruled.size >= MOST_RULES) this.ruled.clear();
+    const ruled = new ShownCertificate(this.published, auth);
+    this.ruled.set(key, ruled);
+    return ruled;
   }
 
   /** Whether a client that was shown it may ask for this host: RFC 9110 7.4, RFC 6125 6.4.3 (a wildcard is one label). */

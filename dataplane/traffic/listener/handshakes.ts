@@ -1,7 +1,8 @@
-import { createHash } from 'node:crypto';
+import { createHash, hkdfSync } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { createServer, type Server, type TLSSocket } from 'node:tls';
+import { createServer, type Server, type TLSSocket, type TlsOptions } from 'node:tls';
 import type { Log } from '../../../shared/runtime/log.ts';
+import type { ClientAuth } from '../policy/client-certificate/client-auth.ts';
 import type { ShownCertificate } from './certificates.ts';
 
 /** Servers that are ready at once (40 KB each); the one unused for longest is built again when it is asked for. */
@@ -27,6 +28,9 @@ const CIPHERS = [
 
 /** How long a ticket resumes a session (s): a tenth of what RFC 8446 4.6.1 allows. */
 const TICKET_SECS = 60_480;
+/** The same where the client showed a certificate: on resumption nobody looks at it again, and it may have ended meanwhile. */
+const VERIFIED_TICKET_SECS = 3_600;
+const TICKET_KEY_BYTES = 48;
 /** How long a handshake may take (ms). */
 const HANDSHAKE_MS = 10_000;
 
@@ -82,7 +86,7 @@ export class Handshakes {
     return server;
   }
 
-  private build({ published }: ShownCertificate): Server | null {
+  private build({ published, auth }: ShownCertificate): Server | null {
     if (this.servers.size >= MOST_SERVERS) for (const oldest of this.servers.keys()) if (this.servers.delete(oldest)) break;
     try {
       const server = createServer({
@@ -96,6 +100,7 @@ export class Handshakes {
         // A ticket opens the sessions of the names that it was given for, and no others.
         sessionIdContext: createHash('sha256').update(published.domains.join()).digest('hex').slice(0, 32),
         ...(this.ticketKeys !== null && { ticketKeys: this.ticketKeys }),
+        ...(auth !== null && asking(auth, published.domains, this.ticketKeys)),
       });
       server.on('secureConnection', (socket) => {
         // Not before: nobody would hear of a client that leaves in the middle of the handshake.
@@ -103,6 +108,7 @@ export class Handshakes {
         this.take(socket)?.done(socket);
       });
       server.on('tlsClientError', (error, socket) => {
+        if (socket.authorizationError) this.disbelieved(auth, socket.authorizationError);
         this.take(socket)?.failed(error.message);
         socket.destroy();
       });
@@ -113,12 +119,33 @@ export class Handshakes {
     }
   }
 
+  /** The library closes such a connection without an alert, and tells of it when nobody knows any more whose it was. */
+  private disbelieved(auth: ClientAuth | null, reason: unknown): void {
+    this.log.debug({ site: auth?.domain, reason: String(reason) }, 'a client certificate is not accepted');
+  }
+
   private take(socket: TLSSocket): HandshakeEnd | undefined {
     const ends = endsOf(socket);
     const end = this.underWay.get(ends);
     this.underWay.delete(ends);
     return end;
   }
+}
+
+/**
+ * What a server does for a site that asks for client certificates. Its tickets are sealed with keys of the site and the
+ * rule: the library takes whoever resumes a session for somebody who has shown what they had to.
+ */
+function asking({ ca, rule, domain }: ClientAuth, names: readonly string[], ticketKeys: Buffer | null): TlsOptions {
+  const purpose = `client certificates\n${names.join()}\n${domain}\n${rule}`;
+  return {
+    requestCert: true,
+    rejectUnauthorized: true,
+    ca,
+    sessionTimeout: VERIFIED_TICKET_SECS,
+    sessionIdContext: createHash('sha256').update(purpose).digest('hex').slice(0, 32),
+    ...(ticketKeys !== null && { ticketKeys: Buffer.from(hkdfSync('sha256', ticketKeys, '', purpose, TICKET_KEY_BYTES)) }),
+  };
 }
 
 /** What tells a connection from all others that are open. */

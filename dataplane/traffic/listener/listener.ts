@@ -5,10 +5,11 @@ import { UNCOUNTED } from '../../ledger/connections.ts';
 import { ClientConnection } from '../http1/client-connection.ts';
 import type { ClientTools } from '../http1/client-tools.ts';
 import { Http2Connection } from '../http2/connection.ts';
+import type { ClientAuth } from '../policy/client-certificate/client-auth.ts';
 import { type Peer, peerOf } from '../policy/forwarded/forwarded.ts';
 import type { TrafficSettings } from '../protocol.ts';
 import type { Admission } from './admission.ts';
-import type { Certificates } from './certificates.ts';
+import type { Certificates, ShownCertificate } from './certificates.ts';
 import type { Handshakes } from './handshakes.ts';
 import type { Hello } from './hello.ts';
 import { Port } from './port.ts';
@@ -26,6 +27,8 @@ export type ListenerParts = {
   readonly tools: Omit<ClientTools, 'trusts' | 'speaksHttp2' | 'closed'>;
   readonly admission: Admission;
   readonly certificates: Certificates;
+  /** What visitors of a name have to show; null for nothing, and for names without a route. */
+  clientAuthOf(name: string): ClientAuth | null;
   readonly handshakes: Handshakes;
   readonly log: Log;
 };
@@ -36,6 +39,7 @@ export class Listener {
   private readonly secure: Port;
   private readonly admission: Admission;
   private readonly certificates: Certificates;
+  private readonly clientAuthOf: ListenerParts['clientAuthOf'];
   private readonly handshakes: Handshakes;
   private readonly log: Log;
   private readonly tools: Omit<ClientTools, 'closed'> & { closed(connection: Connection): void };
@@ -51,7 +55,7 @@ export class Listener {
   private emptied: Promise<void> | null = null;
   private whenEmpty: () => void = () => undefined;
 
-  constructor({ tools, admission, certificates, handshakes, log }: ListenerParts) {
+  constructor({ tools, admission, certificates, clientAuthOf, handshakes, log }: ListenerParts) {
     this.tools = {
       ...tools,
       trusts: (address) => this.trusts(address),
@@ -60,6 +64,7 @@ export class Listener {
     };
     this.admission = admission;
     this.certificates = certificates;
+    this.clientAuthOf = clientAuthOf;
     this.handshakes = handshakes;
     this.log = log;
     const failed = (error: Error): void => admission.refused('descriptors', '', error.message);
@@ -176,7 +181,7 @@ export class Listener {
     const { certificates } = this;
     const securing = new Securing(raw, {
       monotonic: this.tools.monotonic,
-      find: ({ serverName }: Hello, { localAddress }) => certificates.find(serverName ?? plainAddress(localAddress ?? '')),
+      find: ({ serverName }: Hello, { localAddress }) => this.shownTo(serverName ?? plainAddress(localAddress ?? '')),
       findChallenge: (name) => certificates.findChallenge(name),
       mayWait: (stage, { serverName }) => {
         const may =
@@ -200,6 +205,14 @@ export class Listener {
       },
     });
     this.connections.set(securing, place);
+  }
+
+  /** The certificate for a name, under the rule of the site that the name is routed to. */
+  private shownTo(name: string): ShownCertificate | null {
+    const shown = this.certificates.find(name);
+    if (shown === null) return null;
+    const auth = this.clientAuthOf(name);
+    return auth === null ? shown : shown.under(auth);
   }
 
   private serve(socket: Socket, peer: Peer, place: number, http2: boolean): void {

@@ -2,6 +2,7 @@ import { ownPool, type PoolSpec } from '../../../shared/pools.ts';
 import type { HandleSpec, HeaderSpec, RespondSpec, RouteSpec } from '../../../shared/route.ts';
 import { type Key, keyOf } from '../../ledger/hash.ts';
 import type { Exchange } from '../exchange.ts';
+import { type ClientAuth, compileClientAuth } from '../policy/client-certificate/client-auth.ts';
 import { type AnswerFields, compileAnswerFields } from '../policy/headers/headers.ts';
 import { type Policy, policiesOf } from '../policy/order.ts';
 import type { Pool, Pools } from '../upstream/pool.ts';
@@ -15,6 +16,10 @@ import { compileVariants, unconditional, type Variants } from './variants.ts';
 export type CompiledRoute = {
   readonly domain: string;
   readonly https: RouteSpec['https'];
+  /** Names what visitors have to show before they are served: equal only for equal rules. Empty for nothing. */
+  readonly clientRule: string;
+  /** The same, for handshakes. */
+  readonly clientAuth: ClientAuth | null;
   /** What answers when no block matches; null when nothing stands outside the blocks. */
   readonly site: CompiledBlock | null;
   readonly blocks: readonly CompiledBlock[];
@@ -56,9 +61,12 @@ export function compileRoute(json: string, pools: Pools): CompiledRoute {
   // A site that says nothing at all is one whose last target went.
   const deserted = route.upstreams.length === 0 && route.handles.length === 0 && !answers;
   const sitePool = deserted ? pools.open(route.domain, [], route.tls) : poolOf(route, route, pools);
+  const clientAuth = compileClientAuth(route);
   return {
     domain: route.domain,
     https: route.https,
+    clientRule: clientAuth?.rule ?? '',
+    clientAuth,
     site: answers || sitePool !== null ? siteBlock(route, sitePool) : null,
     blocks: route.handles.map((handle, index) => pathBlock(route, handle, index, sitePool, pools)),
     fields: compileAnswerFields(unconditional(route.headers)),

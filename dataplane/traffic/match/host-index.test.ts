@@ -9,6 +9,8 @@ import { packEntries } from './packed.ts';
 const route = (domain: string, version: string): CompiledRoute & { version: string } => ({
   domain,
   https: 'auto',
+  clientRule: '',
+  clientAuth: null,
   version,
   site: null,
   blocks: [],

@@ -4,6 +4,7 @@ import type { Exchange } from '../exchange.ts';
 import type { HttpsSettings } from '../protocol.ts';
 import { basicAuth } from './basic-auth/basic-auth.ts';
 import type { Passwords } from './basic-auth/passwords.ts';
+import { clientCertificate } from './client-certificate/client-certificate.ts';
 import { httpsRedirect } from './https-redirect/https-redirect.ts';
 import { rateLimit } from './rate-limit/rate-limit.ts';
 import { redirect } from './redirect/redirect.ts';
@@ -38,6 +39,10 @@ export type PolicyKind = (route: RouteSpec, handle: HandleSpec | null, index: nu
 /** The only list of positions. */
 const ORDER: readonly { readonly kind: PolicyKind; readonly because: string }[] = [
   { kind: httpsRedirect, because: 'whoever comes back over HTTPS is counted and asked there, once, and no password crosses in the clear' },
+  {
+    kind: clientCertificate,
+    because: 'who could show no certificate is no visitor of the site; only the way to where it is asked for is told',
+  },
   { kind: rateLimit, because: 'a client over its limit costs nothing further, not even a redirect' },
   { kind: redirect, because: 'a moved page is moved for everybody, before anyone is asked who they are' },
   { kind: basicAuth, because: 'who may not come in learns nothing of what is inside, not even a fixed answer' },

@@ -128,6 +128,7 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
         secure: false,
         strictTransport: false,
         misdirected: false,
+        clientRule: null,
         referer: null,
         upgrade: null,
         forwarding: '',

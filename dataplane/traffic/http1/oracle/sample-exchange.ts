@@ -35,6 +35,7 @@ export function sampleExchange(request: SampleRequest): Exchange {
     secure: false,
     strictTransport: false,
     misdirected: false,
+    clientRule: null,
     upgrade: null,
     referer: null,
     forwarding: FORWARDING,

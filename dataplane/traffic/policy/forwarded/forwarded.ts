@@ -23,6 +23,8 @@ export type Covering = {
   covers(host: string): boolean;
   /** Whether browsers may be told to come back over HTTPS only. */
   readonly lasting: boolean;
+  /** The rule about client certificates that the handshake kept; empty for none. */
+  readonly clientRule: string;
 };
 
 /** `secure`: whether the client itself came over HTTPS. */

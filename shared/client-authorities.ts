@@ -1,0 +1,41 @@
+import { X509Certificate } from 'node:crypto';
+import { accepted, type Parsed, refused } from './parsed.ts';
+import { pemBlocks } from './pem.ts';
+
+/** The certificates of all public authorities together are smaller (characters), and nobody means those. */
+export const MOST_AUTHORITIES_TEXT = 262_144;
+
+/** Those who vouch for visitors: their certificates in PEM and nothing else, and when the first of them ends (ms since 1970). */
+export type ClientAuthorities = { readonly text: string; readonly count: number; readonly notAfter: number };
+
+/**
+ * Reads a PEM file of certificate authorities: roots, and perhaps authorities below them. What is no certificate in it is left out: a key that lies in the same
+ * file goes nowhere. A refusal says what is wrong with the file.
+ */
+export function readClientAuthorities(text: string): Parsed<ClientAuthorities> {
+  if (text.length > MOST_AUTHORITIES_TEXT)
+    return refused(`more than ${MOST_AUTHORITIES_TEXT} characters; name only those who vouch for visitors`);
+  const blocks = pemBlocks(text);
+  if (!blocks.ok) return blocks;
+  const certificates = blocks.value.filter(({ label }) => label === 'CERTIFICATE');
+  if (certificates.length === 0) return refused('there is no certificate in it (PEM: -----BEGIN CERTIFICATE-----)');
+  let notAfter = Number.POSITIVE_INFINITY;
+  let roots = 0;
+  for (const [index, block] of certificates.entries()) {
+    const certificate = certificateOf(block.text);
+    if (certificate === null) return refused(`certificate ${index + 1} can't be read; export it again`);
+    notAfter = Math.min(notAfter, certificate.validToDate.getTime());
+    if (certificate.issuer === certificate.subject) roots++;
+  }
+  if (roots === 0) return refused('there is no root in it, so nobody could be believed; add the authority that signs itself');
+  return accepted({ text: certificates.map((block) => block.text).join(''), count: certificates.length, notAfter });
+}
+
+function certificateOf(text: string): X509Certificate | null {
+  try {
+    return new X509Certificate(text);
+  } catch {
+    // The library's words are a code, which helps nobody.
+    return null;
+  }
+}

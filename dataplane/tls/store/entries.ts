@@ -65,6 +65,7 @@ export class Entries {
     const known = new Set(ids);
     for (const id of this.entries.keys()) if (!known.has(id)) removed.push(...this.forget(id));
     for (const id of ids) {
+      if (this.closed.has(folderOf(id))) continue;
       const { put: one, removed: gone } = this.look(id);
       if (one !== null) put.push(one);
       removed.push(...gone);

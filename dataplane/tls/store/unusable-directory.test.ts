@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { readCertificate } from '../../../shared/certificate.ts';
+import { makePair } from '../../../shared/pair-fixture.ts';
+import { memoryLog } from '../../../shared/runtime/log.ts';
+import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
+import { systemRandom } from '../../../shared/runtime/random.ts';
+import { DirectoryStore } from './directory-store.ts';
+
+const skip = process.getuid?.() !== 0 && 'steps down from root';
+const NOBODY = 65_534;
+
+class Disk {
+  readonly root = mkdtempSync(join(tmpdir(), 'unusable-'));
+  private readonly stores: DirectoryStore[] = [];
+
+  open(path = this.root): DirectoryStore {
+    const store = new DirectoryStore(path, { clock: new ManualClock(), random: systemRandom, log: memoryLog() });
+    this.stores.push(store);
+    return store;
+  }
+
+  async bring(folder: string): Promise<void> {
+    const { certificate, privateKey } = await makePair([`${folder.replace('/', '.')}.test`]);
+    mkdirSync(join(this.root, folder), { recursive: true });
+    writeFileSync(join(this.root, folder, 'cert.pem'), certificate);
+    writeFileSync(join(this.root, folder, 'key.pem'), privateKey);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const store of this.stores) await store.close();
+    rmSync(this.root, { recursive: true });
+  }
+}
+
+async function asNobody(task: () => Promise<void>): Promise<void> {
+  process.seteuid?.(NOBODY);
+  try {
+    await task();
+  } finally {
+    process.seteuid?.(0);
+  }
+}
+
+test('a directory that is not there is an empty one, and is not made before something is kept in it', async () => {
+  await using disk = new Disk();
+  const path = join(disk.root, 'a/b');
+  const store = disk.open(path);
+  store.watch(() => undefined);
+  assert.deepEqual(await store.list(), { certificates: [], problems: [] });
+  assert.equal(existsSync(path), false);
+  const { certificate, privateKey } = await makePair(['a.test']);
+  const pair = readCertificate(certificate, privateKey);
+  assert.ok(pair.ok);
+  await store.put({ source: 'pushed', domains: ['a.test'], pair: pair.value });
+  assert.equal((await disk.open(path).list()).certificates.length, 1);
+});
+
+test('what lies in a directory that can not be written is used, and whoever is about to keep something is told', { skip }, async () => {
+  await using disk = new Disk();
+  await disk.bring('mine');
+  await disk.bring('pushed/theirs');
+  for (const path of ['.', 'mine', 'pushed', 'pushed/theirs']) chmodSync(join(disk.root, path), 0o755);
+  for (const path of ['mine', 'pushed/theirs']) chmodSync(join(disk.root, path, 'key.pem'), 0o644);
+  // A crash left the rest of a pair that can't be finished here.
+  writeFileSync(join(disk.root, 'pushed/theirs/meta.json.new'), '{}');
+  await asNobody(async () => {
+    const store = disk.open();
+    const { certificates, problems } = await store.list();
+    assert.deepEqual(
+      certificates.map(({ id }) => id),
+      ['pushed/theirs', 'mine'],
+    );
+    assert.deepEqual(problems, []);
+    await assert.rejects(store.prepare(), { code: 'EACCES' });
+  });
+  assert.deepEqual(readdirSync(disk.root).sort(), ['mine', 'pushed']);
+  await disk.open().prepare();
+});
+
+test('a folder that can not be read is named, costs only what is in it, and keeps what was known of it', { skip }, async () => {
+  await using disk = new Disk();
+  await disk.bring('mine');
+  await disk.bring('acme/theirs');
+  for (const path of ['.', 'mine', 'acme']) chmodSync(join(disk.root, path), 0o755);
+  for (const path of ['mine', 'acme/theirs']) chmodSync(join(disk.root, path, 'key.pem'), 0o644);
+  const known = disk.open();
+  assert.equal((await known.list()).certificates.length, 2);
+  chmodSync(join(disk.root, 'acme'), 0o700);
+  await asNobody(async () => {
+    const { certificates, problems } = await disk.open().list();
+    assert.deepEqual(
+      certificates.map(({ id }) => id),
+      ['mine'],
+    );
+    assert.deepEqual(problems, [
+      {
+        id: 'acme',
+        source: 'acme',
+        reason: `${join(disk.root, 'acme')} can't be read (permission denied); give it to the user that this process runs as`,
+      },
+    ]);
+    const later = await known.list();
+    assert.deepEqual([later.certificates.length, later.problems.length], [2, 1]);
+  });
+  chmodSync(join(disk.root, 'acme'), 0o755);
+  assert.deepEqual((await known.list()).problems, []);
+});

@@ -60,3 +60,57 @@ test('a certificate directory that can not be used ends the start with its name 
     /can't use the certificate directory .*file \(it is no directory\); name another one with --cert-dir PATH\n$/,
   );
 });
+
+const mounts = process.getuid?.() !== 0 && 'mounts a disk, as root';
+
+test('a certificate directory on a disk that is read-only is shown, and what would be kept there is refused in words', {
+  skip: mounts,
+}, async () => {
+  using folder = new Folder();
+  using authority = new CertificatesFixture();
+  await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
+  const certs = folder.file('certs');
+  const { cert, key } = authority.issue('shop.test');
+  mkdirSync(`${certs}/mine`, { recursive: true });
+  writeFileSync(`${certs}/mine/privkey.pem`, key);
+  writeFileSync(`${certs}/mine/fullchain.pem`, cert);
+  const httpsPort = await freePort();
+  await using dataplane = await Dataplane.start({
+    stateDir: folder.file('state'),
+    flags: [
+      '--cert-dir',
+      certs,
+      '--https-port',
+      `${httpsPort}`,
+      '--acme-email',
+      'ops@example.com',
+      '--acme-directory',
+      'https://127.0.0.1:1/dir',
+    ],
+    command: ['unshare', '--mount', 'sh', '-c', `mount --bind -o ro ${certs} ${certs} && exec "$@"`, 'sh'],
+  });
+  const inWords = new RegExp(`can't write the certificate directory ${certs} \\(the file system is read-only\\)`);
+  await dataplane.program.said(inWords);
+  for (const name of ['shop.test', 'other.test']) await dataplane.route(name, upstream.address);
+  assert.match(await until('the certificate', () => getSecurely(httpsPort, 'shop.test', authority.ca)), /hello$/);
+  const posted = authority.issue('posted.test');
+  const refused = await dataplane.admin('POST', '/certificates', {
+    domains: ['posted.test'],
+    certificate: posted.cert,
+    private_key: posted.key,
+  });
+  assert.equal(refused.status, 503);
+  assert.match(JSON.parse(refused.text).error, /^not saved: can&#39;t write the certificate directory .*--cert-dir PATH$/);
+  const status = JSON.parse((await dataplane.admin('GET', '/status')).text) as { warnings: string[] };
+  assert.ok(
+    status.warnings.some((warning) => inWords.test(warning)),
+    status.warnings.join(),
+  );
+  // Nobody is asked for a certificate that could not be kept.
+  const reason = await until('the order to be refused', async () => {
+    const explained = await dataplane.admin('GET', `/explain?url=${encodeURIComponent('https://other.test/')}`);
+    const { certificate } = JSON.parse(explained.text) as { certificate: string };
+    return certificate.includes('failed') ? certificate : null;
+  });
+  assert.match(reason, /certificate directory.*\(the file system is read-only\)/);
+});

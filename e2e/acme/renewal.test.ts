@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import { missing } from '../components.ts';
@@ -54,7 +55,9 @@ class Visitors {
 
   private async stay(): Promise<void> {
     const socket = await this.scene.shake(this.name, this.root);
-    socket.on('error', (error) => this.failures.push(`kept: ${error.message}`));
+    socket.on('error', (error) => {
+      if (!this.stopping) this.failures.push(`kept: ${error.message}`);
+    });
     const ask = () => socket.write(`GET / HTTP/1.1\r\nHost: ${this.name}\r\n\r\n`);
     ask();
     for await (const answer of socket) {
@@ -108,8 +111,50 @@ test('certificates are renewed under load when their authority says so: no reque
     renewals.map(({ replaces }) => replaces),
     front.asked.slice(0, renewals.length),
   );
+  const renewed = /^sluice_certificate_orders_total\{result="renewed"\} (\d+)$/m.exec((await dataplane.admin('GET', '/metrics')).text);
+  assert.ok(Number(renewed?.[1]) >= 3, `${renewed?.[0]}`);
   const { workers } = JSON.parse((await dataplane.admin('GET', '/status')).text) as { workers: { restarts: number } };
   assert.equal(workers.restarts, 0);
+});
+
+test('an authority that refuses to replace is asked for the same without', { skip, timeout: 60_000 }, async () => {
+  await using scene = await Scene.start({ validSecs: VALID_SECS });
+  await using front = await RenewalFront.start(scene.folder, () => scene.pebble as Pebble);
+  await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
+  await using dataplane = await scene.dataplane([], front);
+  front.refuses = 'alreadyReplaced';
+  front.advise = () => (front.orders.length < 3 ? over() : later());
+  await dataplane.route('shop.example.com', upstream.address);
+  const serial = await until('the certificate', () => kept(scene, 'shop.example.com'));
+  await until('another one', () => [kept(scene, 'shop.example.com')].find((now) => now !== null && now !== serial));
+  const [first] = front.asked;
+  assert.deepEqual(
+    front.orders.map(({ replaces }) => replaces),
+    [null, first, null],
+  );
+});
+
+test('an authority that has lost its memory gives another account, and the order goes on', { skip, timeout: 60_000 }, async () => {
+  await using scene = await Scene.start();
+  const { ports, rootPath } = scene.pebble as Pebble;
+  const accounts = () =>
+    readdirSync(scene.folder.file('certs/accounts')).map((name) => readFileSync(join(scene.folder.file('certs/accounts'), name), 'utf8'));
+  await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
+  await using dataplane = await scene.dataplane();
+  await dataplane.route('one.example.com', upstream.address);
+  await until('the first certificate', () => kept(scene, 'one.example.com'));
+  const before = accounts();
+  const root = readFileSync(rootPath);
+  await scene.pebble?.[Symbol.asyncDispose]();
+  await scene.startAuthority({ ports });
+  await dataplane.program.kill();
+  await using again = await scene.dataplane();
+  assert.notDeepEqual(readFileSync(rootPath), root);
+  await again.route('two.example.com', upstream.address);
+  (await scene.shake('two.example.com', await (scene.pebble as Pebble).root())).destroy();
+  await again.program.said(/another account at the certificate authority was opened/);
+  assert.equal(accounts().length, 1);
+  assert.notDeepEqual(accounts(), before);
 });
 
 test('files that a crash has torn are ordered anew, those of others are only told about', { skip, timeout: 60_000 }, async () => {

@@ -8,6 +8,7 @@ import type { Pebble } from './pebble.ts';
 
 /** Milliseconds since 1970. */
 type Window = { readonly start: number; readonly end: number };
+type Order = { readonly name: string; readonly replaces: string | null };
 type NewOrder = { readonly identifiers: readonly { readonly value: string }[]; readonly replaces?: string };
 
 /** Stands before Pebble, which advises nothing about renewals, and advises what the test says (RFC 9773). */
@@ -15,7 +16,8 @@ export class RenewalFront {
   readonly rootPath: string;
   /** What it calls the certificates that it was asked about, in their order. */
   readonly asked: string[] = [];
-  readonly orders: { readonly name: string; readonly replaces: string | null }[] = [];
+  /** Orders that were placed or refused. */
+  readonly orders: Order[] = [];
   /** What is advised about a certificate; null: it does not know that one. */
   advise: (id: string) => Window | null = () => null;
   /** Answers this type of problem to orders that replace a certificate; null: they are passed on. */
@@ -55,8 +57,11 @@ export class RenewalFront {
     const url = incoming.url ?? '';
     if (url.startsWith('/ari/')) return this.advice(url.slice(5), answer);
     const body = await textOf(incoming);
-    if (url === '/order-plz' && this.refused(body, answer)) return;
+    const order = url === '/order-plz' ? orderIn(body) : null;
+    if (order !== null && order.replaces !== null && this.refuses !== null) return this.refuse(order, this.refuses, answer);
     const passed = await this.pass(incoming, body);
+    // One with a nonce that Pebble does not like is sent again.
+    if (order !== null && passed.statusCode === 201) this.orders.push(order);
     const text = await textOf(passed);
     const { 'content-length': _, ...headers } = passed.headers;
     answer.writeHead(passed.statusCode ?? 502, headers);
@@ -73,15 +78,10 @@ export class RenewalFront {
       .end(JSON.stringify({ suggestedWindow: { start, end } }));
   }
 
-  /** Notes an order. @returns whether it has been answered. */
-  private refused(body: string, answer: ServerResponse): boolean {
-    const { payload } = JSON.parse(body) as { payload: string };
-    const { identifiers, replaces = null } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as NewOrder;
-    this.orders.push({ name: identifiers[0]?.value ?? '', replaces });
-    if (this.refuses === null || replaces === null) return false;
-    const problem = { type: `urn:ietf:params:acme:error:${this.refuses}`, detail: 'the front says no', status: 409 };
-    answer.writeHead(409, { 'content-type': 'application/problem+json' }).end(JSON.stringify(problem));
-    return true;
+  private refuse(order: Order, problem: string, answer: ServerResponse): void {
+    this.orders.push(order);
+    const body = { type: `urn:ietf:params:acme:error:${problem}`, detail: 'the front says no', status: 409 };
+    answer.writeHead(409, { 'content-type': 'application/problem+json' }).end(JSON.stringify(body));
   }
 
   /** Pebble makes its URLs of the host that it is asked for, so they lead here. */
@@ -98,6 +98,13 @@ export class RenewalFront {
     this.server.closeAllConnections();
     await new Promise((resolve) => this.server.close(resolve));
   }
+}
+
+/** The payload of a JWS is signed, not encrypted (RFC 8555 6.2). */
+function orderIn(body: string): Order {
+  const { payload } = JSON.parse(body) as { payload: string };
+  const { identifiers, replaces = null } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as NewOrder;
+  return { name: identifiers[0]?.value ?? '', replaces };
 }
 
 async function textOf(message: IncomingMessage): Promise<string> {

@@ -46,7 +46,8 @@ export class Sessions implements Channel {
 
   sweep(now: number): boolean {
     for (const session of [...this.open]) session.sweep(now);
-    this.waiting.sweep(now);
+    // A connection that is being opened has a limit of its own, and tells those who wait how it ended.
+    if (!this.opening) this.waiting.sweep(now);
     return this.open.size > 0 || !this.waiting.empty;
   }
 
@@ -70,11 +71,16 @@ export class Sessions implements Channel {
 
   private openAnother(): void {
     if (this.waiting.empty || this.open.size >= MAX_SESSIONS) return;
-    for (const session of this.open) if (session.connecting) return;
+    if (this.opening) return;
     if (this.open.size === 0) this.endpoint.wake();
     const session = new Session(this.endpoint, this);
     this.open.add(session);
     session.connect();
+  }
+
+  private get opening(): boolean {
+    for (const session of this.open) if (session.connecting) return true;
+    return false;
   }
 
   private withRoom(): Session | null {

@@ -1,0 +1,102 @@
+import { once } from 'node:events';
+import {
+  type ClientHttp2Session,
+  connect,
+  createSecureServer,
+  createServer,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+  type ServerOptions,
+} from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { ProxyFixture, site } from './proxy-fixture.ts';
+
+/** A request as it came: fields in their order, names and values in turn. */
+export type Asked = { readonly stream: ServerHttp2Stream; readonly raw: readonly string[]; field(name: string): string | null };
+
+type Answer = (asked: Asked) => void;
+
+/** Test support: a target that speaks HTTP/2 alone, and answers as the test says. */
+export class Http2UpstreamFixture {
+  /** `127.0.0.1:port`. */
+  readonly address: string;
+  readonly sessions: ServerHttp2Session[] = [];
+  readonly requests: Asked[] = [];
+  private readonly server: Http2Server;
+
+  private constructor(server: Http2Server, port: number) {
+    this.server = server;
+    this.address = `127.0.0.1:${port}`;
+  }
+
+  /** With a certificate it speaks TLS. */
+  static async serving(answer: Answer, options: ServerOptions & { cert?: string; key?: string } = {}): Promise<Http2UpstreamFixture> {
+    const server = options.cert === undefined ? createServer(options) : createSecureServer(options);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const upstream = new Http2UpstreamFixture(server, port);
+    server.on('session', (session: ServerHttp2Session) => {
+      upstream.sessions.push(session);
+      session.on('error', () => undefined);
+    });
+    server.on('stream', (stream: ServerHttp2Stream, _headers, _flags, raw: string[] = []) => {
+      stream.on('error', () => undefined);
+      const field = (name: string): string | null => {
+        const at = raw.findIndex((text, index) => index % 2 === 0 && text === name);
+        return at < 0 ? null : (raw[at + 1] ?? null);
+      };
+      const asked = { stream, raw, field };
+      upstream.requests.push(asked);
+      answer(asked);
+    });
+    return upstream;
+  }
+
+  [Symbol.dispose](): void {
+    this.server.close();
+    for (const session of this.sessions) session.destroy();
+  }
+}
+
+/** Answers with a text of known length. */
+export const okay =
+  (body: string): Answer =>
+  ({ stream }) => {
+    stream.respond({ ':status': 200, 'content-length': body.length });
+    stream.end(body);
+  };
+
+/** A proxy of one site, `a.test`, before targets that speak HTTP/2 without TLS. */
+export const h2c = (...targets: readonly { readonly address: string }[]): Promise<ProxyFixture> =>
+  ProxyFixture.start([{ ...site('a.test', ...targets), transport: { protocol: 'h2c' } }]);
+
+/** Test support: a client that speaks HTTP/2 to a proxy without TLS. */
+export class Speaker {
+  readonly session: ClientHttp2Session;
+
+  constructor({ port }: { readonly port: number }) {
+    this.session = connect(`http://127.0.0.1:${port}`);
+    this.session.on('error', () => undefined);
+  }
+
+  /** Asks `a.test`, and waits for the whole answer. */
+  async ask(fields: OutgoingHttpHeaders, body?: string) {
+    const stream = this.session.request({ ':authority': 'a.test', ...fields }, { endStream: body === undefined });
+    let trailers: IncomingHttpHeaders = {};
+    stream.on('trailers', (fields) => {
+      trailers = fields;
+    });
+    if (body !== undefined) stream.end(body);
+    const [head, flags] = (await once(stream, 'response')) as [IncomingHttpHeaders & { ':status'?: number }, number];
+    let text = '';
+    for await (const piece of stream.setEncoding('utf8')) text += piece;
+    return { status: head[':status'], head, flags, body: text, trailers };
+  }
+
+  [Symbol.dispose](): void {
+    this.session.destroy();
+  }
+}

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { constants } from 'node:http2';
+import { test } from 'node:test';
+import { targetKey } from '../../../ledger/targets.ts';
+import { Http2UpstreamFixture, h2c, okay, Speaker } from '../../testing/http2-upstream-fixture.ts';
+import { eventually, get, ProxyFixture, site } from '../../testing/proxy-fixture.ts';
+import { ok, UpstreamFixture } from '../../testing/upstream-fixture.ts';
+
+const POST = 'POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 2\r\n\r\nhi';
+
+const slotOf = ({ ledger: { targets } }: ProxyFixture, { address }: { readonly address: string }) =>
+  targets.find(targetKey(address, false, null, 'h2c'));
+const failures = (proxy: ProxyFixture) =>
+  proxy.log.lines.flatMap(({ fields }) => ('failure' in fields ? [(fields as { failure: string }).failure] : []));
+const reset = (code: number) => Http2UpstreamFixture.serving(({ stream }) => stream.close(code));
+
+test('a target that speaks HTTP/1.1 is 502', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  using proxy = await h2c(upstream);
+  assert.match((await proxy.ask(get())).line, / 502 /);
+  assert.deepEqual(failures(proxy), ['no_http2']);
+});
+
+test('a target that takes the connection and says nothing is 504', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await h2c(upstream);
+  const asked = proxy.ask(get());
+  await upstream.accept();
+  proxy.clock.pass(6_000);
+  assert.match((await asked).line, / 504 /);
+  assert.deepEqual(failures(proxy), ['connect_timeout']);
+});
+
+test('all that wait for a connection go to another target when it is refused', async () => {
+  using gone = await UpstreamFixture.start();
+  const { address } = gone;
+  gone[Symbol.dispose]();
+  using other = await Http2UpstreamFixture.serving(okay('other'));
+  using proxy = await h2c({ address }, other);
+  const answers = await Promise.all(Array.from({ length: 6 }, () => proxy.ask(POST)));
+  assert.deepEqual(new Set(answers.map(({ body }) => body)), new Set(['other']));
+  assert.equal(proxy.ledger.targets.ejected(slotOf(proxy, { address }), proxy.clock.now()), true);
+});
+
+test('a request that is refused unread goes to another target, also a POST, and nobody is blamed', async () => {
+  using full = await reset(constants.NGHTTP2_REFUSED_STREAM);
+  using other = await Http2UpstreamFixture.serving(okay('other'));
+  using proxy = await h2c(full, other);
+  for (let turn = 0; turn < 8; turn++) assert.equal((await proxy.ask(POST)).body, 'other');
+  assert.equal(full.requests.length, 8);
+  assert.equal(proxy.ledger.targets.failures(slotOf(proxy, full)), 0);
+});
+
+test('one that is refused everywhere is 503', async () => {
+  using full = await reset(constants.NGHTTP2_REFUSED_STREAM);
+  using proxy = await h2c(full);
+  assert.match((await proxy.ask(POST)).line, / 503 /);
+  assert.deepEqual(failures(proxy), ['turned_away']);
+});
+
+test('what a target broke off goes to another one only where that changes nothing', async () => {
+  using broken = await reset(constants.NGHTTP2_INTERNAL_ERROR);
+  using other = await Http2UpstreamFixture.serving(okay('other'));
+  using proxy = await h2c(broken, other);
+  assert.equal((await proxy.ask(get())).body, 'other');
+  assert.match((await proxy.ask(POST)).line, / 502 /);
+  assert.equal(other.requests.length, 1);
+  assert.deepEqual(failures(proxy), ['reset']);
+});
+
+test('an answer that breaks off is cut for the client, over either protocol', async () => {
+  using upstream = await Http2UpstreamFixture.serving(({ stream }) => {
+    // Where it waits for trailers the library does not end the answer before it resets it.
+    stream.respond({ ':status': 200 }, { waitForTrailers: true });
+    stream.write('hel', () => stream.close(constants.NGHTTP2_INTERNAL_ERROR));
+  });
+  using proxy = await h2c(upstream);
+  const client = await proxy.connect();
+  client.send(get());
+  await client.readThrough('hel');
+  await eventually('the connection to be cut', () => client.closed || client.ended);
+  assert.doesNotMatch(client.unread, /0\r\n\r\n/);
+  using speaker = new Speaker(proxy);
+  await assert.rejects(speaker.ask({ ':path': '/' }), { code: 'ERR_HTTP2_STREAM_ERROR' });
+  assert.equal(proxy.ledger.targets.inFlight(slotOf(proxy, upstream)), 0);
+});
+
+test('a connection that is gone costs nothing where it had served before and the request may be sent again', async () => {
+  using upstream = await Http2UpstreamFixture.serving((asked) => {
+    if (upstream.requests.length === 2) asked.stream.session?.destroy();
+    else okay('x')(asked);
+  });
+  using proxy = await h2c(upstream);
+  assert.equal((await proxy.ask(get())).body, 'x');
+  assert.equal((await proxy.ask(get())).body, 'x');
+  assert.equal(upstream.sessions.length, 2);
+  assert.equal(proxy.ledger.targets.failures(slotOf(proxy, upstream)), 0);
+  assert.deepEqual(failures(proxy), []);
+});
+
+test('a target that says goodbye finishes what it has begun, and gets the rest on a new connection', async () => {
+  using upstream = await Http2UpstreamFixture.serving((asked) => {
+    if (asked.field(':path') !== '/slow') return okay('x')(asked);
+    asked.stream.respond({ ':status': 200 });
+    asked.stream.write('begun, ');
+  });
+  using proxy = await h2c(upstream);
+  const slow = await proxy.connect();
+  slow.send(get('/slow'));
+  await slow.readThrough('begun, ');
+  upstream.sessions[0]?.close();
+  await eventually('the goodbye to be heard', () => upstream.sessions[0]?.closed === true);
+  for (let turn = 0; turn < 5; turn++) assert.equal((await proxy.ask(POST)).body, 'x');
+  assert.equal(upstream.sessions.length, 2);
+  upstream.requests[0]?.stream.end('finished');
+  await slow.readThrough('finished');
+  assert.deepEqual(failures(proxy), []);
+});
+
+test('requests that a goodbye leaves unread are sent again, also a POST', async () => {
+  using upstream = await Http2UpstreamFixture.serving((asked) => {
+    const { stream } = asked;
+    // Nothing after the first request of the first connection has been looked at.
+    if (stream.session !== upstream.sessions[0] || stream.id === 1) return okay('x')(asked);
+    stream.session?.goaway(constants.NGHTTP2_NO_ERROR, 1);
+  });
+  using proxy = await h2c(upstream);
+  assert.equal((await proxy.ask(get())).body, 'x');
+  assert.equal((await proxy.ask(POST)).body, 'x');
+  assert.equal(upstream.sessions.length, 2);
+  assert.deepEqual(failures(proxy), []);
+});
+
+test('a goodbye with an error cuts what is under way', async () => {
+  using upstream = await Http2UpstreamFixture.serving(({ stream }) => {
+    stream.session?.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  });
+  using proxy = await h2c(upstream);
+  assert.match((await proxy.ask(POST)).line, / 502 /);
+  assert.deepEqual(failures(proxy), ['closed']);
+});
+
+test('an answer has a minute to begin, and each piece of its body one more', async () => {
+  using upstream = await Http2UpstreamFixture.serving(({ stream, field }) => {
+    if (field(':path') === '/silent') return;
+    stream.respond({ ':status': 200 });
+    stream.write('piece');
+  });
+  using proxy = await h2c(upstream);
+  const silent = proxy.ask(get('/silent'));
+  await eventually('the request', () => upstream.requests.length === 1);
+  proxy.clock.pass(61_000);
+  assert.match((await silent).line, / 504 /);
+  await eventually('the target to be told', () => upstream.requests[0]?.stream.rstCode === constants.NGHTTP2_CANCEL);
+  const client = await proxy.connect();
+  client.send(get());
+  await client.readThrough('piece');
+  proxy.clock.pass(59_000);
+  assert.equal(client.closed, false);
+  proxy.clock.pass(2_000);
+  await eventually('the client to be cut off', () => client.closed || client.ended);
+  assert.deepEqual(failures(proxy), ['head_timeout']);
+});
+
+test('event streams and calls of gRPC may be silent for as long as nothing happens', async () => {
+  using upstream = await Http2UpstreamFixture.serving(({ stream, field }) => {
+    stream.on('data', (piece: Buffer) => stream.write(piece));
+    if (field(':path') === '/events') stream.respond({ ':status': 200, 'content-type': 'text/event-stream' });
+    else setImmediate(() => undefined);
+    stream.write('x');
+  });
+  using proxy = await h2c(upstream);
+  using speaker = new Speaker(proxy);
+  const call = speaker.session.request({
+    ':authority': 'a.test',
+    ':path': '/call',
+    ':method': 'POST',
+    'content-type': 'application/grpc+proto',
+    te: 'trailers',
+  });
+  const events = speaker.session.request({ ':authority': 'a.test', ':path': '/events' });
+  await once(events, 'response');
+  await eventually('both', () => upstream.requests.length === 2);
+  for (let minute = 0; minute < 30; minute++) proxy.clock.pass(60_000);
+  assert.deepEqual([call.closed, events.closed], [false, false]);
+  call.write('y');
+  const [piece] = (await once(call, 'data')) as [Buffer];
+  assert.match(piece.toString(), /^xy?$/);
+  assert.deepEqual(failures(proxy), []);
+});
+
+test('an idle connection ends after half a minute; one that waits for nobody ends at once', async () => {
+  using upstream = await Http2UpstreamFixture.serving(okay('x'));
+  using proxy = await h2c(upstream);
+  await proxy.ask(get());
+  proxy.clock.pass(29_000);
+  assert.equal(upstream.sessions[0]?.closed, false);
+  proxy.clock.pass(2_000);
+  await eventually('its end', () => upstream.sessions[0]?.closed === true);
+  await proxy.ask(get());
+  await proxy.publish([site('a.test', { address: '127.0.0.1:9' })]);
+  await eventually('its end', () => upstream.sessions[1]?.closed === true);
+  await eventually('clients alone to be counted', () => proxy.ledger.connections.sockets() === proxy.ledger.connections.open());
+});
+
+test('a request that waits for a target that is paused is sent to another one at once', async () => {
+  using paused = await Http2UpstreamFixture.serving(() => undefined);
+  using other = await Http2UpstreamFixture.serving(okay('other'));
+  const route = (...upstreams: { address: string; state?: 'paused' }[]) => ({
+    ...site('a.test'),
+    upstreams,
+    transport: { protocol: 'h2c' as const },
+  });
+  using proxy = await ProxyFixture.start([route(paused)]);
+  const asked = proxy.ask(get());
+  await eventually('the request', () => paused.requests.length === 1);
+  await proxy.publish([route({ address: paused.address, state: 'paused' }, other)]);
+  assert.equal((await asked).body, 'other');
+});

@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { constants } from 'node:http2';
+import { test } from 'node:test';
+import { targetKey } from '../../../ledger/targets.ts';
+import { Http2UpstreamFixture, h2c, okay, Speaker } from '../../testing/http2-upstream-fixture.ts';
+import { eventually, get, type ProxyFixture } from '../../testing/proxy-fixture.ts';
+import { field } from '../../testing/wire-fixture.ts';
+
+const inFlight = ({ ledger: { targets } }: ProxyFixture, { address }: { readonly address: string }) =>
+  targets.inFlight(targets.find(targetKey(address, false, null, 'h2c')));
+
+test('a client of HTTP/1.1 is answered by a target that speaks HTTP/2', async () => {
+  using upstream = await Http2UpstreamFixture.serving(okay('hello'));
+  using proxy = await h2c(upstream);
+  const answer = await proxy.ask(get('/x?y=1', 'Cookie: a=b\r\nX-One: 1\r\nx-one: 2\r\nTE: gzip\r\n'));
+  assert.equal(answer.line, 'HTTP/1.1 200 OK');
+  assert.equal(answer.body, 'hello');
+  assert.equal(field(answer.head, 'X-Frame-Options'), 'SAMEORIGIN');
+  const [asked] = upstream.requests;
+  assert.deepEqual(asked?.raw.slice(0, 8), [':method', 'GET', ':scheme', 'http', ':authority', 'a.test', ':path', '/x?y=1']);
+  assert.deepEqual(
+    ['host', 'te', 'x-forwarded-for', 'cookie', 'x-one', 'content-length'].map((name) => asked?.field(name)),
+    [null, 'trailers', '127.0.0.1', 'a=b', '1', null],
+  );
+  assert.equal(inFlight(proxy, upstream), 0);
+});
+
+test('all requests go over one connection, however many there are at a time', async () => {
+  using upstream = await Http2UpstreamFixture.serving(okay('x'));
+  using proxy = await h2c(upstream);
+  const answers = await Promise.all(Array.from({ length: 50 }, () => proxy.ask(get())));
+  assert.deepEqual(new Set(answers.map(({ body }) => body)), new Set(['x']));
+  assert.equal((await proxy.ask(get())).body, 'x');
+  assert.equal(upstream.sessions.length, 1);
+});
+
+test('a target that takes few streams at a time gets more connections, and no more streams in any', async () => {
+  const waiting: (() => void)[] = [];
+  const most: number[] = [];
+  using upstream = await Http2UpstreamFixture.serving(
+    (asked) => {
+      const { session } = asked.stream;
+      most.push(upstream.requests.filter(({ stream }) => stream.session === session && !stream.closed).length);
+      waiting.push(() => okay('x')(asked));
+    },
+    { settings: { maxConcurrentStreams: 2 } },
+  );
+  using proxy = await h2c(upstream);
+  const asked = Array.from({ length: 20 }, () => proxy.ask(get()));
+  await eventually('eight connections with two requests each', () => waiting.length === 16);
+  assert.equal(upstream.sessions.length, 8);
+  while (waiting.length > 0) {
+    for (const go of waiting.splice(0)) go();
+    await eventually('the rest', () => upstream.requests.length === 20);
+  }
+  assert.deepEqual(new Set((await Promise.all(asked)).map(({ body }) => body)), new Set(['x']));
+  assert.ok(Math.max(...most) <= 2, `${most}`);
+});
+
+for (const [what, framing, body] of [
+  ['of known length', 'Content-Length: 5\r\n', 'hello'],
+  ['in chunks', 'Transfer-Encoding: chunked\r\nTrailer: x-sum\r\n', '5\r\nhello\r\n0\r\nX-Sum: 7\r\n\r\n'],
+] as const)
+  test(`a body ${what} goes up whole`, async () => {
+    using upstream = await Http2UpstreamFixture.serving(({ stream, field }) => {
+      let text = '';
+      let trailers: object = {};
+      stream.setEncoding('utf8').on('data', (piece) => (text += piece));
+      stream.on('trailers', (fields) => (trailers = { ...fields }));
+      stream.on('end', () => {
+        stream.respond({ ':status': 200 });
+        stream.end(JSON.stringify([text, field('content-length'), field('transfer-encoding'), trailers]));
+      });
+    });
+    using proxy = await h2c(upstream);
+    const answer = await proxy.ask(`POST / HTTP/1.1\r\nHost: a.test\r\n${framing}\r\n${body}`);
+    assert.deepEqual(JSON.parse(answer.body), [
+      'hello',
+      framing.includes('5') ? '5' : null,
+      null,
+      framing.includes('5') ? {} : { 'x-sum': '7' },
+    ]);
+  });
+
+test('an empty body of a POST says so', async () => {
+  using upstream = await Http2UpstreamFixture.serving(okay('x'));
+  using proxy = await h2c(upstream);
+  await proxy.ask('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n');
+  assert.equal(upstream.requests[0]?.field('content-length'), '0');
+  assert.equal(upstream.requests[0]?.stream.endAfterHeaders, true);
+});
+
+test('trailers of an answer go on, over either protocol', async () => {
+  using upstream = await Http2UpstreamFixture.serving(({ stream }) => {
+    stream.respond({ ':status': 200 }, { waitForTrailers: true });
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'x-sum': '7' }));
+    stream.end('hello');
+  });
+  using proxy = await h2c(upstream);
+  const answer = await proxy.ask(get());
+  assert.deepEqual([answer.body, answer.trailers], ['hello', 'x-sum: 7\r\n']);
+  using client = new Speaker(proxy);
+  const { body, trailers } = await client.ask({ ':path': '/' });
+  assert.deepEqual([body, trailers['x-sum']], ['hello', '7']);
+});
+
+test('interim answers come before the final one', async () => {
+  using upstream = await Http2UpstreamFixture.serving((asked) => {
+    asked.stream.additionalHeaders({ ':status': 103, link: '</a.css>' });
+    okay('x')(asked);
+  });
+  using proxy = await h2c(upstream);
+  const client = await proxy.connect();
+  client.send(get());
+  assert.match(await client.readHead(), /^HTTP\/1.1 103 Early Hints\r\nlink: <\/a.css>\r\n\r\n$/);
+  assert.equal((await client.readAnswer()).body, 'x');
+});
+
+test('a client that waits to be told to go on is told so by the target', async () => {
+  using upstream = await Http2UpstreamFixture.serving((asked) => {
+    asked.stream.additionalHeaders({ ':status': 100 });
+    asked.stream.resume().on('end', () => okay('x')(asked));
+  });
+  using proxy = await h2c(upstream);
+  const client = await proxy.connect();
+  client.send('PUT / HTTP/1.1\r\nHost: a.test\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n');
+  assert.match(await client.readHead(), /^HTTP\/1.1 100 /);
+  client.send('hi');
+  assert.equal((await client.readAnswer()).body, 'x');
+});
+
+test('answers without a body have none, whatever they say about its length', async () => {
+  using upstream = await Http2UpstreamFixture.serving(({ stream, field }) => {
+    const status = Number(field(':path')?.slice(1));
+    stream.respond({ ':status': status, ...(status !== 204 && { 'content-length': 5 }) }, { endStream: true });
+  });
+  using proxy = await h2c(upstream);
+  const client = await proxy.connect();
+  client.send(get('/200').replace('GET', 'HEAD'));
+  const head = await client.readAnswer('HEAD');
+  assert.deepEqual([head.line, field(head.head, 'Content-Length')], ['HTTP/1.1 200 OK', '5']);
+  for (const status of [204, 304]) {
+    client.send(get(`/${status}`));
+    assert.match((await client.readAnswer()).line, new RegExp(` ${status} `));
+  }
+});
+
+test('a client that leaves takes its request back from the target', async () => {
+  using upstream = await Http2UpstreamFixture.serving(() => undefined);
+  using proxy = await h2c(upstream);
+  const client = await proxy.connect();
+  client.send(get());
+  await eventually('the request', () => upstream.requests.length === 1);
+  client.socket.resetAndDestroy();
+  await eventually('its end', () => upstream.requests[0]?.stream.closed === true);
+  assert.equal(upstream.requests[0]?.stream.rstCode, constants.NGHTTP2_CANCEL);
+  await eventually('nothing to be under way', () => inFlight(proxy, upstream) === 0);
+  assert.equal(upstream.sessions[0]?.closed, false);
+});
+
+test('a body that its client breaks off never looks whole', async () => {
+  let whole = false;
+  using upstream = await Http2UpstreamFixture.serving(({ stream }) => {
+    stream.resume().on('end', () => {
+      whole = !stream.aborted;
+    });
+  });
+  using proxy = await h2c(upstream);
+  const client = await proxy.connect();
+  client.send('POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n');
+  await eventually('the request', () => upstream.requests.length === 1);
+  client.socket.resetAndDestroy();
+  await eventually('its end', () => upstream.requests[0]?.stream.closed === true);
+  assert.deepEqual([upstream.requests[0]?.stream.rstCode, whole], [constants.NGHTTP2_CANCEL, false]);
+});
+
+test('an answer that comes before the request is whole ends both', async () => {
+  using upstream = await Http2UpstreamFixture.serving(({ stream }) => {
+    stream.respond({ ':status': 413 });
+    stream.end('too much');
+  });
+  using proxy = await h2c(upstream);
+  const client = await proxy.connect();
+  client.send('POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n');
+  const answer = await client.readAnswer();
+  assert.deepEqual([answer.line, answer.body], ['HTTP/1.1 413 Payload Too Large', 'too much']);
+  await eventually('the stream to be over', () => upstream.requests[0]?.stream.closed === true);
+  assert.equal(inFlight(proxy, upstream), 0);
+});
+
+test('a wish to upgrade is not made over HTTP/2, and the request is answered', async () => {
+  using upstream = await Http2UpstreamFixture.serving(okay('plain'));
+  using proxy = await h2c(upstream);
+  const answer = await proxy.ask(get('/', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'));
+  assert.equal(answer.body, 'plain');
+  assert.equal(upstream.requests[0]?.field('upgrade'), null);
+});
+
+test('a client that does not read holds its target back, and no other client', async () => {
+  const big = Buffer.alloc(1_000_000);
+  let written = 0;
+  using upstream = await Http2UpstreamFixture.serving((asked) => {
+    if (asked.field(':path') !== '/big') return okay('x')(asked);
+    asked.stream.respond({ ':status': 200 });
+    const pour = (): void => {
+      while (written < 100_000_000) {
+        written += big.length;
+        if (!asked.stream.write(big)) return void asked.stream.once('drain', pour);
+      }
+      asked.stream.end();
+    };
+    pour();
+  });
+  using proxy = await h2c(upstream);
+  const slow = await proxy.connect();
+  slow.socket.pause();
+  slow.send(get('/big'));
+  let before = -1;
+  await eventually('the target to be held back', () => {
+    const still = written === before && written > 0;
+    before = written;
+    return still;
+  });
+  assert.ok(written < 40_000_000, `${written}`);
+  assert.equal((await proxy.ask(get())).body, 'x');
+  slow.socket.removeAllListeners('data');
+  let got = 0;
+  slow.socket.on('data', ({ length }) => (got += length)).resume();
+  await eventually('all of it', () => got > 100_000_000);
+});
+
+test('a target that does not read holds its client back', async () => {
+  using upstream = await Http2UpstreamFixture.serving(({ stream }) => void stream.pause());
+  using proxy = await h2c(upstream);
+  const client = await proxy.connect();
+  client.send('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100000000\r\n\r\n');
+  const block = Buffer.alloc(1_000_000);
+  let sent = 0;
+  while (sent < 100_000_000 && client.socket.write(block)) sent += block.length;
+  await eventually('the request', () => upstream.requests.length === 1);
+  while (sent < 40_000_000) {
+    const drained = await Promise.race([
+      once(client.socket, 'drain').then(() => true),
+      new Promise<false>((end) => setTimeout(end, 300, false)),
+    ]);
+    if (!drained) break;
+    while (client.socket.write(block)) sent += block.length;
+  }
+  assert.ok(sent < 40_000_000, `${sent}`);
+});

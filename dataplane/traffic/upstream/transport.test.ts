@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { createServer as createSecureServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { after, describe, test } from 'node:test';
+import type { TransportSpec } from '../../../shared/transport.ts';
+import { CertificatesFixture } from '../testing/certificates-fixture.ts';
+import { Http2UpstreamFixture, okay } from '../testing/http2-upstream-fixture.ts';
+import { get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
+
+const certificates = new CertificatesFixture();
+const strangers = new CertificatesFixture();
+after(() => {
+  certificates[Symbol.dispose]();
+  strangers[Symbol.dispose]();
+});
+
+const { ca } = certificates;
+const failures = (proxy: ProxyFixture) =>
+  proxy.log.lines.flatMap(({ fields }) => ('failure' in fields ? [(fields as { failure: string }).failure] : []));
+
+const over = (target: { readonly address: string }, transport: TransportSpec, domain = 'a.test') => ({
+  ...site(domain, target),
+  tls: true,
+  transport,
+});
+
+/** A target of either protocol that shows this certificate. */
+const TARGETS = {
+  h2: (pair: { cert: string; key: string }) => Http2UpstreamFixture.serving(okay('x'), { ...pair }),
+  'http/1.1': async (pair: { cert: string; key: string }) => {
+    const server = createSecureServer(pair, (_, response) => void response.end('x'));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const end = () => {
+      server.close();
+      server.closeAllConnections();
+    };
+    return { address: `127.0.0.1:${port}`, [Symbol.dispose]: end };
+  },
+} as const;
+
+for (const protocol of ['h2', 'http/1.1'] as const) {
+  const spoken = protocol === 'h2' ? { protocol } : {};
+  const serving = TARGETS[protocol];
+  describe(`over TLS and ${protocol}`, () => {
+    test('a certificate that nobody vouches for is 502', async () => {
+      using target = await serving(certificates.issue('a.test'));
+      using proxy = await ProxyFixture.start([over(target, spoken)]);
+      assert.match((await proxy.ask(get())).line, / 502 /);
+      assert.deepEqual(failures(proxy), ['tls']);
+    });
+
+    test('the authority of the route vouches for its certificates, and for no other name', async () => {
+      using target = await serving(certificates.issue('a.test'));
+      using proxy = await ProxyFixture.start([over(target, { ...spoken, ca }), over(target, { ...spoken, ca }, 'b.test')]);
+      assert.equal((await proxy.ask(get())).body, 'x');
+      assert.match((await proxy.ask(get().replace('a.test', 'b.test'))).line, / 502 /);
+    });
+
+    test('another authority does not', async () => {
+      using target = await serving(certificates.issue('a.test'));
+      using proxy = await ProxyFixture.start([over(target, { ...spoken, ca: strangers.ca })]);
+      assert.match((await proxy.ask(get())).line, / 502 /);
+    });
+
+    test('the name that is asked for is the one that the route says', async () => {
+      using target = await serving(certificates.issue('inner.test'));
+      using proxy = await ProxyFixture.start([over(target, { ...spoken, ca, server_name: 'inner.test' })]);
+      assert.equal((await proxy.ask(get())).body, 'x');
+    });
+
+    test('anybody may answer where the route says so, and for that route alone', async () => {
+      using target = await serving(strangers.selfSigned('c.test'));
+      using proxy = await ProxyFixture.start([
+        over(target, { ...spoken, insecure: true }),
+        over(target, { ...spoken, server_name: 'a.test' }, 'b.test'),
+      ]);
+      for (let turn = 0; turn < 3; turn++) {
+        assert.equal((await proxy.ask(get())).body, 'x');
+        assert.match((await proxy.ask(get().replace('a.test', 'b.test'))).line, / 502 /);
+      }
+      assert.deepEqual(proxy.targetChanges(), [
+        {
+          address: target.address,
+          tls: true,
+          transport: transportOf(protocol),
+          healthy: false,
+          reason: 'the TLS handshake with the target failed',
+        },
+      ]);
+    });
+  });
+}
+
+const transportOf = (protocol: string): string => `${protocol === 'h2' ? 'h2 ' : ''}tls_server_name=a.test`;
+
+test('a target with TLS that speaks no HTTP/2 is 502', async () => {
+  using target = await TARGETS['http/1.1'](certificates.issue('a.test'));
+  using proxy = await ProxyFixture.start([over(target, { protocol: 'h2', ca })]);
+  assert.match((await proxy.ask(get())).line, / 502 /);
+  assert.ok(['no_http2', 'tls'].includes(failures(proxy)[0] ?? ''), `${failures(proxy)}`);
+});
+
+test('a block is spoken to as its site says, or as it says itself', async () => {
+  using plain = await Http2UpstreamFixture.serving(okay('h2c'));
+  using secure = await Http2UpstreamFixture.serving(okay('h2'), { ...certificates.issue('a.test') });
+  using proxy = await ProxyFixture.start([
+    {
+      ...site('a.test', plain),
+      transport: { protocol: 'h2c' },
+      handles: [
+        { path: '/same/*', upstreams: [{ address: plain.address }] },
+        { path: '/own/*', tls: true, upstreams: [{ address: secure.address }], transport: { protocol: 'h2', ca } },
+        { path: '/plain/*', transport: null },
+      ],
+    },
+  ]);
+  assert.equal((await proxy.ask(get('/same/'))).body, 'h2c');
+  assert.equal((await proxy.ask(get('/own/'))).body, 'h2');
+  assert.equal((await proxy.ask(get('/'))).body, 'h2c');
+  assert.match((await proxy.ask(get('/plain/'))).line, / 502 /);
+});

@@ -15,8 +15,8 @@ export type Signed = { readonly certificate: string; readonly privateKey: string
 /** Milliseconds since 1970. */
 export type Lifetime = { readonly notBefore: number; readonly notAfter: number };
 
-/** What leaves are signed with, read once. */
-type Signer = { readonly name: X509.Name; readonly publicKey: X509.PublicKey; readonly key: webcrypto.CryptoKey };
+/** What leaves are signed with and have in common, read and encoded once. */
+type Signer = { readonly name: X509.Name; readonly key: webcrypto.CryptoKey; readonly extensions: readonly X509.Extension[] };
 
 /** Makes certificates on P-256. */
 export class CertificateMaker {
@@ -51,27 +51,24 @@ export class CertificateMaker {
     return this.signed(certificate, keys);
   }
 
-  /** A certificate for one DNS name, wildcard or address, on a key of its own. */
-  async leaf(name: string, { notBefore, notAfter }: Lifetime, root: Signed): Promise<Signed> {
+  /** A certificate for one DNS name, wildcard or address, on a key of its own. `serial` in lower-case hexadecimal. */
+  async leaf(name: string, { notBefore, notAfter }: Lifetime, root: Signed): Promise<Signed & { readonly serial: string }> {
     const { library } = this;
     const issuer = await this.signerOf(root);
     const keys = await newKeys();
     const short = name.length <= LONGEST_NAME;
+    const serial = this.serial();
     const certificate = await library.X509CertificateGenerator.create({
-      ...{ serialNumber: this.serial(), subject: short ? [{ CN: [name] }] : [], issuer: issuer.name },
+      ...{ serialNumber: serial, subject: short ? [{ CN: [name] }] : [], issuer: issuer.name },
       ...{ notBefore: new Date(notBefore), notAfter: new Date(notAfter) },
       ...{ publicKey: keys.publicKey, signingKey: issuer.key, signingAlgorithm: ALGORITHM },
       extensions: [
         // RFC 5280 4.2.1.6: where there is no subject, this name is the only one, and critical.
         new library.SubjectAlternativeNameExtension([{ type: isIP(name) === 0 ? 'dns' : 'ip', value: name }], !short),
-        new library.BasicConstraintsExtension(false, undefined, true),
-        new library.KeyUsagesExtension(library.KeyUsageFlags.digitalSignature, true),
-        new library.ExtendedKeyUsageExtension([SERVER_AUTH]),
-        await library.SubjectKeyIdentifierExtension.create(keys.publicKey),
-        await library.AuthorityKeyIdentifierExtension.create(issuer.publicKey),
+        ...issuer.extensions,
       ],
     });
-    return this.signed(certificate, keys);
+    return { ...(await this.signed(certificate, keys)), serial };
   }
 
   private signerOf(root: Signed): Promise<Signer> {
@@ -83,10 +80,20 @@ export class CertificateMaker {
   }
 
   private async readSigner({ certificate, privateKey }: Signed): Promise<Signer> {
-    const { subjectName, publicKey } = new this.library.X509Certificate(certificate);
-    const [bytes] = this.library.PemConverter.decode(privateKey);
+    const { library } = this;
+    const { subjectName, publicKey } = new library.X509Certificate(certificate);
+    const [bytes] = library.PemConverter.decode(privateKey);
     if (bytes === undefined) throw new Error('the key of the internal authority is no PEM');
-    return { name: subjectName, publicKey, key: await webcrypto.subtle.importKey('pkcs8', bytes, ALGORITHM, false, ['sign']) };
+    return {
+      name: subjectName,
+      key: await webcrypto.subtle.importKey('pkcs8', bytes, ALGORITHM, false, ['sign']),
+      extensions: [
+        new library.BasicConstraintsExtension(false, undefined, true),
+        new library.KeyUsagesExtension(library.KeyUsageFlags.digitalSignature, true),
+        new library.ExtendedKeyUsageExtension([SERVER_AUTH]),
+        await library.AuthorityKeyIdentifierExtension.create(publicKey),
+      ],
+    };
   }
 
   private async signed(certificate: X509.X509Certificate, { privateKey }: webcrypto.CryptoKeyPair): Promise<Signed> {

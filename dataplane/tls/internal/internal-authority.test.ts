@@ -7,13 +7,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { connect, createServer } from 'node:tls';
-import type { Certificate } from '../../../shared/certificate.ts';
+import { type Certificate, readCertificate } from '../../../shared/certificate.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import { memoryLog } from '../../../shared/runtime/log.ts';
 import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
-import { InternalAuthority } from './internal-authority.ts';
+import { InternalAuthority, type InternalCertificate } from './internal-authority.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -140,4 +140,34 @@ test('a leaf lasts 7 days, is renewed at two thirds of them on a new key, and fo
   );
   assert.ok(state.told.includes('b.test gone'));
   authority.stop();
+});
+
+test('what is said of a leaf is what is in it', async () => {
+  using state = new State();
+  const authority = await state.open();
+  for (const name of ['a.test', '*.a.test', '192.0.2.1', LONG]) {
+    const { renewAt: _, ...leaf } = (await leafOf(authority, name)) as InternalCertificate;
+    assert.deepEqual(readCertificate(leaf.chain, leaf.privateKey), { ok: true, value: leaf });
+  }
+});
+
+test('between two of many certificates everybody else has a turn, and a name that comes meanwhile is taken along', async () => {
+  using state = new State();
+  const authority = await state.open();
+  const names = Array.from({ length: 200 }, (_, at) => `site-${at}.test`);
+  let turns = 0;
+  let done = false;
+  const count = (): void => {
+    turns++;
+    if (turns === 50) authority.add('late.test');
+    if (turns === 60) authority.drop('site-199.test');
+    if (!done) setImmediate(count);
+  };
+  setImmediate(count);
+  await authority.want(names);
+  done = true;
+  assert.ok(turns >= names.length, `${turns} turns`);
+  assert.notEqual(authority.get('late.test'), null);
+  assert.equal(authority.get('site-199.test'), null);
+  assert.equal(state.told.length, 200);
 });

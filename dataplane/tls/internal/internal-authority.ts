@@ -1,10 +1,12 @@
-import { type Certificate, readCertificate } from '../../../shared/certificate.ts';
+import { X509Certificate } from 'node:crypto';
+import type { Certificate } from '../../../shared/certificate.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import { CertificateMaker, type Signed } from './certificate-maker.ts';
 import { BEHIND_MS, openRoot } from './root.ts';
 
+const SECOND = 1_000;
 const LEAF_MS = 7 * 86_400_000;
 /** How often what is about to end is looked for (ms). */
 const LOOK_MS = 3_600_000;
@@ -18,6 +20,8 @@ export class InternalAuthority {
   /** PEM; for whoever is to trust it. */
   readonly root: string;
   private readonly signer: Signed;
+  /** Its name, for people. */
+  private readonly issuer: string;
   private readonly maker: CertificateMaker;
   private readonly edge: Edge;
   private readonly changed: (name: string, certificate: InternalCertificate | null) => void;
@@ -32,6 +36,7 @@ export class InternalAuthority {
   private constructor(signer: Signed, maker: CertificateMaker, edge: Edge, changed: InternalAuthority['changed']) {
     this.root = signer.certificate;
     this.signer = signer;
+    this.issuer = new X509Certificate(signer.certificate).subject.replace(/^CN=/, '');
     this.maker = maker;
     this.edge = edge;
     this.changed = changed;
@@ -107,13 +112,13 @@ export class InternalAuthority {
   }
 
   private async issue(name: string): Promise<void> {
-    const now = this.edge.clock.now();
+    // Certificates know no smaller parts than seconds.
+    const now = Math.floor(this.edge.clock.now() / SECOND) * SECOND;
     try {
-      const { certificate, privateKey } = await this.maker.leaf(name, { notBefore: now - BEHIND_MS, notAfter: now + LEAF_MS }, this.signer);
-      const read = readCertificate(certificate, privateKey);
-      if (!read.ok) throw new Error(read.reason);
+      const lifetime = { notBefore: now - BEHIND_MS, notAfter: now + LEAF_MS };
+      const { certificate: chain, privateKey, serial } = await this.maker.leaf(name, lifetime, this.signer);
       if (!this.wanted.has(name)) return;
-      const leaf = { ...read.value, renewAt: now + (LEAF_MS * 2) / 3 };
+      const leaf = { domains: [name], chain, privateKey, issuer: this.issuer, serial, ...lifetime, renewAt: now + (LEAF_MS * 2) / 3 };
       this.leaves.set(name, leaf);
       this.changed(name, leaf);
     } catch (error) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { memoryLog } from '../../../shared/runtime/log.ts';
 import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
-import { IssueError } from './failure.ts';
+import { CheckError, IssueError } from './failure.ts';
 import { type Attempt, type Held, Issuer } from './issuer.ts';
 
 const DAY = 86_400_000;
@@ -167,6 +167,9 @@ test('what is known of a name stands with the words of the authority that could 
   await turn();
   assert.equal(scene.attempts.get('a.test')?.lastError, 'a.test: connection refused; a.test resolves to 203.0.113.9');
   assert.equal(scene.attempts.get('b.test')?.lastError, 'b.test: no');
+  scene.issuer.want(['c.test']);
+  await scene.settle(new CheckError('c.test: no such record', 'dns-01', 'dns'));
+  assert.equal(scene.attempts.get('c.test')?.lastError, 'c.test: no such record');
 });
 
 test('a name that is no longer wanted when its order fails leaves nothing behind', async () => {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
-import { IssueError, type IssueFailureKind } from './failure.ts';
+import { CheckError, IssueError, type IssueFailureKind } from './failure.ts';
 import { type Renewable, renewalTime, type Window } from './renewal.ts';
 import { retryDelay } from './retry.ts';
 
@@ -177,7 +177,7 @@ export class Issuer {
       log.info({ name, ms: Math.round(clock.monotonic() - startedAt) }, `certificate ${result}`);
     } catch (error) {
       const failure = error instanceof IssueError ? error : new IssueError('refused', `${name}: ${String(error)}`);
-      const reason = failure.kind === 'validation' ? await hint : null;
+      const reason = isOverNetwork(failure) ? await hint : null;
       this.count(failure.kind);
       if (this.wanted.has(name)) this.failed(name, failure, reason === null ? failure.message : `${failure.message}; ${reason}`);
     }
@@ -212,3 +212,7 @@ export class Issuer {
     this.tools.uncertified([...this.uncertified]);
   }
 }
+
+/** Whether an authority looked for the name's address; where it looked into the DNS, addresses tell nothing. */
+const isOverNetwork = (failure: IssueError): boolean =>
+  failure.kind === 'validation' && !(failure instanceof CheckError && failure.type === 'dns-01');

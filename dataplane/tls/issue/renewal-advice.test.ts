@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import { memoryLog } from '../../../shared/runtime/log.ts';
 import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
 import { RenewalAdvice, type Subject } from './renewal-advice.ts';
-import type { Advice } from './renewal-information.ts';
+import { type Advice, NoAdviceError } from './renewal-information.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -158,6 +158,17 @@ describe('an authority', () => {
     const apart = at.map((minute, nth) => minute - (at[nth - 1] ?? 0));
     assert.deepEqual(apart, [1, 5, 20, 60, 360, 360, 360]);
     assert.deepEqual(scene.advice.about('a.test', '01')?.window, WINDOW);
+  });
+
+  test('that says when it will answer again is left alone until then', async () => {
+    using scene = new Scene();
+    scene.answer = new NoAdviceError('503', 2 * HOUR);
+    scene.hold('a.test');
+    scene.advice.follow(['a.test']);
+    await scene.pass(2 * HOUR - MINUTE, MINUTE);
+    assert.equal(scene.asked.length, 1);
+    await scene.pass(2 * MINUTE, MINUTE);
+    assert.equal(scene.asked.length, 2);
   });
 
   test('that gives no advice is asked again a day later', async () => {

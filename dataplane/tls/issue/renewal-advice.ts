@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Window } from './renewal.ts';
-import type { Advice } from './renewal-information.ts';
+import { type Advice, NoAdviceError } from './renewal-information.ts';
 import { SavedByName } from './saved-by-name.ts';
 
 /** Questions under way at once, and the least time from one to the next (ms): a start with thousands of certificates is none for the authority. */
@@ -162,7 +162,8 @@ export class RenewalAdvice {
       this.tell(name, before?.window ?? null, advice);
     } catch (error) {
       const failures = (before?.failures ?? 0) + 1;
-      const wait = AGAIN_MS[Math.min(failures, AGAIN_MS.length) - 1] ?? DAY_MS;
+      const step = AGAIN_MS[Math.min(failures, AGAIN_MS.length) - 1] ?? DAY_MS;
+      const wait = Math.max(step, error instanceof NoAdviceError ? error.againMs : 0);
       tools.log.debug({ name, reason: String(error), again_in_s: wait / 1_000 }, 'no advice about a renewal');
       this.remember(name, { serial, ariId: id, window: before?.window ?? null, askAt: this.in(wait), failures });
     }

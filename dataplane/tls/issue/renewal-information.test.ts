@@ -125,6 +125,12 @@ describe('an authority that gives advice', () => {
   });
 });
 
+test('an authority that answers with an error may say when to come again', async () => {
+  await using authority = await Authority.start();
+  authority.answer = { status: 503, body: {}, retryAfter: '7200' };
+  await assert.rejects(authority.client().ask('a.b'), { againMs: 2 * HOUR, message: /answers 503$/ });
+});
+
 test('an authority that gives none is asked nothing but its directory, once a day', async () => {
   await using authority = await Authority.start();
   authority.directory = { newOrder: `${authority.base}/order` };

@@ -25,6 +25,16 @@ export type Advice = {
   readonly againMs: number;
 };
 
+/** No advice for now; `againMs` is how long the authority asks to be left alone, 0 where it doesn't say. */
+export class NoAdviceError extends Error {
+  readonly againMs: number;
+
+  constructor(message: string, againMs: number) {
+    super(message);
+    this.againMs = againMs;
+  }
+}
+
 const directorySchema = z.object({ renewalInfo: z.url({ protocol: /^https?$/ }).optional() });
 const moment = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
 const adviceSchema = z.object({
@@ -50,7 +60,7 @@ export class RenewalInformation {
     this.clock = clock;
   }
 
-  /** `id`: what it calls the certificate. null: this authority gives no advice. @throws Error in words. */
+  /** `id`: what it calls the certificate. null: this authority gives no advice. @throws Error in words, NoAdviceError where it answers with an error. */
   async ask(id: string): Promise<Advice | null> {
     const { url, agent } = this.resource();
     const base = await url;
@@ -75,7 +85,7 @@ export class RenewalInformation {
     return found;
   }
 
-  /** @throws Error for anything but 200. */
+  /** @throws NoAdviceError for anything but 200. */
   private get(url: string, agent: https.Agent): Promise<{ readonly text: string; readonly retryAfter: string | null }> {
     return new Promise((resolve, reject) => {
       const secure = url.startsWith('https:');
@@ -87,8 +97,10 @@ export class RenewalInformation {
           if (text.length > MOST_BYTES) request.destroy(new Error(`${url} answers more than ${MOST_BYTES} bytes`));
         });
         answer.on('end', () => {
-          if (answer.statusCode === 200) resolve({ text, retryAfter: answer.headers['retry-after'] ?? null });
-          else reject(new Error(`${url} answers ${answer.statusCode}`));
+          const retryAfter = answer.headers['retry-after'] ?? null;
+          if (answer.statusCode === 200) return resolve({ text, retryAfter });
+          const againMs = retryAfter === null ? 0 : askAgainIn(retryAfter, this.clock.now());
+          reject(new NoAdviceError(`${url} answers ${answer.statusCode}`, againMs));
         });
         answer.on('error', reject);
       });

@@ -26,6 +26,7 @@ import { awaitWord } from './table/await-word.ts';
 import { bootId } from './table/confirmations.ts';
 import { initialRoutes, LiveTable, savedRoutes } from './table/live-table.ts';
 import { restore } from './table/restore.ts';
+import type { CertificateKeeper } from './table/table.ts';
 import { describe } from './takeover/describe.ts';
 import { Predecessor } from './takeover/predecessor.ts';
 import { Successor } from './takeover/successor.ts';
@@ -84,7 +85,8 @@ export async function startDataplane(
   }
 
   const publisher = new StatePublisher(initialRoutes(restored), trafficSettings(settings));
-  const table = new LiveTable({ restored, publisher, clock, random });
+  const certificates: CertificateKeeper = { bring: (frame) => https.bring(frame), drop: (frame) => https.drop(frame) };
+  const table = new LiveTable({ restored, publisher, clock, random, certificates });
   const readiness = new Readiness(table, restored);
 
   const ledger = createLedger(Workers.slots(settings.workers));

@@ -1,17 +1,24 @@
 import type { ZodType } from 'zod';
+import { readCertificate } from '../../shared/certificate.ts';
+import { covers } from '../../shared/certificate-names.ts';
 import { type RouteSpec, readAppliedRoute } from '../../shared/route.ts';
 import type { Globals } from '../../shared/settings.ts';
 import {
+  type AppliedCertificate,
   type Apply,
   applySchema,
+  certificateSchema,
   endSchema,
   FRAME_LINES,
+  type FrameCertificates,
   type FrameLineKind,
   type Problem,
   problemSchema,
   type ReloadOutcome,
   type Remove,
+  type RemoveCertificate,
   reloadOutcomeSchema,
+  removeCertificateSchema,
   removeSchema,
   settingsLineSchema,
 } from '../../shared/wire/apply.ts';
@@ -24,6 +31,11 @@ type Draft = {
   rejected: { domain: string; source: string | null; reason: string }[];
   removes: Remove[];
   problems: Problem[];
+  certificates: {
+    brought: FrameCertificates['brought'][number][];
+    rejected: FrameCertificates['rejected'][number][];
+    removed: RemoveCertificate[];
+  };
   settings?: Globals;
   reload?: ReloadOutcome;
 };
@@ -42,7 +54,8 @@ export class FrameReader {
     const { kind, value } = read(text);
     if (kind === 'apply') {
       if (this.draft !== null) throw malformed('a frame begins before the last one has ended');
-      this.draft = { header: checked(applySchema, kind, value), routes: [], rejected: [], removes: [], problems: [] };
+      const certificates = { brought: [], rejected: [], removed: [] };
+      this.draft = { header: checked(applySchema, kind, value), routes: [], rejected: [], removes: [], problems: [], certificates };
       return null;
     }
     if (this.draft === null) throw malformed(`a line of kind ${kind} stands before any apply line`);
@@ -65,6 +78,12 @@ function add(draft: Draft, kind: Exclude<FrameLineKind, 'apply' | 'end'>, value:
     case 'remove':
       if (draft.header.based_on === null) throw malformed('a frame that is the whole truth removes by not naming');
       draft.removes.push(checked(removeSchema, kind, value));
+      return;
+    case 'certificate':
+      return addCertificate(draft, checked(certificateSchema, kind, value));
+    case 'remove_certificate':
+      if (draft.header.based_on === null) throw malformed('a frame that is the whole truth removes by not naming');
+      draft.certificates.removed.push(checked(removeCertificateSchema, kind, value));
       return;
     case 'settings':
       draft.settings = checked(settingsLineSchema, kind, value);
@@ -91,6 +110,17 @@ function addRoute(draft: Draft, value: unknown): void {
     source: typeof source === 'string' ? source : null,
     reason: `${result.problem.member}: ${result.problem.reason}`,
   });
+}
+
+/** So is a certificate. */
+function addCertificate({ header, certificates }: Draft, { domains, certificate, private_key, source }: AppliedCertificate): void {
+  const reject = (reason: string) => void certificates.rejected.push({ domains, reason });
+  if (!header.sources.includes(source)) return reject(`its source "${source}" is none of the frame's`);
+  const pair = readCertificate(certificate, private_key);
+  if (!pair.ok) return reject(pair.reason);
+  const bare = domains.find((domain) => !covers(pair.value.domains, domain));
+  if (bare !== undefined) return reject(`certificate: it does not cover ${bare}, only ${pair.value.domains.slice(0, 5).join(', ')}`);
+  certificates.brought.push({ domains: [...new Set(domains)], source, pair: pair.value });
 }
 
 function read(text: string): { kind: FrameLineKind; value: unknown } {

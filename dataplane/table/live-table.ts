@@ -2,7 +2,7 @@ import type { RouteSpec } from '../../shared/route.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import type { Globals } from '../../shared/settings.ts';
-import type { Applied, Problem, Refused } from '../../shared/wire/apply.ts';
+import type { Applied, CertificateOutcome, Problem, Refused } from '../../shared/wire/apply.ts';
 import type { EntriesChange, Publisher } from '../publish/publisher.ts';
 import { type Claim, type Claims, claimOf, isDoubted, isOverridden, NOBODY, routeOf, visible } from './claims.ts';
 import { Confirmations } from './confirmations.ts';
@@ -13,9 +13,24 @@ import { type Judgement, judge, refusal, repeats } from './judge.ts';
 import { Mutex } from './mutex.ts';
 import type { Restored } from './restore.ts';
 import type { Store } from './store.ts';
-import { type Frame, type KnownController, type OwnedRoute, type Table, type TableChange, UnsavedError } from './table.ts';
+import {
+  type CertificateKeeper,
+  type Frame,
+  type KnownController,
+  type OwnedRoute,
+  type Table,
+  type TableChange,
+  UnsavedError,
+} from './table.ts';
 
-type Parts = { readonly restored: Restored; readonly publisher: Publisher; readonly clock: Clock; readonly random: Random };
+type Parts = {
+  readonly restored: Restored;
+  readonly publisher: Publisher;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Absent: frames bring routes only. */
+  readonly certificates?: CertificateKeeper;
+};
 
 /** Everything that one change of the table does at once. */
 type Step = {
@@ -27,6 +42,8 @@ type Step = {
 
 /** Saved and published; `acknowledged` is its generation once every worker serves it. Awaited outside of the writer's turn. */
 type Taken = { readonly acknowledged: Promise<number> };
+
+type TakenFrame = Taken & { readonly judgement: Judgement; readonly certificates: readonly CertificateOutcome[] };
 
 /** The table of a running data plane: judged, then saved, then served, then told. */
 export class LiveTable implements Table {
@@ -48,13 +65,15 @@ export class LiveTable implements Table {
   private closed = false;
   private overridden: number;
   private readonly confirmations: Confirmations;
+  private readonly certificates: CertificateKeeper | null;
   private inDoubt: number;
 
-  constructor({ restored, publisher, clock, random }: Parts) {
+  constructor({ restored, publisher, clock, random, certificates }: Parts) {
     this.instance = random.hex(8);
     this.store = restored.store;
     this.publisher = publisher;
     this.clock = clock;
+    this.certificates = certificates ?? null;
     this.claims = restored.claims;
     this.known = restored.controllers;
     this.fileGlobals = restored.globals;
@@ -159,16 +178,20 @@ export class LiveTable implements Table {
     if ('refused' in taken) return taken;
     const { results, removed } = taken.judgement;
     const generation = await taken.acknowledged;
-    return { applied: { instance: this.instance, revision: header.revision, generation, results, removed } };
+    const { certificates } = taken;
+    const applied = { instance: this.instance, revision: header.revision, generation, results, removed };
+    return { applied: certificates.length === 0 ? applied : { ...applied, certificates } };
   }
 
-  private async takeFrame(frame: Frame): Promise<{ refused: Refused } | (Taken & { judgement: Judgement })> {
+  private async takeFrame(frame: Frame): Promise<{ refused: Refused } | TakenFrame> {
     const { header } = frame;
     const known = this.known.get(header.controller);
     const refused = refusal(header, known);
     if (refused !== null) return { refused };
     if (repeats(header, known)) return this.repeated(frame);
     const judgement = await judge(frame, this.claims, this.clock.now());
+    // Whoever is sent on to HTTPS finds the certificate there, and finds it for as long as they are sent there.
+    const brought = (await this.certificates?.bring(frame)) ?? [];
     // What the frame is the difference to holds with it, but for what it could not make clear.
     const rejected = judgement.results.flatMap(({ domain, result }) => (result === 'rejected' ? [domain] : []));
     if (this.inDoubt > 0 && header.based_on !== null)
@@ -191,18 +214,19 @@ export class LiveTable implements Table {
     });
     this.confirmations.note(frame);
     this.report(frame);
-    return { judgement, acknowledged: taken.acknowledged };
+    const dropped = (await this.certificates?.drop(frame)) ?? [];
+    return { judgement, certificates: [...brought, ...dropped], acknowledged: taken.acknowledged };
   }
 
   /** Nothing is new, but what it says is true today. */
-  private async repeated(frame: Frame): Promise<Taken & { judgement: Judgement }> {
+  private async repeated(frame: Frame): Promise<TakenFrame> {
     const judgement = unchanged(frame);
     const { controller, sources } = frame.header;
     if (this.inDoubt > 0) await clear(this.claims, controller, sources, judgement.changes);
     const acknowledged = judgement.changes.size === 0 ? this.serve(null) : (await this.take({ claims: judgement.changes })).acknowledged;
     this.confirmations.note(frame);
     this.report(frame);
-    return { judgement, acknowledged };
+    return { judgement, certificates: [], acknowledged };
   }
 
   /**

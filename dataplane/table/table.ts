@@ -1,6 +1,16 @@
 import type { RouteSpec } from '../../shared/route.ts';
 import type { Globals } from '../../shared/settings.ts';
-import type { Applied, Apply, Problem, Refused, ReloadOutcome, Remove, Revision } from '../../shared/wire/apply.ts';
+import type {
+  Applied,
+  Apply,
+  CertificateOutcome,
+  FrameCertificates,
+  Problem,
+  Refused,
+  ReloadOutcome,
+  Remove,
+  Revision,
+} from '../../shared/wire/apply.ts';
 import type { Doubt } from './doubt.ts';
 
 /** The owner of the routes: one visible route a domain, saved and served before anyone is told so. */
@@ -70,7 +80,17 @@ export type Frame = {
   readonly settings?: Globals;
   readonly problems: readonly Problem[];
   readonly reload?: ReloadOutcome;
+  /** Absent where it says nothing of certificates, which in a whole truth means that there are none. */
+  readonly certificates?: FrameCertificates;
 };
+
+/** Who keeps the certificates that come with frames. */
+export interface CertificateKeeper {
+  /** Keeps what a frame brings. Resolves when it is on disk and shown: routes that count on it may follow. Failures are outcomes. */
+  bring(frame: Frame): Promise<CertificateOutcome[]>;
+  /** Forgets what a frame takes away, once the routes that counted on it have gone. */
+  drop(frame: Frame): Promise<CertificateOutcome[]>;
+}
 
 export type TableChange = {
   readonly generation: number;

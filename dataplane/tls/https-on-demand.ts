@@ -1,6 +1,8 @@
 import type { Certificate } from '../../shared/certificate.ts';
 import { NAME } from '../../shared/name.ts';
+import type { CertificateOutcome } from '../../shared/wire/apply.ts';
 import type { CertificateRecord } from '../../shared/wire/certificate.ts';
+import type { AppliedFrame } from './applied-certificates.ts';
 import { type CertificatesReading, Https, type HttpsTools } from './https.ts';
 import { isInternal, type RoutesChange } from './internal/internal-sites.ts';
 import { readRootCertificate } from './internal/root.ts';
@@ -105,6 +107,27 @@ export class HttpsOnDemand {
     this.requireDirectory();
     if (this.failure !== null) throw new CertificateDirectoryError(this.failure);
     return (await this.open()).desk.push(domains, pair);
+  }
+
+  /** Keeps the certificates of a controller's frame. */
+  async bring(frame: AppliedFrame): Promise<CertificateOutcome[]> {
+    const { brought = [], rejected = [] } = frame.certificates ?? {};
+    if (brought.length + rejected.length === 0) return [];
+    if (brought.length > 0) {
+      try {
+        this.requireDirectory();
+      } catch (error) {
+        if (!(error instanceof CertificateDirectoryError)) throw error;
+        this.tools.log.error(`${NAME}: ${error.message}`);
+        return brought.map(({ domains }) => ({ domains, result: 'rejected' as const, reason: error.message }));
+      }
+    }
+    return (await this.open()).applied.bring(frame);
+  }
+
+  /** Forgets those that a controller's frame takes away. */
+  async drop(frame: AppliedFrame): Promise<CertificateOutcome[]> {
+    return this.https === null ? [] : this.https.applied.drop(frame);
   }
 
   remove(domain: string): Promise<string[] | null> {

@@ -1,4 +1,5 @@
 import type { EntriesChange, Publisher } from '../publish/publisher.ts';
+import { AppliedCertificates } from './applied-certificates.ts';
 import { AutomaticHttps } from './automatic.ts';
 import { CertificateDesk } from './certificate-desk.ts';
 import type { InternalCertificate } from './internal/internal-authority.ts';
@@ -29,6 +30,7 @@ export type CertificatesReading = {
 /** Everything between certificates on disk and workers that show them: store → known → published, orders for what is missing, and our own authority. */
 export class Https {
   readonly desk: CertificateDesk;
+  readonly applied: AppliedCertificates;
   private readonly tools: HttpsTools;
   private readonly store: CertStore;
   private readonly known: KnownCertificates;
@@ -56,6 +58,7 @@ export class Https {
       internal: () => this.own(),
       wanted: () => this.automatic.wanted(),
     });
+    this.applied = new AppliedCertificates({ store, shown, held: () => this.known.all() });
     this.known.onChange((changes) => this.show(changes));
     this.ends.push(
       store.watch((change) => {

@@ -110,4 +110,4 @@ function isBetter(one: StoredCertificate, other: StoredCertificate, now: number)
 const isGood = ({ notBefore, notAfter }: StoredCertificate, now: number): boolean => notBefore <= now && now < notAfter;
 /** How much it is what somebody wanted for the name. */
 const wish = ({ source }: StoredCertificate): number => WISHES[source];
-const WISHES: Readonly<Record<StoredCertificate['source'], number>> = { pushed: 2, file: 2, internal: 1, acme: 0 };
+const WISHES: Readonly<Record<StoredCertificate['source'], number>> = { pushed: 2, applied: 2, file: 2, internal: 1, acme: 0 };

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { Certificate } from '../certificate.ts';
+import { parseDomain } from '../host.ts';
 import type { PublishedRoute } from '../route.ts';
 import { globalsSchema } from '../settings.ts';
 
@@ -41,6 +43,30 @@ export const reloadOutcomeSchema = z.object({
 
 export const removeSchema = z.object({ domain: z.string().min(1).max(253), source: sourceName });
 
+/** No authority puts more names into one certificate. */
+const MOST_DOMAINS = 100;
+/** No chain and no key is longer (characters). */
+const MOST_PEM = 262_144;
+const certificateDomain = z.string().transform((text, issues) => {
+  const parsed = parseDomain(text);
+  if (parsed.ok) return parsed.value;
+  issues.addIssue({ code: 'custom', message: parsed.reason });
+  return z.NEVER;
+});
+const certificateDomains = z.array(certificateDomain).min(1).max(MOST_DOMAINS);
+
+/** A certificate for these domains, used as it is. One source has one certificate for the same domains. */
+export const certificateSchema = z.object({
+  domains: certificateDomains,
+  /** PEM: the chain from the leaf on, and the leaf's key. */
+  certificate: z.string().max(MOST_PEM),
+  private_key: z.string().max(MOST_PEM),
+  source: sourceName,
+});
+
+/** The one for exactly these domains is no longer used. */
+export const removeCertificateSchema = z.object({ domains: certificateDomains, source: sourceName });
+
 /** Something that a controller could not use, for people to see in `explain`, `status` and the dashboard. */
 export const problemSchema = z.object({
   source: sourceName,
@@ -62,13 +88,35 @@ export type Apply = z.output<typeof applySchema>;
 export type ApplyInput = z.input<typeof applySchema>;
 export type ReloadOutcome = z.output<typeof reloadOutcomeSchema>;
 export type Remove = z.output<typeof removeSchema>;
+export type AppliedCertificate = z.output<typeof certificateSchema>;
+export type RemoveCertificate = z.output<typeof removeCertificateSchema>;
 export type Problem = z.output<typeof problemSchema>;
 
+/** What a frame says of certificates. Domains in lower case. */
+export type FrameCertificates = {
+  readonly brought: readonly { readonly domains: readonly string[]; readonly source: string; readonly pair: Certificate }[];
+  /** Those that were none; the last good one for these domains stays. */
+  readonly rejected: readonly { readonly domains: readonly string[]; readonly reason: string }[];
+  readonly removed: readonly { readonly domains: readonly string[]; readonly source: string }[];
+};
+
 /** One line from the controller. `route` stays unread here: it is judged apart, so that a bad one spoils only itself. */
-export const FRAME_LINES = ['apply', 'route', 'remove', 'settings', 'problem', 'reload', 'end'] as const;
+export const FRAME_LINES = [
+  'apply',
+  'route',
+  'remove',
+  'certificate',
+  'remove_certificate',
+  'settings',
+  'problem',
+  'reload',
+  'end',
+] as const;
 export type FrameLineKind = (typeof FRAME_LINES)[number];
 
 export type RouteOutcome = { domain: string; result: 'added' | 'changed' | 'unchanged' | 'rejected' | 'conflicted'; reason?: string };
+
+export type CertificateOutcome = { domains: readonly string[]; result: RouteOutcome['result'] | 'removed'; reason?: string };
 
 export type Applied = {
   /** The data plane's process: another one has to be told everything again. */
@@ -78,6 +126,8 @@ export type Applied = {
   generation: number;
   results: RouteOutcome[];
   removed: string[];
+  /** What became of certificates; absent where the frame brought and took none. */
+  certificates?: readonly CertificateOutcome[];
   /** Addresses of the data plane's own interfaces, in the answer to the first frame of a stream: which networks it shares. */
   addresses?: string[];
 };

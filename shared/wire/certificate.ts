@@ -2,8 +2,8 @@
 export type CertificateRecord = {
   /** The names that it is used for; none where its files can't be used. */
   domains: string[];
-  /** `acme`: ordered and renewed by itself; `pushed`: POST /certificates; `file`: put into the certificate directory; `internal`: of our own authority. */
-  source: 'acme' | 'pushed' | 'file' | 'internal';
+  /** `acme`: ordered and renewed by itself; `pushed`: POST /certificates; `applied`: by a controller, which keeps it up to date; `file`: put into the certificate directory; `internal`: of our own authority. */
+  source: 'acme' | 'pushed' | 'applied' | 'file' | 'internal';
   /** Who signed it. This and what follows is null while there is none. */
   issuer: string | null;
   /** Hexadecimal. */

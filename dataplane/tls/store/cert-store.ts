@@ -1,10 +1,13 @@
 import type { Certificate } from '../../../shared/certificate.ts';
 
 /**
- * Who brought a certificate: an authority on our order (`acme`), somebody over the Admin API (`pushed`), somebody who
+ * Who brought a certificate: an authority on our order (`acme`), somebody over the Admin API (`pushed`), a controller (`applied`), somebody who
  * put files where the store looks (`file`), or our own authority (`internal`, never stored).
  */
-export type CertificateSource = 'acme' | 'pushed' | 'file' | 'internal';
+export type CertificateSource = 'acme' | 'pushed' | 'applied' | 'file' | 'internal';
+
+/** Which controller applied a certificate, and from which of its sources it had it. */
+export type CertificateOwner = { readonly controller: string; readonly source: string };
 
 /** A certificate that a store holds, without its PEM texts: thousands of them fit into memory. */
 export type StoredCertificate = Omit<Certificate, 'chain' | 'privateKey'> & {
@@ -19,6 +22,8 @@ export type StoredCertificate = Omit<Certificate, 'chain' | 'privateKey'> & {
   readonly order: string | null;
   /** What a renewal calls it (RFC 9773 4.1). */
   readonly ariId: string | null;
+  /** Of an `applied` one; absent where it can't be told. */
+  readonly owner?: CertificateOwner;
 };
 
 /** Something that lies where a certificate should, and can't be used. It counts as absent. */
@@ -35,12 +40,13 @@ export type StoreChange = {
 
 /** A certificate to keep. The same source and domains again replace what there was. */
 export type NewCertificate = {
-  readonly source: 'acme' | 'pushed';
+  readonly source: 'acme' | 'pushed' | 'applied';
   /** Lower case; at least one. */
   readonly domains: readonly string[];
   readonly pair: Certificate;
   readonly order?: string;
   readonly ariId?: string;
+  readonly owner?: CertificateOwner;
 };
 
 /** The right to do something that one process at a time does. It ends by itself when its time is over. */

@@ -24,7 +24,7 @@ const LOCKS = '.locks';
 type Edge = { readonly clock: Clock; readonly random: Random; readonly log: Log; readonly instance?: string };
 
 /**
- * Certificates as files: `acme/NAME` and `pushed/NAME` hold ours (cert.pem, key.pem, meta.json), every other folder a
+ * Certificates as files: `acme/NAME`, `pushed/NAME` and `applied/NAME` hold ours (cert.pem, key.pem, meta.json), every other folder a
  * pair that somebody put there, which is used as it is and never written. Accounts lie in `accounts`.
  */
 export class DirectoryStore implements CertStore {
@@ -70,12 +70,13 @@ export class DirectoryStore implements CertStore {
     return this.entries.pair(id);
   }
 
-  put({ source, domains, pair, order, ariId }: NewCertificate): Promise<StoredCertificate> {
+  put({ source, domains, pair, order, ariId, owner }: NewCertificate): Promise<StoredCertificate> {
     return this.inTurn(async () => {
       this.prepared = false;
       const id = `${source}/${folderName(domains)}`;
       const saved_at = new Date(this.edge.clock.now()).toISOString();
-      await writePairFolder(join(this.root, id), pair, { domains: [...domains], order: order ?? null, ari_id: ariId ?? null, saved_at });
+      const meta = { domains: [...domains], order: order ?? null, ari_id: ariId ?? null, saved_at, ...(owner && { owner }) };
+      await writePairFolder(join(this.root, id), pair, meta);
       await syncFolder(join(this.root, source));
       await syncFolder(this.root);
       this.follow();

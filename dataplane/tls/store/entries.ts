@@ -8,7 +8,7 @@ import { finishWriting, lookAt, OUR_FILES, type PairMeta, readMeta, readSeen, re
 import { reasonOf } from './usable-directory.ts';
 
 /** Folders of the certificate directory that are not somebody's pair of files. */
-export const OWN_FOLDERS = ['acme', 'pushed'] as const;
+export const OWN_FOLDERS = ['acme', 'pushed', 'applied'] as const;
 export const ACCOUNTS = 'accounts';
 /** The event loop is not kept for longer at a time (ms). */
 const TURN_MS = 8;
@@ -178,6 +178,7 @@ function storedOf(id: string, pair: Certificate, meta: PairMeta | null, now: num
     savedAt: meta === null ? now : Date.parse(meta.saved_at),
     order: meta?.order ?? null,
     ariId: meta?.ari_id ?? null,
+    ...(meta?.owner && { owner: meta.owner }),
   };
 }
 

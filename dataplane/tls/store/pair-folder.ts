@@ -27,6 +27,7 @@ const metaSchema = z.object({
   domains: z.array(z.string()).min(1),
   order: z.string().nullable(),
   ari_id: z.string().nullable(),
+  owner: z.object({ controller: z.string(), source: z.string() }).optional(),
   saved_at: z.iso.datetime(),
 });
 /** What is kept beside a pair of ours. */

@@ -63,3 +63,11 @@ test('a site of our own authority is redirected where there is one', async () =>
   await proxy.configure({ https: { ...ACTIVE, automatic: false, internal: true } });
   assert.match((await proxy.ask(get())).line, / 308 /);
 });
+
+test('a site whose certificate comes along is redirected without any authority, but never every host', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  const sites = [site('a.test', upstream), site('*', upstream)].map((one) => ({ ...one, https: 'provided' as const }));
+  using proxy = await ProxyFixture.with(sites, {});
+  assert.match((await proxy.ask(get())).line, / 308 /);
+  assert.match((await proxy.ask(get().replace('a.test', 'b.test'))).line, / 200 /);
+});

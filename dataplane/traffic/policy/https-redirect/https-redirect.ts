@@ -1,4 +1,5 @@
 import { certifierOf } from '../../../../shared/certifier.ts';
+import { CATCH_ALL } from '../../../../shared/host.ts';
 import type { OwnAnswer } from '../../answer.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { Policy, PolicyKind, PolicyTools } from '../order.ts';
@@ -11,8 +12,10 @@ import type { Policy, PolicyKind, PolicyTools } from '../order.ts';
 export const httpsRedirect: PolicyKind = (route) => {
   if (route.https === 'off') return [];
   const { domain, https } = route;
+  // Of a certificate for every host nobody knows which hosts it is good for.
+  const provided = https === 'provided' && domain !== CATCH_ALL;
   // Which authority there is may change while the site does not.
-  const active = (tools: PolicyTools): boolean => certifierOf({ domain, https }, tools.https) !== null;
+  const active = (tools: PolicyTools): boolean => provided || certifierOf({ domain, https }, tools.https) !== null;
   let judgedBy: PolicyTools['https'] | null = null;
   let judgement = false;
   const applies = (x: Exchange, tools: PolicyTools): boolean => {

@@ -8,10 +8,11 @@ import { readLines } from './sites/block.ts';
 import { GLOBAL_RULES, type GlobalsDraft } from './sites/globals.ts';
 import { readSite, type Shared } from './sites/site.ts';
 import { type Files, filesOnDisk } from './text/files.ts';
+import { textNamedBy } from './text/named-file.ts';
 import { readContent } from './text/read.ts';
 import { readText } from './text/text.ts';
 import { createLexer } from './tokens/lexer.ts';
-import type { Place } from './tokens/word.ts';
+import type { Place, Word } from './tokens/word.ts';
 import { parseLines } from './tree/lines.ts';
 import { parse } from './tree/parser.ts';
 import type { Block, Directive, Part } from './tree/syntax.ts';
@@ -85,7 +86,8 @@ type House = {
 function createHouse(report: Collected, env: Environment, files: Files): House {
   const imports = createImports(env, files, report);
   const expanded = (block: Block): Block => expand(block, imports);
-  return { report, imports, shared: { report, expanded }, taken: new Map(), routes: [], globals: null, sites: false };
+  const textOf = (word: Word) => textNamedBy(word, files);
+  return { report, imports, shared: { report, expanded, textOf }, taken: new Map(), routes: [], globals: null, sites: false };
 }
 
 function readParts({ tokens, reading }: Piece, house: House): void {

@@ -8,10 +8,11 @@ import { redir } from './redir.ts';
 import { respond } from './respond.ts';
 import { reverseProxy } from './reverse-proxy.ts';
 import { tls } from './tls.ts';
+import { transport } from './transport.ts';
 
 /** Everything that a site can say, and what it will be able to say. */
 export const SITE_RULES: Rules<SiteDraft> = rulesByName(
-  [reverseProxy, hold, rateLimit, redir, basicAuth, header, respond, handle, handlePath, tls],
+  [reverseProxy, hold, rateLimit, redir, basicAuth, header, respond, handle, handlePath, tls, transport],
   [
     'analytics',
     'cache',
@@ -24,7 +25,6 @@ export const SITE_RULES: Rules<SiteDraft> = rulesByName(
     'log',
     'request_body',
     'root',
-    'transport',
     'under_attack',
   ],
   ['site', 'handle'],

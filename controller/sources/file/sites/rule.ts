@@ -1,4 +1,5 @@
 import type { Condition } from '../../../../shared/condition.ts';
+import type { Parsed } from '../../../../shared/parsed.ts';
 import type {
   BasicAuthSpec,
   ConditionalRateSpec,
@@ -9,6 +10,7 @@ import type {
   RouteSpec,
   UpstreamSpec,
 } from '../../../../shared/route.ts';
+import type { TransportSpec } from '../../../../shared/transport.ts';
 import type { Report } from '../diagnostics.ts';
 import type { Matchers } from '../matchers/matcher.ts';
 import type { Place, Word } from '../tokens/word.ts';
@@ -26,7 +28,7 @@ export type Rule<Draft> = {
   /** Fewest and most arguments. */
   readonly args: readonly [least: number, most: number];
   /** `instead`: where a block stands there are no arguments. */
-  readonly block: 'none' | 'required' | 'instead';
+  readonly block: 'none' | 'optional' | 'required' | 'instead';
   /** May stand several times in one block; `conditionally`: with a matcher. */
   readonly repeats: boolean | 'conditionally';
   /** Where a named matcher may stand: before the arguments, which are then given without it, or instead of a path pattern. */
@@ -46,6 +48,8 @@ export type Context = {
   readonly matchers: Matchers;
   /** The block with the lines that its imports stand for in their places. */
   expanded(block: Block): Block;
+  /** What a file holds that a word names. It is looked at again whenever that changes. */
+  textOf(word: Word): Parsed<string>;
   /** Reads the directives of a block inside a site. */
   readBlock(block: Block, scope: Scope, draft: SiteDraft): void;
 };
@@ -64,6 +68,8 @@ export type SiteDraft = {
   respond: RespondSpec | null;
   readonly responds: ConditionalRespondSpec[];
   readonly upstreams: UpstreamSpec[];
+  /** undefined where nothing is said; null: in no particular way. */
+  transport: TransportSpec | null | undefined;
   readonly headers: HeaderSpec[];
   readonly redirects: RedirectDraft[];
   readonly handles: HandleDraft[];
@@ -93,6 +99,7 @@ export function emptyDraft(): SiteDraft {
     respond: null,
     responds: [],
     upstreams: [],
+    transport: undefined,
     headers: [],
     redirects: [],
     handles: [],

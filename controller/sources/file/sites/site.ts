@@ -10,6 +10,7 @@ import { readLines } from './block.ts';
 import { reportRedirectLoops } from './redirect-loop.ts';
 import { type Context, emptyDraft, firstOf, type HandleDraft, type SiteDraft } from './rule.ts';
 import { parseSiteAddress } from './site-address.ts';
+import { reportTransports } from './transports.ts';
 
 /** The name of this source, as routes carry it. */
 export const FILE_SOURCE = 'file';
@@ -17,7 +18,7 @@ export const FILE_SOURCE = 'file';
 const LONGEST_ORIGIN = 1_024;
 
 /** What all sites of a file are read with. */
-export type Shared = Pick<Context, 'report' | 'expanded'>;
+export type Shared = Pick<Context, 'report' | 'expanded' | 'textOf'>;
 
 /** Reads one site and emits a route per address. `taken` holds the place of every domain of the file. */
 export function readSite(site: Site, taken: Map<Domain, Place>, shared: Shared, emit: (route: RouteSpec) => void): void {
@@ -30,6 +31,7 @@ export function readSite(site: Site, taken: Map<Domain, Place>, shared: Shared, 
   const draft = emptyDraft();
   blockReader(NO_MATCHERS, shared)(site.block, 'site', draft);
   reportSilence(draft, first ?? site.block.open, report);
+  reportTransports(draft, report);
   const handles = draft.handles.map(handleOf);
   const domains = new Map<Domain, Word>();
   for (const word of site.addresses) {
@@ -121,7 +123,8 @@ function routeOf(domain: Domain, word: Word, draft: SiteDraft, handles: HandleSp
 }
 
 /** What only some requests get, and what a block takes from its site; absent where nothing is said. */
-const conditionalOf = ({ rateLimits, responds, holdSecs }: SiteDraft) => ({
+const conditionalOf = ({ transport, rateLimits, responds, holdSecs }: SiteDraft) => ({
+  ...(transport !== undefined && { transport }),
   ...(holdSecs !== undefined && { hold_secs: holdSecs }),
   ...(rateLimits.length > 0 && { rate_limits: rateLimits }),
   ...(responds.length > 0 && { responds }),

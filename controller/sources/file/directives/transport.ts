@@ -1,0 +1,66 @@
+import { readAuthorities, readServerName, type TransportSpec } from '../../../../shared/transport.ts';
+import { quote } from '../diagnostics.ts';
+import { type Context, firstOf, type Rule, type SiteDraft } from '../sites/rule.ts';
+import { lineOf, type Word } from '../tokens/word.ts';
+import type { Directive } from '../tree/syntax.ts';
+
+/** What stands in the block, each at most once. */
+const OPTIONS = new Map([
+  ['tls_server_name', 'tls_server_name <name>'],
+  ['ca', 'ca <path>'],
+  ['insecure', 'insecure'],
+]);
+const PROTOCOLS = ['h2', 'h2c', 'http/1.1'];
+
+type Draft = { -readonly [member in keyof TransportSpec]: TransportSpec[member] };
+
+export const transport: Rule<SiteDraft> = {
+  name: 'transport',
+  form: 'transport [h2|h2c|http/1.1] [{ … }]',
+  scopes: ['site', 'handle'],
+  args: [0, 1],
+  block: 'optional',
+  repeats: false,
+  read({ name, args: [protocol], block }, draft, context) {
+    const { report } = context;
+    if (!protocol && !block) return report.error(name, `transport is incomplete: write ${transport.form}`);
+    const spec: Draft = {};
+    if (protocol?.text === 'h2' || protocol?.text === 'h2c') spec.protocol = protocol.text;
+    else if (protocol && !PROTOCOLS.includes(protocol.text))
+      report.error(protocol, `transport ${quote(protocol.text)}: the protocols are ${PROTOCOLS.join(', ')}`);
+    const seen: Word[] = [];
+    for (const line of block === null ? [] : context.expanded(block).lines) readOption(line, seen, spec, context);
+    // Without anything particular it says that nothing of the site's holds here.
+    draft.transport = Object.keys(spec).length === 0 ? null : spec;
+  },
+};
+
+function readOption({ name, args: [word, extra], block }: Directive, seen: Word[], spec: Draft, context: Context): void {
+  const { report } = context;
+  const form = OPTIONS.get(name.text);
+  if (form === undefined)
+    return report.error(name, `transport has no ${quote(name.text)}: write ${[...OPTIONS.values()].join(', ')}, one a line`);
+  const earlier = firstOf(seen, name.text);
+  seen.push(name);
+  if (earlier) return report.error(name, `${name.text} stands in ${lineOf(earlier, name)} already; keep one of them`);
+  if (block) return report.error(block.open, `${name.text} takes no block: write ${form}`);
+  const surplus = name.text === 'insecure' ? word : extra;
+  if (surplus) return report.error(surplus, `${quote(surplus.text)} is one argument too many for ${name.text}: write ${form}`);
+  if (name.text === 'insecure') spec.insecure = true;
+  else if (!word) report.error(name, `${name.text} is incomplete: write ${form}`);
+  else if (name.text === 'ca') readCa(word, spec, context);
+  else readName(word, spec, context);
+}
+
+function readName(word: Word, spec: Draft, { report }: Context): void {
+  const name = readServerName(word.text);
+  if (name.ok) spec.server_name = name.value;
+  else report.error(word, `tls_server_name ${quote(word.text)}: ${name.reason}`);
+}
+
+function readCa(word: Word, spec: Draft, { report, textOf }: Context): void {
+  const text = textOf(word);
+  const authorities = text.ok ? readAuthorities(text.value) : text;
+  if (authorities.ok) spec.ca = authorities.value;
+  else report.error(word, `ca ${quote(word.text)}: ${authorities.reason}`);
+}

@@ -1,0 +1,33 @@
+import { ownPool, type PoolSpec } from '../../../../shared/pools.ts';
+import type { TransportSpec } from '../../../../shared/transport.ts';
+import type { Report } from '../diagnostics.ts';
+import { firstOf, type SiteDraft } from './rule.ts';
+
+/** Reports where the upstreams of a site or of one of its blocks can't be spoken to as it says. */
+export function reportTransports(site: SiteDraft, report: Report): void {
+  for (const draft of [site, ...site.handles.map((handle) => handle.draft)]) {
+    const pool: PoolSpec | null = draft === site ? site : ownPool(site, draft);
+    const wrong = pool === null ? null : faultOf(pool);
+    if (wrong === null) continue;
+    const own = firstOf(draft.seen, 'transport');
+    if (own) report.error(own, `${own.text}: ${wrong}`);
+    else {
+      const upstreams = firstOf(draft.seen, 'reverse_proxy');
+      if (upstreams)
+        report.error(upstreams, `the transport of the site holds here, too: ${wrong}, or a transport of its own beside this line`);
+    }
+  }
+}
+
+/** What to write instead; null where it is right. Where no upstream was understood there is nothing to compare with. */
+function faultOf({ upstreams, tls, transport }: PoolSpec): string | null {
+  if (transport == null || upstreams.length === 0) return null;
+  const { protocol, insecure, ca } = transport;
+  if (insecure && ca !== undefined) return 'ca asks for a certificate of one authority and insecure for none; keep one of them';
+  if (protocol === 'h2' && !tls) return 'h2 is over TLS: write h2c, or https:// before the upstreams';
+  if (protocol === 'h2c' && tls) return 'h2c is without TLS: write h2, or the upstreams without https://';
+  return !tls && isAboutTls(transport) ? 'what is said about certificates needs TLS: write https:// before the upstreams' : null;
+}
+
+const isAboutTls = ({ server_name: name, ca, insecure }: TransportSpec): boolean =>
+  name !== undefined || ca !== undefined || insecure === true;

@@ -19,6 +19,8 @@ type Options = {
   readonly binding?: Readonly<Record<string, string>> | null;
   /** How long its certificates are good (s); its own choice is five years. */
   readonly validSecs?: number;
+  /** Another DNS than its own, which says 127.0.0.1 for every name. */
+  readonly dnsServer?: string;
   /** Ports of an earlier one that is to be back at the same place. */
   readonly ports?: PebblePorts;
 };
@@ -42,7 +44,7 @@ export class Pebble {
 
   static async start(
     folder: Folder,
-    { httpPort, tlsPort, rejectedNonces = 5, slow = false, binding = null, validSecs, ports }: Options,
+    { httpPort, tlsPort, rejectedNonces = 5, slow = false, binding = null, validSecs, dnsServer, ports }: Options,
   ): Promise<Pebble> {
     const at = ports ?? {
       directory: await freePort(),
@@ -87,10 +89,14 @@ export class Pebble {
       if (dns.exit !== null) throw new Error(dns.output);
       return !(await isFree(at.dnsManagement)) && !(await isFree(at.dns));
     });
-    const authority = new Program('pebble', ['-config', file('config.json', JSON.stringify(config)), '-dnsserver', dnsAddress], {
-      PEBBLE_WFE_NONCEREJECT: `${rejectedNonces}`,
-      ...(!slow && { PEBBLE_VA_NOSLEEP: '1' }),
-    });
+    const authority = new Program(
+      'pebble',
+      ['-config', file('config.json', JSON.stringify(config)), '-dnsserver', dnsServer ?? dnsAddress],
+      {
+        PEBBLE_WFE_NONCEREJECT: `${rejectedNonces}`,
+        ...(!slow && { PEBBLE_VA_NOSLEEP: '1' }),
+      },
+    );
     const pebble = new Pebble(at, rootPath, authority, dns);
     await until('the authority to answer', async () => {
       if (authority.exit !== null) throw new Error(authority.output);

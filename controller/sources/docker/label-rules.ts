@@ -15,6 +15,10 @@ export type SiteDraft = {
   health: string | null;
   holdSecs: number | null;
   upstreamTls: boolean;
+  /** Whether the certificate of the app may be anybody's. */
+  upstreamInsecure: boolean;
+  /** The HTTP/2 that the app speaks; null for HTTP/1.1. */
+  transport: 'h2' | 'h2c' | null;
 };
 
 export type LabelRule = {
@@ -102,9 +106,21 @@ export const LABELS: ReadonlyMap<string, LabelRule> = new Map<string, LabelRule>
       form: 'true',
       perContainer: false,
       read: (value, draft) => {
-        if (value === 'insecure') return 'a target whose certificate is not checked is not available yet';
-        if (value !== 'true' && value !== 'false') return 'it is true or false';
-        draft.upstreamTls = value === 'true';
+        if (value !== 'true' && value !== 'insecure' && value !== 'false') return 'it is true, insecure or false';
+        draft.upstreamTls = value !== 'false';
+        draft.upstreamInsecure = value === 'insecure';
+        return undefined;
+      },
+    },
+  ],
+  [
+    'transport',
+    {
+      form: 'h2c',
+      perContainer: false,
+      read: (value, draft) => {
+        if (value !== 'h2c' && value !== 'h2') return 'it is h2c, or h2 where TLS is spoken with the app';
+        draft.transport = value;
         return undefined;
       },
     },

@@ -43,8 +43,8 @@ for (const [label, value, reason] of [
   ['hold', '500ms', 'whole seconds'],
   ['hold', '301s', '300s at most'],
   ['network', ' ', 'it is empty'],
-  ['upstream_tls', 'insecure', 'not available yet'],
-  ['upstream_tls', 'yes', 'true or false'],
+  ['upstream_tls', 'yes', 'true, insecure or false'],
+  ['transport', 'http/2', 'h2c, or h2'],
   ['analytics', 'yes', 'on or off'],
 ] as const)
   test(`sluice.${label}=${JSON.stringify(value)} spoils its site, in one line with the label, the reason and the form`, () => {
@@ -90,6 +90,8 @@ test('everything that labels can say is read', () => {
     health: '/up?x=1',
     holdSecs: 90,
     upstreamTls: true,
+    upstreamInsecure: false,
+    transport: null,
   });
 });
 

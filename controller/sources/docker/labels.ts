@@ -94,6 +94,8 @@ function draftOf(drafts: Map<string | null, Draft>, site: string | null): Draft 
     health: null,
     holdSecs: null,
     upstreamTls: false,
+    upstreamInsecure: false,
+    transport: null,
   };
   drafts.set(site, draft);
   return draft;

@@ -56,6 +56,25 @@ test('labels become members of the route', () => {
   });
 });
 
+for (const [said, tls, transport] of [
+  [{ 'sluice.upstream_tls': 'insecure' }, true, { insecure: true }],
+  [{ 'sluice.transport': 'h2c' }, false, { protocol: 'h2c' }],
+  [{ 'sluice.upstream_tls': 'insecure', 'sluice.transport': 'h2' }, true, { protocol: 'h2', insecure: true }],
+  [{ 'sluice.upstream_tls': 'true' }, true, undefined],
+] as const)
+  test(`an app is spoken to as ${JSON.stringify(said)} says`, () => {
+    const [route] = discover(sampleWorld([sampleContainer(1, labels(said))])).routes;
+    assert.deepEqual([route?.tls, route?.transport], [tls, transport]);
+  });
+
+test('an app can not be spoken to over HTTP/2 with TLS and without it', () => {
+  const { routes, problems } = discover(
+    sampleWorld([sampleContainer(1, labels({ 'sluice.upstream_tls': 'true', 'sluice.transport': 'h2c' }))]),
+  );
+  assert.deepEqual(routes, []);
+  assert.match(problems[0]?.message ?? '', /transport: h2c is HTTP\/2 without TLS/);
+});
+
 for (const [claim, container, draining, target] of [
   ['no HEALTHCHECK: tried by the data plane', {}, false, { state: 'starting', probe: true }],
   ['HEALTHCHECK starting: out, and not tried', { health: 'starting' }, false, { state: 'starting', probe: undefined }],

@@ -127,11 +127,18 @@ function routeOf(domain: Domain, pool: readonly Member[], draining: ReadonlySet<
     source: DOCKER_SOURCE,
     https: site.https,
     upstreams: targets,
+    ...transportOf(site),
     hold_secs: site.holdSecs,
     health: site.health === null ? null : { path: site.health },
     headers: site.headers.map(({ name, value }) => ({ name, value })),
     origin: originOf(container),
   });
+}
+
+/** Nothing where there is nothing particular about it. */
+function transportOf({ transport, upstreamInsecure }: SiteLabels): Pick<RouteInput, 'transport'> {
+  if (transport === null && !upstreamInsecure) return {};
+  return { transport: { ...(transport !== null && { protocol: transport }), ...(upstreamInsecure && { insecure: true }) } };
 }
 
 /** Without a HEALTHCHECK nobody knows yet whether the app listens: the data plane tries it and takes it in by itself. */

@@ -181,13 +181,12 @@ export class Listener {
     const { certificates } = this;
     const securing = new Securing(raw, {
       monotonic: this.tools.monotonic,
-      find: ({ serverName }: Hello, { localAddress }) => this.shownTo(serverName ?? plainAddress(localAddress ?? '')),
+      find: (hello) => this.shownTo(askedFor(hello, raw)),
       findChallenge: (name) => certificates.findChallenge(name),
-      mayWait: (stage, { serverName }) => {
-        const may =
-          serverName !== null && certificates.expects(serverName) && (this.waiting.has(stage) || this.waiting.size < MOST_WAITING);
-        if (may && !this.waiting.has(stage))
-          this.log.debug({ address, name: serverName }, 'a handshake waits for the first certificate of its name');
+      mayWait: (stage, hello) => {
+        const name = askedFor(hello, raw);
+        const may = certificates.expects(name) && (this.waiting.has(stage) || this.waiting.size < MOST_WAITING);
+        if (may && !this.waiting.has(stage)) this.log.debug({ address, name }, 'a handshake waits for the first certificate of its name');
         if (may) this.waiting.add(stage);
         else this.waiting.delete(stage);
         return may;
@@ -243,3 +242,6 @@ export class Listener {
 }
 
 const plainAddress = (address: string): string => (address.startsWith(IPV4_IN_IPV6) ? address.slice(IPV4_IN_IPV6.length) : address);
+
+/** A client that came by address names nobody: it means the address that it reached. */
+const askedFor = ({ serverName }: Hello, { localAddress = '' }: Socket): string => serverName ?? plainAddress(localAddress);

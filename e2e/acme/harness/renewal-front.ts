@@ -20,8 +20,8 @@ export class RenewalFront {
   readonly orders: Order[] = [];
   /** What is advised about a certificate; null: it does not know that one. */
   advise: (id: string) => Window | null = () => null;
-  /** Answers this type of problem to orders that replace a certificate; null: they are passed on. */
-  refuses: string | null = null;
+  /** The type of problem that an order is answered with; null: it is passed on. */
+  refuses: (order: Order) => string | null = () => null;
   private readonly server: Server;
   private readonly agent = new Agent({ keepAlive: true, rejectUnauthorized: false });
   private readonly pebble: () => Pebble;
@@ -58,7 +58,8 @@ export class RenewalFront {
     if (url.startsWith('/ari/')) return this.advice(url.slice(5), answer);
     const body = await textOf(incoming);
     const order = url === '/order-plz' ? orderIn(body) : null;
-    if (order !== null && order.replaces !== null && this.refuses !== null) return this.refuse(order, this.refuses, answer);
+    const problem = order && this.refuses(order);
+    if (order !== null && problem !== null) return this.refuse(order, problem, answer);
     const passed = await this.pass(incoming, body);
     // One with a nonce that Pebble does not like is sent again.
     if (order !== null && passed.statusCode === 201) this.orders.push(order);

@@ -1,4 +1,6 @@
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { connect, type TLSSocket } from 'node:tls';
 import { Dataplane, Folder } from '../../harness/dataplane.ts';
 import { freePort } from '../../harness/ports.ts';
@@ -48,6 +50,16 @@ export class Scene {
     return socket;
   }
 
+  /** The serial number of the certificate that was ordered for a name and is kept; null while there is none, or a torn one. */
+  kept(name: string): string | null {
+    try {
+      return new X509Certificate(readFileSync(this.folder.file(`certs/acme/${name}/cert.pem`))).serialNumber.toLowerCase();
+    } catch (error) {
+      if (error instanceof Error && 'code' in error) return null;
+      throw error;
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.pebble?.[Symbol.asyncDispose]();
     this.folder[Symbol.dispose]();
@@ -61,3 +73,6 @@ export async function get(socket: TLSSocket, host: string): Promise<string> {
   for await (const chunk of socket) text += String(chunk);
   return text;
 }
+
+/** The serial number of the certificate that a connection was shown. */
+export const serialOf = (socket: TLSSocket): string => socket.getPeerCertificate().serialNumber.toLowerCase();

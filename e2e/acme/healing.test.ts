@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { missing } from '../components.ts';
+import { until } from '../harness/until.ts';
+import { Upstream } from '../harness/upstream.ts';
+import type { Pebble } from './harness/pebble.ts';
+import { Scene, serialOf } from './harness/scene.ts';
+
+const skip = missing('pebble');
+
+test('an authority that has lost its memory gives another account, and the order goes on', { skip, timeout: 60_000 }, async () => {
+  await using scene = await Scene.start();
+  const { ports, rootPath } = scene.pebble as Pebble;
+  const accounts = () =>
+    readdirSync(scene.folder.file('certs/accounts')).map((name) => readFileSync(join(scene.folder.file('certs/accounts'), name), 'utf8'));
+  await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
+  await using dataplane = await scene.dataplane();
+  await dataplane.route('one.example.com', upstream.address);
+  await until('the first certificate', () => scene.kept('one.example.com'));
+  const before = accounts();
+  const root = readFileSync(rootPath);
+  await scene.pebble?.[Symbol.asyncDispose]();
+  await scene.startAuthority({ ports });
+  await dataplane.program.kill();
+  await using again = await scene.dataplane();
+  assert.notDeepEqual(readFileSync(rootPath), root);
+  await again.route('two.example.com', upstream.address);
+  (await scene.shake('two.example.com', await (scene.pebble as Pebble).root())).destroy();
+  await again.program.said(/another account at the certificate authority was opened/);
+  assert.equal(accounts().length, 1);
+  assert.notDeepEqual(accounts(), before);
+});
+
+test('files that a crash has torn are ordered anew, those of others are only told about', { skip, timeout: 60_000 }, async () => {
+  await using scene = await Scene.start();
+  await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
+  const names = ['torn.example.com', 'mixed.example.com', 'whole.example.com'];
+  const file = (name: string, part: string) => scene.folder.file(`certs/${name}/${part}.pem`);
+  {
+    await using dataplane = await scene.dataplane();
+    for (const name of names) await dataplane.route(name, upstream.address);
+    for (const name of names) await until(name, () => scene.kept(name));
+  }
+  const before = names.map((name) => scene.kept(name));
+  mkdirSync(scene.folder.file('certs/by-hand'));
+  const torn = readFileSync(file('acme/torn.example.com', 'cert'), 'utf8').slice(0, 300);
+  writeFileSync(file('acme/torn.example.com', 'cert'), torn);
+  writeFileSync(file('by-hand', 'cert'), torn);
+  writeFileSync(file('acme/mixed.example.com', 'key'), readFileSync(file('acme/whole.example.com', 'key')));
+  await using again = await scene.dataplane();
+  const root = await (scene.pebble as Pebble).root();
+  const sockets = await Promise.all(names.map((name) => scene.shake(name, root)));
+  const after = sockets.map((socket) => serialOf(socket));
+  for (const socket of sockets) socket.destroy();
+  assert.deepEqual(
+    after,
+    names.map((name) => scene.kept(name)),
+  );
+  assert.deepEqual(
+    after.map((serial, at) => serial === before[at]),
+    [false, false, true],
+  );
+  const lines = JSON.parse((await again.admin('GET', '/certificates')).text) as { source: string; last_error: string | null }[];
+  assert.match(lines.find(({ source }) => source === 'file')?.last_error ?? '', /by-hand/);
+  assert.equal(readFileSync(file('by-hand', 'cert'), 'utf8'), torn);
+});

@@ -5,9 +5,14 @@ import { IssueError } from '../failure.ts';
 import { type DnsServer, exchange } from './dns-exchange.ts';
 import type { DnsRecords } from './records.ts';
 import { sign, type TsigKey, type Verdict, verify } from './tsig.ts';
+import { skipName } from './wire-name.ts';
 
 /** RFC 2136 1.3, in its place in the head (RFC 1035 4.1.1). */
 const UPDATE = 5 << 11;
+/** A record of class NONE is taken out of its set, and others stay (RFC 2136 2.5.4). */
+const NONE = 254;
+const IN = 1;
+const HEADER = 12;
 /** Long enough for a check, short enough that nobody remembers it for long (s). */
 const TTL = 60;
 
@@ -30,17 +35,17 @@ export class DynamicUpdate implements DnsRecords {
   }
 
   add(name: string, value: string): Promise<void> {
-    return this.update(name, { type: 'TXT', name, class: 'IN', ttl: TTL, data: value });
+    return this.update({ type: 'TXT', name, ttl: TTL, data: value }, IN);
   }
 
-  /** RFC 2136 2.5.4: class NONE takes this one record out of its set. */
   remove(name: string, value: string): Promise<void> {
-    return this.update(name, { type: 'TXT', name, class: 'NONE' as 'IN', ttl: 0, data: value });
+    return this.update({ type: 'TXT', name, ttl: 0, data: value }, NONE);
   }
 
-  private async update(name: string, change: Answer): Promise<void> {
-    const zone = await this.zoneOf(name);
-    const { rcode } = await this.ask({ flags: UPDATE, questions: [{ type: 'SOA', name: zone, class: 'IN' }], authorities: [change] });
+  private async update(change: Answer & { name: string }, recordClass: number): Promise<void> {
+    const zone = await this.zoneOf(change.name);
+    const question: Packet = { flags: UPDATE, questions: [{ type: 'SOA', name: zone, class: 'IN' }], authorities: [change] };
+    const { rcode } = await this.ask(question, (message) => classify(message, recordClass));
     if (rcode !== 'NOERROR') throw this.failure(`it does not take changes of the zone ${zone} (${rcode}): ${this.advice(rcode)}`);
   }
 
@@ -59,10 +64,10 @@ export class DynamicUpdate implements DnsRecords {
     throw this.failure(`it keeps no zone for ${name}`);
   }
 
-  private async ask(question: Packet): Promise<Reply> {
+  private async ask(question: Packet, finish: (message: Buffer) => Buffer = (message) => message): Promise<Reply> {
     const { server, key, clock, random } = this.tools;
     const id = random.bytes(2).readUInt16BE(0);
-    const message = encode({ ...question, type: 'query', id });
+    const message = finish(encode({ ...question, type: 'query', id }));
     const seconds = Math.floor(clock.now() / 1_000);
     const signed = key === null ? null : sign(message, key, seconds);
     try {
@@ -89,4 +94,11 @@ export class DynamicUpdate implements DnsRecords {
     const { host, port } = this.tools.server;
     return new IssueError('records', `the DNS server ${host}:${port} (--acme-dns-server): ${reason}`);
   }
+}
+
+/** Sets the class of the one change after the zone: the library does not know of all classes. Changes the message. */
+function classify(message: Buffer, recordClass: number): Buffer {
+  const change = skipName(message, HEADER) + 4;
+  message.writeUInt16BE(recordClass, skipName(message, change) + 2);
+  return message;
 }

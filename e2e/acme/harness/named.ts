@@ -1,0 +1,72 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import type { Folder } from '../../harness/dataplane.ts';
+import { freePort, isFree } from '../../harness/ports.ts';
+import { Program } from '../../harness/process.ts';
+import { until } from '../../harness/until.ts';
+
+const KEY = { name: 'acme-key', algorithm: 'hmac-sha256', secret: 'c2VjcmV0IG9mIHRoZSB0ZXN0cyBhbmQgbm8gb3RoZXI=' };
+
+/** A DNS server that keeps `example.com`, in which one key may set challenge records, and `example.org`, which points there. */
+export class Named {
+  readonly port: number;
+  readonly keyPath: string;
+  private readonly program: Program;
+
+  private constructor(port: number, keyPath: string, program: Program) {
+    this.port = port;
+    this.keyPath = keyPath;
+    this.program = program;
+  }
+
+  static async start(folder: Folder): Promise<Named> {
+    const home = folder.file('named');
+    mkdirSync(home);
+    const port = await freePort();
+    const file = (name: string, text: string): string => {
+      writeFileSync(`${home}/${name}`, text);
+      return `${home}/${name}`;
+    };
+    const keyPath = file('acme.key', keyText(KEY));
+    file('example.com', zoneText(''));
+    file('example.org', zoneText('_acme-challenge.shop CNAME shop.checks.example.com.\n'));
+    const grant = `update-policy { grant ${KEY.name} zonesub TXT; };`;
+    const config = file(
+      'named.conf',
+      `${keyText(KEY)}
+options { directory "${home}"; pid-file none; session-keyfile none; listen-on port ${port} { 127.0.0.1; }; listen-on-v6 { none; }; recursion yes; dnssec-validation no; };
+controls { };
+zone "example.com" { type primary; file "${home}/example.com"; ${grant} };
+zone "example.org" { type primary; file "${home}/example.org"; };
+`,
+    );
+    const program = new Program('/usr/sbin/named', ['-g', '-c', config]);
+    const named = new Named(port, keyPath, program);
+    await until('the DNS server to answer', async () => {
+      if (program.exit !== null) throw new Error(program.output);
+      return !(await isFree(port)) && program.output.includes('running');
+    }).catch(async (error: unknown) => {
+      await named[Symbol.asyncDispose]();
+      throw new Error(`${error}\n${program.output}`);
+    });
+    return named;
+  }
+
+  get address(): string {
+    return `127.0.0.1:${this.port}`;
+  }
+
+  /** Everything that it has said. */
+  get output(): string {
+    return this.program.output;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.program[Symbol.asyncDispose]();
+  }
+}
+
+/** A key as `tsig-keygen` prints it. */
+export const keyText = ({ name, algorithm, secret } = KEY): string =>
+  `key "${name}" {\n\talgorithm ${algorithm};\n\tsecret "${secret}";\n};\n`;
+
+const zoneText = (records: string): string => `$TTL 60\n@ SOA ns hostmaster 1 3600 600 86400 60\n@ NS ns\nns A 127.0.0.1\n${records}`;

@@ -14,17 +14,20 @@ export class Discovery {
   readonly httpPort: number;
   private readonly listen: number;
   private readonly engine: Engine;
+  /** More flags of the data plane. */
+  private readonly flags: readonly string[];
   private readonly folder = new Folder();
 
-  private constructor(engine: Engine, httpPort: number, listen: number) {
+  private constructor(engine: Engine, httpPort: number, listen: number, flags: readonly string[]) {
     this.engine = engine;
+    this.flags = flags;
     this.httpPort = httpPort;
     this.listen = listen;
   }
 
   /** Starts both and waits until a first list of containers is served. */
-  static async start(engine: Engine): Promise<Discovery> {
-    const discovery = new Discovery(engine, await freePort(), await freePort());
+  static async start(engine: Engine, { httpPort, flags = [] }: { httpPort?: number; flags?: readonly string[] } = {}): Promise<Discovery> {
+    const discovery = new Discovery(engine, httpPort ?? (await freePort()), await freePort(), flags);
     await discovery.startDataplane();
     await discovery.startController();
     await until('the first list to be served', async () => (await discovery.admin('/ready')).status === 200);
@@ -34,7 +37,7 @@ export class Discovery {
   async startDataplane(): Promise<void> {
     const http = ['--http-port', `${this.httpPort}`, '--bind', '127.0.0.1', '--workers', '2', '--drain-timeout', '5s'];
     const rest = ['--admin-socket', this.socket, '--admin-listen', `127.0.0.1:${await freePort()}`];
-    this.dataplane = new Program(SLUICE, ['dataplane', '--state-dir', this.folder.file('state'), ...http, ...rest]);
+    this.dataplane = new Program(SLUICE, ['dataplane', '--state-dir', this.folder.file('state'), ...http, ...rest, ...this.flags]);
     await this.answers('the data plane', this.dataplane, () => this.admin('/health'));
   }
 

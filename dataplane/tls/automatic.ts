@@ -141,8 +141,8 @@ export class AutomaticHttps {
   }
 
   private want(): void {
-    this.issuer.want(this.settings === null ? [] : this.names(this.settings));
-    this.advice.follow(this.issuer.names());
+    const another = this.issuer.want(this.settings === null ? [] : this.names(this.settings));
+    if (another) this.advice.follow(this.issuer.names());
   }
 
   private held(name: string): Held | null {

@@ -75,11 +75,13 @@ export class Issuer {
     this.tools = tools;
   }
 
-  /** These names are to have certificates from now on, and no others. */
-  want(names: Iterable<string>): void {
+  /** These names are to have certificates from now on, and no others. @returns whether that is anything new. */
+  want(names: Iterable<string>): boolean {
     const wanted = new Set(names);
+    let another = false;
     for (const [name, { cancel }] of this.wanted) {
       if (wanted.has(name)) continue;
+      another = true;
       cancel();
       this.wanted.delete(name);
       this.tools.attempts.set(name, null);
@@ -87,9 +89,11 @@ export class Issuer {
     }
     for (const name of wanted) {
       if (this.wanted.has(name)) continue;
+      another = true;
       this.wanted.set(name, { cancel: () => undefined, ordering: false });
       this.plan(name);
     }
+    return another;
   }
 
   /** What is held of a name has changed: by hand, on disk, or by advice of the authority. */

@@ -21,7 +21,9 @@ describe('a name that an authority could not verify', () => {
   });
 
   test('resolves to nothing', async () => {
-    assert.equal(await look([]), 'shop.example.com does not resolve; set its address record to this machine (198.51.100.7)');
+    const words = 'shop.example.com does not resolve here; set its address record to where this machine is reached';
+    assert.equal(await look([]), `${words} (198.51.100.7)`);
+    assert.equal(await look([], { addresses: () => ['10.0.0.5', 'fd00::2'] }), words, 'a private address is no advice');
   });
 
   test('resolves elsewhere, or elsewhere too', async () => {

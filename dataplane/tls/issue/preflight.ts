@@ -37,7 +37,9 @@ export function preflight(name: string, tools: PreflightTools): Promise<string |
 async function look(name: string, tools: PreflightTools): Promise<string | null> {
   const found = await tools.resolve(name);
   const own = tools.addresses();
-  if (found.length === 0) return `${name} does not resolve; set its address record to this machine${inBrackets(own)}`;
+  const outside = own.filter((address) => !PRIVATE.test(address));
+  if (found.length === 0)
+    return `${name} does not resolve here; set its address record to where this machine is reached${inBrackets(outside)}`;
   const elsewhere = found.filter((address) => !own.includes(address));
   const [first] = elsewhere;
   if (first === undefined) return portHint(tools.httpPort());
@@ -45,7 +47,7 @@ async function look(name: string, tools: PreflightTools): Promise<string | null>
   const there = closed === null ? '' : `; port ${HTTP_PORT} of ${first}: ${closed}`;
   const also = elsewhere.length < found.length ? ' also' : '';
   const to = `${name} resolves${also} to ${elsewhere.join(', ')}`;
-  if (own.some((address) => isIPv4(address) === isIPv4(first) && !PRIVATE.test(address)))
+  if (outside.some((address) => isIPv4(address) === isIPv4(first)))
     return `${to}, which is no address of this machine${inBrackets(own)}${there}`;
   return `${to}, whose port ${HTTP_PORT} has to lead to port ${tools.httpPort()} of this machine${inBrackets(own)}${there}`;
 }

@@ -59,7 +59,7 @@ class Scene {
 
   async saved(): Promise<void> {
     const before = performance.now();
-    this.clock.pass(1_000);
+    this.clock.pass(10_000);
     for (;;) {
       try {
         if (readFileSync(join(this.folder, 'renewals.json'), 'utf8').length > 0) return;

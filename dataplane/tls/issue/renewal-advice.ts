@@ -9,6 +9,8 @@ import { SavedByName } from './saved-by-name.ts';
 /** Questions under way at once, and the least time from one to the next (ms): a start with thousands of certificates is none for the authority. */
 const MOST_QUESTIONS = 4;
 const APART_MS = 50;
+/** Thousands are answered one by one: what is known is written no more often (ms). */
+const GATHER_MS = 10_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** A timer of the system holds no more than 24 days, and a laptop sleeps: the time is looked at again at least this often (ms). */
@@ -63,7 +65,7 @@ export class RenewalAdvice {
     const path = join(stateDir, 'renewals.json');
     const words = { what: 'what authorities advise about renewals', cost: 'after a restart they are asked again' };
     this.tools = tools;
-    this.known = new SavedByName({ path, schema, ...words }, clock, log);
+    this.known = new SavedByName({ path, schema, ...words, gatherMs: GATHER_MS }, clock, log);
   }
 
   /** These names are to be asked about from now on, and no others. */

@@ -13,6 +13,8 @@ export type SavedFile<T> = {
   /** What it holds, for the log, and what its loss costs. */
   readonly what: string;
   readonly cost: string;
+  /** Changes are gathered for this long instead (ms). */
+  readonly gatherMs?: number;
 };
 
 /** Something about each name that outlives the process. */
@@ -44,7 +46,7 @@ export class SavedByName<T> {
     if (value !== null) this.byName.set(name, value);
     if (this.saving) return;
     this.saving = true;
-    this.clock.after(GATHER_MS, () => void this.save());
+    this.clock.after(this.file.gatherMs ?? GATHER_MS, () => void this.save());
   }
 
   private async save(): Promise<void> {

@@ -3,7 +3,7 @@ import type { RouteSpec } from '../../shared/route.ts';
 import type { Globals } from '../../shared/settings.ts';
 import { MAX_LINE_BYTES, type Problem } from '../../shared/wire/apply.ts';
 import { SOURCE_FAILED } from '../../shared/wire/problem-codes.ts';
-import type { Snapshot } from '../sources/source.ts';
+import type { Snapshot, SourceCertificate } from '../sources/source.ts';
 import { canonical, canonicalRoute } from './canonical.ts';
 
 /** A snapshot of everything that a source wants. */
@@ -15,12 +15,17 @@ export type SourceView = { readonly listing: Listing | null; readonly errors: re
 /** A problem without the moment since when it is known; who remembers the last one stamps it. */
 export type UndatedProblem = Omit<Problem, 'since'>;
 
+/** `text` is the line's value as JSON, key and all. */
+export type DesiredCertificate = { readonly domains: readonly string[]; readonly source: string; readonly text: string };
+
 export type DesiredRoute = { readonly route: RouteSpec; readonly source: string; readonly text: string };
 
 /** One routing table out of all sources, and what did not make it there. */
 export type Desired = {
   /** By domain, sorted. `text` is canonical JSON. */
   readonly routes: ReadonlyMap<string, DesiredRoute>;
+  /** By domains, sorted. */
+  readonly certificates: ReadonlyMap<string, DesiredCertificate>;
   /** The config file's globals; null while no source with globals has listed. */
   readonly settings: Globals | null;
   /** Sources that have listed: the table is the whole truth about these. Sorted. */
@@ -42,6 +47,7 @@ export function desire(views: ReadonlyMap<string, SourceView>): Desired {
   const sources = [...views.keys()].sort(byPrecedence);
   const winners = new Map<string, DesiredRoute>();
   const problems: UndatedProblem[] = [];
+  const certificates = new Map<string, DesiredCertificate>();
   let settings: Globals | null = null;
   for (const source of sources) {
     const { listing, errors } = views.get(source) as SourceView;
@@ -49,6 +55,7 @@ export function desire(views: ReadonlyMap<string, SourceView>): Desired {
     if (!listing) continue;
     settings ??= listing.settings ?? null;
     problems.push(...listing.problems.map(({ since: _, ...problem }) => problem));
+    for (const certificate of listing.certificates ?? []) bring(certificates, source, certificate);
     for (const route of listing.routes) {
       const problem = claim(winners, source, route);
       if (problem) problems.push(problem);
@@ -57,7 +64,18 @@ export function desire(views: ReadonlyMap<string, SourceView>): Desired {
   const routes = new Map([...winners].sort(([a], [b]) => (a < b ? -1 : 1)));
   const listed = sources.filter((source) => views.get(source)?.listing).sort();
   const known = [...sources].sort();
-  return { routes, settings, listed, sources: known, problems, fingerprint: fingerprint(routes, settings, listed, known, problems) };
+  const told = { routes, certificates, settings, listed, sources: known, problems };
+  return {
+    ...told,
+    fingerprint: fingerprint(
+      routes,
+      settings,
+      listed,
+      known,
+      problems,
+      [...certificates.values()].map(({ text }) => text),
+    ),
+  };
 }
 
 /** Inside a source the first one listed wins: sources list their oldest first. */
@@ -76,6 +94,13 @@ function claim(winners: Map<string, DesiredRoute>, source: string, route: RouteS
     return { ...about, code: 'route_too_large', message: `${route.domain} is larger than 1 MB as JSON; split it` };
   winners.set(route.domain, { route, source, text });
   return undefined;
+}
+
+/** One certificate for the same domains: of the source that comes first. */
+function bring(certificates: Map<string, DesiredCertificate>, source: string, certificate: SourceCertificate): void {
+  const domains = [...certificate.domains].sort();
+  const key = domains.join();
+  if (!certificates.has(key)) certificates.set(key, { domains, source, text: canonical({ ...certificate, domains, source }) });
 }
 
 /** A source that failed names itself, or the line where it failed: `Sluicefile:12:3: why`. */

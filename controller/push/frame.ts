@@ -1,5 +1,5 @@
 import type { ApplyInput, ReloadOutcome } from '../../shared/wire/apply.ts';
-import type { DesiredRoute } from '../desired/desire.ts';
+import type { DesiredCertificate, DesiredRoute } from '../desired/desire.ts';
 import type { Truth } from '../reconcile/reconciler.ts';
 
 /** Who speaks: the same in every frame of a process. */
@@ -9,6 +9,7 @@ export type Identity = { readonly controller: string; readonly epoch: number; re
 export type Acknowledged = {
   readonly revision: number;
   readonly routes: ReadonlyMap<string, DesiredRoute>;
+  readonly certificates: ReadonlyMap<string, DesiredCertificate>;
   readonly settings: string;
   readonly problems: string;
   readonly listed: readonly string[];
@@ -25,10 +26,12 @@ export function wholeTruth(who: Identity, revision: number, truth: Truth, reload
   const { desired } = truth;
   const problems = truth.problems.filter((problem) => desired.listed.includes(problem.source));
   const settings = settingsText(truth);
-  const becomes = { revision, routes: desired.routes, settings, problems: JSON.stringify(problems), listed: desired.listed };
+  const { routes, certificates, listed } = desired;
+  const becomes = { revision, routes, certificates, settings, problems: JSON.stringify(problems), listed };
   const lines = function* () {
     yield head(who, revision, null, desired.listed);
-    for (const { text } of desired.routes.values()) yield `{"route":${text}}\n`;
+    for (const { text } of certificates.values()) yield `{"certificate":${text}}\n`;
+    for (const { text } of routes.values()) yield `{"route":${text}}\n`;
     if (settings !== '') yield `{"settings":${settings}}\n`;
     yield* tail(problems, revision, reload);
   };
@@ -50,14 +53,17 @@ export function difference(
   const { desired } = truth;
   const settings = settingsText(truth);
   const problems = JSON.stringify(truth.problems);
-  const becomes = { revision, routes: desired.routes, settings, problems, listed: base.listed };
+  const becomes = { revision, routes: desired.routes, certificates: desired.certificates, settings, problems, listed: base.listed };
+  const certificates = certificateLines(base, truth);
   const routes = changedRoutes(base, truth, again);
   const removed = desired.routes === base.routes ? [] : [...base.routes].filter(([domain]) => !desired.routes.has(domain));
-  const sayings = routes.length + removed.length + (settings === base.settings ? 0 : 1) + (problems === base.problems ? 0 : 1);
+  const sayings =
+    routes.length + removed.length + certificates.length + (settings === base.settings ? 0 : 1) + (problems === base.problems ? 0 : 1);
   if (sayings === 0 && !reload) return undefined;
   const lines = function* () {
     yield head(who, revision, base.revision, desired.sources);
     for (const [domain, { source }] of removed) yield `${JSON.stringify({ remove: { domain, source } })}\n`;
+    yield* certificates;
     for (const { text } of routes) yield `{"route":${text}}\n`;
     if (settings !== base.settings) yield `{"settings":${settings === '' ? '{}' : settings}}\n`;
     yield* tail(truth.problems, revision, reload);
@@ -77,6 +83,15 @@ function changedRoutes(base: Acknowledged, truth: Truth, again: ReadonlySet<stri
       return route ? [route] : [];
     });
   return [...routes].filter(([domain, { text }]) => base.routes.get(domain)?.text !== text || again.has(domain)).map(([, route]) => route);
+}
+
+function certificateLines(base: Acknowledged, { desired: { certificates } }: Truth): string[] {
+  const gone = [...base.certificates].filter(([key]) => !certificates.has(key));
+  const changed = [...certificates].filter(([key, { text }]) => base.certificates.get(key)?.text !== text);
+  return [
+    ...gone.map(([, { domains, source }]) => `${JSON.stringify({ remove_certificate: { domains, source } })}\n`),
+    ...changed.map(([, { text }]) => `{"certificate":${text}}\n`),
+  ];
 }
 
 function head(who: Identity, revision: number, basedOn: number | null, sources: readonly string[]): string {

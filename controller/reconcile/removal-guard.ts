@@ -24,9 +24,18 @@ export function guardListing(before: Guarded | null, listing: Listing, now: numb
   const waiting = isSecond ? missing.filter((route) => !before.held.has(route.domain)) : missing;
   if (waiting.length === 0) return { listing, held: NONE, heldSince: now };
   const heldSince = before.held.size > 0 && !isSecond ? before.heldSince : now;
-  return { listing: withRoutes(listing, waiting), held: new Set(waiting.map((route) => route.domain)), heldSince };
+  return { listing: withRoutes(listing, waiting, before.listing), held: new Set(waiting.map((route) => route.domain)), heldSince };
 }
 
 const NONE: ReadonlySet<string> = new Set();
 
-const withRoutes = (listing: Listing, kept: readonly RouteSpec[]): Listing => ({ ...listing, routes: [...listing.routes, ...kept] });
+/** What waits keeps its certificate. */
+function withRoutes(listing: Listing, kept: readonly RouteSpec[], before: Listing): Listing {
+  const domains = new Set<string>(kept.map(({ domain }) => domain));
+  const certificates = (before.certificates ?? []).filter((one) => one.domains.some((domain) => domains.has(domain)));
+  return {
+    ...listing,
+    routes: [...listing.routes, ...kept],
+    ...(certificates.length > 0 && { certificates: [...(listing.certificates ?? []), ...certificates] }),
+  };
+}

@@ -12,6 +12,8 @@ export type Snapshot =
       readonly source: string;
       /** Each with `source` and `origin` set. Oldest first where the source knows ages. */
       readonly routes: readonly RouteSpec[];
+      /** Certificates of routes whose `https` is `provided`. */
+      readonly certificates?: readonly SourceCertificate[];
       /** Globals of the data plane; absent where the source has none to give. */
       readonly settings?: Globals;
       /** What was listed but could not be used, or not as it was probably meant. */
@@ -25,6 +27,9 @@ export type Snapshot =
       /** One line each: what is wrong, where, what to do. Never empty. */
       readonly errors: readonly string[];
     };
+
+/** A certificate that a source brings for these domains: the chain from the leaf on, and the key, both PEM. Judged already. */
+export type SourceCertificate = { readonly domains: readonly string[]; readonly certificate: string; readonly private_key: string };
 
 /** Somewhere that routes come from. */
 export interface Source {

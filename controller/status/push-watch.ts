@@ -54,6 +54,10 @@ function logApplied(address: string, applied: Applied, log: Log): void {
   const of = (result: RouteOutcome['result']) => applied.results.filter((one) => one.result === result);
   const refused = [...of('rejected'), ...of('conflicted')];
   for (const { domain, result, reason } of refused.slice(0, NAMED)) log.warn({ dataplane: address, domain, reason }, `route ${result}`);
+  for (const { domains, result, reason } of (applied.certificates ?? []).slice(0, NAMED)) {
+    if (result === 'rejected' || result === 'conflicted') log.warn({ dataplane: address, domains, reason }, `certificate ${result}`);
+    else if (result !== 'unchanged') log.info({ dataplane: address, domains }, `certificate ${result}`);
+  }
   const counts = { added: of('added').length, changed: of('changed').length, removed: applied.removed.length, refused: refused.length };
   if (Object.values(counts).some((count) => count > 0))
     log.info({ dataplane: address, revision: applied.revision, ...counts }, 'routes applied');

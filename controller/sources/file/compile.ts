@@ -1,12 +1,15 @@
 import type { Domain } from '../../../shared/host.ts';
 import type { RouteSpec } from '../../../shared/route.ts';
+import { systemClock } from '../../../shared/runtime/clock.ts';
 import type { Globals } from '../../../shared/settings.ts';
+import type { SourceCertificate } from '../source.ts';
 import { type Collected, collectDiagnostics, type Diagnostic } from './diagnostics.ts';
 import { createImports, type Imports, type Piece } from './imports/imports.ts';
 import type { Environment } from './imports/variables.ts';
 import { readLines } from './sites/block.ts';
 import { GLOBAL_RULES, type GlobalsDraft } from './sites/globals.ts';
 import { readSite, type Shared } from './sites/site.ts';
+import { type BroughtCertificate, broughtTogether } from './sites/site-certificate.ts';
 import { type Files, filesOnDisk } from './text/files.ts';
 import { textNamedBy } from './text/named-file.ts';
 import { readContent } from './text/read.ts';
@@ -24,6 +27,8 @@ export type Compiled =
       /** In the order of the file, with `source` and `origin` (`path:line`) set. */
       readonly routes: readonly RouteSpec[];
       readonly globals: Globals;
+      /** Those that sites bring, with their keys. */
+      readonly certificates: readonly SourceCertificate[];
       /** What is right but perhaps not meant. */
       readonly warnings: readonly Diagnostic[];
     }
@@ -64,7 +69,8 @@ export function compileBytes(bytes: Buffer, path: string, env: Environment, file
   }
   const diagnostics = report.errors();
   if (diagnostics.length > 0) return { ok: false, diagnostics, globals: house.globals?.sound ?? null };
-  return { ok: true, routes: house.routes, globals: house.globals?.sound ?? {}, warnings: report.warnings() };
+  const { routes, certificates, globals } = house;
+  return { ok: true, routes, globals: globals?.sound ?? {}, certificates: broughtTogether(certificates), warnings: report.warnings() };
 }
 
 /** A mistake of the file as a whole. */
@@ -77,6 +83,7 @@ type House = {
   readonly shared: Shared;
   readonly taken: Map<Domain, Place>;
   readonly routes: RouteSpec[];
+  readonly certificates: BroughtCertificate[];
   /** The first block of globals; `sound` is null where something in it is wrong. */
   globals: { readonly sound: Globals | null } | null;
   /** Whether a site has been seen: globals stand before the first. */
@@ -87,7 +94,16 @@ function createHouse(report: Collected, env: Environment, files: Files): House {
   const imports = createImports(env, files, report);
   const expanded = (block: Block): Block => expand(block, imports);
   const textOf = (word: Word) => textNamedBy(word, files);
-  return { report, imports, shared: { report, expanded, textOf }, taken: new Map(), routes: [], globals: null, sites: false };
+  return {
+    report,
+    imports,
+    shared: { report, expanded, textOf, now: systemClock.now() },
+    taken: new Map(),
+    routes: [],
+    certificates: [],
+    globals: null,
+    sites: false,
+  };
 }
 
 function readParts({ tokens, reading }: Piece, house: House): void {
@@ -113,7 +129,10 @@ function readPart(part: Part, before: number, house: House): void {
       return;
     case 'site':
       house.sites = true;
-      readSite(part, house.taken, house.shared, (route) => house.routes.push(route));
+      readSite(part, house.taken, house.shared, {
+        route: (route) => house.routes.push(route),
+        certificate: (certificate) => house.certificates.push(certificate),
+      });
   }
 }
 

@@ -123,7 +123,8 @@ function snapshotOf(compiled: Compiled, clock: Clock): Snapshot {
   if (!compiled.ok) return { kind: 'failed', source: FILE_SOURCE, errors: compiled.diagnostics.map(formatDiagnostic) };
   const since = new Date(clock.now()).toISOString();
   const problems = compiled.warnings.map((warning) => problemOf(warning, since));
-  return { kind: 'listed', source: FILE_SOURCE, routes: compiled.routes, settings: compiled.globals, problems };
+  const { routes, certificates, globals: settings } = compiled;
+  return { kind: 'listed', source: FILE_SOURCE, routes, certificates, settings, problems };
 }
 
 function problemOf(warning: Diagnostic, since: string): Problem {

@@ -1,14 +1,85 @@
-import type { Rule, SiteDraft } from '../sites/rule.ts';
+import { type Certificate, readCertificate } from '../../../../shared/certificate.ts';
+import { readClientAuthorities } from '../../../../shared/client-authorities.ts';
+import { quote } from '../diagnostics.ts';
+import { type Context, firstOf, type Rule, type SiteDraft } from '../sites/rule.ts';
+import { lineOf, type Word } from '../tokens/word.ts';
+import type { Block, Directive } from '../tree/syntax.ts';
+
+const CLIENT_CA = 'client_ca <file>';
+const FORMS = 'tls off, tls internal or tls <certificate> <key>';
 
 export const tls: Rule<SiteDraft> = {
   name: 'tls',
-  form: 'tls off',
+  form: `tls [off|internal|<certificate> <key>] [{ ${CLIENT_CA} }]`,
   scopes: ['site'],
-  args: [0, Number.POSITIVE_INFINITY],
-  block: 'instead',
+  args: [0, 2],
+  block: 'optional',
   repeats: false,
-  read({ name, args, block }, draft, { report }) {
-    if (args.length === 1 && block === null && args[0]?.text === 'off') draft.https = 'off';
-    else report.error(args[0] ?? name, 'tls takes "off"; other forms are not available yet');
+  read({ name, args: [first, second], block }, draft, context) {
+    const { report } = context;
+    if (!first && !block) return report.error(name, `tls is incomplete: write ${FORMS}, or a block with ${CLIENT_CA}`);
+    if (first && second) readPair(first, second, draft, context);
+    else if (first) readWord(first, draft, context);
+    if (block && first?.text === 'off' && !second)
+      return report.error(block.open, 'tls off takes no block: without HTTPS nobody can be asked for a certificate');
+    if (block) readBlock(name, block, draft, context);
   },
 };
+
+function readWord(word: Word, draft: SiteDraft, { report }: Context): void {
+  if (word.text === 'off' || word.text === 'internal') draft.https = word.text;
+  else if (word.text.includes('@')) report.error(word, 'tls takes no e-mail address: write it as the global email');
+  else report.error(word, `tls ${quote(word.text)}: write ${FORMS}`);
+}
+
+/** The files are read anew whenever they change. */
+function readPair(certificate: Word, key: Word, draft: SiteDraft, { report, textOf, now }: Context): void {
+  // Also with mistakes: a site with a certificate of its own is none that one is ordered for.
+  draft.https = 'provided';
+  const texts = [certificate, key].map((word) => {
+    const text = textOf(word);
+    if (!text.ok) report.error(word, `tls ${quote(word.text)}: ${text.reason}`);
+    return text.ok ? text.value : null;
+  });
+  const [chainText, keyText] = texts;
+  if (chainText == null || keyText == null) return;
+  const places = { certificate: quote(certificate.text), privateKey: quote(key.text) };
+  const read = readCertificate(chainText, keyText, places);
+  if (!read.ok) return report.error(read.reason.startsWith(`${places.privateKey}:`) ? key : certificate, `tls ${read.reason}`);
+  draft.pair = { word: certificate, pair: read.value };
+  warnOfTimes(certificate, read.value, now, report);
+}
+
+function warnOfTimes(word: Word, { notBefore, notAfter }: Certificate, now: number, report: Context['report']): void {
+  const on = (at: number): string => new Date(at).toISOString().slice(0, 10);
+  if (notAfter <= now) report.warn(word, `tls ${quote(word.text)}: it was good until ${on(notAfter)}; put a newer one there`);
+  else if (notBefore > now) report.warn(word, `tls ${quote(word.text)}: it is good from ${on(notBefore)} on; look at the clock, or wait`);
+}
+
+function readBlock(name: Word, block: Block, draft: SiteDraft, context: Context): void {
+  const { report } = context;
+  const { lines } = context.expanded(block);
+  if (lines.length === 0) report.error(name, `the block of tls says nothing: write ${CLIENT_CA}`);
+  const seen: Word[] = [];
+  for (const line of lines) readOption(line, seen, draft, context);
+}
+
+function readOption({ name, args: [word, extra], block }: Directive, seen: Word[], draft: SiteDraft, context: Context): void {
+  const { report } = context;
+  if (name.text !== 'client_ca') return report.error(name, `tls has no ${quote(name.text)}: write ${CLIENT_CA}`);
+  const earlier = firstOf(seen, name.text);
+  seen.push(name);
+  if (earlier) return report.error(name, `client_ca stands in ${lineOf(earlier, name)} already; put all authorities into one file`);
+  if (block) return report.error(block.open, `client_ca takes no block: write ${CLIENT_CA}`);
+  if (extra) return report.error(extra, `${quote(extra.text)} is one argument too many for client_ca: write ${CLIENT_CA}`);
+  if (!word) return report.error(name, `client_ca is incomplete: write ${CLIENT_CA}`);
+  const text = context.textOf(word);
+  const authorities = text.ok ? readClientAuthorities(text.value) : text;
+  if (!authorities.ok) return report.error(word, `client_ca ${quote(word.text)}: ${authorities.reason}`);
+  if (authorities.value.notAfter <= context.now)
+    report.warn(
+      word,
+      `client_ca ${quote(word.text)}: an authority in it was good until ${new Date(authorities.value.notAfter).toISOString().slice(0, 10)}`,
+    );
+  draft.clientAuth = { ca: authorities.value.text };
+}

@@ -1,7 +1,9 @@
+import type { Certificate } from '../../../../shared/certificate.ts';
 import type { Condition } from '../../../../shared/condition.ts';
 import type { Parsed } from '../../../../shared/parsed.ts';
 import type {
   BasicAuthSpec,
+  ClientAuthSpec,
   ConditionalRateSpec,
   ConditionalRespondSpec,
   HeaderSpec,
@@ -50,6 +52,8 @@ export type Context = {
   expanded(block: Block): Block;
   /** What a file holds that a word names. It is looked at again whenever that changes. */
   textOf(word: Word): Parsed<string>;
+  /** Milliseconds since 1970: what has ended by then is worth a warning. */
+  readonly now: number;
   /** Reads the directives of a block inside a site. */
   readBlock(block: Block, scope: Scope, draft: SiteDraft): void;
 };
@@ -60,6 +64,9 @@ export type SiteDraft = {
   readonly seen: Word[];
   tls: boolean;
   https: RouteSpec['https'];
+  /** The certificate that the site brings, and the word that names its file. */
+  pair: { readonly word: Word; readonly pair: Certificate } | null;
+  clientAuth: ClientAuthSpec | null;
   rateLimit: number | null;
   /** Seconds; undefined where nothing is said. */
   holdSecs: number | undefined;
@@ -92,6 +99,8 @@ export function emptyDraft(): SiteDraft {
     seen: [],
     tls: false,
     https: 'auto',
+    pair: null,
+    clientAuth: null,
     rateLimit: null,
     holdSecs: undefined,
     rateLimits: [],

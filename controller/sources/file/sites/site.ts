@@ -10,6 +10,7 @@ import { readLines } from './block.ts';
 import { reportRedirectLoops } from './redirect-loop.ts';
 import { type Context, emptyDraft, firstOf, type HandleDraft, type SiteDraft } from './rule.ts';
 import { parseSiteAddress } from './site-address.ts';
+import { type BroughtCertificate, certificateOf, reportUncovered } from './site-certificate.ts';
 import { reportTransports } from './transports.ts';
 
 /** The name of this source, as routes carry it. */
@@ -18,10 +19,13 @@ export const FILE_SOURCE = 'file';
 const LONGEST_ORIGIN = 1_024;
 
 /** What all sites of a file are read with. */
-export type Shared = Pick<Context, 'report' | 'expanded' | 'textOf'>;
+export type Shared = Pick<Context, 'report' | 'expanded' | 'textOf' | 'now'>;
+
+/** What comes of a site: a route per address, and perhaps a certificate. */
+export type Emit = { route(route: RouteSpec): void; certificate(certificate: BroughtCertificate): void };
 
 /** Reads one site and emits a route per address. `taken` holds the place of every domain of the file. */
-export function readSite(site: Site, taken: Map<Domain, Place>, shared: Shared, emit: (route: RouteSpec) => void): void {
+export function readSite(site: Site, taken: Map<Domain, Place>, shared: Shared, emit: Emit): void {
   const { report } = shared;
   const [first] = site.addresses;
   if (!site.block) {
@@ -39,7 +43,10 @@ export function readSite(site: Site, taken: Map<Domain, Place>, shared: Shared, 
     if (domain !== undefined) domains.set(domain, word);
   }
   reportRedirectLoops(draft, new Set(domains.keys()), report);
-  for (const [domain, word] of domains) emit(routeOf(domain, word, draft, handles));
+  reportUncovered(draft, domains, first ?? site.block.open, report);
+  for (const [domain, word] of domains) emit.route(routeOf(domain, word, draft, handles));
+  const certificate = certificateOf(draft, domains);
+  if (certificate !== null) emit.certificate(certificate);
 }
 
 const NO_MATCHERS: Matchers = new Map();
@@ -111,6 +118,7 @@ function routeOf(domain: Domain, word: Word, draft: SiteDraft, handles: HandleSp
     under_attack: false,
     source: FILE_SOURCE,
     https: draft.https,
+    ...(draft.clientAuth && { client_auth: draft.clientAuth }),
     upstreams: draft.upstreams,
     headers: draft.headers,
     redirects: draft.redirects.map(({ spec }) => spec),

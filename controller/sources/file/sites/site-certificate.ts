@@ -1,0 +1,54 @@
+import { covers } from '../../../../shared/certificate-names.ts';
+import { CATCH_ALL, type Domain, parseDomain } from '../../../../shared/host.ts';
+import type { SourceCertificate } from '../../source.ts';
+import { quote, type Report } from '../diagnostics.ts';
+import type { SiteDraft } from './rule.ts';
+
+/** Names of a certificate that a mistake tells. */
+const SHOWN = 5;
+/** Names in one line to a data plane. */
+const MOST_DOMAINS = 100;
+
+/** The certificate of a site and the addresses that it is for; `everything`: also for every other host that it covers. */
+export type BroughtCertificate = SourceCertificate & { readonly everything: boolean };
+
+/** Visitors of every address have to be shown something that is good for it; which hosts `*` is asked for nobody knows. */
+export function reportUncovered(
+  { pair: draft, https }: SiteDraft,
+  domains: ReadonlyMap<Domain, unknown>,
+  place: Place,
+  report: Report,
+): void {
+  if (https === 'internal' && domains.has(CATCH_ALL))
+    report.error(
+      place,
+      'tls internal: no certificate can be made for every host; name the hosts, or give one with tls <certificate> <key>',
+    );
+  if (draft === null) return;
+  const { word, pair } = draft;
+  const bare = [...domains.keys()].filter((domain) => domain !== CATCH_ALL && !covers(pair.domains, domain));
+  if (bare.length === 0) return;
+  const has = pair.domains.slice(0, SHOWN).join(', ') + (pair.domains.length > SHOWN ? ` and ${pair.domains.length - SHOWN} more` : '');
+  report.error(word, `tls ${quote(word.text)}: it is for ${has}, not for ${bare.slice(0, SHOWN).join(', ')}`);
+}
+type Place = Parameters<Report['error']>[0];
+
+/** What the data plane is brought for a site; null where the site brings nothing. */
+export function certificateOf({ pair: draft }: SiteDraft, domains: ReadonlyMap<Domain, unknown>): BroughtCertificate | null {
+  if (draft === null) return null;
+  const { chain, privateKey, domains: names } = draft.pair;
+  const everything = domains.has(CATCH_ALL);
+  const all = [...new Set([...domains.keys(), ...(everything ? names : [])])];
+  return { domains: all.filter((domain) => parseDomain(domain).ok), certificate: chain, private_key: privateKey, everything };
+}
+
+/** As they are brought: a site that is for every host takes no name from a site of its own, and no line is too long. */
+export function broughtTogether(brought: readonly BroughtCertificate[]): SourceCertificate[] {
+  const own = new Set(brought.filter(({ everything }) => !everything).flatMap(({ domains }) => domains));
+  return brought.flatMap(({ domains, everything, ...pair }) => {
+    const mine = everything ? domains.filter((domain) => !own.has(domain)) : [...domains];
+    const parts: SourceCertificate[] = [];
+    while (mine.length > 0) parts.push({ domains: mine.splice(0, MOST_DOMAINS), ...pair });
+    return parts;
+  });
+}

@@ -53,22 +53,24 @@ test('upgrade replaces a data plane by one with the same flags and environment, 
   }
 });
 
-test('upgrade replaces both processes of run; the new controller follows the file', async () => {
+test('upgrade replaces both processes of run; the new controller follows the file; as JSON it tells the same', async () => {
   using folder = new Folder();
   const site = (text: string) => `site.test {\n  respond "${text}"\n}\n`;
   await using pair = await Pair.start(folder, site('{$GREETING}'), { env: { GREETING: 'hello' } });
-  const upgraded = await run(['upgrade', '--state-dir', folder.file('state')]);
+  const upgraded = await run(['upgrade', '--state-dir', folder.file('state'), '--json']);
   assert.equal(upgraded.code, 0, upgraded.stderr);
-  const [, old, pid] = HANDED_OVER.exec(upgraded.stdout) ?? assert.fail(upgraded.stdout);
+  type End = { readonly version: string; readonly pid: number };
+  const { old, new: successor, log } = JSON.parse(upgraded.stdout) as { old: End; new: End; log: string };
   try {
-    assert.deepEqual([Number(old), await exitOf(pair.program)], [pair.program.pid, 0]);
+    assert.deepEqual([old.pid, await exitOf(pair.program)], [pair.program.pid, 0]);
+    assert.deepEqual([old.version, log], [successor.version, folder.file('state/upgraded.log')]);
     assert.equal((await pair.visit('site.test')).text, 'hello');
     pair.write(site('again, {$GREETING}'));
     await until('the new controller to follow the file', async () => (await pair.visit('site.test')).text === 'again, hello');
     const status = await pair.command('status');
     assert.match(status.stdout, /^Nothing is wrong\./, status.stdout + status.stderr);
   } finally {
-    await end(Number(pid));
+    await end(successor.pid);
   }
 });
 

@@ -7,7 +7,7 @@ import { systemClock } from '../../shared/runtime/clock.ts';
 import type { Flag } from '../../shared/runtime/flags.ts';
 import { isToParent } from '../../shared/runtime/parent.ts';
 import { type Description, SUCCESSOR_START_MS, TAKEOVER_SOCKET } from '../../shared/wire/takeover.ts';
-import { noArguments } from './ask.ts';
+import { JSON_FLAG, noArguments, wantsJson } from './ask.ts';
 import { type Command, CommandError } from './command.ts';
 import { commandEntry, entryOf } from './processes.ts';
 import { describeRunning } from './running.ts';
@@ -30,7 +30,7 @@ export const upgrade: Command = {
   usage: '[flags]',
   summary:
     'Starts the installed version beside the running one, with the same command, and lets it take over. The old one keeps serving when that fails.',
-  flags: [STATE_DIR_FLAG],
+  flags: [STATE_DIR_FLAG, JSON_FLAG],
   run: async (flags, terminal) => {
     noArguments('upgrade', flags);
     const stateDir = (flags.given.get('state-dir')?.value as string | undefined) ?? DEFAULT_STATE_DIR;
@@ -38,7 +38,13 @@ export const upgrade: Command = {
     // Never this command's own: whoever waits for its output would wait for the end of the new process.
     const output = outputOf(old.pid) ?? outputIn(stateDir);
     const pid = await replace(old, output);
-    terminal.out(`${NAME} ${old.version} (process ${old.pid}) handed over to ${NAME} ${buildInfo().version} (process ${pid})\n`);
+    const { version } = buildInfo();
+    if (wantsJson(flags)) {
+      const told = { old: { version: old.version, pid: old.pid }, new: { version, pid }, log: output.path };
+      terminal.out(`${JSON.stringify(told, null, 2)}\n`);
+      return 0;
+    }
+    terminal.out(`${NAME} ${old.version} (process ${old.pid}) handed over to ${NAME} ${version} (process ${pid})\n`);
     if (output.path !== null) terminal.out(`its log goes to ${output.path}\n`);
     return 0;
   },

@@ -1,7 +1,7 @@
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { CertStore } from '../store/cert-store.ts';
 import { type Account, Authority, type AuthoritySettings } from './authority.ts';
-import { AccountGoneError } from './failure.ts';
+import { AccountGoneError, IssueError } from './failure.ts';
 
 /** Our account at the authority that is asked: opened when it is first needed, kept in the store. */
 export class Accounts {
@@ -30,6 +30,8 @@ export class Accounts {
     try {
       await task(await asked);
     } catch (error) {
+      // Its root may be another one by now, and where it is asked: both are looked up with the next order.
+      if (error instanceof IssueError && error.kind === 'unreachable' && this.authority === asked) this.authority = null;
       if (!(error instanceof AccountGoneError) || settings !== this.settings) throw error;
       // Of many orders that meet this together, one opens the other account.
       if (this.authority === asked) this.authority = this.openAnew(settings, error);

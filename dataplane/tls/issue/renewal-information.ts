@@ -49,11 +49,14 @@ const adviceSchema = z.object({
 /** The authority whose directory this is, and the roots that its own HTTPS is verified by; null: the system's usual ones. */
 export type Whom = { readonly directory: string; readonly rootPath: string | null };
 
+/** Where renewals are asked about, and until when (monotonic ms) that is believed. */
+type Found = { readonly url: Promise<string | null>; readonly agent: https.Agent; until: number };
+
 /** Asks an authority when certificates should be renewed (RFC 9773). Nothing is signed, and no account is needed. */
 export class RenewalInformation {
   private readonly whom: Whom;
   private readonly clock: Clock;
-  private found: { readonly url: Promise<string | null>; readonly until: number; readonly agent: https.Agent } | null = null;
+  private found: Found | null = null;
 
   constructor(whom: Whom, clock: Clock) {
     this.whom = whom;
@@ -62,27 +65,35 @@ export class RenewalInformation {
 
   /** `id`: what it calls the certificate. null: this authority gives no advice. @throws Error in words, NoAdviceError where it answers with an error. */
   async ask(id: string): Promise<Advice | null> {
-    const { url, agent } = this.resource();
+    const found = this.resource();
+    const { url, agent } = found;
     const base = await url;
     if (base === null) return null;
-    const answer = await this.get(`${base.replace(/\/$/, '')}/${id}`, agent);
-    return { ...adviceIn(answer.text), againMs: askAgainIn(answer.retryAfter, this.clock.now()) };
+    try {
+      const answer = await this.get(`${base.replace(/\/$/, '')}/${id}`, agent);
+      return { ...adviceIn(answer.text), againMs: askAgainIn(answer.retryAfter, this.clock.now()) };
+    } catch (error) {
+      this.doubt(found);
+      throw error;
+    }
   }
 
   /** Where renewals are asked about; looked up once for all. */
-  private resource(): { readonly url: Promise<string | null>; readonly agent: https.Agent } {
+  private resource(): Found {
     const now = this.clock.monotonic();
     if (this.found !== null && now < this.found.until) return this.found;
-    this.found?.agent.destroy();
     const { directory, rootPath } = this.whom;
-    const agent = new https.Agent({ keepAlive: true, ...(rootPath !== null && { ca: readFileSync(rootPath) }) });
+    const agent = new https.Agent({ keepAlive: true, timeout: ANSWER_MS, ...(rootPath !== null && { ca: readFileSync(rootPath) }) });
     const url = this.get(directory, agent).then(({ text }) => directorySchema.parse(JSON.parse(text)).renewalInfo ?? null);
-    const found = { url, agent, until: now + BELIEVED_MS };
-    url.catch(() => {
-      if (this.found === found) this.found = { ...found, until: this.clock.monotonic() + MINUTE_MS };
-    });
+    const found: Found = { url, agent, until: now + BELIEVED_MS };
+    url.catch(() => this.doubt(found));
     this.found = found;
     return found;
+  }
+
+  /** What did not lead to an answer is looked up again soon: where to ask, and by which roots. */
+  private doubt(found: Found): void {
+    found.until = Math.min(found.until, this.clock.monotonic() + MINUTE_MS);
   }
 
   /** @throws NoAdviceError for anything but 200. */

@@ -152,7 +152,9 @@ export async function startDataplane(
     addresses: () => ownAddresses(networkInterfaces()),
     httpPort: () => inForce().httpPort,
     opened: async () => {
-      await publisher.publish({ settings: trafficSettings(inForce()) });
+      await publisher
+        .publish({ settings: trafficSettings(inForce()) })
+        .catch((error: unknown) => log.error({ error: String(error) }, 'the port for HTTPS is not open everywhere'));
     },
   });
   if (usesHttps(settings)) await openCertificates(https, settings, dns);
@@ -318,10 +320,13 @@ async function openCertificates(https: HttpsOnDemand, settings: DataplaneSetting
   await https.open();
 }
 
-/** @throws UsageError where the port for HTTPS is closed, and something else listens on it. */
+/** @throws where the port for HTTPS is closed and can't be had. */
 async function reachable(settings: DataplaneSettings): Promise<void> {
   const { bind, httpsPort } = settings;
-  if (trafficSettings(settings).httpsPort === null) await usable('--https-port', () => probePort(bind, httpsPort), httpsPort);
+  if (trafficSettings(settings).httpsPort !== null) return;
+  await inWords(() => probePort(bind, httpsPort)).catch((error: Error) => {
+    throw new Error(`can't listen on ${httpsPort}: ${error.message}; name another with --https-port`);
+  });
 }
 
 /** Who is asked for certificates; nobody without an e-mail, or where our own authority is for all. */

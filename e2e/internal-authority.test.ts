@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { connect } from 'node:tls';
 import type { CertificateRecord } from '../shared/wire/certificate.ts';
@@ -127,4 +128,26 @@ test('the root is the same after a restart and a takeover, and a route posted is
   assert.match(heir.program.output, /update-ca-certificates/);
   roots.add(scene.root);
   assert.equal(roots.size, 1);
+});
+
+test('where something else has the port a site stays on HTTP and the status says why; once it is free the site is on HTTPS', async () => {
+  await using scene = await Scene.start();
+  const other = createServer().listen(scene.httpsPort, '127.0.0.1');
+  await once(other, 'listening');
+  await using dataplane = await scene.dataplane();
+  await dataplane.route('shop.test', scene.upstream.address, { https: 'internal' });
+  const warning = await until('the warning', async () =>
+    (JSON.parse((await dataplane.admin('GET', '/status')).text) as { warnings: string[] }).warnings.find((line) =>
+      line.includes('authority'),
+    ),
+  );
+  assert.match(
+    warning,
+    /the internal authority can't work: can't listen on \d+: something else listens there; name another with --https-port/,
+  );
+  assert.equal((await dataplane.visit('shop.test')).status, 200);
+  other.close();
+  await once(other, 'close');
+  await until('the redirect', async () => (await dataplane.visit('shop.test')).status === 308);
+  assert.match(await scene.get('shop.test'), /hello$/);
 });

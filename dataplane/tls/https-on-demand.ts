@@ -34,8 +34,16 @@ export class HttpsOnDemand {
 
   /** Shows what the certificate directory holds from now on; where there is none, nothing. */
   open(): Promise<Https> {
-    this.opening ??= this.opened();
+    this.opening ??= this.opened().catch((error: unknown) => {
+      this.opening = null;
+      throw error;
+    });
     return this.opening;
+  }
+
+  /** As `open`, where nobody waits for it: what stands in the way is logged. */
+  private async openSoon(): Promise<void> {
+    await this.open().catch((error: unknown) => this.tools.log.error({ error: String(error) }, 'there is no HTTPS'));
   }
 
   private async opened(): Promise<Https> {
@@ -66,18 +74,21 @@ export class HttpsOnDemand {
     }
   }
 
+  /** Orders that have nowhere to be kept fail in words. */
+  private expectDirectory(): void {
+    try {
+      this.requireDirectory();
+    } catch (error) {
+      if (!(error instanceof CertificateDirectoryError)) throw error;
+      this.tools.log.error(`${NAME}: ${error.message}`);
+    }
+  }
+
   /** Who is asked for certificates from now on; null: nobody. What stands in the way is told by `warnings` and the log. */
   async adopt(authority: AuthoritySettings | null): Promise<void> {
+    if (authority !== null && this.authority === null) this.expectDirectory();
     this.authority = authority;
-    if (authority !== null && this.https === null) {
-      try {
-        this.requireDirectory();
-      } catch (error) {
-        if (!(error instanceof CertificateDirectoryError)) throw error;
-        return this.tools.log.error(`${NAME}: ${error.message}`);
-      }
-      await this.open();
-    }
+    if (authority !== null) await this.openSoon();
     this.https?.adopt(authority);
   }
 
@@ -85,7 +96,7 @@ export class HttpsOnDemand {
   async certifyInternally(local: boolean): Promise<void> {
     this.local = local;
     if (this.https !== null) return this.https.certifyInternally(local);
-    for (const route of this.tools.routes()) if (isInternal(route, local)) return void (await this.open());
+    for (const route of this.tools.routes()) if (isInternal(route, local)) return this.openSoon();
   }
 
   /** PEM of what visitors of internal sites have to trust; null where there never was one. */
@@ -141,7 +152,7 @@ export class HttpsOnDemand {
       const found = route(domain);
       return found !== null && isInternal(found, this.local);
     };
-    if (change.added.some(asks) || change.changed.some(asks)) void this.open();
+    if (change.added.some(asks) || change.changed.some(asks)) void this.openSoon();
   }
 
   pause(): void {

@@ -76,7 +76,7 @@ export class Https {
   static async open(certDir: string, tools: HttpsTools): Promise<Https> {
     const https = new Https(new DirectoryStore(certDir, { ...tools, instance: tools.keyring.instance }), tools);
     const { certificates, problems } = await https.store.list();
-    await tools.publisher.publish({ ticketKeys: tools.keyring.tickets });
+    void https.inTurn(() => tools.publisher.publish({ ticketKeys: tools.keyring.tickets }));
     https.known.take({ put: certificates, removed: [] });
     https.complain(problems);
     await https.publishing;

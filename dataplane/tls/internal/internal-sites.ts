@@ -10,7 +10,7 @@ import { readRootCertificate, rootCertificatePath } from './root.ts';
 import { trustingLine } from './trusting.ts';
 
 /** After this time (ms) an authority that could not be opened is tried again. */
-const AGAIN_MS = 30_000;
+const AGAIN_MS = 2_000;
 
 /** Domains of routes that came, are different, or went. */
 export type RoutesChange = {
@@ -121,8 +121,8 @@ export class InternalSites {
         { root, trust: trustingLine(root) },
         'sites have certificates of the internal authority: browsers believe them where its root is trusted',
       );
-      await opened();
       for (const name of this.names) authority.add(name);
+      await opened();
     } catch (error) {
       const reason = `the internal authority can't work: ${error instanceof Error ? error.message : error}`;
       if (reason !== this.failure) log.error(reason);

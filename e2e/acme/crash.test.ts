@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import type { TLSSocket } from 'node:tls';
+import { missing } from '../components.ts';
+import type { Dataplane } from '../harness/dataplane.ts';
+import { until } from '../harness/until.ts';
+import { Upstream } from '../harness/upstream.ts';
+import type { Pebble } from './harness/pebble.ts';
+import { Scene } from './harness/scene.ts';
+
+const skip = missing('pebble');
+const NAME = 'shop.example.com';
+const LIMITS = { skip, timeout: 60_000 };
+const hello = () => Upstream.start('app', (_, response) => response.end('hello'));
+
+/** How often the authority was asked for something. */
+const asked = (scene: Scene, what: string): number => (scene.pebble as Pebble).output.split(what).length - 1;
+const orders = (scene: Scene): number => asked(scene, 'Added order');
+const certificates = (scene: Scene): number => asked(scene, 'Issued certificate');
+const notes = (scene: Scene): string[] => {
+  const folder = scene.folder.file('certs/.orders');
+  return existsSync(folder) ? readdirSync(folder) : [];
+};
+
+/** Waits for the certificate of a data plane that was started again. */
+async function settled(scene: Scene, dataplane: Dataplane): Promise<TLSSocket> {
+  const root = await (scene.pebble as Pebble).root();
+  const socket = await until('the certificate', () => scene.shake(NAME, root), 20_000).catch((error: unknown) => {
+    throw new Error(`${error}\n${dataplane.program.output}\n${scene.pebble?.output}`);
+  });
+  await until('nothing to be left of the order', () => notes(scene).length === 0);
+  return socket;
+}
+
+describe('a kill -9 in the middle of an order', () => {
+  /** What the authority has said when it comes, and how many orders it sees in all: a check that nobody answers ends one. */
+  const STEPS = [
+    ['after the order was placed', 'POST /authZ/', 1],
+    ['while the name is checked', 'Starting 3 validations', 2],
+    ['while the certificate is made', 'POST /finalize-order/', 1],
+    ['after it was issued', 'Issued certificate serial', 1],
+  ] as const;
+  for (const [when, said, most] of STEPS)
+    test(`${when}: the next start goes on with the same order`, LIMITS, async () => {
+      await using scene = await Scene.start();
+      await using upstream = await hello();
+      {
+        await using killed = await scene.dataplane();
+        await killed.route(NAME, upstream.address);
+        while (!(scene.pebble as Pebble).output.includes(said)) await new Promise((resolve) => setImmediate(resolve));
+        await killed.program.kill('SIGKILL');
+      }
+      await using next = await scene.dataplane();
+      (await settled(scene, next)).destroy();
+      assert.equal(certificates(scene), 1);
+      assert.ok(orders(scene) <= most, `${orders(scene)} orders`);
+    });
+
+  test('at any moment leaves one certificate, of which a third start orders no other', LIMITS, async () => {
+    await using scene = await Scene.start();
+    await using upstream = await hello();
+    {
+      await using killed = await scene.dataplane();
+      await killed.route(NAME, upstream.address);
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 250));
+      await killed.program.kill('SIGKILL');
+    }
+    let serial = '';
+    for (let start = 0; start < 2; start++) {
+      await using next = await scene.dataplane();
+      const socket = await settled(scene, next);
+      if (start === 1) assert.equal(socket.getPeerCertificate().serialNumber, serial);
+      serial = socket.getPeerCertificate().serialNumber;
+      socket.destroy();
+      await next.program.kill('SIGKILL');
+    }
+    assert.ok(orders(scene) <= 2 && certificates(scene) <= 2, `${orders(scene)} orders`);
+  });
+});
+
+test('a name whose orders end in crashes again and again is left in peace for a while', LIMITS, async () => {
+  await using scene = await Scene.start();
+  await using upstream = await hello();
+  {
+    await using first = await scene.dataplane();
+    await first.route(NAME, upstream.address);
+    while (notes(scene).length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await first.program.kill('SIGKILL');
+  }
+  const [file = ''] = notes(scene);
+  const path = scene.folder.file(`certs/.orders/${file}`);
+  const note = JSON.parse(readFileSync(path, 'utf8')) as { at: number };
+  const before = orders(scene);
+  writeFileSync(path, JSON.stringify({ ...note, at: Date.now(), begun: null, tries: 3 }));
+  await using next = await scene.dataplane();
+  await next.program.said(/has ended 3 times in the middle of its order/);
+  assert.equal(orders(scene), before);
+});

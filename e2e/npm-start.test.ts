@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { Browser, missingBrowser, pageProtocol } from './browser/browser.ts';
 import { missing } from './components.ts';
 import { checkout } from './harness/checkout.ts';
 import { Folder } from './harness/dataplane.ts';
@@ -48,7 +49,7 @@ test('npm start prints what to try, all of it works, and Ctrl-C ends everything'
   for (const [, host = '', path = ''] of addresses) assert.equal((await visit(8080, `${host}:8080`, path)).status, 200, host);
 
   const curls = [...list.matchAll(/^ {2}(curl .*)$/gm)].map(([, line = '']) => line);
-  assert.ok(curls.length >= 3, list);
+  assert.ok(curls.length >= 4, list);
   const expected: Readonly<Record<string, RegExp>> = {
     '/': /two upstreams/,
     '/v1/users': /GET \/users/,
@@ -57,7 +58,8 @@ test('npm start prints what to try, all of it works, and Ctrl-C ends everything'
   for (const line of curls) {
     const { code, stdout } = await shell(line);
     assert.equal(code, 0, line);
-    assert.match(stdout, line.endsWith('/old/users') ? /^HTTP\/1\.1 301 / : /^HTTP\/1\.1 200 /, line);
+    const status = line.includes('https:') ? /^HTTP\/2 200 / : line.endsWith('/old/users') ? /^HTTP\/1\.1 301 / : /^HTTP\/1\.1 200 /;
+    assert.match(stdout, status, line);
     const path = /:8080(\S+)$/.exec(line)?.[1] ?? '';
     assert.match(stdout, expected[path] ?? /./, line);
   }
@@ -75,4 +77,26 @@ test('npm start prints what to try, all of it works, and Ctrl-C ends everything'
   process.kill(-demonstration.pid, 'SIGINT');
   assert.deepEqual(await demonstration.exited, { code: 0, signal: null });
   assert.ok(await allFree(), 'every port is free again');
+});
+
+test('a browser that trusts the root as npm start says sees a padlock, and comes there from HTTP', {
+  timeout: 110_000,
+}, async (context) => {
+  const reason = missingBrowser();
+  if (reason !== undefined) return context.skip(reason);
+  using folder = new Folder();
+  const directory = folder.file('sluice');
+  checkout(directory);
+  await using demonstration = await start(directory);
+  const list = demonstration.stdout;
+  const [, root = ''] = /^ {2}certutil .* -i (\S+)/m.exec(list) ?? [];
+  const [address = ''] = /https:\/\/\S+:8443\//.exec(list) ?? [];
+  await using browser = await Browser.start(folder, [readFileSync(`${directory}/${root}`, 'utf8')]);
+  const answer = await browser.page.goto(address.replace('https:', 'http:').replace(':8443', ':8080'));
+  assert.equal(browser.page.url(), address);
+  assert.match((await answer?.text()) ?? '', /^Hello from the (first|second) upstream[\s\S]*x-forwarded-proto +https$/m);
+  assert.equal(await pageProtocol(browser.page), 'h2');
+  assert.equal((await browser.padlock()).state, 'secure');
+  process.kill(-demonstration.pid, 'SIGINT');
+  await demonstration.exited;
 });

@@ -23,6 +23,8 @@ export type AutomaticTools = {
   readonly random: Random;
   readonly log: Log;
   readonly stateDir: string;
+  /** Who we are among those that share the store. */
+  readonly instance: string;
   readonly store: CertStore;
   readonly publisher: Publisher;
   /** The certificate that a name is shown; null where there is none. */
@@ -124,6 +126,11 @@ export class AutomaticHttps {
   resume(): void {
     this.issuer.resume();
     this.advice.resume();
+  }
+
+  stop(): void {
+    this.pause();
+    this.ordering.stop();
   }
 
   /** Told to the workers once a turn: many names may fail together. */

@@ -49,7 +49,7 @@ export class Https {
     this.store = store;
     this.known = new KnownCertificates(clock);
     const shown = async (): Promise<void> => void (await this.publishing);
-    this.automatic = new AutomaticHttps({ ...tools, store, shown, held: (name) => this.held(name) });
+    this.automatic = new AutomaticHttps({ ...tools, instance: keyring.instance, store, shown, held: (name) => this.held(name) });
     this.internal = new InternalSites({ ...tools, changed: (change) => this.known.take(change) });
     this.desk = new CertificateDesk({
       store,
@@ -134,7 +134,7 @@ export class Https {
   }
 
   stop(): void {
-    this.automatic.pause();
+    this.automatic.stop();
     this.internal.stop();
     for (const end of this.ends) end();
   }

@@ -2,32 +2,50 @@ import type { Log } from '../../../shared/runtime/log.ts';
 import type { Change, Publisher } from '../../publish/publisher.ts';
 import type { Challenge, ChallengeBoard } from './challenges/challenge.ts';
 import { checkCertificate } from './challenges/check-certificate.ts';
+import { SharedTokens, type SharedTokensTools } from './challenges/shared-tokens.ts';
 
 type PublishedChallenge = NonNullable<Change['challenges']>[number];
 
-/** Challenges on show in every worker: none is presented before all of them answer it. */
-export class PublishedBoard implements ChallengeBoard {
-  private readonly publisher: Publisher;
-  private readonly log: Log;
-  private readonly shown = new Map<string, PublishedChallenge>();
+export type BoardTools = Omit<SharedTokensTools, 'found'> & { readonly publisher: Publisher; readonly log: Log };
 
-  constructor(publisher: Publisher, log: Log) {
-    this.publisher = publisher;
-    this.log = log;
+/** Challenges on show in every worker, also of processes that share the store: none is presented before all of them answer it. */
+export class PublishedBoard implements ChallengeBoard {
+  readonly shared: SharedTokens;
+  private readonly tools: BoardTools;
+  private readonly shown = new Map<string, PublishedChallenge>();
+  private foreign: readonly PublishedChallenge[] = [];
+
+  constructor(tools: BoardTools) {
+    this.tools = tools;
+    this.shared = new SharedTokens({
+      ...tools,
+      found: (tokens) => {
+        this.foreign = tokens;
+        this.publishSoon('of others');
+      },
+    });
   }
 
   async present(challenge: Challenge): Promise<void> {
-    this.shown.set(challenge.token, await publishedFor(challenge));
-    await this.publish();
+    const { type, token } = challenge;
+    this.shown.set(token, await publishedFor(challenge));
+    await Promise.all([this.publish(), type === 'http-01' && this.shared.put(challenge)]);
   }
 
   withdraw({ token, name }: Challenge): void {
     if (!this.shown.delete(token)) return;
-    this.publish().catch((error: unknown) => this.log.warn({ name, error: String(error) }, 'a challenge is shown longer than it need be'));
+    this.publishSoon(name);
+    this.shared.delete(token).catch((error: unknown) => this.tools.log.debug({ name, error: String(error) }, 'a token stays for an hour'));
+  }
+
+  private publishSoon(name: string): void {
+    this.publish().catch((error: unknown) =>
+      this.tools.log.warn({ name, error: String(error) }, 'challenges are not up to date everywhere'),
+    );
   }
 
   private publish(): Promise<number> {
-    return this.publisher.publish({ challenges: [...this.shown.values()] });
+    return this.tools.publisher.publish({ challenges: [...this.shown.values(), ...this.foreign] });
   }
 }
 

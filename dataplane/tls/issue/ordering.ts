@@ -21,6 +21,8 @@ export type OrderingTools = {
   readonly random: Random;
   readonly log: Log;
   readonly stateDir: string;
+  /** Who we are among those that share the store. */
+  readonly instance: string;
   readonly store: CertStore;
   readonly publisher: Publisher;
   /** The certificate that a name is shown; null where there is none. */
@@ -40,9 +42,9 @@ export class Ordering {
   private board: ChallengeBoard;
 
   constructor(tools: OrderingTools) {
-    const { publisher, store, stateDir, clock, log } = tools;
+    const { store, stateDir, clock, log } = tools;
     this.tools = tools;
-    this.published = new PublishedBoard(publisher, log);
+    this.published = new PublishedBoard(tools);
     this.board = this.published;
     this.accounts = new Accounts(store, log);
     this.orders = new Orders(tools);
@@ -55,6 +57,12 @@ export class Ordering {
     if (settings !== null && JSON.stringify(settings.dns) !== JSON.stringify(this.settings?.dns)) this.useDns(settings.dns);
     this.settings = settings;
     this.accounts.adopt(settings);
+    if (settings === null) this.published.shared.stop();
+    else this.published.shared.start();
+  }
+
+  stop(): void {
+    this.published.shared.stop();
   }
 
   /** `replaces` is the ARI identifier of the one that it renews (RFC 9773 5). @throws IssueError. */

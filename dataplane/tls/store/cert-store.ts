@@ -56,8 +56,8 @@ export interface Lease {
   release(): Promise<void>;
 }
 
-/** What else is shared: orders under way, by name, and what answers a challenge, by token. */
-export type NoteKind = 'orders' | 'challenges';
+/** What else is shared: orders under way, by name; what answers a challenge, by token; and who shares it. */
+export type NoteKind = 'orders' | 'challenges' | 'instances';
 
 /** Where certificates and accounts outlive the process; perhaps shared with others. All times in milliseconds. */
 export interface CertStore {
@@ -75,6 +75,8 @@ export interface CertStore {
   lock(name: string, ttlMs: number): Promise<Lease | null>;
   /** What was ordered for a name, after a look at it; null where there is none, or none that can be used. */
   refresh(name: string): Promise<StoredCertificate | null>;
+  /** The names of the notes that there are. */
+  notes(kind: NoteKind): Promise<string[]>;
   /** null where there is none. */
   note(kind: NoteKind, name: string): Promise<string | null>;
   /** Resolves when it is safe on disk; null deletes it. @throws the system's error. */

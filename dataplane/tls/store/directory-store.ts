@@ -34,7 +34,7 @@ export class DirectoryStore implements CertStore {
   private readonly listeners = new Set<(change: StoreChange) => void>();
   private readonly watches: FolderWatches;
   private readonly stopRescan: () => void;
-  private readonly notes: Readonly<Record<NoteKind, Notes>>;
+  private readonly noteFolders: Readonly<Record<NoteKind, Notes>>;
   /** What this process has locked. */
   private readonly locked = new Set<string>();
   private cancelLook: () => void = () => undefined;
@@ -48,7 +48,8 @@ export class DirectoryStore implements CertStore {
     this.root = resolve(path);
     this.edge = edge;
     this.entries = new Entries(this.root, edge.clock);
-    this.notes = { orders: new Notes(join(this.root, '.orders')), challenges: new Notes(join(this.root, '.challenges')) };
+    const notes = (folder: string): Notes => new Notes(join(this.root, folder));
+    this.noteFolders = { orders: notes('.orders'), challenges: notes('.challenges'), instances: notes('.instances') };
     this.watches = new FolderWatches(() => this.lookSoon(), edge.log);
     this.stopRescan = edge.clock.every(RESCAN_MS, () => void this.rescan());
   }
@@ -125,12 +126,16 @@ export class DirectoryStore implements CertStore {
     });
   }
 
+  async notes(kind: NoteKind): Promise<string[]> {
+    return this.noteFolders[kind].list();
+  }
+
   async note(kind: NoteKind, name: string): Promise<string | null> {
-    return this.notes[kind].read(name);
+    return this.noteFolders[kind].read(name);
   }
 
   putNote(kind: NoteKind, name: string, text: string | null): Promise<void> {
-    return this.notes[kind].write(name, text);
+    return this.noteFolders[kind].write(name, text);
   }
 
   watch(listener: (change: StoreChange) => void): () => void {

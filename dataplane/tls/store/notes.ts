@@ -1,8 +1,10 @@
-import { readFileSync, renameSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { makePrivateFolder, syncFolder, writePrivate } from './private-file.ts';
 
 const SAFE = /^[A-Za-z0-9_*-][A-Za-z0-9_.*-]{0,230}$/;
+
+const NEW = '.new';
 
 /** Small texts by name in a folder of their own, safe on disk before anything is built on them. */
 export class Notes {
@@ -13,12 +15,22 @@ export class Notes {
     this.folder = folder;
   }
 
+  /** The names that there are, wildcards as they are stored: `_.a.test`. @throws the system's error. */
+  list(): string[] {
+    try {
+      return readdirSync(this.folder).filter((name) => !name.endsWith(NEW));
+    } catch (error) {
+      if (isMissing(error)) return [];
+      throw error;
+    }
+  }
+
   /** null where there is none. @throws the system's error. */
   read(name: string): string | null {
     try {
       return readFileSync(this.path(name), 'utf8');
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+      if (isMissing(error)) return null;
       throw error;
     }
   }
@@ -29,8 +41,8 @@ export class Notes {
     if (text === null) return rmSync(path, { force: true });
     if (!this.made) makePrivateFolder(this.folder);
     this.made = true;
-    await writePrivate(`${path}.new`, text);
-    renameSync(`${path}.new`, path);
+    await writePrivate(path + NEW, text);
+    renameSync(path + NEW, path);
     await syncFolder(this.folder);
   }
 
@@ -39,3 +51,5 @@ export class Notes {
     return join(this.folder, name.replace('*', '_'));
   }
 }
+
+const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';

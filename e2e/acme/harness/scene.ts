@@ -44,8 +44,8 @@ export class Scene {
   }
 
   /** A handshake that trusts the authority. @throws what ended it. */
-  async shake(name: string, root: string): Promise<TLSSocket> {
-    const socket = connect({ host: '127.0.0.1', port: this.httpsPort, servername: name, ca: root });
+  async shake(name: string, root: string, port = this.httpsPort): Promise<TLSSocket> {
+    const socket = connect({ host: '127.0.0.1', port, servername: name, ca: root });
     await once(socket, 'secureConnect');
     return socket;
   }

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { test } from 'node:test';
+import { missing } from '../components.ts';
+import { Dataplane, frame, NDJSON } from '../harness/dataplane.ts';
+import { freePort } from '../harness/ports.ts';
+import { until } from '../harness/until.ts';
+import { Upstream } from '../harness/upstream.ts';
+import type { Pebble } from './harness/pebble.ts';
+import { Scene } from './harness/scene.ts';
+
+const skip = missing('pebble');
+
+test('data planes that share a certificate directory order each name once, and answer each other’s checks', {
+  skip,
+  timeout: 60_000,
+}, async () => {
+  await using scene = await Scene.start();
+  const pebble = scene.pebble as Pebble;
+  await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
+  // The authority looks at the first one alone.
+  await using first = await scene.dataplane();
+  const httpsPort = await freePort();
+  await using second = await Dataplane.start({
+    stateDir: scene.folder.file('other-state'),
+    httpPort: await freePort(),
+    flags: [
+      ...['--https-port', `${httpsPort}`, '--cert-dir', scene.folder.file('certs'), '--acme-email', 'ops@example.com'],
+      ...['--acme-directory', pebble.directory, '--acme-ca-root', pebble.rootPath],
+    ],
+  });
+  await until('both to know of each other', () => readdirSync(scene.folder.file('certs/.instances')).length === 2);
+  const names = Array.from({ length: 6 }, (_, at) => `site-${at}.example.com`);
+  const whole = frame(
+    1,
+    names.map((domain) => ({ domain, upstream: upstream.address })),
+  );
+  for (const dataplane of [second, first]) assert.equal((await dataplane.admin('POST', '/routes', whole, NDJSON)).status, 200);
+  const root = await pebble.root();
+  for (const port of [scene.httpsPort, httpsPort])
+    for (const name of names)
+      await until(`${name} at ${port}`, () => scene.shake(name, root, port).then((socket) => socket.destroy()), 20_000);
+  const ordered = pebble.output.split('Issued certificate').length - 1;
+  assert.equal(ordered, names.length, `${first.program.output}\n${second.program.output}`);
+  assert.deepEqual(readdirSync(scene.folder.file('certs/.challenges')), []);
+});

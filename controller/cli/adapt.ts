@@ -9,7 +9,7 @@ const SECRETS_FLAG: Flag = { name: 'secrets', kind: 'switch', help: 'print passw
 export const adapt: Command = {
   usage: '--config PATH [--secrets]',
   summary:
-    'Prints the routes that a config file comes to, as JSON: each is what POST /routes takes and GET /routes?view=full answers.\nPassword hashes are not shown, unless --secrets says so.\nMistakes in the file: as validate, exit 1.',
+    'Prints the routes that a config file comes to, as JSON: each is what POST /routes takes and GET /routes?view=full answers.\nPassword hashes are not shown, unless --secrets says so; the certificates and keys that\n`tls` names never are.\nMistakes in the file: as validate, exit 1.',
   flags: [CONFIG_FLAG, SECRETS_FLAG],
   run: async (flags, terminal) => {
     const config = await readConfig('adapt', flags, terminal);

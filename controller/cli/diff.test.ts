@@ -20,6 +20,7 @@ async function diff(t: TestContext, file: string, running: object[], ...more: st
   const answers: Record<string, [number, unknown]> = {
     'GET /routes?view=full': [200, running],
     'GET /settings': [200, [{ name: 'http_port', value: 80, origin: 'default' }]],
+    'GET /certificates': [200, []],
   };
   return sluice(['diff', '--admin', await admin(t, answers), ...more], { cwd: directory });
 }

@@ -1,8 +1,10 @@
 import type { UpstreamSpec } from '../../shared/route.ts';
+import type { CertificateRecord } from '../../shared/wire/certificate.ts';
 import type { FullRoute, SettingStatus } from '../../shared/wire/status.ts';
 import { CONFIG_FLAG, controllerId, ID_FLAG } from '../flags.ts';
 import { FILE_SOURCE } from '../sources/file/sites/site.ts';
 import { ASKING_FLAGS, ask, clientOf, wantsJson } from './ask.ts';
+import { type CertificateChange, certificateChanges } from './certificate-changes.ts';
 import type { Command, Terminal } from './command.ts';
 import { readConfig } from './config-file.ts';
 import { type MemberChange, type RouteChange, routeChanges } from './difference.ts';
@@ -20,20 +22,28 @@ export const diff: Command = {
     const config = await readConfig('diff', flags, terminal);
     if (config === null) return 1;
     const client = clientOf(flags);
-    const [running, settings] = await Promise.all([
+    const [running, settings, certificates] = await Promise.all([
       ask<FullRoute[]>(client, '/routes?view=full'),
       ask<SettingStatus[]>(client, '/settings'),
+      ask<CertificateRecord[]>(client, '/certificates'),
     ]);
     const changes = {
       routes: routeChanges(running, config.routes, { controller: controllerId(flags), source: FILE_SOURCE }),
       settings: settingChanges(settings, config.globals),
+      certificates: certificateChanges(certificates, config.certificates, controllerId(flags)),
     };
     terminal.out(wantsJson(flags) ? `${JSON.stringify(changes, null, 2)}\n` : inWords(terminal, changes));
-    return changes.routes.length + changes.settings.length > 0 ? DIFFERENT_EXIT : 0;
+    return isEmpty(changes) ? 0 : DIFFERENT_EXIT;
   },
 };
 
-type Changes = { readonly routes: readonly RouteChange[]; readonly settings: readonly MemberChange[] };
+type Changes = {
+  readonly routes: readonly RouteChange[];
+  readonly settings: readonly MemberChange[];
+  readonly certificates: readonly CertificateChange[];
+};
+
+const isEmpty = ({ routes, settings, certificates }: Changes): boolean => routes.length + settings.length + certificates.length === 0;
 
 const MARKS = {
   added: ['+', 'green'],
@@ -43,19 +53,25 @@ const MARKS = {
   same: ['!', 'yellow'],
 } as const;
 
-function inWords(terminal: Terminal, { routes, settings }: Changes): string {
-  if (routes.length + settings.length === 0) return 'Nothing would change.\n';
+function inWords(terminal: Terminal, changes: Changes): string {
+  if (isEmpty(changes)) return 'Nothing would change.\n';
+  const { routes, settings, certificates } = changes;
   const lines = settings.map((change) => styled(terminal, 'yellow', `~ ${memberLine(change)}`));
   for (const route of routes) {
     const [mark, style] = MARKS[route.change];
     lines.push(styled(terminal, style, plain(`${mark} ${route.domain}${noteOf(route)}`)));
     lines.push(...route.members.map((change) => `    ${memberLine(change)}`));
   }
+  for (const { change, domains } of certificates) {
+    const [mark, style] = MARKS[change];
+    lines.push(styled(terminal, style, plain(`${mark} certificate of ${domains.join(', ')}`)));
+  }
   const of = (kind: RouteChange['change']) => routes.filter(({ change }) => change === kind).length;
   const hidden = routes.filter(({ hidden_by_hand }) => hidden_by_hand).length;
   const counts = [
     `${of('added')} to add, ${of('changed')} to change, ${of('removed')} to remove`,
     settings.length > 0 ? `, ${settings.length} setting${settings.length > 1 ? 's' : ''} to change` : '',
+    certificates.length > 0 ? `, ${certificates.length} certificate${certificates.length > 1 ? 's' : ''}` : '',
     hidden > 0 ? `; ${hidden} hidden by routes posted by hand` : '',
     of('conflicted') > 0 ? `; ${of('conflicted')} belong to other controllers` : '',
   ];

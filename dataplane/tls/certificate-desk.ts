@@ -58,11 +58,12 @@ export class CertificateDesk {
     return [...new Set(pushed.flatMap(({ domains }) => domains))].sort();
   }
 
-  private record({ domains, source, issuer, serial, notBefore, notAfter }: StoredCertificate): CertificateRecord {
+  private record({ domains, source, owner, issuer, serial, notBefore, notAfter }: StoredCertificate): CertificateRecord {
     const [name] = domains;
     return {
       domains: [...domains],
       source,
+      ...(owner && { controller: owner.controller }),
       issuer,
       serial,
       not_before: timeOf(notBefore),

@@ -4,6 +4,8 @@ export type CertificateRecord = {
   domains: string[];
   /** `acme`: ordered and renewed by itself; `pushed`: POST /certificates; `applied`: by a controller, which keeps it up to date; `file`: put into the certificate directory; `internal`: of our own authority. */
   source: 'acme' | 'pushed' | 'applied' | 'file' | 'internal';
+  /** Which controller brought an `applied` one. */
+  controller?: string;
   /** Who signed it. This and what follows is null while there is none. */
   issuer: string | null;
   /** Hexadecimal. */

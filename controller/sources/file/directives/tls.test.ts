@@ -63,7 +63,7 @@ test('the certificate of every host takes no name from a site of its own', () =>
 
 test('what can’t be used is told with the file, and the key is not repeated', () => {
   assert.deepEqual(said(site('shop.example', 'tls torn.pem shop.key')), [
-    'Sluicefile:2:5: tls "torn.pem": part 1 (CERTIFICATE) was cut off',
+    'Sluicefile:2:5: tls "torn.pem": part 1 (CERTIFICATE) was cut off, so there is no certificate to use; give the whole file',
   ]);
   const strange = said(site('wiki.example', 'tls both.pem shop.key'));
   assert.deepEqual(strange, [

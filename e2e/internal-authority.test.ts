@@ -1,16 +1,28 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { connect } from 'node:tls';
 import type { CertificateRecord } from '../shared/wire/certificate.ts';
 import { Dataplane, Folder, frame, NDJSON } from './harness/dataplane.ts';
+import { visit } from './harness/http.ts';
+import { Pair } from './harness/pair.ts';
 import { freePort } from './harness/ports.ts';
 import { until } from './harness/until.ts';
 import { Upstream } from './harness/upstream.ts';
 
 const ROOT_FILE = 'state/sluice-internal-root.crt';
+
+/** The answer over TLS to a client that trusts one root and nothing else; null names nobody. @throws what ended the handshake. */
+async function getSecurely(port: number, name: string | null, root: string, host = name): Promise<string> {
+  const socket = connect({ host: '127.0.0.1', port, ca: root, ...(name !== null && { servername: name }) });
+  await once(socket, 'secureConnect');
+  socket.write(`GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+  let text = '';
+  for await (const chunk of socket) text += String(chunk);
+  return text;
+}
 
 class Scene {
   readonly folder = new Folder();
@@ -35,14 +47,9 @@ class Scene {
     return readFileSync(this.folder.file(ROOT_FILE), 'utf8');
   }
 
-  /** The answer over TLS, of a client that trusts the root and nothing else; null names nobody. @throws what ended the handshake. */
-  async get(name: string | null, host = name ?? '127.0.0.1'): Promise<string> {
-    const socket = connect({ host: '127.0.0.1', port: this.httpsPort, ca: this.root, ...(name !== null && { servername: name }) });
-    await once(socket, 'secureConnect');
-    socket.write(`GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
-    let text = '';
-    for await (const chunk of socket) text += String(chunk);
-    return text;
+  /** As `getSecurely`, by whoever trusts the root. */
+  get(name: string | null, host = name ?? '127.0.0.1'): Promise<string> {
+    return getSecurely(this.httpsPort, name, this.root, host);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -150,4 +157,25 @@ test('where something else has the port a site stays on HTTP and the status says
   await once(other, 'close');
   await until('the redirect', async () => (await dataplane.visit('shop.test')).status === 308);
   assert.match(await scene.get('shop.test'), /hello$/);
+});
+
+test('a Sluicefile asks for it in one site, or for all, and sluice certificates prints what there is to trust', async () => {
+  using folder = new Folder();
+  const [httpPort, httpsPort] = [await freePort(), await freePort()];
+  const globals = (more: string): string =>
+    `{\n  http_port ${httpPort}\n  https_port ${httpsPort}\n  bind 127.0.0.1\n  drain_timeout 1s\n${more}}\n`;
+  const sites = 'shop.test {\n  tls internal\n  respond "a shop"\n}\nplain.test {\n  respond "plain"\n}\n';
+  const file = folder.file('Sluicefile');
+  await using pair = await Pair.start(folder, sites, { globals: globals('') });
+  const status = async (host: string): Promise<number> => (await visit(httpPort, host)).status;
+  await until('the redirect', async () => (await status('shop.test')) === 308);
+  assert.equal(await status('plain.test'), 200);
+  const { stdout: root } = await pair.command('certificates', '--root');
+  assert.match(root, /^-----BEGIN CERTIFICATE-----\n[^-]+-----END CERTIFICATE-----\n$/);
+  assert.match(await getSecurely(httpsPort, 'shop.test', root), /a shop$/);
+  const { stdout: list } = await pair.command('certificates');
+  assert.match(list, /^shop\.test +internal +sluice internal authority \w+ +\d{4}-/m);
+  writeFileSync(file, globals('  local_certs\n') + sites);
+  await until('the other site to follow', async () => (await status('plain.test')) === 308);
+  assert.match(await getSecurely(httpsPort, 'plain.test', root), /plain$/);
 });

@@ -17,14 +17,16 @@ const OLDEST_MS = 7 * 24 * 3_600_000;
 const CRASHES_AT_ONCE = 2;
 
 /** Failures after which an order is worth nothing any more. */
-const OVER: ReadonlySet<IssueFailureKind> = new Set(['validation', 'refused']);
+const OVER = ['validation', 'refused'] as const satisfies readonly IssueFailureKind[];
 
 const noteSchema = z.object({
   directory: z.string(),
   /** When it was begun or last taken up (ms since 1970), and by how many processes. */
   at: z.number(),
-  tries: z.int().min(1),
+  tries: z.int().min(0),
   begun: z.object({ url: z.string(), privateKey: z.string() }).nullable(),
+  /** Why it came to nothing, for the others: one failed check is enough. */
+  failed: z.object({ kind: z.enum(OVER), message: z.string() }).optional(),
 });
 type Note = z.output<typeof noteSchema>;
 
@@ -48,8 +50,13 @@ export type OrderInHand = {
 export class Orders {
   private readonly tools: OrdersTools;
 
+  /** By name, the moment of the last failure that we know of. */
+  private readonly failures = new Map<string, number>();
+  private readonly startedAt: number;
+
   constructor(tools: OrdersTools) {
     this.tools = tools;
+    this.startedAt = tools.clock.now();
   }
 
   /**
@@ -65,27 +72,41 @@ export class Orders {
     try {
       const note = await this.noteOf(name, directory, held);
       const tries = (note?.tries ?? 0) + 1;
+      this.learn(name, note);
       this.leaveInPeace(name, note);
       const write = (begun: BegunOrder | null): Promise<void> => this.write(name, { directory, at: clock.now(), tries, begun });
       await write(note?.begun ?? null);
-      await this.settle(name, place({ begun: note?.begun ?? null, remember: write }));
+      await this.settle(name, directory, place({ begun: note?.begun ?? null, remember: write }));
     } finally {
       stop();
       await lease.release();
     }
   }
 
-  /** What is over is forgotten; what was only held up goes on later. */
-  private async settle(name: string, placed: Promise<void>): Promise<void> {
-    const { store } = this.tools;
+  /** What is over is forgotten, but for the others; what was only held up goes on later. */
+  private async settle(name: string, directory: string, placed: Promise<void>): Promise<void> {
+    const { store, clock } = this.tools;
     try {
       await placed;
     } catch (error) {
-      if (error instanceof IssueError && OVER.has(error.kind)) await store.putNote('orders', name, null);
-      else await this.calm(name);
+      const kind = OVER.find((each) => error instanceof IssueError && error.kind === each);
+      if (!(error instanceof IssueError) || kind === undefined) await this.calm(name);
+      else {
+        const at = clock.now();
+        this.failures.set(name, at);
+        await this.write(name, { directory, at, tries: 0, begun: null, failed: { kind, message: error.message } });
+      }
       throw error;
     }
+    this.failures.delete(name);
     await store.putNote('orders', name, null);
+  }
+
+  /** @throws IssueError where another process has failed since we last did: what it met, we would meet. */
+  private learn(name: string, note: Note | null): void {
+    if (note?.failed === undefined || note.at <= (this.failures.get(name) ?? this.startedAt)) return;
+    this.failures.set(name, note.at);
+    throw new IssueError(note.failed.kind, note.failed.message);
   }
 
   /** The process has not crashed: what counts crashes begins anew. */

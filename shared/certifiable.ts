@@ -12,7 +12,7 @@ export function whyNotCertifiable(domain: string, { anyName, dns }: { anyName: b
   const wildcard = domain.startsWith('*.');
   const name = wildcard ? domain.slice(2) : domain;
   if (isIP(name) !== 0) return 'it is an address';
-  if (wildcard && !dns) return 'a wildcard is verified over DNS, which --acme-dns-hook sets up';
+  if (wildcard && !dns) return 'a wildcard is verified over DNS, which --acme-dns-hook or --acme-dns-server sets up';
   if (anyName) return null;
   if (!name.includes('.')) return 'it has no dot, so it is no public name';
   const reserved = NEVER_PUBLIC.find((suffix) => name === suffix || name.endsWith(`.${suffix}`));

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { wordsForFailure } from './describe-failure.ts';
+import { wordsForAccount, wordsForFailure } from './describe-failure.ts';
 import { IssueError } from './failure.ts';
+import { ProblemError } from './problem.ts';
 
 const failed = (message: string, code?: string) => Object.assign(new Error(message), code === undefined ? {} : { code });
 
@@ -22,4 +23,13 @@ test('an authority’s own words stand with the name; its limits and its trouble
 test('what has been told already is not told again', () => {
   const known = new IssueError('validation', 'a.test: no');
   assert.equal(wordsForFailure(known, 'b.test'), known);
+});
+
+test('what an authority has against an account names the flag that mends it', () => {
+  const told = (problem: string, detail: string): string => wordsForAccount(new ProblemError(problem, detail), 'https://ca.test').message;
+  assert.match(told('invalidContact', 'contact email has forbidden domain "example.org"'), /forbidden domain.*--acme-email EMAIL$/);
+  assert.match(told('unsupportedContact', 'only mailto is taken'), /--acme-email EMAIL$/);
+  assert.match(told('externalAccountRequired', 'bind it'), /--acme-eab KID:KEY$/);
+  assert.match(told('unauthorized', 'unknown external account'), /--acme-eab KID:KEY /);
+  assert.doesNotMatch(told('rateLimited', 'too many accounts'), /--acme/);
 });

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { missing } from '../components.ts';
+import { Upstream } from '../harness/upstream.ts';
+import type { Pebble } from './harness/pebble.ts';
+import { Scene } from './harness/scene.ts';
+
+const skip = missing('pebble');
+const LIMITS = { skip, timeout: 60_000 };
+const KEY = 'c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlY3JldA';
+const NAME = 'shop.example.com';
+
+describe('an authority that wants accounts bound to ones that it knows', () => {
+  const start = () => Scene.start({ binding: { 'kid-1': KEY } });
+
+  test('issues to the right key', LIMITS, async () => {
+    await using scene = await start();
+    await using dataplane = await scene.dataplane(['--acme-eab', `kid-1:${KEY}`]);
+    await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
+    await dataplane.route(NAME, upstream.address);
+    (await scene.shake(NAME, await (scene.pebble as Pebble).root())).destroy();
+  });
+
+  test('refuses another key, an unknown one and none, in words that name the flag', LIMITS, async () => {
+    await using scene = await start();
+    await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
+    for (const flags of [['--acme-eab', 'kid-1:b3RoZXItb3RoZXItb3RoZXI'], ['--acme-eab', `kid-2:${KEY}`], []]) {
+      await using dataplane = await scene.dataplane(flags);
+      await dataplane.route(NAME, upstream.address);
+      await dataplane.program.said(/gives us no account: .*--acme-eab KID:KEY/);
+      assert.doesNotMatch(dataplane.program.output, new RegExp(KEY));
+      await dataplane.program.kill();
+    }
+  });
+});
+
+test('an authority that takes seconds over a check and refuses a sixth of good nonces issues all the same', LIMITS, async () => {
+  await using scene = await Scene.start({ slow: true, rejectedNonces: 16 });
+  await using dataplane = await scene.dataplane();
+  await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
+  const names = [NAME, 'www.example.com', 'api.example.com'];
+  for (const name of names) await dataplane.route(name, upstream.address);
+  const root = await (scene.pebble as Pebble).root();
+  // The first handshakes wait for it.
+  for (const name of names) (await scene.shake(name, root)).destroy();
+});

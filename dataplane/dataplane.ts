@@ -132,6 +132,7 @@ export async function startDataplane(
       const { tls: _, ...report } = change;
       events.emit({ kind: 'upstream', ...report });
     },
+    onAwaited: (name) => https.hurry(name),
     onChange: (worker, state, reason) => {
       if (state === 'died' || state === 'replaced') metrics.countWorkerRestart(state === 'died' ? 'died' : 'silent');
       events.emit({ kind: 'worker', worker, state, reason });

@@ -92,6 +92,7 @@ test('a port that is taken by somebody else is told, not retried', async () => {
       state: () => first.publisher.state(),
       onReport: () => undefined,
       onTarget: () => undefined,
+      onAwaited: () => undefined,
       onChange: () => undefined,
     });
     await assert.rejects(workers.start(), (error) => error instanceof ListenError && error.code === 'EADDRINUSE');

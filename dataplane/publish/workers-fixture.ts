@@ -43,6 +43,7 @@ export class WorkersFixture {
       state: () => this.publisher.state(),
       onReport: (report) => this.reports.push(report),
       onTarget: () => undefined,
+      onAwaited: () => undefined,
       onChange: (_, state) => this.changes.push(state),
     });
     this.publisher.attach(this.workers);

@@ -155,6 +155,11 @@ export class HttpsOnDemand {
     if (change.added.some(asks) || change.changed.some(asks)) void this.openSoon();
   }
 
+  /** A visitor waits for the certificate of this name. */
+  hurry(name: string): void {
+    this.https?.hurry(name);
+  }
+
   pause(): void {
     this.https?.pause();
   }

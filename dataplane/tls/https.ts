@@ -98,6 +98,11 @@ export class Https {
     this.internal.routesChanged(change);
   }
 
+  /** A visitor waits for the certificate of this name: of many that are to be made, it is the next. */
+  hurry(name: string): void {
+    this.internal.hurry(name);
+  }
+
   /** PEM of what visitors of internal sites have to trust; null where there never was one. */
   get root(): string | null {
     return this.internal.root;

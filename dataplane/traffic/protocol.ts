@@ -101,6 +101,8 @@ export type FromWorker =
   | { readonly kind: 'log'; readonly level: LogLevel; readonly fields: object; readonly message: string }
   /** A target left the rotation after failures in a row, or is back after an answer. */
   | { readonly kind: 'target'; readonly change: TargetChange }
+  /** A handshake waits for the first certificate of a name. */
+  | { readonly kind: 'awaited'; readonly name: string }
   /** It can't listen: the process says so and ends. */
   | { readonly kind: 'refused'; readonly code: string; readonly message: string };
 

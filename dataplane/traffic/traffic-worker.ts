@@ -163,6 +163,7 @@ export class TrafficWorker {
       admission,
       certificates: this.certificates,
       clientAuthOf: (name) => this.index.find(name)?.clientAuth ?? null,
+      awaited: (name) => parts.tell({ kind: 'awaited', name }),
       handshakes: this.handshakes,
       log,
     });

@@ -41,6 +41,7 @@ export type WorkersParts = {
   state(): WholeState;
   onReport(report: TrafficReport): void;
   onTarget(change: TargetChange): void;
+  onAwaited(name: string): void;
   onChange(worker: number, state: 'started' | 'replaced' | 'retired' | 'died', reason: string): void;
 };
 
@@ -296,6 +297,9 @@ export class Workers {
         break;
       case 'target':
         this.parts.onTarget(message.change);
+        break;
+      case 'awaited':
+        this.parts.onAwaited(message.name);
         break;
       case 'log':
         this.parts.log[message.level]({ worker: member.id, ...message.fields }, message.message);

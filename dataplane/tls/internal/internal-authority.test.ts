@@ -171,3 +171,14 @@ test('between two of many certificates everybody else has a turn, and a name tha
   assert.equal(authority.get('site-199.test'), null);
   assert.equal(state.told.length, 200);
 });
+
+test('of many names one that somebody waits for is the next', async () => {
+  using state = new State();
+  const authority = await state.open();
+  const done = authority.want(Array.from({ length: 100 }, (_, at) => `site-${at}.test`));
+  authority.hurry('site-99.test');
+  authority.hurry('unknown.test');
+  await done;
+  assert.ok(state.told.indexOf('site-99.test new') <= 1, state.told.slice(0, 5).join());
+  assert.equal(state.told.length, 100);
+});

@@ -30,6 +30,8 @@ export class InternalAuthority {
   private readonly wanted = new Set<string>();
   /** Those that are to have a certificate, or another one, in the order in which they came. */
   private readonly due = new Set<string>();
+  /** Those of them that visitors wait for. */
+  private readonly urgent = new Set<string>();
   /** One after another: thousands of names at once must not keep everything else waiting. */
   private issuing: Promise<void> | null = null;
 
@@ -76,6 +78,11 @@ export class InternalAuthority {
     if (this.leaves.delete(name)) this.changed(name, null);
   }
 
+  /** Somebody waits for this one: it is the next, if it has none yet. */
+  hurry(name: string): void {
+    if (this.due.has(name)) this.urgent.add(name);
+  }
+
   get(name: string): InternalCertificate | null {
     return this.leaves.get(name) ?? null;
   }
@@ -84,6 +91,7 @@ export class InternalAuthority {
     this.stopLooking();
     this.wanted.clear();
     this.due.clear();
+    this.urgent.clear();
   }
 
   private look(): Promise<void> {
@@ -100,10 +108,16 @@ export class InternalAuthority {
   private async issueDue(): Promise<void> {
     // Names that come meanwhile are taken along.
     for (const name of this.due) {
-      await this.issue(name);
-      this.due.delete(name);
+      for (const hurried of this.urgent) await this.issueOnce(hurried);
+      await this.issueOnce(name);
     }
     this.issuing = null;
+  }
+
+  private async issueOnce(name: string): Promise<void> {
+    if (this.due.has(name)) await this.issue(name);
+    this.due.delete(name);
+    this.urgent.delete(name);
   }
 
   private isDue(name: string): boolean {

@@ -1,5 +1,6 @@
 import type { Certificate } from '../../../shared/certificate.ts';
 import { certifierOf } from '../../../shared/certifier.ts';
+import { wildcardOf } from '../../../shared/host.ts';
 import type { RouteSpec } from '../../../shared/route.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
@@ -80,6 +81,11 @@ export class InternalSites {
       else this.drop(domain);
     }
     void this.open();
+  }
+
+  /** Of many names that are to have certificates this one is the next, or the wildcard over it. `name` in lower case. */
+  hurry(name: string): void {
+    this.authority?.hurry(this.names.has(name) ? name : (wildcardOf(name) ?? ''));
   }
 
   get(name: string): InternalCertificate | null {

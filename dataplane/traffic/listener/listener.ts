@@ -29,6 +29,8 @@ export type ListenerParts = {
   readonly certificates: Certificates;
   /** What visitors of a name have to show; null for nothing, and for names without a route. */
   clientAuthOf(name: string): ClientAuth | null;
+  /** A handshake waits for the first certificate of this name. */
+  awaited(name: string): void;
   readonly handshakes: Handshakes;
   readonly log: Log;
 };
@@ -40,6 +42,7 @@ export class Listener {
   private readonly admission: Admission;
   private readonly certificates: Certificates;
   private readonly clientAuthOf: ListenerParts['clientAuthOf'];
+  private readonly awaited: ListenerParts['awaited'];
   private readonly handshakes: Handshakes;
   private readonly log: Log;
   private readonly tools: Omit<ClientTools, 'closed'> & { closed(connection: Connection): void };
@@ -55,7 +58,7 @@ export class Listener {
   private emptied: Promise<void> | null = null;
   private whenEmpty: () => void = () => undefined;
 
-  constructor({ tools, admission, certificates, clientAuthOf, handshakes, log }: ListenerParts) {
+  constructor({ tools, admission, certificates, clientAuthOf, awaited, handshakes, log }: ListenerParts) {
     this.tools = {
       ...tools,
       trusts: (address) => this.trusts(address),
@@ -65,6 +68,7 @@ export class Listener {
     this.admission = admission;
     this.certificates = certificates;
     this.clientAuthOf = clientAuthOf;
+    this.awaited = awaited;
     this.handshakes = handshakes;
     this.log = log;
     const failed = (error: Error): void => admission.refused('descriptors', '', error.message);
@@ -186,7 +190,10 @@ export class Listener {
       mayWait: (stage, hello) => {
         const name = askedFor(hello, raw);
         const may = certificates.expects(name) && (this.waiting.has(stage) || this.waiting.size < MOST_WAITING);
-        if (may && !this.waiting.has(stage)) this.log.debug({ address, name }, 'a handshake waits for the first certificate of its name');
+        if (may && !this.waiting.has(stage)) {
+          this.log.debug({ address, name }, 'a handshake waits for the first certificate of its name');
+          this.awaited(name);
+        }
         if (may) this.waiting.add(stage);
         else this.waiting.delete(stage);
         return may;

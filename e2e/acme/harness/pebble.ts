@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { request } from 'node:https';
+import { connect } from 'node:net';
 import { CertificatesFixture } from '../../../dataplane/traffic/testing/certificates-fixture.ts';
 import type { Folder } from '../../harness/dataplane.ts';
-import { freePort, isFree } from '../../harness/ports.ts';
+import { freePort } from '../../harness/ports.ts';
 import { Program } from '../../harness/process.ts';
 import { until } from '../../harness/until.ts';
 
@@ -87,8 +88,8 @@ export class Pebble {
     // Whoever waits for the authority orders as soon as it is there, and it asks the DNS at once.
     await until('the DNS to answer', async () => {
       if (dns.exit !== null) throw new Error(dns.output);
-      return !(await isFree(at.dnsManagement)) && !(await isFree(at.dns));
-    });
+      return (await accepts(at.dnsManagement)) && (await accepts(at.dns));
+    }).catch((error: unknown) => endedBy(error, dns));
     const authority = new Program(
       'pebble',
       ['-config', file('config.json', JSON.stringify(config)), '-dnsserver', dnsServer ?? dnsAddress],
@@ -101,7 +102,7 @@ export class Pebble {
     await until('the authority to answer', async () => {
       if (authority.exit !== null) throw new Error(authority.output);
       return (await pebble.get(at.directory, '/dir')).includes('newOrder');
-    });
+    }).catch((error: unknown) => endedBy(error, pebble));
     return pebble;
   }
 
@@ -135,4 +136,22 @@ export class Pebble {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([this.authority[Symbol.asyncDispose](), this.dns[Symbol.asyncDispose]()]);
   }
+}
+
+/** Whether somebody accepts connections. To listen there for a moment would keep the one away who is about to. */
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    const end = (answer: boolean): void => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.on('connect', () => end(true)).on('error', () => end(false));
+  });
+}
+
+/** A start that failed leaves nothing running. @throws the reason. */
+async function endedBy(reason: unknown, running: AsyncDisposable): Promise<never> {
+  await running[Symbol.asyncDispose]();
+  throw reason;
 }

@@ -1,4 +1,5 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
+import { isCall } from '../call.ts';
 import { type Downstream, type Exchange, SMALL_PIECE, UNTIL_CLOSE } from '../exchange.ts';
 import { fieldArray, fieldsByName, trailerLines } from './request-text.ts';
 
@@ -231,6 +232,11 @@ export class StreamClient implements Downstream {
       this.progressSeen = progress;
       this.lastProgress = now;
     } else if (now - this.lastProgress >= BODY_IDLE_MS) {
+      // Looked at so late that it costs other requests nothing.
+      if (x !== null && this.held === null && stream.writableLength === 0 && isCall(x)) {
+        this.lastProgress = now;
+        return;
+      }
       stream.close(NGHTTP2_CANCEL);
       // A client that takes no bytes takes no farewell either.
       stream.destroy();

@@ -163,31 +163,37 @@ test('an answer has a minute to begin, and each piece of its body one more', asy
   assert.deepEqual(failures(proxy), ['head_timeout']);
 });
 
-test('event streams and calls of gRPC may be silent for as long as nothing happens', async () => {
+test('event streams and calls of gRPC may be silent for as long as nothing happens', { timeout: 10_000 }, async () => {
   using upstream = await Http2UpstreamFixture.serving(({ stream, field }) => {
     stream.on('data', (piece: Buffer) => stream.write(piece));
     if (field(':path') === '/events') stream.respond({ ':status': 200, 'content-type': 'text/event-stream' });
-    else setImmediate(() => undefined);
-    stream.write('x');
   });
   using proxy = await h2c(upstream);
   using speaker = new Speaker(proxy);
-  const call = speaker.session.request({
-    ':authority': 'a.test',
-    ':path': '/call',
-    ':method': 'POST',
-    'content-type': 'application/grpc+proto',
-    te: 'trailers',
-  });
+  const fields = { ':authority': 'a.test', ':method': 'POST', te: 'trailers', 'content-type': 'application/grpc+proto' };
+  const calls = ['/one', '/two'].map((path) => speaker.session.request({ ...fields, ':path': path }));
+  // The client of this one has said all that it will.
+  calls[1]?.end();
   const events = speaker.session.request({ ':authority': 'a.test', ':path': '/events' });
   await once(events, 'response');
-  await eventually('both', () => upstream.requests.length === 2);
-  for (let minute = 0; minute < 30; minute++) proxy.clock.pass(60_000);
-  assert.deepEqual([call.closed, events.closed], [false, false]);
-  call.write('y');
-  const [piece] = (await once(call, 'data')) as [Buffer];
-  assert.match(piece.toString(), /^xy?$/);
+  await eventually('all of them', () => upstream.requests.length === 3);
+  for (let minute = 0; minute < 30; minute++) {
+    proxy.clock.pass(60_000);
+    await new Promise(setImmediate);
+  }
+  const [one, two] = upstream.requests.map(({ stream }) => stream);
+  for (const stream of [one, two, upstream.requests[2]?.stream]) stream?.write('still there');
+  for (const stream of [...calls, events]) assert.equal(String((await once(stream, 'data'))[0]), 'still there');
   assert.deepEqual(failures(proxy), []);
+});
+
+test('any other answer that has not begun after a minute is 504, though its client asks as calls of gRPC do', async () => {
+  using upstream = await Http2UpstreamFixture.serving(() => undefined);
+  using proxy = await h2c(upstream);
+  const asked = proxy.ask(get('/', 'TE: trailers\r\nContent-Type: application/json\r\n'));
+  await eventually('the request', () => upstream.requests.length === 1);
+  proxy.clock.pass(61_000);
+  assert.match((await asked).line, / 504 /);
 });
 
 test('an idle connection ends after half a minute; one that waits for nobody ends at once', async () => {

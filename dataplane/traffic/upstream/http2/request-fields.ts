@@ -1,5 +1,4 @@
 import type { Exchange } from '../../exchange.ts';
-import { fieldIn } from '../../http1/fields.ts';
 import { oneHopLess } from '../../http1/max-forwards.ts';
 import { needsLength, upstreamTarget } from '../../http1/write.ts';
 import { fieldArray } from '../../http2/request-text.ts';
@@ -24,6 +23,3 @@ export function requestFields(x: Exchange, scheme: 'http' | 'https'): string[] {
   if (x.bodyLength > 0 || (x.bodyLength === 0 && needsLength(x.method))) list.push('content-length', `${x.bodyLength}`);
   return list;
 }
-
-/** Whether it is a call of gRPC: it has a time limit of its own, and says nothing for as long as nothing happens. */
-export const isCall = (x: Exchange): boolean => /^application\/grpc\b/i.test(fieldIn(x.fields, 'content-type') ?? '');

@@ -2,6 +2,7 @@ import { type ClientHttp2Session, connect as connectHttp2, constants, type Setti
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Exchange } from '../../exchange.ts';
+import { ResponseHead } from '../../http1/response-head.ts';
 import { connectTo } from '../connect.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { FAILURE, type Failure } from '../failure.ts';
@@ -38,6 +39,8 @@ export type SessionOwner = {
 /** One connection to a target on which many exchanges are under way (RFC 9113). */
 export class Session {
   readonly endpoint: Endpoint;
+  /** Reads one answer's head after the other. */
+  readonly head = new ResponseHead();
   private readonly owner: SessionOwner;
   private readonly streams = new Set<UpstreamStream>();
   private state: 'connecting' | 'standing' | 'leaving' | 'closed' = 'connecting';

@@ -1,15 +1,15 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2';
+import { isCall } from '../../call.ts';
 import { type Exchange, UNTIL_CLOSE } from '../../exchange.ts';
 import { httpDate } from '../../http1/date.ts';
-import { fieldIn } from '../../http1/fields.ts';
-import { ResponseHead } from '../../http1/response-head.ts';
+import type { ResponseHead } from '../../http1/response-head.ts';
 import { fieldsByName, trailerLines } from '../../http2/request-text.ts';
 import { addedFields } from '../../policy/headers/headers.ts';
 import type { Attempt } from '../attempt.ts';
 import { FAILURE, type Failure } from '../failure.ts';
 import { repeatable } from '../retry.ts';
 import { answerText } from './answer-text.ts';
-import { isCall, requestFields } from './request-fields.ts';
+import { requestFields } from './request-fields.ts';
 import type { Session } from './session.ts';
 
 /** Milliseconds until an answer must begin, and between two pieces of its body. */
@@ -29,8 +29,8 @@ export class UpstreamStream implements Attempt {
   private stream: ClientHttp2Stream | null = null;
   private readonly ledgerSlot: number;
   private deadline: number;
-  /** Whether it may be silent for as long as both sides like. */
-  private patient: boolean;
+  /** The fields of the answer as they came. */
+  private fields: readonly string[] = [];
   private answered = false;
   private begun = false;
   private requestComplete = false;
@@ -42,7 +42,6 @@ export class UpstreamStream implements Attempt {
     const { endpoint } = session;
     this.session = session;
     this.x = x;
-    this.patient = isCall(x);
     this.ledgerSlot = endpoint.ledgerSlot;
     this.deadline = endpoint.tools.clock.monotonic() + HEAD_MS;
   }
@@ -137,7 +136,7 @@ export class UpstreamStream implements Attempt {
     // RFC 9113 8.1.1: what it says and what it is disagree.
     if (ends && fields.contentLength > 0 && !head.bodyless(x.method)) return this.refuse();
     this.begun = true;
-    this.patient ||= /^text\/event-stream\b/i.test(fieldIn(fields.kept, 'content-type') ?? '');
+    this.fields = raw ?? [];
     this.session.endpoint.succeeded();
     let lines = fields.kept;
     if (!fields.hasDate) lines += httpDate();
@@ -152,7 +151,7 @@ export class UpstreamStream implements Attempt {
     const text = answerText(raw);
     if (text === null) return null;
     const bytes = Buffer.from(text, 'latin1');
-    const head = new ResponseHead();
+    const { head } = this.session;
     return head.parse(bytes, 0, bytes.length, x.block?.fields.overrides ?? null) === null ? head : null;
   }
 
@@ -232,11 +231,18 @@ export class UpstreamStream implements Attempt {
   }
 
   sweep(now: number): void {
-    const { stream } = this;
-    if (now < this.deadline || stream === null) return;
+    const { stream, x } = this;
+    if (now < this.deadline || stream === null || x === null) return;
     // Visitors who send or read slowly have limits of their own and are not the target's fault.
-    if (this.patient || stream.isPaused() || this.waitsForClient(stream)) this.deadline = now + (this.begun ? BODY_IDLE_MS : HEAD_MS);
+    if (stream.isPaused() || this.waitsForClient(stream) || isCall(x) || this.streamsEvents())
+      this.deadline = now + (this.begun ? BODY_IDLE_MS : HEAD_MS);
     else this.fail(this.begun ? FAILURE.bodyTimeout : FAILURE.headTimeout, true);
+  }
+
+  /** A stream of events is silent for as long as nothing happens. */
+  private streamsEvents(): boolean {
+    const at = this.fields.indexOf('content-type');
+    return at > 0 && /^text\/event-stream\b/i.test(this.fields[at + 1] ?? '');
   }
 
   private waitsForClient(stream: ClientHttp2Stream): boolean {

@@ -132,7 +132,8 @@ export class Https {
   /** What a visitor of this host is shown, in words. */
   describe(host: string): string {
     const held = this.known.find(host);
-    const attempt = this.automatic.plans(host)?.attempt;
+    const plans = this.automatic.plans(host) ?? this.automatic.plans(host.replace(/^[^.]+/, '*'));
+    const attempt = plans?.attempt;
     const failure = attempt ? `; the last try failed: ${attempt.lastError}, the next is at ${new Date(attempt.nextTry).toISOString()}` : '';
     if (held === null) return `none yet${failure}`;
     return `${held.domains.join(', ')} by ${held.issuer}, until ${new Date(held.notAfter).toISOString()} (${held.source})${failure}`;

@@ -142,7 +142,7 @@ export class TrafficWorker {
     let ids = 0;
     this.certificates = new Certificates((name) => {
       const route = this.index.find(name);
-      return route !== null && certifierOf(route, this.policyTools.https) !== null;
+      return route !== null && certifierOf(route, this.policyTools.https) !== null ? route.domain : null;
     });
     this.handshakes = new Handshakes(log);
     this.listener = new Listener({

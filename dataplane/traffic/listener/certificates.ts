@@ -59,12 +59,12 @@ export class ShownCertificate {
 /** The certificates of one worker, by name. */
 export class Certificates {
   private readonly index = new HostIndex<ShownCertificate>((_, json) => new ShownCertificate(JSON.parse(json)));
-  private readonly wanted: (name: string) => boolean;
+  private readonly wanted: (name: string) => string | null;
   private uncertified: ReadonlySet<string> = new Set();
   private challenges: ReadonlyMap<string, ShownCertificate> = new Map();
 
-  /** `wanted` tells whether a name is to have a certificate of its own: it is routed, and somebody orders one. */
-  constructor(wanted: (name: string) => boolean) {
+  /** `wanted` tells what a certificate is seen to that a name will be shown: its own or the wildcard over it; null: nobody does. */
+  constructor(wanted: (name: string) => string | null) {
     this.wanted = wanted;
   }
 
@@ -94,7 +94,8 @@ export class Certificates {
 
   /** Whether a name without a certificate will have one soon: whoever asks for it may wait. */
   expects(name: string): boolean {
-    return this.wanted(name) && !this.uncertified.has(name);
+    const domain = this.wanted(name);
+    return domain !== null && !this.uncertified.has(domain);
   }
 }
 

@@ -23,10 +23,10 @@ const secureProxy = (upstream: UpstreamFixture, ...names: string[]) =>
   );
 
 /** One that sees to certificates itself. */
-const orderingProxy = (upstream: UpstreamFixture) =>
-  ProxyFixture.with([site('a.test', upstream)], {
+const orderingProxy = (upstream: UpstreamFixture, name = 'a.test') =>
+  ProxyFixture.with([site(name, upstream)], {
     httpsPort: 0,
-    https: { automatic: true, anyName: true, dns: false, internal: false, local: false, publicPort: 443 },
+    https: { automatic: true, anyName: true, dns: true, internal: false, local: false, publicPort: 443 },
   });
 
 /** A client whose handshake is done. @throws what ended it. */
@@ -196,6 +196,17 @@ describe('a name whose first certificate is being ordered', () => {
       proxy.log.lines.some(({ message }) => message.includes('waits for the first certificate')),
     );
     await proxy.giveUp('a.test');
+    await waiting;
+  });
+
+  test('refuses them for every host under a wildcard whose order failed', async () => {
+    using upstream = await UpstreamFixture.serving(ok('x'));
+    using proxy = await orderingProxy(upstream, '*.b.test');
+    const waiting = assert.rejects(shake(proxy, 'www.b.test'), /unrecognized name/i);
+    await eventually('the handshake to wait', () =>
+      proxy.log.lines.some(({ message }) => message.includes('waits for the first certificate')),
+    );
+    await proxy.giveUp('*.b.test');
     await waiting;
   });
 

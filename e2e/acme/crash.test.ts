@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import { missing } from '../components.ts';
@@ -36,7 +36,6 @@ async function settled(scene: Scene, dataplane: Dataplane): Promise<TLSSocket> {
 describe('a kill -9 in the middle of an order', () => {
   /** What the authority has said when it comes, and how many orders it sees in all: a check that nobody answers ends one. */
   const STEPS = [
-    ['after the order was placed', 'POST /authZ/', 1],
     ['while the name is checked', 'Starting 3 validations', 2],
     ['while the certificate is made', 'POST /finalize-order/', 1],
     ['after it was issued', 'Issued certificate serial', 1],
@@ -77,23 +76,4 @@ describe('a kill -9 in the middle of an order', () => {
     }
     assert.ok(orders(scene) <= 2 && certificates(scene) <= 2, `${orders(scene)} orders`);
   });
-});
-
-test('a name whose orders end in crashes again and again is left in peace for a while', LIMITS, async () => {
-  await using scene = await Scene.start();
-  await using upstream = await hello();
-  {
-    await using first = await scene.dataplane();
-    await first.route(NAME, upstream.address);
-    while (notes(scene).length === 0) await new Promise((resolve) => setImmediate(resolve));
-    await first.program.kill('SIGKILL');
-  }
-  const [file = ''] = notes(scene);
-  const path = scene.folder.file(`certs/.orders/${file}`);
-  const note = JSON.parse(readFileSync(path, 'utf8')) as { at: number };
-  const before = orders(scene);
-  writeFileSync(path, JSON.stringify({ ...note, at: Date.now(), begun: null, tries: 3 }));
-  await using next = await scene.dataplane();
-  await next.program.said(/has ended 3 times in the middle of its order/);
-  assert.equal(orders(scene), before);
 });

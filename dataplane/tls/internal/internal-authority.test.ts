@@ -95,8 +95,12 @@ test('the root is the same after a restart, for its owner alone, lasts ten years
   using state = new State();
   const { root } = await state.open();
   assert.equal((await state.open()).root, root);
-  const [file = ''] = readdirSync(state.folder);
-  assert.equal(statSync(join(state.folder, file)).mode & 0o777, 0o600);
+  const modes = readdirSync(state.folder).map((file) => [file, statSync(join(state.folder, file)).mode & 0o777]);
+  assert.deepEqual(modes.sort(), [
+    ['internal-root.pem', 0o600],
+    ['sluice-internal-root.crt', 0o644],
+  ]);
+  assert.equal(readFileSync(join(state.folder, 'sluice-internal-root.crt'), 'utf8'), root);
   const parsed = new X509Certificate(root);
   assert.equal(parsed.ca, true);
   assert.ok(Math.abs(parsed.validToDate.getTime() - Date.now() - 3_652 * DAY_MS) < 3 * DAY_MS);

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { existsSync, readFileSync, renameSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { INTERNAL_ROOT_FILE, NAME } from '../../../shared/name.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
@@ -30,7 +30,7 @@ export const rootCertificatePath = (stateDir: string): string => join(stateDir, 
 export async function openRoot(stateDir: string, maker: CertificateMaker, edge: Edge): Promise<Signed> {
   const root = savedRoot(stateDir, edge) ?? (await newRoot(stateDir, maker, edge));
   const path = rootCertificatePath(stateDir);
-  if (!existsSync(path) || readFileSync(path, 'utf8') !== root.certificate) await write(path, root.certificate);
+  if (!existsSync(path) || readFileSync(path, 'utf8') !== root.certificate) show(path, root.certificate);
   return root;
 }
 
@@ -57,14 +57,18 @@ function savedRoot(stateDir: string, { clock, random, log }: Edge): Signed | nul
 async function newRoot(stateDir: string, maker: CertificateMaker, { clock, random }: Edge): Promise<Signed> {
   const notBefore = clock.now() - BEHIND_MS;
   const root = await maker.root(`${NAME} internal authority ${random.hex(3)}`, { notBefore, notAfter: notBefore + YEARS_MS });
-  await write(join(stateDir, INTERNAL_ROOT_FILE), root.certificate + root.privateKey);
+  const path = join(stateDir, INTERNAL_ROOT_FILE);
+  await writePrivate(`${path}.new`, root.certificate + root.privateKey);
+  renameSync(`${path}.new`, path);
+  await syncFolder(stateDir);
   return root;
 }
 
-async function write(path: string, text: string): Promise<void> {
-  await writePrivate(`${path}.new`, text);
+/** A copy of it in a list of what is trusted has to be readable for everybody, whatever this process's umask. */
+function show(path: string, certificate: string): void {
+  writeFileSync(`${path}.new`, certificate);
+  chmodSync(`${path}.new`, 0o644);
   renameSync(`${path}.new`, path);
-  await syncFolder(dirname(path));
 }
 
 /** null where it is no authority with its key, or ends before `until` (ms since 1970). */

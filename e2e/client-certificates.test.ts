@@ -50,7 +50,7 @@ class Scene {
     ] as const)
       writeFileSync(folder.file(name), text);
     const port = await freePort();
-    const flags = ['--cert-dir', folder.file('certs'), '--https-port', `${port}`];
+    const flags = ['--https-port', `${port}`];
     const sites = `open.test {
   tls servers.pem servers.pem
   respond "open"

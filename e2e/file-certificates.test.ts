@@ -43,7 +43,7 @@ test('the certificate that a file names is shown, followed on disk, and gone wit
   const named = site('tls shop.certificate shop.privateKey');
   const httpsPort = await freePort();
   await using pair = await Pair.start(folder, named, {
-    flags: ['--cert-dir', folder.file('certs'), '--https-port', `${httpsPort}`],
+    flags: ['--https-port', `${httpsPort}`],
   });
   for (const name of ['shop.test', 'www.shop.test']) {
     const { serial, answer } = await visit(httpsPort, name);
@@ -84,7 +84,7 @@ test('diff tells of certificates before they are applied, and no command prints 
   const file = (name: string) => `shop.test {\n  tls ${name} ${name}\n  respond "shop"\n}\n`;
   const httpsPort = await freePort();
   await using pair = await Pair.start(folder, file('first.pem'), {
-    flags: ['--cert-dir', folder.file('certs'), '--https-port', `${httpsPort}`],
+    flags: ['--https-port', `${httpsPort}`],
   });
   const diff = async (text: string) => {
     writeFileSync(folder.file('next'), `{\n  http_port ${pair.httpPort}\n  bind 127.0.0.1\n}\n${text}`);
@@ -105,7 +105,7 @@ test('diff tells of certificates before they are applied, and no command prints 
 test('certificates that are applied outlive controller and process, and a bad one costs its own site only', async () => {
   using folder = new Folder();
   const httpsPort = await freePort();
-  const flags = ['--cert-dir', folder.file('certs'), '--https-port', `${httpsPort}`];
+  const flags = ['--https-port', `${httpsPort}`];
   const options = { stateDir: folder.file('state'), flags };
   const [a, b, other] = [await pairFor('a.test'), await pairFor('b.test'), await pairFor('other.test')];
   const lines = (revision: number, certificates: readonly (readonly [domain: string, pair: MadePair])[]): string => {
@@ -146,6 +146,8 @@ test('certificates that are applied outlive controller and process, and a bad on
     );
     assert.match(second.certificates?.[0]?.reason ?? '', /does not cover a\.test, only other\.test/);
     assert.equal((await visit(httpsPort, 'a.test')).serial, await serialOf(a));
+    const { warnings } = JSON.parse((await dataplane.admin('GET', '/status')).text) as { warnings: string[] };
+    assert.ok(warnings.some((warning) => /^the certificate for a\.test that controller "tests" brought is not used: /.test(warning)));
     assert.match((await visit(httpsPort, 'b.test')).answer, /b\.test 2$/);
     const malformed = { certificate: { domains: ['a.test'], certificate: 'x', source: 'file' } };
     const refused = await dataplane.admin(
@@ -157,13 +159,13 @@ test('certificates that are applied outlive controller and process, and a bad on
     assert.equal(refused.status, 400);
     assert.match(refused.text, /certificate: private_key/);
   }
-  assert.equal(statSync(folder.file('certs/applied/a.test/key.pem')).mode & 0o777, 0o600);
+  assert.equal(statSync(folder.file('state/certificates/applied/a.test/key.pem')).mode & 0o777, 0o600);
   await using again = await Dataplane.start(options);
   assert.match((await visit(httpsPort, 'a.test')).answer, /a\.test 2$/);
   assert.equal((await again.admin('POST', '/routes', lines(3, [['b.test', b]]), NDJSON)).status, 200);
   await assert.rejects(visit(httpsPort, 'a.test'), /unrecognized name/i);
-  assert.ok(!existsSync(folder.file('certs/applied/a.test')));
+  assert.ok(!existsSync(folder.file('state/certificates/applied/a.test')));
   assert.equal((await visit(httpsPort, 'b.test')).serial, await serialOf(b));
   assert.equal((await ask({ port: again.httpPort }, '/', { headers: { host: 'b.test' } })).status, 308);
-  assert.ok(readFileSync(folder.file('certs/applied/b.test/cert.pem'), 'utf8').startsWith('-----BEGIN'));
+  assert.ok(readFileSync(folder.file('state/certificates/applied/b.test/cert.pem'), 'utf8').startsWith('-----BEGIN'));
 });

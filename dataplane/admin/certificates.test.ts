@@ -33,6 +33,7 @@ async function start({ plans = {}, shown = () => Promise.resolve() }: Wish = {})
     shown,
     plans: (name) => plans[name] ?? null,
     wanted: () => Object.keys(plans),
+    holdings: () => store.list(),
     internal: () => [],
   });
   const api = await AdminFixture.start({ certificates: desk });

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { issuesAnyName } from '../../shared/acme-directory.ts';
-import { ENV_PREFIX, INTERNAL_ROOT_FILE, NAME } from '../../shared/name.ts';
+import { APPLIED_FOLDER, ENV_PREFIX, INTERNAL_ROOT_FILE, NAME } from '../../shared/name.ts';
 import { type FlagValue, helpOf, readFlags, UsageError } from '../../shared/runtime/flags.ts';
 import { type Globals, type Origin, parseGlobals } from '../../shared/settings.ts';
 import type { SettingStatus } from '../../shared/wire/status.ts';
@@ -89,9 +89,13 @@ export function trafficSettings(settings: DataplaneSettings): TrafficSettings {
   };
 }
 
-/** Whether there are certificates, or will be: they are ordered, made by our own authority, or somebody has made a place for them. */
+/** Whether there are certificates, or will be: they are ordered, made by our own authority, brought by a controller, or somebody has made a place for them. */
 export const usesHttps = ({ email, localCerts, certDir, stateDir, origins }: DataplaneSettings): boolean =>
-  email !== null || localCerts || origins.certDir !== 'default' || existsSync(certDir) || existsSync(join(stateDir, INTERNAL_ROOT_FILE));
+  email !== null ||
+  localCerts ||
+  origins.certDir !== 'default' ||
+  existsSync(certDir) ||
+  [INTERNAL_ROOT_FILE, APPLIED_FOLDER].some((name) => existsSync(join(stateDir, name)));
 
 /** What `--help` prints. */
 export const dataplaneHelp = (): string =>

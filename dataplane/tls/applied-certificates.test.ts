@@ -34,7 +34,7 @@ const results = (outcomes: readonly CertificateOutcome[]): string[] =>
 async function opened(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'applied-'));
   const edge = { clock: new ManualClock(), random: systemRandom, log: memoryLog(), instance: 'test' };
-  const store = new DirectoryStore(folder, edge);
+  const store = new DirectoryStore(folder, edge, ['applied']);
   const known = new KnownCertificates(edge.clock);
   store.watch((change) => known.take(change));
   known.take({ put: (await store.list()).certificates, removed: [] });

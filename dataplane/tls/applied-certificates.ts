@@ -68,7 +68,7 @@ export class AppliedCertificates {
       await store.put({ source: 'applied', domains, pair, owner: { controller, source } });
       return { domains, result: before === undefined ? 'added' : 'changed' };
     } catch (error) {
-      return { domains, result: 'rejected', reason: `the certificate directory refuses it: ${reasonOf(error)}` };
+      return { domains, result: 'rejected', reason: `it can't be kept: ${reasonOf(error)}` };
     }
   }
 

@@ -1,6 +1,6 @@
 import type { Certificate } from '../../shared/certificate.ts';
 import type { CertificateRecord } from '../../shared/wire/certificate.ts';
-import type { CertStore, StoredCertificate, StoreProblem } from './store/cert-store.ts';
+import type { CertStore, Holdings, StoredCertificate, StoreProblem } from './store/cert-store.ts';
 
 /** What is planned for a name that has its certificate from an authority. Times in milliseconds since 1970. */
 export type Plan = {
@@ -10,6 +10,8 @@ export type Plan = {
 
 export type DeskTools = {
   readonly store: CertStore;
+  /** What there is in all stores. */
+  holdings(): Promise<Holdings>;
   /** null for names that nobody orders certificates for. */
   plans(name: string): Plan | null;
   /** Names that a certificate is wanted for; those that have none yet are listed too. */
@@ -30,7 +32,7 @@ export class CertificateDesk {
 
   /** All that there are, all that are wanted, and all that can't be used, by their first name. */
   async list(): Promise<CertificateRecord[]> {
-    const { certificates, problems } = await this.tools.store.list();
+    const { certificates, problems } = await this.tools.holdings();
     const ordered = new Set(certificates.filter(({ source }) => source === 'acme').flatMap(({ domains }) => domains));
     const missing = [...this.tools.wanted()].filter((name) => !ordered.has(name) && this.tools.plans(name)?.attempt);
     return [

@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Certificate } from '../../shared/certificate.ts';
-import { NAME } from '../../shared/name.ts';
+import { APPLIED_FOLDER, NAME } from '../../shared/name.ts';
 import type { CertificateOutcome } from '../../shared/wire/apply.ts';
 import type { CertificateRecord } from '../../shared/wire/certificate.ts';
 import type { AppliedFrame } from './applied-certificates.ts';
@@ -7,6 +9,7 @@ import { type CertificatesReading, Https, type HttpsTools } from './https.ts';
 import { isInternal, type RoutesChange } from './internal/internal-sites.ts';
 import { readRootCertificate } from './internal/root.ts';
 import type { AuthoritySettings } from './issue/authority.ts';
+import { RefusedCertificates } from './refused-certificates.ts';
 import { makeReadable, makeWritable, reasonOf } from './store/usable-directory.ts';
 
 export type OnDemandTools = HttpsTools & { readonly certDir: string };
@@ -22,6 +25,7 @@ export class HttpsOnDemand {
   private authority: AuthoritySettings | null = null;
   private local = false;
   private failure: string | null = null;
+  private readonly refused = new RefusedCertificates();
 
   constructor(tools: OnDemandTools) {
     this.tools = tools;
@@ -29,7 +33,11 @@ export class HttpsOnDemand {
 
   /** Why sites that are to have certificates have none, or won't have for long. */
   get warnings(): string[] {
-    return [...(this.authority === null || this.failure === null ? [] : [this.failure]), ...(this.https?.warnings ?? [])];
+    return [
+      ...(this.authority === null || this.failure === null ? [] : [this.failure]),
+      ...this.refused.warnings(),
+      ...(this.https?.warnings ?? []),
+    ];
   }
 
   /** Shows what the certificate directory holds from now on; where there is none, nothing. */
@@ -120,20 +128,28 @@ export class HttpsOnDemand {
     return (await this.open()).desk.push(domains, pair);
   }
 
-  /** Keeps the certificates of a controller's frame. */
+  /** Keeps the certificates of a controller's frame. The port for HTTPS opens with the first of them. */
   async bring(frame: AppliedFrame): Promise<CertificateOutcome[]> {
+    const outcomes = await this.brought(frame);
+    this.refused.note(frame, outcomes);
+    return outcomes;
+  }
+
+  private async brought(frame: AppliedFrame): Promise<CertificateOutcome[]> {
     const { brought = [], rejected = [] } = frame.certificates ?? {};
     if (brought.length + rejected.length === 0) return [];
-    if (brought.length > 0) {
-      try {
-        this.requireDirectory();
-      } catch (error) {
-        if (!(error instanceof CertificateDirectoryError)) throw error;
-        this.tools.log.error(`${NAME}: ${error.message}`);
-        return brought.map(({ domains }) => ({ domains, result: 'rejected' as const, reason: error.message }));
-      }
+    const folder = join(this.tools.stateDir, APPLIED_FOLDER);
+    const first = brought.length > 0 && !existsSync(folder);
+    try {
+      if (first) makeWritable(folder);
+      const before = this.https;
+      const outcomes = await (await this.open()).applied.bring(frame);
+      if (first && before !== null) await this.tools.opened();
+      return outcomes;
+    } catch (error) {
+      const reason = `${folder} can't be used: ${reasonOf(error)}`;
+      return [...brought, ...rejected].map(({ domains }) => ({ domains, result: 'rejected' as const, reason }));
     }
-    return (await this.open()).applied.bring(frame);
   }
 
   /** Forgets those that a controller's frame takes away. */

@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { APPLIED_FOLDER } from '../../shared/name.ts';
 import type { EntriesChange, Publisher } from '../publish/publisher.ts';
 import { AppliedCertificates } from './applied-certificates.ts';
 import { AutomaticHttps } from './automatic.ts';
@@ -8,7 +10,7 @@ import type { AuthoritySettings } from './issue/authority.ts';
 import type { Keyring } from './keyring.ts';
 import { KnownCertificates, type ShownChange } from './known-certificates.ts';
 import { endingSoon, type Shown } from './outlook.ts';
-import type { CertificateSource, CertStore, StoredCertificate, StoreProblem } from './store/cert-store.ts';
+import type { CertificateSource, CertStore, Holdings, StoredCertificate, StoreProblem } from './store/cert-store.ts';
 import { DirectoryStore } from './store/directory-store.ts';
 
 /** How often the age of the keys of session tickets is looked at (ms). */
@@ -33,6 +35,8 @@ export class Https {
   readonly applied: AppliedCertificates;
   private readonly tools: HttpsTools;
   private readonly store: CertStore;
+  /** What controllers brought to this very data plane: others may share the certificate directory, but not what it is told. */
+  private readonly broughtStore: CertStore;
   private readonly known: KnownCertificates;
   private readonly automatic: AutomaticHttps;
   private readonly internal: InternalSites;
@@ -41,30 +45,34 @@ export class Https {
   private readonly unpublished = new Map<string, StoredCertificate | null>();
   /** Changes are published one after the other. */
   private publishing: Promise<unknown> = Promise.resolve();
-  private problems: readonly StoreProblem[] = [];
+  private readonly problems = new Map<CertStore, readonly StoreProblem[]>();
 
-  private constructor(store: CertStore, tools: HttpsTools) {
+  private constructor(store: CertStore, broughtStore: CertStore, tools: HttpsTools) {
     const { clock, publisher, keyring } = tools;
     this.tools = tools;
     this.store = store;
+    this.broughtStore = broughtStore;
     this.known = new KnownCertificates(clock);
     const shown = async (): Promise<void> => void (await this.publishing);
     this.automatic = new AutomaticHttps({ ...tools, instance: keyring.instance, store, shown, held: (name) => this.held(name) });
     this.internal = new InternalSites({ ...tools, changed: (change) => this.known.take(change) });
     this.desk = new CertificateDesk({
       store,
+      holdings: () => this.holdings(),
       shown,
       plans: (name) => this.automatic.plans(name),
       internal: () => this.own(),
       wanted: () => this.automatic.wanted(),
     });
-    this.applied = new AppliedCertificates({ store, shown, held: () => this.known.all() });
+    this.applied = new AppliedCertificates({ store: broughtStore, shown, held: () => this.known.all() });
     this.known.onChange((changes) => this.show(changes));
     this.ends.push(
-      store.watch((change) => {
-        this.known.take(change);
-        this.complain(change.problems);
-      }),
+      ...[store, broughtStore].map((one) =>
+        one.watch((change) => {
+          this.known.take(change);
+          this.complain(one, change.problems);
+        }),
+      ),
       clock.every(TICKETS_MS, () => {
         if (keyring.renewTickets(clock.now())) void this.inTurn(() => publisher.publish({ ticketKeys: keyring.tickets }));
       }),
@@ -74,13 +82,23 @@ export class Https {
 
   /** Publishes what is in the certificate directory. What can't be read of it is told, and costs nothing else. */
   static async open(certDir: string, tools: HttpsTools): Promise<Https> {
-    const https = new Https(new DirectoryStore(certDir, { ...tools, instance: tools.keyring.instance }), tools);
-    const { certificates, problems } = await https.store.list();
+    const brought = new DirectoryStore(join(tools.stateDir, APPLIED_FOLDER), tools, ['applied']);
+    const https = new Https(new DirectoryStore(certDir, { ...tools, instance: tools.keyring.instance }), brought, tools);
+    const { certificates } = await https.holdings();
     void https.inTurn(() => tools.publisher.publish({ ticketKeys: tools.keyring.tickets }));
     https.known.take({ put: certificates, removed: [] });
-    https.complain(problems);
     await https.publishing;
     return https;
+  }
+
+  private async holdings(): Promise<Holdings> {
+    const all = [];
+    for (const store of [this.store, this.broughtStore]) {
+      const one = await store.list();
+      this.complain(store, one.problems);
+      all.push(one);
+    }
+    return { certificates: all.flatMap((one) => one.certificates), problems: all.flatMap((one) => one.problems) };
   }
 
   /** Who is asked for certificates from now on; null: nobody. */
@@ -186,7 +204,8 @@ export class Https {
     const removed: string[] = [];
     for (const [name, certificate] of changes) {
       const internal = certificate?.source === 'internal';
-      const pair = certificate && (internal ? this.leafOf(certificate) : await this.store.get(certificate.id));
+      const store = certificate?.source === 'applied' ? this.broughtStore : this.store;
+      const pair = certificate && (internal ? this.leafOf(certificate) : await store.get(certificate.id));
       if (pair === null) removed.push(name);
       else {
         const { domains, chain, privateKey } = pair;
@@ -206,9 +225,9 @@ export class Https {
     return this.publishing;
   }
 
-  private complain(problems: readonly StoreProblem[]): void {
-    const before = new Set(this.problems.map(({ id, reason }) => `${id} ${reason}`));
-    this.problems = problems;
+  private complain(store: CertStore, problems: readonly StoreProblem[]): void {
+    const before = new Set(this.problems.get(store)?.map(({ id, reason }) => `${id} ${reason}`));
+    this.problems.set(store, problems);
     for (const { id, reason } of problems)
       if (!before.has(`${id} ${reason}`)) this.tools.log.warn({ certificate: id, reason }, 'a certificate can not be used');
   }

@@ -5,7 +5,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import type { CertStore, Holdings, Lease, NewCertificate, NoteKind, StoreChange, StoredCertificate } from './cert-store.ts';
-import { ACCOUNTS, Entries, isOurs, OWN_FOLDERS } from './entries.ts';
+import { ACCOUNTS, Entries, isOurs, OWN_FOLDERS, type OwnFolder } from './entries.ts';
 import { takeLease } from './file-lease.ts';
 import { accountName, folderName } from './folder-name.ts';
 import { FolderWatches } from './folder-watches.ts';
@@ -24,13 +24,14 @@ const LOCKS = '.locks';
 type Edge = { readonly clock: Clock; readonly random: Random; readonly log: Log; readonly instance?: string };
 
 /**
- * Certificates as files: `acme/NAME`, `pushed/NAME` and `applied/NAME` hold ours (cert.pem, key.pem, meta.json), every other folder a
- * pair that somebody put there, which is used as it is and never written. Accounts lie in `accounts`.
+ * Certificates as files: `acme/NAME` and `pushed/NAME`, or whatever our `folders` are, hold ours (cert.pem, key.pem, meta.json), every other
+ * folder a pair that somebody put there, which is used as it is and never written. Accounts lie in `accounts`.
  */
 export class DirectoryStore implements CertStore {
   private readonly root: string;
   private readonly edge: Edge;
   private readonly entries: Entries;
+  private readonly folders: readonly OwnFolder[];
   private readonly listeners = new Set<(change: StoreChange) => void>();
   private readonly watches: FolderWatches;
   private readonly stopRescan: () => void;
@@ -44,10 +45,11 @@ export class DirectoryStore implements CertStore {
   private told = new Map<string, string>();
 
   /** Nothing is made before something is kept: whoever brings no certificate needs no directory. */
-  constructor(path: string, edge: Edge) {
+  constructor(path: string, edge: Edge, folders: readonly OwnFolder[] = OWN_FOLDERS) {
     this.root = resolve(path);
     this.edge = edge;
-    this.entries = new Entries(this.root, edge.clock);
+    this.folders = folders;
+    this.entries = new Entries(this.root, edge.clock, folders);
     const notes = (folder: string): Notes => new Notes(join(this.root, folder));
     this.noteFolders = { orders: notes('.orders'), challenges: notes('.challenges'), instances: notes('.instances') };
     this.watches = new FolderWatches(() => this.lookSoon(), edge.log);
@@ -63,7 +65,7 @@ export class DirectoryStore implements CertStore {
 
   async prepare(): Promise<void> {
     if (this.prepared) return;
-    for (const folder of ['', ...OWN_FOLDERS]) makeWritable(join(this.root, folder));
+    for (const folder of ['', ...this.folders]) makeWritable(join(this.root, folder));
     this.prepared = true;
   }
 
@@ -203,7 +205,7 @@ export class DirectoryStore implements CertStore {
 
   private follow(): void {
     if (this.listeners.size === 0) return;
-    this.watches.follow([this.root, ...OWN_FOLDERS.map((folder) => join(this.root, folder)), ...this.foreignFolders()]);
+    this.watches.follow([this.root, ...this.folders.map((folder) => join(this.root, folder)), ...this.foreignFolders()]);
   }
 
   private foreignFolders(): string[] {

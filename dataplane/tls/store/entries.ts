@@ -8,7 +8,8 @@ import { finishWriting, lookAt, OUR_FILES, type PairMeta, readMeta, readSeen, re
 import { reasonOf } from './usable-directory.ts';
 
 /** Folders of the certificate directory that are not somebody's pair of files. */
-export const OWN_FOLDERS = ['acme', 'pushed', 'applied'] as const;
+export const OWN_FOLDERS: readonly OwnFolder[] = ['acme', 'pushed'];
+export type OwnFolder = 'acme' | 'pushed' | 'applied';
 export const ACCOUNTS = 'accounts';
 /** The event loop is not kept for longer at a time (ms). */
 const TURN_MS = 8;
@@ -27,13 +28,15 @@ type Entry = {
 export class Entries {
   private readonly root: string;
   private readonly clock: Clock;
+  private readonly folders: readonly OwnFolder[];
   private readonly entries = new Map<string, Entry>();
   /** Folders that can't be listed, by their name, with the reason. */
   private closed: ReadonlyMap<string, string> = new Map();
 
-  constructor(root: string, clock: Clock) {
+  constructor(root: string, clock: Clock, folders: readonly OwnFolder[]) {
     this.root = root;
     this.clock = clock;
+    this.folders = folders;
   }
 
   get(id: string): Entry | undefined {
@@ -138,8 +141,9 @@ export class Entries {
         return known.flatMap((id) => (folderOf(id) === folder ? [id.slice(id.indexOf('/') + 1)] : []));
       }
     };
-    const ids = OWN_FOLDERS.flatMap((folder) => inside(folder).map((name) => `${folder}/${name}`));
-    ids.push(...inside('').filter((name) => !RESERVED.has(name)));
+    const reserved: ReadonlySet<string> = new Set([...this.folders, ACCOUNTS]);
+    const ids = this.folders.flatMap((folder) => inside(folder).map((name) => `${folder}/${name}`));
+    ids.push(...inside('').filter((name) => !reserved.has(name)));
     this.closed = closed;
     return ids;
   }
@@ -182,11 +186,10 @@ function storedOf(id: string, pair: Certificate, meta: PairMeta | null, now: num
   };
 }
 
-const RESERVED: ReadonlySet<string> = new Set([...OWN_FOLDERS, ACCOUNTS]);
-
 /** `acme` for `acme/a.test`; empty for what others put there. */
 const folderOf = (id: string): string => (isOurs(id) ? id.slice(0, id.indexOf('/')) : '');
 
 export const isOurs = (id: string): boolean => id.includes('/');
 
-const sourceOf = (id: string): CertificateSource => OWN_FOLDERS.find((folder) => id.startsWith(`${folder}/`)) ?? 'file';
+const EVERY_FOLDER: readonly OwnFolder[] = [...OWN_FOLDERS, 'applied'];
+const sourceOf = (id: string): CertificateSource => EVERY_FOLDER.find((folder) => folder === folderOf(id)) ?? 'file';

@@ -89,6 +89,11 @@ export class AutomaticHttps {
     if (another) for (const name of this.issuer.names()) this.advice.certificateChanged(name);
   }
 
+  /** Resolves when the workers answer what others who share the store await. */
+  answerOthers(): Promise<void> {
+    return this.ordering.answerOthers();
+  }
+
   /** Routes have come, gone or changed. */
   routesChanged(): void {
     this.cancelGather ??= this.tools.clock.after(GATHER_MS, () => {

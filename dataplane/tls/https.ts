@@ -88,6 +88,7 @@ export class Https {
     void https.inTurn(() => tools.publisher.publish({ ticketKeys: tools.keyring.tickets }));
     https.known.take({ put: certificates, removed: [] });
     await https.publishing;
+    await https.automatic.answerOthers();
     return https;
   }
 

@@ -59,6 +59,15 @@ export class Ordering {
     this.accounts.adopt(settings);
     if (settings === null) this.published.shared.stop();
     else this.published.shared.start();
+    if (settings !== null) void this.orders.tidy();
+  }
+
+  /** Answers what others await, as a process does that this one takes over from. */
+  async answerOthers(): Promise<void> {
+    const { log } = this.tools;
+    await this.published.shared
+      .look()
+      .catch((error: unknown) => log.debug({ error: String(error) }, 'checks of others are not answered yet'));
   }
 
   stop(): void {

@@ -83,6 +83,19 @@ export class Orders {
     }
   }
 
+  /** Forgets orders that no authority knows any more, and with them their keys. */
+  async tidy(): Promise<void> {
+    const { store, clock, log } = this.tools;
+    try {
+      for (const name of await store.notes('orders')) {
+        const note = await this.read(name);
+        if (note !== null && note.at < clock.now() - OLDEST_MS) await store.putNote('orders', name, null);
+      }
+    } catch (error) {
+      log.debug({ error: String(error) }, 'old orders are not forgotten');
+    }
+  }
+
   /** What is over is forgotten, but for the others; what was only held up goes on later. */
   private async settle(name: string, directory: string, placed: Promise<void>): Promise<void> {
     const { store, clock } = this.tools;

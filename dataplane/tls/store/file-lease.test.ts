@@ -86,3 +86,11 @@ test('what a crashed process held is free at once for the next one of its instan
   assert.notEqual(await take('one', 8, false), null);
   assert.notEqual(await take('one', 8, true), null, 'the first process of a container has the same number each time');
 });
+
+test('a renewal and a release at the same moment leave it free', async () => {
+  using shared = new Shared();
+  for (let round = 0; round < 10; round++) {
+    const lease = await shared.taken();
+    await Promise.all([lease.renew(), lease.release(), lease.renew()]);
+  }
+});

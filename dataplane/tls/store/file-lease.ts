@@ -58,9 +58,16 @@ export async function takeLease(folder: string, name: string, ttlMs: number, edg
     renameSync(await write(until), path);
     return newestOf(folder, name) === mine;
   };
+  // One after the other: a renewal that overtakes the release would leave a lock that nobody has.
+  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = (until: () => number): Promise<boolean> => {
+    const done = last.then(() => rewrite(until()));
+    last = done.catch(() => undefined);
+    return done;
+  };
   return {
-    renew: () => rewrite(edge.clock.now() + ttlMs),
-    release: async () => void (await rewrite(0)),
+    renew: () => inTurn(() => edge.clock.now() + ttlMs),
+    release: async () => void (await inTurn(() => 0)),
   };
 }
 

@@ -1,15 +1,16 @@
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { makePrivateFolder, syncFolder, writePrivate } from './private-file.ts';
 
-const SAFE = /^[A-Za-z0-9_*-][A-Za-z0-9_.*-]{0,230}$/;
-
+const SAFE = /^[A-Za-z0-9_*-][A-Za-z0-9_.*-]*$/;
+/** Room for the end of a name that is being written, within the 255 bytes that file systems give one. */
+const LONGEST = 240;
 const NEW = '.new';
 
 /** Small texts by name in a folder of their own, safe on disk before anything is built on them. */
 export class Notes {
   private readonly folder: string;
-  private made = false;
 
   constructor(folder: string) {
     this.folder = folder;
@@ -39,8 +40,7 @@ export class Notes {
   async write(name: string, text: string | null): Promise<void> {
     const path = this.path(name);
     if (text === null) return rmSync(path, { force: true });
-    if (!this.made) makePrivateFolder(this.folder);
-    this.made = true;
+    makePrivateFolder(this.folder);
     await writePrivate(path + NEW, text);
     renameSync(path + NEW, path);
     await syncFolder(this.folder);
@@ -48,7 +48,8 @@ export class Notes {
 
   private path(name: string): string {
     if (!SAFE.test(name)) throw new Error(`no name for a note: ${JSON.stringify(name)}`);
-    return join(this.folder, name.replace('*', '_'));
+    const short = name.length <= LONGEST ? name : `${name.slice(0, LONGEST - 65)}+${createHash('sha256').update(name).digest('hex')}`;
+    return join(this.folder, short.replace('*', '_'));
   }
 }
 

@@ -28,7 +28,7 @@ export type SharedTokensTools = {
 
 /**
  * Tokens of HTTP-01 among processes that share a store: an authority may come to another machine than the one that
- * ordered. They lie in the store as long as they are awaited, and whoever shares it answers them too.
+ * ordered, or to the process that has just taken over. They lie in the store as long as they are awaited.
  */
 export class SharedTokens {
   private readonly tools: SharedTokensTools;
@@ -60,14 +60,27 @@ export class SharedTokens {
   /** Resolves when others answer it as well. @throws the system's error. */
   async put({ token, keyAuthorization }: SharedToken): Promise<void> {
     const { store, clock } = this.tools;
-    if (!(await this.shared())) return;
     this.ours.add(token);
     await store.putNote('challenges', token, JSON.stringify({ at: clock.now(), keyAuthorization }));
-    await sleep(clock, FOUND_MS);
+    if (await this.shared()) await sleep(clock, FOUND_MS);
   }
 
   async delete(token: string): Promise<void> {
     if (this.ours.delete(token)) await this.tools.store.putNote('challenges', token, null);
+  }
+
+  /** Looks for what others await. @throws the system's error. */
+  async look(): Promise<void> {
+    const { store, found } = this.tools;
+    const tokens: SharedToken[] = [];
+    for (const token of await store.notes('challenges')) {
+      const note = this.ours.has(token) ? null : await this.read('challenges', token, STALE_MS);
+      if (note !== null) tokens.push({ token, keyAuthorization: note.keyAuthorization });
+    }
+    const seen = JSON.stringify(tokens);
+    if (seen === (this.seen || '[]')) return;
+    this.seen = seen;
+    found(tokens);
   }
 
   private announce(): Promise<void> {
@@ -84,19 +97,6 @@ export class SharedTokens {
       if (note !== null) return true;
     }
     return false;
-  }
-
-  private async look(): Promise<void> {
-    const { store, found } = this.tools;
-    const tokens: SharedToken[] = [];
-    for (const token of await store.notes('challenges')) {
-      const note = this.ours.has(token) ? null : await this.read('challenges', token, STALE_MS);
-      if (note !== null) tokens.push({ token, keyAuthorization: note.keyAuthorization });
-    }
-    const seen = JSON.stringify(tokens);
-    if (seen === (this.seen || '[]')) return;
-    this.seen = seen;
-    found(tokens);
   }
 
   /** null where it is gone, too old or none; then it is deleted. */

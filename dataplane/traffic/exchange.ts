@@ -1,3 +1,4 @@
+import type { ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { CompiledBlock, CompiledRoute } from './match/compile.ts';
 import type { Attempt } from './upstream/attempt.ts';
@@ -33,15 +34,20 @@ export interface Downstream {
   flush(): void;
   /** Takes the request's body whole, if it is small and its length known, before `then`. */
   takeBody(x: Exchange, then: (x: Exchange) => void): void;
-  /** Hands the socket itself to a tunnel, paused, with what has been read ahead; null when the client has ended its side. */
-  lend(x: Exchange): { readonly socket: Socket; readonly early: Buffer | null } | null;
-  /** Takes the socket back that was lent: no tunnel came of it, and the exchange is answered like any other. */
+  /** Hands its side of the connection to a tunnel; null when the client has ended its own. */
+  lend(x: Exchange): LentSocket | LentStream | null;
+  /** Takes back what was lent: no tunnel came of it, and the exchange is answered like any other. */
   reclaim(x: Exchange): void;
   /** Starts handing the body to the attempt, piece by piece. */
   streamBody(x: Exchange): void;
   /** The attempt can take more of the body. */
   resumeBody(): void;
 }
+
+/** A whole connection, paused, with what has been read ahead. */
+export type LentSocket = { readonly socket: Socket; readonly early: Buffer | null };
+/** One stream of a connection, of which nothing has been read. */
+export type LentStream = { readonly stream: ServerHttp2Stream };
 
 /** One request and its answer: the only value that travels through the house. */
 export class Exchange {

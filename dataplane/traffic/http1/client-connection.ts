@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { Downstream, Exchange } from '../exchange.ts';
+import type { Downstream, Exchange, LentSocket } from '../exchange.ts';
 import { beginsHttp2, PREFACE } from '../http2/preface.ts';
 import { askedBy, type Peer, trustedRequestId } from '../policy/forwarded/forwarded.ts';
 import { AnswerWriter } from './answer-writer.ts';
@@ -180,7 +180,7 @@ export class ClientConnection implements Downstream {
 
   // The way out.
 
-  lend(x: Exchange): { socket: Socket; early: Buffer | null } | null {
+  lend(x: Exchange): LentSocket | null {
     const { socket, pending } = this;
     if (this.inputEnded || this.x !== x) return null;
     this.pending = null;

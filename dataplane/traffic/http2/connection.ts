@@ -17,7 +17,14 @@ const LAST_BYTES_MS = 60_000;
 const LINGER_MS = 2_000;
 
 /** Requests that one client may have under way, and what each of them may hold (bytes). */
-const SETTINGS = { maxConcurrentStreams: 128, maxHeaderListSize: 16_384, initialWindowSize: 262_144, enablePush: false };
+const SETTINGS = {
+  maxConcurrentStreams: 128,
+  maxHeaderListSize: 16_384,
+  initialWindowSize: 262_144,
+  enablePush: false,
+  // RFC 8441 3.
+  enableConnectProtocol: true,
+};
 /** Bytes that all streams of a connection may have on their way to us. */
 const CONNECTION_WINDOW = 1_048_576;
 /** What a peer may do before it is taken for hostile; rapid resets are limited by the library (1,000, then 33 a second). */
@@ -77,7 +84,7 @@ export class Http2Connection {
     // Called off in the same breath.
     if (stream.closed || stream.destroyed) return;
     const { tools, peer, head } = this;
-    const written = requestText(raw, (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0);
+    const written = requestText(raw, (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0, tools.nextRequestId);
     if ('reason' in written) return this.refuse(stream, written);
     const bytes = Buffer.from(written.text, 'latin1');
     const fault = head.parse(bytes, 0, bytes.length);

@@ -5,7 +5,7 @@ import { fieldArray, fieldsByName, requestText, trailerLines } from './request-t
 const HEAD = [':method', 'GET', ':scheme', 'https', ':authority', 'a.test', ':path', '/x?y'];
 
 function written(raw: readonly string[], ends = true): string {
-  const text = requestText(raw, ends);
+  const text = requestText(raw, ends, () => 'id-1');
   assert.ok('text' in text, 'reason' in text ? text.reason : '');
   return text.text;
 }
@@ -61,7 +61,7 @@ const malformed: readonly [what: string, raw: readonly string[]][] = [
 ];
 for (const [what, raw] of malformed) {
   test(`malformed is ${what}`, () => {
-    const text = requestText(raw, true);
+    const text = requestText(raw, true, () => 'id-1');
     assert.ok('reason' in text);
     assert.equal(text.status, 400);
   });
@@ -71,9 +71,35 @@ test('a host that repeats :authority, in any case, and te: trailers are sound', 
   assert.match(written([...HEAD, 'host', 'A.test', 'te', 'trailers']), /^GET \/x\?y HTTP\/1.1\r\nHost: a.test\r\nte: trailers\r\n\r\n$/);
 });
 
-test('CONNECT is refused as over HTTP/1.1', () => {
-  const text = requestText([':method', 'CONNECT', ':authority', 'a.test:443'], true);
-  assert.equal('reason' in text && text.status, 501);
+const CONNECT = [':method', 'CONNECT', ':scheme', 'https', ':authority', 'a.test', ':path', '/chat'];
+
+for (const [what, raw] of [
+  ['CONNECT', [':method', 'CONNECT', ':authority', 'a.test:443']],
+  ['extended CONNECT with a protocol that is not served', [...CONNECT, ':protocol', 'connect-udp']],
+] as const)
+  test(`${what} is refused as CONNECT is over HTTP/1.1`, () => {
+    const text = requestText(raw, false, () => 'id-1');
+    assert.equal('reason' in text && text.status, 501);
+  });
+
+test('extended CONNECT is written as the upgrade that means the same (RFC 8441 5)', () => {
+  const lines = 'sec-websocket-version: 13\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: MDAwMDAwMDAwMDAwaWQtMQ==\r\n';
+  const raw = [...CONNECT, ':protocol', 'websocket', 'sec-websocket-version', '13', 'sec-websocket-key', 'mine'];
+  assert.equal(written(raw, false), `GET /chat HTTP/1.1\r\nHost: a.test\r\n${lines}\r\n`);
+});
+
+for (const [what, raw, ends] of [
+  ['ends', [], true],
+  ['has a body', ['content-length', '5'], false],
+] as const)
+  test(`malformed is extended CONNECT that ${what}`, () => {
+    const text = requestText([...CONNECT, ':protocol', 'websocket', ...raw], ends, () => 'id-1');
+    assert.equal('reason' in text && text.status, 400);
+  });
+
+test('malformed is a protocol without CONNECT', () => {
+  const text = requestText([...HEAD, ':protocol', 'websocket'], true, () => 'id-1');
+  assert.equal('reason' in text && text.status, 400);
 });
 
 test('trailers are handed on by the rules of HTTP/1.1: none that carries framing or routing, none that a head is judged by', () => {

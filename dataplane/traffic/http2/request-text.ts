@@ -5,6 +5,8 @@ import { FAULT, type Fault } from '../http1/fault.ts';
 const OF_A_CONNECTION = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade']);
 /** What would end a line or a field of HTTP/1.1, or has no business in a name (RFC 9113 8.2.1). */
 const BREAKS_A_LINE = /[\0\r\n]/;
+/** RFC 6455 4.1. */
+const KEY_BYTES = 16;
 const LOWER_CASE_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 
 /** A request's head as HTTP/1.1 would have it, or why it is malformed. */
@@ -15,9 +17,9 @@ const malformed = (reason: string): RequestText => ({ status: 400, reason });
 /**
  * Writes a head of HTTP/2 (RFC 9113 8.3) as the HTTP/1.1 head that means the same, for the codec to read: what it
  * refuses there it refuses here, and nothing goes on that would be read as something else. `raw` has names and values
- * in turn; `ends` tells that no body follows.
+ * in turn; `ends` tells that no body follows; `nextId` gives what has not been given before.
  */
-export function requestText(raw: readonly string[], ends: boolean): RequestText {
+export function requestText(raw: readonly string[], ends: boolean, nextId: () => string): RequestText {
   const pseudo: Record<string, string> = {};
   const cookies: string[] = [];
   let lines = '';
@@ -37,6 +39,7 @@ export function requestText(raw: readonly string[], ends: boolean): RequestText 
     if (OF_A_CONNECTION.has(name) || (name === 'te' && value.toLowerCase() !== 'trailers'))
       return malformed(`${name} speaks of an HTTP/1.1 connection`);
     if (name === 'cookie') cookies.push(value);
+    else if (name === 'sec-websocket-key' && pseudo[':protocol'] !== undefined) continue;
     else if (name === 'host') {
       if (host !== null) return malformed('host is repeated');
       host = value;
@@ -49,14 +52,29 @@ export function requestText(raw: readonly string[], ends: boolean): RequestText 
   if (cookies.length > 0) lines += `cookie: ${cookies.join('; ')}\r\n`;
   const { ':method': method, ':path': path, ':scheme': scheme, ':authority': authority } = pseudo;
   // It alone names no path and no scheme (RFC 9113 8.5).
-  if (method === 'CONNECT') return FAULT.tunnelRequest;
+  const protocol = method === 'CONNECT' ? pseudo[':protocol'] : undefined;
+  if (method === 'CONNECT' && protocol?.toLowerCase() !== 'websocket') return FAULT.tunnelRequest;
   if (method === undefined || path === undefined || scheme === undefined) return malformed('a pseudo-header field is missing');
   if (scheme !== 'https' && scheme !== 'http') return malformed('the scheme is neither http nor https');
-  if (Object.keys(pseudo).length > (authority === undefined ? 3 : 4)) return malformed('there is an unknown pseudo-header field');
+  const known = 3 + (authority === undefined ? 0 : 1) + (protocol === undefined ? 0 : 1);
+  if (Object.keys(pseudo).length > known) return malformed('there is an unknown pseudo-header field');
   if (authority !== undefined && host !== null && authority.toLowerCase() !== host.toLowerCase())
     return malformed('host and :authority disagree');
+  if (protocol !== undefined) {
+    if (ends || length !== null) return malformed('what wants to go on with another protocol has no body');
+    return { text: `GET ${path} HTTP/1.1\r\nHost: ${authority ?? host ?? ''}\r\n${lines}${upgradeLines(nextId())}\r\n` };
+  }
   const framing = ends || length !== null ? '' : 'transfer-encoding: chunked\r\n';
   return { text: `${method} ${path} HTTP/1.1\r\nHost: ${authority ?? host ?? ''}\r\n${lines}${framing}\r\n` };
+}
+
+/**
+ * What HTTP/1.1 asks for with fields, and extended CONNECT without (RFC 8441 5). The key is ours: it says no more than that
+ * the target understands what it is asked for (RFC 6455 1.3).
+ */
+function upgradeLines(id: string): string {
+  const key = Buffer.from(id.slice(-KEY_BYTES).padStart(KEY_BYTES, '0'), 'latin1').toString('base64');
+  return `Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: ${key}\r\n`;
 }
 
 /** What may stand around a value (RFC 9110 5.6.3), and in HTTP/2 may not (RFC 9113 8.2.1). */

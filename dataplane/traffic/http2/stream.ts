@@ -1,12 +1,14 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import { isCall } from '../call.ts';
-import { type Downstream, type Exchange, SMALL_PIECE, UNTIL_CLOSE } from '../exchange.ts';
+import { type Downstream, type Exchange, type LentStream, SMALL_PIECE, UNTIL_CLOSE } from '../exchange.ts';
 import { fieldArray, fieldsByName, trailerLines } from './request-text.ts';
 
 /** Bodies of known length up to this many bytes are taken whole before an upstream is asked. */
 const HOLD_BYTES = 65_536;
 /** How long a body may stand still, either way (ms). */
 const BODY_IDLE_MS = 60_000;
+/** To an extended CONNECT, of an answer that would otherwise be taken for the agreement that it is not. */
+const NO_TUNNEL = 501;
 const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR } = constants;
 
 /** The close that follows tells what there is to know. */
@@ -36,6 +38,10 @@ export class StreamClient implements Downstream {
   private held: Buffer[] | null = null;
   private whenHeld: ((x: Exchange) => void) | null = null;
   private listening = false;
+  /** Whether a success would mean that the client may go on with another protocol (RFC 8441 4). */
+  private connects = false;
+  /** Whether a tunnel reads and writes the stream. */
+  private lent = false;
   private inputEnded = false;
   private requestTrailers = '';
   private lastProgress: number;
@@ -59,6 +65,7 @@ export class StreamClient implements Downstream {
   begin(x: Exchange): void {
     this.x = x;
     x.bodyComplete = x.bodyLength === 0;
+    this.connects = x.upgrade !== null;
   }
 
   // The way in.
@@ -125,9 +132,9 @@ export class StreamClient implements Downstream {
   }
 
   head(x: Exchange, status: number, _reason: string, fields: string, length: number): void {
-    x.status = status;
+    x.status = this.connects && status < 300 ? NO_TUNNEL : status;
     x.bytesSent += fields.length;
-    const list = fieldArray(fields, [':status', `${status}`]);
+    const list = fieldArray(fields, [':status', `${x.status}`]);
     if (length !== UNTIL_CLOSE && status !== 204) list.push('content-length', `${length}`);
     this.pendingHead = { fields: list, length };
     if (x.endsConnection) this.tools.outlived(x);
@@ -156,7 +163,7 @@ export class StreamClient implements Downstream {
     this.sendHead(trailers === '');
     stream.end();
     // What the client would still send is of no use to anybody (RFC 9113 8.1).
-    if (!this.inputEnded && x.bodyLength !== 0) stream.once('finish', () => stream.close(NGHTTP2_NO_ERROR));
+    if (!this.inputEnded && (x.bodyLength !== 0 || this.connects)) stream.once('finish', () => stream.close(NGHTTP2_NO_ERROR));
   }
 
   abort(x: Exchange): void {
@@ -170,12 +177,14 @@ export class StreamClient implements Downstream {
     if (this.x !== null) this.sendHead(false);
   }
 
-  lend(): null {
-    return null;
+  lend(x: Exchange): LentStream | null {
+    if (this.x !== x || this.gone) return null;
+    this.lent = true;
+    return { stream: this.stream };
   }
 
   reclaim(): void {
-    // Nothing was lent.
+    this.lent = false;
   }
 
   private sendHead(ends: boolean): void {
@@ -225,6 +234,7 @@ export class StreamClient implements Downstream {
   /** A body that has stood still for too long, whoever is to blame on the client's side, ends the stream. */
   sweep(now: number): void {
     const { stream, x } = this;
+    if (this.lent) return;
     const progress = this.received + (x?.bytesSent ?? 0) - stream.writableLength;
     const waitsForUs =
       x !== null && this.held === null && stream.writableLength === 0 && (this.inputEnded || x.bodyLength === 0 || stream.isPaused());

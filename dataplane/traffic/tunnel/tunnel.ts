@@ -23,11 +23,18 @@ class LentConnection extends Agent {
   }
 }
 
+export type TunnelClient = {
+  /** Its connection; null where it has one stream of it. */
+  readonly socket: Socket | null;
+  /** Ends its side. What it has been sent still reaches it. */
+  end(): void;
+};
+
 /** One upgraded connection, from the moment at which its target's connection stands. */
 export class Tunnel implements Attempt {
   readonly x: Exchange;
   readonly endpoint: Endpoint;
-  readonly client: Socket;
+  readonly client: TunnelClient;
   readonly upstream: Socket;
   readonly agent: Agent;
   /** What the target is asked, once it is. */
@@ -45,7 +52,7 @@ export class Tunnel implements Attempt {
   private over = false;
   private readonly ledgerSlot: number;
 
-  constructor(x: Exchange, endpoint: Endpoint, client: Socket, upstream: Socket) {
+  constructor(x: Exchange, endpoint: Endpoint, client: TunnelClient, upstream: Socket) {
     this.x = x;
     this.endpoint = endpoint;
     this.client = client;
@@ -86,7 +93,7 @@ export class Tunnel implements Attempt {
   /** Ends both sides. What the client has been sent still reaches it. */
   close(): void {
     this.upstream.destroy();
-    this.client.destroySoon();
+    this.client.end();
   }
 
   /** The client is gone, or has been told that nothing came of it. */

@@ -1,10 +1,12 @@
 import { type ClientRequest, createServer, type IncomingMessage, type Server } from 'node:http';
+import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createProxyServer, type ProxyServer } from 'http-proxy';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { answer, type OwnAnswer } from '../answer.ts';
-import type { Exchange } from '../exchange.ts';
+import type { Exchange, LentSocket } from '../exchange.ts';
+import type { ResponseHead } from '../http1/response-head.ts';
 import { requestHead } from '../http1/write.ts';
 import type { CompiledRoute } from '../match/compile.ts';
 import type { Attempt } from '../upstream/attempt.ts';
@@ -15,6 +17,7 @@ import type { Progress } from '../upstream/retry.ts';
 import { Declined } from './declined.ts';
 import { agreementFields, agrees, byName, type Reply, replyHead } from './reply-head.ts';
 import { Tunnel } from './tunnel.ts';
+import { answersKey, join, sendHead } from './websocket.ts';
 
 /** Room for our own head and the target's (bytes). */
 const MAX_HEAD = 65_536;
@@ -40,6 +43,9 @@ export type TunnelTools = {
   /** A target agreed: the request counts from now on. */
   answered(x: Exchange): void;
 };
+
+/** What follows an agreement: `early` are the first bytes after it. */
+type GoOn = (head: ResponseHead, reply: IncomingMessage, socket: Socket, early: NonSharedBuffer) => void;
 
 /** Waits for a target's connection. */
 class Connecting implements Attempt {
@@ -131,13 +137,29 @@ export class Tunnels {
       x.attempt = null;
       return answer(x, HALF_CLOSED);
     }
-    const { socket, early } = lent;
-    const tunnel = new Tunnel(x, endpoint, socket, upstream);
-    x.attempt = tunnel;
-    this.tunnels.set(socket, tunnel);
-    socket.once('close', () => this.tunnels.delete(socket));
-    // Its error is told by http-proxy while that listens, and by its end afterwards.
+    // Its error is told by whoever asks it while that listens, and by its end afterwards.
     upstream.on('error', () => upstream.destroy());
+    if ('stream' in lent) this.overStream(x, endpoint, lent.stream, upstream);
+    else this.overSocket(x, endpoint, lent, upstream);
+  }
+
+  private track(tunnel: Tunnel, client: Duplex): void {
+    tunnel.x.attempt = tunnel;
+    this.tunnels.set(client, tunnel);
+    client.once('close', () => this.tunnels.delete(client));
+  }
+
+  /** A stream of HTTP/2 is no connection: we ask the target ourselves, and bytes pass between the stream and its connection. */
+  private overStream(x: Exchange, endpoint: Endpoint, stream: ServerHttp2Stream, upstream: Socket): void {
+    const tunnel = new Tunnel(x, endpoint, { socket: null, end: () => stream.close(constants.NGHTTP2_CANCEL) }, upstream);
+    this.track(tunnel, stream);
+    tunnel.request = sendHead(upgradeHead(x), tunnel.agent, { maxHeaderSize: MAX_HEAD });
+    this.await(tunnel, tunnel.request, (head, _reply, socket, early) => join(x, stream, head, socket, early));
+  }
+
+  private overSocket(x: Exchange, endpoint: Endpoint, { socket, early }: LentSocket, upstream: Socket): void {
+    const tunnel = new Tunnel(x, endpoint, { socket, end: () => socket.destroySoon() }, upstream);
+    this.track(tunnel, socket);
     upstream.once('close', () => {
       if (tunnel.open) socket.destroySoon();
     });
@@ -149,7 +171,8 @@ export class Tunnels {
 
   private pass(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const tunnel = this.tunnels.get(socket);
-    if (tunnel === undefined) return void socket.destroy();
+    const client = tunnel?.client.socket;
+    if (tunnel === undefined || client == null) return void socket.destroy();
     const { host, port } = tunnel.endpoint;
     const target = { host, port, protocol: 'http:' };
     // The rest of the head's limit, and no other connection than the one that stands.
@@ -157,17 +180,27 @@ export class Tunnels {
     Object.assign(request, { headers: byName(request.rawHeaders) });
     // It writes the head of an agreement as text.
     socket.setDefaultEncoding('latin1');
-    this.proxy.ws(request, tunnel.client, head, options, () => tunnel.close());
-    if (tunnel.request !== null) this.await(tunnel, tunnel.request);
+    this.proxy.ws(request, client, head, options, () => tunnel.close());
+    if (tunnel.request !== null) this.leaveAgreement(tunnel, tunnel.request);
   }
 
   /** Leaves an agreement to http-proxy, and nothing else: it gathers any other answer for a client that does not read. */
-  private await(tunnel: Tunnel, outgoing: ClientRequest): void {
+  private leaveAgreement(tunnel: Tunnel, outgoing: ClientRequest): void {
+    const { x } = tunnel;
     const goOn = outgoing.listeners('upgrade');
+    this.await(tunnel, outgoing, (head, reply, socket, early) => {
+      Object.assign(reply, { headers: agreementFields(head, x.block?.fields ?? null, x.strictTransport) });
+      for (const listener of goOn) listener.call(outgoing, reply, socket, early);
+    });
+  }
+
+  /** `goOn` is told of an agreement. */
+  private await(tunnel: Tunnel, outgoing: ClientRequest, goOn: GoOn): void {
     for (const event of ['upgrade', 'response', 'error']) outgoing.removeAllListeners(event);
     outgoing.on('information', (interim: Reply) => this.informed(tunnel, interim));
     outgoing.once('upgrade', (reply, socket, head) => {
-      if (this.agreed(tunnel, reply)) for (const listener of goOn) listener.call(outgoing, reply, socket, head);
+      const agreement = this.agreed(tunnel, reply);
+      if (agreement !== null) goOn(agreement, reply, socket, head);
     });
     outgoing.once('response', (reply: IncomingMessage) => this.declined(tunnel, reply));
     outgoing.on('error', (error: NodeJS.ErrnoException) => {
@@ -185,19 +218,17 @@ export class Tunnels {
     x.client.flush();
   }
 
-  /** @returns whether both sides mean the same: then bytes pass unread. */
-  private agreed(tunnel: Tunnel, reply: IncomingMessage): boolean {
+  /** @returns the head of an agreement by which both sides mean the same: then bytes pass unread. */
+  private agreed(tunnel: Tunnel, reply: IncomingMessage): ResponseHead | null {
     const { x } = tunnel;
-    const routed = x.block?.fields ?? null;
-    const head = replyHead(reply, routed);
-    if (head === null || !agrees(head, x.upgrade ?? '')) {
+    const head = replyHead(reply, x.block?.fields ?? null);
+    if (head === null || !agrees(head, x.upgrade ?? '') || (tunnel.client.socket === null && !answersKey(x, head))) {
       this.unanswered(tunnel, FAILURE.malformed);
-      return false;
+      return null;
     }
-    Object.assign(reply, { headers: agreementFields(head, routed, x.strictTransport) });
     tunnel.agreed();
     this.tools.answered(x);
-    return true;
+    return head;
   }
 
   private declined(tunnel: Tunnel, reply: IncomingMessage): void {

@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from 'node:http2';
+import type { Writable } from 'node:stream';
+import { afterEach, beforeEach, test } from 'node:test';
+import { targetKey } from '../../ledger/targets.ts';
+import { Speaker } from '../testing/http2-upstream-fixture.ts';
+import { eventually, ProxyFixture, site } from '../testing/proxy-fixture.ts';
+import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
+import { field, type Wire } from '../testing/wire-fixture.ts';
+
+const CHAT = { ':method': 'CONNECT', ':protocol': 'websocket', ':scheme': 'http', ':path': '/chat', ':authority': 'a.test' };
+
+let upstream: UpstreamFixture;
+let proxy: ProxyFixture;
+let client: Speaker;
+
+beforeEach(async () => {
+  upstream = await UpstreamFixture.start();
+  proxy = await ProxyFixture.before(upstream);
+  client = new Speaker(proxy);
+  await once(client.session, 'remoteSettings');
+});
+afterEach(() => {
+  client[Symbol.dispose]();
+  proxy[Symbol.dispose]();
+  upstream[Symbol.dispose]();
+});
+
+function ask(fields: object = {}): ClientHttp2Stream {
+  const stream = client.session.request({ ...CHAT, 'sec-websocket-version': '13', ...fields }, { endStream: false });
+  stream.on('error', () => undefined);
+  return stream;
+}
+
+const answerTo = async (stream: ClientHttp2Stream) => (await once(stream, 'response'))[0] as IncomingHttpHeaders & { ':status'?: number };
+const accept = (key: string | null) => createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
+const agreement = (head: string, more = '') =>
+  `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept(field(head, 'Sec-WebSocket-Key'))}\r\n${more}\r\n`;
+const inFlight = () => proxy.ledger.targets.inFlight(proxy.ledger.targets.find(targetKey(upstream.address, false)));
+
+/** A tunnel that stands, both sides of it. */
+async function tunnel(early = ''): Promise<{ stream: ClientHttp2Stream; target: Wire }> {
+  const stream = ask();
+  const target = await upstream.accept();
+  const head = await target.readHead();
+  target.send(`${agreement(head)}${early}`);
+  await answerTo(stream);
+  return { stream, target };
+}
+
+test('extended CONNECT is offered (RFC 8441 3)', () => {
+  assert.equal(client.session.remoteSettings.enableConnectProtocol, true);
+});
+
+test('it asks the target to upgrade, and passes on what the two agree on', async () => {
+  const stream = ask({ 'sec-websocket-protocol': 'chat', cookie: 'a=b', origin: 'https://a.test' });
+  const target = await upstream.accept();
+  const head = await target.readHead();
+  assert.match(head, /^GET \/chat HTTP\/1.1\r\nHost: a.test\r\n/);
+  assert.deepEqual(
+    [
+      'Connection',
+      'Upgrade',
+      'Sec-WebSocket-Version',
+      'Sec-WebSocket-Protocol',
+      'Cookie',
+      'Origin',
+      'X-Forwarded-For',
+      'Content-Length',
+    ].map((name) => field(head, name)),
+    ['Upgrade', 'websocket', '13', 'chat', 'a=b', 'https://a.test', '127.0.0.1', null],
+  );
+  target.send(agreement(head, 'Sec-WebSocket-Protocol: chat\r\n'));
+  const answer = await answerTo(stream);
+  assert.deepEqual(
+    [':status', 'sec-websocket-protocol', 'sec-websocket-accept', 'connection', 'upgrade', 'x-frame-options'].map((name) => answer[name]),
+    [200, 'chat', undefined, undefined, undefined, 'SAMEORIGIN'],
+  );
+});
+
+test('bytes go both ways, those of the target that came with its agreement first', async () => {
+  const { stream, target } = await tunnel('early');
+  assert.equal(String((await once(stream, 'data'))[0]), 'early');
+  stream.write('ping');
+  assert.equal(await target.readThrough('ping'), 'ping');
+  target.send('pong');
+  assert.equal(String((await once(stream, 'data'))[0]), 'pong');
+  assert.equal(inFlight(), 1);
+  assert.deepEqual(proxy.counted().get('a.test')?.classes, [1, 0, 0, 0, 0, 0]);
+});
+
+test('each side may end its own first', async () => {
+  const { stream, target } = await tunnel();
+  stream.end('bye');
+  await target.readThrough('bye');
+  await eventually('the target to see the end', () => target.ended);
+  target.send('so long');
+  assert.equal(String((await once(stream, 'data'))[0]), 'so long');
+  target.socket.end();
+  await once(stream, 'close');
+  assert.equal(stream.rstCode, constants.NGHTTP2_NO_ERROR);
+  await eventually('nothing to be under way', () => inFlight() === 0);
+  assert.equal(proxy.counted().get('a.test')?.bytes, 7);
+});
+
+test('a client that resets its stream ends the connection to the target', async () => {
+  const { stream, target } = await tunnel();
+  stream.close(constants.NGHTTP2_CANCEL);
+  await eventually('the target to be left', () => target.closed || target.ended);
+  await eventually('nothing to be under way', () => inFlight() === 0);
+});
+
+test('a target that breaks off resets the stream', async () => {
+  const { stream, target } = await tunnel();
+  target.socket.resetAndDestroy();
+  await once(stream, 'close');
+  assert.equal(stream.rstCode, constants.NGHTTP2_CANCEL);
+});
+
+test('a tunnel may be silent, while other requests share its connection', async () => {
+  const { stream, target } = await tunnel();
+  for (let minute = 0; minute < 30; minute++) {
+    proxy.clock.pass(60_000);
+    await new Promise(setImmediate);
+  }
+  const other = client.ask({ ':path': '/' });
+  (await upstream.accept()).send(ok('x'));
+  assert.equal((await other).body, 'x');
+  target.send('still there');
+  assert.equal(String((await once(stream, 'data'))[0]), 'still there');
+});
+
+/** How much a side takes that is written to for as long as it asks for more. */
+async function poured(into: Writable): Promise<number> {
+  const piece = Buffer.alloc(1_000_000);
+  let written = 0;
+  while (written < 100_000_000) {
+    written += piece.length;
+    const room =
+      into.write(piece) || (await Promise.race([once(into, 'drain'), new Promise((end) => setTimeout(end, 200, null))])) !== null;
+    if (!room) break;
+  }
+  return written;
+}
+
+test('a client that does not read holds the target back, and the other way round', async () => {
+  const { stream, target } = await tunnel();
+  stream.pause();
+  const down = await poured(target.socket);
+  target.socket.pause();
+  const up = await poured(stream);
+  assert.ok(down < 50_000_000 && up < 50_000_000, `${down} ${up}`);
+});
+
+for (const [what, answer] of [
+  ['answers as if nothing had been asked', ok('plain')],
+  [
+    'hashes another key',
+    'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: x\r\n\r\n',
+  ],
+  ['goes on with another protocol', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: other\r\nConnection: Upgrade\r\n\r\n'],
+] as const)
+  test(`a target that ${what} makes no tunnel`, async () => {
+    const stream = ask();
+    const target = await upstream.accept();
+    await target.readHead();
+    target.send(answer);
+    const { ':status': status } = await answerTo(stream);
+    assert.equal(status, answer.includes(' 200 ') ? 501 : 502);
+    await once(stream.resume(), 'close');
+    await eventually('nothing to be under way', () => inFlight() === 0);
+  });
+
+test('what a target says in place of an agreement goes on', async () => {
+  const stream = ask();
+  const target = await upstream.accept();
+  await target.readHead();
+  target.send('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno');
+  const answer = await answerTo(stream);
+  assert.deepEqual([answer[':status'], String((await once(stream, 'data'))[0])], [403, 'no']);
+});
+
+test('an answer of the proxy itself is never taken for an agreement', async () => {
+  await proxy.publish([{ ...site('a.test'), respond: { status: 200, body: 'fixed' } }]);
+  const stream = ask();
+  assert.equal((await answerTo(stream))[':status'], 501);
+  await once(stream.resume(), 'close');
+});
+
+test('a tunnel whose target leaves its route has a while to end', async () => {
+  const { stream } = await tunnel();
+  using other = await UpstreamFixture.start();
+  await proxy.publish([site('a.test', other)]);
+  proxy.clock.pass(29_000);
+  assert.equal(stream.closed, false);
+  proxy.clock.pass(2_000);
+  await once(stream, 'close');
+});
+
+test('other protocols are refused', async () => {
+  assert.equal((await answerTo(ask({ ':protocol': 'connect-udp' })))[':status'], 501);
+});

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { missing } from '../components.ts';
+import { until } from '../harness/until.ts';
+import { Upstream } from '../harness/upstream.ts';
+import type { Pebble } from './harness/pebble.ts';
+import { Scene } from './harness/scene.ts';
+
+const skip = missing('pebble');
+
+test('a takeover in the middle of orders places none of them twice', { skip, timeout: 60_000 }, async () => {
+  await using scene = await Scene.start({ slow: true });
+  const pebble = scene.pebble as Pebble;
+  await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
+  const names = ['a.example.com', 'b.example.com', 'c.example.com'];
+  await using old = await scene.dataplane();
+  for (const name of names) await old.route(name, upstream.address);
+  await until('the checks to be under way', () => pebble.output.includes('Starting 3 validations'));
+  await using next = await scene.dataplane(['--takeover']);
+  assert.equal((await old.program.exited).code, 0);
+  const root = await pebble.root();
+  for (const name of names)
+    await until(name, () => scene.shake(name, root).then((socket) => socket.destroy()), 30_000).catch((error: unknown) => {
+      throw new Error(`${error}\n${old.program.output}\n${next.program.output}\n${pebble.output}`);
+    });
+  const count = (what: string): number => pebble.output.split(what).length - 1;
+  assert.deepEqual([count('Added order'), count('Issued certificate')], [names.length, names.length]);
+});

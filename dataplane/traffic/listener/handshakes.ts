@@ -1,4 +1,4 @@
-import { createHash, hkdfSync } from 'node:crypto';
+import { constants, createHash, hkdfSync } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket, type TlsOptions } from 'node:tls';
 import type { Log } from '../../../shared/runtime/log.ts';
@@ -94,6 +94,8 @@ export class Handshakes {
         key: published.private_key,
         minVersion: 'TLSv1.2',
         ciphers: CIPHERS,
+        // A second handshake on a connection costs us more than its client, and HTTP/2 forbids it (RFC 9113 9.2.1).
+        secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
         ALPNProtocols: published.challenge === true ? [CHECK_PROTOCOL] : PROTOCOLS,
         handshakeTimeout: HANDSHAKE_MS,
         sessionTimeout: TICKET_SECS,

@@ -105,6 +105,16 @@ describe('a connection over TLS', () => {
     wildcard.destroy();
   });
 
+  test('shakes hands once: a client that would do so again is refused', async () => {
+    const client = await shake(proxy, 'a.test', { maxVersion: 'TLSv1.2' });
+    const again = await new Promise<Error | null>((resolve) => {
+      client.once('error', resolve);
+      client.renegotiate({ rejectUnauthorized: true }, resolve);
+    });
+    assert.match(String(again), /no.renegotiation/i);
+    client.destroy();
+  });
+
   test('without TLS is told what the port speaks', async () => {
     const wire = await Wire.to(proxy.securePort);
     wire.send('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n');

@@ -6,7 +6,7 @@ import type { Attempt } from './issuer.ts';
 import { SavedByName } from './saved-by-name.ts';
 
 const schema: z.ZodType<Attempt> = z.object({
-  failures: z.int().min(1),
+  failures: z.int().min(0),
   nextTry: z.int().min(0),
   lastError: z.string().max(8_192),
 });

@@ -211,6 +211,24 @@ describe('a renewal', () => {
     assert.equal(scene.issuer.plans('a.test')?.attempt, null);
   });
 
+  test('of one that lives for an hour is tried again several times before it ends, but not against a limit', async () => {
+    const scene = new Scene();
+    scene.hold('a.test', 1 / 24);
+    scene.issuer.want(['a.test']);
+    scene.clock.pass(40 * 60_000);
+    for (let minutes = 40; minutes < 60; minutes++) {
+      scene.clock.pass(60_000);
+      await scene.settle(new IssueError('refused', 'no'));
+    }
+    assert.ok(scene.orders.length >= 5, `${scene.orders.length} orders`);
+    const limited = new Scene();
+    limited.hold('a.test', 1 / 24);
+    limited.issuer.want(['a.test']);
+    limited.clock.pass(41 * 60_000);
+    await limited.settle(new IssueError('limited', 'no'));
+    assert.equal(limited.attempts.get('a.test')?.nextTry, limited.clock.now() + 3_600_000);
+  });
+
   test('begins when a window that is over becomes known, as for one that was revoked', () => {
     const scene = new Scene();
     scene.hold('a.test', 90);
@@ -246,6 +264,17 @@ describe('a renewal', () => {
     scene.clock.pass(0.4 * 60_000);
     assert.equal(scene.orders.length, 1);
   });
+});
+
+test('a name does not wait longer because its authority was away', async () => {
+  const scene = new Scene();
+  scene.issuer.want(['a.test']);
+  for (let tries = 0; tries < 20; tries++) {
+    await scene.settle(new IssueError('unreachable', 'nobody there'));
+    scene.clock.pass(8_000);
+  }
+  await scene.settle(new IssueError('validation', 'no'));
+  assert.equal(scene.attempts.get('a.test')?.nextTry, scene.clock.now() + 60_000);
 });
 
 describe('many names', () => {

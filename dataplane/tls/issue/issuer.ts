@@ -3,7 +3,7 @@ import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import { CheckError, IssueError, type IssueFailureKind } from './failure.ts';
 import { type Renewable, renewalTime, type Window } from './renewal.ts';
-import { retryDelay } from './retry.ts';
+import { retryDelay, withinLife } from './retry.ts';
 
 /** Orders under way at once. */
 const MOST_ORDERS = 10;
@@ -15,6 +15,7 @@ export const LONGEST_REASON = 2_048;
 
 /** What went wrong with a name so far. */
 export type Attempt = {
+  /** In a row; an authority that is away has judged nothing, so that is none. */
   readonly failures: number;
   /** Milliseconds since 1970. */
   readonly nextTry: number;
@@ -198,9 +199,11 @@ export class Issuer {
         this.pump();
       });
     } else this.unreachable = 0;
-    const failures = (attempts.get(name)?.failures ?? 0) + 1;
-    const counted = failure.kind === 'unreachable' ? this.unreachable : failures;
-    const delay = retryDelay(failure.kind, counted, failure.retryAfterMs, random.fraction());
+    const away = failure.kind === 'unreachable';
+    const failures = (attempts.get(name)?.failures ?? 0) + (away ? 0 : 1);
+    const usual = retryDelay(failure.kind, away ? this.unreachable : failures, failure.retryAfterMs, random.fraction());
+    const asked = failure.kind === 'limited' || failure.retryAfterMs !== null;
+    const delay = asked ? usual : withinLife(usual, (this.tools.held(name)?.notAfter ?? 0) - clock.now());
     attempts.set(name, { failures, nextTry: clock.now() + delay, lastError: reason.slice(0, LONGEST_REASON) });
     log.warn({ name, reason, again_in_s: Math.round(delay / 1_000) }, 'no certificate');
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { renewalTime, type Window } from './renewal.ts';
-import { retryDelay } from './retry.ts';
+import { retryDelay, withinLife } from './retry.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -80,6 +80,15 @@ describe('after a failure', () => {
       at += retryDelay('validation', failures, null, 0);
     }
     assert.ok(checks <= 5, `${checks} checks`);
+  });
+
+  test('a renewal is tried again before a third of what is left is gone, however often it failed, but not every moment', () => {
+    const delay = retryDelay('refused', 4, null, 0);
+    assert.equal(withinLife(delay, 12 * HOUR), 4 * HOUR);
+    assert.equal(withinLife(delay, 30 * DAY), DAY);
+    assert.equal(withinLife(delay, MINUTE), MINUTE);
+    assert.equal(withinLife(delay, -MINUTE), DAY);
+    assert.equal(withinLife(2_000, 12 * HOUR), 2_000);
   });
 
   test('what the authority asks for is waited for, but for a day at most', () => {

@@ -22,3 +22,8 @@ export function retryDelay(kind: IssueFailureKind, failures: number, retryAfterM
   const step = steps[Math.min(failures, steps.length) - 1] ?? MINUTE;
   return Math.round(Math.max(step, Math.min(retryAfterMs ?? 0, 24 * HOUR)) * (1 + fraction / 5));
 }
+
+/** The same for a renewal: within a third of what is left of the old certificate (ms), but no sooner than after a minute. One that is over hurries nobody. */
+export function withinLife(delayMs: number, leftMs: number): number {
+  return leftMs <= 0 ? delayMs : Math.round(Math.min(delayMs, Math.max(MINUTE, leftMs / 3)));
+}

@@ -6,6 +6,7 @@ import { connect as connectTls } from 'node:tls';
 import { hashSync } from 'bcrypt';
 import { makePair } from '../../shared/pair-fixture.ts';
 import type { RouteInput } from '../../shared/route.ts';
+import { Http2UpstreamFixture } from './testing/http2-upstream-fixture.ts';
 import { site } from './testing/proxy-fixture.ts';
 import { SecureFixture } from './testing/secure-fixture.ts';
 import { ok, UpstreamFixture } from './testing/upstream-fixture.ts';
@@ -19,6 +20,7 @@ type Answer = { readonly status: number; field(name: string): string | null };
 type Carrier = { readonly name: string; readonly secure: boolean; ask(asked: Asked): Promise<Answer> };
 
 let upstream: UpstreamFixture;
+let http2Upstream: Http2UpstreamFixture;
 let secure: SecureFixture;
 
 /** A site with every policy, each at a path of its own. */
@@ -40,12 +42,19 @@ before(async () => {
   upstream = await UpstreamFixture.serving(ok('x', 'X-Target: 1\r\n'));
   const { certificate } = await makePair([], { subject: 'CN=staff', authority: true });
   const staff = { ...everything(upstream), domain: 'staff.test', client_auth: { ca: certificate } };
-  secure = await SecureFixture.of([everything(upstream), site('b.test', upstream), staff], 'gone.test', 'staff.test');
+  http2Upstream = await Http2UpstreamFixture.serving((asked) => {
+    asked.stream.respond({ ':status': 200, 'x-target': '1' });
+    asked.stream.end('x');
+  });
+  const modern = { ...everything(http2Upstream), domain: 'h2c.test', transport: { protocol: 'h2c' as const } };
+  const routes = [everything(upstream), site('b.test', upstream), staff, modern];
+  secure = await SecureFixture.of(routes, 'gone.test', 'staff.test', 'h2c.test');
   await secure.proxy.challenge([{ token: 'token-of-a-challenge', keyAuthorization: 'key-authorization' }]);
 });
 after(() => {
   secure[Symbol.dispose]();
   upstream[Symbol.dispose]();
+  http2Upstream[Symbol.dispose]();
 });
 
 /** HTTP/1.1 on a connection of its own, over TLS or not, with further field lines. */
@@ -70,7 +79,7 @@ async function overTlsTo(port: number): Promise<Wire> {
   return new Wire(socket);
 }
 
-function http2(name: string, overTls: boolean): Carrier {
+function http2(name: string, overTls: boolean, more: Fields = {}): Carrier {
   return {
     name,
     secure: overTls,
@@ -79,10 +88,24 @@ function http2(name: string, overTls: boolean): Carrier {
       const session = overTls
         ? connectHttp2(`https://a.test:${proxy.securePort}`, { ca, host: '127.0.0.1' })
         : connectHttp2(`http://127.0.0.1:${proxy.port}`);
-      const stream = session.request({ ':path': path, ':authority': host, ...fields });
+      if (':protocol' in more) await once(session, 'remoteSettings');
+      const stream = session.request({ ':path': path, ':authority': host, ...fields, ...more });
       const [headers] = (await once(stream, 'response')) as [IncomingHttpHeaders & { ':status'?: number }];
       session.destroy();
       return { status: headers[':status'] ?? 0, field: (name) => headers[name.toLowerCase()]?.toString() ?? null };
+    },
+  };
+}
+
+/** A WebSocket over HTTP/2 (RFC 8441). What is no agreement and would look like one is 501 there. */
+function extendedConnect(name: string, overTls: boolean): Carrier {
+  const { ask } = http2(name, overTls, { ':method': 'CONNECT', ':protocol': 'websocket', ':scheme': overTls ? 'https' : 'http' });
+  return {
+    name,
+    secure: overTls,
+    async ask(asked) {
+      const { status, field } = await ask(asked);
+      return { status: status === 501 ? 200 : status, field };
     },
   };
 }
@@ -95,6 +118,8 @@ const carriers: readonly Carrier[] = [
   http1('an upgrade over TLS', true, UPGRADE),
   http2('HTTP/2 over TLS', true),
   http2('HTTP/2 by prior knowledge', false),
+  extendedConnect('a WebSocket over HTTP/2 and TLS', true),
+  extendedConnect('a WebSocket over HTTP/2 by prior knowledge', false),
 ];
 
 const bob = (password: string): Fields => ({ authorization: `Basic ${Buffer.from(`bob:${password}`).toString('base64')}` });
@@ -169,6 +194,21 @@ for (const carrier of carriers) {
       assert.equal(field(head, 'X-Real-IP'), '127.0.0.1');
       assert.equal(field(head, 'X-Forwarded-Proto'), carrier.secure ? 'https' : 'http');
       assert.deepEqual([field(head, 'Forwarded'), field(head, 'Proxy')], [null, null]);
+    });
+
+    test('a target that speaks HTTP/2 is told the same, and its answer is judged the same', async () => {
+      const before = http2Upstream.requests.length;
+      const fields = { 'x-forwarded-for': '10.1.1.1', forwarded: 'for=10.1.1.1' };
+      const answer = await carrier.ask({ host: 'h2c.test', path: '/', fields });
+      assert.deepEqual([answer.status, answer.field('x-site'), answer.field('x-target')], [200, 'yes', null]);
+      assert.equal(http2Upstream.requests.length, before + 1);
+      const asked = http2Upstream.requests.at(-1);
+      assert.deepEqual(
+        [':method', 'x-forwarded-for', 'x-forwarded-proto', 'forwarded', 'upgrade'].map((name) => asked?.field(name)),
+        ['GET', '127.0.0.1', carrier.secure ? 'https' : 'http', null, null],
+      );
+      assert.equal((await carrier.ask({ host: 'h2c.test', path: '/private/x' })).status, 401);
+      assert.equal(http2Upstream.requests.length, before + 1);
     });
 
     test('HSTS where it is secure, and nowhere else', async () => {

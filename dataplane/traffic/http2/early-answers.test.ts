@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CODE, FLAG, FRAME, head } from '../testing/frames-fixture.ts';
-import { eventually } from '../testing/proxy-fixture.ts';
+import { eventually, site } from '../testing/proxy-fixture.ts';
 import { SecureFixture } from '../testing/secure-fixture.ts';
 import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
 import { field } from '../testing/wire-fixture.ts';
@@ -36,6 +36,14 @@ test('a client that is told no instead keeps its body, and its connection', asyn
   await client.until('the rest to be waived', () => client.resetCode(1) === CODE.none);
   await eventually('nothing to be under way', () => secure.proxy.ledger.inFlight.total() === 0);
   await client.answered();
+});
+
+test('an answer without a body that comes at once is not overtaken by the end of its request', async () => {
+  using secure = await SecureFixture.of([{ ...site('a.test'), redirects: [{ from: '/*', to: 'https://b.test/', status: 308 }] }]);
+  const client = await secure.greeted();
+  client.request(1, head([':method', 'POST']), 0);
+  await client.until('the rest to be waived', () => client.resetCode(1) === CODE.none);
+  assert.equal(client.status(1), 308);
 });
 
 for (const method of ['HEAD', 'POST'] as const) {

@@ -160,10 +160,12 @@ export class StreamClient implements Downstream {
     this.trailers = trailers;
     this.settle(x);
     if (this.gone) return;
+    const goesOn = !this.inputEnded && (x.bodyLength !== 0 || this.connects);
     this.sendHead(trailers === '');
     stream.end();
     // What the client would still send is of no use to anybody (RFC 9113 8.1).
-    if (!this.inputEnded && (x.bodyLength !== 0 || this.connects)) stream.once('finish', () => stream.close(NGHTTP2_NO_ERROR));
+    // A reset would overtake a head that was written in the same turn, and undo it.
+    if (goesOn) stream.once('finish', () => setImmediate(() => stream.close(NGHTTP2_NO_ERROR)));
   }
 
   abort(x: Exchange): void {

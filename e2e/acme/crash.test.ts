@@ -62,7 +62,7 @@ describe('a kill -9 in the middle of an order', () => {
     {
       await using killed = await scene.dataplane();
       await killed.route(NAME, upstream.address);
-      await new Promise((resolve) => setTimeout(resolve, Math.random() * 250));
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 800));
       await killed.program.kill('SIGKILL');
     }
     let serial = '';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Authorities, certifierOf } from './certifier.ts';
+import { type Authorities, certifierOf, type Site } from './certifier.ts';
 
 const NOBODY: Authorities = { automatic: false, anyName: false, dns: false, internal: false, local: false };
 const BOTH: Authorities = { ...NOBODY, automatic: true, internal: true };
-const auto = (domain: string) => ({ domain, https: 'auto' });
-const internal = (domain: string) => ({ domain, https: 'internal' });
+const auto = (domain: string): Site => ({ domain, https: 'auto' });
+const internal = (domain: string): Site => ({ domain, https: 'internal' });
 
 test('a site that asks for the internal authority gets it, whatever its name, and nobody else', () => {
   for (const domain of ['a.test', '*.a.test', 'localhost', '192.0.2.1']) assert.equal(certifierOf(internal(domain), BOTH), 'internal');

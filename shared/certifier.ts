@@ -1,5 +1,9 @@
 import { whyNotCertifiable } from './certifiable.ts';
 import { CATCH_ALL } from './host.ts';
+import type { RouteSpec } from './route.ts';
+
+/** What is to be known of a route for that. */
+export type Site = { readonly domain: string; readonly https: RouteSpec['https'] };
 
 /** Which authorities there are. */
 export type Authorities = {
@@ -16,11 +20,7 @@ export type Authorities = {
  * Who sees to the certificate of a site: an authority on the network (`acme`) or our own (`internal`); null: nobody, and
  * the site stays on HTTP.
  */
-export function certifierOf(
-  site: { readonly domain: string; readonly https: string },
-  authorities: Authorities,
-): 'acme' | 'internal' | null {
-  const { domain, https } = site;
+export function certifierOf({ domain, https }: Site, authorities: Authorities): 'acme' | 'internal' | null {
   if (https === 'internal' || (https === 'auto' && authorities.local))
     return authorities.internal && domain !== CATCH_ALL ? 'internal' : null;
   return https === 'auto' && authorities.automatic && whyNotCertifiable(domain, authorities) === null ? 'acme' : null;

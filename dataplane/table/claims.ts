@@ -1,3 +1,4 @@
+import type { Site } from '../../shared/certifier.ts';
 import { type RouteSpec, routeSchema } from '../../shared/route.ts';
 
 /** Someone's wish for a domain. The route is kept as JSON, without its origin: parsed, 100,000 of them would take ten times the memory. */
@@ -33,6 +34,31 @@ export function claimOf(route: RouteSpec, controller: string | null, since: numb
 export function routeOf(claim: Claim): RouteSpec {
   const route = routeSchema.parse(JSON.parse(claim.json));
   return claim.origin === null ? route : { ...route, origin: claim.origin };
+}
+
+/** How sites come to HTTPS. Their routes are not read for it: there may be 100,000, asked at every start. */
+export function* sitesOf(claims: ReadonlyMap<string, Claims>): Generator<Site> {
+  for (const [domain, wishes] of claims) {
+    const site = siteOf(domain, wishes);
+    if (site !== null) yield site;
+  }
+}
+
+/** null where nobody wishes for the domain. */
+export function siteOf(domain: string, claims: Claims = NOBODY): Site | null {
+  const claim = visible(claims);
+  return claim && { domain, https: httpsIn(claim.json) };
+}
+
+const HTTPS = '"https":"';
+const MODES = routeSchema.shape.https.unwrap().options;
+
+/** No other object of a route has such a member, and in a text its quotes would be escaped. */
+function httpsIn(json: string): RouteSpec['https'] {
+  const at = json.indexOf(HTTPS);
+  if (at < 0) return 'auto';
+  const value = json.slice(at + HTTPS.length, json.indexOf('"', at + HTTPS.length));
+  return MODES.find((mode) => mode === value) ?? 'auto';
 }
 
 /** Whether a route that was posted by hand hides a controller's. */

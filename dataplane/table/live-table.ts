@@ -1,16 +1,18 @@
+import type { Site } from '../../shared/certifier.ts';
 import type { RouteSpec } from '../../shared/route.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import type { Globals } from '../../shared/settings.ts';
 import type { Applied, CertificateOutcome, Problem, Refused } from '../../shared/wire/apply.ts';
 import type { EntriesChange, Publisher } from '../publish/publisher.ts';
-import { type Claim, type Claims, claimOf, isDoubted, isOverridden, NOBODY, routeOf, visible } from './claims.ts';
+import { type Claim, type Claims, claimOf, isDoubted, isOverridden, NOBODY, siteOf, sitesOf, visible } from './claims.ts';
 import { Confirmations } from './confirmations.ts';
 import { type ControllerRecord, rewritten, unsettled, withDoubts } from './controllers.ts';
 import { deltaOf } from './delta.ts';
 import { clear, type Doubt, doubtsIn, served } from './doubt.ts';
 import { type Judgement, judge, refusal, repeats } from './judge.ts';
 import { Mutex } from './mutex.ts';
+import { Owned } from './owned.ts';
 import type { Restored } from './restore.ts';
 import type { Store } from './store.ts';
 import {
@@ -90,6 +92,14 @@ export class LiveTable implements Table {
   find(domain: string): OwnedRoute | undefined {
     const claims = this.claims.get(domain);
     return claims && new Owned(claims);
+  }
+
+  sites(): Iterable<Site> {
+    return sitesOf(this.claims);
+  }
+
+  site(domain: string): Site | null {
+    return siteOf(domain, this.claims.get(domain));
   }
 
   counts(): { routes: number; overridden: number } {
@@ -332,41 +342,6 @@ export class LiveTable implements Table {
   private report({ header, problems }: Frame): void {
     const others = (this.reported.get(header.controller) ?? []).filter(({ source }) => !header.sources.includes(source));
     this.reported.set(header.controller, [...others, ...problems]);
-  }
-}
-
-/** Routes are parsed when somebody looks, and not kept. */
-class Owned implements OwnedRoute {
-  private readonly claims: Claims;
-
-  constructor(claims: Claims) {
-    this.claims = claims;
-  }
-
-  get route(): RouteSpec {
-    return routeOf(this.top);
-  }
-
-  get controller(): string | null {
-    return this.top.controller;
-  }
-
-  get overrides(): RouteSpec | null {
-    return isOverridden(this.claims) && this.claims.applied !== null ? routeOf(this.claims.applied) : null;
-  }
-
-  get since(): number {
-    return this.top.since;
-  }
-
-  get doubted(): boolean {
-    return isDoubted(this.top);
-  }
-
-  private get top(): Claim {
-    const top = visible(this.claims);
-    if (top === null) throw new Error('a listed domain has a claim');
-    return top;
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Site } from '../../shared/certifier.ts';
 import type { RouteSpec } from '../../shared/route.ts';
 import type { Globals } from '../../shared/settings.ts';
 import type {
@@ -20,6 +21,9 @@ export interface Table {
   /** Visible routes, sorted by domain. */
   list(): readonly OwnedRoute[];
   find(domain: string): OwnedRoute | undefined;
+  /** How every site comes to HTTPS; quick, also where there are many. */
+  sites(): Iterable<Site>;
+  site(domain: string): Site | null;
   counts(): { readonly routes: number; readonly overridden: number };
   controllers(): readonly KnownController[];
   /** A sign of life of a controller whose stream is open: what it said last holds. */

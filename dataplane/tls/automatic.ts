@@ -1,6 +1,6 @@
 import { issuesAnyName } from '../../shared/acme-directory.ts';
 import { whyNotCertifiable } from '../../shared/certifiable.ts';
-import type { RouteSpec } from '../../shared/route.ts';
+import type { Site } from '../../shared/certifier.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import type { Random } from '../../shared/runtime/random.ts';
@@ -31,7 +31,7 @@ export type AutomaticTools = {
   held(name: string): StoredCertificate | null;
   /** Resolves when every worker shows what the store holds. */
   shown(): Promise<void>;
-  routes(): Iterable<RouteSpec>;
+  sites(): Iterable<Site>;
   /** The addresses of this machine, and its port for plain HTTP: where a name should lead. */
   addresses(): readonly string[];
   httpPort(): number;
@@ -174,8 +174,7 @@ export class AutomaticHttps {
 
   private *names({ directory, dns }: AuthoritySettings): Generator<string> {
     const authority = { anyName: issuesAnyName(directory), dns: dns !== null };
-    for (const { domain, https } of this.tools.routes())
-      if (https === 'auto' && whyNotCertifiable(domain, authority) === null) yield domain;
+    for (const { domain, https } of this.tools.sites()) if (https === 'auto' && whyNotCertifiable(domain, authority) === null) yield domain;
   }
 }
 

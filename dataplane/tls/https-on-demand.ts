@@ -104,7 +104,7 @@ export class HttpsOnDemand {
   async certifyInternally(local: boolean): Promise<void> {
     this.local = local;
     if (this.https !== null) return this.https.certifyInternally(local);
-    for (const route of this.tools.routes()) if (isInternal(route, local)) return this.openSoon();
+    for (const site of this.tools.sites()) if (isInternal(site, local)) return this.openSoon();
   }
 
   /** PEM of what visitors of internal sites have to trust; null where there never was one. */
@@ -163,10 +163,9 @@ export class HttpsOnDemand {
 
   routesChanged(change: RoutesChange): void {
     if (this.https !== null) return this.https.routesChanged(change);
-    const { route } = this.tools;
     const asks = (domain: string): boolean => {
-      const found = route(domain);
-      return found !== null && isInternal(found, this.local);
+      const site = this.tools.site(domain);
+      return site !== null && isInternal(site, this.local);
     };
     if (change.added.some(asks) || change.changed.some(asks)) void this.openSoon();
   }

@@ -173,7 +173,7 @@ export class Https {
   /** What sites are shown. */
   private *shown(): Generator<Shown> {
     for (const [name, certificate] of this.known.everyShown())
-      if (this.tools.route(name) !== null) yield { name, certificate, lastError: this.automatic.plans(name)?.attempt?.lastError ?? null };
+      if (this.tools.site(name) !== null) yield { name, certificate, lastError: this.automatic.plans(name)?.attempt?.lastError ?? null };
   }
 
   private *own(): Generator<StoredCertificate & { renewAt: number }> {

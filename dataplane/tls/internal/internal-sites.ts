@@ -1,7 +1,6 @@
 import type { Certificate } from '../../../shared/certificate.ts';
-import { certifierOf } from '../../../shared/certifier.ts';
+import { certifierOf, type Site } from '../../../shared/certifier.ts';
 import { wildcardOf } from '../../../shared/host.ts';
-import type { RouteSpec } from '../../../shared/route.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
@@ -25,8 +24,8 @@ export type InternalTools = {
   readonly random: Random;
   readonly log: Log;
   readonly stateDir: string;
-  routes(): Iterable<RouteSpec>;
-  route(domain: string): RouteSpec | null;
+  sites(): Iterable<Site>;
+  site(domain: string): Site | null;
   /** Whether the port for HTTPS is open, or can be. @throws the reason. */
   reachable(): Promise<void>;
   /** There is a root: from now on sites of this authority are served on HTTPS. */
@@ -35,9 +34,9 @@ export type InternalTools = {
   changed(change: Pick<StoreChange, 'put' | 'removed'>): void;
 };
 
-/** Whether a route has its certificate from our own authority; `local`: those that say nothing do. */
-export const isInternal = (route: RouteSpec, local: boolean): boolean =>
-  certifierOf(route, { automatic: false, anyName: false, dns: false, internal: true, local }) === 'internal';
+/** Whether a site has its certificate from our own authority; `local`: those that say nothing do. */
+export const isInternal = (site: Site, local: boolean): boolean =>
+  certifierOf(site, { automatic: false, anyName: false, dns: false, internal: true, local }) === 'internal';
 
 /** Certificates of our own authority for the sites that are to have one. The authority is opened for the first of them. */
 export class InternalSites {
@@ -67,7 +66,7 @@ export class InternalSites {
   adopt(local: boolean): Promise<void> {
     this.local = local;
     const wanted = new Set<string>();
-    for (const route of this.tools.routes()) if (isInternal(route, local)) wanted.add(route.domain);
+    for (const site of this.tools.sites()) if (isInternal(site, local)) wanted.add(site.domain);
     for (const name of this.names) if (!wanted.has(name)) this.drop(name);
     for (const name of wanted) this.add(name);
     return this.open();
@@ -76,8 +75,8 @@ export class InternalSites {
   routesChanged({ added, changed, removed }: RoutesChange): void {
     for (const domain of removed) this.drop(domain);
     for (const domain of [...added, ...changed]) {
-      const route = this.tools.route(domain);
-      if (route !== null && isInternal(route, this.local)) this.add(domain);
+      const site = this.tools.site(domain);
+      if (site !== null && isInternal(site, this.local)) this.add(domain);
       else this.drop(domain);
     }
     void this.open();

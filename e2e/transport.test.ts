@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { renameSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { test } from 'node:test';
+import { CertificatesFixture } from '../dataplane/traffic/testing/certificates-fixture.ts';
+import { Http2UpstreamFixture, okay } from '../dataplane/traffic/testing/http2-upstream-fixture.ts';
+import { Dataplane, Folder } from './harness/dataplane.ts';
+import { Pair } from './harness/pair.ts';
+import { until } from './harness/until.ts';
+
+type Upstream = { address: string; transport?: string; healthy: boolean; reason: string | null; last_failure?: { code: string } };
+
+/** Puts a file in the place of another one, as those do who renew certificates. */
+function replace(path: string, text: string): void {
+  writeFileSync(`${path}.new`, text);
+  renameSync(`${path}.new`, path);
+}
+
+test('the authority that a Sluicefile names vouches for its upstreams, and is followed when it changes', async () => {
+  using folder = new Folder();
+  using authority = new CertificatesFixture();
+  using stranger = new CertificatesFixture();
+  using upstream = await Http2UpstreamFixture.serving(okay('hello'), { ...authority.issue('inner.test') });
+  writeFileSync(folder.file('ca.pem'), authority.ca);
+  const options = '{\n    tls_server_name inner.test\n    ca ca.pem\n  }';
+  await using pair = await Pair.start(folder, `a.test {\n  reverse_proxy https://${upstream.address}\n  transport h2 ${options}\n}\n`);
+  assert.deepEqual(await pair.visit('a.test').then(({ status, text }) => [status, text]), [200, 'hello']);
+  replace(folder.file('ca.pem'), stranger.ca);
+  await until('another authority to be asked for', async () => (await pair.visit('a.test')).status === 502);
+  const failed = await until('the failure to be told', async () => {
+    // Workers report once a second, and the Admin API answers once a second for long enough.
+    await new Promise((later) => setTimeout(later, 500));
+    const [known] = JSON.parse((await pair.admin('/upstreams')).text) as Upstream[];
+    return known?.last_failure && known;
+  });
+  assert.match(failed.transport ?? '', /^h2 tls_server_name=inner\.test ca=[0-9a-f]{32}$/);
+  assert.equal(failed.last_failure?.code, 'tls');
+  // A file that is no authority is a mistake like any other: what was served stays.
+  replace(folder.file('ca.pem'), 'nonsense');
+  const mistake = await until('the mistake to be told', async () => {
+    const { stdout } = await pair.command('status');
+    return stdout.includes('ca.pem') ? stdout : undefined;
+  });
+  assert.match(mistake, /Sluicefile:\d+:8: ca "ca\.pem": .*there is no certificate in it/);
+  replace(folder.file('ca.pem'), authority.ca);
+  await until('the first one to be believed again', async () => (await pair.visit('a.test')).text === 'hello');
+});
+
+test('health checks speak to targets as requests do', async () => {
+  using folder = new Folder();
+  using upstream = await Http2UpstreamFixture.serving(okay('well'));
+  const old = createServer((_, response) => response.end('well'));
+  await new Promise<void>((resolve) => old.listen(0, '127.0.0.1', resolve));
+  const address = old.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  await using dataplane = await Dataplane.start({ stateDir: folder.path });
+  const target = (where: string) => ({ address: where, state: 'starting', probe: true });
+  await dataplane.route('a.test', upstream.address, {
+    transport: { protocol: 'h2c' },
+    health: { path: '/up', interval_secs: 1 },
+    upstreams: [target(upstream.address), target(`127.0.0.1:${address.port}`)],
+  });
+  await until('the target to be well', async () => (await dataplane.visit('a.test')).text === 'well');
+  const asked = upstream.requests.find(({ field }) => field(':path') === '/up');
+  assert.equal(asked?.field(':authority'), 'a.test');
+  for (let turn = 0; turn < 4; turn++) assert.equal((await dataplane.visit('a.test')).status, 200);
+  const known = JSON.parse((await dataplane.admin('GET', '/upstreams')).text) as Upstream[];
+  const byAddress = new Map(known.map((one) => [one.address, one]));
+  assert.deepEqual([byAddress.get(upstream.address)?.healthy, byAddress.get(upstream.address)?.transport], [true, 'h2c']);
+  assert.match(byAddress.get(`127.0.0.1:${address.port}`)?.reason ?? '', /^not checked yet: GET \/up failed: /);
+  old.close();
+  old.closeAllConnections();
+});

@@ -27,7 +27,7 @@ export class Named {
       return `${home}/${name}`;
     };
     const keyPath = file('acme.key', keyText(KEY));
-    file('example.com', zoneText(''));
+    file('example.com', zoneText('@ TXT "v=one " "two"\n'));
     file('example.org', zoneText('_acme-challenge.shop CNAME shop.checks.example.com.\n'));
     const grant = `update-policy { grant ${KEY.name} zonesub TXT; };`;
     const config = file(

@@ -9,13 +9,18 @@ const MOST_ALIASES = 8;
 /** What a server says that knows of no such record. */
 const NONE: ReadonlySet<string> = new Set(['ENODATA', 'ENOTFOUND']);
 
+/** The DNS around us: the system's resolver, and the port at which the servers of zones answer. */
+type Around = { system(): Resolver; readonly port: number };
+
 /** What an authority would see that asks the DNS about us. */
 export class PublicDns {
   private readonly server: DnsServer | null;
+  private readonly around: Around;
 
   /** `server` answers every question; null: the system's resolver finds the servers of a zone, which are then asked. */
-  constructor(server: DnsServer | null) {
+  constructor(server: DnsServer | null, around: Around = { system: () => new Resolver(QUESTION), port: 53 }) {
     this.server = server;
+    this.around = around;
   }
 
   /** The name where a record for this one has to stand: what it is an alias of, if it is one. @throws the resolver's error. */
@@ -36,26 +41,26 @@ export class PublicDns {
     const found = await Promise.allSettled((await this.authoritative(name)).map((resolver) => holds(resolver, name, value)));
     const answers = found.filter((one) => one.status === 'fulfilled');
     // Where only the system's resolver may be asked, what it says has to do.
-    if (answers.length === 0) return holds(new Resolver(QUESTION), name, value);
+    if (answers.length === 0) return holds(this.around.system(), name, value);
     return answers.every((answer) => answer.value);
   }
 
   /** A resolver for each server of the zone that the name is in. */
   private async authoritative(name: string): Promise<Resolver[]> {
-    const resolver = new Resolver(QUESTION);
+    const resolver = this.around.system();
     for (let zone = name; zone.includes('.'); zone = zone.slice(zone.indexOf('.') + 1)) {
       const servers = await orNone(resolver.resolveNs(zone));
       if (servers.length === 0) continue;
       const addresses = await Promise.all(
         servers.flatMap((server) => [orNothing(resolver.resolve4(server)), orNothing(resolver.resolve6(server))]),
       );
-      return addresses.flat().map((address) => asking({ host: address, port: 53 }));
+      return addresses.flat().map((address) => asking({ host: address, port: this.around.port }));
     }
     return [];
   }
 
   private async resolver(): Promise<Resolver> {
-    if (this.server === null) return new Resolver(QUESTION);
+    if (this.server === null) return this.around.system();
     const { host, port } = this.server;
     return asking({ host: isIP(host) === 0 ? (await lookup(host)).address : host, port });
   }

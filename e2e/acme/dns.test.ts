@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { Resolver } from 'node:dns/promises';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { DynamicUpdate } from '../../dataplane/tls/issue/dns/dynamic-update.ts';
+import { PublicDns } from '../../dataplane/tls/issue/dns/public-dns.ts';
+import { parseTsigKey } from '../../dataplane/tls/issue/dns/tsig-key.ts';
+import { systemClock } from '../../shared/runtime/clock.ts';
+import { systemRandom } from '../../shared/runtime/random.ts';
+import { missing } from '../components.ts';
+import { Folder } from '../harness/dataplane.ts';
+import { freePort } from '../harness/ports.ts';
+import { Named } from './harness/named.ts';
+
+const LIMITS = { skip: missing('named'), timeout: 30_000 };
+const NAME = '_acme-challenge.example.com';
+
+function resolverAt(address: string): Resolver {
+  const resolver = new Resolver({ timeout: 500, tries: 1 });
+  resolver.setServers([address]);
+  return resolver;
+}
+
+test('records come and go one by one, and are public when the servers of the zone show them', LIMITS, async () => {
+  using folder = new Folder();
+  await using named = await Named.start(folder);
+  const key = parseTsigKey(readFileSync(named.keyPath, 'utf8'));
+  assert.ok(key.ok);
+  const tools = { clock: systemClock, random: systemRandom, key: key.value };
+  const update = new DynamicUpdate({ ...tools, server: { host: 'localhost', port: named.port } });
+  const dns = new PublicDns(null, { system: () => resolverAt(named.address), port: named.port });
+  const shown = async (): Promise<boolean[]> => [await dns.shows(NAME, 'one'), await dns.shows(NAME, 'two')];
+  assert.deepEqual(await shown(), [false, false]);
+  await Promise.all([update.add(NAME, 'one'), update.add(NAME, 'two')]);
+  assert.deepEqual(await shown(), [true, true]);
+  await update.remove(NAME, 'one');
+  await update.remove(NAME, 'one');
+  assert.deepEqual(await shown(), [false, true]);
+  assert.equal(await dns.endOf('_acme-challenge.shop.example.org'), 'shop.checks.example.com');
+  assert.equal(await dns.endOf(NAME), NAME);
+  await assert.rejects(update.add('_acme-challenge.example.net', 'v'), /it keeps no zone for _acme-challenge\.example\.net$/);
+  await assert.rejects(
+    update.add('a.example.org', 'v'),
+    /does not take changes of the zone example\.org \(REFUSED\): allow them for the key acme-key$/,
+  );
+  const unsigned = new DynamicUpdate({ ...tools, key: null, server: { host: '127.0.0.1', port: named.port } });
+  await assert.rejects(unsigned.add(NAME, 'v'), /REFUSED\): name a key with --acme-dns-key-file PATH$/);
+});
+
+test('where the servers of the zone can not be asked, the resolver of the system is believed', LIMITS, async () => {
+  using folder = new Folder();
+  await using named = await Named.start(folder);
+  const dns = new PublicDns(null, { system: () => resolverAt(named.address), port: await freePort() });
+  assert.equal(await dns.shows('example.com', 'v=one two'), true);
+  assert.equal(await dns.shows('example.com', 'v=one'), false);
+  const nobody = await freePort();
+  await assert.rejects(new PublicDns({ host: '127.0.0.1', port: nobody }).shows(NAME, 'v'));
+  const lost = new DynamicUpdate({ server: { host: '127.0.0.1', port: nobody }, key: null, clock: systemClock, random: systemRandom });
+  await assert.rejects(lost.add(NAME, 'v'), /the DNS server 127\.0\.0\.1:\d+ \(--acme-dns-server\): connect ECONNREFUSED/);
+});

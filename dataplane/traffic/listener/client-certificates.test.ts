@@ -143,6 +143,8 @@ describe('a site that asks for client certificates', () => {
       ] as const) {
         const told = reasons().length;
         await assert.rejects(visit('staff.test', { ...showing(pair), ...only(version) }));
+        // The client has been given time to hear of it.
+        proxy.clock.pass(2_500);
         await eventually('a reason', () => reasons().length > told);
         assert.match(reasons().at(-1) ?? '', reason);
       }

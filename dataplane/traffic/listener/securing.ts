@@ -12,6 +12,8 @@ const HELLO_MS = 5_000;
 const EXPECTED_MS = 15_000;
 /** Bytes of the hello that TLS is given at a time. */
 const PIECE = 1_000;
+/** How long a client whose handshake failed may take to read why (ms). */
+const LINGER_MS = 2_000;
 const NEVER = Number.POSITIVE_INFINITY;
 const NOTHING = Buffer.alloc(0);
 
@@ -46,6 +48,7 @@ export class Securing {
   private gathering = new Gathering();
   private gathered: Buffer = NOTHING;
   private reason = '';
+  private lingering = false;
   /** What it said, while it waits for a certificate. */
   private waitsFor: Hello | null = null;
 
@@ -62,7 +65,7 @@ export class Securing {
   sweep(now: number): void {
     if (now < this.deadline) return;
     if (this.waitsFor !== null) return this.refuse(UNRECOGNIZED_NAME, NO_CERTIFICATE);
-    this.reason = 'the handshake took too long';
+    if (!this.lingering) this.reason = 'the handshake took too long';
     this.socket.destroy();
   }
 
@@ -114,8 +117,10 @@ export class Securing {
     // The connection may last for days, and what was read of it need not.
     this.gathered = NOTHING;
     this.gathering = new Gathering();
+    const release = shown.auth === null ? null : this.lingerOnce();
     const begun = tools.handshakes.begin(socket, shown, {
       done: (secure) => {
+        release?.();
         if (shown.published.challenge === true) return this.dismiss(secure);
         socket.off('close', this.closed);
         tools.done(this, secure, shown);
@@ -125,6 +130,26 @@ export class Securing {
       },
     });
     if (!begun) this.refuse(INTERNAL_ERROR, 'its certificate can not be used');
+  }
+
+  /**
+   * Where client certificates are asked for, the handshake fails when the client has said everything, and perhaps asked
+   * for a page. The library closes the connection at once, and over what is unread that is a reset, which would take the
+   * alert out of the client's hands. @returns the way back to that, for when there is nothing to fail any more.
+   */
+  private lingerOnce(): () => void {
+    const { socket, tools } = this;
+    const { destroy } = socket;
+    const release = (): void => {
+      socket.destroy = destroy;
+    };
+    socket.destroy = () => {
+      release();
+      this.lingering = true;
+      this.deadline = tools.monotonic() + LINGER_MS;
+      return socket.end();
+    };
+    return release;
   }
 
   /** An authority has seen what it came for: it says nothing more, and is told nothing. */

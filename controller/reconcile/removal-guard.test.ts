@@ -50,3 +50,11 @@ test('a reload confirms what an earlier listing asked for, and is no second list
   assert.equal(served(asked).length, 20);
   assert.equal(served(guardListing(asked, sampleListing([]), 1, true)).length, 0);
 });
+
+test('a route whose removal waits keeps its certificate', () => {
+  const pair = { certificate: 'chain', private_key: 'key' };
+  const certificates = ['s0.example', 'gone.example'].map((domain) => ({ domains: [domain], ...pair }));
+  const before = guardListing(null, sampleListing(domains(20), { certificates }), 0, false);
+  const held = guardListing(before, sampleListing(['new.example']), 1, false);
+  assert.deepEqual(held.listing.certificates, [{ domains: ['s0.example'], ...pair }]);
+});

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemClock } from '../../shared/runtime/clock.ts';
+import { memoryLog } from '../../shared/runtime/log.ts';
+import { systemRandom } from '../../shared/runtime/random.ts';
+import { LiveTable } from './live-table.ts';
+import { restore } from './restore.ts';
+import type { CertificateKeeper } from './table.ts';
+import { frameOf, routeOf, ServedRoutes, TableFixture } from './table-fixture.ts';
+
+const route = routeOf('a.test', 'up:1', { source: 'file' });
+
+test('certificates are there before the routes of their frame are served, and go only after those that go', async () => {
+  using fixture = new TableFixture();
+  const publisher = new ServedRoutes();
+  const told: string[] = [];
+  const served = (): string => [...publisher.served.keys()].join() || 'nothing';
+  const certificates: CertificateKeeper = {
+    bring: async () => {
+      told.push(`brought while ${served()} is served`);
+      return [{ domains: ['a.test'], result: 'added' }];
+    },
+    drop: async () => {
+      told.push(`dropped while ${served()} is served`);
+      return [];
+    },
+  };
+  const restored = await restore(fixture.folder, systemClock, memoryLog());
+  const table = new LiveTable({ restored, publisher, clock: systemClock, random: systemRandom, certificates });
+  const outcome = await table.apply(frameOf({}, [route]));
+  assert.deepEqual('applied' in outcome && outcome.applied.certificates, [{ domains: ['a.test'], result: 'added' }]);
+  await table.apply(frameOf({ revision: 2 }, []));
+  assert.deepEqual(told, [
+    'brought while nothing is served',
+    'dropped while a.test is served',
+    'brought while a.test is served',
+    'dropped while nothing is served',
+  ]);
+  // What is stale, or said before, touches none of them.
+  await table.apply(frameOf({ revision: 2 }, []));
+  assert.ok('refused' in (await table.apply(frameOf({ revision: 1 }, [route]))));
+  assert.equal(told.length, 4);
+  table.close();
+});

@@ -15,6 +15,9 @@ type NewOrder = Parameters<Acme.Client['createOrder']>[0] & { replaces?: string 
 /** How often a pending state is asked for: quickly at first, since most are done at once; about two minutes in all. */
 const POLL = { backoffMin: 25, backoffMax: 2_000, backoffAttempts: 70 };
 
+/** RFC 8555 8.1: a token is base64url. It becomes a path and the name of a file. */
+const TOKEN = /^[A-Za-z0-9_-]{1,200}$/;
+
 export type AuthoritySettings = {
   /** The URL of its directory (RFC 8555 7.1.1). */
   readonly directory: string;
@@ -117,7 +120,7 @@ export class Authority {
     let checked: ChallengeType | null = null;
     if (order.status === 'pending')
       for (const authorization of await this.client.getAuthorizations(order))
-        checked = (await this.authorize(authorization, types, board)) ?? checked;
+        checked = (await this.authorize(name.replace(/^\*\./, ''), authorization, types, board)) ?? checked;
     const certificate = await this.client.getCertificate(await this.finalized(order, name, privateKey));
     return { certificate, privateKey, order: order.url, checked };
   }
@@ -154,22 +157,28 @@ export class Authority {
     return this.client.finalizeOrder(order, csr);
   }
 
+  /** `name` without the `*.` of a wildcard. */
   private async authorize(
+    name: string,
     authorization: Acme.Authorization,
     types: readonly ChallengeType[],
     board: ChallengeBoard,
   ): Promise<ChallengeType | null> {
     const { status, challenges, identifier } = authorization;
+    if (identifier.value.toLowerCase() !== name)
+      throw new IssueError('refused', `${name}: the authority asks for a check of ${identifier.value} instead`);
     if (status === 'valid') return null;
     const offered = new Map(challenges.map((challenge) => [challenge.type as string, challenge]));
     const type = types.find((each) => offered.has(each));
     const challenge = type && offered.get(type);
     if (challenge === undefined || type === undefined) {
-      const names = [...offered.keys()].join(', ');
-      throw new IssueError('refused', `${identifier.value}: the authority offers no check that can be met here (it offers ${names})`);
+      const names = [...offered.keys()].join(', ') || 'none';
+      throw new IssueError('refused', `${name}: the authority offers no check that can be met here (it offers ${names})`);
     }
+    if (!TOKEN.test(challenge.token))
+      throw new IssueError('refused', `${name}: the authority asks for a token that none can be (RFC 8555 8.1)`);
     const keyAuthorization = await this.client.getChallengeKeyAuthorization(challenge);
-    const presented: Challenge = { type, name: identifier.value, token: challenge.token, keyAuthorization };
+    const presented: Challenge = { type, name, token: challenge.token, keyAuthorization };
     try {
       await board.present(presented);
       if (challenge.status === 'pending') await this.client.completeChallenge(challenge);

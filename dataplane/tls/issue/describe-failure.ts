@@ -20,6 +20,11 @@ const UNREACHABLE: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'its certificate has expired',
 };
 
+/** Codes of an answer that came, and is none. */
+const ODD = /^ERR_(INVALID_URL|BAD_RESPONSE|FR_TOO_MANY_REDIRECTS|FR_REDIRECTION_FAILURE)$/;
+/** How the library says that what it was given is no directory. */
+const NO_DIRECTORY = /in ACME directory|ACME directory returned|get nonce from/;
+
 /** What went wrong, told by code, or by the words of the authority where it has any. `about` is what was asked for. */
 export function wordsForFailure(error: unknown, about: string): IssueError {
   if (error instanceof IssueError) return error;
@@ -28,16 +33,21 @@ export function wordsForFailure(error: unknown, about: string): IssueError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const unreachable = UNREACHABLE[code];
   if (unreachable !== undefined) return new IssueError('unreachable', `the certificate authority can't be reached: ${unreachable}`);
+  if (ODD.test(code)) return new IssueError('refused', `${about}: the certificate authority answers what is no ACME: ${message}`);
   // Whatever else the system or TLS has a code for happened on the way there.
   if (code !== '') return new IssueError('unreachable', `the certificate authority can't be reached: ${message}`);
   if (/rate ?limit|too many/i.test(message)) return new IssueError('limited', `${about}: ${message}`);
-  if (/pending or processing|returned error 5\d\d|badNonce|HTTP 5\d\d|serverInternal/i.test(message))
+  if (/pending or processing|returned error 5\d\d|\bnonce\b|HTTP 5\d\d|serverInternal/i.test(message))
     return new IssueError('unreachable', `the certificate authority is not in order: ${message}`);
   return new IssueError('refused', `${about}: ${message}`);
 }
 
 /** What went wrong with the account, and the flag that mends it. */
 export function wordsForAccount(error: unknown, directory: string): IssueError {
+  if (error instanceof Error && NO_DIRECTORY.test(error.message)) {
+    const words = `${directory} is no directory of a certificate authority (${error.message}); name the right one with --acme-directory URL`;
+    return new IssueError('refused', words);
+  }
   if (!(error instanceof ProblemError)) return wordsForFailure(error, directory);
   const { problem, message } = error;
   const refused = (advice: string): IssueError =>

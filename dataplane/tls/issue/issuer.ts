@@ -192,7 +192,7 @@ export class Issuer {
     const { clock, random, log, attempts } = this.tools;
     if (failure.kind === 'unreachable') {
       this.unreachable++;
-      const delay = retryDelay('unreachable', this.unreachable, null, random.fraction());
+      const delay = retryDelay('unreachable', this.unreachable, failure.retryAfterMs, random.fraction());
       this.endWait?.();
       this.endWait = clock.after(delay, () => {
         this.endWait = null;

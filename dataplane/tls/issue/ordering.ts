@@ -1,4 +1,3 @@
-import { readCertificate } from '../../../shared/certificate.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
@@ -14,6 +13,7 @@ import { Preference } from './challenges/preference.ts';
 import { DnsChallenges } from './dns/dns-challenges.ts';
 import { type DnsSettings, publicDnsOf, recordsOf } from './dns/dns-settings.ts';
 import { IssueError } from './failure.ts';
+import { readIssued } from './issued-certificate.ts';
 import { Orders } from './orders.ts';
 
 export type OrderingTools = {
@@ -116,12 +116,11 @@ export class Ordering {
     }
   }
 
-  private async keep(name: string, { certificate, privateKey, order }: Issued): Promise<void> {
-    const { store, shown } = this.tools;
-    const read = readCertificate(certificate, privateKey);
-    if (!read.ok) throw new IssueError('refused', `${name}: the authority issued what can not be used: ${read.reason}`);
-    const ariId = certificateId(read.value.chain);
-    await store.put({ source: 'acme', domains: [name], pair: read.value, order, ...(ariId !== null && { ariId }) });
+  private async keep(name: string, issued: Issued): Promise<void> {
+    const { store, shown, clock } = this.tools;
+    const pair = readIssued(name, issued, this.heldOf(name), clock.now());
+    const ariId = certificateId(pair.chain);
+    await store.put({ source: 'acme', domains: [name], pair, order: issued.order, ...(ariId !== null && { ariId }) });
     await shown();
   }
 }

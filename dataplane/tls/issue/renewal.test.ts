@@ -94,5 +94,8 @@ describe('after a failure', () => {
   test('what the authority asks for is waited for, but for a day at most', () => {
     assert.equal(retryDelay('limited', 1, 7_200_000, 0), 7_200_000);
     assert.equal(retryDelay('limited', 1, 1e12, 0), DAY);
+    assert.equal(retryDelay('limited', 3, 90_000, 0), 90_000);
+    assert.equal(retryDelay('unreachable', 1, 120_000, 0), 120_000);
+    assert.equal(retryDelay('unreachable', 1, 1e12, 0), 3_600_000);
   });
 });

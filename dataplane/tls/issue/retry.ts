@@ -16,11 +16,23 @@ const STEPS: Readonly<Record<IssueFailureKind, readonly number[]>> = {
   refused: [10 * MINUTE, HOUR, 6 * HOUR, 24 * HOUR],
 };
 
-/** Milliseconds to wait after the `failures`-th failure in a row (from 1), up to a fifth longer by `fraction` (0 to 1). */
+/** An authority that has a limit knows when it is over; one that is not in order can only guess. */
+const MOST_ASKED: Readonly<Record<IssueFailureKind, number>> = {
+  unreachable: HOUR,
+  validation: 24 * HOUR,
+  records: 24 * HOUR,
+  limited: 24 * HOUR,
+  refused: 24 * HOUR,
+};
+
+/**
+ * Milliseconds to wait after the `failures`-th failure in a row (from 1), up to a fifth longer by `fraction` (0 to 1).
+ * `retryAfterMs` is how long the authority asks to wait; null where it does not say.
+ */
 export function retryDelay(kind: IssueFailureKind, failures: number, retryAfterMs: number | null, fraction: number): number {
   const steps = STEPS[kind];
-  const step = steps[Math.min(failures, steps.length) - 1] ?? MINUTE;
-  return Math.round(Math.max(step, Math.min(retryAfterMs ?? 0, 24 * HOUR)) * (1 + fraction / 5));
+  const step = kind === 'limited' && retryAfterMs !== null ? MINUTE : (steps[Math.min(failures, steps.length) - 1] ?? MINUTE);
+  return Math.round(Math.max(step, Math.min(retryAfterMs ?? 0, MOST_ASKED[kind])) * (1 + fraction / 5));
 }
 
 /** The same for a renewal: within a third of what is left of the old certificate (ms), but no sooner than after a minute. One that is over hurries nobody. */

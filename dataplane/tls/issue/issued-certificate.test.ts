@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemRandom } from '../../../shared/runtime/random.ts';
+import { CertificateMaker } from '../internal/certificate-maker.ts';
+import { IssueError } from './failure.ts';
+import { readIssued } from './issued-certificate.ts';
+
+const DAY = 86_400_000;
+const NOW = Date.UTC(2026, 0, 10);
+const GOOD = { notBefore: NOW - DAY, notAfter: NOW + DAY };
+const OVER = { notBefore: NOW - 3 * DAY, notAfter: NOW - DAY };
+
+const maker = await CertificateMaker.load(systemRandom);
+const root = await maker.root('an authority', GOOD);
+
+const issue = async (name: string, life = GOOD) => ({ ...(await maker.leaf(name, life, root)), order: 'o', checked: null });
+
+function refused(issued: Awaited<ReturnType<typeof issue>>, reason: RegExp, held: typeof GOOD | null = null): void {
+  assert.throws(
+    () => readIssued('shop.test', issued, held, NOW),
+    (error) => error instanceof IssueError && error.kind === 'refused' && reason.test(error.message),
+  );
+}
+
+test('an issued certificate is kept when it is for the name, also where a wildcard says so', async () => {
+  assert.deepEqual(readIssued('shop.test', await issue('shop.test'), null, NOW).domains, ['shop.test']);
+  assert.deepEqual(readIssued('a.shop.test', await issue('*.shop.test'), null, NOW).domains, ['*.shop.test']);
+});
+
+test('what is issued for another name, on another key or as no certificate at all is not kept', async () => {
+  const good = await issue('shop.test');
+  refused(await issue('other.test'), /^shop.test: the authority issued what can not be used: a certificate for other.test$/);
+  refused({ ...good, privateKey: (await issue('shop.test')).privateKey }, /belongs to another certificate/);
+  refused({ ...good, certificate: 'hello' }, /there is no certificate in it/);
+  refused({ ...good, certificate: JSON.parse('{"a":1}') }, /no PEM/);
+});
+
+test('an issued certificate takes the place of a good one only if it is good itself; without one our clock may be wrong', async () => {
+  const over = await issue('shop.test', OVER);
+  refused(over, /from 2026-01-07\S+ until 2026-01-09\S+; see whether the clock/, GOOD);
+  for (const held of [null, OVER]) assert.equal(readIssued('shop.test', over, held, NOW).notAfter, OVER.notAfter);
+});

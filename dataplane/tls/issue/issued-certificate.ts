@@ -1,0 +1,28 @@
+import { type Certificate, readCertificate } from '../../../shared/certificate.ts';
+import { covers } from '../../../shared/certificate-names.ts';
+import type { Issued } from './authority.ts';
+import { IssueError } from './failure.ts';
+import type { Validity } from './renewal.ts';
+
+/**
+ * Reads what an authority has issued for `name`. What no visitor could use is not kept, and nothing takes the place of `held` that
+ * is worse than it; without one, a certificate whose time is not now is kept: it may be our clock that is wrong. `now` in ms since 1970.
+ * @throws IssueError.
+ */
+export function readIssued(name: string, { certificate, privateKey }: Issued, held: Validity | null, now: number): Certificate {
+  const refuse = (reason: string): never => {
+    throw new IssueError('refused', `${name}: the authority issued what can not be used: ${reason}`);
+  };
+  if (typeof certificate !== 'string') return refuse('an answer that is no PEM');
+  const read = readCertificate(certificate, privateKey);
+  if (!read.ok) return refuse(read.reason);
+  const { domains, notBefore, notAfter } = read.value;
+  if (!covers(domains, name)) return refuse(`a certificate for ${domains.slice(0, 5).join(', ')}`);
+  if (held !== null && isGood(held, now) && !isGood(read.value, now)) {
+    const [from, until] = [notBefore, notAfter].map((at) => new Date(at).toISOString());
+    return refuse(`a certificate from ${from} until ${until}; see whether the clock of this machine is right`);
+  }
+  return read.value;
+}
+
+const isGood = ({ notBefore, notAfter }: Validity, now: number): boolean => notBefore <= now && now < notAfter;

@@ -11,7 +11,7 @@ import {
   type ServerHttp2Stream,
   type ServerOptions,
 } from 'node:http2';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { ProxyFixture, site } from './proxy-fixture.ts';
 
 /** A request as it came: fields in their order, names and values in turn. */
@@ -24,6 +24,8 @@ export class Http2UpstreamFixture {
   /** `127.0.0.1:port`. */
   readonly address: string;
   readonly sessions: ServerHttp2Session[] = [];
+  /** Its connections, in the order in which they came. */
+  readonly sockets: Socket[] = [];
   readonly requests: Asked[] = [];
   private readonly server: Http2Server;
 
@@ -38,6 +40,7 @@ export class Http2UpstreamFixture {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
     const upstream = new Http2UpstreamFixture(server, port);
+    server.on('connection', (socket: Socket) => upstream.sockets.push(socket));
     server.on('session', (session: ServerHttp2Session) => {
       upstream.sessions.push(session);
       session.on('error', () => undefined);

@@ -30,9 +30,9 @@ const BOUNDS = {
 
 /** Who a session belongs to. */
 export type SessionOwner = {
-  /** It can take a request. */
-  hasRoom(session: Session): void;
-  /** It takes none any more; `failure` says why where it never did. */
+  /** It can take a request, or can no more. */
+  roomChanged(session: Session): void;
+  /** It is gone, with all of its streams; `failure` says why where it never stood. */
   ended(session: Session, failure: Failure | null): void;
 };
 
@@ -67,9 +67,17 @@ export class Session {
     return this.state === 'standing';
   }
 
+  /** Whether its connection stands, as far as is known: a stream that ends meanwhile ends alone. */
+  get alive(): boolean {
+    return this.http2 !== null && !this.http2.closed && !this.http2.destroyed;
+  }
+
   /** Whether it takes a request at once. */
   get room(): boolean {
-    return this.state === 'standing' && this.streams.size < this.most;
+    const { http2 } = this;
+    // The library ends the streams of a session that broke before it tells that it did.
+    const lives = this.state === 'standing' && http2 !== null && !http2.closed && !http2.destroyed;
+    return lives && this.streams.size < this.most;
   }
 
   /** Opens it. The owner is told how that ended, perhaps before this returns. */
@@ -111,7 +119,7 @@ export class Session {
       this.rest();
       this.endpoint.tools.connected(this.endpoint);
     }
-    this.owner.hasRoom(this);
+    this.owner.roomChanged(this);
   }
 
   send(x: Exchange): void {
@@ -127,7 +135,7 @@ export class Session {
     if (!this.streams.delete(stream)) return;
     if (answered && ++this.served >= MAX_SERVED) this.leave();
     this.rest();
-    if (this.room) this.owner.hasRoom(this);
+    if (this.room) this.owner.roomChanged(this);
     if (this.endpoint.leaving) this.retire();
   }
 
@@ -160,7 +168,7 @@ export class Session {
     if (this.state !== 'standing') return;
     this.state = 'leaving';
     this.http2?.close();
-    this.owner.ended(this, null);
+    this.owner.roomChanged(this);
   }
 
   private destroy(): void {

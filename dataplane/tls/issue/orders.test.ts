@@ -114,7 +114,7 @@ test('one process orders at a time; the one that waited learns of a failure inst
     done = true;
   });
   while (!done) {
-    scene.clock.pass(500);
+    scene.clock.pass(25);
     await new Promise((resolve) => setImmediate(resolve));
   }
   for (const { status, ...rest } of await settled)

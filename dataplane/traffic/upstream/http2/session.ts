@@ -67,17 +67,14 @@ export class Session {
     return this.state === 'standing';
   }
 
-  /** Whether its connection stands, as far as is known: a stream that ends meanwhile ends alone. */
+  /** Whether its connection stands. The library ends the streams of a session that broke before it tells that it did. */
   get alive(): boolean {
     return this.http2 !== null && !this.http2.closed && !this.http2.destroyed;
   }
 
   /** Whether it takes a request at once. */
   get room(): boolean {
-    const { http2 } = this;
-    // The library ends the streams of a session that broke before it tells that it did.
-    const lives = this.state === 'standing' && http2 !== null && !http2.closed && !http2.destroyed;
-    return lives && this.streams.size < this.most;
+    return this.state === 'standing' && this.alive && this.streams.size < this.most;
   }
 
   /** Opens it. The owner is told how that ended, perhaps before this returns. */

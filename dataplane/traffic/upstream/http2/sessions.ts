@@ -51,8 +51,8 @@ export class Sessions implements Channel {
     return this.open.size > 0 || !this.waiting.empty;
   }
 
-  /** A session can take requests: it stands, or one of its streams is over. */
-  readonly hasRoom = (session: Session): void => {
+  /** A session stands, one of its streams is over, or it takes no more of them. */
+  readonly roomChanged = (session: Session): void => {
     while (session.room && !this.waiting.empty) {
       const x = this.waiting.next();
       if (x !== null) session.send(x);
@@ -60,7 +60,7 @@ export class Sessions implements Channel {
     if (!this.waiting.empty) this.openAnother();
   };
 
-  /** A session takes no requests any more; `failure` says why where it never did. */
+  /** A session is gone; `failure` says why where it never stood. */
   readonly ended = (session: Session, failure: Failure | null): void => {
     if (!this.open.delete(session)) return;
     const others = [...this.open];
@@ -70,8 +70,9 @@ export class Sessions implements Channel {
   };
 
   private openAnother(): void {
-    if (this.waiting.empty || this.open.size >= MAX_SESSIONS) return;
-    if (this.opening) return;
+    if (this.waiting.empty || this.opening) return;
+    const standing = [...this.open].filter((session) => session.standing).length;
+    if (standing >= MAX_SESSIONS) return;
     if (this.open.size === 0) this.endpoint.wake();
     const session = new Session(this.endpoint, this);
     this.open.add(session);

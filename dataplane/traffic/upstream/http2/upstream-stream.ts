@@ -33,6 +33,10 @@ export class UpstreamStream implements Attempt {
   private fields: readonly string[] = [];
   private answered = false;
   private begun = false;
+  /** Bytes of the answer that are still to come, where the target has told how many there are. */
+  private owed = 0;
+  /** Whether the target has said that its answer is whole, where only that tells. */
+  private saidAll = true;
   private requestComplete = false;
   private interim = 0;
   private requestTrailers = '';
@@ -142,9 +146,26 @@ export class UpstreamStream implements Attempt {
     if (!fields.hasDate) lines += httpDate();
     if (x.block !== null) lines += addedFields(x.block.fields, fields, x.strictTransport);
     this.deadline = this.now() + BODY_IDLE_MS;
-    x.client.head(x, head.status, head.reason, lines, fields.contentLength >= 0 ? fields.contentLength : UNTIL_CLOSE);
-    if (ends) this.finish();
-    else x.client.flush();
+    const length = fields.contentLength >= 0 ? fields.contentLength : UNTIL_CLOSE;
+    x.client.head(x, head.status, head.reason, lines, length);
+    if (ends) return this.finish();
+    if (!head.bodyless(x.method)) this.expect(length);
+    x.client.flush();
+  }
+
+  /** A reset that names no error ends the stream like the end of the answer does: what is missing then is looked at here. */
+  private expect(length: number): void {
+    const { stream } = this;
+    if (stream === null) return;
+    if (length !== UNTIL_CLOSE) {
+      this.owed = length;
+      return;
+    }
+    this.saidAll = false;
+    // The library does this at END_STREAM, before the stream is closed, and at a reset, after that.
+    stream.on('newListener', (event) => {
+      if (event === 'end' && !stream.closed) this.saidAll = true;
+    });
   }
 
   private read(x: Exchange, raw: readonly string[]): ResponseHead | null {
@@ -159,6 +180,7 @@ export class UpstreamStream implements Attempt {
     const { x } = this;
     if (x === null || !this.begun) return;
     this.deadline = this.now() + BODY_IDLE_MS;
+    if (this.saidAll) this.owed -= piece.length;
     if (!x.client.body(piece, 0, piece.length)) this.stream?.pause();
     if (this.x === x) x.client.flush();
   }
@@ -171,7 +193,7 @@ export class UpstreamStream implements Attempt {
 
   private ended(): void {
     // What was read of a stream that has been reset ends, too: it is not whole.
-    if (this.x !== null && this.begun && this.stream?.rstCode === NGHTTP2_NO_ERROR) this.finish();
+    if (this.x !== null && this.begun && this.owed === 0 && this.saidAll && this.stream?.rstCode === NGHTTP2_NO_ERROR) this.finish();
   }
 
   /** The answer is whole. There is room for another before the client's next request is looked at. */
@@ -202,7 +224,7 @@ export class UpstreamStream implements Attempt {
       case NGHTTP2_PROTOCOL_ERROR:
         return this.fail(FAILURE.malformed, true);
       default:
-        return this.fail(session.standing ? FAILURE.reset : session.reason, true);
+        return this.fail(session.alive ? FAILURE.reset : session.reason, true);
     }
   }
 

@@ -28,6 +28,10 @@ test('one that is renewed in good time, or by itself, is not told of', () => {
 
 test('one that nobody renews is told of, with what to do', () => {
   assert.match(endingSoon([shown('a.test', 'pushed')], 90 * DAY)[0] ?? '', /brought by hand \(pushed\): bring a newer one$/);
+  const { certificate, ...applied } = shown('a.test', 'applied');
+  const owner = { controller: 'one', source: 'file' };
+  const [line] = endingSoon([{ ...applied, certificate: { ...certificate, owner } }], 90 * DAY);
+  assert.match(line ?? '', /controller "one" brought it: put a newer one where it has it from$/);
 });
 
 test('of many the first few are told', () => {

@@ -30,6 +30,11 @@ function isEnding({ certificate, lastError }: Shown, now: number): boolean {
 function lineOf({ name, certificate, lastError }: Shown, now: number): string {
   const { source, notAfter } = certificate;
   const verb = notAfter <= now ? 'ended' : 'ends';
-  const reason = source === 'acme' ? `its renewal fails: ${lastError}` : `it was brought by hand (${source}): bring a newer one`;
-  return `the certificate of ${name} ${verb} at ${new Date(notAfter).toISOString()}; ${reason}`;
+  return `the certificate of ${name} ${verb} at ${new Date(notAfter).toISOString()}; ${reasonOf(certificate, lastError)}`;
+}
+
+function reasonOf({ source, owner }: StoredCertificate, lastError: string | null): string {
+  if (source === 'acme') return `its renewal fails: ${lastError}`;
+  if (source !== 'applied') return `it was brought by hand (${source}): bring a newer one`;
+  return `${owner ? `controller "${owner.controller}"` : 'a controller'} brought it: put a newer one where it has it from`;
 }

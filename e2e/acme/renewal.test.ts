@@ -95,6 +95,7 @@ test('certificates are renewed under load when their authority says so: no reque
     renewals.map(({ replaces }) => replaces),
     front.asked.slice(0, renewals.length),
   );
+  await until('the log to say so', () => dataplane.program.output.split('certificate renewed').length > 3);
   const renewed = /^sluice_certificate_orders_total\{result="renewed"\} (\d+)$/m.exec((await dataplane.admin('GET', '/metrics')).text);
   assert.ok(Number(renewed?.[1]) >= 3, `${renewed?.[0]}`);
   const { workers } = JSON.parse((await dataplane.admin('GET', '/status')).text) as { workers: { restarts: number } };

@@ -52,7 +52,7 @@ test('50 names at once all have theirs', { skip, timeout: 90_000 }, async () => 
   const root = await (scene.pebble as Pebble).root();
   const routes = names.map((domain) => ({ domain, upstream: upstream.address }));
   assert.equal((await dataplane.admin('POST', '/routes', frame(1, routes), NDJSON)).status, 200);
-  const sockets = await Promise.all(names.map((name) => scene.shake(name, root)));
+  const sockets = await Promise.all(names.map((name) => until(name, () => scene.shake(name, root), 30_000)));
   for (const socket of sockets) socket.destroy();
 });
 

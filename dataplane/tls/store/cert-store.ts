@@ -79,7 +79,7 @@ export interface CertStore {
   notes(kind: NoteKind): Promise<string[]>;
   /** null where there is none. */
   note(kind: NoteKind, name: string): Promise<string | null>;
-  /** Resolves when it is safe on disk; null deletes it. @throws the system's error. */
+  /** Resolves when it is there for others and for the next process; null deletes it. @throws the system's error. */
   putNote(kind: NoteKind, name: string, text: string | null): Promise<void>;
   /** Tells of every change, our own and those of others. The returned function ends it. */
   watch(listener: (change: StoreChange) => void): () => void;

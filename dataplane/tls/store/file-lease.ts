@@ -1,10 +1,10 @@
-import { linkSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import type { Lease } from './cert-store.ts';
-import { makePrivateFolder, writePrivate } from './private-file.ts';
+import { makePrivateFolder } from './private-file.ts';
 
 /** Whose lock it is: the same `instance` over restarts of what is one process at a time. */
 export type Holder = { readonly instance: string; readonly pid: number };
@@ -38,12 +38,13 @@ export async function takeLease(folder: string, name: string, ttlMs: number, edg
   const mine = newest + 1;
   const path = join(folder, `${name}.${mine}`);
   const owner = edge.random.hex(8);
-  const write = async (until: number): Promise<string> => {
+  // Not synced: what a power cut tears is free.
+  const write = (until: number): string => {
     const written = `${path}-${owner}`;
-    await writePrivate(written, `${JSON.stringify({ owner, until, holder: edge.holder })}\n`);
+    writeFileSync(written, `${JSON.stringify({ owner, until, holder: edge.holder })}\n`, { mode: 0o600 });
     return written;
   };
-  const written = await write(edge.clock.now() + ttlMs);
+  const written = write(edge.clock.now() + ttlMs);
   const created = link(written, path);
   rmSync(written, { force: true });
   if (!created) return null;
@@ -53,21 +54,14 @@ export async function takeLease(folder: string, name: string, ttlMs: number, edg
     return null;
   }
   for (const older of numbersOf(folder, name).filter((number) => number < mine)) rmSync(join(folder, `${name}.${older}`), { force: true });
-  const rewrite = async (until: number): Promise<boolean> => {
+  const rewrite = (until: number): boolean => {
     if (newestOf(folder, name) !== mine || !isHeld(path, { clock: edge.clock })) return false;
-    renameSync(await write(until), path);
+    renameSync(write(until), path);
     return newestOf(folder, name) === mine;
   };
-  // One after the other: a renewal that overtakes the release would leave a lock that nobody has.
-  let last: Promise<unknown> = Promise.resolve();
-  const inTurn = (until: () => number): Promise<boolean> => {
-    const done = last.then(() => rewrite(until()));
-    last = done.catch(() => undefined);
-    return done;
-  };
   return {
-    renew: () => inTurn(() => edge.clock.now() + ttlMs),
-    release: async () => void (await inTurn(() => 0)),
+    renew: async () => rewrite(edge.clock.now() + ttlMs),
+    release: async () => void rewrite(0),
   };
 }
 

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { makePrivateFolder, syncFolder, writePrivate } from './private-file.ts';
+import { makePrivateFolder, replacePrivate } from './private-file.ts';
 
 const SAFE = /^[A-Za-z0-9_*-][A-Za-z0-9_.*-]*$/;
 /** Room for the end of a name that is being written, within the 255 bytes that file systems give one. */
 const LONGEST = 240;
 const NEW = '.new';
 
-/** Small texts by name in a folder of their own, safe on disk before anything is built on them. */
+/** Small texts by name in a folder of their own. They survive the process; a power cut may cost the last ones. */
 export class Notes {
   private readonly folder: string;
 
@@ -41,9 +41,7 @@ export class Notes {
     const path = this.path(name);
     if (text === null) return rmSync(path, { force: true });
     makePrivateFolder(this.folder);
-    await writePrivate(path + NEW, text);
-    renameSync(path + NEW, path);
-    await syncFolder(this.folder);
+    replacePrivate(path, path + NEW, text);
   }
 
   private path(name: string): string {

@@ -1,5 +1,6 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { dirname } from 'node:path';
 
 /** Writes a file of mode 0600 whose bytes are on disk when this resolves; its name is once its folder is synced. */
 export async function writePrivate(path: string, text: string): Promise<void> {
@@ -14,6 +15,13 @@ export async function writePrivate(path: string, text: string): Promise<void> {
   }
 }
 
+/** Writes a file of mode 0600 beside `path` first, so that nobody sees half of it. A power cut may cost it. */
+export function replacePrivate(path: string, beside: string, text: string): void {
+  rmSync(beside, { force: true });
+  writeFileSync(beside, text, { mode: 0o600 });
+  renameSync(beside, path);
+}
+
 /** Files that came, went or were renamed in a folder are so on disk when this resolves. */
 export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
@@ -24,7 +32,19 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Makes a folder for its owner alone, with those above it. */
+/**
+ * Makes a folder for its owner alone, with those above it. One level at a time: the recursive form of mkdir never
+ * returns where a file system answers ENOENT for everything, as /proc does. @throws the system's error.
+ */
 export function makePrivateFolder(path: string): void {
-  mkdirSync(path, { recursive: true, mode: 0o700 });
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : '';
+    const above = dirname(path);
+    if (code === 'EEXIST' && statSync(path).isDirectory()) return;
+    if (code !== 'ENOENT' || existsSync(above)) throw error;
+    makePrivateFolder(above);
+    makePrivateFolder(path);
+  }
 }

@@ -43,7 +43,7 @@ zone "example.org" { type primary; file "${home}/example.org"; };
     const named = new Named(port, keyPath, program);
     await until('the DNS server to answer', async () => {
       if (program.exit !== null) throw new Error(program.output);
-      return !(await isFree(port)) && program.output.includes('running');
+      return !(await isFree(port)) && /\brunning\b/.test(program.output) && program.output.includes('all zones loaded');
     }).catch(async (error: unknown) => {
       await named[Symbol.asyncDispose]();
       throw new Error(`${error}\n${program.output}`);

@@ -28,7 +28,7 @@ function isEnding({ certificate, lastError }: Shown, now: number): boolean {
 }
 
 function lineOf({ name, certificate, lastError }: Shown, now: number): string {
-  const { source, notAfter } = certificate;
+  const { notAfter } = certificate;
   const verb = notAfter <= now ? 'ended' : 'ends';
   return `the certificate of ${name} ${verb} at ${new Date(notAfter).toISOString()}; ${reasonOf(certificate, lastError)}`;
 }

@@ -44,11 +44,15 @@ test('the admin token and the keys of the installation are printed nowhere', { s
 
 test('nobody else on the machine can read the state, or ask over the socket', { skip: LINUX }, async () => {
   using folder = new Folder();
-  await using pair = await Pair.start(folder, 'site.test {\n  respond "here"\n}\n');
-  assert.equal((await pair.visit('site.test')).status, 200);
+  await using pair = await Pair.start(folder, 'site.test {\n  tls internal\n  respond "here"\n}\n', {
+    flags: ['--https-port', `${await freePort()}`],
+  });
+  await until('the site to be on HTTPS', async () => (await pair.visit('site.test')).status === 308);
   const modeOf = (name: string) => statSync(folder.file(name)).mode & 0o777;
   assert.equal(modeOf('state'), 0o700);
   assert.equal(modeOf('state/admin.sock'), 0o600);
-  assert.ok(readdirSync(folder.file('state')).includes('routes.db'));
-  assert.equal(modeOf('state/keyring.json'), 0o600);
+  const files = readdirSync(folder.file('state'));
+  for (const name of ['routes.db', 'keyring.json', 'internal-root.pem']) assert.ok(files.includes(name), name);
+  // The root without its key is for everybody.
+  for (const name of files) assert.equal(modeOf(`state/${name}`), name === 'sluice-internal-root.crt' ? 0o644 : 0o600, name);
 });

@@ -178,6 +178,7 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
     help: 'external account binding; better in the environment, since flags show in ps',
     default: 'none',
     parse: parseBinding,
+    secret: true,
   },
   {
     name: 'acme-dns-hook',

@@ -1,3 +1,4 @@
+import { chmodSync, closeSync, openSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import type { Globals } from '../../shared/settings.ts';
@@ -176,6 +177,7 @@ type Statements = {
 };
 
 function open(path: string): DatabaseSync {
+  keepPrivate(path);
   const database = new DatabaseSync(path);
   try {
     // One process owns the table: a second one is told so by the lock, not by what it overwrites.
@@ -192,6 +194,13 @@ function open(path: string): DatabaseSync {
     throw error;
   }
   return database;
+}
+
+/** Routes hold hashes of passwords, and the directory may be one that others can enter. SQLite makes its other files with the same mode. */
+function keepPrivate(path: string): void {
+  if (path === ':memory:') return;
+  closeSync(openSync(path, 'a', 0o600));
+  chmodSync(path, 0o600);
 }
 
 function prepare(database: DatabaseSync): Statements {

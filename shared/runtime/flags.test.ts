@@ -22,6 +22,7 @@ const TABLE: readonly Flag[] = [
     help: 'numbers',
     parse: (text) => (text === 'x' ? refused('x is no number') : accepted(text)),
   },
+  { name: 'key', kind: 'value', help: 'a key', secret: true, parse: () => refused('it is no key') },
   { name: 'soon', kind: 'value', help: 'not built', unavailable: true },
 ];
 
@@ -73,6 +74,11 @@ describe('flags', () => {
 
   it('leave other words as positionals, and everything after two dashes', () => {
     assert.deepEqual(read(['a', '--verbose', '-', '--', '--config', '-h']).positionals, ['a', '-', '--config', '-h']);
+  });
+
+  it('that are secret are not repeated when they are refused', () => {
+    assert.equal(error(['--key', 'xyzzy']), 'sluice serve: --key: it is no key');
+    assert.equal(error([], { SLUICE_KEY: 'xyzzy' }), 'sluice serve: SLUICE_KEY: it is no key');
   });
 
   it('stop at --help and -h, whatever the environment says', () => {
@@ -137,6 +143,7 @@ describe('--help', () => {
       '  --verbose         says more (SLUICE_VERBOSE)',
       '  --socket [PATH]   Unix socket (SLUICE_SOCKET)',
       '  --allow N,...     numbers (SLUICE_ALLOW)',
+      '  --key VALUE       a key (SLUICE_KEY)',
       '  --soon VALUE      not built (not available yet; SLUICE_SOON)',
     ]);
   });

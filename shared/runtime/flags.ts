@@ -18,6 +18,8 @@ export type Flag<T = unknown> = {
   readonly default?: string;
   /** Reads the value; the reason of a refusal becomes the one line on stderr. */
   readonly parse?: (text: string) => Parsed<T>;
+  /** A refusal does not repeat the value. */
+  readonly secret?: true;
   /** Planned, documented, and refused until it works. */
   readonly unavailable?: true;
 };
@@ -119,7 +121,7 @@ function readValue(flag: Flag, given: string, text: string, fail: (what: string)
   const read = (part: string): unknown => {
     if (!flag.parse) return part;
     const parsed = flag.parse(part);
-    return parsed.ok ? parsed.value : fail(`${given} "${part}": ${parsed.reason}`);
+    return parsed.ok ? parsed.value : fail(`${given}${flag.secret ? '' : ` "${part}"`}: ${parsed.reason}`);
   };
   return flag.kind === 'list' ? text.split(',').map((part) => read(part.trim())) : read(text);
 }

@@ -9,6 +9,7 @@ import { memoryLog } from '../../../shared/runtime/log.ts';
 import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { DirectoryStore } from './directory-store.ts';
+import { makeReadable, reasonOf } from './usable-directory.ts';
 
 const skip = process.getuid?.() !== 0 && 'steps down from root';
 const NOBODY = 65_534;
@@ -44,6 +45,13 @@ async function asNobody(task: () => Promise<void>): Promise<void> {
     process.seteuid?.(0);
   }
 }
+
+test('a directory that no system lets be made is told', { skip: process.platform !== 'linux' }, () => {
+  assert.throws(
+    () => makeReadable('/proc/none/certs'),
+    (error) => reasonOf(error) === 'no directory can be made there',
+  );
+});
 
 test('a directory that is not there is an empty one, and is not made before something is kept in it', async () => {
   await using disk = new Disk();

@@ -22,6 +22,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
   ENOTDIR: 'a part of the path is no directory',
   EEXIST: 'it is no directory',
+  ENOENT: 'no directory can be made there',
 };
 
 /** The system's error in words. */

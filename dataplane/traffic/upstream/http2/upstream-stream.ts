@@ -186,6 +186,7 @@ export class UpstreamStream implements Attempt {
   }
 
   private takeTrailers(raw: Raw): void {
+    this.saidAll = true;
     const lines = trailerLines(raw ?? []);
     if (lines === null) this.refuse();
     else this.trailers = lines;
@@ -193,7 +194,8 @@ export class UpstreamStream implements Attempt {
 
   private ended(): void {
     // What was read of a stream that has been reset ends, too: it is not whole.
-    if (this.x !== null && this.begun && this.owed === 0 && this.saidAll && this.stream?.rstCode === NGHTTP2_NO_ERROR) this.finish();
+    const whole = this.begun && this.owed === 0 && this.saidAll;
+    if (whole && this.x !== null && this.stream?.rstCode === NGHTTP2_NO_ERROR) this.finish();
   }
 
   /** The answer is whole. There is room for another before the client's next request is looked at. */

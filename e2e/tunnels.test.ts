@@ -1,43 +1,10 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
+import { addressOf, chatApp } from './harness/chat-app.ts';
 import { Dataplane, Folder } from './harness/dataplane.ts';
 import { until } from './harness/until.ts';
-
-const HANDSHAKE_KEY = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
-
-/** An app that speaks WebSocket (short text messages, echoed) and a protocol of its own that echoes bytes. */
-async function app(): Promise<Server> {
-  const server = createServer((_, response) => response.end('page'));
-  server.on('upgrade', (request, socket: Socket) => {
-    if (request.headers.upgrade !== 'websocket') {
-      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: custom/1\r\n\r\n');
-      return socket.pipe(socket);
-    }
-    const accept = createHash('sha1').update(`${request.headers['sec-websocket-key']}${HANDSHAKE_KEY}`).digest('base64');
-    socket.write(
-      `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
-    );
-    return socket.on('data', (frame: Buffer) => echo(socket, frame));
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return server;
-}
-
-/** One short masked text frame back without its mask (RFC 6455 5.2). */
-function echo(socket: Socket, frame: Buffer): void {
-  if (((frame[0] ?? 0) & 0xf) !== 1) return void socket.end();
-  const length = (frame[1] ?? 0) & 0x7f;
-  const mask = frame.subarray(2, 6);
-  const text = frame.subarray(6, 6 + length).map((byte, index) => byte ^ (mask[index % 4] ?? 0));
-  socket.write(Buffer.concat([Buffer.from([0x81, length]), text]));
-}
-
-const addressOf = (server: Server): string => `127.0.0.1:${(server.address() as AddressInfo).port}`;
 
 async function custom(port: number, host: string): Promise<Socket> {
   const socket = connect(port, '127.0.0.1').setEncoding('latin1');
@@ -49,7 +16,7 @@ async function custom(port: number, host: string): Promise<Socket> {
 
 test('a browser’s WebSocket goes through, and a protocol that nobody knows', async () => {
   using folder = new Folder();
-  const server = await app();
+  const server = await chatApp();
   await using dataplane = await Dataplane.start({ stateDir: folder.path });
   await dataplane.route('localhost', addressOf(server));
   const socket = new WebSocket(`ws://localhost:${dataplane.httpPort}/chat`);
@@ -74,7 +41,7 @@ test('a browser’s WebSocket goes through, and a protocol that nobody knows', a
 
 test('50 tunnels echo on while the table is swapped 40 times around them', async () => {
   using folder = new Folder();
-  const server = await app();
+  const server = await chatApp();
   await using dataplane = await Dataplane.start({ stateDir: folder.path });
   await dataplane.route('tunnel.test', addressOf(server));
   const sockets = await Promise.all(Array.from({ length: 50 }, () => custom(dataplane.httpPort, 'tunnel.test')));
@@ -94,7 +61,7 @@ test('50 tunnels echo on while the table is swapped 40 times around them', async
 
 test('a drain lets tunnels live for the drain timeout, and no longer', async () => {
   using folder = new Folder();
-  const server = await app();
+  const server = await chatApp();
   await using dataplane = await Dataplane.start({ stateDir: folder.path, flags: ['--drain-timeout', '2s'] });
   await dataplane.route('tunnel.test', addressOf(server));
   const socket = await custom(dataplane.httpPort, 'tunnel.test');

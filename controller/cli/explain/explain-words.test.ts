@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Explanation } from '../../shared/wire/status.ts';
-import { sampleRoute } from '../desired/sample-listing.ts';
-import type { Terminal } from './command.ts';
+import type { Explanation } from '../../../shared/wire/status.ts';
+import { sampleRoute } from '../../desired/sample-listing.ts';
+import type { Terminal } from '../command.ts';
 import { explanationInWords } from './explain-words.ts';
 
 const PIPE: Terminal = { out: () => undefined, err: () => undefined, columns: null, colour: false };

@@ -1,7 +1,7 @@
-import { redacted } from '../../shared/redacted.ts';
-import type { RouteSpec } from '../../shared/route.ts';
-import type { FullRoute } from '../../shared/wire/status.ts';
-import { canonical } from '../desired/canonical.ts';
+import { redacted } from '../../../shared/redacted.ts';
+import type { RouteSpec } from '../../../shared/route.ts';
+import type { FullRoute } from '../../../shared/wire/status.ts';
+import { canonical } from '../../desired/canonical.ts';
 
 /** One member of a route or one setting, as it is and as it would be; undefined: it is not there. */
 export type MemberChange = { readonly name: string; readonly before: unknown; readonly after: unknown };

@@ -1,5 +1,5 @@
-import { type ToParent, tellParent } from '../../shared/runtime/parent.ts';
-import { whenOrphaned } from '../../shared/runtime/supervised.ts';
+import { type ToParent, tellParent } from '../../../shared/runtime/parent.ts';
+import { whenOrphaned } from '../../../shared/runtime/supervised.ts';
 import type { Supervised } from './supervisor.ts';
 
 /** Data plane and controller under one supervisor, from the start of both to their end. */

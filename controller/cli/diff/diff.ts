@@ -1,15 +1,15 @@
-import type { UpstreamSpec } from '../../shared/route.ts';
-import type { CertificateRecord } from '../../shared/wire/certificate.ts';
-import type { FullRoute, SettingStatus } from '../../shared/wire/status.ts';
-import { CONFIG_FLAG, controllerId, ID_FLAG } from '../flags.ts';
-import { FILE_SOURCE } from '../sources/file/sites/site.ts';
-import { ASKING_FLAGS, ask, clientOf, wantsJson } from './ask.ts';
+import type { UpstreamSpec } from '../../../shared/route.ts';
+import type { CertificateRecord } from '../../../shared/wire/certificate.ts';
+import type { FullRoute, SettingStatus } from '../../../shared/wire/status.ts';
+import { CONFIG_FLAG, controllerId, ID_FLAG } from '../../flags.ts';
+import { FILE_SOURCE } from '../../sources/file/sites/site.ts';
+import { ASKING_FLAGS, ask, clientOf, wantsJson } from '../ask.ts';
+import type { Command, Terminal } from '../command.ts';
+import { readConfig } from '../config-file.ts';
+import { plain, styled } from '../terminal.ts';
 import { type CertificateChange, certificateChanges } from './certificate-changes.ts';
-import type { Command, Terminal } from './command.ts';
-import { readConfig } from './config-file.ts';
 import { type MemberChange, type RouteChange, routeChanges } from './difference.ts';
 import { settingChanges } from './setting-changes.ts';
-import { plain, styled } from './terminal.ts';
 
 const DIFFERENT_EXIT = 3;
 

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createBackoff } from '../../shared/runtime/backoff.ts';
-import type { Clock } from '../../shared/runtime/clock.ts';
-import type { Log } from '../../shared/runtime/log.ts';
-import { isToParent, type ToParent } from '../../shared/runtime/parent.ts';
-import type { Random } from '../../shared/runtime/random.ts';
-import { HANDED_OVER_EXIT, SUPERVISED_VARIABLE } from '../../shared/runtime/supervised.ts';
+import { createBackoff } from '../../../shared/runtime/backoff.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Log } from '../../../shared/runtime/log.ts';
+import { isToParent, type ToParent } from '../../../shared/runtime/parent.ts';
+import type { Random } from '../../../shared/runtime/random.ts';
+import { HANDED_OVER_EXIT, SUPERVISED_VARIABLE } from '../../../shared/runtime/supervised.ts';
 import { exitOf } from './processes.ts';
 
 /** A process that lasted this long had started well: its next restart comes at once again. Milliseconds. */

@@ -1,8 +1,8 @@
-import { parseDuration } from '../../shared/duration.ts';
-import type { Globals } from '../../shared/settings.ts';
-import type { SettingStatus } from '../../shared/wire/status.ts';
-import { canonical } from '../desired/canonical.ts';
-import { GLOBAL_RULES } from '../sources/file/sites/globals.ts';
+import { parseDuration } from '../../../shared/duration.ts';
+import type { Globals } from '../../../shared/settings.ts';
+import type { SettingStatus } from '../../../shared/wire/status.ts';
+import { canonical } from '../../desired/canonical.ts';
+import { GLOBAL_RULES } from '../../sources/file/sites/globals.ts';
 import type { MemberChange } from './difference.ts';
 
 /** Settings that a file's globals would change: a flag or an environment variable wins over them, before and after. */

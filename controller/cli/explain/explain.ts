@@ -1,12 +1,12 @@
-import type { AdminClient } from '../../shared/admin-client.ts';
-import { NAME } from '../../shared/name.ts';
-import type { PublishedRoute } from '../../shared/route.ts';
-import { type Flags, UsageError } from '../../shared/runtime/flags.ts';
-import type { Explanation } from '../../shared/wire/status.ts';
-import type { ContainerStatus } from '../status/container-book.ts';
-import { ASKING_FLAGS, ask, clientOf, wantsJson } from './ask.ts';
-import type { Command } from './command.ts';
-import { askContainers, CONTROLLER_FLAG } from './containers.ts';
+import type { AdminClient } from '../../../shared/admin-client.ts';
+import { NAME } from '../../../shared/name.ts';
+import type { PublishedRoute } from '../../../shared/route.ts';
+import { type Flags, UsageError } from '../../../shared/runtime/flags.ts';
+import type { Explanation } from '../../../shared/wire/status.ts';
+import type { ContainerStatus } from '../../status/container-book.ts';
+import { ASKING_FLAGS, ask, clientOf, wantsJson } from '../ask.ts';
+import type { Command } from '../command.ts';
+import { askContainers, CONTROLLER_FLAG } from '../containers.ts';
 import { explanationInWords } from './explain-words.ts';
 import { nearDomain } from './near-domain.ts';
 

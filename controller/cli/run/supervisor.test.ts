@@ -3,9 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { systemClock } from '../../shared/runtime/clock.ts';
-import { memoryLog } from '../../shared/runtime/log.ts';
-import { systemRandom } from '../../shared/runtime/random.ts';
+import { systemClock } from '../../../shared/runtime/clock.ts';
+import { memoryLog } from '../../../shared/runtime/log.ts';
+import { systemRandom } from '../../../shared/runtime/random.ts';
 import { Supervised } from './supervisor.ts';
 
 /** A child that runs `code`; each of its starts leaves a line. */

@@ -1,4 +1,4 @@
-import type { Explanation, FullRoute } from '../../shared/wire/status.ts';
+import type { Explanation, FullRoute } from '../../../shared/wire/status.ts';
 
 /** Which of the site's blocks answers, and what the upstream sees of the path; null where the site has none. */
 export function blockInWords({ block, route, url, verdict }: Explanation): string | null {

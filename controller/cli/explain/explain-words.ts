@@ -1,11 +1,11 @@
-import type { Problem } from '../../shared/wire/apply.ts';
-import { SOURCE_FAILED } from '../../shared/wire/problem-codes.ts';
-import type { Explanation, FullRoute, UpstreamStatus } from '../../shared/wire/status.ts';
-import type { ContainerStatus } from '../status/container-book.ts';
-import type { Terminal } from './command.ts';
-import { containerInWords } from './containers.ts';
+import type { Problem } from '../../../shared/wire/apply.ts';
+import { SOURCE_FAILED } from '../../../shared/wire/problem-codes.ts';
+import type { Explanation, FullRoute, UpstreamStatus } from '../../../shared/wire/status.ts';
+import type { ContainerStatus } from '../../status/container-book.ts';
+import type { Terminal } from '../command.ts';
+import { containerInWords } from '../containers.ts';
+import { plain, styled } from '../terminal.ts';
 import { blockInWords } from './explain-block.ts';
-import { plain, styled } from './terminal.ts';
 
 /** One fact with its name; a list of facts stands under one name. */
 type Fact = readonly [name: string, ...lines: string[]];

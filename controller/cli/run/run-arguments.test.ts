@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { UsageError } from '../../shared/runtime/flags.ts';
-import { CONTROLLER_FLAGS } from '../flags.ts';
+import { UsageError } from '../../../shared/runtime/flags.ts';
+import { CONTROLLER_FLAGS } from '../../flags.ts';
 import { splitArguments } from './run-arguments.ts';
 
 const split = (argv: string[], env: Record<string, string> = {}) => splitArguments(CONTROLLER_FLAGS, argv, env);

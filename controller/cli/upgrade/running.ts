@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
-import { type Description, STEP_MS } from '../../shared/wire/takeover.ts';
-import { CommandError } from './command.ts';
+import { type Description, STEP_MS } from '../../../shared/wire/takeover.ts';
+import { CommandError } from '../command.ts';
 
 /** Nobody there, as for every command that asks a running process. */
 const NOBODY_EXIT = 5;

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
-import type { CertificateRecord } from '../../shared/wire/certificate.ts';
-import type { SourceCertificate } from '../sources/source.ts';
+import type { CertificateRecord } from '../../../shared/wire/certificate.ts';
+import type { SourceCertificate } from '../../sources/source.ts';
 
 export type CertificateChange = { readonly change: 'added' | 'changed' | 'removed'; readonly domains: readonly string[] };
 

@@ -1,7 +1,7 @@
-import { accepted, type Parsed, refused } from '../../shared/parsed.ts';
-import type { Flag } from '../../shared/runtime/flags.ts';
-import { noArguments } from './ask.ts';
-import { type Command, CommandError, type Terminal } from './command.ts';
+import { accepted, type Parsed, refused } from '../../../shared/parsed.ts';
+import type { Flag } from '../../../shared/runtime/flags.ts';
+import { noArguments } from '../ask.ts';
+import { type Command, CommandError, type Terminal } from '../command.ts';
 import { Cancelled, hiddenLines } from './hidden-lines.ts';
 
 /** bcrypt looks at no more of a password than this. Bytes. */

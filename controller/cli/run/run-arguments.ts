@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
-import { DEFAULT_ADMIN_SOCKET, DEFAULT_STATE_DIR, NAME } from '../../shared/name.ts';
-import { envTwin, type Flag, UsageError } from '../../shared/runtime/flags.ts';
+import { DEFAULT_ADMIN_SOCKET, DEFAULT_STATE_DIR, NAME } from '../../../shared/name.ts';
+import { envTwin, type Flag, UsageError } from '../../../shared/runtime/flags.ts';
 
 /** The arguments of `run`, sorted by who reads them. */
 export type RunArguments = {

@@ -1,15 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { DEFAULT_STATE_DIR, NAME } from '../../shared/name.ts';
-import { buildInfo } from '../../shared/runtime/build.ts';
-import { systemClock } from '../../shared/runtime/clock.ts';
-import type { Flag } from '../../shared/runtime/flags.ts';
-import { isToParent } from '../../shared/runtime/parent.ts';
-import { type Description, SUCCESSOR_START_MS, TAKEOVER_SOCKET } from '../../shared/wire/takeover.ts';
-import { JSON_FLAG, noArguments, wantsJson } from './ask.ts';
-import { type Command, CommandError } from './command.ts';
-import { commandEntry, entryOf } from './processes.ts';
+import { DEFAULT_STATE_DIR, NAME } from '../../../shared/name.ts';
+import { buildInfo } from '../../../shared/runtime/build.ts';
+import { systemClock } from '../../../shared/runtime/clock.ts';
+import type { Flag } from '../../../shared/runtime/flags.ts';
+import { isToParent } from '../../../shared/runtime/parent.ts';
+import { type Description, SUCCESSOR_START_MS, TAKEOVER_SOCKET } from '../../../shared/wire/takeover.ts';
+import { JSON_FLAG, noArguments, wantsJson } from '../ask.ts';
+import { type Command, CommandError } from '../command.ts';
+import { commandEntry, entryOf } from '../run/processes.ts';
 import { describeRunning } from './running.ts';
 
 const STATE_DIR_FLAG: Flag = {

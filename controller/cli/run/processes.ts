@@ -8,12 +8,12 @@ export type Room = 'dataplane' | 'controller';
 /** The entry of a process: `.ts` in a checkout, `.js` where it is built. */
 export function entryOf(room: Room): string {
   const extension = extname(fileURLToPath(import.meta.url));
-  return fileURLToPath(new URL(`../../${room}/main${extension}`, import.meta.url));
+  return fileURLToPath(new URL(`../../../${room}/main${extension}`, import.meta.url));
 }
 
 /** The entry of the command line, as `entryOf`. */
 export function commandEntry(): string {
-  return fileURLToPath(new URL(`./main${extname(fileURLToPath(import.meta.url))}`, import.meta.url));
+  return fileURLToPath(new URL(`../main${extname(fileURLToPath(import.meta.url))}`, import.meta.url));
 }
 
 export const dataplane = (argv: readonly string[]): Promise<number> => become('dataplane', argv);

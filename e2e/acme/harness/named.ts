@@ -28,7 +28,7 @@ export class Named {
     };
     const keyPath = file('acme.key', keyText(KEY));
     file('example.com', zoneText('@ TXT "v=one " "two"\n'));
-    file('example.org', zoneText('_acme-challenge.shop CNAME shop.checks.example.com.\n'));
+    file('example.org', zoneText('_acme-challenge.shop CNAME shop.checks.example.com.\n_acme-challenge.odd CNAME -n.example.com.\n'));
     const grant = `update-policy { grant ${KEY.name} zonesub TXT; };`;
     const config = file(
       'named.conf',

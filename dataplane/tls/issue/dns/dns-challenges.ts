@@ -49,6 +49,7 @@ export class DnsChallenges implements ChallengeBoard {
   async present({ name, keyAuthorization: value }: Challenge): Promise<void> {
     const { records, dns } = this.tools;
     const asked = `_acme-challenge.${name}`;
+    // Where that can't be found out, the name itself has to do.
     const record = { name: await dns.endOf(asked).catch(() => asked), value };
     this.standing.set(value, record);
     await records.add(record.name, value);

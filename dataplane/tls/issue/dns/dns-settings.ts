@@ -1,4 +1,5 @@
 import { accessSync, constants, readFileSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Log } from '../../../../shared/runtime/log.ts';
 import type { Random } from '../../../../shared/runtime/random.ts';
@@ -49,7 +50,8 @@ function runnable(path: string): string {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return refuse('there is no such file');
   try {
     accessSync(path, constants.X_OK);
-    return path;
+    // A bare name would be looked for in PATH.
+    return resolve(path);
   } catch {
     return refuse('it is not executable (chmod +x)');
   }

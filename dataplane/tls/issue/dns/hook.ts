@@ -65,7 +65,7 @@ export class Hook implements DnsRecords {
       child.stderr.setEncoding('utf8').on('data', keep);
       const cancel = clock.after(RUN_MS, () => {
         late = true;
-        if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+        if (child.pid !== undefined) endGroup(child.pid);
       });
       const end = (ending: string | null): void => {
         cancel();
@@ -86,3 +86,12 @@ export class Hook implements DnsRecords {
 
 const environment = (): Record<string, string> =>
   Object.fromEntries(ENVIRONMENT.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
+
+function endGroup(leader: number): void {
+  try {
+    process.kill(-leader, 'SIGKILL');
+  } catch (error) {
+    // It may have ended by itself at this very moment.
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}

@@ -6,6 +6,7 @@ import type { DnsServer } from './dns-exchange.ts';
 const QUESTION = { timeout: 3_000, tries: 2 };
 /** RFC 1034 3.6.2 has names point on, and sets no limit; nobody means more than this. */
 const MOST_ALIASES = 8;
+const PLAIN = /^[a-z0-9_][a-z0-9_.-]{0,252}$/;
 /** What a server says that knows of no such record. */
 const NONE: ReadonlySet<string> = new Set(['ENODATA', 'ENOTFOUND']);
 
@@ -31,6 +32,8 @@ export class PublicDns {
       const [next] = await orNone(resolver.resolveCname(end));
       if (next === undefined) return end;
       end = next.toLowerCase();
+      // It is handed to programs and written into messages.
+      if (!PLAIN.test(end)) throw new Error(`${name} is an alias of what is no name: ${JSON.stringify(end)}`);
     }
     throw new Error(`${name} is an alias of an alias, more than ${MOST_ALIASES} times`);
   }

@@ -69,7 +69,7 @@ export function compileRoute(json: string, pools: Pools): CompiledRoute {
     clientAuth,
     site: answers || sitePool !== null ? siteBlock(route, sitePool) : null,
     blocks: route.handles.map((handle, index) => pathBlock(route, handle, index, sitePool, pools)),
-    fields: compileAnswerFields(unconditional(route.headers)),
+    fields: compileAnswerFields(unconditional(route.headers), route.https),
     guarded:
       [route, ...route.handles].some((part) => part.basic_auth !== null || part.responds?.some(isRefusal)) ||
       route.handles.some(refusesAll),
@@ -89,6 +89,7 @@ function siteBlock(route: RouteSpec, pool: Pool | null): CompiledBlock {
       pool,
     },
     route.headers,
+    route.https,
   );
 }
 
@@ -106,7 +107,7 @@ function pathBlock(route: RouteSpec, handle: HandleSpec, index: number, sitePool
     holdMs: holdOf(handle.hold_secs === undefined ? route.hold_secs : handle.hold_secs),
     pool: poolOf(route, ownPool(route, handle), pools) ?? sitePool,
   };
-  return withHeaders(block, [...route.headers, ...handle.headers]);
+  return withHeaders(block, [...route.headers, ...handle.headers], route.https);
 }
 
 const isRefusal = ({ status }: RespondSpec): boolean => status >= 400;
@@ -120,9 +121,13 @@ const refusalsOf = (route: RouteSpec, handle: HandleSpec | null): Test[] =>
 
 const holdOf = (secs: number | null | undefined): number => (secs ?? 0) * 1_000;
 
-function withHeaders(bare: Omit<CompiledBlock, 'fields' | 'variants'>, headers: readonly HeaderSpec[]): CompiledBlock {
-  const block = { ...bare, fields: compileAnswerFields(unconditional(headers)) };
-  return { ...block, variants: compileVariants(block, headers) };
+function withHeaders(
+  bare: Omit<CompiledBlock, 'fields' | 'variants'>,
+  headers: readonly HeaderSpec[],
+  https: RouteSpec['https'],
+): CompiledBlock {
+  const block = { ...bare, fields: compileAnswerFields(unconditional(headers), https) };
+  return { ...block, variants: compileVariants(block, headers, https) };
 }
 
 function poolOf({ domain, health }: RouteSpec, spec: PoolSpec | null, pools: Pools): Pool | null {

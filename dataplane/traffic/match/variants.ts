@@ -1,4 +1,4 @@
-import type { HeaderSpec } from '../../../shared/route.ts';
+import type { HeaderSpec, RouteSpec } from '../../../shared/route.ts';
 import type { Exchange } from '../exchange.ts';
 import { compileAnswerFields } from '../policy/headers/headers.ts';
 import type { CompiledBlock } from './compile.ts';
@@ -11,7 +11,11 @@ const MOST_KEPT = 64;
 export type Variants = { choose(x: Exchange): CompiledBlock };
 
 /** `block` has the headers without a condition; null where `headers`, which are all of them, have none with one. */
-export function compileVariants(block: Omit<CompiledBlock, 'variants'>, headers: readonly HeaderSpec[]): Variants | null {
+export function compileVariants(
+  block: Omit<CompiledBlock, 'variants'>,
+  headers: readonly HeaderSpec[],
+  https: RouteSpec['https'],
+): Variants | null {
   const conditions = new Map(headers.flatMap(({ match }) => (match ? [[JSON.stringify(match), match] as const] : [])));
   if (conditions.size === 0) return null;
   const tests: readonly Test[] = [...conditions.values()].map(compileCondition);
@@ -19,7 +23,7 @@ export function compileVariants(block: Omit<CompiledBlock, 'variants'>, headers:
   const kept = new Map<string, CompiledBlock>();
   const build = (held: string): CompiledBlock => {
     const holds = ({ match }: HeaderSpec): boolean => !match || held[names.indexOf(JSON.stringify(match))] === '1';
-    return { ...block, variants: null, fields: compileAnswerFields(headers.filter(holds)) };
+    return { ...block, variants: null, fields: compileAnswerFields(headers.filter(holds), https) };
   };
   const choose = (x: Exchange): CompiledBlock => {
     let held = '';

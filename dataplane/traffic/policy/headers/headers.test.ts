@@ -69,3 +69,17 @@ test('over HTTPS HSTS is among the defaults, unless the site says otherwise', ()
   const removed = compileAnswerFields([{ name: 'strict-transport-security', value: null }]);
   assert.doesNotMatch(ownFields(removed, true), /Strict-Transport-Security/i);
 });
+
+test('a site that stays on HTTP makes no promise of HTTPS to those who come over TLS all the same', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x', ''));
+  const conditional: HeaderSpec = { name: 'X-Got', value: '1', match: { method: ['GET'] } };
+  for (const headers of [[], [conditional]])
+    for (const [https, promise] of [
+      ['auto', 'max-age=31536000'],
+      ['off', null],
+    ] as const) {
+      using proxy = await ProxyFixture.start([{ ...site('a.test', upstream), https, headers }], ['127.0.0.1/32']);
+      const { head } = await proxy.ask(get('/', 'X-Forwarded-Proto: https\r\n'));
+      assert.deepEqual([field(head, 'Strict-Transport-Security'), field(head, 'X-Got')], [promise, headers.length > 0 ? '1' : null]);
+    }
+});

@@ -1,4 +1,4 @@
-import type { HeaderSpec } from '../../../../shared/route.ts';
+import type { HeaderSpec, RouteSpec } from '../../../../shared/route.ts';
 import { hashName } from '../../http1/field-names.ts';
 import type { Fields } from '../../http1/fields.ts';
 
@@ -20,7 +20,8 @@ export type AnswerFields = {
   readonly sameOrigin: boolean;
 };
 
-export function compileAnswerFields(headers: readonly HeaderSpec[]): AnswerFields {
+/** A site that stays on HTTP (`https` off) promises no browser that it is on HTTPS, even where a certificate happens to cover it. */
+export function compileAnswerFields(headers: readonly HeaderSpec[], https: RouteSpec['https'] = 'auto'): AnswerFields {
   const last = new Map<string, HeaderSpec>();
   for (const header of headers) {
     // Re-inserted, so that a header set again stands where it was set last.
@@ -34,7 +35,7 @@ export function compileAnswerFields(headers: readonly HeaderSpec[]): AnswerField
     overrides: last.size === 0 ? null : new Map([...last.keys()].map((name) => [hashName(name), name])),
     own,
     all: `${noSniff ? NO_SNIFF : ''}${sameOrigin ? SAME_ORIGIN : ''}${own}`,
-    strictTransport: !last.has('strict-transport-security'),
+    strictTransport: https !== 'off' && !last.has('strict-transport-security'),
     noSniff,
     sameOrigin,
   };

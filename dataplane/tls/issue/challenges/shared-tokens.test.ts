@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { memoryLog } from '../../../../shared/runtime/log.ts';
+import { ManualClock } from '../../../../shared/runtime/manual-clock.ts';
+import { systemRandom } from '../../../../shared/runtime/random.ts';
+import { DirectoryStore } from '../../store/directory-store.ts';
+import { type SharedToken, SharedTokens } from './shared-tokens.ts';
+
+const TOKEN = { token: 'token-1', keyAuthorization: 'token-1.thumbprint' };
+
+/** Processes that share a certificate directory, on one clock. */
+class Scene {
+  readonly folder = mkdtempSync(join(tmpdir(), 'tokens-'));
+  readonly clock = new ManualClock();
+
+  async process(instance: string): Promise<{ tokens: SharedTokens; found: SharedToken[][] }> {
+    const { clock } = this;
+    const log = memoryLog();
+    const found: SharedToken[][] = [];
+    const store = new DirectoryStore(this.folder, { clock, random: systemRandom, log, instance });
+    const tokens = new SharedTokens({ store, clock, log, instance, found: (all) => found.push([...all]) });
+    tokens.start();
+    await turn();
+    return { tokens, found };
+  }
+
+  async pass(ms: number): Promise<void> {
+    this.clock.pass(ms);
+    await turn();
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.folder, { recursive: true });
+  }
+}
+
+/** Long enough for everything that waits for nothing but other promises. */
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Whether a promise is settled by now. */
+async function isOver(promise: Promise<unknown>): Promise<boolean> {
+  let over = false;
+  void promise.then(() => {
+    over = true;
+  });
+  await turn();
+  return over;
+}
+
+test('a token is found by the others before it is presented, and no longer than it is awaited', async () => {
+  using scene = new Scene();
+  const one = await scene.process('one');
+  const other = await scene.process('other');
+  const put = one.tokens.put(TOKEN);
+  assert.equal(await isOver(put), false);
+  await scene.pass(1_000);
+  assert.deepEqual([other.found, one.found], [[[TOKEN]], []]);
+  await scene.pass(500);
+  assert.equal(await isOver(put), true);
+  await one.tokens.delete(TOKEN.token);
+  await scene.pass(1_000);
+  assert.deepEqual(other.found, [[TOKEN], []]);
+});
+
+test('one that is alone, or whose company has not been heard of for a while, waits for nobody', async () => {
+  using scene = new Scene();
+  const one = await scene.process('one');
+  assert.equal(await isOver(one.tokens.put(TOKEN)), true);
+  const other = await scene.process('other');
+  assert.equal(await isOver(one.tokens.put({ ...TOKEN, token: 'token-2' })), false);
+  other.tokens.stop();
+  for (let seconds = 0; seconds <= 100; seconds += 10) await scene.pass(10_000);
+  assert.equal(await isOver(one.tokens.put({ ...TOKEN, token: 'token-3' })), true);
+});
+
+test('what a crash left is answered by whoever comes next, for an hour', async () => {
+  using scene = new Scene();
+  const one = await scene.process('one');
+  await one.tokens.put(TOKEN);
+  one.tokens.stop();
+  const next = await scene.process('one');
+  assert.deepEqual(next.found, [[TOKEN]]);
+  await scene.pass(3_600_000);
+  assert.deepEqual(next.found, [[TOKEN], []]);
+  assert.deepEqual(readdirSync(join(scene.folder, '.challenges')), []);
+});

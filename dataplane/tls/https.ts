@@ -9,7 +9,7 @@ import { InternalSites, type InternalTools, type RoutesChange } from './internal
 import type { AuthoritySettings } from './issue/authority.ts';
 import type { Keyring } from './keyring.ts';
 import { KnownCertificates, type ShownChange } from './known-certificates.ts';
-import { endingSoon, type Shown } from './outlook.ts';
+import { endingSoon, type Missing, missingNow, type Shown } from './outlook.ts';
 import type { CertificateSource, CertStore, Holdings, StoredCertificate, StoreProblem } from './store/cert-store.ts';
 import { DirectoryStore } from './store/directory-store.ts';
 
@@ -127,10 +127,10 @@ export class Https {
     return this.internal.root;
   }
 
-  /** Why internal sites have no certificates, and which of others are about to end. */
+  /** Why internal sites have no certificates, which others have none, and which are about to end. */
   get warnings(): string[] {
-    const ending = endingSoon(this.shown(), this.tools.clock.now());
-    return this.internal.warning === null ? ending : [this.internal.warning, ...ending];
+    const others = [...missingNow(this.missing()), ...endingSoon(this.shown(), this.tools.clock.now())];
+    return this.internal.warning === null ? others : [this.internal.warning, ...others];
   }
 
   /** What there is and how orders ended, for metrics. */
@@ -174,6 +174,14 @@ export class Https {
   private *shown(): Generator<Shown> {
     for (const [name, certificate] of this.known.everyShown())
       if (this.tools.site(name) !== null) yield { name, certificate, lastError: this.automatic.plans(name)?.attempt?.lastError ?? null };
+  }
+
+  /** Sites whose orders fail, and that no other certificate covers. */
+  private *missing(): Generator<Missing> {
+    for (const name of this.automatic.wanted()) {
+      const lastError = this.known.find(name) === null ? this.automatic.plans(name)?.attempt?.lastError : undefined;
+      if (lastError !== undefined) yield { name, lastError };
+    }
   }
 
   private *own(): Generator<StoredCertificate & { renewAt: number }> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { endingSoon, type Shown } from './outlook.ts';
+import { endingSoon, missingNow, type Shown } from './outlook.ts';
 import type { CertificateSource } from './store/cert-store.ts';
 
 const DAY = 86_400_000;
@@ -24,6 +24,21 @@ test('a certificate whose renewal fails is told of once a fifth of its life is l
 
 test('one that is renewed in good time, or by itself, is not told of', () => {
   assert.deepEqual(endingSoon([shown('a.test', 'acme'), shown('b.test', 'internal')], 99 * DAY), []);
+});
+
+test('one that is over though its orders succeed is told of, with what is likely wrong', () => {
+  assert.match(
+    endingSoon([shown('a.test', 'acme')], 101 * DAY)[0] ?? '',
+    /a\.test ended at .*; see whether the clock of this machine is right$/,
+  );
+});
+
+test('a site without a certificate is told of with the reason, of many the first few', () => {
+  const missing = Array.from({ length: 7 }, (_, at) => ({ name: `site-${at}.test`, lastError: 'nobody answers' }));
+  assert.deepEqual(missingNow([]), []);
+  const lines = missingNow(missing);
+  assert.equal(lines[0], 'site-0.test has no certificate: nobody answers');
+  assert.deepEqual([lines.length, lines.at(-1)], [6, '2 more sites have no certificate']);
 });
 
 test('one that nobody renews is told of, with what to do', () => {

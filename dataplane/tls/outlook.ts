@@ -12,6 +12,16 @@ export type Shown = {
   readonly lastError: string | null;
 };
 
+/** A site that is to have a certificate, has none, and why the last order failed. */
+export type Missing = { readonly name: string; readonly lastError: string };
+
+/** One line for each site that nobody can visit over HTTPS yet; a few at most. */
+export function missingNow(missing: Iterable<Missing>): string[] {
+  const all = [...missing];
+  const lines = all.slice(0, MOST_LINES).map(({ name, lastError }) => `${name} has no certificate: ${lastError}`);
+  return all.length > MOST_LINES ? [...lines, `${all.length - MOST_LINES} more sites have no certificate`] : lines;
+}
+
 /** One line for each certificate that is about to end without a newer one, the first to end first; a few at most. `now` in ms since 1970. */
 export function endingSoon(shown: Iterable<Shown>, now: number): string[] {
   const ending = [...shown].filter((one) => isEnding(one, now)).toSorted((one, other) => end(one) - end(other));
@@ -23,7 +33,9 @@ const end = ({ certificate }: Shown): number => certificate.notAfter;
 
 function isEnding({ certificate, lastError }: Shown, now: number): boolean {
   const { source, notBefore, notAfter } = certificate;
-  if (source === 'internal' || (source === 'acme' && lastError === null)) return false;
+  if (source === 'internal') return false;
+  // One that was got moments ago and is over all the same: what is wrong is a clock.
+  if (source === 'acme' && lastError === null) return notAfter <= now;
   return notAfter - now < (notAfter - notBefore) * SHARE_LEFT;
 }
 
@@ -34,6 +46,7 @@ function lineOf({ name, certificate, lastError }: Shown, now: number): string {
 }
 
 function reasonOf({ source, owner }: StoredCertificate, lastError: string | null): string {
+  if (source === 'acme' && lastError === null) return 'see whether the clock of this machine is right';
   if (source === 'acme') return `its renewal fails: ${lastError}`;
   if (source !== 'applied') return `it was brought by hand (${source}): bring a newer one`;
   return `${owner ? `controller "${owner.controller}"` : 'a controller'} brought it: put a newer one where it has it from`;

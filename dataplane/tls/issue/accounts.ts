@@ -1,3 +1,5 @@
+import { createPrivateKey } from 'node:crypto';
+import { z } from 'zod';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { CertStore } from '../store/cert-store.ts';
 import { type Account, Authority, type AuthoritySettings } from './authority.ts';
@@ -46,7 +48,12 @@ export class Accounts {
 
   private async open(settings: AuthoritySettings): Promise<Authority> {
     const saved = await this.store.account(settings.directory);
-    return saved === null ? this.register(settings) : Authority.open(settings, accountOf(saved));
+    if (saved === null) return this.register(settings);
+    const account = accountOf(saved);
+    // An authority gives another account for the asking; certificates that there are need none.
+    if (account === null)
+      this.log.warn({ directory: settings.directory }, 'the account at the certificate authority is damaged: another one is opened');
+    return account === null ? this.register(settings) : Authority.open(settings, account);
   }
 
   private async openAnew(settings: AuthoritySettings, { message }: AccountGoneError): Promise<Authority> {
@@ -62,7 +69,23 @@ export class Accounts {
   }
 }
 
+const accountSchema = z.object({ key: z.string().refine(isKey), url: z.url({ protocol: /^https$/ }) });
+
+/** null for a text that is torn, or none of ours. Its words are secret, so no error tells of them. */
 function accountOf(text: string): Account | null {
-  const { key, url } = JSON.parse(text) as Partial<Account>;
-  return typeof key === 'string' && typeof url === 'string' ? { key, url } : null;
+  try {
+    return accountSchema.safeParse(JSON.parse(text)).data ?? null;
+  } catch {
+    // What is no JSON is worth as much as what is no account.
+    return null;
+  }
+}
+
+function isKey(text: string): boolean {
+  try {
+    return createPrivateKey(text).type === 'private';
+  } catch {
+    // The library's own words would say no more.
+    return false;
+  }
 }

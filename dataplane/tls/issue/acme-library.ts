@@ -13,7 +13,7 @@ const MOST_BYTES = 1_048_576;
 
 /**
  * The library is large and many never need it, so it is loaded with the first order. Retries are ours, not its own.
- * `rootPath` is a file with the roots that the authority's HTTPS is verified by; null: the system's.
+ * `rootPath` is a file with the roots that the authority's HTTPS is verified by; null: the system's. @throws IssueError.
  */
 export async function loadAcme(rootPath: string | null): Promise<AcmeLibrary> {
   const library = (await import('acme-client')).default as AcmeLibrary;
@@ -22,12 +22,27 @@ export async function loadAcme(rootPath: string | null): Promise<AcmeLibrary> {
   defaults.maxContentLength = MOST_BYTES;
   defaults.beforeRedirect = stayPrivate;
   defaults.headers.common['User-Agent'] = NAME;
-  defaults.httpsAgent = new Agent(rootPath === null ? {} : { ca: readFileSync(rootPath) });
+  defaults.httpsAgent = new Agent(rootPath === null ? {} : { ca: readRoots(rootPath) });
   // Its own handling of answers sleeps and tries again, and breaks where there is no answer at all.
   const { response } = library.axios.interceptors;
   response.clear();
   response.use(null, (error: unknown) => answerIn(error));
   return library;
+}
+
+function readRoots(path: string): string {
+  const refuse = (reason: string): never => {
+    throw new IssueError('local', `--acme-ca-root: ${path}: ${reason}`);
+  };
+  try {
+    const text = readFileSync(path, 'utf8');
+    return text.includes('-----BEGIN CERTIFICATE-----')
+      ? text
+      : refuse('there is no certificate in it (expected PEM, -----BEGIN CERTIFICATE-----)');
+  } catch (error) {
+    if (error instanceof IssueError) throw error;
+    return refuse(`it can't be read (${error instanceof Error ? error.message : String(error)})`);
+  }
 }
 
 type Answer = {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { Authority } from './authority.ts';
 import type { Challenge } from './challenges/challenge.ts';
 import { IssueError } from './failure.ts';
@@ -79,6 +80,19 @@ describe('an authority', async () => {
     const { kind, message } = await failureWith('/dir', to('http://localhost:1/dir'));
     assert.equal(kind, 'refused');
     assert.match(message, /http:\/\/localhost:1\/dir is not https/);
+  });
+
+  test('is not asked while the file with its roots can not be used, and the flag is named', async () => {
+    const asked = odd.asked.length;
+    for (const [rootPath, reason] of [
+      ['/nowhere/root.pem', /--acme-ca-root: \/nowhere\/root.pem: it can't be read \(ENOENT/],
+      [fileURLToPath(import.meta.url), /--acme-ca-root: .*authority.test.ts: there is no certificate in it/],
+    ] as const)
+      await assert.rejects(
+        Authority.open({ ...odd.settings, rootPath }, null),
+        (error) => error instanceof IssueError && error.kind === 'local' && reason.test(error.message),
+      );
+    assert.equal(odd.asked.length, asked);
   });
 
   test('is not read without end', async () => {

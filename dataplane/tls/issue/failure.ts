@@ -11,7 +11,9 @@ export type IssueFailureKind =
   /** It has a limit that is reached. */
   | 'limited'
   /** It refuses the order or the account for another reason. */
-  | 'refused';
+  | 'refused'
+  /** Something on this machine is in the way, such as a full disk: nobody has been asked. */
+  | 'local';
 
 export class IssueError extends Error {
   readonly kind: IssueFailureKind;

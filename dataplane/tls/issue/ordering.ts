@@ -14,7 +14,7 @@ import { DnsChallenges } from './dns/dns-challenges.ts';
 import { type DnsSettings, publicDnsOf, recordsOf } from './dns/dns-settings.ts';
 import { IssueError } from './failure.ts';
 import { readIssued } from './issued-certificate.ts';
-import { Orders } from './orders.ts';
+import { type OrderInHand, Orders } from './orders.ts';
 
 export type OrderingTools = {
   readonly clock: Clock;
@@ -79,15 +79,19 @@ export class Ordering {
     const { settings } = this;
     if (settings === null) throw new Error('nobody is to be asked');
     await this.makeRoom(name);
-    await this.orders.run(name, settings.directory, this.heldOf(name), (order) =>
+    const place = (order: OrderInHand): Promise<void> =>
       this.accounts.use(async (authority) => {
         const checkFailed = this.preference.failed.bind(this.preference, name);
         const types = this.preference.of(name);
         const issued = await authority.issue({ name, replaces, types, ...order, checkFailed }, this.board);
         await this.keep(name, issued);
         if (issued.checked !== null) this.preference.worked(name, issued.checked);
-      }),
-    );
+      });
+    try {
+      await this.orders.run(name, settings.directory, this.heldOf(name), place);
+    } catch (error) {
+      throw isOfSystem(error) ? unwritable(name, error) : error;
+    }
   }
 
   private useDns(dns: DnsSettings | null): void {
@@ -108,11 +112,7 @@ export class Ordering {
     try {
       await this.tools.store.prepare();
     } catch (error) {
-      const reason = reasonOf(error);
-      throw new IssueError(
-        'refused',
-        `${name}: the certificate directory can't be written (${reason}); name another one with --cert-dir PATH`,
-      );
+      throw unwritable(name, error);
     }
   }
 
@@ -124,3 +124,9 @@ export class Ordering {
     await shown();
   }
 }
+
+/** Whatever goes wrong between us and an authority has become an IssueError: what is left is our own disk. */
+const isOfSystem = (error: unknown): boolean => !(error instanceof IssueError) && error instanceof Error && 'syscall' in error;
+
+const unwritable = (name: string, error: unknown): IssueError =>
+  new IssueError('local', `${name}: the certificate directory can't be used (${reasonOf(error)}); name another one with --cert-dir PATH`);

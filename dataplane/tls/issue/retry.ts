@@ -14,6 +14,7 @@ const STEPS: Readonly<Record<IssueFailureKind, readonly number[]>> = {
   records: [MINUTE, 5 * MINUTE, 20 * MINUTE, HOUR],
   limited: [HOUR, 3 * HOUR, 12 * HOUR],
   refused: [10 * MINUTE, HOUR, 6 * HOUR, 24 * HOUR],
+  local: [30 * SECOND, MINUTE, 5 * MINUTE],
 };
 
 /** An authority that has a limit knows when it is over; one that is not in order can only guess. */
@@ -23,6 +24,7 @@ const MOST_ASKED: Readonly<Record<IssueFailureKind, number>> = {
   records: 24 * HOUR,
   limited: 24 * HOUR,
   refused: 24 * HOUR,
+  local: HOUR,
 };
 
 /**

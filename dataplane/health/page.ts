@@ -1,6 +1,8 @@
 import { type RequestOptions, request } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
 import { request as requestTls } from 'node:https';
+import { connect } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { splitAddress } from '../../shared/address.ts';
 import { NAME } from '../../shared/name.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
@@ -70,10 +72,17 @@ const askOverHttp1: Asking = ({ address, serverName, transport }, page, answered
 };
 
 const askOverHttp2: Asking = ({ address, serverName, transport }, page, answered, failed) => {
-  const secure = serverName === null ? {} : { ...verification(serverName, transport), ALPNProtocols: ['h2'] };
-  const session = connectHttp2(`${serverName === null ? 'http' : 'https'}://${address}`, secure);
+  const { host, port } = splitAddress(address);
+  const where = { host, port: Number(port) };
+  const socket =
+    serverName === null ? connect(where) : connectTls({ ...where, ...verification(serverName, transport), ALPNProtocols: ['h2'] });
+  // Before the library, which says no more than that it could not ask.
+  socket.on('error', failed);
+  // The page names its authority itself; a URL would not take every name that a resolver does.
+  const session = connectHttp2('http://localhost', { createConnection: () => socket });
   session.on('error', failed);
-  const asking = session.request({ ':path': page.path, ':authority': page.host, 'user-agent': AGENT, accept: '*/*' });
+  const scheme = serverName === null ? 'http' : 'https';
+  const asking = session.request({ ':path': page.path, ':scheme': scheme, ':authority': page.host, 'user-agent': AGENT, accept: '*/*' });
   asking.once('response', (fields) => answered(Number(fields[':status'])));
   asking.on('error', failed);
   asking.once('close', () => failed(new Error('the connection was closed')));

@@ -88,15 +88,15 @@ export class Session {
   }
 
   private greet(socket: Socket | TLSSocket): void {
-    const { serverName, address } = this.endpoint;
+    const { serverName } = this.endpoint;
     if (serverName !== null && (!('alpnProtocol' in socket) || socket.alpnProtocol !== 'h2')) {
       socket.destroy();
       return this.end(FAILURE.noHttp2);
     }
     socket.setNoDelay(true);
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
-    const scheme = serverName === null ? 'http' : 'https';
-    const http2 = connectHttp2(`${scheme}://${address}`, { createConnection: () => socket, settings: SETTINGS, ...BOUNDS });
+    // Each request names its authority itself; a URL would not take every name that a resolver does.
+    const http2 = connectHttp2('http://localhost', { createConnection: () => socket, settings: SETTINGS, ...BOUNDS });
     this.http2 = http2;
     http2.once('connect', () => http2.setLocalWindowSize(SESSION_WINDOW));
     // Whoever speaks HTTP/2 says so first with its settings (RFC 9113 3.4): what it takes is known before it is asked.

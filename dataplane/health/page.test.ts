@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { createServer, type Http2Server, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { after, before, test } from 'node:test';
+import { ManualClock } from '../../shared/runtime/manual-clock.ts';
+import { askForPage } from './page.ts';
+
+const PAGE = { path: '/up', host: 'a.test' };
+let server: Http2Server;
+const asked: (string | string[] | undefined)[][] = [];
+
+before(async () => {
+  server = createServer();
+  server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders & Record<string, string | undefined>) => {
+    asked.push([headers[':method'], headers[':scheme'], headers[':authority'], headers[':path']]);
+    stream.respond({ ':status': headers[':authority'] === 'ill.test' ? 503 : 204 }, { endStream: true });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+});
+after(() => server.close());
+
+function ask(address: string, page = PAGE): Promise<string | null> {
+  const question = { address, serverName: null, transport: { protocol: 'h2c' as const }, timeoutMs: 5_000 };
+  return new Promise((resolve) => askForPage(question, page, new ManualClock(), resolve));
+}
+
+test('a target that speaks HTTP/2 is asked over HTTP/2', async () => {
+  const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  assert.equal(await ask(address), null);
+  assert.deepEqual(asked.at(-1), ['GET', 'http', 'a.test', '/up']);
+  assert.equal(await ask(address, { ...PAGE, host: 'ill.test' }), 'GET /up answered 503');
+});
+
+test('one whose name is no part of a URL is asked all the same', async () => {
+  assert.equal(await ask('web.1:80'), 'GET /up failed: its name is not known');
+});
+
+test('one that refuses is said to refuse', async () => {
+  assert.equal(await ask('127.0.0.1:1'), 'GET /up failed: connection refused');
+});

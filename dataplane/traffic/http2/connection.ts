@@ -36,6 +36,8 @@ const BOUNDS = {
   maxSettings: 32,
 };
 
+const nothing = (): void => undefined;
+
 /** What a connection needs of its worker. */
 export type Http2Tools = {
   monotonic(): number;
@@ -81,6 +83,8 @@ export class Http2Connection {
   }
 
   private accept(stream: ServerHttp2Stream, flags: number, raw: readonly string[]): void {
+    // What is wrong with a stream its close tells, too; without a listener it would end the worker.
+    stream.on('error', nothing);
     // Called off in the same breath.
     if (stream.closed || stream.destroyed) return;
     const { tools, peer, head } = this;
@@ -115,7 +119,6 @@ export class Http2Connection {
 
   private refuse(stream: ServerHttp2Stream, { status, reason }: Pick<Fault, 'status' | 'reason'>): void {
     const body = `${status} ${reason}\n`;
-    stream.on('error', () => undefined);
     stream.respond([':status', `${status}`, 'content-type', 'text/plain; charset=utf-8', 'content-length', `${body.length}`]);
     stream.end(body);
     stream.once('finish', () => stream.close(constants.NGHTTP2_NO_ERROR));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:http2';
 import { after, before, test } from 'node:test';
-import { CODE, FRAME, Frames, head, PREFACE } from '../testing/frames-fixture.ts';
+import { block, CODE, FLAG, FRAME, Frames, frame, head, PREFACE } from '../testing/frames-fixture.ts';
 import { eventually, get, ProxyFixture } from '../testing/proxy-fixture.ts';
 import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
 import { field } from '../testing/wire-fixture.ts';
@@ -44,6 +44,19 @@ test('a client that begins with the preface of HTTP/2 is served on the port with
   session.close();
   await once(session, 'close');
   await eventually('no connection to be counted', () => proxy.ledger.connections.open() === 0);
+});
+
+test('a request that is called off in the very bytes that bring its connection ends alone', async () => {
+  for (const code of Object.values(CODE)) {
+    const client = await Frames.plain(proxy.port);
+    const request = frame(FRAME.headers, FLAG.endHeaders | FLAG.endStream, 1, block(head()));
+    const reset = frame(FRAME.reset, 0, 1, Buffer.from([0, 0, 0, code]));
+    client.write(Buffer.concat([Buffer.from(PREFACE), frame(FRAME.settings, 0, 0), request, reset]));
+    await client.answered();
+    client.request(3);
+    await client.until('the answer to the next one', () => client.status(3) === 200);
+    client.socket.destroy();
+  }
 });
 
 test('wherever its bytes are split', async () => {

@@ -1,0 +1,80 @@
+import { join } from 'node:path';
+import { NAME } from '../shared/name.ts';
+import { buildInfo } from '../shared/runtime/build.ts';
+import type { Clock } from '../shared/runtime/clock.ts';
+import { UsageError } from '../shared/runtime/flags.ts';
+import type { Log } from '../shared/runtime/log.ts';
+import type { Random } from '../shared/runtime/random.ts';
+import { TAKEOVER_SOCKET } from '../shared/wire/takeover.ts';
+import { prepareStateDir } from './settings/directories.ts';
+import { type DataplaneSettings, type Effective, effective, requireTrustedProxies, trafficSettings } from './settings/settings.ts';
+import { bootId } from './table/confirmations.ts';
+import { type Restored, restore } from './table/restore.ts';
+import { Successor } from './takeover/successor.ts';
+import { type DnsSettings, dnsSettings } from './tls/issue/dns/dns-settings.ts';
+import { Keyring } from './tls/keyring.ts';
+import { usable } from './usable.ts';
+import { probePort } from './workers/port.ts';
+
+/** What is outside of the process. */
+export type Edge = { readonly clock: Clock; readonly random: Random; readonly log: Log };
+
+/** What is known before anything runs. */
+export type Boot = {
+  /** As flags and environment say. */
+  readonly base: DataplaneSettings;
+  /** The same with the globals that were saved. */
+  readonly atBoot: Effective;
+  readonly dns: DnsSettings | null;
+  readonly keyring: Keyring;
+  readonly restored: Restored;
+  /** What this process is to the one that it takes over from; null where there is none. */
+  readonly succession: Successor | null;
+};
+
+/** Reads what is on disk, and sees that it can be served. @throws UsageError. */
+export async function boot(base: DataplaneSettings, { clock, random, log }: Edge): Promise<Boot> {
+  prepareStateDir(base.stateDir);
+  const keyring = new Keyring(base.stateDir, clock.now(), { random, log });
+  const succession = base.takeover ? await takenOver(base.stateDir, () => successionOf(base.stateDir, clock, log)) : null;
+  const restored = await restore(base.stateDir, clock, log, { boot: bootId(), takenOver: succession !== null });
+  const atBoot = effective(base, restored.globals);
+  requireTrustedProxies(atBoot.settings);
+  const dns = usableDns(atBoot.settings);
+  if (succession === null) await requirePorts(atBoot.settings);
+  return { base, atBoot, dns, keyring, restored, succession };
+}
+
+/** A step of taking over, in which the other process may refuse. @throws UsageError. */
+export async function takenOver<T>(stateDir: string, step: () => Promise<T>): Promise<T> {
+  try {
+    return await step();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : error;
+    throw new UsageError(`${NAME} dataplane: can't take over from the process behind ${join(stateDir, TAKEOVER_SOCKET)}: ${reason}`);
+  }
+}
+
+/** Has a running data plane let go of its state. @returns null where none is there. @throws ChannelError. */
+async function successionOf(stateDir: string, clock: Clock, log: Log): Promise<Successor | null> {
+  const path = join(stateDir, TAKEOVER_SOCKET);
+  const succession = await Successor.of(path, { version: buildInfo().version, pid: process.pid }, clock);
+  if (succession === null) log.info({ socket: path }, 'nobody to take over from: starting as usual');
+  return succession;
+}
+
+/** Another process on the same port would share it with the workers, and nobody would know. @throws UsageError. */
+async function requirePorts(settings: DataplaneSettings): Promise<void> {
+  const { bind, httpPort, httpsPort } = trafficSettings(settings);
+  await usable('--http-port', () => probePort(bind, httpPort), httpPort);
+  if (httpsPort !== null) await usable('--https-port', () => probePort(bind, httpsPort), httpsPort);
+}
+
+/** How records are set for checks. @throws UsageError naming the flag. */
+function usableDns({ dnsHook, dnsServer, dnsKeyPath, dnsResolver }: DataplaneSettings): DnsSettings | null {
+  try {
+    return dnsSettings({ hook: dnsHook, server: dnsServer, keyPath: dnsKeyPath, resolver: dnsResolver });
+  } catch (error) {
+    throw new UsageError(`${NAME} dataplane: ${error instanceof Error ? error.message : error}`);
+  }
+}

@@ -1,6 +1,7 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import { isCall } from '../call.ts';
 import { type Downstream, type Exchange, type LentStream, SMALL_PIECE, UNTIL_CLOSE } from '../exchange.ts';
+import type { Attempt } from '../upstream/attempt.ts';
 import { fieldArray, fieldsByName, trailerLines } from './request-text.ts';
 
 /** Bodies of known length up to this many bytes are taken whole before an upstream is asked. */
@@ -10,9 +11,6 @@ const BODY_IDLE_MS = 60_000;
 /** To an extended CONNECT, of an answer that would otherwise be taken for the agreement that it is not. */
 const NO_TUNNEL = 501;
 const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR } = constants;
-
-/** The close that follows tells what there is to know. */
-const nothing = (): void => undefined;
 
 export type StreamTools = {
   monotonic(): number;
@@ -37,6 +35,8 @@ export class StreamClient implements Downstream {
   private trailers = '';
   private held: Buffer[] | null = null;
   private whenHeld: ((x: Exchange) => void) | null = null;
+  /** The attempt that a streaming body goes to. */
+  private taker: Attempt | null = null;
   private listening = false;
   /** Whether a success would mean that the client may go on with another protocol (RFC 8441 4). */
   private connects = false;
@@ -53,7 +53,6 @@ export class StreamClient implements Downstream {
     this.address = address;
     this.tools = tools;
     this.lastProgress = tools.monotonic();
-    stream.on('error', nothing);
     // A reset that says NO_ERROR closes the stream only when all of it has been read.
     stream.on('aborted', () => this.left());
     stream.on('close', () => this.closed());
@@ -79,6 +78,8 @@ export class StreamClient implements Downstream {
 
   streamBody(x: Exchange): void {
     if (this.x !== x) return;
+    this.taker = x.attempt;
+    if (this.inputEnded) return x.attempt?.bodyEnd(this.requestTrailers);
     this.listen();
     this.stream.resume();
   }
@@ -96,8 +97,19 @@ export class StreamClient implements Downstream {
     if (this.stream.readableEnded) this.ended();
   }
 
+  /** Whether the attempt that took the body has given way to another, which has not asked for it yet. */
+  private get waits(): boolean {
+    const attempt = this.x?.attempt ?? null;
+    return this.held === null && attempt !== null && attempt !== this.taker;
+  }
+
   private take(chunk: Buffer): void {
     const { x } = this;
+    if (this.waits) {
+      this.stream.pause();
+      this.stream.unshift(chunk);
+      return;
+    }
     this.received += chunk.length;
     if (x === null) return;
     if (this.held !== null) this.held.push(chunk);
@@ -116,6 +128,7 @@ export class StreamClient implements Downstream {
     if (x === null || this.inputEnded || this.gone) return;
     this.inputEnded = true;
     x.bodyComplete = true;
+    if (this.waits) return;
     if (this.held === null) return x.attempt?.bodyEnd(this.requestTrailers);
     x.held = Buffer.concat(this.held);
     this.held = null;

@@ -83,6 +83,40 @@ for (const [what, framing, body] of [
     ]);
   });
 
+test('a body that comes while its request waits for another target goes up whole, and once', async () => {
+  using full = await Http2UpstreamFixture.serving(({ stream }) => stream.close(constants.NGHTTP2_REFUSED_STREAM));
+  using free = await Http2UpstreamFixture.serving(
+    ({ stream }) => {
+      let text = '';
+      stream.setEncoding('utf8').on('data', (piece) => (text += piece));
+      stream.on('end', () => {
+        stream.respond({ ':status': 200 });
+        stream.end(text);
+      });
+    },
+    { settings: { maxConcurrentStreams: 0 } },
+  );
+  using proxy = await h2c(full, free);
+  using speaker = new Speaker(proxy);
+  const asked = Array.from({ length: 4 }, (_, at) => {
+    const stream = speaker.session.request({ ':authority': 'a.test', ':path': '/', ':method': 'POST' });
+    let text = '';
+    stream.setEncoding('utf8').on('data', (piece) => (text += piece));
+    return { stream, sent: at === 0 ? '' : `${at}`.repeat(at * 10_000), got: () => text };
+  });
+  await eventually('half of them to be refused', () => full.requests.length === 2);
+  for (const { stream, sent } of asked) stream.end(sent);
+  await eventually('all to be sent', () => asked.every(({ stream }) => stream.writableFinished));
+  await new Promise((resolve) => speaker.session.ping(resolve));
+  for (const session of free.sessions) session.settings({ maxConcurrentStreams: 100 });
+  await Promise.all(asked.map(({ stream }) => once(stream, 'end')));
+  assert.deepEqual(
+    asked.map(({ got }) => got()),
+    asked.map(({ sent }) => sent),
+  );
+  assert.equal(free.requests.length, 4);
+});
+
 test('an empty body of a POST says so', async () => {
   using upstream = await Http2UpstreamFixture.serving(okay('x'));
   using proxy = await h2c(upstream);

@@ -4,6 +4,7 @@ import { request as requestTls } from 'node:https';
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { splitAddress } from '../../shared/address.ts';
+import { certificateShown } from '../../shared/certificate-shown.ts';
 import { NAME } from '../../shared/name.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { TransportSpec } from '../../shared/transport.ts';
@@ -25,7 +26,7 @@ const AGENT = `${NAME}-health`;
 
 /** How the certificate of a target is verified: as it is for requests. */
 const verification = (serverName: string, transport: TransportSpec | null) => ({
-  servername: serverName,
+  ...certificateShown(serverName),
   rejectUnauthorized: transport?.insecure !== true,
   ...(transport?.ca !== undefined && { ca: transport.ca }),
 });

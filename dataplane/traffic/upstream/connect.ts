@@ -1,5 +1,6 @@
 import { connect, type OnReadOpts, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { certificateShown } from '../../../shared/certificate-shown.ts';
 import type { Endpoint } from './endpoint.ts';
 import { connectFailure, FAILURE, type Failure } from './failure.ts';
 
@@ -25,7 +26,7 @@ export function openSecure(endpoint: Endpoint, address: string, serverName: stri
   const socket = connectTls({
     host: address,
     port,
-    servername: serverName,
+    ...certificateShown(serverName),
     ALPNProtocols: [alpn],
     rejectUnauthorized: !manner.insecure,
     ...(halfOpen && { allowHalfOpen: true }),

@@ -57,6 +57,16 @@ for (const protocol of ['h2', 'http/1.1'] as const) {
       assert.match((await proxy.ask(get().replace('a.test', 'b.test'))).line, / 502 /);
     });
 
+    test('a site whose name is an address is shown a certificate for that address', async () => {
+      using right = await serving(certificates.issue('10.0.0.1'));
+      using wrong = await serving(certificates.issue('10.0.0.2'));
+      using proxy = await ProxyFixture.start([over(right, { ...spoken, ca }, '10.0.0.1')]);
+      const asked = get().replace('a.test', '10.0.0.1');
+      assert.equal((await proxy.ask(asked)).body, 'x');
+      await proxy.publish([over(wrong, { ...spoken, ca }, '10.0.0.1')]);
+      assert.match((await proxy.ask(asked)).line, / 502 /);
+    });
+
     test('another authority does not', async () => {
       using target = await serving(certificates.issue('a.test'));
       using proxy = await ProxyFixture.start([over(target, { ...spoken, ca: strangers.ca })]);

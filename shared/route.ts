@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseAddress } from './address.ts';
 import { parseBcryptHash } from './bcrypt-hash.ts';
-import { MOST_AUTHORITIES_TEXT, readClientAuthorities } from './client-authorities.ts';
+import { MOST_AUTHORITIES_TEXT, readClientAuthorities } from './certificates/client-authorities.ts';
 import { conditionSchema } from './condition.ts';
 import { CATCH_ALL, parseDomain } from './host.ts';
 import { MAX_HOLD_SECS } from './longest-hold.ts';

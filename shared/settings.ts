@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { parseDirectoryUrl } from './acme-directory.ts';
+import { parseDirectoryUrl } from './certificates/acme-directory.ts';
 import { parseCidr } from './cidr.ts';
 import { MOST_CONNECTIONS } from './most-connections.ts';
 import { accepted, type Parsed, refused } from './parsed.ts';

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { makeChain, makePair } from '../../shared/pair-fixture.ts';
+import { makeChain, makePair } from '../../shared/certificates/pair-fixture.ts';
 import { memoryLog } from '../../shared/runtime/log.ts';
 import { ManualClock } from '../../shared/runtime/manual-clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';

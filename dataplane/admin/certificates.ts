@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Certificate, readCertificate } from '../../shared/certificate.ts';
-import { covers } from '../../shared/certificate-names.ts';
+import { type Certificate, readCertificate } from '../../shared/certificates/certificate.ts';
+import { covers } from '../../shared/certificates/certificate-names.ts';
 import { parseDomain } from '../../shared/host.ts';
 import { UnacknowledgedError } from '../publish/publisher.ts';
 import { CertificateDirectoryError } from '../tls/https-on-demand.ts';

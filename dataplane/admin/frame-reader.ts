@@ -1,6 +1,6 @@
 import type { ZodType } from 'zod';
-import { readCertificate } from '../../shared/certificate.ts';
-import { covers } from '../../shared/certificate-names.ts';
+import { readCertificate } from '../../shared/certificates/certificate.ts';
+import { covers } from '../../shared/certificates/certificate-names.ts';
 import { type RouteSpec, readAppliedRoute } from '../../shared/route.ts';
 import type { Globals } from '../../shared/settings.ts';
 import {

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
-import { parseDirectoryUrl } from '../../shared/acme-directory.ts';
 import { type Address, parseAddress, splitAddress } from '../../shared/address.ts';
+import { parseDirectoryUrl } from '../../shared/certificates/acme-directory.ts';
 import { parseCidr } from '../../shared/cidr.ts';
 import { type Milliseconds, parseDuration } from '../../shared/duration.ts';
 import { MOST_CONNECTIONS } from '../../shared/most-connections.ts';

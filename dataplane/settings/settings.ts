@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { issuesAnyName } from '../../shared/acme-directory.ts';
+import { issuesAnyName } from '../../shared/certificates/acme-directory.ts';
 import { APPLIED_FOLDER, ENV_PREFIX, INTERNAL_ROOT_FILE, NAME } from '../../shared/name.ts';
 import { type FlagValue, helpOf, readFlags, UsageError } from '../../shared/runtime/flags.ts';
 import { type Globals, type Origin, parseGlobals } from '../../shared/settings.ts';

@@ -1,18 +1,18 @@
-import { issuesAnyName } from '../../shared/acme-directory.ts';
-import { whyNotCertifiable } from '../../shared/certifiable.ts';
-import type { Site } from '../../shared/certifier.ts';
+import { issuesAnyName } from '../../shared/certificates/acme-directory.ts';
+import { whyNotCertifiable } from '../../shared/certificates/certifiable.ts';
+import type { Site } from '../../shared/certificates/certifier.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import type { Publisher } from '../publish/publisher.ts';
 import { Attempts } from './issue/attempts.ts';
 import type { AuthoritySettings } from './issue/authority.ts';
-import { certificateId } from './issue/certificate-id.ts';
 import { type Held, Issuer, type OrderResult } from './issue/issuer.ts';
 import { Ordering } from './issue/ordering.ts';
 import { knock, preflight, resolveName } from './issue/preflight.ts';
-import { RenewalAdvice, type Subject } from './issue/renewal-advice.ts';
-import { RenewalInformation } from './issue/renewal-information.ts';
+import { certificateId } from './issue/renewal/certificate-id.ts';
+import { RenewalAdvice, type Subject } from './issue/renewal/renewal-advice.ts';
+import { RenewalInformation } from './issue/renewal/renewal-information.ts';
 import type { CertStore, StoredCertificate } from './store/cert-store.ts';
 
 /** Changes of the table are gathered for this long (ms) before the names are gone through again. */

@@ -1,4 +1,4 @@
-import type { Certificate } from '../../shared/certificate.ts';
+import type { Certificate } from '../../shared/certificates/certificate.ts';
 import type { CertificateRecord } from '../../shared/wire/certificate.ts';
 import type { CertStore, Holdings, StoredCertificate, StoreProblem } from './store/cert-store.ts';
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Certificate } from '../../shared/certificate.ts';
+import type { Certificate } from '../../shared/certificates/certificate.ts';
 import { APPLIED_FOLDER, NAME } from '../../shared/name.ts';
 import type { CertificateOutcome } from '../../shared/wire/apply.ts';
 import type { CertificateRecord } from '../../shared/wire/certificate.ts';

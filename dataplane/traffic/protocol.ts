@@ -1,4 +1,4 @@
-import type { Authorities } from '../../shared/certifier.ts';
+import type { Authorities } from '../../shared/certificates/certifier.ts';
 import type { Cidr } from '../../shared/cidr.ts';
 import type { LogLevel } from '../../shared/runtime/log.ts';
 import type { LedgerBuffers } from '../ledger/ledger.ts';

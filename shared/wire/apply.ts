@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Certificate } from '../certificate.ts';
+import type { Certificate } from '../certificates/certificate.ts';
 import { parseDomain } from '../host.ts';
 import type { PublishedRoute } from '../route.ts';
 import { globalsSchema } from '../settings.ts';

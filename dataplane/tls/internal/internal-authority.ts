@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import type { Certificate } from '../../../shared/certificate.ts';
+import type { Certificate } from '../../../shared/certificates/certificate.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';

@@ -1,5 +1,5 @@
-import type { Certificate } from '../../../shared/certificate.ts';
-import { certifierOf, type Site } from '../../../shared/certifier.ts';
+import type { Certificate } from '../../../shared/certificates/certificate.ts';
+import { certifierOf, type Site } from '../../../shared/certificates/certifier.ts';
 import { wildcardOf } from '../../../shared/host.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';

@@ -1,8 +1,8 @@
-import { type Certificate, readCertificate } from '../../../shared/certificate.ts';
-import { covers } from '../../../shared/certificate-names.ts';
+import { type Certificate, readCertificate } from '../../../shared/certificates/certificate.ts';
+import { covers } from '../../../shared/certificates/certificate-names.ts';
 import type { Issued } from './authority.ts';
 import { IssueError } from './failure.ts';
-import type { Validity } from './renewal.ts';
+import type { Validity } from './renewal/renewal.ts';
 
 /**
  * Reads what an authority has issued for `name`. What no visitor could use is not kept, and nothing takes the place of `held` that

@@ -2,7 +2,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import { CheckError, IssueError, type IssueFailureKind } from './failure.ts';
-import { type Renewable, renewalTime, type Window } from './renewal.ts';
+import { type Renewable, renewalTime, type Window } from './renewal/renewal.ts';
 import { retryDelay, withinLife } from './retry.ts';
 
 /** Orders under way at once. */

@@ -7,7 +7,6 @@ import { reasonOf } from '../store/usable-directory.ts';
 import { Accounts } from './accounts.ts';
 import type { AuthoritySettings, Issued } from './authority.ts';
 import { Boards, PublishedBoard } from './board.ts';
-import { certificateId } from './certificate-id.ts';
 import type { ChallengeBoard } from './challenges/challenge.ts';
 import { Preference } from './challenges/preference.ts';
 import { DnsChallenges } from './dns/dns-challenges.ts';
@@ -15,6 +14,7 @@ import { type DnsSettings, publicDnsOf, recordsOf } from './dns/dns-settings.ts'
 import { IssueError } from './failure.ts';
 import { readIssued } from './issued-certificate.ts';
 import { type OrderInHand, Orders } from './orders.ts';
+import { certificateId } from './renewal/certificate-id.ts';
 
 export type OrderingTools = {
   readonly clock: Clock;

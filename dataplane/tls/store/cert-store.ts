@@ -1,4 +1,4 @@
-import type { Certificate } from '../../../shared/certificate.ts';
+import type { Certificate } from '../../../shared/certificates/certificate.ts';
 
 /**
  * Who brought a certificate: an authority on our order (`acme`), somebody over the Admin API (`pushed`), a controller (`applied`), somebody who

@@ -15,8 +15,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { type Certificate, readCertificate } from '../../../shared/certificate.ts';
-import { type MadePair, makePair } from '../../../shared/pair-fixture.ts';
+import { type Certificate, readCertificate } from '../../../shared/certificates/certificate.ts';
+import { type MadePair, makePair } from '../../../shared/certificates/pair-fixture.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import { memoryLog } from '../../../shared/runtime/log.ts';
 import { ManualClock } from '../../../shared/runtime/manual-clock.ts';

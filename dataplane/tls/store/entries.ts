@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Certificate } from '../../../shared/certificate.ts';
+import type { Certificate } from '../../../shared/certificates/certificate.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { CertificateSource, StoreChange, StoredCertificate, StoreProblem } from './cert-store.ts';
 import { finishWriting, lookAt, OUR_FILES, type PairMeta, readMeta, readSeen, readTexts, type Seen, USUAL_FILES } from './pair-folder.ts';

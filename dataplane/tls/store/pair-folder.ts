@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, renameSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { type Certificate, readCertificate } from '../../../shared/certificate.ts';
+import { type Certificate, readCertificate } from '../../../shared/certificates/certificate.ts';
 import { accepted, type Parsed, refused } from '../../../shared/parsed.ts';
 import { makePrivateFolder, syncFolder, writePrivate } from './private-file.ts';
 

@@ -3,8 +3,8 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, wri
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { readCertificate } from '../../../shared/certificate.ts';
-import { makePair } from '../../../shared/pair-fixture.ts';
+import { readCertificate } from '../../../shared/certificates/certificate.ts';
+import { makePair } from '../../../shared/certificates/pair-fixture.ts';
 import { memoryLog } from '../../../shared/runtime/log.ts';
 import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';

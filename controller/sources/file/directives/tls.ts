@@ -1,5 +1,5 @@
-import { type Certificate, readCertificate } from '../../../../shared/certificate.ts';
-import { readClientAuthorities } from '../../../../shared/client-authorities.ts';
+import { type Certificate, readCertificate } from '../../../../shared/certificates/certificate.ts';
+import { readClientAuthorities } from '../../../../shared/certificates/client-authorities.ts';
 import { quote } from '../diagnostics.ts';
 import { type Context, firstOf, type Rule, type SiteDraft } from '../sites/rule.ts';
 import { lineOf, type Word } from '../tokens/word.ts';

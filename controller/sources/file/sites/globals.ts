@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { parseDirectoryUrl } from '../../../../shared/acme-directory.ts';
+import { parseDirectoryUrl } from '../../../../shared/certificates/acme-directory.ts';
 import { type Cidr, parseCidr } from '../../../../shared/cidr.ts';
 import { parseDuration } from '../../../../shared/duration.ts';
 import { MOST_CONNECTIONS } from '../../../../shared/most-connections.ts';

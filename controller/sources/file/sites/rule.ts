@@ -1,4 +1,4 @@
-import type { Certificate } from '../../../../shared/certificate.ts';
+import type { Certificate } from '../../../../shared/certificates/certificate.ts';
 import type { Condition } from '../../../../shared/condition.ts';
 import type { Parsed } from '../../../../shared/parsed.ts';
 import type {

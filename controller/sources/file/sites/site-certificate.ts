@@ -1,4 +1,4 @@
-import { covers } from '../../../../shared/certificate-names.ts';
+import { covers } from '../../../../shared/certificates/certificate-names.ts';
 import { CATCH_ALL, type Domain, parseDomain } from '../../../../shared/host.ts';
 import type { SourceCertificate } from '../../source.ts';
 import { quote, type Report } from '../diagnostics.ts';

@@ -1,4 +1,4 @@
-import { certifierOf } from '../../../../shared/certifier.ts';
+import { certifierOf } from '../../../../shared/certificates/certifier.ts';
 import { CATCH_ALL } from '../../../../shared/host.ts';
 import type { OwnAnswer } from '../../answer.ts';
 import type { Exchange } from '../../exchange.ts';

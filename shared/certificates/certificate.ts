@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { accepted, type Parsed, refused } from '../parsed.ts';
 import { namesOf } from './certificate-names.ts';
-import { accepted, type Parsed, refused } from './parsed.ts';
 import { type PemBlock, pemBlocks } from './pem.ts';
 
 /** A certificate with its key, read and checked. */

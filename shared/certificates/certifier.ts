@@ -1,6 +1,6 @@
+import { CATCH_ALL } from '../host.ts';
+import type { RouteSpec } from '../route.ts';
 import { whyNotCertifiable } from './certifiable.ts';
-import { CATCH_ALL } from './host.ts';
-import type { RouteSpec } from './route.ts';
 
 /** What is to be known of a route for that. */
 export type Site = { readonly domain: string; readonly https: RouteSpec['https'] };

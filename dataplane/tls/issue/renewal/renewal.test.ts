@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { retryDelay, withinLife } from '../retry.ts';
 import { renewalTime, type Window } from './renewal.ts';
-import { retryDelay, withinLife } from './retry.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

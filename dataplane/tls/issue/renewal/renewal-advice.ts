@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Log } from '../../../shared/runtime/log.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import type { Log } from '../../../../shared/runtime/log.ts';
+import { SavedByName } from '../saved-by-name.ts';
 import type { Window } from './renewal.ts';
 import { type Advice, NoAdviceError } from './renewal-information.ts';
-import { SavedByName } from './saved-by-name.ts';
 
 /** Questions under way at once, and the least time from one to the next (ms): a start with thousands of certificates is none for the authority. */
 const MOST_QUESTIONS = 4;

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { z } from 'zod';
-import { NAME } from '../../../shared/name.ts';
-import type { Clock } from '../../../shared/runtime/clock.ts';
+import { NAME } from '../../../../shared/name.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Window } from './renewal.ts';
 
 /** One answer takes no longer (ms), and is no larger (bytes). */

@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { makeChain } from '../../../shared/pair-fixture.ts';
-import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
+import { makeChain } from '../../../../shared/certificates/pair-fixture.ts';
+import { ManualClock } from '../../../../shared/runtime/manual-clock.ts';
 import { RenewalInformation } from './renewal-information.ts';
 
 const MINUTE = 60_000;

@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { memoryLog } from '../../../shared/runtime/log.ts';
-import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
+import { memoryLog } from '../../../../shared/runtime/log.ts';
+import { ManualClock } from '../../../../shared/runtime/manual-clock.ts';
 import { RenewalAdvice, type Subject } from './renewal-advice.ts';
 import { type Advice, NoAdviceError } from './renewal-information.ts';
 

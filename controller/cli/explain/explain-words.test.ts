@@ -88,6 +88,12 @@ test('a block is named by its directive, its place among the others and what it 
   assert.equal(fact('block', { route, block: null }), 'none of 3 matches: the site itself answers');
 });
 
+test('a target says how it is spoken to, where that is anything in particular', () => {
+  const [target] = EXPLANATION.targets;
+  assert.ok(target);
+  assert.match(fact('targets', { targets: [{ ...target, transport: 'h2c' }] }) ?? '', /10\.0\.0\.1:80 \(h2c\): healthy/);
+});
+
 test('what a policy answers is not said to come from the targets behind it', () => {
   assert.equal(fact('targets', { verdict: 'answered by redir: 301 to /new' }), undefined);
   assert.equal(fact('behind', { verdict: 'answered by redir: 301 to /new' }), '10.0.0.1:80: healthy, 2 in flight');

@@ -52,8 +52,8 @@ function hidden({ overrides, domain }: FullRoute): Fact[] {
   ];
 }
 
-const targetInWords = ({ address, healthy, reason, in_flight }: UpstreamStatus): string =>
-  `${address}: ${healthy ? 'healthy' : `out of rotation, ${reason ?? 'no reason known'}`}, ${in_flight} in flight`;
+const targetInWords = ({ address, transport, healthy, reason, in_flight }: UpstreamStatus): string =>
+  `${address}${transport === undefined ? '' : ` (${transport})`}: ${healthy ? 'healthy' : `out of rotation, ${reason ?? 'no reason known'}`}, ${in_flight} in flight`;
 
 /** A source that can't be read is told apart: the mistakes are no fault of this host. */
 function problemsInWords(problems: readonly Problem[], routed: boolean): string[] {

@@ -82,11 +82,12 @@ export class AutomaticHttps {
     const another = JSON.stringify(settings) !== JSON.stringify(this.settings);
     this.settings = settings;
     if (another) {
+      if (settings !== null) this.attempts.under(settings);
       this.ordering.adopt(settings);
       this.information = settings && new RenewalInformation(settings, this.tools.clock);
     }
     this.want();
-    if (another) for (const name of this.issuer.names()) this.advice.certificateChanged(name);
+    if (another) for (const name of this.issuer.names()) this.certificateChanged(name);
   }
 
   /** Resolves when the workers answer what others who share the store await. */

@@ -264,6 +264,22 @@ test('a client that does not read holds its target back, and no other client', a
   await eventually('all of it', () => got > 100_000_000);
 });
 
+for (const trailers of [true, false])
+  test(`an answer of unknown length that waits for its client is whole all the same${trailers ? ', with its trailers' : ''}`, async () => {
+    const size = 6_000_000;
+    using upstream = await Http2UpstreamFixture.serving(({ stream }) => {
+      stream.respond({ ':status': 200 }, { waitForTrailers: trailers });
+      stream.on('wantTrailers', () => stream.sendTrailers({ 'x-sum': '7' }));
+      stream.end(Buffer.alloc(size, 'x'));
+    });
+    using proxy = await h2c(upstream);
+    using client = new Speaker(proxy);
+    const whole = await client.ask({ ':path': '/' });
+    assert.deepEqual([whole.body.length, whole.trailers['x-sum']], [size, trailers ? '7' : undefined]);
+    const answer = await proxy.ask(get());
+    assert.deepEqual([answer.body.length, answer.trailers], [size, trailers ? 'x-sum: 7\r\n' : '']);
+  });
+
 test('a target that does not read holds its client back', async () => {
   using upstream = await Http2UpstreamFixture.serving(({ stream }) => void stream.pause());
   using proxy = await h2c(upstream);

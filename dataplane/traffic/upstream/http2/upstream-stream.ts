@@ -33,8 +33,8 @@ export class UpstreamStream implements Attempt {
   private fields: readonly string[] = [];
   private answered = false;
   private begun = false;
-  /** Bytes of the answer that are still to come, where the target has told how many there are. */
-  private owed = 0;
+  /** Bytes of the answer that are still to come; null where the target has not told how many there are. */
+  private owed: number | null = null;
   /** Whether the target has said that its answer is whole, where only that tells. */
   private saidAll = true;
   private requestComplete = false;
@@ -180,7 +180,7 @@ export class UpstreamStream implements Attempt {
     const { x } = this;
     if (x === null || !this.begun) return;
     this.deadline = this.now() + BODY_IDLE_MS;
-    if (this.saidAll) this.owed -= piece.length;
+    if (this.owed !== null) this.owed -= piece.length;
     if (!x.client.body(piece, 0, piece.length)) this.stream?.pause();
     if (this.x === x) x.client.flush();
   }
@@ -194,7 +194,7 @@ export class UpstreamStream implements Attempt {
 
   private ended(): void {
     // What was read of a stream that has been reset ends, too: it is not whole.
-    const whole = this.begun && this.owed === 0 && this.saidAll;
+    const whole = this.begun && (this.owed ?? 0) === 0 && this.saidAll;
     if (whole && this.x !== null && this.stream?.rstCode === NGHTTP2_NO_ERROR) this.finish();
   }
 

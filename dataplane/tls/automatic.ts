@@ -14,6 +14,7 @@ import { certificateId } from './issue/renewal/certificate-id.ts';
 import { RenewalAdvice, type Subject } from './issue/renewal/renewal-advice.ts';
 import { RenewalInformation } from './issue/renewal/renewal-information.ts';
 import type { CertStore, StoredCertificate } from './store/cert-store.ts';
+import type { Orderable } from './why-none.ts';
 
 /** Changes of the table are gathered for this long (ms) before the names are gone through again. */
 const GATHER_MS = 20;
@@ -173,10 +174,17 @@ export class AutomaticHttps {
     return hostOf(held.order) === hostOf(this.settings.directory) ? held : null;
   }
 
-  private *names({ directory, dns }: AuthoritySettings): Generator<string> {
-    const authority = { anyName: issuesAnyName(directory), dns: dns !== null };
+  /** For which names the authority may issue; null: nobody is asked. */
+  get orderable(): Orderable {
+    return this.settings && orderableOf(this.settings);
+  }
+
+  private *names(settings: AuthoritySettings): Generator<string> {
+    const authority = orderableOf(settings);
     for (const { domain, https } of this.tools.sites()) if (https === 'auto' && whyNotCertifiable(domain, authority) === null) yield domain;
   }
 }
+
+const orderableOf = ({ directory, dns }: AuthoritySettings) => ({ anyName: issuesAnyName(directory), dns: dns !== null });
 
 const hostOf = (url: string | null): string | null => (url !== null && URL.canParse(url) ? new URL(url).host : null);

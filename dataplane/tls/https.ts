@@ -1,4 +1,6 @@
 import { join } from 'node:path';
+import type { Site } from '../../shared/certificates/certifier.ts';
+import { CATCH_ALL, wildcardOf } from '../../shared/host.ts';
 import { APPLIED_FOLDER } from '../../shared/name.ts';
 import type { EntriesChange, Publisher } from '../publish/publisher.ts';
 import { AppliedCertificates } from './applied-certificates.ts';
@@ -12,6 +14,7 @@ import { KnownCertificates, type ShownChange } from './known-certificates.ts';
 import { endingSoon, type Missing, missingNow, type Shown } from './outlook.ts';
 import type { CertificateSource, CertStore, Holdings, StoredCertificate, StoreProblem } from './store/cert-store.ts';
 import { DirectoryStore } from './store/directory-store.ts';
+import { whyNone } from './why-none.ts';
 
 /** How often the age of the keys of session tickets is looked at (ms). */
 const TICKETS_MS = 3_600_000;
@@ -154,8 +157,16 @@ export class Https {
     const plans = this.automatic.plans(host) ?? this.automatic.plans(host.replace(/^[^.]+/, '*'));
     const attempt = plans?.attempt;
     const failure = attempt ? `; the last try failed: ${attempt.lastError}, the next is at ${new Date(attempt.nextTry).toISOString()}` : '';
+    if (held === null && plans === null)
+      return `none, so there is no connection over HTTPS: ${whyNone(this.siteOf(host), this.automatic.orderable)}`;
     if (held === null) return `none yet${failure}`;
     return `${held.domains.join(', ')} by ${held.issuer}, until ${new Date(held.notAfter).toISOString()} (${held.source})${failure}`;
+  }
+
+  /** What a host is routed by: its own name, the wildcard over it, or the site for every host. */
+  private siteOf(host: string): Site | null {
+    const { tools } = this;
+    return tools.site(host) ?? tools.site(wildcardOf(host) ?? host) ?? tools.site(CATCH_ALL);
   }
 
   stop(): void {

@@ -119,6 +119,19 @@ test('a target that breaks off resets the stream', async () => {
   assert.equal(stream.rstCode, constants.NGHTTP2_CANCEL);
 });
 
+test('a client that takes no byte of what its target has left behind is let go of after a minute', async () => {
+  await new Promise<void>((resolve) => client.session.settings({ initialWindowSize: 0 }, () => resolve()));
+  const { stream, target } = await tunnel();
+  target.end('so long');
+  stream.end();
+  await eventually('the target to be left', () => target.closed);
+  for (let half = 0; half < 4; half++) {
+    proxy.clock.pass(30_000);
+    await new Promise(setImmediate);
+  }
+  await eventually('nothing to be under way', () => proxy.ledger.inFlight.total() === 0);
+});
+
 test('a tunnel may be silent, while other requests share its connection', async () => {
   const { stream, target } = await tunnel();
   for (let minute = 0; minute < 30; minute++) {

@@ -50,5 +50,10 @@ export function join(x: Exchange, stream: ServerHttp2Stream, { fields }: Respons
     x.bytesSent += length;
   });
   // A target that is gone without a farewell is told on as what it is; after one, the client may say its own.
-  upstream.once('close', () => stream.close(stream.writableEnded ? constants.NGHTTP2_NO_ERROR : constants.NGHTTP2_CANCEL));
+  upstream.once('close', () => {
+    stream.close(stream.writableEnded ? constants.NGHTTP2_NO_ERROR : constants.NGHTTP2_CANCEL);
+    // Nobody reads it any more: a stream that has unread bytes would stay. How long the last bytes may take is limited as ever.
+    stream.resume();
+    x.client.reclaim(x);
+  });
 }

@@ -25,6 +25,12 @@ test('what has been told already is not told again', () => {
   assert.equal(wordsForFailure(known, 'b.test'), known);
 });
 
+test('an authority that was never reached is named: its address may be wrong', () => {
+  const { kind, message } = wordsForAccount(failed('no', 'ENOTFOUND'), 'https://ca.test/dir');
+  assert.equal(kind, 'unreachable');
+  assert.equal(message, "the certificate authority at https://ca.test/dir can't be reached: its name can not be resolved");
+});
+
 test('what an authority has against an account names the flag that mends it', () => {
   const told = (problem: string, detail: string): string => wordsForAccount(new ProblemError(problem, detail), 'https://ca.test').message;
   assert.match(told('invalidContact', 'contact email has forbidden domain "example.org"'), /forbidden domain.*--acme-email EMAIL$/);

@@ -26,16 +26,16 @@ const ODD = /^ERR_(INVALID_URL|BAD_RESPONSE|FR_TOO_MANY_REDIRECTS|FR_REDIRECTION
 const NO_DIRECTORY = /in ACME directory|ACME directory returned|get nonce from/;
 
 /** What went wrong, told by code, or by the words of the authority where it has any. `about` is what was asked for. */
-export function wordsForFailure(error: unknown, about: string): IssueError {
+export function wordsForFailure(error: unknown, about: string, authority = 'the certificate authority'): IssueError {
   if (error instanceof IssueError) return error;
   if (error instanceof ProblemError) return wordsForProblem(error, about);
   const message = error instanceof Error ? error.message : String(error);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const unreachable = UNREACHABLE[code];
-  if (unreachable !== undefined) return new IssueError('unreachable', `the certificate authority can't be reached: ${unreachable}`);
+  if (unreachable !== undefined) return new IssueError('unreachable', `${authority} can't be reached: ${unreachable}`);
   if (ODD.test(code)) return new IssueError('refused', `${about}: the certificate authority answers what is no ACME: ${message}`);
   // Whatever else the system or TLS has a code for happened on the way there.
-  if (code !== '') return new IssueError('unreachable', `the certificate authority can't be reached: ${message}`);
+  if (code !== '') return new IssueError('unreachable', `${authority} can't be reached: ${message}`);
   if (/rate ?limit|too many/i.test(message)) return new IssueError('limited', `${about}: ${message}`);
   if (/pending or processing|returned error 5\d\d|\bnonce\b|HTTP 5\d\d|serverInternal/i.test(message))
     return new IssueError('unreachable', `the certificate authority is not in order: ${message}`);
@@ -48,7 +48,7 @@ export function wordsForAccount(error: unknown, directory: string): IssueError {
     const words = `${directory} is no directory of a certificate authority (${error.message}); name the right one with --acme-directory URL`;
     return new IssueError('refused', words);
   }
-  if (!(error instanceof ProblemError)) return wordsForFailure(error, directory);
+  if (!(error instanceof ProblemError)) return wordsForFailure(error, directory, `the certificate authority at ${directory}`);
   const { problem, message } = error;
   const refused = (advice: string): IssueError =>
     new IssueError('refused', `the certificate authority gives us no account: ${message}; ${advice}`);

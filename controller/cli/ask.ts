@@ -43,12 +43,11 @@ export const wantsJson = (flags: Flags): boolean => flags.given.get('json')?.val
 
 /** GET, and the answer's JSON. @throws CommandError for any other status than 200. */
 export async function ask<T>(client: AdminClient, path: string): Promise<T> {
-  return JSON.parse(await askForText(client, path)) as T;
+  return JSON.parse(textOf(await client.request('GET', path))) as T;
 }
 
-/** GET, and the answer as it is. @throws as `ask`. */
-export async function askForText(client: AdminClient, path: string): Promise<string> {
-  const answer = await client.request('GET', path);
+/** The answer as it is. @throws CommandError for any other status than 200. */
+export function textOf(answer: AdminAnswer): string {
   if (answer.status !== 200) throw new CommandError(`the data plane answered ${answer.status}: ${errorIn(answer)}`);
   return answer.text;
 }

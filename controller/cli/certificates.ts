@@ -1,8 +1,8 @@
 import { NAME } from '../../shared/name.ts';
 import { type Flag, type Flags, UsageError } from '../../shared/runtime/flags.ts';
 import type { CertificateRecord } from '../../shared/wire/certificate.ts';
-import { ASKING_FLAGS, ask, askForText, clientOf, noArguments, wantsJson } from './ask.ts';
-import type { Command, Terminal } from './command.ts';
+import { ASKING_FLAGS, ask, clientOf, noArguments, textOf, wantsJson } from './ask.ts';
+import { type Command, CommandError, type Terminal } from './command.ts';
 import { table } from './table.ts';
 
 const ROOT_FLAG: Flag = { name: 'root', kind: 'switch', help: 'print the root of the internal authority instead, in PEM' };
@@ -24,7 +24,12 @@ export const certificates: Command = {
 
 async function printRoot(flags: Flags, terminal: Terminal): Promise<number> {
   if (wantsJson(flags)) throw new UsageError(`${NAME} certificates: --root prints PEM, which is no JSON; leave --json out`);
-  terminal.out(await askForText(clientOf(flags), '/certificates/root'));
+  const answer = await clientOf(flags).request('GET', '/certificates/root');
+  if (answer.status === 404)
+    throw new CommandError(
+      'there is no root: no site has had a certificate of the internal authority; give one `tls internal`, or all with `local_certs`',
+    );
+  terminal.out(textOf(answer));
   return 0;
 }
 

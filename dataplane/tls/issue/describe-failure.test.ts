@@ -10,6 +10,8 @@ test('whatever happens on the way to an authority is nobody’s fault, and says 
   for (const code of ['ECONNREFUSED', 'ECONNRESET', 'EPROTO', 'EPIPE', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'])
     assert.equal(wordsForFailure(failed('no', code), 'a.test').kind, 'unreachable', code);
   assert.match(wordsForFailure(failed('no', 'SELF_SIGNED_CERT_IN_CHAIN'), 'a.test').message, /--acme-ca-root PATH/);
+  for (const code of ['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID'])
+    assert.match(wordsForFailure(failed('no', code), 'a.test').message, /clock/);
   assert.match(wordsForFailure(failed('odd', 'EPROTO'), 'a.test').message, /odd/);
 });
 

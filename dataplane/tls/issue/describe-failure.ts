@@ -17,7 +17,8 @@ const UNREACHABLE: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     'its certificate is not from an authority that is trusted here; name its root with --acme-ca-root PATH',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
-  CERT_HAS_EXPIRED: 'its certificate has expired',
+  CERT_HAS_EXPIRED: 'its certificate has expired, or the clock of this machine is wrong',
+  CERT_NOT_YET_VALID: 'its certificate is not good yet, or the clock of this machine is wrong',
 };
 
 /** Codes of an answer that came, and is none. */

@@ -105,9 +105,12 @@ export class Handshakes {
         ...(auth !== null && asking(auth, published.domains, this.ticketKeys)),
       });
       server.on('secureConnection', (socket) => {
+        const end = this.take(socket);
+        // Its client has reset the connection: nobody can tell any more whose it was, and nobody would hear of its end.
+        if (end === undefined) return void socket.destroy();
         // Not before: nobody would hear of a client that leaves in the middle of the handshake.
         socket.allowHalfOpen = true;
-        this.take(socket)?.done(socket);
+        end.done(socket);
       });
       server.on('tlsClientError', (error, socket) => {
         if (socket.authorizationError) this.disbelieved(auth, socket.authorizationError);

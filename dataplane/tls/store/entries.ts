@@ -11,6 +11,8 @@ import { reasonOf } from './usable-directory.ts';
 export const OWN_FOLDERS: readonly OwnFolder[] = ['acme', 'pushed'];
 export type OwnFolder = 'acme' | 'pushed' | 'applied';
 export const ACCOUNTS = 'accounts';
+/** The file system's own, where the directory is a disk of its own. */
+const LOST = 'lost+found';
 /** The event loop is not kept for longer at a time (ms). */
 const TURN_MS = 8;
 
@@ -141,7 +143,7 @@ export class Entries {
         return known.flatMap((id) => (folderOf(id) === folder ? [id.slice(id.indexOf('/') + 1)] : []));
       }
     };
-    const reserved: ReadonlySet<string> = new Set([...this.folders, ACCOUNTS]);
+    const reserved: ReadonlySet<string> = new Set([...this.folders, ACCOUNTS, LOST]);
     const ids = this.folders.flatMap((folder) => inside(folder).map((name) => `${folder}/${name}`));
     ids.push(...inside('').filter((name) => !reserved.has(name)));
     this.closed = closed;

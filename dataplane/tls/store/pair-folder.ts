@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync, type Stats, statSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { type Certificate, readCertificate } from '../../../shared/certificates/certificate.ts';
@@ -40,29 +40,37 @@ export type Seen = {
   readonly fingerprint: string;
 };
 
-/** Which two files of a folder count, through symbolic links, without reading them; null where there are none. */
+/**
+ * Which two files of a folder count, through symbolic links, without reading them; null where there are none. What can't be
+ * reached (a link to nowhere, a folder that may not be entered) is there all the same: whoever reads it tells the reason.
+ */
 export function lookAt(folder: string, files: Names): Seen | null {
   for (const [chain, key] of files) {
     const chainPath = join(folder, chain);
     const keyPath = join(folder, key);
-    const [one, other] = [statOf(chainPath), statOf(keyPath)];
-    if (one !== undefined || other !== undefined) return { chainPath, keyPath, fingerprint: `${printOf(one)} ${printOf(other)}` };
+    const [one, other] = [printOf(chainPath), printOf(keyPath)];
+    if (one !== null || other !== null) return { chainPath, keyPath, fingerprint: `${one ?? '-'} ${other ?? '-'}` };
   }
-  return null;
+  const [[chain, key] = [CHAIN, KEY]] = files;
+  return isLostLink(folder) ? { chainPath: join(folder, chain), keyPath: join(folder, key), fingerprint: OUT_OF_REACH } : null;
 }
 
-/** A link in a circle or to nowhere, or a folder that may not be entered, is as good as nothing. */
-function statOf(path: string): Stats | undefined {
+const OUT_OF_REACH = 'out of reach';
+
+/** Another text as soon as it is another file; null where there is none. */
+function printOf(path: string): string | null {
   try {
-    return statSync(path, { throwIfNoEntry: false });
-  } catch {
-    // The reason is told by whoever reads the file.
-    return undefined;
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (stats !== undefined) return `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeMs}:${stats.ctimeMs}`;
+    return isLostLink(path) ? OUT_OF_REACH : null;
+  } catch (error) {
+    // Else it is a circle of links, or a folder that may not be entered.
+    return error instanceof Error && 'code' in error && error.code === 'ENOTDIR' ? null : OUT_OF_REACH;
   }
 }
 
-const printOf = (stats: Stats | undefined): string =>
-  stats === undefined ? '-' : `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeMs}:${stats.ctimeMs}`;
+/** Whether it is a link to what is not there. */
+const isLostLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true && !existsSync(path);
 
 /** The two files as they are. The refusal names the file. */
 export function readTexts({ chainPath, keyPath }: Seen): Parsed<Pick<Certificate, 'chain' | 'privateKey'>> {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -116,4 +116,38 @@ test('a folder that can not be read is named, costs only what is in it, and keep
   });
   chmodSync(join(disk.root, 'acme'), 0o755);
   assert.deepEqual((await known.list()).problems, []);
+});
+
+test('a pair behind a link to nowhere, or in a folder that may not be entered, is named, and what was known of it stays in use', {
+  skip,
+}, async () => {
+  await using disk = new Disk();
+  const outside = join(disk.root, 'outside');
+  const inside = (path: string) => join(disk.root, 'certs', path);
+  await disk.bring('outside/live');
+  mkdirSync(inside('lost+found'), { recursive: true, mode: 0o700 });
+  symlinkSync(join(outside, 'live'), inside('mine'));
+  symlinkSync('/nowhere', inside('gone'));
+  mkdirSync(inside('files'));
+  for (const name of ['fullchain.pem', 'privkey.pem']) symlinkSync(`/nowhere/${name}`, inside(`files/${name}`));
+  for (const path of ['.', 'certs', 'certs/files', 'outside', 'outside/live']) chmodSync(join(disk.root, path), 0o755);
+  chmodSync(join(outside, 'live/key.pem'), 0o644);
+  const known = disk.open(inside('.'));
+  assert.equal((await known.list()).certificates.length, 1);
+  chmodSync(outside, 0o700);
+  await asNobody(async () => {
+    const { certificates, problems } = await disk.open(inside('.')).list();
+    assert.deepEqual(certificates, []);
+    assert.deepEqual(problems.map(({ reason }) => reason.replace(disk.root, '')).sort(), [
+      '/certs/files/fullchain.pem is missing; put it there',
+      '/certs/gone/fullchain.pem is missing; put it there',
+      "/certs/mine/fullchain.pem can't be read (permission denied); give it to the user that this process runs as",
+    ]);
+    assert.deepEqual(
+      (await known.list()).certificates.map(({ id }) => id),
+      ['mine'],
+    );
+  });
+  chmodSync(outside, 0o755);
+  assert.equal((await known.list()).problems.length, 2);
 });

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
+import { Worker } from 'node:worker_threads';
 import { CertificatesFixture } from '../testing/certificates-fixture.ts';
 import { eventually, ProxyFixture, site } from '../testing/proxy-fixture.ts';
 import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
@@ -159,6 +161,15 @@ describe('a connection over TLS', () => {
     ])
       leave(await shake(proxy, 'a.test'));
     await eventually('all to be gone', () => proxy.ledger.connections.open() === 0);
+  });
+
+  test('that its client resets with its last word of the handshake is gone as well', async () => {
+    await eventually('nobody to be there', () => proxy.ledger.connections.open() === 0);
+    const clients = new Worker(new URL('../testing/leaving-clients.ts', import.meta.url), {
+      workerData: { port: proxy.securePort, clients: 500 },
+    });
+    await once(clients, 'exit');
+    await eventually('nobody to be there again', () => proxy.ledger.connections.open() === 0);
   });
 
   test('is counted while it shakes hands, and no longer when that failed', async () => {

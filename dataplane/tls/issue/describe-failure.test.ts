@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { wordsForAccount, wordsForFailure } from './describe-failure.ts';
-import { IssueError } from './failure.ts';
+import { AccountGoneError, IssueError } from './failure.ts';
 import { ProblemError } from './problem.ts';
 
 const failed = (message: string, code?: string) => Object.assign(new Error(message), code === undefined ? {} : { code });
@@ -40,4 +40,11 @@ test('what an authority has against an account names the flag that mends it', ()
   assert.match(told('externalAccountRequired', 'bind it'), /--acme-eab KID:KEY$/);
   assert.match(told('unauthorized', 'unknown external account'), /--acme-eab KID:KEY /);
   assert.doesNotMatch(told('rateLimited', 'too many accounts'), /--acme/);
+});
+
+test('an account that was deactivated is gone, and no other refusal means that', () => {
+  const told = (problem: string, detail: string) => wordsForFailure(new ProblemError(problem, detail), 'a.test');
+  assert.ok(told('unauthorized', 'Account is not valid, has status "deactivated"') instanceof AccountGoneError);
+  assert.ok(!(told('unauthorized', 'the account may not issue for this name') instanceof AccountGoneError));
+  assert.ok(!(told('malformed', 'the account was deactivated') instanceof AccountGoneError));
 });

@@ -61,7 +61,9 @@ export function wordsForAccount(error: unknown, directory: string): IssueError {
 }
 
 function wordsForProblem({ problem, message }: ProblemError, about: string): IssueError {
-  if (problem === 'accountDoesNotExist') return new AccountGoneError(message);
+  // RFC 8555 7.3.6: one that was deactivated is unauthorized, as much else is.
+  const ended = problem === 'unauthorized' && /\baccount\b.*\b(deactivated|revoked)\b/i.test(message);
+  if (problem === 'accountDoesNotExist' || ended) return new AccountGoneError(message);
   if (problem === 'rateLimited') return new IssueError('limited', `${about}: ${message}`);
   if (problem === 'serverInternal') return new IssueError('unreachable', `the certificate authority is not in order: ${message}`);
   return new IssueError('refused', `${about}: ${message}`);

@@ -34,7 +34,7 @@ test('one that is over though its orders succeed is told of, with what is likely
 });
 
 test('a site without a certificate is told of with the reason, of many the first few', () => {
-  const missing = Array.from({ length: 7 }, (_, at) => ({ name: `site-${at}.test`, lastError: 'nobody answers' }));
+  const missing = Array.from({ length: 7 }, (_, at) => ({ name: `site-${at}.test`, lastError: `site-${at}.test: nobody answers` }));
   assert.deepEqual(missingNow([]), []);
   const lines = missingNow(missing);
   assert.equal(lines[0], 'site-0.test has no certificate: nobody answers');

@@ -18,9 +18,12 @@ export type Missing = { readonly name: string; readonly lastError: string };
 /** One line for each site that nobody can visit over HTTPS yet; a few at most. */
 export function missingNow(missing: Iterable<Missing>): string[] {
   const all = [...missing];
-  const lines = all.slice(0, MOST_LINES).map(({ name, lastError }) => `${name} has no certificate: ${lastError}`);
+  const lines = all.slice(0, MOST_LINES).map(({ name, lastError }) => `${name} has no certificate: ${withoutName(name, lastError)}`);
   return all.length > MOST_LINES ? [...lines, `${all.length - MOST_LINES} more sites have no certificate`] : lines;
 }
+
+/** Reasons mostly begin with the name. */
+const withoutName = (name: string, reason: string): string => (reason.startsWith(`${name}: `) ? reason.slice(name.length + 2) : reason);
 
 /** One line for each certificate that is about to end without a newer one, the first to end first; a few at most. `now` in ms since 1970. */
 export function endingSoon(shown: Iterable<Shown>, now: number): string[] {

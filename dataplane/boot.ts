@@ -11,7 +11,7 @@ import { type DataplaneSettings, type Effective, effective, requireTrustedProxie
 import { bootId } from './table/confirmations.ts';
 import { type Restored, restore } from './table/restore.ts';
 import { Successor } from './takeover/successor.ts';
-import { type DnsSettings, dnsSettings } from './tls/issue/dns/dns-settings.ts';
+import type { DnsSettings } from './tls/issue/dns/dns-settings.ts';
 import { Keyring } from './tls/keyring.ts';
 import { usable } from './usable.ts';
 import { probePort } from './workers/port.ts';
@@ -40,7 +40,7 @@ export async function boot(base: DataplaneSettings, { clock, random, log }: Edge
   const restored = await restore(base.stateDir, clock, log, { boot: bootId(), takenOver: succession !== null });
   const atBoot = effective(base, restored.globals);
   requireTrustedProxies(atBoot.settings);
-  const dns = usableDns(atBoot.settings);
+  const dns = await usableDns(atBoot.settings);
   if (succession === null) await requirePorts(atBoot.settings);
   return { base, atBoot, dns, keyring, restored, succession };
 }
@@ -71,8 +71,11 @@ async function requirePorts(settings: DataplaneSettings): Promise<void> {
 }
 
 /** How records are set for checks. @throws UsageError naming the flag. */
-function usableDns({ dnsHook, dnsServer, dnsKeyPath, dnsResolver }: DataplaneSettings): DnsSettings | null {
+async function usableDns({ dnsHook, dnsServer, dnsKeyPath, dnsResolver }: DataplaneSettings): Promise<DnsSettings | null> {
+  if ([dnsHook, dnsServer, dnsKeyPath, dnsResolver].every((given) => given === null)) return null;
   try {
+    // Few need it, and those who don't need not hold it in memory.
+    const { dnsSettings } = await import('./tls/issue/dns/dns-settings.ts');
     return dnsSettings({ hook: dnsHook, server: dnsServer, keyPath: dnsKeyPath, resolver: dnsResolver });
   } catch (error) {
     throw new UsageError(`${NAME} dataplane: ${error instanceof Error ? error.message : error}`);

@@ -5,7 +5,7 @@ import { APPLIED_FOLDER, NAME } from '../../shared/name.ts';
 import type { CertificateOutcome } from '../../shared/wire/apply.ts';
 import type { CertificateRecord } from '../../shared/wire/certificate.ts';
 import type { AppliedFrame } from './applied-certificates.ts';
-import { type CertificatesReading, Https, type HttpsTools } from './https.ts';
+import type { CertificatesReading, Https, HttpsTools } from './https.ts';
 import { isInternal, type RoutesChange } from './internal/internal-sites.ts';
 import { readRootCertificate } from './internal/root.ts';
 import type { AuthoritySettings } from './issue/authority.ts';
@@ -55,7 +55,8 @@ export class HttpsOnDemand {
   }
 
   private async opened(): Promise<Https> {
-    const https = await Https.open(this.tools.certDir, this.tools);
+    // Whoever serves plain HTTP need not hold what orders certificates in memory.
+    const https = await (await import('./https.ts')).Https.open(this.tools.certDir, this.tools);
     this.https = https;
     https.adopt(this.authority);
     await https.certifyInternally(this.local);

@@ -93,15 +93,14 @@ export class Entries {
     return { put: entry.stored === before?.stored ? null : entry.stored, removed: [] };
   }
 
-  /** The pair as it is on disk now, else the last good one; null where there is none. */
+  /** The pair as of the last look; one of ours as it is on disk now. null where there is none, or none that can be used. */
   pair(id: string): Certificate | null {
     const entry = this.entries.get(id);
-    if (entry?.stored == null) return null;
+    if (entry?.stored == null || entry.pair !== null) return entry?.pair ?? null;
     const seen = this.seen(id);
-    // What was judged already need not be judged again.
-    if (seen === null || (entry.pair !== null && seen.fingerprint === entry.fingerprint)) return entry.pair;
+    if (seen === null) return null;
     const { stored, names } = entry;
-    if (names === null || seen.fingerprint !== entry.fingerprint) return goodPair(seen) ?? entry.pair;
+    if (names === null || seen.fingerprint !== entry.fingerprint) return goodPair(seen);
     const texts = readTexts(seen);
     if (!texts.ok) return null;
     const { issuer, serial, notBefore, notAfter } = stored;

@@ -34,7 +34,7 @@ class State {
   }
 
   [Symbol.dispose](): void {
-    rmSync(this.folder, { recursive: true });
+    rmSync(this.folder, { recursive: true, maxRetries: 10 });
   }
 }
 

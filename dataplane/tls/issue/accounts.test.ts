@@ -37,6 +37,6 @@ test('an account whose file is torn is opened anew, one that can be read is used
     assert.doesNotMatch(JSON.stringify(log.lines), /PRIVATE KEY|xyzzy/);
   } finally {
     await store.close();
-    rmSync(root, { recursive: true });
+    rmSync(root, { recursive: true, maxRetries: 10 });
   }
 });

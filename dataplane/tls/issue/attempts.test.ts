@@ -11,7 +11,7 @@ let folder = '';
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'attempts-'));
 });
-afterEach(() => rmSync(folder, { recursive: true }));
+afterEach(() => rmSync(folder, { recursive: true, maxRetries: 10 }));
 const file = () => join(folder, 'issuing.json');
 const FAILED = { failures: 2, nextTry: 5_000, lastError: 'a.test: refused' };
 

@@ -29,7 +29,7 @@ class Scene {
   }
 
   [Symbol.dispose](): void {
-    rmSync(this.folder, { recursive: true });
+    rmSync(this.folder, { recursive: true, maxRetries: 10 });
   }
 }
 

@@ -21,7 +21,7 @@ class Shared {
   }
 
   [Symbol.dispose](): void {
-    rmSync(this.folder, { recursive: true });
+    rmSync(this.folder, { recursive: true, maxRetries: 10 });
   }
 }
 

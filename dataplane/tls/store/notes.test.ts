@@ -9,7 +9,7 @@ let root = '';
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'notes-'));
 });
-afterEach(() => rmSync(root, { recursive: true }));
+afterEach(() => rmSync(root, { recursive: true, maxRetries: 10 }));
 const open = () => new Notes(join(root, '.notes'));
 
 test('what was written is there for others, also a second time and after the folder was deleted; null deletes it', async () => {

@@ -175,6 +175,6 @@ test('an authority is verified by its own root', async () => {
   } finally {
     server.closeAllConnections();
     server.close();
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, maxRetries: 10 });
   }
 });

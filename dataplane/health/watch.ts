@@ -91,7 +91,7 @@ export class Watch {
     this.tools.targets.judge(this.slot, VERDICT_OF.none);
   }
 
-  /** It is asked no more for now; what is known holds. */
+  /** It is asked no more until somebody wants it again; what is known holds. */
   stop(): void {
     this.leaveOff?.();
     this.leaveOff = null;

@@ -1,37 +1,20 @@
 import { issuesAnyName } from '../../shared/certificates/acme-directory.ts';
 import { whyNotCertifiable } from '../../shared/certificates/certifiable.ts';
 import type { Site } from '../../shared/certificates/certifier.ts';
-import type { Clock } from '../../shared/runtime/clock.ts';
-import type { Log } from '../../shared/runtime/log.ts';
-import type { Random } from '../../shared/runtime/random.ts';
-import type { Publisher } from '../publish/publisher.ts';
 import { Attempts } from './issue/attempts.ts';
 import type { AuthoritySettings } from './issue/authority.ts';
 import { type Held, Issuer, type OrderResult } from './issue/issuer.ts';
-import { Ordering } from './issue/ordering.ts';
+import { Ordering, type OrderingTools } from './issue/ordering.ts';
 import { knock, preflight, resolveName } from './issue/preflight.ts';
 import { certificateId } from './issue/renewal/certificate-id.ts';
 import { RenewalAdvice, type Subject } from './issue/renewal/renewal-advice.ts';
 import { RenewalInformation } from './issue/renewal/renewal-information.ts';
-import type { CertStore, StoredCertificate } from './store/cert-store.ts';
 import type { Orderable } from './why-none.ts';
 
 /** Changes of the table are gathered for this long (ms) before the names are gone through again. */
 const GATHER_MS = 20;
 
-export type AutomaticTools = {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-  readonly stateDir: string;
-  /** Who we are among those that share the store. */
-  readonly instance: string;
-  readonly store: CertStore;
-  readonly publisher: Publisher;
-  /** The certificate that a name is shown; null where there is none. */
-  held(name: string): StoredCertificate | null;
-  /** Resolves when every worker shows what the store holds. */
-  shown(): Promise<void>;
+export type AutomaticTools = OrderingTools & {
   sites(): Iterable<Site>;
   /** The addresses of this machine, and its port for plain HTTP: where a name should lead. */
   addresses(): readonly string[];

@@ -25,7 +25,7 @@ export type Advice = {
   readonly againMs: number;
 };
 
-/** No advice for now; `againMs` is how long the authority asks to be left alone, 0 where it doesn't say. */
+/** No advice this time; `againMs` is how long the authority asks to be left alone, 0 where it doesn't say. */
 export class NoAdviceError extends Error {
   readonly againMs: number;
 

@@ -19,5 +19,7 @@ export const DEFAULT_CERT_DIR = `/etc/${NAME}/certs`;
 export const INTERNAL_ROOT_FILE = 'internal-root.pem';
 export const DEFAULT_STATE_DIR = `/var/lib/${NAME}`;
 export const DEFAULT_CONFIG_PATH = `/etc/${NAME}/${CONFIG_FILE}`;
+/** Within the state directory: the Admin API's socket that `run` opens. */
+export const ADMIN_SOCKET_FILE = 'admin.sock';
 /** Within the state directory: certificates that controllers brought. */
 export const APPLIED_FOLDER = 'certificates';

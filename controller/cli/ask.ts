@@ -3,21 +3,21 @@ import {
   type AdminAnswer,
   type AdminClient,
   createAdminClient,
-  defaultAdminAddress,
   parseAdminAddress,
   TOKEN_VARIABLE,
 } from '../../shared/admin-client.ts';
-import { DEFAULT_ADMIN_LISTEN, NAME } from '../../shared/name.ts';
+import { ADMIN_SOCKET_FILE, DEFAULT_STATE_DIR, NAME } from '../../shared/name.ts';
 import { type Parsed, refused } from '../../shared/parsed.ts';
 import { type Flag, type Flags, UsageError } from '../../shared/runtime/flags.ts';
 import { CommandError } from './command.ts';
+import { firstThatAnswers, likelyAddresses } from './find-admin.ts';
 
 export const ADMIN_FLAG: Flag = {
   name: 'admin',
   kind: 'value',
   placeholder: 'ADDRESS',
   help: `the data plane to ask, HOST:PORT or unix:PATH; over TCP the token is read from ${TOKEN_VARIABLE}`,
-  default: `the default admin socket if it exists, else ${DEFAULT_ADMIN_LISTEN}`,
+  default: `the socket in the state directory, the default admin socket or port: the first that answers`,
   parse: readAddress,
 };
 
@@ -31,18 +31,32 @@ function readAddress(text: string): Parsed<AdminAddress> {
 
 export const JSON_FLAG: Flag = { name: 'json', kind: 'switch', help: 'print the answer as JSON' };
 
-/** Flags of every command that asks the data plane. */
-export const ASKING_FLAGS: readonly Flag[] = [ADMIN_FLAG, JSON_FLAG];
+const STATE_DIR_FLAG: Flag = {
+  name: 'state-dir',
+  kind: 'value',
+  placeholder: 'PATH',
+  help: `the state directory of what runs: its Admin API is asked through ${ADMIN_SOCKET_FILE} in there`,
+  default: DEFAULT_STATE_DIR,
+};
 
-export function clientOf(flags: Flags): AdminClient {
-  const address = (flags.given.get('admin')?.value as AdminAddress | undefined) ?? defaultAdminAddress();
-  return createAdminClient({ address, token: process.env[TOKEN_VARIABLE] });
+/** Flags of every command that asks the data plane. */
+export const ASKING_FLAGS: readonly Flag[] = [ADMIN_FLAG, STATE_DIR_FLAG, JSON_FLAG];
+
+export type Asked = Pick<AdminClient, 'request'>;
+
+/** A client for the address that was named, else for the first likely one that answers. */
+export function clientOf(flags: Flags): Asked {
+  const token = process.env[TOKEN_VARIABLE];
+  const address = flags.given.get('admin')?.value as AdminAddress | undefined;
+  if (address !== undefined) return createAdminClient({ address, token });
+  const stateDir = (flags.given.get('state-dir')?.value as string | undefined) ?? DEFAULT_STATE_DIR;
+  return firstThatAnswers(likelyAddresses(stateDir, process.env), token);
 }
 
 export const wantsJson = (flags: Flags): boolean => flags.given.get('json')?.value === true;
 
 /** GET, and the answer's JSON. @throws CommandError for any other status than 200. */
-export async function ask<T>(client: AdminClient, path: string): Promise<T> {
+export async function ask<T>(client: Asked, path: string): Promise<T> {
   return JSON.parse(textOf(await client.request('GET', path))) as T;
 }
 

@@ -1,10 +1,9 @@
-import type { AdminClient } from '../../../shared/admin-client.ts';
 import { NAME } from '../../../shared/name.ts';
 import type { PublishedRoute } from '../../../shared/route.ts';
 import { type Flags, UsageError } from '../../../shared/runtime/flags.ts';
 import type { Explanation } from '../../../shared/wire/status.ts';
 import type { ContainerStatus } from '../../status/container-book.ts';
-import { ASKING_FLAGS, ask, clientOf, wantsJson } from '../ask.ts';
+import { ASKING_FLAGS, type Asked, ask, clientOf, wantsJson } from '../ask.ts';
 import type { Command } from '../command.ts';
 import { askContainers, CONTROLLER_FLAG } from '../containers.ts';
 import { explanationInWords } from './explain-words.ts';
@@ -38,7 +37,7 @@ async function containersOf(flags: Flags, { url, route, matched }: Explanation):
 const hostOf = (url: string): string => new URL(url).hostname.replace(/\.$/, '');
 
 /** A hint, and no reason to fail: the limit may have been reached by the question itself. */
-async function near(client: AdminClient, { url }: Explanation): Promise<string | null> {
+async function near(client: Asked, { url }: Explanation): Promise<string | null> {
   const { status, text } = await client.request('GET', '/routes');
   if (status !== 200) return null;
   const routes = JSON.parse(text) as PublishedRoute[];

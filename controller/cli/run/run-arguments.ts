@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path';
-import { DEFAULT_ADMIN_SOCKET, DEFAULT_STATE_DIR, NAME } from '../../../shared/name.ts';
+import { ADMIN_SOCKET_FILE, DEFAULT_ADMIN_SOCKET, DEFAULT_STATE_DIR, NAME } from '../../../shared/name.ts';
 import { envTwin, type Flag, UsageError } from '../../../shared/runtime/flags.ts';
 
 /** The arguments of `run`, sorted by who reads them. */
@@ -53,7 +53,7 @@ export function splitArguments(
 
 function socketPath(named: string | true | undefined, stateDir: string | true | undefined): string {
   if (named === true) return DEFAULT_ADMIN_SOCKET;
-  return named ?? join(typeof stateDir === 'string' ? stateDir : DEFAULT_STATE_DIR, 'admin.sock');
+  return named ?? join(typeof stateDir === 'string' ? stateDir : DEFAULT_STATE_DIR, ADMIN_SOCKET_FILE);
 }
 
 /** The last value of a flag, true where it stands alone, else its environment twin's, else undefined. */

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { formatAdminAddress } from '../../shared/admin-client.ts';
+import { admin, sluice, temporary } from './cli-fixture.ts';
+import { likelyAddresses } from './find-admin.ts';
+
+const likely = (env: Record<string, string>) => likelyAddresses('/s', env).map(formatAdminAddress);
+
+/** An Admin API on a socket, without routes. */
+async function onSocket(t: TestContext, path: string): Promise<void> {
+  const server = createServer((_, response) => void response.end('[]')).listen(path);
+  await once(server, 'listening');
+  t.after(() => void server.close());
+}
+
+test('the state directory comes before the default socket, and that before the default port', () => {
+  assert.deepEqual(likely({}), ['unix:/s/admin.sock', 'unix:/var/run/sluice-admin.sock', '127.0.0.1:6190']);
+});
+
+test('what the environment names for the data plane comes first', () => {
+  const addresses = ['unix:/r/a.sock', 'unix:/s/admin.sock', 'unix:/var/run/sluice-admin.sock', '127.0.0.1:7000'];
+  assert.deepEqual(likely({ SLUICE_ADMIN_SOCKET: '/r/a.sock', SLUICE_ADMIN_LISTEN: '127.0.0.1:7000' }), addresses);
+  assert.equal(likely({ SLUICE_ADMIN_SOCKET: 'true' }).length, 3);
+});
+
+test('a command finds the socket that run opened in the state directory, by flag or environment', async (t) => {
+  const directory = temporary(t);
+  await onSocket(t, join(directory, 'admin.sock'));
+  assert.deepEqual([(await sluice(['routes', '--json', '--state-dir', directory])).out], ['[]\n']);
+  assert.deepEqual([(await sluice(['routes', '--json'], { env: { SLUICE_STATE_DIR: directory } })).out], ['[]\n']);
+});
+
+test('a socket that was left behind is passed over', async (t) => {
+  const directory = temporary(t);
+  const listen = await admin(t, { 'GET /health': [200, {}], 'GET /routes?view=full': [200, []] });
+  const env = { SLUICE_ADMIN_SOCKET: join(directory, 'gone.sock'), SLUICE_ADMIN_LISTEN: listen };
+  assert.equal((await sluice(['routes', '--json', '--state-dir', directory], { env })).out, '[]\n');
+});
+
+test('where nothing answers, one line says what was tried and how to name it', async (t) => {
+  const directory = temporary(t);
+  const { code, err } = await sluice(['routes', '--state-dir', directory], { env: { SLUICE_ADMIN_LISTEN: '127.0.0.1:1' } });
+  assert.equal(code, 5);
+  assert.match(
+    err,
+    /^sluice routes: .*Tried unix:.*\/admin\.sock: no such socket; unix:\/var\/run\/sluice-admin\.sock: .*; 127\.0\.0\.1:1: connection refused.*--admin.*--state-dir PATH\n$/,
+  );
+});
+
+test('a refused token names the address that was found', async (t) => {
+  const listen = await admin(t, { 'GET /health': [200, {}], 'GET /routes?view=full': [401, {}] });
+  const { code, err } = await sluice(['routes', '--state-dir', temporary(t)], { env: { SLUICE_ADMIN_LISTEN: listen } });
+  assert.equal(code, 5);
+  assert.match(err, new RegExp(`${listen}: unauthorized .set SLUICE_ADMIN_TOKEN`));
+});

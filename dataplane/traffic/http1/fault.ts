@@ -23,6 +23,7 @@ export const FAULT = {
   badChunk: fault(400, 'a chunk is malformed'),
   badTrailer: fault(400, 'a trailer field is malformed or carries framing'),
   badConnection: fault(400, 'Connection is malformed'),
+  badUpgrade: fault(400, 'Upgrade is no list of protocols'),
   tunnelRequest: fault(501, 'CONNECT is not served'),
   longTarget: fault(414, 'the request target is too long'),
   longHead: fault(431, 'the head is too large'),

@@ -1,6 +1,7 @@
 import { CLASS, COLON, CR, FIELD_VALUE, HTAB, LF, SP, TOKEN } from './chars.ts';
 import { FAULT, type Fault } from './fault.ts';
 import { FIELD, HASH_SEED, hashStep, kindOf, underscoredKind } from './field-names.ts';
+import { isToken, withoutOws } from './protocols.ts';
 
 /** Most fields in one section. */
 export const MAX_FIELDS = 100;
@@ -313,22 +314,6 @@ function readLength(value: string): number {
     length = length * 10 + digit;
   }
   return length <= Number.MAX_SAFE_INTEGER ? length : -1;
-}
-
-/** Without spaces and tabs around it: OWS of RFC 9110 5.6.3 is these two alone, unlike what `trim` takes for white space. */
-function withoutOws(text: string): string {
-  let from = 0;
-  let to = text.length;
-  while (from < to && isOws(text.charCodeAt(from))) from++;
-  while (to > from && isOws(text.charCodeAt(to - 1))) to--;
-  return text.slice(from, to);
-}
-
-const isOws = (code: number): boolean => code === SP || code === HTAB;
-
-function isToken(text: string): boolean {
-  for (let at = 0; at < text.length; at++) if (((CLASS[text.charCodeAt(at)] as number) & TOKEN) === 0) return false;
-  return text.length > 0;
 }
 
 /** The value of a field in `kept` lines, or null. For the few that are asked for only now and then. */

@@ -2,6 +2,7 @@ import { isIPv6 } from 'node:net';
 import { CLASS, CR, HOST, LF, SP, TARGET, TOKEN } from './chars.ts';
 import { FAULT, type Fault } from './fault.ts';
 import { Fields, faultOfPartialFields } from './fields.ts';
+import { protocolsIn } from './protocols.ts';
 
 /** Bytes of a request head, request line and fields together. */
 export const MAX_REQUEST_HEAD = 16_384;
@@ -57,6 +58,8 @@ export class RequestHead {
     const fieldFault = this.fields.scan(buffer, raw, start, at + 2, end - 2, 'request', null);
     if (fieldFault !== null) return fieldFault;
     if (this.fields.chunked && this.minor === 0) return FAULT.codingInOldVersion;
+    // Also where the wish is ignored: what is written of it goes on, or would (RFC 9110 7.8).
+    if (this.fields.upgrade !== null && protocolsIn(this.fields.upgrade) === null) return FAULT.badUpgrade;
     return this.readTarget(buffer, targetStart, raw.slice(targetStart - start, targetEnd - start));
   }
 

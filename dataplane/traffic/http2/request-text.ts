@@ -1,5 +1,6 @@
 import { ChunkedDecoder } from '../http1/chunked.ts';
 import { FAULT, type Fault } from '../http1/fault.ts';
+import { isToken } from '../http1/protocols.ts';
 
 /** Fields that speak of one HTTP/1.1 connection: in HTTP/2 they make a message malformed (RFC 9113 8.2.2). */
 const OF_A_CONNECTION = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade']);
@@ -53,6 +54,7 @@ export function requestText(raw: readonly string[], ends: boolean, nextId: () =>
   const { ':method': method, ':path': path, ':scheme': scheme, ':authority': authority } = pseudo;
   // It alone names no path and no scheme (RFC 9113 8.5).
   const protocol = method === 'CONNECT' ? pseudo[':protocol'] : undefined;
+  if (protocol !== undefined && !isToken(protocol)) return malformed(':protocol is no token');
   if (method === 'CONNECT' && protocol?.toLowerCase() !== 'websocket') return FAULT.tunnelRequest;
   if (method === undefined || path === undefined || scheme === undefined) return malformed('a pseudo-header field is missing');
   if (scheme !== 'https' && scheme !== 'http') return malformed('the scheme is neither http nor https');

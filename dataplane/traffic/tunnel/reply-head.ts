@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { protocolsIn } from '../http1/protocols.ts';
 import { ResponseHead } from '../http1/response-head.ts';
 import { type AnswerFields, addedFields } from '../policy/headers/headers.ts';
 
@@ -18,11 +19,11 @@ export function replyHead(reply: Reply, routed: AnswerFields | null): ResponseHe
 /** Whether an answer agrees to go on, and with nothing but what was asked for (RFC 9110 7.8). */
 export function agrees({ status, fields }: ResponseHead, asked: string): boolean {
   if (status !== 101 || !fields.connectionUpgrade || fields.upgrade === null) return false;
-  const wished = namesIn(asked);
-  return namesIn(fields.upgrade).every((protocol) => wished.includes(protocol));
+  const chosen = protocolsIn(fields.upgrade);
+  if (chosen === null || chosen.length === 0) return false;
+  const wished = asked.toLowerCase().split(', ');
+  return chosen.every((protocol) => wished.includes(protocol.toLowerCase()));
 }
-
-const namesIn = (list: string): string[] => list.split(',').map((name) => name.trim().toLowerCase());
 
 /** The fields of an agreement as the visitor gets them: those of every other answer of the route, and what an upgrade needs. */
 export function agreementFields({ fields }: ResponseHead, routed: AnswerFields | null, secure: boolean): FieldsByName {

@@ -1,4 +1,5 @@
 import { METHODS } from 'node:http';
+import { protocolsIn } from '../http1/protocols.ts';
 import type { RequestHead } from '../http1/request-head.ts';
 
 /** Whoever makes a tunnel of it knows no others. */
@@ -14,9 +15,6 @@ const HOP_BY_HOP = /^(?:h2c|tls(?:\/.*)?)$/i;
 export function requestedUpgrade({ method, minor, fields }: RequestHead): string | null {
   if (!fields.connectionUpgrade || fields.upgrade === null || minor === 0) return null;
   if (fields.chunked || fields.contentLength > 0 || !KNOWN.has(method)) return null;
-  const protocols = fields.upgrade
-    .split(',')
-    .map((protocol) => protocol.trim())
-    .filter((protocol) => protocol !== '' && !HOP_BY_HOP.test(protocol));
+  const protocols = protocolsIn(fields.upgrade)?.filter((protocol) => !HOP_BY_HOP.test(protocol)) ?? [];
   return protocols.length === 0 ? null : protocols.join(', ');
 }

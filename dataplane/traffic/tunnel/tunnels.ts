@@ -21,6 +21,8 @@ import { answersKey, join, sendHead } from './websocket.ts';
 
 /** Room for our own head and the target's (bytes). */
 const MAX_HEAD = 65_536;
+/** Bytes of the empty line at the end of a head. */
+const CRLF = 2;
 /** Interim answers (1xx) before the final one. */
 const MAX_INTERIM = 32;
 const NOTHING_SENT: Progress = { written: false, answered: false, reused: false };
@@ -251,7 +253,7 @@ export class Tunnels {
   }
 }
 
-/** The head that goes to http-proxy: as for every other request, and with the wish that is forwarded. */
+/** The head that goes to http-proxy: as for every other request, and with the wish that is forwarded before its empty line. */
 function upgradeHead(x: Exchange): string {
-  return requestHead(x).replace(/\r\n$/, `Connection: Upgrade\r\nUpgrade: ${x.upgrade}\r\n\r\n`);
+  return `${requestHead(x).slice(0, -CRLF)}Connection: Upgrade\r\nUpgrade: ${x.upgrade}\r\n\r\n`;
 }

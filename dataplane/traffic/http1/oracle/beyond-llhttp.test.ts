@@ -29,6 +29,7 @@ const REQUESTS: readonly [text: string, fault: Fault][] = [
   [`POST / HTTP/1.1\r\n${H}Content-Length: 00000000000000000\r\n\r\n`, FAULT.badLength],
   [`POST / HTTP/1.1\r\n${H}Content-Length: 9007199254740993\r\n\r\n`, FAULT.badLength],
   [`POST / HTTP/1.1\r\n${H}Connection: a b\r\n\r\n`, FAULT.badConnection],
+  [`GET / HTTP/1.1\r\n${H}Upgrade: a b\r\n\r\n`, FAULT.badUpgrade],
   [`POST / HTTP/1.1\r\n${H}Transfer-Encoding: chunked\r\n\r\n0\r\nHost: b\r\n\r\n`, FAULT.badTrailer],
   [`POST / HTTP/1.1\r\n${H}Transfer-Encoding: chunked\r\n\r\n20000000000000\r\n`, FAULT.badChunk],
   [`POST / HTTP/1.1\r\n${H}Transfer-Encoding: chunked\r\n\r\n000000000000000\r\n\r\n`, FAULT.badChunk],

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Parsed } from './parsed.ts';
-import { MOST_CA_TEXT, readAuthorities, readServerName, type TransportSpec } from './transport.ts';
+import { MAX_ANSWER_SECS, MAX_DIAL_SECS, MOST_CA_TEXT, readAuthorities, readServerName, type TransportSpec } from './transport.ts';
 
 /** Text that a reader understands, in the form that it gives it. */
 const readBy = (text: z.ZodString, read: (text: string) => Parsed<string>) =>
@@ -16,4 +16,7 @@ export const transportSchema: z.ZodType<TransportSpec, TransportSpec> = z.object
   server_name: readBy(z.string().max(253), readServerName).optional(),
   ca: readBy(z.string().max(MOST_CA_TEXT), readAuthorities).optional(),
   insecure: z.boolean().optional(),
+  dial_timeout_secs: z.int().min(1).max(MAX_DIAL_SECS).optional(),
+  response_header_timeout_secs: z.int().min(0).max(MAX_ANSWER_SECS).optional(),
+  read_timeout_secs: z.int().min(0).max(MAX_ANSWER_SECS).optional(),
 });

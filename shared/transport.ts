@@ -6,6 +6,9 @@ import { accepted, type Parsed, refused } from './parsed.ts';
 
 /** More than anybody's own authorities take up (characters). */
 export const MOST_CA_TEXT = 65_536;
+/** The longest that a target may be told to take (s); no limit at all is said as 0. */
+export const MAX_ANSWER_SECS = 86_400;
+export const MAX_DIAL_SECS = 60;
 
 /** How the targets of a pool are spoken to, where that is not HTTP/1.1 with a certificate that everybody trusts. */
 export type TransportSpec = {
@@ -17,6 +20,12 @@ export type TransportSpec = {
   readonly ca?: string | undefined;
   /** Whether the certificate may be anybody's. */
   readonly insecure?: boolean | undefined;
+  /** Seconds that a connection may take to stand, name look-up and TLS included. */
+  readonly dial_timeout_secs?: number | undefined;
+  /** Seconds from the end of a request until its answer must begin; 0 is no limit. */
+  readonly response_header_timeout_secs?: number | undefined;
+  /** Seconds between two pieces of an answer's body; 0 is no limit. */
+  readonly read_timeout_secs?: number | undefined;
 };
 
 /** Reads the name that a certificate must show. An address can't be asked for in a handshake (RFC 6066 3). */
@@ -49,7 +58,8 @@ function isCertificate(text: string): boolean {
 
 /**
  * A manner of speaking in words: the same for the same one, another for any other, and empty for none in particular.
- * Whatever is spoken to in two manners is two targets: what holds for one may not hold for the other.
+ * Whatever is spoken to in two manners is two targets: what holds for one may not hold for the other. Limits of time say
+ * nothing about the target: with another one it is the same as before.
  */
 export function transportName(transport: TransportSpec | null | undefined): string {
   if (transport == null) return '';

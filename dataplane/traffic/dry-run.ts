@@ -7,6 +7,7 @@ import type { HostIndex } from './match/host-index.ts';
 import { rawPath } from './match/path.ts';
 import type { PolicyTools } from './policy/order.ts';
 import type { DryRun, DryRunResult } from './protocol.ts';
+import { type Limits, USUAL } from './upstream/limits.ts';
 import type { Pool } from './upstream/pool.ts';
 
 /** Nobody: a client that nothing may be sent to. */
@@ -30,6 +31,17 @@ function sentNothing(): never {
   throw new Error('a dry run sends nothing');
 }
 
+/** Limits of time that the site or block sets itself. */
+function limitsInWords({ connectMs, headMs, bodyIdleMs }: Limits): string {
+  const within = (ms: number): string => (ms === Number.POSITIVE_INFINITY ? 'at any time' : `within ${ms / 1_000} s`);
+  const said = [
+    connectMs === null ? '' : `connects ${within(connectMs)}`,
+    headMs === USUAL.headMs ? '' : `begins its answer ${within(headMs)}`,
+    bodyIdleMs === USUAL.bodyIdleMs ? '' : `sends the next piece of it ${within(bodyIdleMs)}`,
+  ].filter((words) => words !== '');
+  return said.length === 0 ? '' : `; it ${said.join(', ')}, or it is 504`;
+}
+
 function forwarded(pool: Pool, holdMs: number, now: number): string {
   const next = pool.peek(now);
   const count = pool.endpoints.length;
@@ -38,7 +50,8 @@ function forwarded(pool: Pool, holdMs: number, now: number): string {
     return `forwarded to ${stopping === 1 ? 'a target that was' : `one of ${stopping} targets that were`} told to stop: no other is in rotation`;
   if (next === null) return `503${holdMs > 0 ? ` after ${holdMs / 1_000} s` : ''}: no target of the pool is in rotation`;
   const all = `forwarded to one of ${count} target${count === 1 ? '' : 's'}`;
-  return next.ejected(now) ? `${all}, though each has failed several times in a row: 502 or 504 if it does so again` : all;
+  const failing = ', though each has failed several times in a row: 502 or 504 if it does so again';
+  return `${all}${next.ejected(now) ? failing : ''}${limitsInWords(pool.limits)}`;
 }
 
 /** What would happen to a GET of this URL, asked of the very table and policies that serve. Counts and sends nothing. */

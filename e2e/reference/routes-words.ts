@@ -2,7 +2,11 @@
 export const PARTS: readonly { readonly name: string; readonly at: readonly string[]; readonly about: string }[] = [
   { name: 'route', at: [], about: 'A domain and what answers for it. The first six are those that `GET /routes` answers.' },
   { name: 'upstream', at: ['upstreams', '[]'], about: 'One target of a pool. Requests go to them in turn.' },
-  { name: 'transport', at: ['transport'], about: 'How targets are spoken to. Anything but `protocol` is for targets with TLS.' },
+  {
+    name: 'transport',
+    at: ['transport'],
+    about: 'How targets are spoken to, and how long they may take. `server_name`, `ca` and `insecure` are for targets with TLS.',
+  },
   { name: 'health', at: ['health'], about: 'A page that each target is asked for again and again.' },
   { name: 'header', at: ['headers', '[]'], about: 'A field of the answer that is set or removed. The last one of a name wins.' },
   { name: 'redirect', at: ['redirects', '[]'], about: 'A path that has moved. The first that matches answers.' },
@@ -67,6 +71,12 @@ export const WORDS: Readonly<Record<string, string>> = {
     'The name that the certificates must show; the host of the target where it is left out, or the domain where that is an address.',
   'transport.ca': 'PEM: who vouches for the certificates, in place of those whom the system trusts.',
   'transport.insecure': "Whether the certificates may be anybody's.",
+  'transport.dial_timeout_secs':
+    'Seconds that a connection may take to stand, name look-up and TLS included. Where it is left out: 5, or 1 for targets with an `id`.',
+  'transport.response_header_timeout_secs':
+    'Seconds from the end of a request until its answer must begin, or it is 504; 0 is no limit. 60 where it is left out.',
+  'transport.read_timeout_secs':
+    'Seconds between two pieces of the body of an answer, or it is cut; 0 is no limit. 60 where it is left out. Streams of events and calls of gRPC have none.',
   'health.path': 'Path and query that are asked for with GET; 2xx and 3xx are well.',
   'health.interval_secs': 'Seconds from one question to the next.',
   'health.timeout_secs': 'Seconds that an answer may take.',

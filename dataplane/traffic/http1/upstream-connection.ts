@@ -5,6 +5,7 @@ import type { Attempt } from '../upstream/attempt.ts';
 import { openPlain, openSecure } from '../upstream/connect.ts';
 import type { Endpoint } from '../upstream/endpoint.ts';
 import { connectFailure, FAILURE, type Failure } from '../upstream/failure.ts';
+import { type Limits, limitsFor, USUAL } from '../upstream/limits.ts';
 import { repeatable } from '../upstream/retry.ts';
 import { ChunkedDecoder } from './chunked.ts';
 import { httpDate } from './date.ts';
@@ -14,9 +15,6 @@ import { HEAD_END } from './request-head.ts';
 import { faultOfPartialAnswer, MAX_RESPONSE_HEAD, ResponseHead } from './response-head.ts';
 import { requestHead } from './write.ts';
 
-/** Milliseconds until an answer must begin, and between two pieces of its body. */
-const HEAD_MS = 60_000;
-const BODY_IDLE_MS = 60_000;
 /** Interim answers (1xx) before the final one. More is a target that never comes to the point. */
 const MAX_INTERIM = 32;
 const NEVER = Number.POSITIVE_INFINITY;
@@ -43,6 +41,8 @@ export class UpstreamConnection implements Attempt {
   private partial: Buffer | null = null;
   private remaining = 0;
   private deadline: number;
+  /** How long it may take over the exchange that it has. */
+  private limits: Limits = USUAL;
   private served = 0;
   private interim = 0;
   private written = false;
@@ -50,10 +50,11 @@ export class UpstreamConnection implements Attempt {
   private requestComplete = false;
   private keepAlive = true;
 
-  constructor(endpoint: Endpoint, owner: ConnectionOwner) {
+  /** `connectMs` is how long it may take to stand. */
+  constructor(endpoint: Endpoint, owner: ConnectionOwner, connectMs: number) {
     this.endpoint = endpoint;
     this.owner = owner;
-    this.deadline = endpoint.tools.clock.monotonic() + endpoint.connectMs;
+    this.deadline = endpoint.tools.clock.monotonic() + connectMs;
     endpoint.tools.resolver.resolve(endpoint.host, (error, address) => {
       if (this.state === STATE.closed) return;
       if (error !== null) return this.fail(connectFailure(error));
@@ -85,6 +86,7 @@ export class UpstreamConnection implements Attempt {
 
   send(x: Exchange): void {
     this.x = x;
+    this.limits = limitsFor(x);
     x.attempt = this;
     this.written = false;
     this.answered = false;
@@ -103,7 +105,7 @@ export class UpstreamConnection implements Attempt {
   private write(x: Exchange): void {
     const socket = this.socket as Socket;
     this.state = STATE.head;
-    this.deadline = this.endpoint.tools.clock.monotonic() + HEAD_MS;
+    this.deadline = this.endpoint.tools.clock.monotonic() + this.limits.headMs;
     this.written = true;
     const head = requestHead(x);
     if (x.held !== null && x.held.length > 0) {
@@ -128,7 +130,7 @@ export class UpstreamConnection implements Attempt {
     if (x === null || socket === null) return false;
     x.bodyConsumed = true;
     // A long upload is progress: the answer's time begins when the request is through.
-    this.deadline = this.endpoint.tools.clock.monotonic() + HEAD_MS;
+    this.deadline = this.endpoint.tools.clock.monotonic() + this.limits.headMs;
     if (x.bodyLength !== CHUNKED) return socket.write(buffer.subarray(from, to));
     socket.cork();
     socket.write(`${(to - from).toString(16)}\r\n`, 'latin1');
@@ -185,13 +187,13 @@ export class UpstreamConnection implements Attempt {
         return this.fail(FAILURE.connectTimeout);
       case STATE.head:
         // A visitor who sends slowly has a limit of its own and is not the target's fault either.
-        if (this.waitsForClient()) this.deadline = now + HEAD_MS;
+        if (this.waitsForClient()) this.deadline = now + this.limits.headMs;
         else this.fail(FAILURE.headTimeout);
         return;
       default:
         // The visitor who reads slowly is not the target's fault: while the socket is paused, time stands still.
         // And an event stream is silent for as long as nothing happens.
-        if (this.socket?.isPaused() || this.streamsEvents()) this.deadline = now + BODY_IDLE_MS;
+        if (this.socket?.isPaused() || this.streamsEvents()) this.deadline = now + this.limits.bodyIdleMs;
         else this.fail(FAILURE.bodyTimeout);
     }
   }
@@ -291,7 +293,7 @@ export class UpstreamConnection implements Attempt {
     let lines = fields.kept;
     if (!fields.hasDate) lines += httpDate();
     if (block !== null) lines += addedFields(block.fields, fields, x.strictTransport);
-    this.deadline = this.endpoint.tools.clock.monotonic() + BODY_IDLE_MS;
+    this.deadline = this.endpoint.tools.clock.monotonic() + this.limits.bodyIdleMs;
     x.client.head(x, head.status, head.reason, lines, length);
     return true;
   }
@@ -325,7 +327,7 @@ export class UpstreamConnection implements Attempt {
   }
 
   private pass(x: Exchange, buffer: Buffer, from: number, to: number): void {
-    this.deadline = this.endpoint.tools.clock.monotonic() + BODY_IDLE_MS;
+    this.deadline = this.endpoint.tools.clock.monotonic() + this.limits.bodyIdleMs;
     const borrowed = to - from > SMALL_PIECE && ReadBuffer.borrowed(buffer);
     const more = borrowed ? x.client.body(Buffer.from(buffer.subarray(from, to)), 0, to - from) : x.client.body(buffer, from, to);
     if (!more) this.socket?.pause();

@@ -6,10 +6,8 @@ import type { ResponseHead } from '../http1/response-head.ts';
 import { addedFields } from '../policy/headers/headers.ts';
 import type { Attempt } from '../upstream/attempt.ts';
 import { FAILURE, type Failure } from '../upstream/failure.ts';
+import { limitsFor } from '../upstream/limits.ts';
 import type { Tunnel } from './tunnel.ts';
-
-/** Milliseconds between two pieces of a body. */
-const BODY_IDLE_MS = 60_000;
 
 /**
  * An answer that does not agree to an upgrade. It goes to the client as that of any other request does, at the client's
@@ -74,9 +72,12 @@ export class Declined implements Attempt {
   /** Time stands still for the target while its client does not read. */
   private watch(): void {
     const { clock } = this.tunnel.endpoint.tools;
-    this.stopWatching = clock.after(BODY_IDLE_MS, () => {
-      const silent = !this.reply.isPaused() && clock.monotonic() - this.heardAt >= BODY_IDLE_MS;
-      if (silent) this.fail(FAILURE.bodyTimeout);
+    const { bodyIdleMs } = limitsFor(this.tunnel.x);
+    if (bodyIdleMs === Number.POSITIVE_INFINITY) return;
+    const silentFor = (): number => clock.monotonic() - this.heardAt;
+    const waits = this.reply.isPaused() ? bodyIdleMs : bodyIdleMs - silentFor();
+    this.stopWatching = clock.after(waits, () => {
+      if (!this.reply.isPaused() && silentFor() >= bodyIdleMs) this.fail(FAILURE.bodyTimeout);
       else this.watch();
     });
   }

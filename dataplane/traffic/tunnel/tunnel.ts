@@ -3,9 +3,8 @@ import type { Socket } from 'node:net';
 import type { Exchange } from '../exchange.ts';
 import type { Attempt } from '../upstream/attempt.ts';
 import type { Endpoint } from '../upstream/endpoint.ts';
+import { limitsFor } from '../upstream/limits.ts';
 
-/** How long a target may take to begin its answer (ms). */
-const ANSWER_MS = 60_000;
 /** How long a tunnel goes on when its target leaves the route (ms). */
 const GRACE_MS = 30_000;
 
@@ -61,10 +60,12 @@ export class Tunnel implements Attempt {
     this.ledgerSlot = endpoint.ledgerSlot;
     const { targets, slot, clock } = endpoint.tools;
     targets.begin(this.ledgerSlot, slot);
-    this.inTime = clock.after(ANSWER_MS, () => {
+    const { headMs } = limitsFor(x);
+    const expire = (): void => {
       this.late = true;
       upstream.destroy();
-    });
+    };
+    this.inTime = headMs === Number.POSITIVE_INFINITY ? () => undefined : clock.after(headMs, expire);
   }
 
   /** The target has answered, whatever it said. */

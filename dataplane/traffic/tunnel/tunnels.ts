@@ -106,6 +106,7 @@ export class Tunnels {
     x.attempt = connecting;
     connecting.cancel = connectTo(
       endpoint,
+      endpoint.connectMsFor(x),
       { alpn: 'http/1.1', halfOpen: true },
       (upstream) => {
         this.lend(x, endpoint, upstream);

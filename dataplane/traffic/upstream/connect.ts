@@ -51,11 +51,12 @@ export function openSecure(endpoint: Endpoint, address: string, serverName: stri
  */
 export function connectTo(
   endpoint: Endpoint,
+  connectMs: number,
   opening: Opening,
   stands: (socket: Socket | TLSSocket) => void,
   failed: (failure: Failure) => void,
 ): () => void {
-  const { host, serverName, connectMs, tools } = endpoint;
+  const { host, serverName, tools } = endpoint;
   let socket: Socket | null = null;
   let settled = false;
   const settle = (): boolean => {

@@ -40,7 +40,7 @@ export class Connections implements Channel {
     if (this.open.size === 0) endpoint.wake();
     if (this.open.size < this.maxConnections) {
       if (!endpoint.tools.sockets.enterUpstream()) return endpoint.tools.failed(x, endpoint, FAILURE.noDescriptors, NOTHING_SENT);
-      const connection = new UpstreamConnection(endpoint, this);
+      const connection = new UpstreamConnection(endpoint, this, endpoint.connectMsFor(x));
       this.open.add(connection);
       connection.send(x);
     } else this.waiting.enter(x);

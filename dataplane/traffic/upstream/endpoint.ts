@@ -8,6 +8,7 @@ import type { Channel } from './channel.ts';
 import { Connections } from './connections.ts';
 import type { Failure } from './failure.ts';
 import { Sessions } from './http2/sessions.ts';
+import { limitsFor } from './limits.ts';
 import type { Manner } from './manner.ts';
 import type { Resolver } from './resolver.ts';
 import type { Progress } from './retry.ts';
@@ -66,8 +67,8 @@ export class Endpoint implements Place {
   readonly serverName: string | null;
   readonly id: string | null;
   readonly manner: Manner;
-  /** How long a connection may take to stand (ms). */
-  readonly connectMs: number;
+  /** How long a connection may take to stand (ms), where the exchange that it is for has no limit of its own. */
+  private readonly connectMs: number;
   readonly tools: EndpointTools;
   /** Its place in the ledger, sure to be its own while a connection is open. */
   ledgerSlot: number;
@@ -101,6 +102,11 @@ export class Endpoint implements Place {
   private claimSlot(): number {
     const { address, serverName, id, manner, tools } = this;
     return tools.targets.claim(targetKey(address, serverName !== null, id, manner.name), tools.clock.now());
+  }
+
+  /** How long a connection for this exchange may take to stand (ms). */
+  connectMsFor(x: Exchange): number {
+    return limitsFor(x).connectMs ?? this.connectMs;
   }
 
   ejected(now: number): boolean {

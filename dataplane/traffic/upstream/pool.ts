@@ -5,6 +5,7 @@ import type { TransportSpec } from '../../../shared/transport.ts';
 import { type Gate, gateOf } from '../../ledger/gates.ts';
 import { type Targets, VERDICT_OF } from '../../ledger/targets.ts';
 import type { Endpoint, Endpoints } from './endpoint.ts';
+import { type Limits, limitsOf } from './limits.ts';
 import { mannerOf } from './manner.ts';
 import { interleave } from './turns.ts';
 
@@ -46,8 +47,11 @@ export class Pool {
   private next = 0;
   private nextLeaving = 0;
   readonly endpoints: readonly Endpoint[];
+  /** How long its targets may take. */
+  readonly limits: Limits;
 
-  constructor(members: readonly Member[]) {
+  constructor(members: readonly Member[], limits: Limits) {
+    this.limits = limits;
     this.members = members;
     this.endpoints = members.map(({ endpoint }) => endpoint);
     const able = members.filter(({ weight }) => weight > 0);
@@ -165,6 +169,6 @@ export class Pools {
       if (state !== 'draining') endpoint.keepIdle(true);
       return { endpoint, state, weight, latch };
     });
-    return new Pool(members);
+    return new Pool(members, limitsOf(transport));
   }
 }

@@ -6,7 +6,7 @@ import { NOTHING_SENT } from './retry.ts';
 
 /** Requests that may wait for a connection to one target; more are answered 503. */
 const MAX_WAITING = 1_024;
-/** How long a request waits there (ms), as long as for a connection to stand. */
+/** How long a request waits there (ms): as long as for a connection to stand, where that takes longer. */
 const QUEUE_MS = 5_000;
 
 /** Requests that wait until a connection to their target takes them, in the order in which they came. */
@@ -25,8 +25,14 @@ export class WaitingRoom {
   /** Takes a request, or has it fail where too many wait already. */
   enter(x: Exchange): void {
     const { tools } = this.endpoint;
-    if (this.queue.length < MAX_WAITING) this.queue.push(new Waiting(this.queue, x, tools.clock.monotonic() + QUEUE_MS));
+    const waits = Math.max(QUEUE_MS, this.endpoint.connectMsFor(x));
+    if (this.queue.length < MAX_WAITING) this.queue.push(new Waiting(this.queue, x, tools.clock.monotonic() + waits));
     else tools.failed(x, this.endpoint, FAILURE.queueFull, NOTHING_SENT);
+  }
+
+  /** The one that has waited longest; null where nobody waits. */
+  get first(): Exchange | null {
+    return this.queue[0]?.x ?? null;
   }
 
   /** The one that has waited longest, no longer here; null where nobody waits. */

@@ -1,4 +1,5 @@
-import { readAuthorities, readServerName, type TransportSpec } from '../../../../shared/transport.ts';
+import { parseDuration } from '../../../../shared/duration.ts';
+import { MAX_ANSWER_SECS, MAX_DIAL_SECS, readAuthorities, readServerName, type TransportSpec } from '../../../../shared/transport.ts';
 import { quote } from '../diagnostics.ts';
 import { type Context, firstOf, type Rule, type SiteDraft } from '../sites/rule.ts';
 import { lineOf, type Word } from '../tokens/word.ts';
@@ -9,7 +10,16 @@ const OPTIONS = new Map([
   ['tls_server_name', 'tls_server_name <name>'],
   ['ca', 'ca <path>'],
   ['insecure', 'insecure'],
+  ['dial_timeout', 'dial_timeout <duration>'],
+  ['response_header_timeout', 'response_header_timeout <duration>|off'],
+  ['read_timeout', 'read_timeout <duration>|off'],
 ]);
+/** The member that each limit of time sets, its bounds (s), and whether there may be none. */
+const TIMES = {
+  dial_timeout: { member: 'dial_timeout_secs', most: MAX_DIAL_SECS, offable: false },
+  response_header_timeout: { member: 'response_header_timeout_secs', most: MAX_ANSWER_SECS, offable: true },
+  read_timeout: { member: 'read_timeout_secs', most: MAX_ANSWER_SECS, offable: true },
+} as const;
 const PROTOCOLS = ['h2', 'h2c', 'http/1.1'];
 
 type Draft = { -readonly [member in keyof TransportSpec]: TransportSpec[member] };
@@ -49,7 +59,19 @@ function readOption({ name, args: [word, extra], block }: Directive, seen: Word[
   if (name.text === 'insecure') spec.insecure = true;
   else if (!word) report.error(name, `${name.text} is incomplete: write ${form}`);
   else if (name.text === 'ca') readCa(word, spec, context);
+  else if (isTime(name.text)) readTime(name.text, word, spec, context);
   else readName(word, spec, context);
+}
+
+const isTime = (name: string): name is keyof typeof TIMES => Object.hasOwn(TIMES, name);
+
+function readTime(name: keyof typeof TIMES, word: Word, spec: Draft, { report }: Context): void {
+  const { member, most, offable } = TIMES[name];
+  const time = offable && (word.text === 'off' || word.text === '0') ? parseDuration('0s') : parseDuration(word.text);
+  if (!time.ok) return report.error(word, `${name} ${quote(word.text)}: ${time.reason}${offable ? '; off is no limit' : ''}`);
+  const secs = time.value / 1_000;
+  if (Number.isInteger(secs) && secs <= most && (secs > 0 || offable)) spec[member] = secs;
+  else report.error(word, `${name} ${quote(word.text)}: whole seconds, 1s to ${most}s${offable ? '; off is no limit' : ''}`);
 }
 
 function readName(word: Word, spec: Draft, { report }: Context): void {

@@ -46,6 +46,7 @@ export class Session {
   private state: 'connecting' | 'standing' | 'leaving' | 'closed' = 'connecting';
   private http2: ClientHttp2Session | null = null;
   private most = MAX_STREAMS;
+  private readonly connectMs: number;
   private deadline: number;
   private giveUp: () => void = () => undefined;
   /** Exchanges that it has brought to an answer. */
@@ -53,10 +54,12 @@ export class Session {
   /** Why it broke, where the target broke the rules; null otherwise. */
   private broken: Failure | null = null;
 
-  constructor(endpoint: Endpoint, owner: SessionOwner) {
+  /** `connectMs` is how long it may take to stand. */
+  constructor(endpoint: Endpoint, owner: SessionOwner, connectMs: number) {
     this.endpoint = endpoint;
+    this.connectMs = connectMs;
     this.owner = owner;
-    this.deadline = endpoint.tools.clock.monotonic() + endpoint.connectMs;
+    this.deadline = endpoint.tools.clock.monotonic() + connectMs;
   }
 
   get connecting(): boolean {
@@ -81,6 +84,7 @@ export class Session {
   connect(): void {
     this.giveUp = connectTo(
       this.endpoint,
+      this.connectMs,
       { alpn: 'h2' },
       (socket) => this.greet(socket),
       (failure) => this.end(failure),

@@ -70,11 +70,12 @@ export class Sessions implements Channel {
   };
 
   private openAnother(): void {
-    if (this.waiting.empty || this.opening) return;
+    const { first } = this.waiting;
+    if (first === null || this.opening) return;
     const standing = [...this.open].filter((session) => session.standing).length;
     if (standing >= MAX_SESSIONS) return;
     if (this.open.size === 0) this.endpoint.wake();
-    const session = new Session(this.endpoint, this);
+    const session = new Session(this.endpoint, this, this.endpoint.connectMsFor(first));
     this.open.add(session);
     session.connect();
   }

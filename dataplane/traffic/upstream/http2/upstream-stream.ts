@@ -7,14 +7,12 @@ import { fieldsByName, trailerLines } from '../../http2/request-text.ts';
 import { addedFields } from '../../policy/headers/headers.ts';
 import type { Attempt } from '../attempt.ts';
 import { FAILURE, type Failure } from '../failure.ts';
+import { type Limits, limitsFor } from '../limits.ts';
 import { repeatable } from '../retry.ts';
 import { answerText } from './answer-text.ts';
 import { requestFields } from './request-fields.ts';
 import type { Session } from './session.ts';
 
-/** Milliseconds until an answer must begin, and between two pieces of its body. */
-const HEAD_MS = 60_000;
-const BODY_IDLE_MS = 60_000;
 /** Interim answers (1xx) before the final one. */
 const MAX_INTERIM = 32;
 const { NGHTTP2_CANCEL, NGHTTP2_FLAG_END_STREAM, NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
@@ -29,6 +27,7 @@ export class UpstreamStream implements Attempt {
   private stream: ClientHttp2Stream | null = null;
   private readonly ledgerSlot: number;
   private deadline: number;
+  private readonly limits: Limits;
   /** The fields of the answer as they came. */
   private fields: readonly string[] = [];
   private answered = false;
@@ -47,7 +46,8 @@ export class UpstreamStream implements Attempt {
     this.session = session;
     this.x = x;
     this.ledgerSlot = endpoint.ledgerSlot;
-    this.deadline = endpoint.tools.clock.monotonic() + HEAD_MS;
+    this.limits = limitsFor(x);
+    this.deadline = endpoint.tools.clock.monotonic() + this.limits.headMs;
   }
 
   begin(http2: ClientHttp2Session): void {
@@ -82,7 +82,7 @@ export class UpstreamStream implements Attempt {
     if (x === null || stream === null) return false;
     x.bodyConsumed = true;
     // A long upload is progress: the answer's time begins when the request is through.
-    this.deadline = this.now() + HEAD_MS;
+    this.deadline = this.now() + this.limits.headMs;
     return stream.write(buffer.subarray(from, to));
   }
 
@@ -100,7 +100,7 @@ export class UpstreamStream implements Attempt {
   }
 
   resume(): void {
-    this.deadline = this.now() + BODY_IDLE_MS;
+    this.deadline = this.now() + this.limits.bodyIdleMs;
     this.stream?.resume();
   }
 
@@ -145,7 +145,7 @@ export class UpstreamStream implements Attempt {
     let lines = fields.kept;
     if (!fields.hasDate) lines += httpDate();
     if (x.block !== null) lines += addedFields(x.block.fields, fields, x.strictTransport);
-    this.deadline = this.now() + BODY_IDLE_MS;
+    this.deadline = this.now() + this.limits.bodyIdleMs;
     const length = fields.contentLength >= 0 ? fields.contentLength : UNTIL_CLOSE;
     x.client.head(x, head.status, head.reason, lines, length);
     if (ends) return this.finish();
@@ -179,7 +179,7 @@ export class UpstreamStream implements Attempt {
   private pass(piece: Buffer): void {
     const { x } = this;
     if (x === null || !this.begun) return;
-    this.deadline = this.now() + BODY_IDLE_MS;
+    this.deadline = this.now() + this.limits.bodyIdleMs;
     if (this.owed !== null) this.owed -= piece.length;
     if (!x.client.body(piece, 0, piece.length)) this.stream?.pause();
     if (this.x === x) x.client.flush();
@@ -259,7 +259,7 @@ export class UpstreamStream implements Attempt {
     if (now < this.deadline || stream === null || x === null) return;
     // Visitors who send or read slowly have limits of their own and are not the target's fault.
     if (stream.isPaused() || this.waitsForClient(stream) || isCall(x) || this.streamsEvents())
-      this.deadline = now + (this.begun ? BODY_IDLE_MS : HEAD_MS);
+      this.deadline = now + (this.begun ? this.limits.bodyIdleMs : this.limits.headMs);
     else this.fail(this.begun ? FAILURE.bodyTimeout : FAILURE.headTimeout, true);
   }
 

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { compileBytes } from '../compile.ts';
+import { formatDiagnostic } from '../diagnostics.ts';
+import { filesOnDisk } from '../text/files.ts';
+
+const compile = (...lines: string[]) =>
+  compileBytes(
+    Buffer.from(`a.test {\nreverse_proxy 10.0.0.1:80\ntransport {\n${lines.join('\n')}\n}\n}\n`),
+    'Sluicefile',
+    {},
+    filesOnDisk('/'),
+  );
+
+function transportOf(...lines: string[]): unknown {
+  const compiled = compile(...lines);
+  assert.ok(compiled.ok, compiled.ok ? '' : compiled.diagnostics.map(formatDiagnostic).join('\n'));
+  return compiled.routes[0]?.transport;
+}
+
+function mistakeIn(...lines: string[]): string {
+  const compiled = compile(...lines);
+  assert.ok(!compiled.ok);
+  return compiled.diagnostics.map(formatDiagnostic).join('\n');
+}
+
+test('limits of time are read in whole seconds, and off is none', () => {
+  assert.deepEqual(transportOf('response_header_timeout 5m', 'read_timeout off', 'dial_timeout 20s'), {
+    response_header_timeout_secs: 300,
+    read_timeout_secs: 0,
+    dial_timeout_secs: 20,
+  });
+  assert.deepEqual(transportOf('response_header_timeout 0'), { response_header_timeout_secs: 0 });
+});
+
+for (const [line, said] of [
+  ['read_timeout 500ms', /read_timeout "500ms": whole seconds, 1s to 86400s; off is no limit/],
+  ['read_timeout 2d', /whole seconds, 1s to 86400s/],
+  ['read_timeout soon', /a duration is a number with a unit.*off is no limit/],
+  ['read_timeout', /read_timeout is incomplete: write read_timeout <duration>\|off/],
+  ['read_timeout 1s 2s', /"2s" is one argument too many/],
+  ['read_timeout 1s\nread_timeout 2s', /stands in line 4 already/],
+  ['dial_timeout off', /a duration is a number with a unit/],
+  ['dial_timeout 0s', /dial_timeout "0s": whole seconds, 1s to 60s$/],
+  ['dial_timeout 5m', /whole seconds, 1s to 60s$/],
+  ['write_timeout 5s', /transport has no "write_timeout": write .*response_header_timeout <duration>\|off, read_timeout/],
+] as const)
+  test(`${JSON.stringify(line)} is a mistake`, () => assert.match(mistakeIn(line), said));

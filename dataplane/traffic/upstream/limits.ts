@@ -1,0 +1,31 @@
+import type { TransportSpec } from '../../../shared/transport.ts';
+import type { Exchange } from '../exchange.ts';
+
+/** How long the targets of a pool may take (ms); Infinity is as long as they like. */
+export type Limits = {
+  /** Until a connection stands, name look-up and TLS included; null is what the kind of target suggests. */
+  readonly connectMs: number | null;
+  /** Until an answer begins, counted from the end of the request. */
+  readonly headMs: number;
+  /** Between two pieces of an answer's body. */
+  readonly bodyIdleMs: number;
+};
+
+export const USUAL: Limits = { connectMs: null, headMs: 60_000, bodyIdleMs: 60_000 };
+
+/** What a route says about time. 0 is no limit. */
+export function limitsOf(transport: TransportSpec | null | undefined): Limits {
+  if (transport == null) return USUAL;
+  const { dial_timeout_secs: dial, response_header_timeout_secs: head, read_timeout_secs: read } = transport;
+  if (dial === undefined && head === undefined && read === undefined) return USUAL;
+  return {
+    connectMs: dial === undefined ? USUAL.connectMs : dial * 1_000,
+    headMs: head === undefined ? USUAL.headMs : msOf(head),
+    bodyIdleMs: read === undefined ? USUAL.bodyIdleMs : msOf(read),
+  };
+}
+
+const msOf = (secs: number): number => (secs === 0 ? Number.POSITIVE_INFINITY : secs * 1_000);
+
+/** What holds for an exchange: what its site or block says, which is no part of what a target is. */
+export const limitsFor = (x: Exchange): Limits => x.pool?.limits ?? USUAL;

@@ -9,6 +9,7 @@ import { accepted, type Parsed, refused } from './parsed.ts';
 import { transportProblem } from './pools.ts';
 import { MAX_RATE_PER_SECOND } from './rate.ts';
 import { DEFAULT_REALM } from './realm.ts';
+import { HEADER_NAME, HEADER_VALUE, LONGEST_HEADER_NAME, LONGEST_HEADER_VALUE, NOT_FRAMING } from './response-header.ts';
 import { transportSchema } from './transport-schema.ts';
 
 /**
@@ -32,14 +33,12 @@ const address = z.string().transform((text, issues) => {
 });
 
 /** No control characters, so that a value can never end its line. */
-const fieldValue = z
-  .string()
-  .max(8_192)
-  .regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'a header value has no control characters');
+const fieldValue = z.string().max(LONGEST_HEADER_VALUE).regex(HEADER_VALUE, 'a header value has no control characters');
 const fieldName = z
   .string()
-  .max(256)
-  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'a header name is letters, digits and hyphens');
+  .max(LONGEST_HEADER_NAME)
+  .regex(HEADER_NAME, 'a header name is letters, digits and hyphens')
+  .regex(NOT_FRAMING, 'the proxy itself sets this header');
 
 /**
  * `draining` finishes what it has and takes nothing new; `starting` and `unhealthy` are out of rotation.

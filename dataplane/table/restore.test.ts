@@ -165,3 +165,23 @@ test('routes that were saved under another schema are judged by that of today, o
   assert.equal(after.form(), formOfRoutes());
   after.close();
 });
+
+test('a saved route with headers that are refused today serves without them, and says so once', async () => {
+  using fixture = await filled();
+  const store = new Store(join(fixture.folder, 'routes.db'));
+  const kept = { name: 'X-Kept', value: 'yes' };
+  const headers = [kept, { name: 'Content-Length', value: '5' }, { name: 'te', value: null }];
+  const route = routeOf('old.test', 'up:1', { handles: [{ path: '/a/*', headers: [kept] }] });
+  const json = JSON.stringify({ ...route, headers, handles: route.handles.map((handle) => ({ ...handle, headers })) });
+  const claim = { json, origin: null, source: null, controller: null, since: 1 };
+  await store.save({ puts: [{ domain: 'old.test', layer: 'hand', claim }], deletes: [], form: 'of another version' });
+  store.close();
+  for (let start = 0; start < 2; start++) {
+    await fixture.restart();
+    const found = fixture.table.find('old.test');
+    assert.deepEqual([found?.route.headers, found?.route.handles[0]?.headers], [[kept], [kept]]);
+    assert.doesNotMatch(fixture.publisher.served.get('old.test') ?? '', /Content-Length/);
+  }
+  const said = fixture.log.lines.filter(({ level }) => level === 'warn').map(({ fields }) => fields);
+  assert.deepEqual(said, [{ domain: 'old.test', headers: ['Content-Length', 'te', 'Content-Length', 'te'] }]);
+});

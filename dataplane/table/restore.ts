@@ -58,7 +58,7 @@ async function read(stateDir: string, clock: Clock, log: Log): Promise<{ store: 
     const passed = store.form() === form;
     saved.readRoutes(store, passed);
     if (saved.lost) unsettle(saved);
-    else if (!passed) await remember(form, store, log);
+    else if (!passed) await remember(saved, form, store, log);
     return { store, saved };
   } catch (error) {
     if (!isCorrupt(error) && !refusesWrites(error, path)) throw unusableAt(path, error);
@@ -100,10 +100,10 @@ function salvage(store: Store, saved: Saved, log: Log): void {
   closeDamaged(store, log);
 }
 
-/** The next start need not judge every route again. */
-async function remember(form: string, store: Store, log: Log): Promise<void> {
+/** The next start need not judge every route again, nor mend one. */
+async function remember({ mended }: Saved, form: string, store: Store, log: Log): Promise<void> {
   try {
-    await store.save({ puts: [], deletes: [], form });
+    await store.save({ puts: mended, deletes: [], form });
   } catch (error) {
     log.warn({ reason: wordsFor(error) }, 'the restored table serves, but the disk takes no changes now');
   }

@@ -1,9 +1,10 @@
 import { crc32 } from 'node:zlib';
 import { type ZodType, z } from 'zod';
+import { isFramingHeader } from '../../shared/response-header.ts';
 import { readAppliedRoute, routeSchema } from '../../shared/route.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import { type Globals, globalsSchema } from '../../shared/settings.ts';
-import { type Claims, LAYERS, type Layer } from './claims.ts';
+import { type Claim, type Claims, LAYERS, type Layer } from './claims.ts';
 import { type ControllerRecord, controllerSchema } from './controllers.ts';
 import type { SavedEntry, SavedRoute, Store } from './store.ts';
 
@@ -12,6 +13,8 @@ export class Saved {
   readonly claims = new Map<string, Claims>();
   readonly controllers = new Map<string, ControllerRecord>();
   globals: Globals = {};
+  /** Routes that serve in another form than they are saved in. */
+  readonly mended: { readonly domain: string; readonly layer: Layer; readonly claim: Claim }[] = [];
   private readonly leftOut = new Set<string>();
   private readonly log: Log;
 
@@ -44,10 +47,18 @@ export class Saved {
   /** `passed`: every one has been through today's schema before, so that its checksum is enough. */
   readRoutes(store: Store, passed: boolean, from?: 'end'): void {
     for (const row of store.routes(from)) {
-      const { domain, layer, claim } = row;
-      const reason = unsound(row) ?? (passed ? null : unusable(row));
-      if (reason !== null) this.leaveOut(`${layer} ${domain}`, { domain, reason }, 'a saved route is damaged and is left out');
-      else if (layer === 'hand') this.claims.set(domain, { hand: claim, applied: this.claims.get(domain)?.applied ?? null });
+      const { domain, layer } = row;
+      const judged = judgeRoute(row, passed);
+      if ('reason' in judged) {
+        this.leaveOut(`${layer} ${domain}`, { domain, reason: judged.reason }, 'a saved route is damaged and is left out');
+        continue;
+      }
+      const { claim, dropped } = judged;
+      if (dropped.length > 0) {
+        this.log.warn({ domain, headers: dropped }, 'headers of a saved route are left out: the proxy itself sets them');
+        this.mended.push({ domain, layer: layer as Layer, claim });
+      }
+      if (layer === 'hand') this.claims.set(domain, { hand: claim, applied: this.claims.get(domain)?.applied ?? null });
       else this.claims.set(domain, { hand: this.claims.get(domain)?.hand ?? null, applied: claim });
     }
   }
@@ -58,6 +69,34 @@ export class Saved {
     this.leftOut.add(entry);
     this.log.error(fields, message);
   }
+}
+
+type Judged = { readonly claim: Claim; readonly dropped: readonly string[] } | { readonly reason: string };
+
+function judgeRoute(row: SavedRoute, passed: boolean): Judged {
+  const damage = unsound(row);
+  if (damage !== null) return { reason: damage };
+  if (passed) return { claim: row.claim, dropped: [] };
+  const reason = unusable(row);
+  if (reason === null) return { claim: row.claim, dropped: [] };
+  const { json, dropped } = withoutFramingHeaders(row.claim.json);
+  const claim = { ...row.claim, json };
+  return dropped.length > 0 && unusable({ ...row, claim }) === null ? { claim, dropped } : { reason };
+}
+
+/** A route whose headers an earlier version took in, and which serves without those that are refused today. */
+function withoutFramingHeaders(json: string): { readonly json: string; readonly dropped: readonly string[] } {
+  const dropped: string[] = [];
+  const without = (key: string, value: unknown): unknown => {
+    if (key !== 'headers' || !Array.isArray(value)) return value;
+    return value.filter((header: { readonly name?: unknown } | null) => {
+      const name = header?.name;
+      if (typeof name !== 'string' || !isFramingHeader(name)) return true;
+      dropped.push(name);
+      return false;
+    });
+  };
+  return { json: JSON.stringify(JSON.parse(json, without)), dropped };
 }
 
 function unsound({ sound, layer }: SavedRoute): string | null {

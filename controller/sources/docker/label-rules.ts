@@ -2,6 +2,7 @@ import { parseDuration } from '../../../shared/duration.ts';
 import { type Domain, parseDomain } from '../../../shared/host.ts';
 import { MAX_HOLD_SECS } from '../../../shared/longest-hold.ts';
 import { parseRate } from '../../../shared/rate.ts';
+import { HEADER_NAME, HEADER_VALUE, isFramingHeader, LONGEST_HEADER_NAME, LONGEST_HEADER_VALUE } from '../../../shared/response-header.ts';
 
 /** What labels write into. */
 export type SiteDraft = {
@@ -29,21 +30,8 @@ export type LabelRule = {
   readonly read: (value: string, draft: SiteDraft, header: string) => string | undefined;
 };
 
-const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
-const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]{0,8192}$/;
 const NETWORK_NAME = /^[A-Za-z0-9_.-]{1,255}$/;
 const MOST_HEADERS = 1_000;
-/** How a message ends and how its connection is used is the proxy's own business (RFC 9110 7.6.1, RFC 9112 6). */
-const FRAMING = new Set([
-  'connection',
-  'content-length',
-  'keep-alive',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
 
 /** All labels by the word after `sluice.` or `sluice.<site>.`; `header` is followed by a field name. */
 export const LABELS: ReadonlyMap<string, LabelRule> = new Map<string, LabelRule>([
@@ -154,9 +142,10 @@ function readPort(value: string, draft: SiteDraft): string | undefined {
 }
 
 function readHeader(value: string, draft: SiteDraft, name: string): string | undefined {
-  if (!FIELD_NAME.test(name)) return 'a header name is letters, digits and hyphens';
-  if (FRAMING.has(name.toLowerCase())) return 'the proxy itself sets this header';
-  if (!FIELD_VALUE.test(value)) return 'a header value has no control characters and none beyond U+00FF';
+  if (!HEADER_NAME.test(name) || name.length > LONGEST_HEADER_NAME) return 'a header name is letters, digits and hyphens';
+  if (isFramingHeader(name)) return 'the proxy itself sets this header';
+  if (!HEADER_VALUE.test(value) || value.length > LONGEST_HEADER_VALUE)
+    return 'a header value has no control characters and none beyond U+00FF';
   if (draft.headers.some((other) => other.name.toLowerCase() === name.toLowerCase()))
     return 'the header is named twice, in different letters';
   if (draft.headers.length === MOST_HEADERS) return `a site has at most ${MOST_HEADERS} headers`;

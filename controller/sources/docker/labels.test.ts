@@ -36,6 +36,8 @@ for (const [label, value, reason] of [
   ['header.', 'x', 'a header name is'],
   ['header.X Y', 'x', 'a header name is'],
   ['header.Content-Length', '1', 'the proxy itself sets this header'],
+  ['header.http2-settings', 'x', 'the proxy itself sets this header'],
+  ['domain', 'bücher.example', 'browsers send this name as xn--bcher-kva.example: write that'],
   ['header.X-A', 'a\nb', 'no control characters'],
   ['health', 'healthz', 'a path starts with /'],
   ['health', '/a b', 'a path starts with /'],

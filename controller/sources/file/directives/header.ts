@@ -1,17 +1,17 @@
 import type { Condition } from '../../../../shared/condition.ts';
+import {
+  HEADER_NAME,
+  HEADER_VALUE,
+  isFramingHeader,
+  LONGEST_HEADER_NAME,
+  LONGEST_HEADER_VALUE,
+} from '../../../../shared/response-header.ts';
 import { quote } from '../diagnostics.ts';
 import type { Context, Rule, SiteDraft } from '../sites/rule.ts';
 import type { Word } from '../tokens/word.ts';
 import { findPlaceholder } from './placeholder.ts';
 
-const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-const LONGEST_NAME = 256;
-const LONGEST_VALUE = 8_192;
 const MOST_HEADERS = 1_000;
-
-/** How a message ends and how its connection is used is the proxy's own business (RFC 9110 7.6.1, RFC 9112 6). */
-const FRAMING = ['connection', 'content-length', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'];
 
 export const header: Rule<SiteDraft> = {
   name: 'header',
@@ -57,14 +57,14 @@ function faultOfName(name: string): string | undefined {
   if (name.startsWith('/')) return 'a header has no path before it: put it in a handle block';
   if (/^[+?>]/.test(name)) return `a header is set or removed: write ${name.slice(1)} or -${name.slice(1)}`;
   if (/^[^:]+:$/.test(name)) return `a header name has no colon: write ${name.slice(0, -1)}`;
-  if (!NAME.test(name)) return 'a header name is letters, digits and hyphens';
-  if (name.length > LONGEST_NAME) return `a header name is at most ${LONGEST_NAME} characters long`;
-  return FRAMING.includes(name.toLowerCase()) ? 'the proxy itself sets this header; delete the line' : undefined;
+  if (!HEADER_NAME.test(name)) return 'a header name is letters, digits and hyphens';
+  if (name.length > LONGEST_HEADER_NAME) return `a header name is at most ${LONGEST_HEADER_NAME} characters long`;
+  return isFramingHeader(name) ? 'the proxy itself sets this header; delete the line' : undefined;
 }
 
 function faultOfValue(value: Word): string | undefined {
-  if (!VALUE.test(value.text)) return 'a value has no control characters and none beyond U+00FF';
-  if (value.text.length > LONGEST_VALUE) return `a value is at most ${LONGEST_VALUE} characters long`;
+  if (!HEADER_VALUE.test(value.text)) return 'a value has no control characters and none beyond U+00FF';
+  if (value.text.length > LONGEST_HEADER_VALUE) return `a value is at most ${LONGEST_HEADER_VALUE} characters long`;
   const placeholder = findPlaceholder(value);
   return placeholder && `${placeholder} is not available yet in headers; in backquotes it is sent as it stands`;
 }

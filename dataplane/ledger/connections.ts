@@ -1,3 +1,4 @@
+import { clientNetwork } from './client-network.ts';
 import { type Key, keyOf } from './hash.ts';
 import { Slots } from './slots.ts';
 
@@ -140,25 +141,8 @@ export class Connections {
   }
 }
 
-/** The key under which an address is counted. An IPv6 client has a whole /64 to itself, so that is one. */
-export const connectionKey = (address: string): Key => keyOf(`connection\n${address.includes(':') ? network64(address) : address}`);
-
-/** The first four groups of an IPv6 address, without leading zeros: the same for all of a /64. */
-function network64(address: string): string {
-  const [left = '', right] = address.split('::');
-  const groups = left === '' ? [] : left.split(':');
-  if (right !== undefined) {
-    const tail = right === '' ? [] : right.split(':');
-    // A dotted tail stands for two groups.
-    const missing = 8 - groups.length - tail.length - (right.includes('.') ? 1 : 0);
-    for (let group = 0; group < missing; group++) groups.push('0');
-    groups.push(...tail);
-  }
-  return groups
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':');
-}
+/** The key under which a client's connections are counted. */
+export const connectionKey = (address: string): Key => keyOf(`connection\n${clientNetwork(address)}`);
 
 /** Tries before a worker gives way to others that try at the very same moment. */
 const TURNS = 64;

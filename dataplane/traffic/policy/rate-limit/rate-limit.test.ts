@@ -63,3 +63,12 @@ test('a limit survives a swap of its route', async () => {
   await proxy.publish([limited('a.test', 3, { headers: [{ name: 'X-New', value: '1' }] })]);
   assert.equal(await admitted(proxy, 5, get()), 0);
 });
+
+test('an IPv6 /64 is one client, whose addresses share one limit; the next /64 has its own', async () => {
+  using proxy = await ProxyFixture.start([limited('a.test', 2)], ['127.0.0.1/32']);
+  const from = (address: string) => get('/', `X-Forwarded-For: ${address}\r\n`);
+  let inside = 0;
+  for (let nth = 0; nth < 20; nth++) inside += await admitted(proxy, 1, from(`2001:db8::${nth}:${nth * 7}:1`));
+  assert.equal(inside, 2);
+  assert.equal(await admitted(proxy, 5, from('2001:db8:0:1::1')), 2);
+});

@@ -1,5 +1,6 @@
 import type { Condition } from '../../../../shared/condition.ts';
 import type { RouteSpec } from '../../../../shared/route.ts';
+import { clientNetwork } from '../../../ledger/client-network.ts';
 import { joinPlace, joinTag, type Key, keyOf } from '../../../ledger/hash.ts';
 import type { OwnAnswer } from '../../answer.ts';
 import { compileCondition } from '../../match/condition.ts';
@@ -11,7 +12,7 @@ const OVER: OwnAnswer = { status: 429, fields: 'Retry-After: 1\r\n', body: null,
 const KNOWN_CLIENTS = 16_384;
 const clients = new Map<string, Key>();
 
-/** `rate_limit <n>/s`: per client address and domain, counted over all workers in the ledger. Those of some requests count beside those of all. */
+/** `rate_limit <n>/s`: per client address, an IPv6 /64 being one, and domain; counted over all workers in the ledger. Those of some requests count beside those of all. */
 export const rateLimit: PolicyKind = (route, handle, index) => {
   const policies = limitsOf(route, `rate\n${route.domain}`);
   if (handle !== null)
@@ -53,7 +54,7 @@ function clientKey(address: string): Key {
   const known = clients.get(address);
   if (known !== undefined) return known;
   if (clients.size >= KNOWN_CLIENTS) clients.clear();
-  const key = keyOf(address);
+  const key = keyOf(clientNetwork(address));
   clients.set(address, key);
   return key;
 }

@@ -45,7 +45,9 @@ describe('a domain', () => {
     'a_b.example': /letters, digits and inner hyphens/,
     'a b': /letters, digits and inner hyphens/,
     'a/b': /letters, digits and inner hyphens/,
-    'bücher.example': /letters, digits and inner hyphens/,
+    'bücher.example': /letters, digits and inner hyphens; browsers send this name as xn--bcher-kva\.example: write that$/,
+    '*.bücher.example': /as \*\.xn--bcher-kva\.example: write that$/,
+    'bücher_1.example': /inner hyphens$/,
     'a\n': /letters, digits and inner hyphens/,
     '<script>': /letters, digits and inner hyphens/,
   };

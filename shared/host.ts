@@ -1,3 +1,4 @@
+import { domainToASCII } from 'node:url';
 import { accepted, type Branded, type Parsed, refused } from './parsed.ts';
 
 /** A routable host name in lower case, perhaps with one leading `*.`; or the catch-all `*`. */
@@ -23,10 +24,21 @@ export function parseDomain(text: string): Parsed<Domain> {
   for (const label of name.split('.')) {
     if (label === '') return refused('it has an empty label');
     if (label.length > 63) return refused('a label is longer than 63 characters');
-    if (!LABEL.test(label)) return refused('labels are letters, digits and inner hyphens');
+    if (!LABEL.test(label)) return refused(`labels are letters, digits and inner hyphens${punycodeHint(text, name)}`);
   }
   return accepted(text.toLowerCase() as Domain);
 }
+
+/** ` (write …)` for a name in another script, as browsers send it (RFC 5891 4.4, UTS 46); nothing where it has no such form. */
+function punycodeHint(text: string, name: string): string {
+  if (isAscii(name)) return '';
+  const ascii = domainToASCII(name);
+  return ascii !== '' && parseDomain(ascii).ok
+    ? `; browsers send this name as ${text.startsWith('*.') ? '*.' : ''}${ascii}: write that`
+    : '';
+}
+
+const isAscii = (text: string): boolean => Buffer.byteLength(text) === text.length;
 
 /** The wildcard that covers `host` (`a.b.c` → `*.b.c`), or undefined for a single label. */
 export function wildcardOf(host: string): string | undefined {

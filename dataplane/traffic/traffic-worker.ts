@@ -18,6 +18,7 @@ import { type Compare, compareWithBcrypt, Passwords } from './policy/basic-auth/
 import type { PolicyTools } from './policy/order.ts';
 import type { FromWorker, HttpsSettings, Publication, PublishedChallenge, ToWorker, WorkerStart } from './protocol.ts';
 import { Recorder } from './record.ts';
+import { RefusedHeads } from './refused-heads.ts';
 import { Server } from './serve.ts';
 import { Tunnels } from './tunnel/tunnels.ts';
 import { Departures } from './upstream/departures.ts';
@@ -128,6 +129,7 @@ export class TrafficWorker {
     });
     const recorder = new Recorder(start.hashKey);
     this.recorder = recorder;
+    const refusedHeads = new RefusedHeads(log);
     this.tunnels = new Tunnels({
       clock,
       routeOf: (domain) => this.index.at(domain),
@@ -158,7 +160,10 @@ export class TrafficWorker {
           if (x.counted) recorder.more(x, x.bytesSent);
           else recorder.record(x, clock.monotonic());
         },
-        refused: (status, bytes) => recorder.refused(status, bytes),
+        refused: (head, bytes) => {
+          recorder.refused(head.status, bytes);
+          refusedHeads.saw(head, clock.monotonic());
+        },
       },
       admission,
       certificates: this.certificates,

@@ -288,7 +288,7 @@ export class ClientConnection implements Downstream {
   private answerRefused(x: Exchange | null, status: RefusalStatus, reason: string): void {
     const text = refusal(status, reason);
     this.writer.gather(x, text);
-    if (x === null) this.tools.refused(status, text.length);
+    if (x === null) this.tools.refused({ status, reason, address: this.peer.address }, text.length);
     else {
       x.status = status;
       x.failure = reason;

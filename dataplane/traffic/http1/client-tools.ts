@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Exchange } from '../exchange.ts';
+import type { RefusedHead } from '../refused-heads.ts';
 import type { ClientConnection } from './client-connection.ts';
 
 /** What a connection needs of its worker. */
@@ -16,7 +17,7 @@ export type ClientTools = {
   /** The exchange is over, well or not. */
   record(x: Exchange): void;
   /** A head was refused before there was an exchange. */
-  refused(status: number, bytes: number): void;
+  refused(head: RefusedHead, bytes: number): void;
   /** The client speaks HTTP/2 after all: the socket is paused, and what was read has been put back. */
   speaksHttp2(connection: ClientConnection, socket: Socket): void;
   closed(connection: ClientConnection): void;

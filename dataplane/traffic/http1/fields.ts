@@ -3,8 +3,9 @@ import { FAULT, type Fault } from './fault.ts';
 import { FIELD, HASH_SEED, hashStep, kindOf, underscoredKind } from './field-names.ts';
 import { isToken, withoutOws } from './protocols.ts';
 
-/** Most fields in one section. */
+/** Most fields in one section of an answer, and of a request: its bytes are the narrower bound. */
 export const MAX_FIELDS = 100;
+export const MAX_REQUEST_FIELDS = 300;
 const MAX_LENGTH_DIGITS = 16;
 const UNDERSCORE = 95;
 
@@ -85,8 +86,9 @@ export class Fields {
     let at = from;
     let runStart = from;
     let kept = '';
+    const most = role === 'request' ? MAX_REQUEST_FIELDS : MAX_FIELDS;
     while (at < to) {
-      if (++this.count > MAX_FIELDS) return FAULT.manyFields;
+      if (++this.count > most) return FAULT.manyFields;
       const lineStart = at;
       let hash = HASH_SEED;
       let underscored = false;

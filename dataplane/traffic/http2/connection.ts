@@ -6,6 +6,7 @@ import { beginExchange } from '../http1/begin-exchange.ts';
 import { FAULT, type Fault } from '../http1/fault.ts';
 import { RequestHead } from '../http1/request-head.ts';
 import { askedBy, type Peer, trustedRequestId } from '../policy/forwarded/forwarded.ts';
+import type { RefusedHead } from '../refused-heads.ts';
 import { requestText } from './request-text.ts';
 import { StreamClient } from './stream.ts';
 
@@ -19,7 +20,8 @@ const LINGER_MS = 2_000;
 /** Requests that one client may have under way, and what each of them may hold (bytes). */
 const SETTINGS = {
   maxConcurrentStreams: 128,
-  maxHeaderListSize: 16_384,
+  // Above our own limits (`http1/request-head.ts`), so that what they refuse is answered: the library resets in silence.
+  maxHeaderListSize: 65_536,
   initialWindowSize: 262_144,
   enablePush: false,
   // RFC 8441 3.
@@ -29,7 +31,8 @@ const SETTINGS = {
 const CONNECTION_WINDOW = 1_048_576;
 /** What a peer may do before it is taken for hostile; rapid resets are limited by the library (1,000, then 33 a second). */
 const BOUNDS = {
-  maxHeaderListPairs: 100,
+  // As many as the size allows: browsers send each cookie as a field of its own (RFC 9113 8.2.3).
+  maxHeaderListPairs: 2_000,
   maxSessionInvalidFrames: 20,
   maxSessionRejectedStreams: 20,
   maxOutstandingPings: 10,
@@ -46,7 +49,7 @@ export type Http2Tools = {
   serve(x: Exchange): void;
   begun(): void;
   record(x: Exchange): void;
-  refused(status: number, bytes: number): void;
+  refused(head: RefusedHead, bytes: number): void;
   closed(connection: Http2Connection): void;
 };
 
@@ -122,7 +125,7 @@ export class Http2Connection {
     stream.respond([':status', `${status}`, 'content-type', 'text/plain; charset=utf-8', 'content-length', `${body.length}`]);
     stream.end(body);
     stream.once('finish', () => stream.close(constants.NGHTTP2_NO_ERROR));
-    this.tools.refused(status, body.length);
+    this.tools.refused({ status, reason, address: this.peer.address }, body.length);
   }
 
   sweep(now: number): void {

@@ -71,3 +71,22 @@ test('SIGHUP reads the file at once: mistakes are logged as those of a reload, a
   pair.program.child.kill('SIGHUP');
   await until('the removal to be confirmed', async () => (await pair.visit('s14.test')).status === 404, 2_500);
 });
+
+test('a first start on a bad file is not ready and claims nothing, until the file is mended', async () => {
+  using folder = new Folder();
+  await using pair = await Pair.start(folder, BAD, { until: 503 });
+  await mistakeSeen(pair);
+  await until('the mistake to reach the data plane', async () => (await pair.command('status')).stdout.includes('respnd'));
+  const ready = await pair.admin('/ready');
+  assert.deepEqual(
+    [ready.status, JSON.parse(ready.text).error],
+    [503, 'nothing to serve: no table was saved, and the config that a controller reads has mistakes'],
+  );
+  const status = await pair.command('status');
+  assert.equal(status.code, 3);
+  assert.match(status.stdout, /^! not ready: nothing to serve.*\n! a config has mistakes; nothing of it is served until they are mended$/m);
+  pair.write(GOOD);
+  await until('the mended file to be served', async () => (await pair.admin('/ready')).status === 200);
+  const mended = await pair.command('status');
+  assert.deepEqual([mended.code, mended.stdout.split('\n')[0]], [0, 'Nothing is wrong.']);
+});

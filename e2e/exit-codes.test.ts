@@ -17,7 +17,7 @@ const CASES: Readonly<Record<number, readonly string[]>> = {
   0: ['validate --config Sluicefile', 'diff --config Sluicefile ADMIN', 'status ADMIN --json', 'explain shop.example ADMIN'],
   1: ['validate --config bad', 'diff --config bad ADMIN', 'explain shpo.example ADMIN --json'],
   2: ['rotues', 'routes --jsn', 'status --admin nowhere', 'validate --config none'],
-  3: ['diff --config other ADMIN --json'],
+  3: ['diff --config other ADMIN --json', 'status AILING --json'],
   4: ['reload ADMIN'],
   5: ['routes --admin AWAY', 'explain shop.example --admin AWAY', 'reload --admin AWAY'],
 };
@@ -30,15 +30,21 @@ test('each exit code of the table is what the commands end with, and the table h
     Object.keys(CASES),
   );
   await using pair = await Pair.start(folder, SITE);
+  using elsewhere = new Folder();
+  await using ailing = await Pair.start(elsewhere, 'shop.example {\n  respnd\n}\n', { until: 503 });
   for (const [code, lines] of Object.entries(CASES)) {
     // The cooldown counts from the last reload, and this one comes right before.
     if (code === '4') assert.equal((await pair.admin('/reload?wait=true', { method: 'POST' })).status, 200);
-    await Promise.all(lines.map((line) => endsWith(line, Number(code), pair.socket)));
+    await Promise.all(lines.map((line) => endsWith(line, Number(code), pair.socket, ailing.socket)));
   }
 });
 
-async function endsWith(line: string, code: number, socket: string): Promise<void> {
-  const words = line.replace('ADMIN', `--admin unix:${socket}`).replace('AWAY', 'unix:./none.sock').split(' ');
+async function endsWith(line: string, code: number, socket: string, ailing: string): Promise<void> {
+  const words = line
+    .replace('ADMIN', `--admin unix:${socket}`)
+    .replace('AILING', `--admin unix:${ailing}`)
+    .replace('AWAY', 'unix:./none.sock')
+    .split(' ');
   const { stdout, stderr, ...exit } = await run(words, {}, folder.path);
   assert.equal(exit.code, code, `${line}\n${stdout}${stderr}`);
   const complains = [2, 4, 5].includes(code);

@@ -290,7 +290,7 @@ test('status opens with what is wrong now', async (t) => {
     '--admin',
     await admin(t, { 'GET /status': [200, bad], 'GET /upstreams': [200, upstreams] }),
   ]);
-  assert.equal(code, 0);
+  assert.equal(code, 3);
   assert.deepEqual(out.split('\n').slice(0, 6), [
     '! not ready: no table yet',
     '! 1 of 2 workers do not serve',

@@ -8,10 +8,12 @@ import { plain, styled } from './terminal.ts';
 
 /** At most this many problems are printed; `--json` has them all. */
 const SHOWN = 50;
+/** Exit code for scripts: it was answered, and not all is well. */
+const SOMETHING_IS_WRONG = 3;
 
 export const status: Command = {
   usage: '[flags]',
-  summary: 'Opens with what is wrong now; then how the data plane and its controllers are.',
+  summary: 'Opens with what is wrong now (exit 3 if anything is); then how the data plane and its controllers are.',
   flags: [...ASKING_FLAGS, CONTROLLER_FLAG],
   run: async (flags, terminal) => {
     noArguments('status', flags);
@@ -22,9 +24,10 @@ export const status: Command = {
     ]);
     const containers = dataplane.controllers.some(({ sources }) => sources.includes('docker')) ? await askContainers(flags) : { found: [] };
     const found = 'found' in containers ? containers.found : null;
+    const wrong = whatIsWrong(dataplane, upstreams);
     if (wantsJson(flags)) terminal.out(`${JSON.stringify({ ...dataplane, upstreams, containers: found }, null, 2)}\n`);
-    else terminal.out(inWords(terminal, dataplane, upstreams) + containersOf(terminal, containers));
-    return 0;
+    else terminal.out(inWords(terminal, dataplane, upstreams, wrong) + containersOf(terminal, containers));
+    return wrong.length === 0 ? 0 : SOMETHING_IS_WRONG;
   },
 };
 
@@ -34,8 +37,7 @@ function containersOf(terminal: Terminal, containers: Containers): string {
   return containers.found.length === 0 ? '' : `\n${containersInWords(terminal, containers.found)}`;
 }
 
-function inWords(terminal: Terminal, dataplane: DataplaneStatus, upstreams: readonly UpstreamStatus[]): string {
-  const wrong = whatIsWrong(dataplane, upstreams);
+function inWords(terminal: Terminal, dataplane: DataplaneStatus, upstreams: readonly UpstreamStatus[], wrong: readonly string[]): string {
   const opening =
     wrong.length === 0
       ? styled(terminal, 'green', 'Nothing is wrong.')
@@ -81,7 +83,11 @@ function whatIsWrong(dataplane: DataplaneStatus, upstreams: readonly UpstreamSta
         `${address} is out of rotation: ${reason ?? 'no reason given'} (${domains.slice(0, 3).join(', ')}${domain_count > 3 ? ', …' : ''})`,
       );
   wrong.push(...warnings);
-  if (problems.some(({ code }) => code === SOURCE_FAILED)) wrong.push('a config has mistakes; what it said before them is served');
+  const failed = problems.find(({ code }) => code === SOURCE_FAILED);
+  if (failed !== undefined) {
+    const listed = controllers.some(({ listed, sources }) => (listed ?? sources).includes(failed.source));
+    wrong.push(`a config has mistakes; ${listed ? 'what it said before them is served' : 'nothing of it is served until they are mended'}`);
+  }
   wrong.push(...problems.map(({ origin, message }) => (message.startsWith(origin) ? message : `${origin}: ${message}`)));
   return wrong;
 }

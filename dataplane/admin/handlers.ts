@@ -153,13 +153,14 @@ function urlOf(text: string | null): URL {
 }
 
 function controllersOf({ table }: AdminParts, streams: ControllerStreams): ControllerStatus[] {
-  return table.controllers().map(({ id, epoch, revision, sources, lastApplied }) => ({
+  return table.controllers().map(({ id, epoch, revision, sources, confirmed, lastApplied }) => ({
     id,
     connected: streams.isConnected(id),
     reloadable: streams.isReloadable(id),
     epoch,
     revision,
     sources: [...sources],
+    listed: Object.keys(confirmed),
     last_applied: new Date(lastApplied).toISOString(),
   }));
 }

@@ -1,5 +1,6 @@
+import { SOURCE_FAILED } from '../../shared/wire/problem-codes.ts';
 import type { Restored } from '../table/restore.ts';
-import type { Table } from '../table/table.ts';
+import type { KnownController, Table } from '../table/table.ts';
 
 /** Ready means: it serves something known good, restored from disk or applied since. */
 export class Readiness {
@@ -8,17 +9,24 @@ export class Readiness {
 
   constructor(table: Table, restored: Restored) {
     this.table = table;
-    this.good = restored.claims.size > 0 || restored.controllers.size > 0;
+    this.good = restored.claims.size > 0 || [...restored.controllers.values()].some(hasListed);
     table.onChange(() => {
-      this.good = true;
+      this.good ||= table.counts().routes > 0 || table.controllers().some(hasListed);
     });
   }
 
   /** `reason` also says what is not served yet while the rest is. */
   now(): { ready: boolean; reason: string | null } {
-    if (!this.good) return { ready: false, reason: 'no table yet: none was saved, and nothing has been applied since the start' };
+    if (!this.good) return { ready: false, reason: this.missing() };
     const [waiting = null] = this.warnings();
     return { ready: waiting === null || this.table.doubted < this.table.counts().routes, reason: waiting };
+  }
+
+  private missing(): string {
+    const failed = this.table.problems().some(({ code }) => code === SOURCE_FAILED);
+    return failed
+      ? 'nothing to serve: no table was saved, and the config that a controller reads has mistakes'
+      : 'no table yet: none was saved, and nothing has been applied since the start';
   }
 
   warnings(): string[] {
@@ -28,3 +36,6 @@ export class Readiness {
     return [`${doubted} of ${routes} routes wait for their controller: the addresses of their targets are from before the restart`];
   }
 }
+
+/** A controller whose sources have all failed since its start connects and applies frames, but has said nothing yet. */
+const hasListed = ({ confirmed }: Pick<KnownController, 'confirmed'>): boolean => Object.keys(confirmed).length > 0;

@@ -69,6 +69,8 @@ export type KnownController = {
   readonly epoch: number;
   readonly revision: Revision;
   readonly sources: readonly string[];
+  /** By source, each that has been listed without a failure at least once. */
+  readonly confirmed: Readonly<Record<string, unknown>>;
   /** Milliseconds since 1970. */
   readonly lastApplied: number;
 };

@@ -10,6 +10,8 @@ type Options = {
   readonly env?: Readonly<Record<string, string>>;
   /** The file's block of globals. By default it names a free port. */
   readonly globals?: string;
+  /** The least status of /ready that is waited for: 503 where nothing can be served yet. */
+  readonly until?: 200 | 503;
 };
 
 /** `sluice run` on a Sluicefile of the test: both processes under their supervisor. */
@@ -33,7 +35,7 @@ export class Pair {
   /** Starts the pair on a file with these sites and waits until it is ready. */
   static async start(folder: Folder, sites: string, options: Options = {}): Promise<Pair> {
     const [http, admin, controller] = [await freePort(), await freePort(), await freePort()];
-    const { flags = [], env = {}, globals = globalsOf(http) } = options;
+    const { flags = [], env = {}, globals = globalsOf(http), until: wanted = 200 } = options;
     writeFileSync(folder.file('Sluicefile'), globals + sites);
     const args = ['run', '--config', folder.file('Sluicefile'), '--state-dir', folder.file('state'), '--workers', '2'];
     const listen = ['--admin-listen', `127.0.0.1:${admin}`, '--listen', `127.0.0.1:${controller}`];
@@ -41,7 +43,7 @@ export class Pair {
     await until(
       'the pair to be ready',
       async () =>
-        pair.program.exit !== null ? Promise.reject(new Error(pair.program.output)) : (await pair.admin('/ready')).status === 200,
+        pair.program.exit !== null ? Promise.reject(new Error(pair.program.output)) : (await pair.admin('/ready')).status === wanted,
       20_000,
     );
     return pair;

@@ -21,6 +21,8 @@ export type ControllerStatus = {
   epoch: number;
   revision: Revision;
   sources: string[];
+  /** Those of its sources that have been read without a failure at least once. Older data planes don't say. */
+  listed?: string[];
   /** RFC 3339. */
   last_applied: string;
 };

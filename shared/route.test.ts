@@ -129,6 +129,7 @@ describe('a route is refused', () => {
     ['redirects.0.from', { redirects: [{ from: '', to: '/', status: 301 }] }],
     ['redirects.0.to', { redirects: [{ from: '/', to: '', status: 301 }] }],
     ['redirects.0.to', { redirects: [{ from: '/', to: '/\r\n', status: 301 }] }],
+    ['redirects.0.to', { redirects: [{ from: '/*', to: 'https://{remainder}', status: 301 }] }, /must not choose the host/],
     ['redirects.0.status', { redirects: [{ from: '/', to: '/', status: 200 }] }],
     ['respond.status', { respond: { status: 199 } }],
     ['respond.status', { respond: { status: 600 } }],

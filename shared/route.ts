@@ -9,6 +9,7 @@ import { accepted, type Parsed, refused } from './parsed.ts';
 import { transportProblem } from './pools.ts';
 import { MAX_RATE_PER_SECOND } from './rate.ts';
 import { DEFAULT_REALM } from './realm.ts';
+import { faultOfTarget } from './redirect-target.ts';
 import { HEADER_NAME, HEADER_VALUE, LONGEST_HEADER_NAME, LONGEST_HEADER_VALUE, NOT_FRAMING } from './response-header.ts';
 import { transportSchema } from './transport-schema.ts';
 
@@ -78,7 +79,10 @@ const header = z.object({ name: fieldName, value: fieldValue.nullable(), match: 
 /** `from` is a path pattern, `to` a location that may name placeholders in braces. */
 const redirect = z.object({
   from: z.string().min(1).max(8_192),
-  to: fieldValue.min(1),
+  to: fieldValue.min(1).superRefine((target, issues) => {
+    const fault = faultOfTarget(target);
+    if (fault !== undefined) issues.addIssue({ code: 'custom', message: fault });
+  }),
   status: z.union([z.literal(301), z.literal(302), z.literal(303), z.literal(307), z.literal(308)]),
   match: conditionSchema.optional(),
 });

@@ -1,4 +1,5 @@
 import { PLACEHOLDERS } from '../../../../shared/placeholders.ts';
+import { faultOfTarget } from '../../../../shared/redirect-target.ts';
 import type { RedirectSpec } from '../../../../shared/route.ts';
 import { didYouMean, quote } from '../diagnostics.ts';
 import { conditionFor, isMatcher } from '../matchers/matcher.ts';
@@ -55,5 +56,6 @@ function readTarget(word: Word, report: Context['report']): string | undefined {
         `${quote(whole)} is no placeholder${didYouMean(name, PLACEHOLDERS) || `; known are ${PLACEHOLDERS.slice(0, 5).join(', ')} in braces`}`,
       );
   }
-  return word.text;
+  const fault = faultOfTarget(word.text);
+  return fault === undefined ? word.text : refuse(fault);
 }

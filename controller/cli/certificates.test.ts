@@ -55,3 +55,19 @@ test('certificates --root prints the root as it is, so that it can be written to
   assert.deepEqual([code, out], [1, '']);
   assert.match(err, /^sluice certificates: there is no root: .*; give one `tls internal`, or all with `local_certs`\n$/);
 });
+
+test('certificates --retry has an order made now, and says so where none waits', async (t) => {
+  const answers: Record<string, [number, unknown]> = {
+    'POST /certificates/late.example': [202, { retried: 'late.example', domains: ['late.example'] }],
+    'POST /certificates/fine.example': [404, { error: 'no order waits for that domain' }],
+  };
+  const address = await admin(t, answers);
+  assert.deepEqual(await sluice(['certificates', '--retry', 'late.example', '--admin', address]), {
+    code: 0,
+    out: 'An order for late.example is made now; sluice certificates shows how it ends.\n',
+    err: '',
+  });
+  const { code, err } = await sluice(['certificates', '--retry', 'fine.example', '--admin', address]);
+  assert.equal(code, 1);
+  assert.match(err, /^sluice certificates: no order waits for fine\.example: .*sluice explain fine\.example/);
+});

@@ -1,19 +1,28 @@
 import { NAME } from '../../shared/name.ts';
 import { type Flag, type Flags, UsageError } from '../../shared/runtime/flags.ts';
 import type { CertificateRecord } from '../../shared/wire/certificate.ts';
-import { ASKING_FLAGS, ask, clientOf, noArguments, textOf, wantsJson } from './ask.ts';
+import { ASKING_FLAGS, ask, clientOf, errorIn, noArguments, textOf, wantsJson } from './ask.ts';
 import { type Command, CommandError, type Terminal } from './command.ts';
 import { table } from './table.ts';
 
 const ROOT_FLAG: Flag = { name: 'root', kind: 'switch', help: 'print the root of the internal authority instead, in PEM' };
 
+const RETRY_FLAG: Flag = {
+  name: 'retry',
+  kind: 'value',
+  placeholder: 'NAME',
+  help: 'try the order for this name again now, instead of when its wait after a failure is over',
+};
+
 export const certificates: Command = {
   usage: '[flags]',
   summary: 'Lists certificates, until when they are good, when they are renewed, and what hinders those that are missing.',
-  flags: [...ASKING_FLAGS, ROOT_FLAG],
+  flags: [...ASKING_FLAGS, ROOT_FLAG, RETRY_FLAG],
   run: async (flags, terminal) => {
     noArguments('certificates', flags);
     if (flags.given.get('root')?.value === true) return printRoot(flags, terminal);
+    const retried = flags.given.get('retry')?.value as string | undefined;
+    if (retried !== undefined) return retry(retried, flags, terminal);
     const list = await ask<CertificateRecord[]>(clientOf(flags), '/certificates');
     if (wantsJson(flags)) terminal.out(`${JSON.stringify(list, null, 2)}\n`);
     else if (list.length === 0) terminal.out('There are no certificates, and none are ordered.\n');
@@ -30,6 +39,17 @@ async function printRoot(flags: Flags, terminal: Terminal): Promise<number> {
       'there is no root: no site has had a certificate of the internal authority; give one `tls internal`, or all with `local_certs`',
     );
   terminal.out(textOf(answer));
+  return 0;
+}
+
+async function retry(name: string, flags: Flags, terminal: Terminal): Promise<number> {
+  const answer = await clientOf(flags).request('POST', `/certificates/${encodeURIComponent(name)}`);
+  if (answer.status === 404)
+    throw new CommandError(
+      `no order waits for ${name}: none has failed, or none is made; ${NAME} explain ${name} says how it gets its certificate`,
+    );
+  if (answer.status !== 202) throw new CommandError(`the data plane answered ${answer.status}: ${errorIn(answer)}`);
+  terminal.out(wantsJson(flags) ? `${answer.text}\n` : `An order for ${name} is made now; ${NAME} certificates shows how it ends.\n`);
   return 0;
 }
 

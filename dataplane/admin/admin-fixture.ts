@@ -58,7 +58,12 @@ export class AdminFixture {
         ready: () => ({ ready: true, reason: null }),
         settings: () => [],
         upstreams: () => [],
-        certificates: { list: async () => [], push: () => Promise.reject(new Error('nowhere to keep it')), remove: async () => null },
+        certificates: {
+          list: async () => [],
+          push: () => Promise.reject(new Error('nowhere to keep it')),
+          remove: async () => null,
+          retry: async () => null,
+        },
         internalRoot: () => null,
         standing: () => [],
         explain: async (url) => ({

@@ -32,6 +32,7 @@ async function start({ plans = {}, shown = () => Promise.resolve() }: Wish = {})
     store,
     shown,
     plans: (name) => plans[name] ?? null,
+    retry: (name) => plans[name]?.attempt !== undefined && plans[name]?.attempt !== null,
     wanted: () => Object.keys(plans),
     holdings: () => store.list(),
     internal: () => [],
@@ -172,4 +173,16 @@ test('workers that do not agree are 503, and so is a directory that can not be w
   const unsaved = await broken.push(GOOD);
   assert.equal(unsaved.status, 503);
   assert.match(messageOf(unsaved), /^not saved: the certificate directory refuses it \(E/);
+});
+
+test('an order that waits after a failure is tried again by POST, and nothing else is', async () => {
+  const attempt = { nextTry: clock.now() + DAY_MS, lastError: 'no such host' };
+  await using api = await start({ plans: { 'late.test': { renewAt: null, attempt }, 'fine.test': { renewAt: null, attempt: null } } });
+  const retried = await api.api.ask('POST', '/certificates/Late.test');
+  assert.deepEqual([retried.status, JSON.parse(retried.text)], [202, { retried: 'late.test', domains: ['late.test'] }]);
+  for (const domain of ['fine.test', 'other.test']) {
+    const refused = await api.api.ask('POST', `/certificates/${domain}`);
+    assert.deepEqual([refused.status, messageOf(refused)], [404, 'no order waits for that domain']);
+  }
+  assert.equal((await api.api.ask('POST', '/certificates/')).status, 400);
 });

@@ -43,6 +43,14 @@ export async function deleteCertificate({ response, segments: [segment = ''] }: 
   sendJson(response, 200, { deleted, domains });
 }
 
+/** POST /certificates/{domain}: 202 once an order that waited after a failure is on its way. */
+export async function retryCertificate({ response, segments: [segment = ''] }: Call, { certificates }: Parts): Promise<void> {
+  if (segment === '') throw new ApiError('missingDomain');
+  const domains = await certificates.retry(segment.toLowerCase());
+  if (domains === null) throw new ApiError('nothingToRetry');
+  sendJson(response, 202, { retried: segment.toLowerCase(), domains });
+}
+
 function domainsOf(value: unknown): readonly string[] {
   if (value === undefined) throw new ApiError('invalidJson', 'missing member domains');
   if (!Array.isArray(value) || value.length === 0 || value.length > MOST_DOMAINS || value.some((item) => typeof item !== 'string'))

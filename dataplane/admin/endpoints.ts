@@ -30,6 +30,12 @@ export const ENDPOINTS = [
   },
   { method: 'POST', path: '/certificates', handler: 'postCertificate', does: 'Keeps a certificate and its key for some domains' },
   {
+    method: 'POST',
+    path: '/certificates/{domain}',
+    handler: 'retryCertificate',
+    does: 'Tries an order again now that waits after a failure',
+  },
+  {
     method: 'DELETE',
     path: '/certificates/{domain}',
     handler: 'deleteCertificate',

@@ -19,6 +19,11 @@ export const ERRORS = {
   notFound: { status: 404, message: 'not found', cause: 'There is no such path' },
   routeNotFound: { status: 404, message: 'route not found', cause: 'DELETE of a domain that has no route' },
   certificateNotFound: { status: 404, message: 'certificate not found', cause: 'DELETE of a domain that no posted certificate is for' },
+  nothingToRetry: {
+    status: 404,
+    message: 'no order waits for that domain',
+    cause: 'POST of a domain whose certificate no order has failed for, or that none is ordered for',
+  },
   rootNotFound: {
     status: 404,
     message: 'no internal authority',

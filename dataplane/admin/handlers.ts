@@ -10,7 +10,7 @@ import { fullRoute } from '../status/explain.ts';
 import { UnsavedError } from '../table/table.ts';
 import { ApplyStream } from './apply-stream.ts';
 import { readJson } from './body.ts';
-import { deleteCertificate, getInternalRoot, postCertificate } from './certificates.ts';
+import { deleteCertificate, getInternalRoot, postCertificate, retryCertificate } from './certificates.ts';
 import type { ControllerStreams, ReloadResult } from './controller-streams.ts';
 import type { HandlerName } from './endpoints.ts';
 import { ApiError } from './errors.ts';
@@ -79,6 +79,7 @@ export function createHandlers(parts: AdminParts, streams: ControllerStreams, re
     listCertificates: async ({ response }) => sendList(response, await parts.certificates.list(), (record) => record),
     internalRoot: (call) => getInternalRoot(call, parts),
     postCertificate: (call) => postCertificate(call, parts),
+    retryCertificate: (call) => retryCertificate(call, parts),
     deleteCertificate: (call) => deleteCertificate(call, parts),
     upstreams: ({ response }) => sendList(response, parts.upstreams(), (upstream) => upstream),
     explain: async ({ response, query }) => sendJson(response, 200, await parts.explain(urlOf(query.get('url')))),

@@ -23,7 +23,7 @@ export type AdminParts = {
   readonly upstreams: () => UpstreamStatus[];
   /** What has been found out about targets by asking them, for a controller that has just connected. */
   readonly standing: () => readonly TargetReport[];
-  readonly certificates: Pick<CertificateDesk, 'list' | 'push' | 'remove'>;
+  readonly certificates: Pick<CertificateDesk, 'list' | 'push' | 'remove' | 'retry'>;
   /** PEM of the internal authority's root; null where there never was one. */
   readonly internalRoot: () => string | null;
   readonly explain: (url: URL) => Promise<Explanation>;

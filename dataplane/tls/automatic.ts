@@ -93,6 +93,11 @@ export class AutomaticHttps {
     this.advice.certificateChanged(name);
   }
 
+  /** As `Issuer.retry`. */
+  retry(name: string): boolean {
+    return this.issuer.retry(name);
+  }
+
   plans(name: string): ReturnType<Issuer['plans']> {
     return this.issuer.plans(name);
   }

@@ -14,6 +14,8 @@ export type DeskTools = {
   holdings(): Promise<Holdings>;
   /** null for names that nobody orders certificates for. */
   plans(name: string): Plan | null;
+  /** Tries an order that waits after a failure at once. @returns false where none waits. */
+  retry(name: string): boolean;
   /** Names that a certificate is wanted for; those that have none yet are listed too. */
   wanted(): Iterable<string>;
   /** Those of our own authority, which no store holds. */
@@ -58,6 +60,15 @@ export class CertificateDesk {
     for (const { id } of pushed) await this.tools.store.delete(id);
     await this.tools.shown();
     return [...new Set(pushed.flatMap(({ domains }) => domains))].sort();
+  }
+
+  /** Tries at once what waits after a failure for the certificate that this domain is in. @returns its names; null where nothing waits. */
+  async retry(domain: string): Promise<readonly string[] | null> {
+    if (this.tools.retry(domain)) return [domain];
+    const { certificates } = await this.tools.store.list();
+    const held = certificates.find(({ source, domains }) => source === 'acme' && domains.includes(domain));
+    const [name] = held?.domains ?? [];
+    return held !== undefined && name !== undefined && this.tools.retry(name) ? held.domains : null;
   }
 
   private record({ domains, source, owner, issuer, serial, notBefore, notAfter }: StoredCertificate): CertificateRecord {

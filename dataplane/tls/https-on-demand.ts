@@ -162,6 +162,10 @@ export class HttpsOnDemand {
     return this.https === null ? Promise.resolve(null) : this.https.desk.remove(domain);
   }
 
+  retry(domain: string): Promise<readonly string[] | null> {
+    return this.https === null ? Promise.resolve(null) : this.https.desk.retry(domain);
+  }
+
   routesChanged(change: RoutesChange): void {
     if (this.https !== null) return this.https.routesChanged(change);
     const asks = (domain: string): boolean => {

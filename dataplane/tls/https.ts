@@ -64,6 +64,7 @@ export class Https {
       holdings: () => this.holdings(),
       shown,
       plans: (name) => this.automatic.plans(name),
+      retry: (name) => this.automatic.retry(name),
       internal: () => this.own(),
       wanted: () => this.automatic.wanted(),
     });

@@ -180,6 +180,35 @@ test('a name that is no longer wanted when its order fails leaves nothing behind
   assert.deepEqual([...scene.attempts], []);
 });
 
+test('an order that waits after a failure is made at once when somebody asks for it', async () => {
+  const scene = new Scene();
+  scene.issuer.want(['a.example', 'b.example']);
+  assert.equal(scene.issuer.retry('a.example'), false);
+  scene.orders[0]?.settle(new IssueError('validation', 'no such host'));
+  scene.orders[1]?.settle();
+  await turn();
+  assert.equal(scene.issuer.retry('b.example'), false);
+  assert.equal(scene.issuer.retry('c.example'), false);
+  assert.equal(scene.issuer.retry('a.example'), true);
+  assert.equal(scene.issuer.retry('a.example'), true);
+  assert.deepEqual(
+    scene.orders.map(({ name }) => name),
+    ['a.example', 'b.example', 'a.example'],
+  );
+  scene.orders[2]?.settle();
+  await turn();
+  assert.equal(scene.attempts.has('a.example'), false);
+});
+
+test('an order that waits for an authority to come back is made at once, too', async () => {
+  const scene = new Scene();
+  scene.issuer.want(['a.example']);
+  scene.orders[0]?.settle(new IssueError('unreachable', 'connection refused'));
+  await turn();
+  assert.equal(scene.issuer.retry('a.example'), true);
+  assert.equal(scene.orders.length, 2);
+});
+
 test('orders are counted by how they ended', async () => {
   const scene = new Scene();
   scene.issuer.want(['a.test']);

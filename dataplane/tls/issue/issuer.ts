@@ -97,6 +97,20 @@ export class Issuer {
     return another;
   }
 
+  /** Ends the wait after a failure: the next try is now. @returns false where no try is waited for. */
+  retry(name: string): boolean {
+    const attempt = this.tools.attempts.get(name);
+    const entry = this.wanted.get(name);
+    if (entry === undefined || attempt === null || this.paused) return false;
+    // One that is under way needs no push.
+    if (entry.ordering) return true;
+    this.tools.attempts.set(name, { ...attempt, nextTry: this.tools.clock.now() });
+    this.endWait?.();
+    this.endWait = null;
+    this.plan(name);
+    return true;
+  }
+
   /** What is held of a name has changed: by hand, on disk, or by advice of the authority. */
   changed(name: string): void {
     if (this.wanted.has(name)) this.plan(name);

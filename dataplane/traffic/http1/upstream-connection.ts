@@ -21,11 +21,16 @@ const NEVER = Number.POSITIVE_INFINITY;
 
 const STATE = { connecting: 0, idle: 1, head: 2, length: 3, chunked: 4, untilClose: 5, closed: 6 } as const;
 
-/** Who a connection belongs to: it is told when that is free, and when it is gone. */
+/** Who a connection belongs to: it is told when that stands, when it is free, and when it is gone. */
 export type ConnectionOwner = {
+  /** `claimed`: it has a request to send. */
+  stands(connection: UpstreamConnection, claimed: boolean): void;
+  /** Its request was called off before it stood. */
+  abandoned(connection: UpstreamConnection): void;
   /** `keepAliveSeconds` is how long the target promises to keep it open; -1 if it does not say. */
   release(connection: UpstreamConnection, keepAliveSeconds: number): void;
-  closed(connection: UpstreamConnection): void;
+  /** `failure` is why one never stood; null where it did, or was given up. */
+  closed(connection: UpstreamConnection, stood: boolean, failure: Failure | null): void;
 };
 
 /** One connection to a target, one exchange at a time. */
@@ -43,7 +48,8 @@ export class UpstreamConnection implements Attempt {
   private deadline: number;
   /** How long it may take over the exchange that it has. */
   private limits: Limits = USUAL;
-  private served = 0;
+  /** Whether it may have been closed by its target meanwhile: it has served, or waited for a request. */
+  private reused = false;
   private interim = 0;
   private written = false;
   private answered = false;
@@ -97,8 +103,10 @@ export class UpstreamConnection implements Attempt {
   }
 
   private connected(): void {
+    const { x } = this;
     this.state = STATE.idle;
-    if (this.x !== null) this.write(this.x);
+    if (x !== null) this.write(x);
+    this.owner.stands(this, x !== null);
     this.endpoint.tools.connected(this.endpoint);
   }
 
@@ -163,18 +171,22 @@ export class UpstreamConnection implements Attempt {
   cancel(): void {
     this.x = null;
     this.endpoint.tools.targets.end(this.endpoint.ledgerSlot, this.endpoint.tools.slot);
-    this.destroy();
+    if (this.state === STATE.connecting) this.owner.abandoned(this);
+    else this.destroy();
   }
 
-  destroy(): void {
+  /** `failure` is why it did not come to stand; null where it did, or where nobody needs it. */
+  destroy(failure: Failure | null = null): void {
     if (this.state === STATE.closed) return;
+    const stood = this.state !== STATE.connecting;
     this.state = STATE.closed;
     this.deadline = NEVER;
     this.socket?.destroy();
-    this.owner.closed(this);
+    this.owner.closed(this, stood, stood ? null : failure);
   }
 
   idleUntil(deadline: number): void {
+    this.reused = true;
     this.deadline = deadline;
   }
 
@@ -337,7 +349,7 @@ export class UpstreamConnection implements Attempt {
   private finish(x: Exchange, trailers: string): void {
     this.x = null;
     x.attempt = null;
-    this.served++;
+    this.reused = true;
     this.endpoint.tools.targets.end(this.endpoint.ledgerSlot, this.endpoint.tools.slot);
     if (this.keepAlive && this.requestComplete && this.state !== STATE.untilClose) {
       this.state = STATE.idle;
@@ -359,7 +371,7 @@ export class UpstreamConnection implements Attempt {
     const x = this.x;
     const begun = this.state > STATE.head;
     this.x = null;
-    this.destroy();
+    this.destroy(failure);
     if (x === null) return;
     const { tools, ledgerSlot } = this.endpoint;
     tools.targets.end(ledgerSlot, tools.slot);
@@ -370,6 +382,6 @@ export class UpstreamConnection implements Attempt {
       this.endpoint.blame(failure);
       return x.client.abort(x);
     }
-    tools.failed(x, this.endpoint, failure, { written: this.written, answered: this.answered, reused: this.served > 0 });
+    tools.failed(x, this.endpoint, failure, { written: this.written, answered: this.answered, reused: this.reused });
   }
 }

@@ -22,11 +22,11 @@ export class WaitingRoom {
     return this.queue.length === 0;
   }
 
-  /** Takes a request, or has it fail where too many wait already. */
-  enter(x: Exchange): void {
+  /** Takes a request, or has it fail where `most` wait already. */
+  enter(x: Exchange, most = MAX_WAITING): void {
     const { tools } = this.endpoint;
     const waits = Math.max(QUEUE_MS, this.endpoint.connectMsFor(x));
-    if (this.queue.length < MAX_WAITING) this.queue.push(new Waiting(this.queue, x, tools.clock.monotonic() + waits));
+    if (this.queue.length < most) this.queue.push(new Waiting(this.queue, x, tools.clock.monotonic() + waits));
     else tools.failed(x, this.endpoint, FAILURE.queueFull, NOTHING_SENT);
   }
 

@@ -1,4 +1,5 @@
 import { TOKEN_VARIABLE } from '../shared/admin-client.ts';
+import { exampleIn } from '../shared/command-examples.ts';
 import { NAME } from '../shared/name.ts';
 import { systemClock } from '../shared/runtime/clock.ts';
 import { helpOf, readFlags, UsageError } from '../shared/runtime/flags.ts';
@@ -12,7 +13,7 @@ async function main(): Promise<void> {
   const flags = readFlags('controller', CONTROLLER_FLAGS, process.argv.slice(2), process.env);
   if (flags.help) {
     process.stdout.write(
-      `Usage: ${NAME} controller [flags]\n\nReads the sources of routes and keeps the data planes' tables equal to them.\n\n${helpOf(CONTROLLER_FLAGS)}\n`,
+      `Usage: ${NAME} controller [flags]\n\nReads the sources of routes and keeps the data planes' tables equal to them.\n\n${helpOf(CONTROLLER_FLAGS)}\n${exampleIn('controller')}`,
     );
     return;
   }

@@ -3,18 +3,26 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { COMMANDS } from '../controller/cli/commands.ts';
+import { COMMAND_EXAMPLES } from '../shared/command-examples.ts';
 import { Folder } from './harness/dataplane.ts';
 import { freePort } from './harness/ports.ts';
-import { Program, REPOSITORY } from './harness/process.ts';
+import { Program, REPOSITORY, run } from './harness/process.ts';
 import { until } from './harness/until.ts';
-import { COMMAND_EXAMPLES, type CommandExample } from './reference/command-examples.ts';
+import { EXAMPLE_OUTCOMES, type ExampleOutcome } from './reference/command-examples.ts';
 
 const page = readFileSync(join(REPOSITORY, 'docs/reference/command-line.md'), 'utf8');
 const SITE = 'shop.example {\n  respond "open"\n}\n';
 
-test('every command has an example on its page', () => {
-  assert.deepEqual(COMMAND_EXAMPLES.map(({ command }) => command).sort(), Object.keys(COMMANDS).sort());
-  for (const { command, line } of COMMAND_EXAMPLES)
+const lineOf = (command: string): string => COMMAND_EXAMPLES[command] ?? '';
+
+test('every command has an example in its --help and on its page', async () => {
+  const commands = Object.keys(COMMANDS);
+  assert.deepEqual(Object.keys(COMMAND_EXAMPLES).sort(), commands.sort());
+  assert.deepEqual(EXAMPLE_OUTCOMES.map(({ command }) => command).sort(), commands);
+  for (const command of commands) {
+    const line = lineOf(command);
+    const help = await run([command, '--help']);
+    assert.ok(help.stdout.endsWith(`\nExample:\n  ${line}\n`), help.stdout);
     assert.ok(
       page
         .slice(page.indexOf(`\n## ${command}\n`))
@@ -22,6 +30,7 @@ test('every command has an example on its page', () => {
         ?.includes(`\`\`\`sh\n${line}\n\`\`\``),
       command,
     );
+  }
 });
 
 test('the examples of the commands do what they are for, one after the other', { timeout: 60_000 }, async () => {
@@ -30,7 +39,7 @@ test('the examples of the commands do what they are for, one after the other', {
   writeFileSync(folder.file('Sluicefile'), SITE);
   // The ports of the page are everybody's; what the lines leave to defaults is said by the environment.
   const ports = new Map(await Promise.all(['8080', '8081'].map(async (port) => [port, String(await freePort())] as const)));
-  const shell = async ({ line, serves }: CommandExample) => {
+  const shell = async ({ command, serves }: ExampleOutcome) => {
     const env = {
       PATH: `${REPOSITORY}:${process.env.PATH}`,
       SLUICE_ADMIN_LISTEN: `127.0.0.1:${await freePort()}`,
@@ -38,11 +47,11 @@ test('the examples of the commands do what they are for, one after the other', {
       SLUICE_WORKERS: '1',
       SLUICE_DRAIN_TIMEOUT: '1s',
     };
-    const own = line.replace(/\b808[01]\b/g, (port) => ports.get(port) ?? port);
+    const own = lineOf(command).replace(/\b808[01]\b/g, (port) => ports.get(port) ?? port);
     // A process that goes on takes the place of its shell, and so gets the signal that ends it.
     return new Program('sh', ['-c', serves ? `exec ${own}` : own], env, folder.path);
   };
-  for (const example of COMMAND_EXAMPLES) {
+  for (const example of EXAMPLE_OUTCOMES) {
     const program = await shell(example);
     started.use(program);
     if (example.serves) await program.said(example.serves);
@@ -51,10 +60,10 @@ test('the examples of the commands do what they are for, one after the other', {
   }
 });
 
-async function ended(program: Program, { line, code = 0, prints }: CommandExample): Promise<void> {
+async function ended(program: Program, { command, code = 0, prints }: ExampleOutcome): Promise<void> {
   const exit = await program.exited;
-  assert.equal(exit.code, code, `${line}\n${program.output}`);
-  if (prints) assert.match(program.stdout, prints, line);
+  assert.equal(exit.code, code, `${lineOf(command)}\n${program.output}`);
+  if (prints) assert.match(program.stdout, prints, lineOf(command));
 }
 
 /** The new process of an upgrade is nobody's child. */

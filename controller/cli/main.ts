@@ -1,5 +1,6 @@
 import { AdminUnreachable } from '../../shared/admin-client.ts';
 import { closest } from '../../shared/closest.ts';
+import { exampleIn } from '../../shared/command-examples.ts';
 import { NAME } from '../../shared/name.ts';
 import { helpOf, readFlags, UsageError } from '../../shared/runtime/flags.ts';
 import { tellParent } from '../../shared/runtime/parent.ts';
@@ -28,7 +29,7 @@ async function main(argv: readonly string[], terminal: Terminal): Promise<number
   const flags = readFlags(name, command.flags, rest, process.env);
   if (!flags.help) return command.run(flags, terminal);
   const flagLines = command.flags.length > 0 ? `\n${helpOf(command.flags)}\n` : '';
-  terminal.out(`Usage: ${NAME} ${name} ${command.usage}\n\n${command.summary}\n${flagLines}`);
+  terminal.out(`Usage: ${NAME} ${name} ${command.usage}\n\n${command.summary}\n${flagLines}${exampleIn(name)}`);
   return 0;
 }
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { issuesAnyName } from '../../shared/certificates/acme-directory.ts';
+import { exampleIn } from '../../shared/command-examples.ts';
 import { APPLIED_FOLDER, ENV_PREFIX, INTERNAL_ROOT_FILE, NAME } from '../../shared/name.ts';
 import { type FlagValue, helpOf, readFlags, UsageError } from '../../shared/runtime/flags.ts';
 import { type Globals, type Origin, parseGlobals } from '../../shared/settings.ts';
@@ -99,7 +100,7 @@ export const usesHttps = ({ email, localCerts, certDir, stateDir, origins }: Dat
 
 /** What `--help` prints. */
 export const dataplaneHelp = (): string =>
-  `Usage: ${NAME} ${COMMAND} [FLAGS]\n\nThe data plane alone: it carries the traffic and answers the Admin API.\n\n${helpOf(DATAPLANE_FLAGS)}\n`;
+  `Usage: ${NAME} ${COMMAND} [FLAGS]\n\nThe data plane alone: it carries the traffic and answers the Admin API.\n\n${helpOf(DATAPLANE_FLAGS)}\n${exampleIn(COMMAND)}`;
 
 function readHanded(text: string | undefined): Globals | null {
   if (text === undefined || text === '') return null;

@@ -1,9 +1,9 @@
 import { COMMANDS, type Entry } from '../../controller/cli/commands.ts';
 import { CONTROLLER_FLAGS } from '../../controller/flags.ts';
 import { DATAPLANE_FLAGS } from '../../dataplane/settings/flags.ts';
+import { COMMAND_EXAMPLES } from '../../shared/command-examples.ts';
 import { envTwin, type Flag } from '../../shared/runtime/flags.ts';
 import { run } from '../harness/process.ts';
-import { COMMAND_EXAMPLES } from './command-examples.ts';
 
 /** Flags of the commands that are processes of their own. */
 const PROCESS_FLAGS: Readonly<Record<string, readonly Flag[]>> = { dataplane: DATAPLANE_FLAGS, controller: CONTROLLER_FLAGS };
@@ -62,16 +62,16 @@ async function section(name: string, entry: Entry): Promise<string> {
 }
 
 function exampleOf(name: string): string {
-  const example = COMMAND_EXAMPLES.find(({ command }) => command === name);
-  if (!example) throw new Error(`${name} has no example`);
-  return `\n\`\`\`sh\n${example.line}\n\`\`\`\n`;
+  const example = COMMAND_EXAMPLES[name];
+  if (example === undefined) throw new Error(`${name} has no example`);
+  return `\n\`\`\`sh\n${example}\n\`\`\`\n`;
 }
 
 function flagTable(flags: readonly Flag[]): string {
   if (flags.length === 0) return '';
-  const rows = flags.map(
-    (flag) => `| \`${written(flag)}\` | \`${envTwin(flag.name)}\` | ${cell(about(flag))} | ${cell(flag.default ?? '')} |\n`,
-  );
+  const rows = flags
+    .filter(({ unavailable }) => !unavailable)
+    .map((flag) => `| \`${written(flag)}\` | \`${envTwin(flag.name)}\` | ${cell(about(flag))} | ${cell(flag.default ?? '')} |\n`);
   return `\n| flag | environment | | default |\n|---|---|---|---|\n${rows.join('')}`;
 }
 
@@ -80,8 +80,7 @@ function written({ name, kind, placeholder = 'VALUE' }: Flag): string {
   return kind === 'switch' ? `--${name}` : kind === 'optional' ? `--${name} [${value}]` : `--${name} ${value}`;
 }
 
-const about = ({ help, kind, unavailable }: Flag): string =>
-  `${help}${kind === 'list' && !help.includes('repeatable') ? '; repeatable' : ''}${unavailable ? ' (not available yet)' : ''}`;
+const about = ({ help, kind }: Flag): string => `${help}${kind === 'list' && !help.includes('repeatable') ? '; repeatable' : ''}`;
 
 const cell = (text: string): string => text.replaceAll('|', '\\|');
 

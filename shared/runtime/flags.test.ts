@@ -144,7 +144,6 @@ describe('--help', () => {
       '  --socket [PATH]   Unix socket (SLUICE_SOCKET)',
       '  --allow N,...     numbers (SLUICE_ALLOW)',
       '  --key VALUE       a key (SLUICE_KEY)',
-      '  --soon VALUE      not built (not available yet; SLUICE_SOON)',
     ]);
   });
   it('is empty for no flags', () => assert.equal(helpOf([]), ''));

@@ -135,8 +135,9 @@ function suggestion(name: string, table: readonly Flag[]): string {
   return close ? ` (did you mean --${close}?)` : '';
 }
 
-/** The body of `--help`: one line a flag, with its environment twin. */
-export function helpOf(table: readonly Flag[]): string {
+/** The body of `--help`: one line a flag, with its environment twin. What is not available yet is left out. */
+export function helpOf(all: readonly Flag[]): string {
+  const table = all.filter(({ unavailable }) => !unavailable);
   const heads = table.map((flag) => {
     const placeholder = flag.placeholder ?? 'VALUE';
     return flag.kind === 'switch'
@@ -147,13 +148,7 @@ export function helpOf(table: readonly Flag[]): string {
   });
   const width = Math.max(0, ...heads.map((head) => head.length));
   const lines = table.map((flag, index) => {
-    const notes = [
-      flag.default === undefined ? '' : `default ${flag.default}`,
-      flag.unavailable ? 'not available yet' : '',
-      envTwin(flag.name),
-    ]
-      .filter(Boolean)
-      .join('; ');
+    const notes = [flag.default === undefined ? '' : `default ${flag.default}`, envTwin(flag.name)].filter(Boolean).join('; ');
     return `  ${(heads[index] as string).padEnd(width)}  ${flag.help} (${notes})`;
   });
   return lines.join('\n');

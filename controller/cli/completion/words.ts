@@ -32,14 +32,14 @@ export function flagWords(table: readonly Flag[]): FlagWord[] {
 
 /** The flags in what `--help` printed: those of another process, which shares no table with this one. */
 export function flagWordsIn(help: string): FlagWord[] {
-  return [...help.matchAll(/^ {2}--([a-z0-9-]+)(?: (\[?)([^\s\]]+)\]?)? {2,}(.*?) \((?:default |not available|[A-Z]+_).*\)$/gm)]
-    .filter(([line]) => !line.includes('not available yet'))
-    .map(([, name = '', bracket = '', placeholder, text = '']) => ({
+  return [...help.matchAll(/^ {2}--([a-z0-9-]+)(?: (\[?)([^\s\]]+)\]?)? {2,}(.*?) \((?:default |[A-Z]+_).*\)$/gm)].map(
+    ([, name = '', bracket = '', placeholder, text = '']) => ({
       name,
       help: text,
       placeholder: placeholder ?? null,
       optional: bracket !== '',
-    }));
+    }),
+  );
 }
 
 /** What a value can be: a path, one of a few words, or anything. */

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { closest } from '../../../shared/closest.ts';
+import { exampleIn } from '../../../shared/command-examples.ts';
 import { ENV_PREFIX, NAME } from '../../../shared/name.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import { helpOf, readFlags, UsageError } from '../../../shared/runtime/flags.ts';
@@ -96,7 +97,7 @@ function help(terminal: Terminal): number {
   terminal.out(
     `Usage: ${NAME} run [flags]\n\nRuns data plane and controller as two supervised processes.\n\nFlags of the controller:\n${helpOf(CONTROLLER_FLAGS)}\n\n`,
   );
-  terminal.out(`And those of the data plane:\n${dataplaneFlagLines()}\n`);
+  terminal.out(`And those of the data plane:\n${dataplaneFlagLines()}\n${exampleIn('run')}`);
   return 0;
 }
 

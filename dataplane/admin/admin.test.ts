@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { statSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { test } from 'node:test';
 import { SocketInUseError } from '../../shared/runtime/unix-socket.ts';
 import { UnacknowledgedError } from '../publish/publisher.ts';
 import { AdminFixture, agreeing, ask, TOKEN } from './admin-fixture.ts';
+import { frame, Stream } from './stream-fixture.ts';
 
 const ROUTE = { domain: 'a.test', upstream: '127.0.0.1:80', tls: false };
 const error = (text: string) => ({ error: text });
@@ -51,6 +53,105 @@ test('the 61st request within 60 seconds is 429 on either transport, and the win
   api.clock.pass(40_000);
   for (let times = 0; times < 30; times++) assert.equal((await api.ask('GET', '/routes')).status, 200);
   assert.equal((await api.ask('GET', '/routes')).status, 429);
+});
+
+test('the extensions have a budget of their own, of 600 requests, with which they do not touch the published one', async () => {
+  await using api = await AdminFixture.start();
+  const statuses = async (count: number, path: string) => {
+    const seen: number[] = [];
+    for (let left = count; left > 0; left -= 50)
+      seen.push(...(await Promise.all(Array.from({ length: Math.min(50, left) }, () => api.ask('GET', path)))).map(({ status }) => status));
+    return [...new Set(seen)];
+  };
+  assert.deepEqual(await statuses(300, '/status'), [200]);
+  assert.deepEqual(await statuses(290, '/settings'), [200]);
+  assert.deepEqual(await statuses(10, '/certificates/nothing/here'), [404]);
+  const refused = await api.ask('GET', '/upstreams', { socket: true });
+  assert.deepEqual([refused.status, refused.headers['retry-after']], [429, '60']);
+  assert.equal((await api.ask('POST', '/ready')).status, 429);
+  assert.deepEqual(await statuses(60, '/routes'), [200]);
+  assert.equal((await api.ask('GET', '/metrics')).status, 429);
+  api.clock.pass(60_000);
+  assert.deepEqual([(await api.ask('GET', '/status')).status, (await api.ask('GET', '/routes')).status], [200, 200]);
+});
+
+test('an apply stream costs one request of the published budget, when it is opened', async () => {
+  await using api = await AdminFixture.start();
+  const stream = new Stream(api);
+  stream.write(frame(1)).write(frame(2));
+  await stream.next('applied');
+  await stream.next('applied');
+  for (let times = 1; times < 60; times++) assert.equal((await api.ask('GET', '/routes')).status, 200);
+  assert.equal((await api.ask('GET', '/routes')).status, 429);
+  stream.close();
+});
+
+test('520 connections that say nothing keep nobody out, and no stream is cut for them', async () => {
+  await using api = await AdminFixture.start();
+  const stream = new Stream(api);
+  stream.write(frame(1));
+  await stream.next('applied');
+  for (const port of [api.port, api.probePort]) {
+    const idle = Array.from({ length: 520 }, () => connect(port, '127.0.0.1').on('error', () => undefined));
+    await Promise.all(idle.map((socket) => once(socket, 'connect')));
+    assert.equal((await ask({ host: '127.0.0.1', port, method: 'GET', path: '/health' })).status, 200);
+    if (port === api.port) assert.equal((await api.ask('GET', '/routes')).status, 200);
+    for (const socket of idle) socket.destroy();
+  }
+  stream.write(frame(2));
+  await stream.next('applied');
+  stream.close();
+});
+
+test('connections without the token give way to one that has it, whatever they ask', async () => {
+  await using api = await AdminFixture.start();
+  const head = 'POST /routes HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000\r\n\r\n';
+  const strangers = Array.from({ length: 520 }, () => connect(api.port, '127.0.0.1').on('error', () => undefined));
+  await Promise.all(strangers.map((socket) => once(socket, 'connect').then(() => socket.write(head))));
+  assert.equal((await api.ask('GET', '/routes')).status, 200);
+  for (const socket of strangers) socket.destroy();
+});
+
+test('a body that does not come within 30 seconds is 408', async () => {
+  await using api = await AdminFixture.start();
+  const waiting = connect(api.port, '127.0.0.1');
+  const head = `POST /routes HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Length: 60\r\n\r\n`;
+  waiting.write(head);
+  await once(waiting, 'data');
+  waiting.write('{');
+  api.clock.pass(29_999);
+  api.clock.pass(1);
+  const [answer] = (await once(waiting, 'data')) as [Buffer];
+  assert.match(`${answer}`, /^HTTP\/1\.1 408 /);
+  waiting.destroy();
+});
+
+test('what a browser sends for a page of another site is 403 on TCP and on the socket, before the token and uncounted', async () => {
+  await using api = await AdminFixture.start();
+  const foreign = [
+    { host: '127.0.0.1:6190', origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { origin: 'null' },
+    { host: 'rebound.example' },
+  ];
+  for (const socket of [false, true])
+    for (const headers of foreign)
+      for (const token of [TOKEN, 'wrong']) {
+        const reply = await api.post(ROUTE, { headers, socket, token });
+        assert.equal(reply.status, 403, JSON.stringify(headers));
+        assert.match((JSON.parse(reply.text) as { error: string }).error, /^forbidden: /);
+        for (const path of ['/health', '/ready']) assert.equal((await api.ask('GET', path, { headers, socket })).status, 200);
+      }
+  assert.equal(api.table.list().length, 0);
+  for (let times = 0; times < 60; times++) assert.equal((await api.ask('GET', '/routes')).status, 200);
+});
+
+test('the service is asked by its own name on the socket, by addresses and localhost, and by the host that it listens on', async () => {
+  await using api = await AdminFixture.start();
+  const status = async (host: string, socket: boolean) => (await api.ask('GET', '/routes', { socket, headers: { host } })).status;
+  for (const host of ['localhost', '127.0.0.1:6190', '[::1]:9000', '192.0.2.1'])
+    for (const socket of [false, true]) assert.equal(await status(host, socket), 200, host);
+  assert.deepEqual([await status('sluice', true), await status('sluice', false)], [200, 403]);
 });
 
 test('a route is created, answered with its six members, replaced whatever the case, listed and deleted', async () => {
@@ -251,7 +352,6 @@ test('the socket is for its owner alone, replaces what a dead process left, and 
 
 test('bytes that are no HTTP are answered with JSON', async () => {
   await using api = await AdminFixture.start();
-  const { connect } = await import('node:net');
   const text = await new Promise<string>((resolve) => {
     let seen = '';
     const socket = connect(api.port, '127.0.0.1', () => socket.write('\x16\x03\x01\x02\x00\r\n\r\n'));

@@ -1,27 +1,35 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import express, { type ErrorRequestHandler } from 'express';
+import { foreignRequest } from '../../shared/foreign-request.ts';
+import { NAME } from '../../shared/name.ts';
 import { published } from '../../shared/route.ts';
+import { ConnectionRoom } from '../../shared/runtime/connection-room.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import { listenUnix } from '../../shared/runtime/unix-socket.ts';
 import { authorized } from './auth.ts';
 import { ControllerStreams } from './controller-streams.ts';
-import { matchEndpoint, OPEN } from './endpoints.ts';
+import { isExtension, matchEndpoint, OPEN } from './endpoints.ts';
 import { ApiError } from './errors.ts';
 import { CHALLENGE, createHandlers, type Handlers } from './handlers.ts';
 import { sendError } from './json.ts';
 import type { AdminParts } from './parts.ts';
-import { RateLimit } from './rate-limit.ts';
+import { EXTENSION_LIMIT, PUBLISHED_LIMIT, RateLimit } from './rate-limit.ts';
 import { Reload } from './reload.ts';
 
 /** Clients of one listener at the same time. */
 const MAX_CONNECTIONS = 512;
 /** A head has to come within this time (ms). */
 const HEAD_MS = 10_000;
+/** A connection waits this long (ms) for its next request. */
+const KEEP_ALIVE_MS = 5_000;
+/** A whole request to the probes has to come within this time (ms). */
+const PROBE_MS = 10_000;
 /** A connection without a byte for this long (ms) is closed; streams send blank lines more often. */
 const IDLE_MS = 65_000;
 
-type Transport = 'tcp' | 'unix';
+/** Who may ask, and by which names beside addresses and localhost. */
+type Transport = { readonly needsToken: boolean; readonly names: ReadonlySet<string> };
 
 /** The published Admin API on its transports, and the probes beside it. */
 export class Admin {
@@ -29,7 +37,8 @@ export class Admin {
   private readonly streams: ControllerStreams;
   private readonly reload: Reload;
   private readonly handlers: Handlers;
-  private readonly limit: RateLimit;
+  private readonly published: RateLimit;
+  private readonly extensions: RateLimit;
   private readonly servers: Server[] = [];
 
   constructor(parts: AdminParts, random: Random) {
@@ -37,7 +46,8 @@ export class Admin {
     this.streams = new ControllerStreams(parts.events, random, parts.clock, parts.standing);
     this.reload = new Reload(parts.clock, this.streams, parts.events, parts.reloaded);
     this.handlers = createHandlers(parts, this.streams, this.reload);
-    this.limit = new RateLimit(parts.clock);
+    this.published = new RateLimit(parts.clock, PUBLISHED_LIMIT);
+    this.extensions = new RateLimit(parts.clock, EXTENSION_LIMIT);
     parts.table.onChange((change) => {
       for (const { domain, controller, change: kind, route } of change.byHand)
         this.streams.tell(controller, { routes: { domain, change: kind, route: route && published(route) } });
@@ -55,19 +65,19 @@ export class Admin {
 
   /** Opens the TCP transport. @returns the address it listens on. @throws the system's error. */
   async listenTcp(host: string, port: number): Promise<AddressInfo> {
-    const server = this.serve(this.application('tcp'));
+    const server = this.serve({ needsToken: true, names: new Set([host.toLowerCase()]) });
     await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, () => resolve()));
     return server.address() as AddressInfo;
   }
 
   /** Opens the Unix socket, mode 0600. @throws SocketInUseError or the system's error. */
   async listenSocket(path: string): Promise<void> {
-    await listenUnix(this.serve(this.application('unix')), path);
+    await listenUnix(this.serve({ needsToken: false, names: new Set([NAME]) }), path);
   }
 
   /** Opens the probes: /health, /ready and /metrics without a token, uncounted. */
   async listenProbe(host: string, port: number): Promise<AddressInfo> {
-    const server = this.serve(this.probes());
+    const server = this.open(this.probes(), PROBE_MS).server;
     await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, () => resolve()));
     return server.address() as AddressInfo;
   }
@@ -94,24 +104,35 @@ export class Admin {
     this.servers.length = 0;
   }
 
-  private application(transport: Transport): RequestListener {
+  private serve(transport: Transport): Server {
     const app = express();
     for (const setting of ['etag', 'x-powered-by']) app.disable(setting);
-    app.use((request, response) => this.answer(request, response, transport));
+    // An apply stream is one request for as long as its controller lives: only idleness ends it.
+    const { server, room } = this.open(app, 0);
+    app.use((request, response) => this.answer(request, response, transport, room));
     app.use(answerError(this.parts));
-    return app;
+    return server;
   }
 
-  /** The order of checks: open endpoints, token, limit, path, method; then the handler looks at the body. */
-  private async answer(request: IncomingMessage, response: ServerResponse, transport: Transport): Promise<void> {
+  /** The order of checks: open endpoints, site, token, limit, path, method; then the handler looks at the body. */
+  private async answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { needsToken, names }: Transport,
+    room: ConnectionRoom,
+  ): Promise<void> {
     const { path, query } = targetOf(request);
     const method = request.method ?? '';
     const open = method === 'GET' && (path === '/health' || path === '/ready');
     if (!open) {
-      if (transport === 'tcp' && !authorized(request.headers.authorization, this.parts.token))
+      const foreign = foreignRequest(request, names);
+      if (foreign !== null) throw new ApiError('foreign', foreign);
+      if (needsToken && !authorized(request.headers.authorization, this.parts.token))
         throw new ApiError('unauthorized', '', { headers: { 'www-authenticate': CHALLENGE } });
-      const wait = this.limit.admit();
+      const limit = isExtension(path) ? this.extensions : this.published;
+      const wait = limit.admit();
       if (wait > 0) throw new ApiError('rateLimit', '', { headers: { 'retry-after': `${wait}` } });
+      room.hold(request.socket, response);
     }
     const match = matched(method, path);
     if (match.kind === 'unknown') throw new ApiError('notFound');
@@ -133,16 +154,18 @@ export class Admin {
     return app;
   }
 
-  private serve(application: RequestListener): Server {
-    // An apply stream is one request for as long as its controller lives: only idleness ends it.
-    const server = createServer({ requestTimeout: 0, headersTimeout: HEAD_MS, connectionsCheckingInterval: 5_000 }, application);
+  /** `wholeMs`: within which a whole request has to come; 0 for no limit. */
+  private open(application: RequestListener, wholeMs: number): { server: Server; room: ConnectionRoom } {
+    const server = createServer(
+      { requestTimeout: wholeMs, headersTimeout: HEAD_MS, keepAliveTimeout: KEEP_ALIVE_MS, connectionsCheckingInterval: 5_000 },
+      application,
+    );
     server.setTimeout(IDLE_MS);
-    server.maxConnections = MAX_CONNECTIONS;
     server.on('clientError', refuseBytes);
     // Whether a body is wanted is known once its head has been judged.
     server.on('checkContinue', application);
     this.servers.push(server);
-    return server;
+    return { server, room: new ConnectionRoom(server, this.parts.clock, MAX_CONNECTIONS) };
   }
 }
 

@@ -25,7 +25,7 @@ export function getInternalRoot({ response }: Call, { internalRoot }: Pick<Admin
 
 /** POST /certificates: 201 once the pair is on disk and shown by every worker. */
 export async function postCertificate({ request, response }: Call, { certificates, clock }: Parts): Promise<void> {
-  const body = await readJson(request, response);
+  const body = await readJson(request, response, clock);
   const domains = domainsOf(body.domains);
   const pair = readCertificate(textOf(body, 'certificate'), textOf(body, 'private_key'));
   if (!pair.ok) throw new ApiError('invalidCertificate', pair.reason);

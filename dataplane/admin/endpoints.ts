@@ -53,6 +53,31 @@ export type HandlerName = Endpoint['handler'];
 /** The endpoints that need no token and are never counted. */
 export const OPEN: ReadonlySet<HandlerName> = new Set<HandlerName>(['health', 'ready']);
 
+/** The published interface (its section 4) and nothing else. */
+const PUBLISHED: ReadonlySet<HandlerName> = new Set<HandlerName>([
+  'health',
+  'listRoutes',
+  'postRoute',
+  'deleteRoute',
+  'metrics',
+  'listAnalytics',
+  'oneAnalytics',
+  'purge',
+  'reload',
+]);
+
+const EXTENSIONS: ReadonlySet<string> = new Set(
+  ENDPOINTS.flatMap(({ handler, path }) => (PUBLISHED.has(handler) ? [] : [firstSegment(path)])),
+);
+
+/** Whether a path belongs to what was added to the published interface, whatever comes of the request. */
+export const isExtension = (path: string): boolean => EXTENSIONS.has(firstSegment(path));
+
+function firstSegment(path: string): string {
+  const slash = path.indexOf('/', 1);
+  return slash < 0 ? path : path.slice(0, slash);
+}
+
 export type Match =
   | { readonly kind: 'endpoint'; readonly endpoint: Endpoint; readonly segments: readonly string[] }
   | { readonly kind: 'wrong method'; readonly allow: readonly string[] }

@@ -16,6 +16,11 @@ export const ERRORS = {
   invalidQuery: { status: 400, message: 'invalid query: ...', cause: 'A query parameter is missing or has a value that is not known' },
   malformedStream: { status: 400, message: 'malformed apply stream: ...', cause: 'A line of an apply stream is not what it should be' },
   unauthorized: { status: 401, message: 'unauthorized', cause: 'The bearer token is absent or wrong (TCP)' },
+  foreign: {
+    status: 403,
+    message: 'forbidden: ...',
+    cause: 'A browser sent the request for a page of another site, or by a name that is not this service’s',
+  },
   notFound: { status: 404, message: 'not found', cause: 'There is no such path' },
   routeNotFound: { status: 404, message: 'route not found', cause: 'DELETE of a domain that has no route' },
   certificateNotFound: { status: 404, message: 'certificate not found', cause: 'DELETE of a domain that no posted certificate is for' },
@@ -32,9 +37,10 @@ export const ERRORS = {
   analyticsNotFound: { status: 404, message: 'no analytics for domain', cause: 'The domain has had no traffic since the start' },
   metricsOff: { status: 404, message: 'metrics not enabled', cause: 'The data plane was started with --no-metrics' },
   wrongMethod: { status: 405, message: 'method not allowed', cause: 'The path exists, the method does not; Allow lists those that do' },
+  slowBody: { status: 408, message: 'request timeout', cause: 'The body did not come within 30 seconds' },
   tooLarge: { status: 413, message: 'request body too large', cause: 'The body is over 64 KB' },
   reloadFailed: { status: 422, message: 'reload failed', cause: 'POST /reload?wait=true: the config file has mistakes, listed in errors' },
-  rateLimit: { status: 429, message: 'rate limit exceeded', cause: 'More than 60 requests within 60 seconds' },
+  rateLimit: { status: 429, message: 'rate limit exceeded', cause: 'More requests within 60 seconds than the limit' },
   reloadTooSoon: { status: 429, message: 'reload too soon', cause: 'Less than 5 seconds since the last reload' },
   serialize: { status: 500, message: 'serialize error: ...', cause: 'An internal failure while answering' },
   noReload: {

@@ -67,14 +67,14 @@ describe('server-sent events', () => {
     await reader.sees(/event: controller\ndata: \{"controller":"c","connected":true\}.*"connected":false/s);
   });
 
-  it('are kept open by a comment every 20 seconds, and counted once', async () => {
+  it('are kept open by a comment every 20 seconds, and cost the published endpoints nothing', async () => {
     await using api = await AdminFixture.start();
     using reader = new Reader(api);
     await reader.sees(': connected');
     assert.doesNotMatch(reader.text, /: alive/);
     api.clock.pass(20_000);
     await reader.sees(': alive\n\n');
-    for (let times = 0; times < 59; times++) assert.equal((await api.ask('GET', '/routes')).status, 200);
+    for (let times = 0; times < 60; times++) assert.equal((await api.ask('GET', '/routes')).status, 200);
     assert.equal((await api.ask('GET', '/routes')).status, 429);
     assert.equal(reader.closed, false);
   });

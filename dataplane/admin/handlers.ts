@@ -99,8 +99,8 @@ const REQUIRED = [
   ['tls', 'boolean'],
 ] as const;
 
-async function postRoute({ request, response }: Call, { table }: AdminParts): Promise<void> {
-  const { origin: _, ...body } = await readJson(request, response);
+async function postRoute({ request, response }: Call, { table, clock }: AdminParts): Promise<void> {
+  const { origin: _, ...body } = await readJson(request, response, clock);
   for (const [member, type] of REQUIRED) {
     if (body[member] === undefined) throw new ApiError('invalidJson', `missing member ${member}`);
     const isNull = member === 'upstream' && body.upstream === null;

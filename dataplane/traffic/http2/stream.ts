@@ -2,6 +2,7 @@ import { constants, type ServerHttp2Stream } from 'node:http2';
 import { isCall } from '../call.ts';
 import { type Downstream, type Exchange, type LentStream, SMALL_PIECE, UNTIL_CLOSE } from '../exchange.ts';
 import type { Attempt } from '../upstream/attempt.ts';
+import { cancelStream, cutStream } from './ending.ts';
 import { fieldArray, fieldsByName, trailerLines } from './request-text.ts';
 
 /** Bodies of known length up to this many bytes are taken whole before an upstream is asked. */
@@ -10,7 +11,7 @@ const HOLD_BYTES = 65_536;
 const BODY_IDLE_MS = 60_000;
 /** To an extended CONNECT, of an answer that would otherwise be taken for the agreement that it is not. */
 const NO_TUNNEL = 501;
-const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR } = constants;
+const { NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR } = constants;
 
 export type StreamTools = {
   monotonic(): number;
@@ -31,7 +32,6 @@ export class StreamClient implements Downstream {
   /** The head of the answer until it is known whether a body follows. */
   private pendingHead: { readonly fields: string[]; readonly length: number } | null = null;
   private headSent = false;
-  private aborted = false;
   private trailers = '';
   private held: Buffer[] | null = null;
   private whenHeld: ((x: Exchange) => void) | null = null;
@@ -118,7 +118,9 @@ export class StreamClient implements Downstream {
 
   private takeTrailers(raw: readonly string[]): void {
     const lines = trailerLines(raw);
-    if (lines === null) this.stream.close(NGHTTP2_PROTOCOL_ERROR);
+    // An answer that is under way would be ended by `close`, and not be whole.
+    if (lines === null && this.headSent) cutStream(this.stream);
+    else if (lines === null) this.stream.close(NGHTTP2_PROTOCOL_ERROR);
     else this.requestTrailers = lines;
   }
 
@@ -182,9 +184,8 @@ export class StreamClient implements Downstream {
   }
 
   abort(x: Exchange): void {
-    this.aborted = true;
     this.settle(x);
-    this.stream.close(NGHTTP2_INTERNAL_ERROR);
+    cutStream(this.stream);
   }
 
   flush(): void {
@@ -215,7 +216,7 @@ export class StreamClient implements Downstream {
   }
 
   private sendTrailers(): void {
-    if (!this.aborted && !this.gone) this.stream.sendTrailers(fieldsByName(this.trailers));
+    if (!this.gone) this.stream.sendTrailers(fieldsByName(this.trailers));
   }
 
   // The end.
@@ -262,9 +263,7 @@ export class StreamClient implements Downstream {
         this.lastProgress = now;
         return;
       }
-      stream.close(NGHTTP2_CANCEL);
-      // A client that takes no bytes takes no farewell either.
-      stream.destroy();
+      cancelStream(stream);
     }
   }
 }

@@ -1,5 +1,5 @@
 import { type ClientRequest, createServer, type IncomingMessage, type Server } from 'node:http';
-import { constants, type ServerHttp2Stream } from 'node:http2';
+import type { ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createProxyServer, type ProxyServer } from 'http-proxy';
@@ -8,6 +8,7 @@ import { answer, type OwnAnswer } from '../answer.ts';
 import type { Exchange, LentSocket } from '../exchange.ts';
 import type { ResponseHead } from '../http1/response-head.ts';
 import { requestHead } from '../http1/write.ts';
+import { cancelStream } from '../http2/ending.ts';
 import type { CompiledRoute } from '../match/compile.ts';
 import type { Attempt } from '../upstream/attempt.ts';
 import { connectTo } from '../upstream/connect.ts';
@@ -154,7 +155,7 @@ export class Tunnels {
 
   /** A stream of HTTP/2 is no connection: we ask the target ourselves, and bytes pass between the stream and its connection. */
   private overStream(x: Exchange, endpoint: Endpoint, stream: ServerHttp2Stream, upstream: Socket): void {
-    const tunnel = new Tunnel(x, endpoint, { socket: null, end: () => stream.close(constants.NGHTTP2_CANCEL) }, upstream);
+    const tunnel = new Tunnel(x, endpoint, { socket: null, end: () => cancelStream(stream) }, upstream);
     this.track(tunnel, stream);
     tunnel.request = sendHead(upgradeHead(x), tunnel.agent, { maxHeaderSize: MAX_HEAD });
     this.await(tunnel, tunnel.request, (head, _reply, socket, early) => join(x, stream, head, socket, early));

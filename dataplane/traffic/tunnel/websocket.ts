@@ -6,6 +6,7 @@ import type { Exchange } from '../exchange.ts';
 import { httpDate } from '../http1/date.ts';
 import { fieldIn, withoutFields } from '../http1/fields.ts';
 import type { ResponseHead } from '../http1/response-head.ts';
+import { cancelStream } from '../http2/ending.ts';
 import { fieldArray } from '../http2/request-text.ts';
 import { addedFields } from '../policy/headers/headers.ts';
 
@@ -51,7 +52,8 @@ export function join(x: Exchange, stream: ServerHttp2Stream, { fields }: Respons
   });
   // A target that is gone without a farewell is told on as what it is; after one, the client may say its own.
   upstream.once('close', () => {
-    stream.close(stream.writableEnded ? constants.NGHTTP2_NO_ERROR : constants.NGHTTP2_CANCEL);
+    if (stream.writableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
+    else cancelStream(stream);
     // Nobody reads it any more: a stream that has unread bytes would stay. How long the last bytes may take is limited as ever.
     stream.resume();
     x.client.reclaim(x);

@@ -3,6 +3,7 @@ import { isCall } from '../../call.ts';
 import { type Exchange, UNTIL_CLOSE } from '../../exchange.ts';
 import { httpDate } from '../../http1/date.ts';
 import type { ResponseHead } from '../../http1/response-head.ts';
+import { cancelStream, leaveStream } from '../../http2/ending.ts';
 import { fieldsByName, trailerLines } from '../../http2/request-text.ts';
 import { addedFields } from '../../policy/headers/headers.ts';
 import type { Attempt } from '../attempt.ts';
@@ -15,7 +16,7 @@ import type { Session } from './session.ts';
 
 /** Interim answers (1xx) before the final one. */
 const MAX_INTERIM = 32;
-const { NGHTTP2_CANCEL, NGHTTP2_FLAG_END_STREAM, NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
+const { NGHTTP2_FLAG_END_STREAM, NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
 
 /** What was written: field names and values in turn. */
 type Raw = readonly string[] | undefined;
@@ -107,7 +108,7 @@ export class UpstreamStream implements Attempt {
   /** Nobody waits for it any more. */
   cancel(): void {
     this.settle();
-    this.stream?.close(NGHTTP2_CANCEL);
+    if (this.stream !== null) cancelStream(this.stream);
   }
 
   /** The request that waits here for its answer, if that may be sent again now; null for none. */
@@ -204,7 +205,7 @@ export class UpstreamStream implements Attempt {
     if (x === null) return;
     this.settle();
     // The rest of the request is of no use to the target (RFC 9113 8.1).
-    if (!this.requestComplete) stream?.close(NGHTTP2_NO_ERROR);
+    if (!this.requestComplete && stream !== null) leaveStream(stream);
     x.client.end(x, this.trailers);
     x.client.flush();
   }
@@ -236,7 +237,7 @@ export class UpstreamStream implements Attempt {
     if (x === null) return;
     const { endpoint, proven } = session;
     this.settle();
-    if (stream !== null && !stream.closed) stream.close(NGHTTP2_CANCEL);
+    if (stream !== null) cancelStream(stream);
     if (!this.begun) return endpoint.tools.failed(x, endpoint, failure, { written, answered: this.answered, reused: proven });
     x.failure = failure.reason;
     x.lastFailure = failure;

@@ -4,6 +4,8 @@ export const FIELD_VALUE = 2;
 export const TARGET = 4;
 export const HOST = 8;
 export const HEX = 16;
+/** What field names are made of, but for few: letters, digits and hyphens. */
+export const PLAIN = 32;
 
 export const CLASS = new Uint8Array(256);
 
@@ -27,3 +29,4 @@ mark(TARGET, range(0x21, 0x7e).replace('#', ''));
 // reg-name and IP-literal of RFC 3986 3.2.2 without sub-delims and escapes, which no routable name has.
 mark(HOST, `${DIGIT}${ALPHA}-._`);
 mark(HEX, `${DIGIT}abcdefABCDEF`);
+mark(PLAIN, `${DIGIT}${ALPHA}-`);

@@ -87,7 +87,10 @@ const ACCEPTED: readonly [text: string, body: string, trailers: string][] = [
   ['3\r\nabc\r\n0\r\n\r\n', 'abc', ''],
   ['0a\r\n0123456789\r\nA\r\n\r\n\r\n\r\n\r\n\r\n\r\n1\r\nx\r\n0\r\n\r\n', '0123456789\r\n\r\n\r\n\r\n\r\nx', ''],
   ['1;a\r\nx\r\n0;b=c;d="e; \\"\\\\\t\xe9";f\r\n\r\n', 'x', ''],
-  ['1\r\nx\r\n0\r\nA: b\r\nC:\td \r\n\r\n', 'x', 'A: b\r\nC:\td \r\n'],
+  ['1\r\nx\r\n0\r\nA: b\r\nC:\td \r\n\r\n', 'x', 'A: b\r\nC: d\r\n'],
+  ['0\r\nX:POST / HTTP/1.1\r\nY:\r\n\r\n', '', 'X: POST / HTTP/1.1\r\nY: \r\n'],
+  ['0\r\nUser: \x85admin\r\nA: voil\xc3\xa0\r\n\r\n', '', 'A: voil\xc3\xa0\r\n'],
+  ['0\r\nContent_Type: a\r\nX.Forwarded.For: b\r\nVary: c\r\nWWW-Authenticate: d\r\nETag: "e"\r\n\r\n', '', 'ETag: "e"\r\n'],
   ['0\r\nConnection: a\r\nA: 1\r\nX-Forwarded-For: 1\r\nB: 2\r\n\r\n', '', 'B: 2\r\n'],
   ['0\r\nAuthorization: a\r\nCookie: b\r\nX-Sum: c\r\nContent-Type: d\r\nExpect: e\r\n\r\n', '', 'X-Sum: c\r\n'],
 ];

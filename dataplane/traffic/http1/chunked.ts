@@ -1,6 +1,7 @@
 import { CLASS, CR, FIELD_VALUE, HTAB, LF, SP, TOKEN } from './chars.ts';
 import { FAULT, type Fault } from './fault.ts';
-import { Fields, faultOfPartialFields, withoutFields } from './fields.ts';
+import { faultOfPartialFields } from './fields.ts';
+import { judgeTrailers, NO_TRAILER } from './trailers.ts';
 
 /** Bytes of a trailer section. */
 export const MAX_TRAILERS = 8_192;
@@ -36,6 +37,8 @@ export class ChunkedDecoder {
   private digits = 0;
   private extensions = 0;
   private partial: Buffer | null = null;
+  /** Bytes of the trailer section that have been judged. */
+  private judged = 0;
 
   reset(): void {
     this.done = false;
@@ -43,6 +46,7 @@ export class ChunkedDecoder {
     this.trailers = '';
     this.restartSize();
     this.partial = null;
+    this.judged = 0;
   }
 
   /** Reads `buffer[from, to)`. @returns where it stopped: `to`, or right after the body's end. Check `fault` and `done`. */
@@ -136,17 +140,22 @@ export class ChunkedDecoder {
     const end = endOfTrailers(section);
     const size = end < 0 ? section.length : end;
     const linesEnd = end < 0 ? section.lastIndexOf(LF) + 1 : end - 2;
-    const judged = judgeTrailers(section, linesEnd);
     if (size > MAX_TRAILERS) this.fault = FAULT.longTrailers;
-    else if (typeof judged !== 'string') this.fault = judged;
-    else if (end >= 0) {
-      this.trailers = judged;
-      this.done = true;
-    } else if (faultOfPartialFields(section, 0, size) !== null || NO_TRAILER.test(section.toString('latin1', linesEnd))) {
-      this.fault = FAULT.badTrailer;
-    }
+    else if (end >= 0 || linesEnd > this.judged) this.judge(section, linesEnd, end >= 0);
+    if (end < 0 && this.fault === null && faultyLine(section, linesEnd)) this.fault = FAULT.badTrailer;
     this.partial = end < 0 ? Buffer.from(section) : null;
     return end < 0 ? to : from + end - before;
+  }
+
+  /** Judges the lines that are whole, those before as well: what they say together counts. */
+  private judge(section: Buffer, linesEnd: number, done: boolean): void {
+    this.judged = linesEnd;
+    const judged = judgeTrailers(section, linesEnd);
+    if (typeof judged !== 'string') this.fault = judged;
+    else if (done) {
+      this.trailers = judged;
+      this.done = true;
+    }
   }
 
   private restartSize(): void {
@@ -158,18 +167,9 @@ export class ChunkedDecoder {
 
 const PART = { nameStart: 0, name: 1, valueStart: 2, value: 3, afterQuoted: 4 } as const;
 
-/** The beginning of a line that no trailer section may have, whatever its value. */
-const NO_TRAILER = /^(?:host|content-length|transfer-encoding):/i;
-
-/** Judges the whole lines of a trailer section, which end at `to`. @returns the lines to forward, or the fault. */
-function judgeTrailers(section: Buffer, to: number): string | Fault {
-  if (to <= 0) return '';
-  const fields = new Fields();
-  const fault = fields.scan(section, section.toString('latin1', 0, to), 0, 0, to, 'request', null);
-  if (fault !== null) return fault.status === 431 ? FAULT.longTrailers : FAULT.badTrailer;
-  if (fields.host !== null || fields.contentLength >= 0 || fields.chunked) return FAULT.badTrailer;
-  return withoutFields(fields.kept, NO_TRAILERS);
-}
+/** Whether nothing can mend the line that begins at `from` and has no end yet. */
+const faultyLine = (section: Buffer, from: number): boolean =>
+  faultOfPartialFields(section, from, section.length) !== null || NO_TRAILER.test(section.toString('latin1', from));
 
 /** Right after the empty line that ends the section, or -1. */
 function endOfTrailers(section: Buffer): number {
@@ -177,24 +177,6 @@ function endOfTrailers(section: Buffer): number {
   const end = section.indexOf('\r\n\r\n');
   return end < 0 ? -1 : end + 4;
 }
-
-/**
- * Fields that say how to treat a message, which must be known before it ends (RFC 9110 6.5.1): whoever
- * merges trailers into the head would take them for judged. Dropped.
- */
-const NO_TRAILERS = new Set([
-  'authorization',
-  'cache-control',
-  'content-encoding',
-  'content-range',
-  'content-type',
-  'cookie',
-  'expect',
-  'max-forwards',
-  'range',
-  'set-cookie',
-  'trailer',
-]);
 
 const isText = (byte: number): boolean => byte === HTAB || byte === SP || ((CLASS[byte] as number) & FIELD_VALUE) !== 0;
 

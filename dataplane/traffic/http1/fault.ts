@@ -1,5 +1,5 @@
 /** Why a message is refused: the status that says so and words for the log. */
-export type Fault = { readonly status: 400 | 413 | 414 | 431 | 501 | 505; readonly reason: string };
+export type Fault = { readonly status: 400 | 413 | 414 | 417 | 431 | 501 | 505; readonly reason: string };
 
 const fault = (status: Fault['status'], reason: string): Fault => ({ status, reason });
 
@@ -14,6 +14,8 @@ export const FAULT = {
   badFieldName: fault(400, 'a field name is empty or no token'),
   foldedLine: fault(400, 'a field line is folded'),
   badFieldValue: fault(400, 'a field value has a control character'),
+  blankEdge: fault(400, 'a field value begins or ends with white space beyond ASCII'),
+  badExpectation: fault(417, 'Expect is something else than one 100-continue'),
   badHost: fault(400, 'Host is missing, repeated or malformed'),
   hostDisagrees: fault(400, 'Host and the request target disagree'),
   badLength: fault(400, 'Content-Length is repeated or no number'),

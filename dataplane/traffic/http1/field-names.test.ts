@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FIELD, hashName, kindOf, underscoredKind } from './field-names.ts';
+import { FIELD, hashName, kindOf, unlistedKind } from './field-names.ts';
 
 const kind = (name: string): number => kindOf(hashName(name), `\r\n${name}:`, 2, 2 + name.length);
 
@@ -27,9 +27,20 @@ test('a name that only begins or ends like a known one is another name', () => {
   for (const name of ['hos', 'hosts', 'xhost', 'content-length-', '']) assert.equal(kind(name), FIELD.other, name);
 });
 
-test('an underscore spelling is known where an upstream could take it for ours or for framing', () => {
-  for (const name of ['X_Forwarded_For', 'x-forwarded_proto', 'X_Real_IP', 'Content_Length', 'TRANSFER_ENCODING', 'X_Request_ID']) {
-    assert.notEqual(underscoredKind(name), FIELD.other, name);
-  }
-  for (const name of ['User_Agent', 'Keep_Alive', 'X_Anything', '_', 'Ho_st']) assert.equal(underscoredKind(name), FIELD.other, name);
+test('a spelling that servers fold is known where an upstream could take it for ours or for framing', () => {
+  const names = ['X-Forwarded-For', 'X-Real-IP', 'X-Request-ID', 'X-Original-URL', 'X-Forwarded-Prefix', 'Client-Cert', 'Content-Length'];
+  for (const name of [...names, 'Transfer-Encoding'])
+    for (const fold of "!#$%&'*+.^_`|~") {
+      assert.notEqual(unlistedKind(name.replaceAll('-', fold)), FIELD.other, name + fold);
+      assert.notEqual(unlistedKind(name.replace('-', fold).toUpperCase()), FIELD.other, name + fold);
+    }
+  for (const name of ['User_Agent', 'Keep_Alive', 'X_Anything', '_', 'Ho_st', 'X.Forwarded', '__proto__', 'X-HTTP_Method-Override'])
+    assert.equal(unlistedKind(name), FIELD.other, name);
+});
+
+test('every X-Forwarded field is something that a proxy says', () => {
+  for (const name of ['X-Forwarded-Prefix', 'x-FORWARDED-anything', 'X-Forwarded-Client-Cert'])
+    assert.equal(unlistedKind(name), FIELD.vouched);
+  for (const name of ['X-Forwarder-For', 'X-Frame-Options', 'X-Forwarded', 'Y-Forwarded-For'])
+    assert.equal(unlistedKind(name), FIELD.other, name);
 });

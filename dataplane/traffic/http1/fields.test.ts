@@ -76,7 +76,7 @@ for (const [lines, fault] of REFUSED) {
 
 const ACCEPTED: readonly [lines: string, read: Partial<Fields>][] = [
   ['', { kept: '', count: 0, host: null, contentLength: -1, chunked: false }],
-  ['Host:\r\n', { host: '', kept: 'Host:\r\n' }],
+  ['Host:\r\n', { host: '', kept: 'Host: \r\n' }],
   ['Host: \t a.example:80 \t\r\n', { host: 'a.example:80' }],
   ['content-length: 0000000000000007\r\n', { contentLength: 7, kept: '' }],
   ['Content-Length:9007199254740991 \r\n', { contentLength: 9_007_199_254_740_991 }],
@@ -87,7 +87,8 @@ const ACCEPTED: readonly [lines: string, read: Partial<Fields>][] = [
     { connectionClose: true, connectionUpgrade: true, upgrade: 'a, b' },
   ],
   ['Expect: 100-Continue\r\n', { expectsContinue: true, kept: 'Expect: 100-Continue\r\n' }],
-  ['A: b \r\nC:\td\xe9\r\n', { count: 2, kept: 'A: b \r\nC:\td\xe9\r\n' }],
+  ['A: b \r\nC:\td\xe9\r\nD: e\r\n', { count: 3, kept: 'A: b\r\nC: d\xe9\r\nD: e\r\n' }],
+  ['X:POST / HTTP/1.1\r\nA: b\r\nY:\r\n', { kept: 'X: POST / HTTP/1.1\r\nA: b\r\nY: \r\n' }],
   ['!#$%&\'*+-.^_`|~09az: ()<>@,;:\\"/[]?={}\r\n', { count: 1 }],
   ['Keep-Alive: max=9, timeout=15\r\n', { keepAliveTimeout: 15, kept: '' }],
 ];
@@ -99,6 +100,31 @@ for (const [lines, read] of ACCEPTED) {
     assert.deepEqual(Object.fromEntries(Object.keys(read).map((key) => [key, fields[key as keyof Fields]])), read);
   });
 }
+
+for (const lines of [
+  'Expect:',
+  'Expect: y 100-continue',
+  'Expect: 100-continue, 100-continue',
+  'Expect: 100-continue;q=1',
+  'Expect: 200-ok',
+])
+  test(`${lines} is no expectation that anybody knows (RFC 9110 10.1.1)`, () => {
+    assert.equal(scan(`${lines}\r\n`).fault, FAULT.badExpectation);
+    assert.equal(scan(`${lines}\r\n`, 'response').fault, null);
+  });
+
+test('an expectation is said once', () => {
+  assert.equal(scan('Expect: 100-continue\r\nExpect: 100-continue\r\n').fault, FAULT.badExpectation);
+});
+
+test('a value whose edge somebody strips is refused in a request, and passes in an answer', () => {
+  for (const value of ['\x85admin', 'admin\xa0', '\xe3\x80\x80admin']) {
+    assert.equal(scan(`A: b\r\nUser: ${value}\r\n`).fault, FAULT.blankEdge);
+    assert.equal(scan(`User: ${value}\r\n`, 'response').fields.kept, `User: ${value}\r\n`);
+  }
+  const name = 'Content-Disposition: inline; filename=voil\xc3\xa0\r\n';
+  assert.deepEqual([scan(name).fault, scan(name).fields.kept], [null, name]);
+});
 
 test('as many fields pass as the limit says, one more is refused', () => {
   for (const [role, most] of [
@@ -132,12 +158,21 @@ test('what only the proxy may claim goes no further in a request, and passes in 
   assert.equal(scan(claims, 'response').fields.kept, claims);
 });
 
-test('underscore spellings of framing and claims go no further in a request', () => {
-  const spellings = 'X_Forwarded_For: a\r\nContent_Length: 3\r\nTransfer_Encoding: chunked\r\nX-Real_IP: a\r\n';
-  const { fields } = scan(`User_Agent: a\r\n${spellings}`);
-  assert.equal(fields.kept, 'User_Agent: a\r\n');
+test('spellings of framing and claims that servers fold go no further in a request, whoever sends it', () => {
+  const spellings =
+    'X_Forwarded_For: a\r\nContent_Length: 3\r\nTransfer_Encoding: chunked\r\nX-Real_IP: a\r\nX.Forwarded.For: a\r\nX~Real~IP: a\r\n' +
+    "Transfer.Encoding: chunked\r\nContent~Length: 3\r\nX!Original#URL: a\r\nX'Forwarded`Prefix: a\r\nClient|Cert: a\r\n";
+  const { fields } = scan(`User_Agent: a\r\n${spellings}X.Y: b\r\n`);
+  assert.deepEqual([fields.kept, fields.vouched], ['User_Agent: a\r\nX.Y: b\r\n', '']);
   assert.equal(fields.contentLength, -1);
   assert.equal(fields.chunked, false);
+  assert.equal(scan(spellings, 'response').fields.kept, spellings);
+});
+
+test('what a proxy says of its client stands apart from what a client may say', () => {
+  const { fields } = scan('A: 1\r\nX-Forwarded-Prefix:\t/app \r\nCLIENT-CERT: :abc:\r\nX-Original-URL: /admin\r\nB: 2\r\n');
+  assert.equal(fields.kept, 'A: 1\r\nB: 2\r\n');
+  assert.equal(fields.vouched, 'X-Forwarded-Prefix: /app\r\nCLIENT-CERT: :abc:\r\n');
 });
 
 test('a field that Connection nominates goes no further, before or after it, in any case', () => {
@@ -196,6 +231,7 @@ test('the value of a forwarded field is found by its name, first, last or nowher
   const kept = 'Accept: a\r\nX-Host: b\r\nhost:  c \r\n';
   assert.equal(fieldIn(kept, 'accept'), 'a');
   assert.equal(fieldIn(kept, 'host'), 'c');
+  assert.equal(fieldIn('A: \xa0b\xa0\r\n', 'a'), '\xa0b\xa0', 'only spaces and tabs stand around a value');
   assert.equal(fieldIn(kept, 'hos'), null);
   assert.equal(fieldIn('', 'host'), null);
 });

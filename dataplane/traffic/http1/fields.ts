@@ -1,25 +1,32 @@
-import { CLASS, COLON, CR, FIELD_VALUE, HTAB, LF, SP, TOKEN } from './chars.ts';
+import { hasBlankEdge } from './blank-edge.ts';
+import { CLASS, COLON, CR, FIELD_VALUE, HTAB, LF, PLAIN, SP, TOKEN } from './chars.ts';
 import { FAULT, type Fault } from './fault.ts';
-import { FIELD, HASH_SEED, hashStep, kindOf, underscoredKind } from './field-names.ts';
+import { FIELD, type FieldKind, HASH_SEED, hashStep, kindOf, unlistedKind } from './field-names.ts';
 import { isToken, withoutOws } from './protocols.ts';
 
 /** Most fields in one section of an answer, and of a request: its bytes are the narrower bound. */
 export const MAX_FIELDS = 100;
 export const MAX_REQUEST_FIELDS = 300;
 const MAX_LENGTH_DIGITS = 16;
-const UNDERSCORE = 95;
+/** The third letter of `X-Forwarded-`. */
+const F = 0x66;
 
-/** Which way a message travels; requests lose what a client may not claim. */
-export type Role = 'request' | 'response';
+/**
+ * Whose fields they are. Requests lose what a client may not claim, and so do trailers, whichever way they travel: whoever
+ * merges them into a head would believe them.
+ */
+export type Role = 'request' | 'response' | 'trailers';
 
 /**
  * One field section (RFC 9112 5), read in a single pass: validated byte by byte, the fields that matter
- * to a proxy noted, and everything that is forwarded joined as it was written. Reused from message to
- * message: read what you need before the next `scan`.
+ * to a proxy noted, and everything that is forwarded joined, each line as `Name: value` whatever white space it
+ * came with. Reused from message to message: read what you need before the next `scan`.
  */
 export class Fields {
   /** The field lines to forward, each with its CRLF. */
   kept = '';
+  /** Lines of a request that go on only where a trusted proxy says so. */
+  vouched = '';
   count = 0;
   host: string | null = null;
   /** Bytes; -1 without Content-Length. */
@@ -45,6 +52,7 @@ export class Fields {
 
   private reset(): void {
     this.kept = '';
+    this.vouched = '';
     this.count = 0;
     this.host = null;
     this.contentLength = -1;
@@ -91,12 +99,14 @@ export class Fields {
       if (++this.count > most) return FAULT.manyFields;
       const lineStart = at;
       let hash = HASH_SEED;
-      let underscored = false;
+      let letters = PLAIN;
       let byte = buffer[at] as number;
-      while (((CLASS[byte] as number) & TOKEN) !== 0) {
-        if (byte === UNDERSCORE) underscored = true;
-        hash = hashStep(hash, byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte);
+      let its = CLASS[byte] as number;
+      while ((its & TOKEN) !== 0) {
+        letters &= its;
+        hash = hashStep(hash, byte);
         byte = buffer[++at] as number;
+        its = CLASS[byte] as number;
       }
       if (byte !== COLON || at === lineStart) return nameFault(byte, at === lineStart);
       const nameEnd = at;
@@ -110,22 +120,32 @@ export class Fields {
         byte = buffer[at] as number;
       }
       if (byte !== CR || buffer[at + 1] !== LF) return byte === CR || byte === LF ? FAULT.bareLineEnd : FAULT.badFieldValue;
+      const plain = valueStart === nameEnd + 2 && valueEnd === at && buffer[nameEnd + 1] === SP;
       at += 2;
-      const kind = kindOf(hash, raw, lineStart - start, nameEnd - start);
+      let kind = kindOf(hash, raw, lineStart - start, nameEnd - start);
+      if (kind === FIELD.other && role !== 'response' && (letters === 0 || ((buffer[lineStart + 2] as number) | 0x20) === F))
+        kind = unlistedKind(raw.slice(lineStart - start, nameEnd - start));
       let drop = false;
-      if (kind === FIELD.other) {
-        if (underscored && role === 'request') drop = underscoredKind(raw.slice(lineStart - start, nameEnd - start)) !== FIELD.other;
-      } else {
-        const fault = this.note(kind, raw.slice(valueStart - start, valueEnd - start));
+      if (kind !== FIELD.other) {
+        const value = raw.slice(valueStart - start, valueEnd - start);
+        const fault = letters === 0 ? null : this.note(kind, value, role);
         if (fault !== null) return fault;
         drop = dropped(kind, role);
+        if (kind === FIELD.vouched && role === 'request' && letters !== 0)
+          this.vouched += `${raw.slice(lineStart - start, nameEnd - start)}: ${value}\r\n`;
+      }
+      if ((((buffer[valueStart] as number) | (buffer[valueEnd - 1] as number)) & 0x80) !== 0 && role !== 'response') {
+        const blank = hasBlankEdge(raw.slice(valueStart - start, valueEnd - start));
+        if (blank && role === 'request') return FAULT.blankEdge;
+        drop ||= blank;
       }
       if (overrides !== null && !drop) {
         const name = overrides.get(hash);
         drop = name !== undefined && raw.slice(lineStart - start, nameEnd - start).toLowerCase() === name;
       }
-      if (drop) {
+      if (drop || !plain) {
         if (lineStart > runStart) kept += raw.slice(runStart - start, lineStart - start);
+        if (!drop) kept += `${raw.slice(lineStart - start, nameEnd - start)}: ${raw.slice(valueStart - start, valueEnd - start)}\r\n`;
         runStart = at;
       }
     }
@@ -135,7 +155,7 @@ export class Fields {
     return this.chunked && this.contentLength >= 0 ? FAULT.lengthAndCoding : null;
   }
 
-  private note(kind: number, value: string): Fault | null {
+  private note(kind: FieldKind, value: string, role: Role): Fault | null {
     switch (kind) {
       case FIELD.host:
         if (this.host !== null) return FAULT.badHost;
@@ -155,7 +175,10 @@ export class Fields {
         this.upgrade = this.upgrade === null ? value : `${this.upgrade}, ${value}`;
         return null;
       case FIELD.expect:
-        if (value.toLowerCase() === '100-continue') this.expectsContinue = true;
+        if (role !== 'request') return null;
+        // RFC 9110 10.1.1 knows no other, and what goes on is one that we have understood.
+        if (this.expectsContinue || value.toLowerCase() !== '100-continue') return FAULT.badExpectation;
+        this.expectsContinue = true;
         return null;
       case FIELD.forwardedFor:
         this.forwardedFor = this.forwardedFor === null ? value : `${this.forwardedFor}, ${value}`;
@@ -223,6 +246,13 @@ export class Fields {
     return null;
   }
 
+  /** HTTP/1.0 knows no expectations: what one of its clients says of them goes no further (RFC 9110 10.1.1). */
+  ignoreExpectation(): void {
+    if (!this.expectsContinue) return;
+    this.expectsContinue = false;
+    this.kept = withoutFields(this.kept, EXPECT);
+  }
+
   /** Takes out what `Connection` names. Whoever reads on must not think that it is there. */
   private withdraw(nominated: readonly string[]): void {
     const names = new Set(nominated.filter((name) => !PROTECTED.has(name)));
@@ -279,12 +309,15 @@ function dropped(kind: number, role: Role): boolean {
     case FIELD.forwardedHost:
     case FIELD.requestId:
     case FIELD.claim:
+    case FIELD.vouched:
     case FIELD.proxy:
-      return role === 'request';
+      return role !== 'response';
     default:
       return false;
   }
 }
+
+const EXPECT: ReadonlySet<string> = new Set(['expect']);
 
 /** What a `Connection` may not take away from the upstream, whatever it nominates. */
 const PROTECTED = new Set([
@@ -325,5 +358,5 @@ export function fieldIn(kept: string, name: string): string | null {
   let line = lower.startsWith(wanted) ? 0 : lower.indexOf(`\r\n${wanted}`);
   if (line < 0) return null;
   if (line > 0 || !lower.startsWith(wanted)) line += 2;
-  return kept.slice(line + wanted.length, kept.indexOf('\r\n', line)).trim();
+  return withoutOws(kept.slice(line + wanted.length, kept.indexOf('\r\n', line)));
 }

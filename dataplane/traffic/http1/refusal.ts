@@ -8,6 +8,7 @@ const REASONS: Readonly<Record<RefusalStatus, string>> = {
   408: 'Request Timeout',
   413: 'Content Too Large',
   414: 'URI Too Long',
+  417: 'Expectation Failed',
   431: 'Request Header Fields Too Large',
   501: 'Not Implemented',
   505: 'HTTP Version Not Supported',

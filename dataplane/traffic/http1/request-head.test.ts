@@ -122,9 +122,14 @@ for (const [text, read] of ACCEPTED) {
 
 test('the lines that go on have exactly one Host, also where HTTP/1.0 had none', () => {
   const hosts = (text: string) => parse(text).head.fields.kept.match(/^host:.*$/gim);
-  assert.deepEqual(hosts('GET / HTTP/1.1\r\nHost:\r\n\r\n'), ['Host:']);
+  assert.deepEqual(hosts('GET / HTTP/1.1\r\nHost:\r\n\r\n'), ['Host: ']);
   assert.deepEqual(hosts('GET / HTTP/1.0\r\nX: y\r\n\r\n'), ['Host: ']);
   assert.deepEqual(hosts('GET http://a/ HTTP/1.0\r\nX: y\r\n\r\n'), ['Host: a']);
+});
+
+test('HTTP/1.0 knows no expectations: one goes no further (RFC 9110 10.1.1)', () => {
+  const { head, fault } = parse(`POST / HTTP/1.0\r\n${H}Expect: 100-continue\r\nA: b\r\n\r\n`);
+  assert.deepEqual([fault, head.fields.expectsContinue, head.fields.kept], [null, false, `${H}A: b\r\n`]);
 });
 
 test('a target of 8,192 bytes passes, one more is refused, whole or not', () => {

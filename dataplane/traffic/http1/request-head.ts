@@ -57,7 +57,8 @@ export class RequestHead {
     if (end - start > MAX_REQUEST_HEAD) return FAULT.longHead;
     const fieldFault = this.fields.scan(buffer, raw, start, at + 2, end - 2, 'request', null);
     if (fieldFault !== null) return fieldFault;
-    if (this.fields.chunked && this.minor === 0) return FAULT.codingInOldVersion;
+    if (this.minor === 0 && this.fields.chunked) return FAULT.codingInOldVersion;
+    if (this.minor === 0) this.fields.ignoreExpectation();
     // Also where the wish is ignored: what is written of it goes on, or would (RFC 9110 7.8).
     if (this.fields.upgrade !== null && protocolsIn(this.fields.upgrade) === null) return FAULT.badUpgrade;
     return this.readTarget(buffer, targetStart, raw.slice(targetStart - start, targetEnd - start));

@@ -1,6 +1,7 @@
 import { matcherOf } from '../../../shared/cidr.ts';
 import type { Condition, FieldCondition, ParameterCondition, PlainCondition } from '../../../shared/condition.ts';
 import type { Exchange } from '../exchange.ts';
+import { withoutOws } from '../http1/protocols.ts';
 import { compilePattern } from './pattern.ts';
 
 /** What a condition asks of a request, besides its path. */
@@ -66,7 +67,7 @@ function hasField(fields: string, lower: string, isMeant: (value: string) => boo
   for (let at = 0; at < fields.length; ) {
     const found = fields.indexOf('\r\n', at);
     const end = found < 0 ? fields.length : found;
-    if (isNamed(fields, at, lower) && isMeant(fields.slice(at + lower.length + 1, end).trim())) return true;
+    if (isNamed(fields, at, lower) && isMeant(withoutOws(fields.slice(at + lower.length + 1, end)))) return true;
     at = end + 2;
   }
   return false;

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Role } from '../fields.ts';
 import { ALLOWANCES } from './allowances.ts';
 import { AnswerReader } from './answer-reader.ts';
 import { Differential } from './differential.ts';
 import { disagreement } from './disagreement.ts';
 import { Llhttp } from './llhttp.ts';
-import { readCut } from './reading.ts';
+import { type Direction, readCut } from './reading.ts';
 import { RequestReader } from './request-reader.ts';
 import { SampleRandom } from './sample-random.ts';
 
@@ -14,7 +13,7 @@ const NEXT = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 const CHUNKED = 'Host: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n';
 
 /** For each allowance a message that needs it. */
-const EXAMPLES: Readonly<Record<string, readonly [text: string, role: Role]>> = {
+const EXAMPLES: Readonly<Record<string, readonly [text: string, role: Direction]>> = {
   proxyConnection: [`GET / HTTP/1.1\r\nHost: a\r\nProxy-Connection: close\r\n\r\n${NEXT}`, 'request'],
   connectionTrailer: [`POST / HTTP/1.1\r\n${CHUNKED}Connection: close\r\n\r\n${NEXT}`, 'request'],
   interimBody: ['HTTP/1.1 183 a\r\nContent-Length: 3\r\n\r\nHTTP/1.1 204 b\r\n\r\n', 'response'],
@@ -22,7 +21,7 @@ const EXAMPLES: Readonly<Record<string, readonly [text: string, role: Role]>> = 
   tabAfterCoding: [`POST / HTTP/1.1\r\n${CHUNKED.replace('chunked', 'chunked\t')}\r\n`, 'request'],
 };
 
-function wrong(text: string, role: Role, without: string | null): string | null {
+function wrong(text: string, role: Direction, without: string | null): string | null {
   const bytes = Buffer.from(text, 'latin1');
   const ours = readCut(role === 'request' ? new RequestReader() : new AnswerReader('GET'), bytes, []);
   const allowances = Object.entries(ALLOWANCES).flatMap(([name, allowance]) => (name === without ? [] : [allowance]));

@@ -1,11 +1,10 @@
 import { randomInt } from 'node:crypto';
 import type { TestContext } from 'node:test';
-import type { Role } from '../fields.ts';
 import { KNOWN_METHOD } from './allowances.ts';
 import { AnswerReader } from './answer-reader.ts';
 import { disagreement } from './disagreement.ts';
 import { KNOWN_METHODS, Llhttp } from './llhttp.ts';
-import { type OurReading, type Reader, readCut } from './reading.ts';
+import { type Direction, type OurReading, type Reader, readCut } from './reading.ts';
 import { RequestReader } from './request-reader.ts';
 import { randomCuts } from './sample-mutation.ts';
 import { SampleRandom } from './sample-random.ts';
@@ -20,10 +19,10 @@ export class Differential {
   /** Inputs of which at least one message was accepted, and of which something was refused. */
   accepted = 0;
   refused = 0;
-  private readonly role: Role;
+  private readonly role: Direction;
   private readonly llhttp: Llhttp;
 
-  constructor(role: Role) {
+  constructor(role: Direction) {
     this.role = role;
     this.llhttp = new Llhttp(role);
   }

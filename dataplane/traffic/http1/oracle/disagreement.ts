@@ -1,8 +1,7 @@
-import type { Role } from '../fields.ts';
 import { ALLOWANCES, type Allowance, type Difference } from './allowances.ts';
 import { expectedOf, expectedTarget, linesOf } from './expectation.ts';
 import type { TheirMessage, TheirReading } from './llhttp.ts';
-import type { OurMessage, OurReading } from './reading.ts';
+import type { Direction, OurMessage, OurReading } from './reading.ts';
 
 /** Not about the message at hand: something follows one that closes the connection; the connection ended within one. */
 const CLOSED = 'HPE_CLOSED_CONNECTION';
@@ -17,7 +16,7 @@ export function disagreement(
   text: string,
   ours: OurReading,
   theirs: TheirReading,
-  role: Role,
+  role: Direction,
   allowances: readonly Allowance[] = Object.values(ALLOWANCES),
 ): string | null {
   for (const [index, our] of ours.messages.entries()) {
@@ -36,13 +35,13 @@ export function disagreement(
   return null;
 }
 
-function wrongMessage(our: OurMessage, their: TheirMessage, role: Role, refused: boolean, error: string | null): string | null {
+function wrongMessage(our: OurMessage, their: TheirMessage, role: Direction, refused: boolean, error: string | null): string | null {
   const wrong = wrongHead(our, their, role) ?? (refused ? wrongStart(our, their) : wrongBody(our, their, error));
   if (wrong !== null || !our.complete || (their.persists && error !== CLOSED)) return wrong;
   return (role === 'request' ? our.persists : our.status < 200) ? 'we go on after it' : null;
 }
 
-function wrongHead(our: OurMessage, their: TheirMessage, role: Role): string | null {
+function wrongHead(our: OurMessage, their: TheirMessage, role: Direction): string | null {
   const expected = expectedOf(their.fields, role);
   if (their.major !== 1 || their.minor !== our.minor) return `version ${their.major}.${their.minor}`;
   if (our.method !== their.method) return `method ${their.method}`;
@@ -53,7 +52,9 @@ function wrongHead(our: OurMessage, their: TheirMessage, role: Role): string | n
   if (our.chunked !== expected.chunked) return `chunked ${expected.chunked}`;
   const persists = our.minor === 1 ? !expected.close : expected.keepAlive && !expected.close;
   if (our.persists !== persists) return `persists ${persists}`;
-  const kept = role === 'request' && expected.host === null ? [`host: ${our.host}`, ...expected.kept] : expected.kept;
+  // RFC 9110 10.1.1: HTTP/1.0 knows no expectations.
+  const lines = role === 'request' && our.minor === 0 ? expected.kept.filter((line) => !line.startsWith('expect: ')) : expected.kept;
+  const kept = role === 'request' && expected.host === null ? [`host: ${our.host}`, ...lines] : lines;
   return differ(linesOf(our.kept), kept) ? `fields ${JSON.stringify(kept)}` : null;
 }
 

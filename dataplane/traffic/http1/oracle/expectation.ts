@@ -1,4 +1,4 @@
-import type { Role } from '../fields.ts';
+import type { Direction } from './reading.ts';
 
 /**
  * What must become of a field section, worked out a second time and the slow way: from the list of names
@@ -20,31 +20,47 @@ const HOP_BY_HOP = new Set(
     ' ',
   ),
 );
-/** What only the proxy may say to an upstream, and `Proxy`, which a CGI would obey. */
+/** What only a proxy may say to an upstream, besides every `X-Forwarded-*`, and `Proxy`, which a CGI would obey. */
 const OURS = new Set(
-  'forwarded proxy x-forwarded-for x-forwarded-host x-forwarded-port x-forwarded-proto x-forwarded-server x-forwarded-ssl x-real-ip x-request-id'.split(
-    ' ',
-  ),
+  `forwarded proxy x-real-ip x-request-id front-end-https x-scheme x-url-scheme x-http-host-override x-original-host x-original-uri
+  x-original-url x-rewrite-url client-cert client-cert-chain cf-connecting-ip cf-connecting-ipv6 client-ip fastly-client-ip true-client-ip
+  x-client-ip x-cluster-client-ip x-original-forwarded-for`.split(/\s+/),
 );
-const SPELLED_ALIKE = new Set([...OURS, 'content-length', 'transfer-encoding']);
+const isOurs = (name: string): boolean => OURS.has(name) || name.startsWith('x-forwarded-');
+/** What a server makes a variable of, with hyphens (RFC 3875 4.1.18). */
+const folded = (name: string): string => [...name].map((letter) => (/[a-z0-9]/.test(letter) ? letter : '-')).join('');
+const FRAMING = ['content-length', 'transfer-encoding'];
 const NOT_NOMINABLE = new Set(
   'authorization close cookie host keep-alive upgrade x-forwarded-for x-forwarded-host x-forwarded-proto x-real-ip x-request-id'.split(' '),
 );
 /** Never from trailers (RFC 9110 6.5.1). */
 const HEAD_ONLY = new Set(
-  'authorization cache-control content-encoding content-range content-type cookie expect max-forwards range set-cookie trailer'.split(' '),
+  `accept accept-charset accept-encoding accept-language accept-ranges age authorization cache-control content-disposition
+  content-encoding content-language content-location content-range content-security-policy content-type cookie date expect expires
+  if-match if-modified-since if-none-match if-range if-unmodified-since location max-forwards origin pragma range referer refresh
+  retry-after set-cookie strict-transport-security trailer vary www-authenticate x-content-type-options x-frame-options`.split(/\s+/),
 );
+/** White space to somebody, if not to HTTP, after `toString` has made text of UTF-8 or of Latin-1. */
+const isBlank = (text: string): boolean => text !== '' && !/[ \t]/.test(text) && (text.trim() === '' || /[\x85\u200b]/.test(text));
+/** Whether a value of a trailer is left out for how it begins or ends. */
+const hasBlankEdge = (value: string): boolean => {
+  const utf8 = [...Buffer.from(value, 'latin1').toString('utf8')];
+  if (isBlank(utf8[0] ?? '') || isBlank(utf8.at(-1) ?? '')) return true;
+  const stray = (char: string | undefined): boolean => char === '\ufffd';
+  return (stray(utf8[0]) && isBlank(value[0] ?? '')) || (stray(utf8.at(-1)) && isBlank(value.at(-1) ?? ''));
+};
 
 /** `fields`: names and values in turn. */
-export function expectedOf(fields: readonly string[], role: Role, trailers = false): Expected {
+export function expectedOf(fields: readonly string[], role: Direction, trailers = false): Expected {
   const pairs: { readonly name: string; readonly value: string }[] = [];
   for (let at = 0; at + 1 < fields.length; at += 2) pairs.push({ name: (fields[at] ?? '').toLowerCase(), value: fields[at + 1] ?? '' });
   const firstOf = (name: string): string | null => pairs.find((pair) => pair.name === name)?.value ?? null;
   const options = pairs.filter(({ name }) => name === 'connection').flatMap(({ value }) => value.toLowerCase().split(/[ \t]*,[ \t]*/));
   const nominated = new Set(options.filter((option) => !NOT_NOMINABLE.has(option)));
-  const goesOn = ({ name }: { readonly name: string }): boolean => {
-    if (HOP_BY_HOP.has(name) || nominated.has(name) || (trailers && HEAD_ONLY.has(name))) return false;
-    return role === 'response' || !(OURS.has(name) || (name.includes('_') && SPELLED_ALIKE.has(name.replaceAll('_', '-'))));
+  const goesOn = ({ name, value }: { readonly name: string; readonly value: string }): boolean => {
+    if (HOP_BY_HOP.has(name) || nominated.has(name)) return false;
+    if (trailers && (HEAD_ONLY.has(folded(name)) || hasBlankEdge(value))) return false;
+    return role === 'response' || !(isOurs(folded(name)) || (folded(name) !== name && FRAMING.includes(folded(name))));
   };
   return {
     kept: pairs.filter(goesOn).map(({ name, value }) => `${name}: ${value}`),
@@ -56,7 +72,7 @@ export function expectedOf(fields: readonly string[], role: Role, trailers = fal
   };
 }
 
-/** `kept` lines in the form of `Expected.kept`. */
+/** `kept` lines in the form of `Expected.kept`; they have the white space of that form already. */
 export function linesOf(kept: string): readonly string[] {
   if (kept === '') return [];
   if (!kept.endsWith('\r\n')) throw new Error('the kept lines do not end with CRLF');
@@ -65,10 +81,7 @@ export function linesOf(kept: string): readonly string[] {
     .split('\r\n')
     .map((line) => {
       const colon = line.indexOf(':');
-      return `${line.slice(0, colon).toLowerCase()}: ${line
-        .slice(colon + 1)
-        .replace(/^[ \t]+/, '')
-        .replace(/[ \t]+$/, '')}`;
+      return line.slice(0, colon).toLowerCase() + line.slice(colon);
     });
 }
 

@@ -1,4 +1,8 @@
 import type { Fault } from '../fault.ts';
+import type { Role } from '../fields.ts';
+
+/** Which way messages travel. */
+export type Direction = Exclude<Role, 'trailers'>;
 
 /** One message as our codec understood it. */
 export type OurMessage = {

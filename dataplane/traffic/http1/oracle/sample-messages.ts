@@ -63,6 +63,9 @@ const FIELDS = [
   'TE: trailers',
   'X-Forwarded-For: 192.0.2.1',
   'X_Forwarded_For: 192.0.2.1',
+  'X.Forwarded~For: 192.0.2.1',
+  'X-Forwarded-Prefix: /a',
+  'X-Original-URL:/b',
   'X-Request-ID: 7',
   'Proxy: a',
   'Expect: 100-continue',
@@ -99,6 +102,12 @@ const ODD_FIELDS = [
   'Host: a.example',
   'X-Nul: \0',
   'Connection: close\xa0',
+  'User: \x85admin',
+  'User: admin\xc2\xa0',
+  'User: voil\xc3\xa0',
+  'User: \xe2\x80\x83admin',
+  'Expect: 200-ok',
+  'Expect:',
   'Connection: a b',
   'Proxy-Connection: close',
 ] as const;
@@ -123,6 +132,10 @@ const EXTENSIONS = ['', '', '', '', ';a', ';a=b', ';a="b c;\\"\r"'.replace('\r',
 const ODD_EXTENSIONS = [';', ';;', ';a=', ' ;a', ';a =b', ';a= b', ';"a"', ';a="b', ';a="b"c', ';a="\x01"', ';a="\xe9"', ';a=b=c', ';\xe9'];
 const TRAILERS = ['', '', '', 'X-A: b\r\n', 'X-A: b\r\nX-B:c\r\n', 'X-Sum: \t1 \r\nCookie: a\r\n', 'Connection: x-a\r\nX-A: b\r\n'];
 const ODD_TRAILERS = [
+  'X:POST / HTTP/1.1\r\n',
+  'X: \x85a\r\n',
+  'X: voil\xc3\xa0\r\n',
+  'Content_Type: a\r\nVary: b\r\n',
   'Host: a\r\n',
   'Content-Length: 1\r\n',
   'Transfer-Encoding: chunked\r\n',

@@ -37,6 +37,62 @@ test('nobody may claim to be someone else, in whatever spelling', async () => {
   for (const name of ['Proxy', 'Transfer_Encoding']) assert.equal(told(name), null, name);
 });
 
+/** What a proxy in front may say besides those that we set. */
+const VOUCHED = [
+  'X-Forwarded-Port',
+  'X-Forwarded-Prefix',
+  'X-Forwarded-Client-Cert',
+  'X-Forwarded-User',
+  'Client-Cert',
+  'Client-Cert-Chain',
+  'CF-Connecting-IP',
+  'True-Client-IP',
+  'X-Client-IP',
+  'X-Cluster-Client-IP',
+];
+/** What nobody may say. */
+const CLAIMS = [
+  'Forwarded',
+  'Front-End-Https',
+  'X-Forwarded-By',
+  'X-Forwarded-Protocol',
+  'X-Forwarded-Scheme',
+  'X-Forwarded-Server',
+  'X-Forwarded-Ssl',
+  'X-HTTP-Host-Override',
+  'X-Original-Host',
+  'X-Original-URI',
+  'X-Original-URL',
+  'X-Rewrite-URL',
+  'X-Scheme',
+  'X-Url-Scheme',
+];
+const spellings = (name: string) => [name, name.toLowerCase(), ...['_', '.', '~'].map((fold) => name.replaceAll('-', fold))];
+
+test('a stranger says nothing of what proxies say, in whatever spelling', async () => {
+  const names = [...VOUCHED, ...CLAIMS].flatMap(spellings);
+  for (const some of [names.slice(0, 60), names.slice(60)]) {
+    const told = await heard(['10.0.0.0/8'], some.map((name) => `${name}: claimed\r\n`).join(''));
+    for (const name of some) assert.equal(told(name), null, name);
+  }
+});
+
+test('a trusted proxy says what it knows of its client, as HTTP spells it; what could contradict us or our rules it does not', async () => {
+  const line = (name: string) => `${name}: said\r\n`;
+  const told = await heard(['127.0.0.1'], `${[...VOUCHED, ...CLAIMS].map(line).join('')}Connection: X-Forwarded-Prefix\r\n`);
+  for (const name of VOUCHED) assert.equal(told(name), 'said', name);
+  for (const name of CLAIMS) assert.equal(told(name), null, name);
+  const folded = [...VOUCHED, ...CLAIMS].filter((name) => name.includes('-')).map((name) => name.replaceAll('-', '_'));
+  const heardOfThem = await heard(['127.0.0.1'], folded.map(line).join(''));
+  for (const name of folded) assert.equal(heardOfThem(name), null, name);
+});
+
+test('what applications use themselves goes on, whoever sends it', async () => {
+  const names = ['X-HTTP-Method-Override', 'X-Requested-With', 'X_Anything', 'X.Y', 'X-Frame-Options', 'User_Agent'];
+  const told = await heard([], names.map((name) => `${name}: used\r\n`).join(''));
+  for (const name of names) assert.equal(told(name), 'used', name);
+});
+
 test('no Connection takes away what the upstream is told', async () => {
   const told = await heard(
     [],

@@ -130,6 +130,7 @@ function adminParts(parts: Parts, { clock, log, token, events, settings, started
       ...table.counts(),
       workers: { configured: settings.workers, serving: workers.serving, restarts: workers.restarts },
       problems: [...table.problems()],
+      upstreams: upstreams.summary(),
       warnings: [...readiness.warnings(), ...live.warnings, ...https.warnings],
       advice: queueAdvice(),
     }),

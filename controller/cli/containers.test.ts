@@ -48,6 +48,7 @@ const DATAPLANE = {
   problems: [],
   last_reload: null,
   warnings: [],
+  upstreams: { count: 0, healthy: 0, out: [] },
 };
 
 test('the first fact that does not hold is told, with its reason and what would change it', () => {
@@ -67,7 +68,7 @@ test('the others of the pool are named, and counted where they are many', () => 
 });
 
 test('status lists every container of the controller, as JSON too', async (t) => {
-  const argv = ['status', '--admin', await admin(t, { 'GET /status': [200, DATAPLANE], 'GET /upstreams': [200, []] })];
+  const argv = ['status', '--admin', await admin(t, { 'GET /status': [200, DATAPLANE] })];
   const controller = await admin(t, { 'GET /status': [200, { containers: [PAIRED, SICK] }] });
   const { out } = await sluice([...argv, '--controller', controller]);
   assert.match(
@@ -80,7 +81,7 @@ test('status lists every container of the controller, as JSON too', async (t) =>
 });
 
 test('a controller that cannot be asked is told, and the rest of the status is there', async (t) => {
-  const argv = ['status', '--admin', await admin(t, { 'GET /status': [200, DATAPLANE], 'GET /upstreams': [200, []] })];
+  const argv = ['status', '--admin', await admin(t, { 'GET /status': [200, DATAPLANE] })];
   const { code, out } = await sluice([...argv, '--controller', '127.0.0.1:1']);
   assert.equal(code, 0);
   assert.match(out, /^Nothing is wrong\./);
@@ -89,11 +90,8 @@ test('a controller that cannot be asked is told, and the rest of the status is t
 
 test('explain lists the containers of the host, also when it is not routed', async (t) => {
   const answer = { url: 'http://shop.example/', verdict: '404: not routed', routed: false, route: null, matched: null, block: null };
-  const explanation = { ...answer, policies: [], targets: [], certificate: '', problems: [] };
-  const asked = { 'GET /explain?url=shop.example': [200, explanation], 'GET /routes': [200, []] } satisfies Record<
-    string,
-    [number, unknown]
-  >;
+  const explanation = { ...answer, policies: [], targets: [], certificate: '', problems: [], near: null };
+  const asked: Record<string, [number, unknown]> = { 'GET /explain?url=shop.example': [200, explanation] };
   const controller = await admin(t, { 'GET /status': [200, { containers: [WRONG, { ...WEB, domains: ['other.example'] }] }] });
   const { code, out } = await sluice(['explain', 'shop.example', '--admin', await admin(t, asked), '--controller', controller]);
   assert.equal(code, 1);

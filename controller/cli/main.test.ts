@@ -26,6 +26,7 @@ const STATUS = {
   problems: [],
   last_reload: null,
   warnings: [],
+  upstreams: { count: 0, healthy: 0, out: [] },
 };
 
 test('no command prints the list of commands', async () => {
@@ -234,6 +235,7 @@ const EXPLANATION = {
   ],
   certificate: 'none',
   problems: [],
+  near: null,
 };
 
 test('explain says in words which route, block, policy and target', async (t) => {
@@ -264,7 +266,7 @@ test('explain of what is not routed gives the reason and exit 1', async (t) => {
   const { code, out } = await sluice(['explain', 'a.example', '--admin', await admin(t, answers)]);
   assert.equal(code, 1);
   assert.match(out, /404: no route for a\.example/);
-  answers['GET /routes'] = [200, [{ domain: 'aa.example' }]];
+  answers['GET /explain?url=a.example'] = [200, { ...answer, near: 'aa.example is routed' }];
   const hinted = await sluice(['explain', 'a.example', '--admin', await admin(t, answers)]);
   assert.equal(hinted.code, 1);
   assert.match(hinted.out, /closest +aa\.example is routed/);
@@ -275,7 +277,6 @@ test('explain asks for a host', async () => {
 });
 
 test('status opens with what is wrong now', async (t) => {
-  const upstreams = EXPLANATION.targets;
   const problem = { source: 'file', origin: 'Sluicefile:3', domain: null, code: 'x', message: 'Sluicefile:3:1: no', since: '' };
   const bad = {
     ...STATUS,
@@ -284,17 +285,15 @@ test('status opens with what is wrong now', async (t) => {
     workers: { configured: 2, serving: 1, restarts: 4 },
     problems: [problem],
     warnings: ['no token'],
+    upstreams: { count: 2, healthy: 0, out: EXPLANATION.targets },
   };
-  const { code, out } = await sluice([
-    'status',
-    '--admin',
-    await admin(t, { 'GET /status': [200, bad], 'GET /upstreams': [200, upstreams] }),
-  ]);
+  const { code, out } = await sluice(['status', '--admin', await admin(t, { 'GET /status': [200, bad] })]);
   assert.equal(code, 3);
-  assert.deepEqual(out.split('\n').slice(0, 6), [
+  assert.deepEqual(out.split('\n').slice(0, 7), [
     '! not ready: no table yet',
     '! 1 of 2 workers do not serve',
     '! 10.0.0.1:80 is out of rotation: connection refused (a.example)',
+    '! 1 more out of rotation',
     '! no token',
     '! Sluicefile:3:1: no',
     '',
@@ -302,14 +301,14 @@ test('status opens with what is wrong now', async (t) => {
 });
 
 test('status says so when nothing is wrong', async (t) => {
-  const { out } = await sluice(['status', '--admin', await admin(t, { 'GET /status': [200, STATUS], 'GET /upstreams': [200, []] })]);
+  const { out } = await sluice(['status', '--admin', await admin(t, { 'GET /status': [200, STATUS] })]);
   assert.match(out, /^Nothing is wrong\.\n/);
   assert.match(out, /^up +1h 2m$/m);
 });
 
 test('status gives advice at the end: it is nothing wrong', async (t) => {
   const advised = { ...STATUS, advice: ['set this'] };
-  const { out } = await sluice(['status', '--admin', await admin(t, { 'GET /status': [200, advised], 'GET /upstreams': [200, []] })]);
+  const { out } = await sluice(['status', '--admin', await admin(t, { 'GET /status': [200, advised] })]);
   assert.match(out, /^Nothing is wrong\.\n.*\nNote: set this\n$/s);
 });
 

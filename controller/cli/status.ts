@@ -1,5 +1,5 @@
 import { SOURCE_FAILED } from '../../shared/wire/problem-codes.ts';
-import type { DataplaneStatus, UpstreamStatus } from '../../shared/wire/status.ts';
+import type { DataplaneStatus } from '../../shared/wire/status.ts';
 import { ASKING_FLAGS, ask, clientOf, noArguments, wantsJson } from './ask.ts';
 import type { Command, Terminal } from './command.ts';
 import { askContainers, CONTROLLER_FLAG, type Containers, containersInWords } from './containers.ts';
@@ -17,16 +17,12 @@ export const status: Command = {
   flags: [...ASKING_FLAGS, CONTROLLER_FLAG],
   run: async (flags, terminal) => {
     noArguments('status', flags);
-    const client = clientOf(flags);
-    const [dataplane, upstreams] = await Promise.all([
-      ask<DataplaneStatus>(client, '/status'),
-      ask<UpstreamStatus[]>(client, '/upstreams'),
-    ]);
+    const dataplane = await ask<DataplaneStatus>(clientOf(flags), '/status');
     const containers = dataplane.controllers.some(({ sources }) => sources.includes('docker')) ? await askContainers(flags) : { found: [] };
     const found = 'found' in containers ? containers.found : null;
-    const wrong = whatIsWrong(dataplane, upstreams);
-    if (wantsJson(flags)) terminal.out(`${JSON.stringify({ ...dataplane, upstreams, containers: found }, null, 2)}\n`);
-    else terminal.out(inWords(terminal, dataplane, upstreams, wrong) + containersOf(terminal, containers));
+    const wrong = whatIsWrong(dataplane);
+    if (wantsJson(flags)) terminal.out(`${JSON.stringify({ ...dataplane, containers: found }, null, 2)}\n`);
+    else terminal.out(inWords(terminal, dataplane, wrong) + containersOf(terminal, containers));
     return wrong.length === 0 ? 0 : SOMETHING_IS_WRONG;
   },
 };
@@ -37,7 +33,7 @@ function containersOf(terminal: Terminal, containers: Containers): string {
   return containers.found.length === 0 ? '' : `\n${containersInWords(terminal, containers.found)}`;
 }
 
-function inWords(terminal: Terminal, dataplane: DataplaneStatus, upstreams: readonly UpstreamStatus[], wrong: readonly string[]): string {
+function inWords(terminal: Terminal, dataplane: DataplaneStatus, wrong: readonly string[]): string {
   const opening =
     wrong.length === 0
       ? styled(terminal, 'green', 'Nothing is wrong.')
@@ -45,7 +41,7 @@ function inWords(terminal: Terminal, dataplane: DataplaneStatus, upstreams: read
           ...wrong.slice(0, SHOWN).map((line) => styled(terminal, 'red', `! ${plain(line)}`)),
           ...(wrong.length > SHOWN ? [`! and ${wrong.length - SHOWN} more`] : []),
         ].join('\n');
-  const { workers, controllers } = dataplane;
+  const { workers, controllers, upstreams } = dataplane;
   const facts = [
     ['version', dataplane.version],
     ['up', duration(dataplane.uptime_secs)],
@@ -54,7 +50,7 @@ function inWords(terminal: Terminal, dataplane: DataplaneStatus, upstreams: read
       `${dataplane.routes}${dataplane.overridden > 0 ? `, ${dataplane.overridden} of a controller hidden by ones posted by hand` : ''}`,
     ],
     ['workers', `${workers.serving} of ${workers.configured} serving, ${workers.restarts} restarts`],
-    ['upstreams', `${upstreams.length}, ${upstreams.filter(({ healthy }) => healthy).length} healthy`],
+    ['upstreams', `${upstreams.count}, ${upstreams.healthy} healthy`],
     ['last reload', dataplane.last_reload ? `${dataplane.last_reload.ok ? 'good' : 'failed'}, ${dataplane.last_reload.at}` : 'none'],
   ].map(([name = '', value = '']) => `${name.padEnd(13)}${plain(value)}`);
   const known = controllers.map((one) => [
@@ -69,19 +65,20 @@ function inWords(terminal: Terminal, dataplane: DataplaneStatus, upstreams: read
   return `${opening}\n\n${facts.join('\n')}\n${list}${advice}`;
 }
 
-function whatIsWrong(dataplane: DataplaneStatus, upstreams: readonly UpstreamStatus[]): string[] {
-  const { ready, reason, workers, controllers, warnings, problems } = dataplane;
+function whatIsWrong(dataplane: DataplaneStatus): string[] {
+  const { ready, reason, workers, controllers, warnings, problems, upstreams } = dataplane;
   const wrong: string[] = [];
   if (!ready) wrong.push(`not ready: ${reason ?? 'no reason given'}`);
   if (workers.serving < workers.configured)
     wrong.push(`${workers.configured - workers.serving} of ${workers.configured} workers do not serve`);
   for (const { id, connected, last_applied } of controllers)
     if (!connected) wrong.push(`controller ${id} is away; its routes stay as of ${last_applied}`);
-  for (const { address, healthy, reason, domains, domain_count } of upstreams)
-    if (!healthy)
-      wrong.push(
-        `${address} is out of rotation: ${reason ?? 'no reason given'} (${domains.slice(0, 3).join(', ')}${domain_count > 3 ? ', …' : ''})`,
-      );
+  for (const { address, reason, domains, domain_count } of upstreams.out)
+    wrong.push(
+      `${address} is out of rotation: ${reason ?? 'no reason given'} (${domains.slice(0, 3).join(', ')}${domain_count > 3 ? ', …' : ''})`,
+    );
+  const more = upstreams.count - upstreams.healthy - upstreams.out.length;
+  if (more > 0) wrong.push(`${more} more out of rotation`);
   wrong.push(...warnings);
   const failed = problems.find(({ code }) => code === SOURCE_FAILED);
   if (failed !== undefined) {

@@ -77,6 +77,7 @@ export class AdminFixture {
           targets: [],
           certificate: '',
           problems: [],
+          near: null,
         }),
         status: () => ({
           instance: 'i',
@@ -90,6 +91,7 @@ export class AdminFixture {
           workers: { configured: 1, serving: 1, restarts: 0 },
           problems: [],
           warnings: [],
+          upstreams: { count: 0, healthy: 0, out: [] },
         }),
         reloaded: () => undefined,
         addresses: () => ['10.0.0.7'],

@@ -5,6 +5,7 @@ import { SOURCE_FAILED } from '../../shared/wire/problem-codes.ts';
 import type { Explanation, FullRoute, UpstreamStatus } from '../../shared/wire/status.ts';
 import type { OwnedRoute, Table } from '../table/table.ts';
 import type { DryRun, DryRunResult } from '../traffic/protocol.ts';
+import { nearDomain } from './near-domain.ts';
 import type { Upstreams } from './upstreams.ts';
 
 type Parts = {
@@ -21,12 +22,18 @@ export async function explain({ table, upstreams, certificateOf, dryRun }: Parts
   const certificate = url.protocol === 'https:' ? certificateOf(host) : 'none needed: plain HTTP';
   const owned = result?.matched == null ? undefined : table.find(result.matched);
   const problems = problemsOf(table, host, owned);
-  const base = { url: url.href, certificate, problems };
+  const base = { url: url.href, certificate, problems, near: null };
   if (result === null)
     return { ...base, verdict: 'no worker is serving', routed: false, route: null, matched: null, block: null, policies: [], targets: [] };
   const targets = result.targets.flatMap(({ address, tls, id, transport }) => upstreams.find(address, tls, id, transport) ?? []);
   return {
     ...base,
+    near: result.routed
+      ? null
+      : nearDomain(
+          host,
+          table.list().map(({ route }) => route.domain),
+        ),
     verdict: withReasons(result.verdict, targets),
     routed: result.routed,
     route: owned === undefined ? null : fullRoute(owned),

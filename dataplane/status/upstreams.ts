@@ -1,10 +1,13 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
-import type { LastFailure, UpstreamStatus } from '../../shared/wire/status.ts';
+import type { LastFailure, UpstreamStatus, UpstreamSummary } from '../../shared/wire/status.ts';
 import type { Health } from '../health/health.ts';
 import { type Targets, targetKey, targetName } from '../ledger/targets.ts';
 import type { Table } from '../table/table.ts';
 import type { TargetChange, TrafficReport } from '../traffic/protocol.ts';
 import { type NamedTarget, namedTargets, whyOut } from './named-targets.ts';
+
+/** More targets out of rotation are counted only. */
+const MOST_SHOWN = 50;
 
 type Parts = { readonly table: Table; readonly targets: Targets; readonly health: Pick<Health, 'reason'>; readonly clock: Clock };
 
@@ -43,6 +46,13 @@ export class Upstreams {
   /** Sorted by address. */
   list(): UpstreamStatus[] {
     return [...this.all().values()].map((target) => this.status(target)).sort((a, b) => (a.address < b.address ? -1 : 1));
+  }
+
+  /** What `status` shows of them, however many there are. */
+  summary(): UpstreamSummary {
+    const all = this.list();
+    const out = all.filter(({ healthy }) => !healthy);
+    return { count: all.length, healthy: all.length - out.length, out: out.slice(0, MOST_SHOWN) };
   }
 
   find(address: string, tls: boolean, id?: string, transport?: string): UpstreamStatus | undefined {

@@ -41,9 +41,13 @@ export type DataplaneStatus = {
   problems: Problem[];
   last_reload: { at: string; ok: boolean; errors: string[] } | null;
   warnings: string[];
+  upstreams: UpstreamSummary;
   /** What could be better around it, though nothing is wrong: one line each. Older data planes give none. */
   advice?: string[];
 };
+
+/** All targets in numbers, and those that are out of rotation: at most fifty. */
+export type UpstreamSummary = { count: number; healthy: number; out: UpstreamStatus[] };
 
 export type UpstreamStatus = {
   address: string;
@@ -85,6 +89,8 @@ export type Explanation = {
   certificate: string;
   /** What controllers reported about this host, and why the source of its route can't be read (its first mistakes), if it can't. */
   problems: Problem[];
+  /** What was probably meant by a host that is not routed, in words; null where nothing is near, or it is routed. */
+  near: string | null;
 };
 
 export type ReloadResult = { message: string; applied?: { added: number; changed: number; removed: number; unchanged: number } };

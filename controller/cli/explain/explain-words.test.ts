@@ -25,11 +25,12 @@ const EXPLANATION: Explanation = {
   ],
   certificate: 'none needed: plain HTTP',
   problems: [],
+  near: null,
 };
 
 test('what led to the verdict stands in the order in which it was asked', () => {
   assert.equal(
-    explanationInWords(PIPE, EXPLANATION, null),
+    explanationInWords(PIPE, EXPLANATION),
     [
       'http://a.example/x: forwarded to one of 2 targets',
       `  route        a.example, from Sluicefile:a.example, applied by controller, as it is since ${SINCE}`,
@@ -46,7 +47,7 @@ test('what led to the verdict stands in the order in which it was asked', () => 
 
 test('a route posted by hand says what it hides, and until when', () => {
   const route = { ...sampleRoute('a.example', undefined, { source: null, origin: undefined }), controller: null, since: SINCE };
-  const text = explanationInWords(PIPE, { ...EXPLANATION, route: { ...route, overrides: sampleRoute('a.example') } }, null);
+  const text = explanationInWords(PIPE, { ...EXPLANATION, route: { ...route, overrides: sampleRoute('a.example') } });
   assert.match(text, /route +a\.example, posted by hand, /);
   assert.match(text, /hides +a\.example from Sluicefile:a\.example, until somebody deletes/);
 });
@@ -61,21 +62,21 @@ test('mistakes of the config file are told apart from problems of the host', () 
     since: SINCE,
   };
   const own = { source: 'docker', origin: 'web-1', domain: 'a.example', code: 'domain_taken', message: 'belongs to another', since: SINCE };
-  const routed = explanationInWords(PIPE, { ...EXPLANATION, problems: [own, mistake] }, null);
+  const routed = explanationInWords(PIPE, { ...EXPLANATION, problems: [own, mistake] });
   assert.match(
     routed,
     /problems +web-1: belongs to another \(since .*\)\n +the config file has mistakes since .*: what it said before holds\n +Sluicefile:2:3: no\n/,
   );
   const unrouted = { ...EXPLANATION, routed: false, route: null, block: null, policies: [], targets: [], problems: [mistake] };
   assert.match(
-    explanationInWords(PIPE, unrouted, 'b.example is routed'),
+    explanationInWords(PIPE, { ...unrouted, near: 'b.example is routed' }),
     /closest +b\.example is routed\n +problems +the config file .*: a site that is new in it is not routed/s,
   );
 });
 
 /** The line of one fact. */
 const fact = (name: string, more: Partial<Explanation>): string | undefined =>
-  new RegExp(`^  ${name} +(.*)$`, 'm').exec(explanationInWords(PIPE, { ...EXPLANATION, ...more }, null))?.[1];
+  new RegExp(`^  ${name} +(.*)$`, 'm').exec(explanationInWords(PIPE, { ...EXPLANATION, ...more }))?.[1];
 
 test('a block is named by its directive, its place among the others and what it leaves of the path', () => {
   const handles = [{ path: '/x' }, { path: '/api/*', strip_prefix: true }, { path: null }];

@@ -11,13 +11,8 @@ import { blockInWords } from './explain-block.ts';
 type Fact = readonly [name: string, ...lines: string[]];
 
 /** An explanation for people: the verdict, then what led to it in the order in which it was asked. */
-export function explanationInWords(
-  terminal: Terminal,
-  explanation: Explanation,
-  near: string | null,
-  containers: readonly ContainerStatus[] = [],
-): string {
-  const { url, verdict, routed, route, policies, targets, certificate, problems } = explanation;
+export function explanationInWords(terminal: Terminal, explanation: Explanation, containers: readonly ContainerStatus[] = []): string {
+  const { url, verdict, routed, route, policies, targets, certificate, problems, near } = explanation;
   const facts: Fact[] = [];
   if (route) facts.push(['route', ...routeInWords(route, explanation.matched)], ...hidden(route));
   const block = blockInWords(explanation);

@@ -1,13 +1,11 @@
 import { NAME } from '../../../shared/name.ts';
-import type { PublishedRoute } from '../../../shared/route.ts';
 import { type Flags, UsageError } from '../../../shared/runtime/flags.ts';
 import type { Explanation } from '../../../shared/wire/status.ts';
 import type { ContainerStatus } from '../../status/container-book.ts';
-import { ASKING_FLAGS, type Asked, ask, clientOf, wantsJson } from '../ask.ts';
+import { ASKING_FLAGS, ask, clientOf, wantsJson } from '../ask.ts';
 import type { Command } from '../command.ts';
 import { askContainers, CONTROLLER_FLAG } from '../containers.ts';
 import { explanationInWords } from './explain-words.ts';
-import { nearDomain } from './near-domain.ts';
 
 export const explain: Command = {
   usage: 'HOST[/PATH] [flags]',
@@ -17,11 +15,10 @@ export const explain: Command = {
     const [url, more] = flags.positionals;
     if (url === undefined) throw new UsageError(`${NAME} explain: which HOST[/PATH]?`);
     if (more !== undefined) throw new UsageError(`${NAME} explain: one HOST[/PATH] at a time, got "${more}" too`);
-    const client = clientOf(flags);
-    const answer = await ask<Explanation>(client, `/explain?url=${encodeURIComponent(url)}`);
+    const answer = await ask<Explanation>(clientOf(flags), `/explain?url=${encodeURIComponent(url)}`);
     const containers = await containersOf(flags, answer);
     if (wantsJson(flags)) terminal.out(`${JSON.stringify({ ...answer, containers }, null, 2)}\n`);
-    else terminal.out(explanationInWords(terminal, answer, answer.routed ? null : await near(client, answer), containers));
+    else terminal.out(explanationInWords(terminal, answer, containers));
     return answer.routed ? 0 : 1;
   },
 };
@@ -35,14 +32,3 @@ async function containersOf(flags: Flags, { url, route, matched }: Explanation):
 }
 
 const hostOf = (url: string): string => new URL(url).hostname.replace(/\.$/, '');
-
-/** A hint, and no reason to fail: the limit may have been reached by the question itself. */
-async function near(client: Asked, { url }: Explanation): Promise<string | null> {
-  const { status, text } = await client.request('GET', '/routes');
-  if (status !== 200) return null;
-  const routes = JSON.parse(text) as PublishedRoute[];
-  return nearDomain(
-    hostOf(url),
-    routes.map(({ domain }) => domain),
-  );
-}

@@ -1,5 +1,5 @@
-import { closest } from '../../../shared/closest.ts';
-import { wildcardOf } from '../../../shared/host.ts';
+import { closest } from '../../shared/closest.ts';
+import { wildcardOf } from '../../shared/host.ts';
 
 /** What was probably meant by a host that is not routed, in words; null when nothing is near. `domains`: all that are. */
 export function nearDomain(host: string, domains: readonly string[]): string | null {

@@ -1,6 +1,6 @@
 import { formatAdminAddress } from '../shared/admin-client.ts';
 import { NAME } from '../shared/name.ts';
-import { buildInfo } from '../shared/runtime/build.ts';
+import { runningBuild } from '../shared/runtime/build.ts';
 import type { Clock } from '../shared/runtime/clock.ts';
 import { UsageError } from '../shared/runtime/flags.ts';
 import type { Log } from '../shared/runtime/log.ts';
@@ -41,7 +41,7 @@ export async function startController(
   const names = [file, docker].flatMap((source) => (source ? [source.name] : []));
   const report = new Report(
     clock,
-    { controller: settings.id, epoch: startedAt, version: buildInfo().version, sources: names },
+    { controller: settings.id, epoch: startedAt, version: runningBuild.version, sources: names },
     settings.dataplanes.map(formatAdminAddress),
     () => docker?.readings() ?? [],
   );

@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import { NAME } from '../shared/name.ts';
-import { buildInfo } from '../shared/runtime/build.ts';
+import { runningBuild } from '../shared/runtime/build.ts';
 import type { Clock } from '../shared/runtime/clock.ts';
 import { UsageError } from '../shared/runtime/flags.ts';
 import type { Log } from '../shared/runtime/log.ts';
 import type { Random } from '../shared/runtime/random.ts';
+import { takenBy, whoRuns } from '../shared/runtime/who-runs.ts';
 import { TAKEOVER_SOCKET } from '../shared/wire/takeover.ts';
 import { prepareStateDir } from './settings/directories.ts';
 import { type DataplaneSettings, type Effective, effective, requireTrustedProxies, trafficSettings } from './settings/settings.ts';
@@ -35,6 +36,7 @@ export type Boot = {
 /** Reads what is on disk, and sees that it can be served. @throws UsageError. */
 export async function boot(base: DataplaneSettings, { clock, random, log }: Edge): Promise<Boot> {
   prepareStateDir(base.stateDir);
+  if (!base.takeover) await requireAlone(base.stateDir);
   const keyring = new Keyring(base.stateDir, clock.now(), { random, log });
   const succession = base.takeover ? await takenOver(base.stateDir, () => successionOf(base.stateDir, clock, log)) : null;
   const restored = await restore(base.stateDir, clock, log, { boot: bootId(), takenOver: succession !== null });
@@ -43,6 +45,12 @@ export async function boot(base: DataplaneSettings, { clock, random, log }: Edge
   const dns = await usableDns(atBoot.settings);
   if (succession === null) await requirePorts(atBoot.settings);
   return { base, atBoot, dns, keyring, restored, succession };
+}
+
+/** @throws UsageError naming the process that runs with this state. */
+async function requireAlone(stateDir: string): Promise<void> {
+  const first = await whoRuns(stateDir);
+  if (first !== null) throw new UsageError(`${NAME} dataplane: ${takenBy(stateDir, first)}`);
 }
 
 /** A step of taking over, in which the other process may refuse. @throws UsageError. */
@@ -58,7 +66,7 @@ export async function takenOver<T>(stateDir: string, step: () => Promise<T>): Pr
 /** Has a running data plane let go of its state. @returns null where none is there. @throws ChannelError. */
 async function successionOf(stateDir: string, clock: Clock, log: Log): Promise<Successor | null> {
   const path = join(stateDir, TAKEOVER_SOCKET);
-  const succession = await Successor.of(path, { version: buildInfo().version, pid: process.pid }, clock);
+  const succession = await Successor.of(path, { version: runningBuild.version, pid: process.pid }, clock);
   if (succession === null) log.info({ socket: path }, 'nobody to take over from: starting as usual');
   return succession;
 }

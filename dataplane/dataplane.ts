@@ -1,7 +1,8 @@
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { splitAddress } from '../shared/address.ts';
-import { buildInfo } from '../shared/runtime/build.ts';
+import { installedVersion, runningBuild } from '../shared/runtime/build.ts';
+import type { UpgradeOutcome } from '../shared/runtime/parent.ts';
 import { TAKEOVER_SOCKET } from '../shared/wire/takeover.ts';
 import { Admin } from './admin/admin.ts';
 import { EventFeed } from './admin/event-feed.ts';
@@ -34,6 +35,8 @@ export type Dataplane = {
 
 type Process = Edge & {
   readonly token: string | undefined;
+  /** Has whoever is above this process start a successor by a launcher. */
+  readonly successor: (launcher: string) => Promise<UpgradeOutcome>;
   /** Another process has taken over. */
   readonly leaving: () => void;
   /** This one has finished what it had. */
@@ -123,7 +126,8 @@ function adminParts(parts: Parts, { clock, log, token, events, settings, started
     explain: (url) => explain({ ...described, dryRun: (request) => workers.dryRun(request) }, url),
     status: () => ({
       instance: table.instance,
-      version: buildInfo().version,
+      version: runningBuild.version,
+      installed_version: installedVersion(process.env),
       ...readiness.now(),
       uptime_secs: uptimeSecs(),
       generation: parts.publisher.generation,
@@ -153,12 +157,18 @@ function heirOf(
   { table, https }: Parts,
   admin: Admin,
   settings: DataplaneSettings,
-  { clock, log, leaving, handedOver }: Process,
+  { clock, log, successor, leaving, handedOver }: Process,
   end: (patient: boolean) => Promise<void>,
 ): Predecessor {
-  return new Predecessor(
+  const description = describe(process, clock.now());
+  const heir: Predecessor = new Predecessor(
     {
-      describe: () => describe(process),
+      describe: () => description,
+      upgrade: async (launcher) => {
+        const outcome = await successor(launcher);
+        if (outcome.kind === 'not-upgraded') throw new Error(outcome.reason);
+        return outcome.upgraded;
+      },
       release: () => {
         https.pause();
         return table.release();
@@ -171,12 +181,15 @@ function heirOf(
       openAdmin: () => listen(admin, settings),
       leave: () => {
         leaving();
-        void end(true).then(handedOver);
+        void end(true)
+          .then(() => heir.answered())
+          .then(handedOver);
       },
     },
     clock,
     log,
   );
+  return heir;
 }
 
 /** `patient`: another process has the table by now, and takes the new connections. */

@@ -1,8 +1,9 @@
 import { NAME } from '../shared/name.ts';
+import { runningBuild } from '../shared/runtime/build.ts';
 import { systemClock } from '../shared/runtime/clock.ts';
 import { UsageError } from '../shared/runtime/flags.ts';
 import { createLog } from '../shared/runtime/log.ts';
-import { tellParent } from '../shared/runtime/parent.ts';
+import { askForSuccessor, tellParent } from '../shared/runtime/parent.ts';
 import { systemRandom } from '../shared/runtime/random.ts';
 import { HANDED_OVER_EXIT, isSupervised, whenOrphaned } from '../shared/runtime/supervised.ts';
 import { startDataplane } from './dataplane.ts';
@@ -17,6 +18,7 @@ async function main(): Promise<void> {
     random: systemRandom,
     log,
     token: process.env[`${NAME.toUpperCase()}_ADMIN_TOKEN`],
+    successor: askForSuccessor,
     leaving: () => tellParent({ kind: 'handed-over' }),
     handedOver: () => process.exit(isSupervised() ? HANDED_OVER_EXIT : 0),
   });
@@ -30,7 +32,7 @@ async function main(): Promise<void> {
   process.on('SIGINT', stop);
   process.on('SIGHUP', () => dataplane.reload());
   whenOrphaned(stop);
-  tellParent({ kind: 'serving' });
+  tellParent({ kind: 'serving', version: runningBuild.version });
 }
 
 main().catch((error: unknown) => {

@@ -1,5 +1,5 @@
 import { networkInterfaces } from 'node:os';
-import { buildInfo } from '../shared/runtime/build.ts';
+import { runningBuild } from '../shared/runtime/build.ts';
 import type { ServiceEvent } from '../shared/wire/events.ts';
 import { createAnalytics } from './analytics/analytics.ts';
 import type { Boot, Edge } from './boot.ts';
@@ -40,7 +40,7 @@ export function assemble({ base, atBoot, keyring, restored }: Boot, { clock, ran
   const analytics = createAnalytics({ clock });
   const metrics: Metrics = createMetrics({
     clock,
-    version: buildInfo().version,
+    version: runningBuild.version,
     read: () => ({
       ...table.counts(),
       workers: workers.serving,

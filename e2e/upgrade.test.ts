@@ -1,77 +1,68 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { checkout } from './harness/checkout.ts';
 import { Dataplane, Folder } from './harness/dataplane.ts';
-import { Pair } from './harness/pair.ts';
-import { type Program, run } from './harness/process.ts';
+import { childrenOf, familyOf, Pair } from './harness/pair.ts';
+import { Program, run, SLUICE } from './harness/process.ts';
 import { until } from './harness/until.ts';
 import { Upstream } from './harness/upstream.ts';
 
-const HANDED_OVER = /^sluice \S+ \(process (\d+)\) handed over to sluice \S+ \(process (\d+)\)\nits log goes to .*upgraded\.log\n$/;
+const HANDED_OVER = /^sluice \S+ \(process (\d+)\) handed over to sluice \S+ \(process (\d+)\)\n$/;
+const entry = [SLUICE, 'dataplane'];
 
-/** Ends a process that belongs to nobody any more, and waits until it is gone. */
-async function end(pid: number): Promise<void> {
-  process.kill(pid, 'SIGTERM');
-  await until('the new process to end', () => !isAlive(pid), 10_000);
-}
+/** The processes that the parent has below it, once only one of them serves. */
+const alone = ({ pid }: Program): Promise<number> =>
+  until('the old process to end', () => {
+    const [one, ...more] = familyOf(pid);
+    return more.length === 0 ? one : undefined;
+  });
 
-function isAlive(pid: number): boolean {
-  try {
-    // One that has ended and waits to be reaped is listed, too.
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-    throw error;
-  }
-}
-
-/** Its output stays open: the new process writes there too. */
-async function exitOf({ child }: Program): Promise<number | null> {
-  await until('the old process to end', () => child.exitCode !== null || child.signalCode !== null);
-  return child.exitCode;
-}
-
-test('upgrade replaces a data plane by one with the same flags and environment, and the old one ends with 0', async () => {
+test('two upgrades in a row replace what serves, with the same flags and environment, below a parent that stays', async () => {
   using folder = new Folder();
   await using upstream = await Upstream.start('one');
-  await using dataplane = await Dataplane.start({ stateDir: folder.path, flags: ['--drain-timeout', '3s'] });
+  await using dataplane = await Dataplane.start({ stateDir: folder.path, flags: ['--drain-timeout', '3s'], entry });
   await dataplane.route('a.test', upstream.address);
-  const upgraded = await run(['upgrade', '--state-dir', folder.path]);
-  assert.equal(upgraded.code, 0, upgraded.stderr);
-  const [, old, pid] = HANDED_OVER.exec(upgraded.stdout) ?? assert.fail(upgraded.stdout);
-  try {
-    assert.deepEqual([Number(old), await exitOf(dataplane.program)], [dataplane.program.pid, 0]);
+  const first = await alone(dataplane.program);
+  const pids = [first];
+  for (let upgrades = 0; upgrades < 2; upgrades++) {
+    const upgraded = await run(['upgrade', '--state-dir', folder.path]);
+    assert.equal(upgraded.code, 0, upgraded.stderr);
+    const [, old, pid] = HANDED_OVER.exec(upgraded.stdout) ?? assert.fail(upgraded.stdout);
+    assert.equal(Number(old), pids.at(-1));
+    assert.equal(await alone(dataplane.program), Number(pid));
+    pids.push(Number(pid));
     assert.match((await dataplane.visit('a.test')).text, /"name":"one"/);
     assert.match((await dataplane.admin('GET', '/routes')).text, /"a\.test"/);
-    const timeout = JSON.parse((await dataplane.admin('GET', '/settings')).text).find(
-      ({ name }: { name: string }) => name === 'drain_timeout',
-    );
-    assert.deepEqual(timeout, { name: 'drain_timeout', value: '3s', origin: 'flag' });
-    await dataplane.route('b.test', upstream.address);
-  } finally {
-    await end(Number(pid));
   }
+  assert.equal(new Set(pids).size, 3);
+  const settings = JSON.parse((await dataplane.admin('GET', '/settings')).text) as { name: string }[];
+  assert.deepEqual(
+    settings.find(({ name }) => name === 'drain_timeout'),
+    { name: 'drain_timeout', value: '3s', origin: 'flag' },
+  );
+  await dataplane.route('b.test', upstream.address);
+  assert.match(dataplane.program.stdout, /data plane started[\s\S]*data plane started/, 'all of them write to one place');
+  assert.deepEqual(await dataplane.program.kill('SIGTERM'), { code: 0, signal: null });
 });
 
-test('upgrade replaces both processes of run; the new controller follows the file; as JSON it tells the same', async () => {
+test('upgrade replaces both processes of run and their supervisor; the new controller follows the file; as JSON it tells the same', async () => {
   using folder = new Folder();
   const site = (text: string) => `site.test {\n  respond "${text}"\n}\n`;
   await using pair = await Pair.start(folder, site('{$GREETING}'), { env: { GREETING: 'hello' } });
+  const before = await childrenOf(pair.program.pid);
   const upgraded = await run(['upgrade', '--state-dir', folder.file('state'), '--json']);
   assert.equal(upgraded.code, 0, upgraded.stderr);
   type End = { readonly version: string; readonly pid: number };
-  const { old, new: successor, log } = JSON.parse(upgraded.stdout) as { old: End; new: End; log: string };
-  try {
-    assert.deepEqual([old.pid, await exitOf(pair.program)], [pair.program.pid, 0]);
-    assert.deepEqual([old.version, log], [successor.version, folder.file('state/upgraded.log')]);
-    assert.equal((await pair.visit('site.test')).text, 'hello');
-    pair.write(site('again, {$GREETING}'));
-    await until('the new controller to follow the file', async () => (await pair.visit('site.test')).text === 'again, hello');
-    const status = await pair.command('status');
-    assert.match(status.stdout, /^Nothing is wrong\./, status.stdout + status.stderr);
-  } finally {
-    await end(successor.pid);
-  }
+  const { old, new: successor } = JSON.parse(upgraded.stdout) as { old: End; new: End };
+  assert.deepEqual([old.version, old.pid], [successor.version, before.supervisor]);
+  await until('the old ones to end', () => !familyOf(pair.program.pid).some((pid) => Object.values(before).includes(pid)));
+  assert.equal((await childrenOf(pair.program.pid)).supervisor, successor.pid);
+  assert.equal((await pair.visit('site.test')).text, 'hello');
+  pair.write(site('again, {$GREETING}'));
+  await until('the new controller to follow the file', async () => (await pair.visit('site.test')).text === 'again, hello');
+  const status = await pair.command('status');
+  assert.match(status.stdout, /^Nothing is wrong\./, status.stdout + status.stderr);
 });
 
 test('upgrade with nobody to replace is one line and exit 5', async () => {
@@ -81,21 +72,67 @@ test('upgrade with nobody to replace is one line and exit 5', async () => {
   assert.match(stderr, /^sluice upgrade: no running data plane to replace: .*takeover\.sock: nobody is there; .*--state-dir\n$/);
 });
 
+test('a process without a parent says how it is replaced', async () => {
+  using folder = new Folder();
+  await using dataplane = await Dataplane.start({ stateDir: folder.path });
+  const { code, stderr } = await run(['upgrade', '--state-dir', folder.path]);
+  assert.equal(code, 1);
+  assert.match(stderr, /^sluice upgrade: nothing is above it that could start another one: .*--takeover\n$/);
+  assert.equal(dataplane.program.exit, null);
+});
+
 test('an upgrade whose new process can not start says why, and the old one goes on with what it had', async () => {
   using folder = new Folder();
   await using upstream = await Upstream.start('one');
-  await using dataplane = await Dataplane.start({ stateDir: folder.path });
+  await using dataplane = await Dataplane.start({ stateDir: folder.path, entry });
   await dataplane.route('a.test', upstream.address);
   // Secrets that can't be read are never made anew.
   rmSync(folder.file('keyring.json'));
   mkdirSync(folder.file('keyring.json'));
   const upgraded = await run(['upgrade', '--state-dir', folder.path]);
   assert.equal(upgraded.code, 1);
-  assert.match(
-    upgraded.stderr,
-    /^sluice upgrade: the new process ended \(exit code 1\); .*upgraded\.log says why; the old one \(\S+, process \d+\) goes on\n$/,
-  );
+  assert.match(upgraded.stderr, /^sluice upgrade: the new process ended \(exit code \d+\): .*EISDIR.*\n$/);
   assert.equal((await dataplane.visit('a.test')).status, 200);
   await dataplane.route('b.test', upstream.address);
   assert.equal((await dataplane.visit('b.test')).status, 200);
+});
+
+test('another version in the same place: status names both, a broken one changes nothing, a good one takes over', async () => {
+  using folder = new Folder();
+  await using upstream = await Upstream.start('one');
+  const place = folder.file('sluice');
+  checkout(place);
+  const dataplaneAt = `${place}/sluice`;
+  const flags = ['--admin-socket', folder.file('admin.sock')];
+  await using dataplane = await Dataplane.start({ stateDir: folder.file('state'), entry: [dataplaneAt, 'dataplane'], flags });
+  await dataplane.route('a.test', upstream.address);
+  const first = await alone(dataplane.program);
+  const status = async () => (await run(['status', '--admin', `unix:${folder.file('admin.sock')}`])).stdout;
+  const { version } = JSON.parse(readFileSync(`${place}/package.json`, 'utf8')) as { version: string };
+  assert.match(await status(), new RegExp(`^version +${version.replaceAll('.', '\\.')}$`, 'm'));
+
+  const upgrade = () => new Program(dataplaneAt, ['upgrade', '--state-dir', folder.file('state')]);
+  const main = `${place}/dataplane/main.ts`;
+  const good = readFileSync(main, 'utf8');
+  writeFileSync(
+    `${place}/package.json`,
+    readFileSync(`${place}/package.json`, 'utf8').replace(`"version": "${version}"`, '"version": "99.0.0"'),
+  );
+  writeFileSync(main, good.replace('./dataplane.ts', './gone.ts'));
+  assert.match(
+    await status(),
+    new RegExp(`^version +${version.replaceAll('.', '\\.')} runs, 99\\.0\\.0 is installed: sluice upgrade$`, 'm'),
+  );
+  await using broken = upgrade();
+  assert.equal((await broken.exited).code, 1);
+  assert.match(broken.stderr, /^sluice upgrade: the new process ended \(exit code 1\): .*Cannot find module '.*gone\.ts'.*\n$/);
+  assert.equal(await alone(dataplane.program), first);
+
+  writeFileSync(main, good);
+  await using upgraded = upgrade();
+  assert.equal((await upgraded.exited).code, 0, upgraded.stderr);
+  assert.match(upgraded.stdout, /handed over to sluice 99\.0\.0 /);
+  assert.match(await status(), /^version +99\.0\.0$/m);
+  assert.equal((await dataplane.visit('a.test')).status, 200);
+  assert.ok(existsSync(folder.file('state/takeover.sock')));
 });

@@ -1,3 +1,4 @@
+import { NAME } from '../../shared/name.ts';
 import { SOURCE_FAILED } from '../../shared/wire/problem-codes.ts';
 import type { DataplaneStatus } from '../../shared/wire/status.ts';
 import { ASKING_FLAGS, ask, clientOf, noArguments, wantsJson } from './ask.ts';
@@ -43,7 +44,7 @@ function inWords(terminal: Terminal, dataplane: DataplaneStatus, wrong: readonly
         ].join('\n');
   const { workers, controllers, upstreams } = dataplane;
   const facts = [
-    ['version', dataplane.version],
+    ['version', versionInWords(dataplane)],
     ['up', duration(dataplane.uptime_secs)],
     [
       'routes',
@@ -87,6 +88,11 @@ function whatIsWrong(dataplane: DataplaneStatus): string[] {
   }
   wrong.push(...problems.map(({ origin, message }) => (message.startsWith(origin) ? message : `${origin}: ${message}`)));
   return wrong;
+}
+
+function versionInWords({ version, installed_version: installed }: DataplaneStatus): string {
+  if (installed === undefined || installed === version) return version;
+  return `${version} runs, ${installed} is installed: ${NAME} upgrade`;
 }
 
 /** Seconds as `3d 4h`, `5m 10s`: the two largest units. */

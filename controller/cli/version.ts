@@ -1,5 +1,5 @@
 import { NAME } from '../../shared/name.ts';
-import { buildInfo } from '../../shared/runtime/build.ts';
+import { runningBuild } from '../../shared/runtime/build.ts';
 import { JSON_FLAG, noArguments, wantsJson } from './ask.ts';
 import type { Command } from './command.ts';
 
@@ -9,7 +9,7 @@ export const version: Command = {
   flags: [JSON_FLAG],
   run: async (flags, terminal) => {
     noArguments('version', flags);
-    const { version, commit } = buildInfo();
+    const { version, commit } = runningBuild;
     const node = process.versions.node;
     if (wantsJson(flags)) terminal.out(`${JSON.stringify({ version, node, commit }, null, 2)}\n`);
     else terminal.out(`${NAME} ${version} (Node ${node}${commit ? `, commit ${commit}` : ''})\n`);

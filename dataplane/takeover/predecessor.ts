@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:net';
 import { type Clock, sleep } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import { listenUnix } from '../../shared/runtime/unix-socket.ts';
-import { type Description, STEP_MS, SUCCESSOR_START_MS } from '../../shared/wire/takeover.ts';
+import { type Description, STEP_MS, SUCCESSOR_START_MS, type Upgraded, type UpgradeRequest } from '../../shared/wire/takeover.ts';
 import { Channel } from './channel.ts';
 
 /** How often the Admin API is opened again while its address is still taken (ms). */
@@ -11,6 +11,8 @@ const AGAIN_MS = 1_000;
 /** What a running data plane hands over, piece by piece, and takes back when its successor fails. */
 export type Estate = {
   describe(): Description;
+  /** Has a successor started. @throws with the reason when none has taken over. */
+  upgrade(launcher: string): Promise<Upgraded>;
   /** Stops saving and lets go of the table on disk. What still waits to be saved goes on waiting. */
   release(): Promise<void>;
   reclaim(): void;
@@ -27,6 +29,8 @@ export class Predecessor {
   private readonly clock: Clock;
   private readonly log: Log;
   private successor: Channel | null = null;
+  /** Whoever asked for a successor, until they have their answer. */
+  private asking: Promise<void> = Promise.resolve();
 
   constructor(estate: Estate, clock: Clock, log: Log) {
     this.estate = estate;
@@ -53,6 +57,7 @@ export class Predecessor {
     try {
       const { name, value } = await channel.next(STEP_MS);
       if (name === 'describe') channel.send('description', this.estate.describe());
+      else if (name === 'upgrade') return await this.upgrade(channel, value);
       else if (name !== 'takeover') channel.send('refused', { reason: `there is no "${name}" here` });
       else if (this.successor !== null) channel.send('refused', { reason: 'another process is taking over right now' });
       else return await this.handOver(channel, value);
@@ -61,6 +66,22 @@ export class Predecessor {
       this.log.debug({ error: String(error) }, 'nothing came of a takeover');
       channel.destroy();
     }
+  }
+
+  /** Resolves once whoever asked for the successor knows of it, or soon after: this process may end. */
+  answered(): Promise<void> {
+    return Promise.race([this.asking, sleep(this.clock, STEP_MS)]);
+  }
+
+  private upgrade(channel: Channel, value: unknown): Promise<void> {
+    this.asking = this.estate
+      .upgrade((value as Partial<UpgradeRequest>).launcher ?? '')
+      .then(
+        (upgraded) => channel.send('upgraded', upgraded),
+        (error: unknown) => channel.send('refused', { reason: error instanceof Error ? error.message : String(error) }),
+      )
+      .then(() => channel.end());
+    return this.asking;
   }
 
   private async handOver(channel: Channel, value: unknown): Promise<void> {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { CertificateMaker, type Signed } from '../../dataplane/tls/internal/certificate-maker.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
@@ -24,7 +24,7 @@ export async function certificates(): Promise<Figure[]> {
   const root = await fill(folder.file('certs'));
   const httpsPort = await freePort();
   const flags = ['--https-port', `${httpsPort}`, '--cert-dir', folder.file('certs')];
-  const entry = [installed(folder), 'dataplane'];
+  const entry = [process.execPath, '--max-semi-space-size=2', join(dirname(installed(folder)), 'dist/dataplane/main.js')];
   const begun = performance.now();
   await using dataplane = await Dataplane.start({ stateDir: folder.file('state'), workers: 2, flags, entry });
   const shake = (index: number): Promise<TLSSocket> => handshake(httpsPort, nameOf(index), root);

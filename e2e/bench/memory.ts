@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { Dataplane, Folder, frame, NDJSON } from '../harness/dataplane.ts';
 import { Upstream } from '../harness/upstream.ts';
 import { atMost, type Figure } from './figure.ts';
@@ -13,7 +14,7 @@ export async function memory(): Promise<Figure[]> {
   await using dataplane = await Dataplane.start({
     stateDir: folder.file('state'),
     workers: 1,
-    entry: [installed(folder), 'dataplane'],
+    entry: [process.execPath, '--max-semi-space-size=2', join(dirname(installed(folder)), 'dist/dataplane/main.js')],
   });
   const routes = Array.from({ length: ROUTES }, (_, index) => ({ domain: `site-${index}.test`, upstream: upstream.address }));
   await dataplane.admin('POST', '/routes', frame(1, routes), NDJSON);

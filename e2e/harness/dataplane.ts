@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Answer, type Ask, ask, visit } from './http.ts';
 import { freePort } from './ports.ts';
-import { Program, SLUICE } from './process.ts';
+import { DATAPLANE, Program } from './process.ts';
 import { until } from './until.ts';
 
 export const TOKEN = 'a-token-for-tests';
@@ -29,7 +29,7 @@ type Options = {
   readonly httpPort?: number;
   /** What stands before the program: `taskset -c 0`. */
   readonly command?: readonly string[];
-  /** Runs this instead of `./sluice dataplane`. */
+  /** Runs this instead of the process itself, which has no parent then: `./sluice dataplane` puts one above it. */
   readonly entry?: readonly string[];
 };
 
@@ -53,7 +53,7 @@ export class Dataplane {
     env = {},
     httpPort,
     command = [],
-    entry = [SLUICE, 'dataplane'],
+    entry = DATAPLANE,
   }: Options): Promise<Dataplane> {
     const http = httpPort ?? (await freePort());
     const admin = await freePort();
@@ -70,7 +70,7 @@ export class Dataplane {
       `${workers}`,
       ...flags,
     ];
-    const [program = SLUICE, ...rest] = [...command, ...entry];
+    const [program = '', ...rest] = [...command, ...entry];
     const dataplane = new Dataplane(new Program(program, [...rest, ...args], { SLUICE_ADMIN_TOKEN: TOKEN, ...env }), http, admin);
     await until(
       'the data plane to answer',

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import type { Folder } from './dataplane.ts';
 import { type Answer, type Ask, ask, visit } from './http.ts';
 import { freePort } from './ports.ts';
@@ -74,14 +74,32 @@ export class Pair {
 
 const globalsOf = (port: number): string => `{\n  http_port ${port}\n  bind 127.0.0.1\n}\n`;
 
-/** The process ids of a process's children, with the entry file that each runs. */
-export async function childrenOf(pid: number): Promise<{ dataplane: number; controller: number }> {
-  const { readFileSync } = await import('node:fs');
-  const found = { dataplane: 0, controller: 0 };
-  for (const child of readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean)) {
-    const command = readFileSync(`/proc/${child}/cmdline`, 'utf8');
-    if (command.includes('dataplane/main')) found.dataplane = Number(child);
-    if (command.includes('controller/main')) found.controller = Number(child);
+/** The process ids of the two among all that live below a process, and of the supervisor between; 0 for one that is not there. */
+export async function childrenOf(pid: number): Promise<{ supervisor: number; dataplane: number; controller: number }> {
+  const found = { supervisor: 0, dataplane: 0, controller: 0 };
+  for (const one of familyOf(pid)) {
+    const command = commandOf(one);
+    if (command.includes('cli/main')) found.supervisor = one;
+    if (command.includes('dataplane/main')) found.dataplane = one;
+    if (command.includes('controller/main')) found.controller = one;
   }
   return found;
+}
+
+/** All processes below one, the nearest first. */
+export function familyOf(pid: number): number[] {
+  const children = readGone(`/proc/${pid}/task/${pid}/children`).trim().split(' ').filter(Boolean).map(Number);
+  return [...children, ...children.flatMap(familyOf)];
+}
+
+const commandOf = (pid: number): string => readGone(`/proc/${pid}/cmdline`);
+
+/** Empty for a process that has ended meanwhile. */
+function readGone(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return '';
+    throw error;
+  }
 }

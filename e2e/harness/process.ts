@@ -5,6 +5,9 @@ import { until } from './until.ts';
 export const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 export const SLUICE = `${REPOSITORY}sluice`;
 
+/** The data plane itself, without the launcher and the parent that it puts above. */
+export const DATAPLANE = [process.execPath, '--max-semi-space-size=2', `${REPOSITORY}dataplane/main.ts`] as const;
+
 export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
 
 /** One started program, its output kept, ended with the test that started it. */

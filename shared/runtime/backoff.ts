@@ -8,7 +8,7 @@ export type Backoff = {
 };
 
 /** Doubles from `least` to `most` milliseconds, each wait shortened at random by up to half: many clients never march in step. */
-export function createBackoff(random: Random, least = 100, most = 5_000): Backoff {
+export function createBackoff(random: Pick<Random, 'fraction'>, least = 100, most = 5_000): Backoff {
   let wait = least;
   return {
     next: () => {

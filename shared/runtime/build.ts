@@ -1,11 +1,24 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { NAME } from '../name.ts';
+import { LAUNCHER_VARIABLE } from './supervised.ts';
 
-/** What this is: the package's version, and the git commit where one is known. */
-export function buildInfo(): { version: string; commit: string | null } {
-  const root = packageRoot(dirname(fileURLToPath(import.meta.url)));
+export type Build = { readonly version: string; readonly commit: string | null };
+
+const here = dirname(fileURLToPath(import.meta.url));
+
+/** What runs: read when the process starts, since another version may be installed in its place while it does. */
+export const runningBuild: Build = buildAt(packageRoot(here));
+
+/** The version that the next start would run: that of the launcher, as it was called, or of the place that this came from. */
+export function installedVersion(env: Readonly<Record<string, string | undefined>>): string {
+  const launcher = env[LAUNCHER_VARIABLE];
+  const root = launcher !== undefined && existsSync(launcher) ? packageRoot(dirname(realpathSync(launcher))) : packageRoot(here);
+  return buildAt(root).version;
+}
+
+function buildAt(root: string | undefined): Build {
   if (root === undefined) return { version: 'unknown', commit: null };
   return { version: versionIn(root) ?? 'unknown', commit: commitIn(join(root, '.git')) };
 }
@@ -18,11 +31,17 @@ function packageRoot(from: string): string | undefined {
   }
 }
 
+/** A file that is being replaced at this moment has no version. */
 function versionIn(directory: string): string | undefined {
   const path = join(directory, 'package.json');
   if (!existsSync(path)) return undefined;
-  const { name, version } = JSON.parse(readFileSync(path, 'utf8')) as { name?: string; version?: string };
-  return name === NAME ? version : undefined;
+  try {
+    const { name, version } = JSON.parse(readFileSync(path, 'utf8')) as { name?: string; version?: string };
+    return name === NAME ? version : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
 }
 
 /** Reads the commit from the files themselves: git may not be installed. */

@@ -1,10 +1,13 @@
 import { ENV_PREFIX } from '../name.ts';
 
-/** Set to 1 by a supervisor that holds the other end of stdin. */
+/** Set to 1 by whoever holds the other end of stdin. */
 export const SUPERVISED_VARIABLE = `${ENV_PREFIX}SUPERVISED`;
 
-/** The command that the supervisor itself was given, as JSON: what has to be started again to replace all of it. */
-export const SUPERVISOR_COMMAND_VARIABLE = `${ENV_PREFIX}SUPERVISOR_COMMAND`;
+/** The process id of the parent that the launcher put above `run` and `dataplane`: where it stands, none is put there. */
+export const PARENT_VARIABLE = `${ENV_PREFIX}PARENT`;
+
+/** The launcher by which this process was started, as it was called: links in it are followed anew by each start. */
+export const LAUNCHER_VARIABLE = `${ENV_PREFIX}LAUNCHER`;
 
 /** How a supervised process ends whose successor has its place: there is nothing to start again. */
 export const HANDED_OVER_EXIT = 86;

@@ -29,7 +29,10 @@ export type ControllerStatus = {
 
 export type DataplaneStatus = {
   instance: string;
+  /** The one that runs. */
   version: string;
+  /** The one that the next start would run. */
+  installed_version?: string;
   ready: boolean;
   reason: string | null;
   uptime_secs: number;

@@ -1,4 +1,4 @@
-/** What passes over the socket by which one data plane takes over from another: JSON, one message a line. */
+/** What passes over the socket by which one data plane takes over from another, and is asked to be replaced: JSON, one message a line. */
 
 /** The socket's name in the state directory. */
 export const TAKEOVER_SOCKET = 'takeover.sock';
@@ -7,13 +7,19 @@ export const TAKEOVER_SOCKET = 'takeover.sock';
 export const STEP_MS = 10_000;
 export const SUCCESSOR_START_MS = 60_000;
 
-/** How a running data plane was started: enough to start its successor the same way. */
+/** Who answers: `{"describe":{}}`. */
 export type Description = {
   readonly version: string;
+  /** The process to end, to end all of it: the parent's, where there is one. In a container a number of that container. */
   readonly pid: number;
-  /** The command of ours and its arguments: `run --config …`, `dataplane --http-port …`. */
-  readonly command: readonly string[];
-  readonly directory: string;
-  /** May hold secrets: it passes over a socket of mode 0600. */
-  readonly environment: Readonly<Record<string, string>>;
+  /** When it started, in ISO 8601. */
+  readonly since: string;
 };
+
+/** `{"upgrade":{"launcher":PATH}}`: start your successor by this launcher, and say what came of it. */
+export type UpgradeRequest = { readonly launcher: string };
+
+/** The answer, as `upgraded`; `{"refused":{"reason"}}` instead when the old one goes on. */
+export type Upgraded = { readonly old: VersionOf; readonly new: VersionOf };
+
+export type VersionOf = { readonly version: string; readonly pid: number };

@@ -1,4 +1,4 @@
-import { type ToParent, tellParent } from '../../../shared/runtime/parent.ts';
+import { hearParent, NOBODY_ABOVE, type ToParent, tellParent } from '../../../shared/runtime/parent.ts';
 import { whenOrphaned } from '../../../shared/runtime/supervised.ts';
 import type { Supervised } from './supervisor.ts';
 
@@ -15,7 +15,7 @@ export class Couple {
     this.#controller = controller;
   }
 
-  /** With `takeover` the controller starts when the data plane has taken over. @returns 2 when either was held wrong at its first start. */
+  /** With `takeover` the controller starts when the data plane has taken over. @returns the code of the one whose first start came to nothing. */
   async run(takeover: boolean): Promise<number> {
     const stop = () => this.#stop();
     process.on('SIGTERM', stop);
@@ -23,6 +23,7 @@ export class Couple {
     process.on('SIGHUP', () => this.#controller.signal('SIGHUP'));
     process.on('SIGUSR2', () => this.#dataplane.signal('SIGUSR2'));
     whenOrphaned(stop);
+    hearParent((outcome) => this.#dataplane.send(outcome));
     const serving = new Promise<void>((resolve) => {
       this.#serving = resolve;
     });
@@ -53,9 +54,9 @@ export class Couple {
       this.#handedOver = true;
       this.#dataplane.retire();
       this.#controller.stop();
-      return;
     }
     if (message.kind === 'serving') this.#serving();
-    tellParent(message);
+    if (message.kind === 'upgrade' && !process.connected) this.#dataplane.send(NOBODY_ABOVE);
+    else tellParent(message);
   }
 }

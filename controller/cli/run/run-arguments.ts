@@ -8,6 +8,7 @@ export type RunArguments = {
   readonly dataplane: readonly string[];
   /** Where the controller reaches the data plane. */
   readonly adminSocket: string;
+  readonly stateDir: string;
   /** Whether the data plane takes over from another one. */
   readonly takeover: boolean;
 };
@@ -48,7 +49,8 @@ export function splitArguments(
   if (named === undefined) dataplane.push('--admin-socket', adminSocket);
   controller.push('--dataplane', `unix:${adminSocket}`);
   const takeover = ['1', 'true', true].includes(givenValue(dataplane, 'takeover', env) ?? '');
-  return { controller, dataplane, adminSocket, takeover };
+  const stateDir = givenValue(dataplane, 'state-dir', env);
+  return { controller, dataplane, adminSocket, stateDir: typeof stateDir === 'string' ? stateDir : DEFAULT_STATE_DIR, takeover };
 }
 
 function socketPath(named: string | true | undefined, stateDir: string | true | undefined): string {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,6 +29,7 @@ dataplane.answer = (frame) => { note('frame ' + frame.routes.map(({ domain }) =>
 const socket = argv[argv.indexOf('--admin-socket') + 1];
 rmSync(socket, { force: true });
 await dataplane.listen(socket);
+process.send({ kind: 'serving', version: '1' });
 `;
 
 /** `sluice run` on a tree of its own, whose data plane is the stand-in. */
@@ -79,10 +80,11 @@ function alive(pid: number): boolean {
   return existsSync(`/proc/${pid}`) && !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
 }
 
-/** The children of a process whose command line names the script. */
-function childrenOf({ pid }: ChildProcess, script: string): number[] {
+/** Those below a process whose command line names the script. */
+function childrenOf({ pid }: { readonly pid?: number | undefined }, script: string): number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
-  return children.filter((one) => readFileSync(`/proc/${one}/cmdline`, 'utf8').includes(script));
+  const named = children.filter((one) => readFileSync(`/proc/${one}/cmdline`, 'utf8').includes(script));
+  return [...named, ...children.flatMap((one) => childrenOf({ pid: one }, script))];
 }
 
 const LINUX = process.platform === 'linux' ? false : 'reads /proc';
@@ -124,12 +126,22 @@ test('a controller that is killed comes back, while the data plane stays', { ski
   assert.equal(notes().filter((note) => note.startsWith('start')).length, 1);
 });
 
-test('a supervisor that is killed takes both along', { skip: LINUX }, async (t) => {
+test('a parent that is killed takes all of them along', { skip: LINUX }, async (t) => {
+  const { notes, child } = await running(t);
+  await until(() => notes().includes('frame a.example'));
+  const below = [...childrenOf(child, 'cli/main.ts'), ...childrenOf(child, 'controller/main.ts')];
+  assert.equal(below.length, 2);
+  child.kill('SIGKILL');
+  await until(() => notes().includes('end SIGTERM') && below.every((pid) => !alive(pid)));
+});
+
+test('a supervisor that is killed takes both along, and all come back', { skip: LINUX }, async (t) => {
   const { notes, child } = await running(t);
   await until(() => notes().includes('frame a.example'));
   const [controller] = childrenOf(child, 'controller/main.ts');
-  child.kill('SIGKILL');
+  process.kill(childrenOf(child, 'cli/main.ts')[0] as number, 'SIGKILL');
   await until(() => notes().includes('end orphaned') && !alive(controller as number));
+  await until(() => notes().filter((note) => note === 'frame a.example').length === 2);
 });
 
 test('SIGHUP is a reload, SIGUSR2 reaches the data plane', { skip: LINUX }, async (t) => {

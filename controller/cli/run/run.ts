@@ -6,7 +6,7 @@ import { systemClock } from '../../../shared/runtime/clock.ts';
 import { helpOf, readFlags, UsageError } from '../../../shared/runtime/flags.ts';
 import { createLog } from '../../../shared/runtime/log.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
-import { SUPERVISOR_COMMAND_VARIABLE } from '../../../shared/runtime/supervised.ts';
+import { takenBy, whoRuns } from '../../../shared/runtime/who-runs.ts';
 import type { Globals } from '../../../shared/settings.ts';
 import { CONTROLLER_FLAGS, type ControllerSettings, controllerSettings } from '../../flags.ts';
 import { compileFile } from '../../sources/file/compile.ts';
@@ -19,11 +19,12 @@ import { Supervised } from './supervisor.ts';
 /** The file's globals as JSON: what the data plane needs before the first frame reaches it. */
 export const GLOBALS_VARIABLE = `${ENV_PREFIX}FILE_GLOBALS`;
 
-/** Data plane and controller as two processes. @returns 2 when either was held wrong at its first start. @throws UsageError. */
+/** Data plane and controller as two processes. @returns the code of the one whose first start came to nothing, else 0. @throws UsageError. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
   if (argv.includes('--help') || argv.includes('-h')) return help(terminal);
   const split = splitArguments(CONTROLLER_FLAGS, argv, process.env);
   const settings = settingsOf(split);
+  await requireAlone(split);
   const log = createLog('supervisor', settings.logLevel);
   const parts = { clock: systemClock, random: systemRandom, log, err: (text: string) => terminal.err(asRun(text)) };
   const couple = new Couple(
@@ -32,7 +33,8 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
         {
           name: 'dataplane',
           argv: [...process.execArgv, entryOf('dataplane'), ...split.dataplane],
-          env: environmentOf(settings.config, argv),
+          env: environmentOf(settings.config),
+          mustServe: true,
           heard,
         },
         parts,
@@ -54,6 +56,12 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     ),
   );
   return couple.run(split.takeover);
+}
+
+/** Before the controller starts: it would tell its routes to the data plane of the other one. @throws UsageError. */
+async function requireAlone({ stateDir, takeover }: RunArguments): Promise<void> {
+  const first = takeover ? null : await whoRuns(stateDir);
+  if (first !== null) throw new UsageError(`${NAME} run: ${takenBy(stateDir, first)}`);
 }
 
 /** @throws UsageError. A flag that neither child knows is named first: a mistyped --config would else be called a missing file. */
@@ -79,12 +87,11 @@ function settingsOf(split: RunArguments): ControllerSettings {
  * ones hold, and the controller reports the mistakes.
  * While this process has seen none, the data plane is told none and takes those that it saved.
  */
-function environmentOf(config: string | null, argv: readonly string[]): () => Promise<Record<string, string>> {
+function environmentOf(config: string | null): () => Promise<Record<string, string>> {
   let globals: Globals | undefined;
-  const command = { [SUPERVISOR_COMMAND_VARIABLE]: JSON.stringify(['run', ...argv]) };
   return async () => {
     if (config !== null) globals = (await compileFile(config, process.env)).globals ?? globals;
-    return globals === undefined ? command : { ...command, [GLOBALS_VARIABLE]: JSON.stringify(globals) };
+    return globals === undefined ? {} : { [GLOBALS_VARIABLE]: JSON.stringify(globals) };
   };
 }
 

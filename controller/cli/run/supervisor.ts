@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createBackoff } from '../../../shared/runtime/backoff.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
-import { isToParent, type ToParent } from '../../../shared/runtime/parent.ts';
+import { isToParent, type ToParent, type UpgradeOutcome } from '../../../shared/runtime/parent.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import { HANDED_OVER_EXIT, SUPERVISED_VARIABLE } from '../../../shared/runtime/supervised.ts';
 import { exitOf } from './processes.ts';
@@ -19,6 +19,8 @@ export type ChildSpec = {
   readonly env: () => Promise<Readonly<Record<string, string>>>;
   /** Something else may still be in its way at its first start: it is tried again, as after any later one. */
   readonly persistent?: boolean;
+  /** It tells when it serves: one that ends before at its first start has no reason to do better at the next. */
+  readonly mustServe?: boolean;
   /** Called with what it tells of itself. */
   readonly heard?: (message: ToParent) => void;
 };
@@ -29,6 +31,7 @@ export class Supervised {
   readonly #parts: { clock: Clock; random: Random; log: Log; err: (text: string) => void };
   #child: ChildProcess | undefined;
   #stopping = false;
+  #served = false;
   #cancelRestart: () => void = () => undefined;
 
   constructor(spec: ChildSpec, parts: { clock: Clock; random: Random; log: Log; err: (text: string) => void }) {
@@ -36,7 +39,7 @@ export class Supervised {
     this.#parts = parts;
   }
 
-  /** @returns 2 when its first start was held wrong, 0 once it was stopped or another process has its place. */
+  /** @returns its code when its first start came to nothing, 0 once it was stopped or another process has its place. */
   async run(): Promise<number> {
     const { clock, log } = this.#parts;
     const backoff = createBackoff(this.#parts.random);
@@ -44,7 +47,7 @@ export class Supervised {
       const startedAt = clock.monotonic();
       const code = await this.#once();
       if (this.#stopping || code === HANDED_OVER_EXIT) break;
-      if (starts === 1 && code === USAGE_EXIT && !this.#spec.persistent) return code;
+      if (starts === 1 && this.#isFinal(code)) return code;
       if (clock.monotonic() - startedAt > STEADY_MS) backoff.reset();
       const wait = backoff.next();
       log.error({ child: this.#spec.name, code, restart_in_ms: wait }, `the ${this.#spec.name} ended and is started again`);
@@ -65,6 +68,12 @@ export class Supervised {
     this.#cancelRestart();
   }
 
+  /** What its parent, or the one above, has to say to it. */
+  send(outcome: UpgradeOutcome): void {
+    // One that is gone meanwhile needs no answer.
+    if (this.#child?.connected) this.#child.send(outcome, undefined, undefined, () => undefined);
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.#child?.kill(signal);
   }
@@ -82,11 +91,18 @@ export class Supervised {
     child.stdin?.on('error', () => undefined);
     child.stderr?.setEncoding('utf8').on('data', (text: string) => this.#parts.err(text));
     child.on('message', (message) => {
-      if (isToParent(message)) this.#spec.heard?.(message);
+      if (!isToParent(message)) return;
+      if (message.kind === 'serving') this.#served = true;
+      this.#spec.heard?.(message);
     });
     const code = await exitOf(child);
     this.#child = undefined;
     return code;
+  }
+
+  #isFinal(code: number): boolean {
+    if (this.#spec.mustServe) return !this.#served;
+    return code === USAGE_EXIT && !this.#spec.persistent;
   }
 
   #pause(ms: number): Promise<void> {

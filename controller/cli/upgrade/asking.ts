@@ -1,0 +1,58 @@
+import { connect } from 'node:net';
+import { STEP_MS, SUCCESSOR_START_MS, type Upgraded, type UpgradeRequest, type VersionOf } from '../../../shared/wire/takeover.ts';
+import { CommandError } from '../command.ts';
+
+/** Nobody there, as for every command that asks a running process. */
+const NOBODY_EXIT = 5;
+/** The start of the new one, and two steps of its own. */
+const PATIENCE_MS = SUCCESSOR_START_MS + 2 * STEP_MS;
+
+/** Has the data plane behind a takeover socket replaced, and waits for the outcome. @throws CommandError in one line. */
+export async function askForUpgrade(path: string, launcher: string): Promise<Upgraded> {
+  const request: UpgradeRequest = { launcher };
+  const answer = answerIn(await answerOf(path, `${JSON.stringify({ upgrade: request })}\n`));
+  if (isVersion(answer?.upgraded?.old) && isVersion(answer.upgraded.new)) return answer.upgraded as Upgraded;
+  const reason = answer?.refused?.reason;
+  if (typeof reason !== 'string') throw new CommandError(`the process behind ${path} went away without saying what came of it`);
+  if (reason.startsWith('there is no "upgrade"'))
+    throw new CommandError('the running one is too old to be asked: start it again once, and from then on it can');
+  throw new CommandError(reason);
+}
+
+function answerOf(path: string, question: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    let there = false;
+    const socket = connect(path, () => {
+      there = true;
+      socket.write(question);
+    });
+    socket.setEncoding('utf8').setTimeout(PATIENCE_MS, () => socket.destroy(new Error(`no answer within ${PATIENCE_MS / 1_000} s`)));
+    socket.on('data', (piece: string) => {
+      text += piece;
+    });
+    socket.once('end', () => resolve(text));
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      if (there) return resolve(text);
+      const why = error.code === 'ENOENT' || error.code === 'ECONNREFUSED' ? 'nobody is there' : error.message;
+      reject(
+        new CommandError(`no running data plane to replace: ${path}: ${why}; name another state directory with --state-dir`, NOBODY_EXIT),
+      );
+    });
+  });
+}
+
+type Answer = { readonly upgraded?: { readonly old?: unknown; readonly new?: unknown }; readonly refused?: { readonly reason?: unknown } };
+
+function answerIn(text: string): Answer | null {
+  try {
+    return JSON.parse(text) as Answer | null;
+  } catch {
+    // Something else listens there, or it went away.
+    return null;
+  }
+}
+
+function isVersion(value: unknown): value is VersionOf {
+  return typeof value === 'object' && value !== null && 'version' in value && 'pid' in value;
+}

@@ -1,0 +1,11 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { NAME } from '../../../shared/name.ts';
+
+/** The launcher beside these files, for whoever runs them without it. Sources and `dist/` lie at different depths. */
+export function ownLauncher(): string {
+  let at = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(at, 'package.json')) && at !== dirname(at)) at = dirname(at);
+  return join(at, NAME);
+}

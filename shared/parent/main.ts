@@ -1,0 +1,46 @@
+import { writeSync } from 'node:fs';
+import { NAME } from '../name.ts';
+import { systemClock } from '../runtime/clock.ts';
+import { systemRandom } from '../runtime/random.ts';
+import { whenOrphaned } from '../runtime/supervised.ts';
+import { startChild } from './child.ts';
+import { Parent } from './parent.ts';
+import { serviceManager } from './service-manager.ts';
+
+/** The parent of `run` and `dataplane`: `main.ts LAUNCHER COMMAND [FLAGS]`. It loads next to nothing, and stays as it is through upgrades. */
+const [launcher = NAME, ...argv] = process.argv.slice(2);
+
+/** A reader that has gone away must not take the service along. */
+function write(fd: 1 | 2, text: string): void {
+  try {
+    writeSync(fd, text);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && ['EAGAIN', 'EPIPE', 'EIO'].includes(String(error.code)))) throw error;
+  }
+}
+
+/** A line as the log of every process has them. */
+function report(fields: object, message: string): void {
+  const line = { level: 'error', time: new Date(systemClock.now()).toISOString(), process: 'parent', ...fields, msg: message };
+  write(1, `${JSON.stringify(line)}\n`);
+}
+
+const parent = new Parent(
+  { launcher, argv },
+  {
+    clock: systemClock,
+    random: systemRandom,
+    start: (launch, heard) => startChild(launch, heard, (text) => write(2, text)),
+    manager: serviceManager(process.env, systemClock, (reason) => report({ reason }, 'the service manager can not be told')),
+    report,
+    staysBehind: process.pid === 1,
+  },
+);
+const stop = (): void => parent.stop();
+process.on('SIGTERM', stop);
+process.on('SIGINT', stop);
+for (const signal of ['SIGHUP', 'SIGUSR2'] as const) process.on(signal, () => parent.signal(signal));
+whenOrphaned(stop);
+// Between two starts there is nothing else that keeps it alive.
+setInterval(() => undefined, 2 ** 31 - 1);
+parent.run().then((code) => process.exit(code));

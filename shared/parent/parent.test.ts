@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ManualClock } from '../runtime/manual-clock.ts';
+import type { ToParent, UpgradeOutcome } from '../runtime/parent.ts';
+import type { Heard, Launch } from './child.ts';
+import { Parent } from './parent.ts';
+
+/** A child that the test plays. */
+class Played {
+  readonly launch: Launch;
+  readonly pid: number;
+  readonly signals: string[] = [];
+  readonly told: UpgradeOutcome[] = [];
+  lastWords = '';
+  private readonly heard: Heard;
+
+  constructor(launch: Launch, heard: Heard, pid: number) {
+    this.launch = launch;
+    this.heard = heard;
+    this.pid = pid;
+  }
+
+  send(outcome: UpgradeOutcome): void {
+    this.told.push(outcome);
+  }
+
+  signal(signal: string): void {
+    this.signals.push(signal);
+  }
+
+  says(message: ToParent): this {
+    this.heard.said(message);
+    return this;
+  }
+
+  serves(version = '1'): this {
+    return this.says({ kind: 'serving', version });
+  }
+
+  ends(code: number): void {
+    this.heard.ended(code);
+  }
+}
+
+/** A parent whose children are played, with what it tells the service manager and the log. */
+function scene({ argv = ['dataplane'], staysBehind = false } = {}) {
+  const clock = new ManualClock();
+  const children: Played[] = [];
+  const told: string[] = [];
+  const reports: string[] = [];
+  const word = (name: string) => () => void told.push(name);
+  const parent = new Parent(
+    { launcher: '/old/sluice', argv },
+    {
+      clock,
+      random: { fraction: () => 0 },
+      start: (launch, heard) => {
+        const child = new Played(launch, heard, children.length + 1);
+        children.push(child);
+        return child;
+      },
+      manager: { ready: word('ready'), reloading: word('reloading'), stopping: word('stopping') },
+      report: (_, message) => void reports.push(message),
+      staysBehind,
+    },
+  );
+  const scene = {
+    parent,
+    clock,
+    children,
+    told,
+    reports,
+    exit: null as number | null,
+    nth: (n: number) => children[n - 1] ?? assert.fail(),
+  };
+  void parent.run().then((code) => {
+    scene.exit = code;
+  });
+  return scene;
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+const UPGRADE: ToParent = { kind: 'upgrade', launcher: '/new/sluice' };
+
+test('a first start that comes to nothing ends the parent with its code, whatever that is', async () => {
+  for (const code of [0, 1, 2, 134]) {
+    const play = scene();
+    play.nth(1).ends(code);
+    await settled();
+    assert.deepEqual([play.exit, play.children.length], [code, 1]);
+  }
+});
+
+test('one that has served is started again, later each time, and at once again after it lasted', () => {
+  const play = scene();
+  play.nth(1).serves().ends(137);
+  for (const [pause, child] of [
+    [100, 2],
+    [200, 3],
+    [400, 4],
+  ] as const) {
+    play.clock.pass(pause - 1);
+    assert.equal(play.children.length, child - 1);
+    play.clock.pass(1);
+    play.nth(child).ends(2);
+  }
+  play.clock.pass(800);
+  play.nth(5).serves();
+  play.clock.pass(20_000);
+  play.nth(5).ends(134);
+  play.clock.pass(100);
+  assert.equal(play.children.length, 6);
+  assert.equal(play.exit, null);
+});
+
+test('stopping lets everyone finish and ends with the code; a second time it is passed on, and then nobody is waited for', async () => {
+  const play = scene();
+  play.nth(1).serves();
+  play.parent.stop();
+  play.parent.stop();
+  play.clock.pass(2_000);
+  assert.deepEqual(play.nth(1).signals, ['SIGTERM', 'SIGTERM', 'SIGKILL']);
+  assert.equal(play.exit, null);
+  play.nth(1).ends(1);
+  await settled();
+  assert.equal(play.exit, 1);
+  assert.deepEqual(play.told, ['ready', 'stopping']);
+});
+
+test('stopped between two starts it ends at once with 0', async () => {
+  const play = scene();
+  play.nth(1).serves().ends(139);
+  play.parent.stop();
+  play.clock.pass(10_000);
+  await settled();
+  assert.deepEqual([play.exit, play.children.length], [0, 1]);
+});
+
+test('one that is stopped while it starts has ended as it was told', async () => {
+  const play = scene();
+  play.parent.stop();
+  play.nth(1).ends(143);
+  await settled();
+  assert.equal(play.exit, 0);
+});
+
+test('other signals reach the one that serves', () => {
+  const play = scene();
+  play.nth(1).serves().says(UPGRADE);
+  play.parent.signal('SIGHUP');
+  play.nth(2).serves();
+  play.parent.signal('SIGUSR2');
+  assert.deepEqual([play.nth(1).signals, play.nth(2).signals], [['SIGHUP'], ['SIGUSR2']]);
+});
+
+test('a successor is started by the launcher that was named, adopted, and the one that is started again from then on', async () => {
+  const play = scene({ argv: ['run', '--config', 'x'] });
+  play.nth(1).serves('1').says(UPGRADE);
+  assert.deepEqual(play.nth(2).launch, { launcher: '/new/sluice', argv: ['run', '--config', 'x', '--takeover'] });
+  play.nth(1).says({ kind: 'handed-over' });
+  play.nth(2).serves('2');
+  const upgraded = { old: { version: '1', pid: 1 }, new: { version: '2', pid: 2 } };
+  assert.deepEqual(play.nth(1).told, [{ kind: 'upgraded', upgraded }]);
+  play.nth(1).ends(86);
+  await settled();
+  assert.equal(play.exit, null);
+  assert.deepEqual(play.told, ['ready', 'reloading', 'ready']);
+  play.nth(2).ends(137);
+  play.clock.pass(100);
+  assert.deepEqual(play.nth(3).launch, { launcher: '/new/sluice', argv: ['run', '--config', 'x'] });
+});
+
+test('while the old one drains both are told to stop, and the parent waits for both', async () => {
+  const play = scene();
+  play.nth(1).serves().says(UPGRADE);
+  play.nth(2).serves();
+  play.parent.stop();
+  assert.deepEqual([play.nth(1).signals, play.nth(2).signals], [['SIGTERM'], ['SIGTERM']]);
+  play.nth(2).ends(0);
+  await settled();
+  assert.equal(play.exit, null);
+  play.nth(1).ends(0);
+  await settled();
+  assert.equal(play.exit, 0);
+});
+
+test('a successor that ends before it serves is told with its reason, and the old one goes on', () => {
+  const play = scene();
+  play.nth(1).serves().says(UPGRADE);
+  play.nth(2).says({ kind: 'failed', reason: 'no such file' }).ends(2);
+  play.nth(1).says(UPGRADE);
+  play.nth(3).lastWords = 'Error: broken\n    at there (file.js:1:1)\n\nNode.js v26.1.0\n';
+  play.nth(3).ends(1);
+  play.nth(1).says(UPGRADE);
+  play.nth(4).ends(134);
+  const reasons = ['(exit code 2): no such file', '(exit code 1): Error: broken', '(exit code 134) without a word'];
+  assert.deepEqual(
+    play.nth(1).told,
+    reasons.map((reason) => ({ kind: 'not-upgraded', reason: `the new process ended ${reason}` })),
+  );
+  assert.deepEqual([play.nth(1).signals, play.exit, play.told.at(-1)], [[], null, 'ready']);
+});
+
+test('a successor that never serves is ended after a minute', () => {
+  const play = scene();
+  play.nth(1).serves().says(UPGRADE);
+  play.clock.pass(60_000);
+  assert.deepEqual(play.nth(2).signals, ['SIGTERM']);
+  play.clock.pass(2_000);
+  assert.deepEqual(play.nth(2).signals, ['SIGTERM', 'SIGKILL']);
+  play.nth(2).ends(137);
+  assert.match(JSON.stringify(play.nth(1).told), /did not serve within 60 s/);
+});
+
+test('of two upgrades at once the second is refused, and so is one by a process that has handed over', () => {
+  const play = scene();
+  play.nth(1).serves().says(UPGRADE).says(UPGRADE);
+  assert.deepEqual(play.nth(1).told, [{ kind: 'not-upgraded', reason: 'another upgrade is under way' }]);
+  play.nth(2).serves();
+  play.nth(1).says(UPGRADE);
+  assert.match(JSON.stringify(play.nth(1).told.at(-1)), /another process has its place already/);
+  assert.equal(play.children.length, 2);
+});
+
+test('when the old one dies while its successor starts, the successor has its place, or the next start', () => {
+  for (const lives of [true, false]) {
+    const play = scene();
+    play.nth(1).serves().says(UPGRADE);
+    play.nth(1).ends(137);
+    play.clock.pass(10_000);
+    assert.equal(play.children.length, 2);
+    if (lives) play.nth(2).serves();
+    else play.nth(2).ends(1);
+    play.clock.pass(10_000);
+    assert.equal(play.children.length, lives ? 2 : 3);
+  }
+});
+
+test('when a stranger has taken over the parent ends with 0, or waits to be stopped where its end would be that of a container', async () => {
+  const play = scene();
+  play.nth(1).serves().says({ kind: 'handed-over' }).ends(86);
+  await settled();
+  assert.equal(play.exit, 0);
+
+  const container = scene({ staysBehind: true });
+  container.nth(1).serves().says({ kind: 'handed-over' }).ends(86);
+  container.clock.pass(60_000);
+  await settled();
+  assert.deepEqual([container.exit, container.children.length], [null, 1]);
+  container.parent.stop();
+  await settled();
+  assert.equal(container.exit, 0);
+});

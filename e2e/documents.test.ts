@@ -7,7 +7,13 @@ import { COMMANDS } from '../controller/cli/commands.ts';
 import { CONTROLLER_FLAGS } from '../controller/flags.ts';
 import { compileBytes } from '../controller/sources/file/compile.ts';
 import { formatDiagnostic } from '../controller/sources/file/diagnostics.ts';
-import { GLOBALS_ELSEWHERE } from '../controller/sources/file/directives/other-names.ts';
+import {
+  CADDY_DIRECTIVES,
+  CADDY_GLOBALS,
+  CADDY_REVERSE_PROXY,
+  CADDY_TLS,
+  CADDY_TRANSPORT,
+} from '../controller/sources/file/directives/caddy-words.ts';
 import { DATAPLANE_FLAGS } from '../dataplane/settings/flags.ts';
 import type { Flag } from '../shared/runtime/flags.ts';
 import { Folder } from './harness/dataplane.ts';
@@ -91,7 +97,9 @@ test('every command and flag that the documents show is one that the program kno
 
 test('every flag that a mistake in a Sluicefile leads to is one that a program knows', () => {
   const known = new Set([...CONTROLLER_FLAGS, ...DATAPLANE_FLAGS].map(({ name }) => name));
-  const named = [...GLOBALS_ELSEWHERE.values()].flatMap((sentence) => [...sentence.matchAll(/--([a-z-]+)/g)].map(([, flag = '']) => flag));
+  const tables = [CADDY_DIRECTIVES, CADDY_GLOBALS, CADDY_REVERSE_PROXY, CADDY_TLS, CADDY_TRANSPORT];
+  const sentences = tables.flatMap((table) => [...table.values()]);
+  const named = sentences.flatMap((sentence) => [...sentence.matchAll(/--([a-z-]+)/g)].map(([, flag = '']) => flag));
   assert.ok(named.length > 0);
   for (const flag of named) assert.ok(known.has(flag), flag);
 });

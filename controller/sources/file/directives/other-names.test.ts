@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GLOBAL_RULES } from '../sites/globals.ts';
+import { CADDY_DIRECTIVES, CADDY_GLOBALS } from './caddy-words.ts';
 import { SITE_RULES } from './directives.ts';
-import { GLOBALS_ELSEWHERE, OTHER_GLOBALS, OTHER_NAMES } from './other-names.ts';
+import { OTHER_GLOBALS, OTHER_NAMES } from './other-names.ts';
 
 test('every name of others leads to one that is known here, and is none itself', () => {
   const known = new Set([...SITE_RULES.keys(), 'import']);
   for (const [other, name] of OTHER_NAMES) assert.ok(known.has(name) && !known.has(other), other);
   for (const [other, name] of OTHER_GLOBALS) assert.ok(GLOBAL_RULES.has(name) && !GLOBAL_RULES.has(other), other);
-  for (const other of GLOBALS_ELSEWHERE.keys()) assert.ok(!GLOBAL_RULES.has(other) && !OTHER_GLOBALS.has(other), other);
+  for (const other of CADDY_GLOBALS.keys()) assert.ok(!GLOBAL_RULES.has(other) && !OTHER_GLOBALS.has(other), other);
+  for (const other of CADDY_DIRECTIVES.keys()) assert.ok(!known.has(other) && !OTHER_NAMES.has(other), other);
 });

@@ -2,6 +2,7 @@ import { parseAddress } from '../../../../shared/address.ts';
 import { quote } from '../diagnostics.ts';
 import type { Context, Rule, SiteDraft } from '../sites/rule.ts';
 import type { Word } from '../tokens/word.ts';
+import { CADDY_REVERSE_PROXY } from './caddy-words.ts';
 
 const MOST_UPSTREAMS = 10_000;
 
@@ -11,6 +12,7 @@ export const reverseProxy: Rule<SiteDraft> = {
   scopes: ['site', 'handle'],
   args: [1, MOST_UPSTREAMS],
   block: 'none',
+  foreign: CADDY_REVERSE_PROXY,
   repeats: false,
   read({ args }, draft, { report }) {
     const tlsOfFirst = schemeOf(args[0]?.text ?? '') === 'https://';

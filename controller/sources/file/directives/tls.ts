@@ -4,6 +4,7 @@ import { quote } from '../diagnostics.ts';
 import { type Context, firstOf, type Rule, type SiteDraft } from '../sites/rule.ts';
 import { lineOf, type Word } from '../tokens/word.ts';
 import type { Block, Directive } from '../tree/syntax.ts';
+import { CADDY_TLS } from './caddy-words.ts';
 
 const CLIENT_CA = 'client_ca <file>';
 const FORMS = 'tls off, tls internal or tls <certificate> <key>';
@@ -66,7 +67,8 @@ function readBlock(name: Word, block: Block, draft: SiteDraft, context: Context)
 
 function readOption({ name, args: [word, extra], block }: Directive, seen: Word[], draft: SiteDraft, context: Context): void {
   const { report } = context;
-  if (name.text !== 'client_ca') return report.error(name, `tls has no ${quote(name.text)}: write ${CLIENT_CA}`);
+  if (name.text !== 'client_ca')
+    return report.error(name, `tls has no ${quote(name.text)}: ${CADDY_TLS.get(name.text) ?? `write ${CLIENT_CA}`}`);
   const earlier = firstOf(seen, name.text);
   seen.push(name);
   if (earlier) return report.error(name, `client_ca stands in ${lineOf(earlier, name)} already; put all authorities into one file`);

@@ -43,6 +43,6 @@ for (const [line, said] of [
   ['dial_timeout off', /a duration is a number with a unit/],
   ['dial_timeout 0s', /dial_timeout "0s": whole seconds, 1s to 60s$/],
   ['dial_timeout 5m', /whole seconds, 1s to 60s$/],
-  ['write_timeout 5s', /transport has no "write_timeout": write .*response_header_timeout <duration>\|off, read_timeout/],
+  ['wriet_timeout 5s', /transport has no "wriet_timeout": write .*response_header_timeout <duration>\|off, read_timeout/],
 ] as const)
   test(`${JSON.stringify(line)} is a mistake`, () => assert.match(mistakeIn(line), said));

@@ -4,6 +4,7 @@ import { quote } from '../diagnostics.ts';
 import { type Context, firstOf, type Rule, type SiteDraft } from '../sites/rule.ts';
 import { lineOf, type Word } from '../tokens/word.ts';
 import type { Directive } from '../tree/syntax.ts';
+import { CADDY_TRANSPORT } from './caddy-words.ts';
 
 /** What stands in the block, each at most once. */
 const OPTIONS = new Map([
@@ -36,6 +37,7 @@ export const transport: Rule<SiteDraft> = {
     if (!protocol && !block) return report.error(name, `transport is incomplete: write ${transport.form}`);
     const spec: Draft = {};
     if (protocol?.text === 'h2' || protocol?.text === 'h2c') spec.protocol = protocol.text;
+    else if (protocol?.text === 'http') report.error(protocol, 'transport "http": leave the word out: transport { … }');
     else if (protocol && !PROTOCOLS.includes(protocol.text))
       report.error(protocol, `transport ${quote(protocol.text)}: the protocols are ${PROTOCOLS.join(', ')}`);
     const seen: Word[] = [];
@@ -48,8 +50,10 @@ export const transport: Rule<SiteDraft> = {
 function readOption({ name, args: [word, extra], block }: Directive, seen: Word[], spec: Draft, context: Context): void {
   const { report } = context;
   const form = OPTIONS.get(name.text);
-  if (form === undefined)
-    return report.error(name, `transport has no ${quote(name.text)}: write ${[...OPTIONS.values()].join(', ')}, one a line`);
+  if (form === undefined) {
+    const instead = CADDY_TRANSPORT.get(name.text) ?? `write ${[...OPTIONS.values()].join(', ')}, one a line`;
+    return report.error(name, `transport has no ${quote(name.text)}: ${instead}`);
+  }
   const earlier = firstOf(seen, name.text);
   seen.push(name);
   if (earlier) return report.error(name, `${name.text} stands in ${lineOf(earlier, name)} already; keep one of them`);

@@ -1,7 +1,8 @@
 import type { Condition } from '../../../../shared/condition.ts';
 import { didYouMean, quote, type Report } from '../diagnostics.ts';
+import { CADDY_DIRECTIVES, CADDY_GLOBALS, CADDY_TRANSPORT } from '../directives/caddy-words.ts';
 import { SITE_RULES } from '../directives/directives.ts';
-import { GLOBALS_ELSEWHERE, OTHER_GLOBALS, OTHER_NAMES } from '../directives/other-names.ts';
+import { OTHER_GLOBALS, OTHER_NAMES } from '../directives/other-names.ts';
 import { conditionFor, isMatcher } from '../matchers/matcher.ts';
 import { lineOf, type Place, type Word } from '../tokens/word.ts';
 import type { Block, Directive } from '../tree/syntax.ts';
@@ -70,11 +71,30 @@ function hasShape<Draft>({ name, args, block }: Directive, rule: Rule<Draft>, re
     return false;
   };
   const extra = args[most];
-  if (block && rule.block === 'none') return fail(block.open, `${rule.name} takes no block`);
+  if (block && rule.block === 'none') {
+    answerForeign(rule, block, report);
+    return fail(block.open, `${rule.name} takes no block`);
+  }
   if (!block && rule.block === 'required') return fail(name, `${rule.name} needs a block`);
   if (block && rule.block === 'instead') return args[0] ? fail(args[0], `${rule.name} has arguments or a block, not both`) : true;
   if (args.length < least) return fail(name, `${rule.name} is incomplete`);
   return extra ? fail(extra, `${quote(extra.text)} is one argument too many for ${rule.name}`) : true;
+}
+
+/** Says for each line of a block that only other proxies have what stands for it here. */
+function answerForeign<Draft>({ name, foreign }: Rule<Draft>, { lines }: Block, report: Report): void {
+  for (const line of lines) {
+    const answer = foreign?.get(line.name.text);
+    if (answer !== undefined) report.error(line.name, `${line.name.text} of ${name}: ${answer}`);
+    if (line.block !== null && line.name.text === 'transport') answerTransport(line.block, report);
+  }
+}
+
+function answerTransport({ lines }: Block, report: Report): void {
+  for (const { name } of lines) {
+    const answer = CADDY_TRANSPORT.get(name.text);
+    if (answer !== undefined) report.error(name, `${name.text} of transport: ${answer}`);
+  }
 }
 
 function misplaced(name: string, scopes: readonly Scope[], scope: Scope): string {
@@ -90,8 +110,8 @@ function unknown({ name, block }: Directive, scope: Scope, within: Block): strin
   const what = scope === 'globals' ? 'global option' : 'directive';
   const other = (scope === 'globals' ? OTHER_GLOBALS : OTHER_NAMES).get(name.text);
   if (other) return `unknown ${what} ${quote(name.text)} (did you mean "${other}"?)`;
-  const instead = scope === 'globals' ? GLOBALS_ELSEWHERE.get(name.text) : undefined;
-  if (instead) return `unknown global option ${quote(name.text)}: ${instead}`;
+  const instead = (scope === 'globals' ? CADDY_GLOBALS : CADDY_DIRECTIVES).get(name.text);
+  if (instead) return `unknown ${what} ${quote(name.text)}: ${instead}`;
   if (block && name.text.includes('.')) return `unknown ${what} ${quote(name.text)}: ${siteInside(name, within)}`;
   const known = [...(scope === 'globals' ? GLOBAL_RULES : SITE_RULES).keys()];
   return `unknown ${what} ${quote(name.text)}${didYouMean(name.text, known)}`;

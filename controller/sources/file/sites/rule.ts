@@ -31,6 +31,8 @@ export type Rule<Draft> = {
   readonly args: readonly [least: number, most: number];
   /** `instead`: where a block stands there are no arguments. */
   readonly block: 'none' | 'optional' | 'required' | 'instead';
+  /** What other proxies allow in its block, and what to do instead here. */
+  readonly foreign?: ReadonlyMap<string, string>;
   /** May stand several times in one block; `conditionally`: with a matcher. */
   readonly repeats: boolean | 'conditionally';
   /** Where a named matcher may stand: before the arguments, which are then given without it, or instead of a path pattern. */

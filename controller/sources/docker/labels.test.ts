@@ -113,8 +113,10 @@ test('a bad site still knows the domains that could be read', () => {
 for (const [label, meant] of [
   ['sluice.prot', 'sluice.port'],
   ['sluice.Domain', 'sluice.domain'],
-  ['sluice.ratelimit', 'sluice.rate_limit'],
   ['sluice.api.hlod', 'sluice.api.hold'],
+  ['sluice.tranport', 'sluice.transport'],
+  ['sluice.analytic', 'sluice.analytics'],
+  ['sluice.netwrok', 'sluice.network'],
 ] as const)
   test(`${label} is unknown, does no harm, and ${meant} is proposed`, () => {
     const { sites, warnings } = readLabels({ ...DOMAIN, [label]: 'x' });
@@ -123,6 +125,57 @@ for (const [label, meant] of [
       { code: 'unknown_label', domain: 'a.example', message: `${label} is no label of ours (did you mean ${meant}?)` },
     ]);
   });
+
+for (const [label, advice] of [
+  ['basic_auth', /labels carry no passwords: give the site a block in the Sluicefile, with basic_auth/],
+  ['basic_auth.admin', /labels carry no passwords/],
+  ['basicauth', /labels carry no passwords/],
+  ['basci_auth', /labels carry no passwords/],
+  ['BASIC_AUTH', /labels carry no passwords/],
+  ['auth', /labels carry no passwords/],
+  ['users', /labels carry no passwords/],
+  ['forward_auth', /not available/],
+  ['forward-auth.address', /not available/],
+  ['under_attack', /not available/],
+  ['under_atack', /not available/],
+  ['ip_filter', /remote_ip/],
+  ['ipfilters', /remote_ip/],
+  ['allow', /remote_ip/],
+  ['deny', /remote_ip/],
+  ['ip_whitelist', /remote_ip/],
+  ['client_auth', /client_ca/],
+  ['mtls', /client_ca/],
+  ['ratelimit', /write sluice\.rate_limit=<n>\/s/],
+  ['rate-limit', /write sluice\.rate_limit=<n>\/s/],
+  ['Rate_Limit', /write sluice\.rate_limit=<n>\/s/],
+  ['rate_limt', /write sluice\.rate_limit=<n>\/s/],
+  ['rate_limit.burst', /write sluice\.rate_limit=<n>\/s/],
+  ['upstream-tls', /write sluice\.upstream_tls=true/],
+] as const)
+  test(`no site is served without what sluice.${label} means`, () => {
+    const labels = { ...DOMAIN, [`sluice.${label}`]: 'x-secret-x', 'sluice.api.domain': 'b.example' };
+    const { sites, bad, warnings } = readLabels(labels);
+    assert.deepEqual([sites.map(({ site }) => site), bad.map(({ domains }) => domains), warnings], [['api'], [['a.example']], []]);
+    const [reason = ''] = bad.flatMap(({ reasons }) => reasons);
+    assert.match(reason, advice);
+    assert.ok(
+      reason.startsWith(`sluice.${label} is no label of ours, and the site would be open without`) && !reason.includes('secret'),
+      reason,
+    );
+  });
+
+test('a label that means a protection spoils the site that it names, all sites where it names none, and nothing where it is switched off', () => {
+  const spoilt = (labels: Record<string, string>) => readLabels(labels).bad.map(({ site }) => site);
+  const named = { 'sluice.web.domain': 'a.example', 'sluice.api.domain': 'b.example' };
+  assert.deepEqual(spoilt({ ...named, 'sluice.api.basic_auth': 'x' }), ['api']);
+  assert.deepEqual(spoilt({ ...named, ...DOMAIN, 'sluice.api.basic_auth.users': 'x' }), ['api']);
+  assert.deepEqual(spoilt({ ...named, 'sluice.basic_auth': 'x' }), ['api', 'web']);
+  assert.deepEqual(spoilt({ ...named, 'sluice.wbe.basic_auth': 'x' }), ['api', 'web']);
+  assert.deepEqual(spoilt({ ...named, ...DOMAIN, 'sluice.wbe.basic_auth': 'x' }), [null, 'api', 'web']);
+  assert.deepEqual(spoilt({ 'sluice.basic_auth': 'x' }), []);
+  assert.deepEqual(spoilt({ ...DOMAIN, 'sluice.basic_auth': '' }), [null]);
+  for (const value of ['off', 'false', ' no ', '0']) assert.deepEqual(spoilt({ ...DOMAIN, 'sluice.under_attack': value }), []);
+});
 
 test('what is not available yet is told, and the site is routed', () => {
   const { sites, warnings } = readLabels({ ...DOMAIN, 'sluice.analytics': 'on' });

@@ -2,6 +2,7 @@ import { closest } from '../../../shared/closest.ts';
 import type { Domain } from '../../../shared/host.ts';
 import { LABEL_PREFIX } from '../../../shared/name.ts';
 import { LABELS, type SiteDraft } from './label-rules.ts';
+import { protectionOf } from './protections.ts';
 
 /** What one site of a container asks for. */
 export type SiteLabels = Readonly<SiteDraft> & {
@@ -35,6 +36,7 @@ export function readLabels(labels: Readonly<Record<string, string>>): ReadLabels
     else readOne(draftOf(drafts, place.site), label, place, (labels[label] ?? '').trim());
   }
   const all = [...drafts.values()].sort((a, b) => ((a.site ?? '') < (b.site ?? '') ? -1 : 1));
+  const harmless = unknown.filter((label) => !spoils(label, labels[label] ?? '', drafts));
   for (const { site, domains, reasons } of all)
     if (domains.length === 0 && reasons.length === 0)
       reasons.push(oneLine(`${LABEL_PREFIX}${site === null ? '' : `${site}.`}domain is missing: name the domain of the site in it`));
@@ -43,7 +45,7 @@ export function readLabels(labels: Readonly<Record<string, string>>): ReadLabels
     sites: all.filter(({ reasons }) => reasons.length === 0),
     bad: all.filter(({ reasons }) => reasons.length > 0),
     warnings: [
-      ...unknown.map((label) => ({
+      ...harmless.map((label) => ({
         code: 'unknown_label' as const,
         domain: firstDomain,
         message: oneLine(`${label} is no label of ours${suggestion(label)}`),
@@ -57,6 +59,18 @@ export function readLabels(labels: Readonly<Record<string, string>>): ReadLabels
       ),
     ],
   };
+}
+
+/** Whether an unknown label means a protection: no site is served without it. It is every site's where it names none that there is. */
+function spoils(label: string, value: string, drafts: ReadonlyMap<string | null, Draft>): boolean {
+  const protection = protectionOf(label.slice(LABEL_PREFIX.length), value.trim());
+  if (protection === undefined) return false;
+  const own = drafts.get(protection.site);
+  const spoilt = own === undefined ? [...drafts.values()] : [own];
+  // A password may stand in the value.
+  const reason = oneLine(`${label} is no label of ours, and the site would be open without what it means: ${protection.advice}`);
+  for (const { reasons } of spoilt) reasons.push(reason);
+  return spoilt.length > 0;
 }
 
 type Place = { readonly site: string | null; readonly word: string; readonly header: string | null };

@@ -218,6 +218,26 @@ describe('events', () => {
     assert.deepEqual(await restarts(), [1, 2]);
   });
 
+  it('count what was thrown in workers by what it ended, from zero', async () => {
+    const metrics = metricsOf();
+    const faults = async () => own(await scrape(metrics), 'sluice_exchange_faults_total');
+    const expected = (exchange: number, connection: number, nothing: number) => ({
+      'sluice_exchange_faults_total{ended="exchange"}': exchange,
+      'sluice_exchange_faults_total{ended="connection"}': connection,
+      'sluice_exchange_faults_total{ended="nothing"}': nothing,
+    });
+    assert.deepEqual(await faults(), expected(0, 0, 0));
+    metrics.take({ domains: [], faults: [['exchange', 2]] });
+    metrics.take({
+      domains: [],
+      faults: [
+        ['exchange', 1],
+        ['nothing', 4],
+      ],
+    });
+    assert.deepEqual(await faults(), expected(3, 0, 4));
+  });
+
   it('say how the last reload ended, and nothing before the first', async () => {
     const metrics = metricsOf();
     const reload = async () => {

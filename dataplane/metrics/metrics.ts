@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { METRIC_PREFIX } from '../../shared/name.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
-import { type TrafficReport, UNROUTED } from '../traffic/protocol.ts';
+import { FAULT_SCOPES, type TrafficReport, UNROUTED } from '../traffic/protocol.ts';
 import { type Reading, registerReading } from './reading.ts';
 import { addReport, emptyTotals, TotalsByDomain } from './totals.ts';
 import { registerTraffic } from './traffic.ts';
@@ -31,6 +31,7 @@ export function createMetrics({ clock, version, read }: Parts): Metrics {
   registerTraffic(registry, domains, unrouted);
   const show = registerReading(registry);
   const restarts = registerRestarts(registry);
+  const faults = registerFaults(registry);
   const reloadOutcome = registerReloads(registry, clock);
   registerBuild(registry, version);
   collectDefaultMetrics({ register: registry });
@@ -41,6 +42,7 @@ export function createMetrics({ clock, version, read }: Parts): Metrics {
         if (domain.pattern === UNROUTED) addReport(unrouted, domain);
         else domains.take(domain);
       }
+      for (const [ended, count] of report.faults ?? []) faults.inc({ ended }, count);
     },
     countWorkerRestart: (reason) => restarts.inc({ reason }),
     reloadOutcome,
@@ -61,6 +63,17 @@ function registerRestarts(registry: Registry): Counter<'reason'> {
   });
   for (const reason of RESTART_REASONS) restarts.inc({ reason }, 0);
   return restarts;
+}
+
+function registerFaults(registry: Registry): Counter<'ended'> {
+  const faults = new Counter({
+    name: `${METRIC_PREFIX}exchange_faults_total`,
+    help: 'Errors of the proxy itself that were caught in a worker, by what they ended.',
+    labelNames: ['ended'],
+    registers: [registry],
+  });
+  for (const ended of FAULT_SCOPES) faults.inc({ ended }, 0);
+  return faults;
 }
 
 /** Both have no value until there was a reload: 0 would read as a failure that nobody had. */

@@ -19,6 +19,7 @@ const NOBODY: Downstream = {
   holding: false,
   end: sentNothing,
   abort: sentNothing,
+  broke: sentNothing,
   flush: sentNothing,
   lend: sentNothing,
   reclaim: sentNothing,

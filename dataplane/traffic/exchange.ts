@@ -30,6 +30,11 @@ export interface Downstream {
   end(x: Exchange, trailers: string): void;
   /** The answer cannot be completed: the client must see that it was cut. */
   abort(x: Exchange): void;
+  /**
+   * Something was thrown while its exchange was served: that is counted, its attempt called off, and its client sees 500, or
+   * that its answer was cut. Throws nothing.
+   */
+  broke(error: unknown): void;
   /** Sends what `head` and `body` have gathered; called when nothing more is at hand. */
   flush(): void;
   /** Takes the request's body whole, if it is small and its length known, before `then`. */

@@ -122,7 +122,13 @@ export type TrafficReport = {
   readonly domains: readonly DomainReport[];
   /** Tries that failed by their target's own fault; absent where there was none. */
   readonly targets?: readonly TargetFailures[];
+  /** What was thrown, by what it ended; absent where nothing was. */
+  readonly faults?: readonly (readonly [ended: FaultScope, count: number])[];
 };
+
+/** What something that was thrown can end: one exchange, a connection that no exchange was on, or nothing that is known. */
+export const FAULT_SCOPES = ['exchange', 'connection', 'nothing'] as const;
+export type FaultScope = (typeof FAULT_SCOPES)[number];
 
 export type TargetFailures = {
   readonly address: string;

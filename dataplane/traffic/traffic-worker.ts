@@ -4,9 +4,11 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import { type Ledger, openLedger } from '../ledger/ledger.ts';
+import { torn } from './backstop.ts';
 import { Challenges } from './challenges.ts';
 import { dryRun } from './dry-run.ts';
 import type { Exchange } from './exchange.ts';
+import { Faults, onBehalf } from './faults.ts';
 import { setHttpDate } from './http1/date.ts';
 import { Admission } from './listener/admission.ts';
 import { Certificates } from './listener/certificates.ts';
@@ -22,7 +24,7 @@ import { RefusedHeads } from './refused-heads.ts';
 import { Server } from './serve.ts';
 import { Tunnels } from './tunnel/tunnels.ts';
 import { Departures } from './upstream/departures.ts';
-import { Endpoints } from './upstream/endpoint.ts';
+import { Endpoints, type EndpointTools } from './upstream/endpoint.ts';
 import { Forwarder } from './upstream/forward.ts';
 import { Hold } from './upstream/hold.ts';
 import { Pools } from './upstream/pool.ts';
@@ -50,6 +52,7 @@ type Parts = {
 export class TrafficWorker {
   private readonly parts: Parts;
   private readonly ledger: Ledger;
+  readonly faults: Faults;
   private readonly index: HostIndex<CompiledRoute>;
   private readonly certificates: Certificates;
   private readonly handshakes: Handshakes;
@@ -68,6 +71,8 @@ export class TrafficWorker {
   constructor(parts: Parts) {
     const { start, clock, random, log } = parts;
     this.parts = parts;
+    const faults = new Faults({ clock, log });
+    this.faults = faults;
     const { slot } = start;
     const ledger = openLedger(start.ledger);
     this.ledger = ledger;
@@ -77,18 +82,21 @@ export class TrafficWorker {
       () => this.hold,
       (x, endpoint) => this.tunnels.begin(x, endpoint),
     );
+    const failed: EndpointTools['failed'] = (x, endpoint, failure, progress) =>
+      onBehalf(x, () => forwarder.failed(x, endpoint, failure, progress));
     const admission = new Admission({ connections: ledger.connections, slot, now: () => clock.now(), log });
     this.endpoints = new Endpoints({
       clock,
       log,
+      faults,
       targets: ledger.targets,
       slot,
       resolver: new Resolver(clock),
       sockets: admission,
       ...(parts.maxPerTarget !== undefined && { maxConnections: parts.maxPerTarget }),
       connected: (endpoint) => this.hold.connected(endpoint),
-      failed: forwarder.failed,
-      blamed: (endpoint, failure) => recorder.targetFailed(endpoint, failure, clock.now()),
+      failed,
+      blamed: (endpoint, failure) => faults.step(() => recorder.targetFailed(endpoint, failure, clock.now())),
       targetChanged: (change) => parts.tell({ kind: 'target', change }),
     });
     const pools = new Pools(this.endpoints);
@@ -106,7 +114,7 @@ export class TrafficWorker {
         log,
         key: random.bytes(32),
         compare: parts.compare ?? compareWithBcrypt,
-        resume: (x, own) => server.resume(x, own),
+        resume: (x, own) => onBehalf(x, () => server.resume(x, own)),
       }),
     };
     const server = new Server(this.index, this.challenges, this.policyTools, forwarder);
@@ -118,14 +126,16 @@ export class TrafficWorker {
       clock,
       blockOf,
       routeOf: (domain) => this.index.at(domain),
-      serve: (x) => server.serve(x),
+      serve: (x) => onBehalf(x, () => server.serve(x)),
+      faults,
     });
     this.hold = new Hold({
       clock,
       poolOf: (x) => blockOf(x)?.pool ?? null,
-      retry: (x) => forwarder.attempt(x),
-      serve: (x) => server.serve(x),
-      giveUp: (x, failure) => forwarder.giveUp(x, null, failure),
+      faults,
+      retry: (x) => onBehalf(x, () => forwarder.attempt(x)),
+      serve: (x) => onBehalf(x, () => server.serve(x)),
+      giveUp: (x, failure) => onBehalf(x, () => forwarder.giveUp(x, null, failure)),
     });
     const recorder = new Recorder(start.hashKey);
     this.recorder = recorder;
@@ -133,10 +143,10 @@ export class TrafficWorker {
     this.tunnels = new Tunnels({
       clock,
       routeOf: (domain) => this.index.at(domain),
-      failed: forwarder.failed,
-      giveUp: (x, endpoint, failure) => forwarder.giveUp(x, endpoint, failure),
+      failed,
+      giveUp: (x, endpoint, failure) => onBehalf(x, () => forwarder.giveUp(x, endpoint, failure)),
       answered: (x) => {
-        recorder.record(x, clock.monotonic());
+        faults.step(() => recorder.record(x, clock.monotonic()));
         x.counted = true;
       },
     });
@@ -146,10 +156,11 @@ export class TrafficWorker {
       const route = this.index.find(name);
       return route !== null && certifierOf(route, this.policyTools.https) !== null ? route.domain : null;
     });
-    this.handshakes = new Handshakes(log);
+    this.handshakes = new Handshakes(log, faults);
     this.listener = new Listener({
       tools: {
         monotonic: () => clock.monotonic(),
+        faults,
         nextRequestId: () => `${idPrefix}${(ids++).toString(16).padStart(8, '0')}`,
         draining: () => this.draining !== 'no',
         hurried: () => this.draining === 'now',
@@ -157,13 +168,14 @@ export class TrafficWorker {
         begun: () => inFlight.begin(slot),
         record: (x) => {
           inFlight.end(slot);
-          if (x.counted) recorder.more(x, x.bytesSent);
-          else recorder.record(x, clock.monotonic());
+          // What can't be counted is no harm to its client.
+          faults.step(() => (x.counted ? recorder.more(x, x.bytesSent) : recorder.record(x, clock.monotonic())));
         },
-        refused: (head, bytes) => {
-          recorder.refused(head.status, bytes);
-          refusedHeads.saw(head, clock.monotonic());
-        },
+        refused: (head, bytes) =>
+          faults.step(() => {
+            recorder.refused(head.status, bytes);
+            refusedHeads.saw(head, clock.monotonic());
+          }),
       },
       admission,
       certificates: this.certificates,
@@ -179,11 +191,12 @@ export class TrafficWorker {
     const { clock, start } = this.parts;
     const slot = start.slot;
     setHttpDate(clock.now());
-    clock.every(SECOND, () => setHttpDate(clock.now()));
-    clock.every(BEAT_MS, () => this.ledger.heartbeats.beat(slot));
-    clock.every(PROBE_MS, () => this.hold.tick());
-    clock.every(SWEEP_MS, () => this.sweep());
-    clock.every(SECOND, () => this.report(null));
+    const every = (ms: number, act: () => void): void => void clock.every(ms, () => this.faults.step(act));
+    every(SECOND, () => setHttpDate(clock.now()));
+    every(BEAT_MS, () => this.ledger.heartbeats.beat(slot));
+    every(PROBE_MS, () => this.hold.tick());
+    every(SWEEP_MS, () => this.sweep());
+    every(SECOND, () => this.report(null));
     // What is published meanwhile is newer than the state it starts with, so it waits for that.
     this.publishing = this.open();
     await this.publishing;
@@ -215,9 +228,13 @@ export class TrafficWorker {
   }
 
   take(message: ToWorker): void {
+    this.faults.step(() => this.obey(message));
+  }
+
+  private obey(message: ToWorker): void {
     switch (message.kind) {
       case 'publish':
-        this.publishing = this.publishing.then(() => this.publish(message.publication));
+        this.publishing = this.publishing.then(() => this.publish(message.publication)).catch(torn);
         return;
       case 'report':
         return this.report(message.id);
@@ -244,8 +261,8 @@ export class TrafficWorker {
     if (publication.settings !== undefined) await this.listener.apply(publication.settings);
     if (publication.routes !== undefined) {
       const replaced = await this.index.apply(publication.routes, nextTurn);
-      this.hold.tableChanged();
-      this.tunnels.tableChanged();
+      this.faults.step(() => this.hold.tableChanged());
+      this.faults.step(() => this.tunnels.tableChanged());
       this.parts.tell({ kind: 'acknowledged', generation: publication.generation });
       return this.departures.follow(replaced, nextTurn);
     }
@@ -258,8 +275,10 @@ export class TrafficWorker {
   }
 
   private report(id: number | null): void {
-    const report = this.recorder.take();
-    if (id !== null || report.domains.length > 0 || report.targets !== undefined) this.parts.tell({ kind: 'report', id, report });
+    const faults = this.faults.take();
+    const report = { ...this.recorder.take(), ...(faults !== null && { faults }) };
+    if (id !== null || report.domains.length > 0 || report.targets !== undefined || faults !== null)
+      this.parts.tell({ kind: 'report', id, report });
   }
 
   private sweep(): void {

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
+import { holdBackstop, torn } from './backstop.ts';
 import type { FromWorker, ToWorker, WorkerStart } from './protocol.ts';
 import { relayedLog } from './relayed-log.ts';
 import { TrafficWorker } from './traffic-worker.ts';
@@ -18,5 +19,6 @@ const worker = new TrafficWorker({
   log: relayedLog(start.state.settings?.logLevel ?? 'info', tell),
   tell,
 });
+holdBackstop(process, worker.faults);
 port.on('message', (message: ToWorker) => worker.take(message));
-await worker.start();
+worker.start().catch(torn);

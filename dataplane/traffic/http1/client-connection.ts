@@ -1,13 +1,14 @@
 import type { Socket } from 'node:net';
 import type { Downstream, Exchange, LentSocket } from '../exchange.ts';
+import { FAULT_REASON, guard } from '../faults.ts';
 import { beginsHttp2, PREFACE } from '../http2/preface.ts';
 import { askedBy, type Peer, trustedRequestId } from '../policy/forwarded/forwarded.ts';
 import { AnswerWriter } from './answer-writer.ts';
 import { beginExchange } from './begin-exchange.ts';
 import { CR, LF } from './chars.ts';
-import { BODY_IDLE_MS, HEAD_MS, IDLE_MS, LAST_REQUEST_MS, LINGER_BYTES, LINGER_MS, PIPELINE_BYTES } from './client-limits.ts';
+import { BODY_IDLE_MS, HEAD_MS, IDLE_MS, LAST_REQUEST_MS, LINGER_MS, PIPELINE_BYTES } from './client-limits.ts';
+import { ClientSocket } from './client-socket.ts';
 import type { ClientTools } from './client-tools.ts';
-import { cut } from './cut.ts';
 import { FAULT, type Fault } from './fault.ts';
 import { Gathering } from './gathering.ts';
 import { type RefusalStatus, refusal } from './refusal.ts';
@@ -22,6 +23,7 @@ const UNSET = 0;
 export class ClientConnection implements Downstream {
   address: string;
   private readonly socket: Socket;
+  private readonly wire: ClientSocket;
   private readonly peer: Peer;
   private readonly tools: ClientTools;
   private readonly requestHead = new RequestHead();
@@ -39,7 +41,6 @@ export class ClientConnection implements Downstream {
   private lastRequest = false;
   private closing = false;
   private inputEnded = false;
-  private discarded = 0;
   /** Whether the answer waits for the client to read. */
   private blocked = false;
   private deadline = UNSET;
@@ -54,21 +55,17 @@ export class ClientConnection implements Downstream {
     this.address = peer.address;
     this.tools = tools;
     this.writer = new AnswerWriter(socket);
-    this.requestBody = new RequestBody({ pause: () => socket.pause(), discarded: (bytes) => this.discard(bytes) });
-    socket.on('data', this.read).on('drain', this.drained).on('end', this.ended);
-    // The close that follows tells what there is to know: the client is gone.
-    socket.on('error', this.failed).on('close', this.gone);
+    this.requestBody = new RequestBody({ pause: () => socket.pause(), discarded: (bytes) => this.wire.discard(bytes) });
+    this.wire = new ClientSocket(socket, this);
   }
 
   // The way in.
 
-  private readonly read = (chunk: Buffer): void => {
-    if (this.closing) return this.discard(chunk.length);
+  take(chunk: Buffer): void {
+    if (this.closing) return this.wire.discard(chunk.length);
     this.pending = this.pending === null ? chunk : this.gathered().join(this.pending, chunk);
     this.process();
-  };
-
-  private readonly failed = (): void => void this.socket.destroy();
+  }
 
   private gathered(): Gathering {
     this.gathering ??= new Gathering();
@@ -76,7 +73,10 @@ export class ClientConnection implements Downstream {
   }
 
   private process(): void {
-    if (this.processing) return;
+    if (!this.processing) guard(this, this.work);
+  }
+
+  private work(): void {
     this.processing = true;
     while (this.pending !== null && !this.closing) {
       const buffer = this.pending;
@@ -86,7 +86,7 @@ export class ClientConnection implements Downstream {
     }
     this.processing = false;
     this.flush();
-    if (this.inputEnded && !this.closing) this.ended();
+    if (this.inputEnded && !this.closing) this.inputOver();
     else if (this.tools.hurried()) this.drain(false);
   }
 
@@ -142,6 +142,7 @@ export class ClientConnection implements Downstream {
     const id = trustedRequestId(this.peer, head) ?? this.tools.nextRequestId();
     this.address = asked.address;
     const x = beginExchange(this, head, this.peer, asked, id, this.tools.monotonic());
+    this.tools.begun();
     this.x = x;
     this.fresh = false;
     this.deadline = NEVER;
@@ -149,7 +150,6 @@ export class ClientConnection implements Downstream {
     this.persist = !this.lastRequest;
     this.writer.begin(head.minor);
     this.requestBody.begin(x);
-    this.tools.begun();
     this.tools.serve(x);
   }
 
@@ -186,18 +186,14 @@ export class ClientConnection implements Downstream {
     this.pending = null;
     this.persist = false;
     this.lentAt = socket.bytesWritten;
-    this.stopReading();
+    this.wire.stopReading();
     return { socket, early: pending };
-  }
-
-  private stopReading(): Socket {
-    return this.socket.pause().off('data', this.read).off('drain', this.drained).off('end', this.ended);
   }
 
   reclaim(x: Exchange): void {
     if (this.x !== x) return;
     this.lentAt = -1;
-    this.socket.on('data', this.read).on('drain', this.drained).on('end', this.ended);
+    this.wire.listen();
   }
 
   informational(status: number, reason: string, fields: string): void {
@@ -232,7 +228,7 @@ export class ClientConnection implements Downstream {
       return this.lastRequest && !this.requestBody.open && this.pending === null ? this.closeAtOnce() : this.closeGently();
     }
     this.requestBody.discard();
-    this.discarded = 0;
+    this.wire.discardAnew();
     this.deadline = UNSET;
     this.resumeBody();
     this.process();
@@ -243,9 +239,7 @@ export class ClientConnection implements Downstream {
     this.closing = true;
     this.deadline = UNSET;
     this.flush();
-    // A body that ends with its connection would look whole after an orderly close.
-    if (this.writer.delimited) this.socket.destroySoon();
-    else cut(this.socket);
+    this.wire.breakOff(this.writer.delimited);
   }
 
   flush(): void {
@@ -280,7 +274,7 @@ export class ClientConnection implements Downstream {
     if (pending.length < PREFACE.length) return true;
     this.closing = true;
     this.pending = null;
-    this.stopReading().off('error', this.failed).off('close', this.gone).unshift(pending);
+    this.wire.handOver().unshift(pending);
     this.tools.speaksHttp2(this, socket);
     return true;
   }
@@ -300,35 +294,23 @@ export class ClientConnection implements Downstream {
 
   // The end.
 
-  /** Nothing more will come that an early end could be lost over: no need to wait for the client's own end. */
   private closeAtOnce(): void {
     this.closing = true;
     this.deadline = UNSET;
-    if (this.socket.writableLength === 0) this.socket.destroy();
-    else this.socket.destroySoon();
+    this.wire.closeAtOnce();
   }
 
-  /** Ends our side and reads on for a moment: closing over unread bytes would reset the answer out of the client's hands. */
   private closeGently(): void {
     this.closing = true;
     this.pending = null;
-    this.discarded = 0;
     this.deadline = UNSET;
     // A slow reader gets all of its answer: the moment begins when the last byte has been handed over.
-    this.socket.end(() => {
+    this.wire.closeGently(this.inputEnded, () => {
       if (this.deadline !== NEVER) this.deadline = this.tools.monotonic() + LINGER_MS;
     });
-    if (this.inputEnded) this.socket.destroySoon();
-    else this.socket.resume();
   }
 
-  /** Beyond the limit nothing is read any more: a reset now could overtake the answer. */
-  private discard(bytes: number): void {
-    this.discarded += bytes;
-    if (this.discarded > LINGER_BYTES) this.socket.pause();
-  }
-
-  private readonly drained = (): void => {
+  unblock(): void {
     if (!this.blocked) return;
     this.blocked = false;
     this.deadline = this.x !== null && !this.requestBody.open ? NEVER : UNSET;
@@ -336,10 +318,10 @@ export class ClientConnection implements Downstream {
     if (this.x !== null || this.pending === null) return;
     this.socket.resume();
     this.process();
-  };
+  }
 
   /** The client has said all it will; it may still be listening. */
-  private readonly ended = (): void => {
+  inputOver(): void {
     this.inputEnded = true;
     if (this.closing) return this.socket.destroySoon();
     if (this.x !== null) {
@@ -347,9 +329,9 @@ export class ClientConnection implements Downstream {
       if (this.requestBody.open && this.pending === null) this.socket.destroy();
     } else if (this.pending === null || this.requestBody.open) this.closeGently();
     else if (!this.blocked) this.answerRefused(null, 400, FAULT.badRequestLine.reason);
-  };
+  }
 
-  private readonly gone = (): void => {
+  leave(): void {
     this.closing = true;
     this.deadline = NEVER;
     const { x } = this;
@@ -363,7 +345,25 @@ export class ClientConnection implements Downstream {
       attempt?.cancel();
     }
     this.tools.closed(this);
-  };
+  }
+
+  /** Nothing that the connection knows is to be relied on any more: it ends, and the exchange that it is at. */
+  broke(error: unknown): void {
+    const { x, socket, writer, tools, lentAt } = this;
+    const answered = x === null ? this.pending === null : writer.headSent || (lentAt >= 0 && socket.bytesWritten > lentAt);
+    this.closing = true;
+    this.pending = null;
+    this.deadline = UNSET;
+    if (x === null) tools.faults.note('connection', error, { client: this.address });
+    else tools.faults.end(x, error, answered, (torn) => this.settle(torn));
+    if (socket.destroyed) return tools.faults.step(() => tools.closed(this));
+    tools.faults.step(() => {
+      if (!answered) writer.gather(null, refusal(500, FAULT_REASON));
+      this.flush();
+      if (answered) this.wire.breakOff(writer.delimited && lentAt < 0);
+      else this.closeGently();
+    });
+  }
 
   /** Time limits are looked at together, now and then. */
   sweep(now: number): void {

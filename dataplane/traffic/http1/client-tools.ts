@@ -1,11 +1,13 @@
 import type { Socket } from 'node:net';
 import type { Exchange } from '../exchange.ts';
+import type { Faults } from '../faults.ts';
 import type { RefusedHead } from '../refused-heads.ts';
 import type { ClientConnection } from './client-connection.ts';
 
 /** What a connection needs of its worker. */
 export type ClientTools = {
   monotonic(): number;
+  readonly faults: Faults;
   trusts(address: string): boolean;
   nextRequestId(): string;
   /** Whether the worker is going away: answers carry `Connection: close`. */

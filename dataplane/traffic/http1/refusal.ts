@@ -1,7 +1,7 @@
 import { httpDate } from './date.ts';
 import type { Fault } from './fault.ts';
 
-export type RefusalStatus = Fault['status'] | 408;
+export type RefusalStatus = Fault['status'] | 408 | 500;
 
 const REASONS: Readonly<Record<RefusalStatus, string>> = {
   400: 'Bad Request',
@@ -10,6 +10,7 @@ const REASONS: Readonly<Record<RefusalStatus, string>> = {
   414: 'URI Too Long',
   417: 'Expectation Failed',
   431: 'Request Header Fields Too Large',
+  500: 'Internal Server Error',
   501: 'Not Implemented',
   505: 'HTTP Version Not Supported',
 };

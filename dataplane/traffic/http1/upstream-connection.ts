@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { CHUNKED, type Exchange, SMALL_PIECE, UNTIL_CLOSE } from '../exchange.ts';
-import { addedFields } from '../policy/headers/headers.ts';
+import { abortAnswer, endAnswer, guard, guarded } from '../faults.ts';
+import { answerLines } from '../policy/headers/headers.ts';
 import type { Attempt } from '../upstream/attempt.ts';
 import { openPlain, openSecure } from '../upstream/connect.ts';
 import type { Endpoint } from '../upstream/endpoint.ts';
@@ -8,7 +9,7 @@ import { connectFailure, FAILURE, type Failure } from '../upstream/failure.ts';
 import { type Limits, limitsFor, USUAL } from '../upstream/limits.ts';
 import { repeatable } from '../upstream/retry.ts';
 import { ChunkedDecoder } from './chunked.ts';
-import { httpDate } from './date.ts';
+import type { ConnectionOwner } from './connection-owner.ts';
 import { fieldIn } from './fields.ts';
 import { ReadBuffer } from './read-buffer.ts';
 import { HEAD_END } from './request-head.ts';
@@ -20,18 +21,6 @@ const MAX_INTERIM = 32;
 const NEVER = Number.POSITIVE_INFINITY;
 
 const STATE = { connecting: 0, idle: 1, head: 2, length: 3, chunked: 4, untilClose: 5, closed: 6 } as const;
-
-/** Who a connection belongs to: it is told when that stands, when it is free, and when it is gone. */
-export type ConnectionOwner = {
-  /** `claimed`: it has a request to send. */
-  stands(connection: UpstreamConnection, claimed: boolean): void;
-  /** Its request was called off before it stood. */
-  abandoned(connection: UpstreamConnection): void;
-  /** `keepAliveSeconds` is how long the target promises to keep it open; -1 if it does not say. */
-  release(connection: UpstreamConnection, keepAliveSeconds: number): void;
-  /** `failure` is why one never stood; null where it did, or was given up. */
-  closed(connection: UpstreamConnection, stood: boolean, failure: Failure | null): void;
-};
 
 /** One connection to a target, one exchange at a time. */
 export class UpstreamConnection implements Attempt {
@@ -51,6 +40,7 @@ export class UpstreamConnection implements Attempt {
   /** Whether it may have been closed by its target meanwhile: it has served, or waited for a request. */
   private reused = false;
   private interim = 0;
+  private stood = false;
   private written = false;
   private answered = false;
   private requestComplete = false;
@@ -61,15 +51,17 @@ export class UpstreamConnection implements Attempt {
     this.endpoint = endpoint;
     this.owner = owner;
     this.deadline = endpoint.tools.clock.monotonic() + connectMs;
-    endpoint.tools.resolver.resolve(endpoint.host, (error, address) => {
-      if (this.state === STATE.closed) return;
-      if (error !== null) return this.fail(connectFailure(error));
-      this.open(address);
-    });
   }
 
-  private open(address: string): void {
+  /** Opens it. Fails perhaps before this returns. */
+  connect(): void {
+    this.endpoint.tools.resolver.resolve(this.endpoint.host, (error, address) => guard(this, this.open, error, address));
+  }
+
+  private open(error: NodeJS.ErrnoException | null, address: string): void {
     const { endpoint } = this;
+    if (this.state === STATE.closed) return;
+    if (error !== null) return this.fail(connectFailure(error));
     const { serverName, host } = endpoint;
     const onread = { buffer: this.nextBuffer, callback: this.readInto };
     const alpn = 'http/1.1';
@@ -77,20 +69,25 @@ export class UpstreamConnection implements Attempt {
       serverName === null ? openPlain(endpoint, address, { alpn, onread }) : openSecure(endpoint, address, serverName, { alpn });
     socket.setNoDelay(true);
     this.socket = socket;
-    socket.on(serverName === null ? 'connect' : 'secureConnect', () => this.connected());
-    socket.on('data', (chunk: Buffer) => this.read(chunk));
-    socket.on('drain', () => this.x?.client.resumeBody());
-    socket.on('end', () => this.ended());
-    socket.on('error', (error: NodeJS.ErrnoException) => {
+    socket.on(serverName === null ? 'connect' : 'secureConnect', () => guard(this, this.connected));
+    socket.on('data', (chunk: Buffer) => guard(this, this.read, chunk));
+    socket.on(
+      'drain',
+      guarded(this, () => this.x?.client.resumeBody()),
+    );
+    socket.on('end', () => guard(this, this.ended));
+    const failed = (error: NodeJS.ErrnoException): void => {
       if (this.state !== STATE.connecting) return this.fail(FAILURE.closed);
       this.endpoint.tools.resolver.forget(host);
       this.endpoint.session = null;
       this.fail(connectFailure(error));
-    });
-    socket.on('close', () => this.fail(FAILURE.closed));
+    };
+    socket.on('error', guarded(this, failed));
+    socket.on('close', () => guard(this, this.gone));
   }
 
   send(x: Exchange): void {
+    this.endpoint.tools.targets.begin(this.endpoint.ledgerSlot, this.endpoint.tools.slot);
     this.x = x;
     this.limits = limitsFor(x);
     x.attempt = this;
@@ -98,15 +95,15 @@ export class UpstreamConnection implements Attempt {
     this.answered = false;
     this.interim = 0;
     this.requestComplete = false;
-    this.endpoint.tools.targets.begin(this.endpoint.ledgerSlot, this.endpoint.tools.slot);
     if (this.state !== STATE.connecting) this.write(x);
   }
 
   private connected(): void {
     const { x } = this;
     this.state = STATE.idle;
-    if (x !== null) this.write(x);
+    this.stood = true;
     this.owner.stands(this, x !== null);
+    if (x !== null) this.write(x);
     this.endpoint.tools.connected(this.endpoint);
   }
 
@@ -169,20 +166,36 @@ export class UpstreamConnection implements Attempt {
   }
 
   cancel(): void {
-    this.x = null;
-    this.endpoint.tools.targets.end(this.endpoint.ledgerSlot, this.endpoint.tools.slot);
+    this.letGo();
     if (this.state === STATE.connecting) this.owner.abandoned(this);
     else this.destroy();
+  }
+
+  /** Its exchange is no longer its own, and counted once. */
+  private letGo(): void {
+    if (this.x === null) return;
+    this.x.attempt = null;
+    this.x = null;
+    this.endpoint.tools.targets.end(this.endpoint.ledgerSlot, this.endpoint.tools.slot);
+  }
+
+  /** Nothing that it knows is to be relied on any more. */
+  broke(error: unknown): void {
+    const { x } = this;
+    const { faults } = this.endpoint.tools;
+    this.letGo();
+    faults.step(() => this.destroy());
+    if (x !== null) x.client.broke(error);
+    else faults.note('connection', error, { target: this.endpoint.address });
   }
 
   /** `failure` is why it did not come to stand; null where it did, or where nobody needs it. */
   destroy(failure: Failure | null = null): void {
     if (this.state === STATE.closed) return;
-    const stood = this.state !== STATE.connecting;
     this.state = STATE.closed;
     this.deadline = NEVER;
     this.socket?.destroy();
-    this.owner.closed(this, stood, stood ? null : failure);
+    this.owner.closed(this, this.stood, this.stood ? null : failure);
   }
 
   idleUntil(deadline: number): void {
@@ -223,7 +236,7 @@ export class UpstreamConnection implements Attempt {
   private readonly nextBuffer = (): Buffer => this.buffer.next(this.state > STATE.head, this.x?.client.holding === true);
 
   private readonly readInto = (length: number, buffer: Uint8Array): boolean => {
-    this.read(Buffer.from(buffer.buffer, buffer.byteOffset, length));
+    guard(this, this.read, Buffer.from(buffer.buffer, buffer.byteOffset, length));
     return true;
   };
 
@@ -301,12 +314,8 @@ export class UpstreamConnection implements Attempt {
     this.keepAlive = !fields.connectionClose && (head.minor === 1 || fields.connectionKeepAlive);
     if (bodyless && head.speaksOfBody(x.method)) this.keepAlive = false;
     this.endpoint.succeeded();
-    const block = x.block;
-    let lines = fields.kept;
-    if (!fields.hasDate) lines += httpDate();
-    if (block !== null) lines += addedFields(block.fields, fields, x.strictTransport);
     this.deadline = this.endpoint.tools.clock.monotonic() + this.limits.bodyIdleMs;
-    x.client.head(x, head.status, head.reason, lines, length);
+    x.client.head(x, head.status, head.reason, answerLines(x, fields), length);
     return true;
   }
 
@@ -347,17 +356,22 @@ export class UpstreamConnection implements Attempt {
 
   /** The answer is whole. The connection is free before the client's next request is looked at, so that it is the one used. */
   private finish(x: Exchange, trailers: string): void {
-    this.x = null;
-    x.attempt = null;
+    this.letGo();
     this.reused = true;
-    this.endpoint.tools.targets.end(this.endpoint.ledgerSlot, this.endpoint.tools.slot);
-    if (this.keepAlive && this.requestComplete && this.state !== STATE.untilClose) {
-      this.state = STATE.idle;
-      this.socket?.resume();
-      this.owner.release(this, this.head.fields.keepAliveTimeout);
-    } else this.destroy();
-    x.client.end(x, trailers);
-    x.client.flush();
+    try {
+      if (this.keepAlive && this.requestComplete && this.state !== STATE.untilClose) {
+        this.state = STATE.idle;
+        this.socket?.resume();
+        this.owner.release(this, this.head.fields.keepAliveTimeout);
+      } else this.destroy();
+    } finally {
+      endAnswer(x, trailers);
+    }
+  }
+
+  private gone(): void {
+    this.fail(FAILURE.closed);
+    this.owner.closed(this, this.stood, null);
   }
 
   private ended(): void {
@@ -368,20 +382,17 @@ export class UpstreamConnection implements Attempt {
   /** The connection is of no more use. What becomes of its exchange depends on how far it had come. */
   private fail(failure: Failure): void {
     if (this.state === STATE.closed) return;
-    const x = this.x;
+    const { x, endpoint, written, answered } = this;
     const begun = this.state > STATE.head;
-    this.x = null;
-    this.destroy(failure);
-    if (x === null) return;
-    const { tools, ledgerSlot } = this.endpoint;
-    tools.targets.end(ledgerSlot, tools.slot);
-    x.attempt = null;
-    if (begun) {
+    if (begun && x !== null) {
       x.failure = failure.reason;
       x.lastFailure = failure;
-      this.endpoint.blame(failure);
-      return x.client.abort(x);
+      endpoint.blame(failure);
     }
-    tools.failed(x, this.endpoint, failure, { written: this.written, answered: this.answered, reused: this.reused });
+    this.destroy(failure);
+    this.letGo();
+    if (x === null) return;
+    if (begun) abortAnswer(x);
+    else endpoint.tools.failed(x, endpoint, failure, { written, answered, reused: this.reused });
   }
 }

@@ -2,11 +2,13 @@ import { constants, performServerHandshake, type ServerHttp2Session, type Server
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { Exchange } from '../exchange.ts';
+import { FAULT_REASON, type Faults, guard, guarded, onBehalf } from '../faults.ts';
 import { beginExchange } from '../http1/begin-exchange.ts';
 import { FAULT, type Fault } from '../http1/fault.ts';
 import { RequestHead } from '../http1/request-head.ts';
 import { askedBy, type Peer, trustedRequestId } from '../policy/forwarded/forwarded.ts';
 import type { RefusedHead } from '../refused-heads.ts';
+import { refuse } from './refuse.ts';
 import { requestText } from './request-text.ts';
 import { StreamClient } from './stream.ts';
 
@@ -44,6 +46,7 @@ const nothing = (): void => undefined;
 /** What a connection needs of its worker. */
 export type Http2Tools = {
   monotonic(): number;
+  readonly faults: Faults;
   trusts(address: string): boolean;
   nextRequestId(): string;
   serve(x: Exchange): void;
@@ -75,14 +78,28 @@ export class Http2Connection {
     this.session = performServerHandshake(socket, { settings: SETTINGS, strictSingleValueFields: false, ...BOUNDS });
     // HTTP/2 knows no half-closed connection: who has said all it will does not listen either.
     socket.once('end', () => this.session.destroy());
-    this.session.once('connect', (session) => session.setLocalWindowSize(CONNECTION_WINDOW));
-    this.session.on('stream', (stream, _headers, flags, raw) => this.accept(stream, flags, raw ?? []));
+    this.session.once(
+      'connect',
+      guarded(this, (session) => session.setLocalWindowSize(CONNECTION_WINDOW)),
+    );
+    this.session.on('stream', (stream, _headers, flags, raw) => this.takeIn(stream, flags, raw ?? []));
     this.session.once('remoteSettings', () => {
       this.greeted = true;
     });
     // The close that follows tells what there is to know.
     this.session.on('error', () => this.session.destroy());
-    this.session.on('close', () => tools.closed(this));
+    this.session.on('close', () => guard(this, this.closed));
+  }
+
+  private takeIn(stream: ServerHttp2Stream, flags: number, raw: readonly string[]): void {
+    try {
+      this.accept(stream, flags, raw);
+    } catch (error) {
+      // No exchange has come of it.
+      const { faults } = this.tools;
+      faults.note('exchange', error);
+      faults.step(() => refuse(stream, 500, FAULT_REASON));
+    }
   }
 
   private accept(stream: ServerHttp2Stream, flags: number, raw: readonly string[]): void {
@@ -100,6 +117,7 @@ export class Http2Connection {
     const asked = askedBy(peer, head, tools.trusts);
     const client = new StreamClient(stream, asked.address, {
       monotonic: tools.monotonic,
+      faults: tools.faults,
       record: tools.record,
       closed: (gone) => {
         this.streams.delete(gone);
@@ -111,7 +129,20 @@ export class Http2Connection {
     const x = beginExchange(client, head, peer, asked, trustedRequestId(peer, head) ?? tools.nextRequestId(), tools.monotonic());
     client.begin(x);
     tools.begun();
-    tools.serve(x);
+    onBehalf(x, () => tools.serve(x));
+  }
+
+  private closed(): void {
+    this.tools.closed(this);
+  }
+
+  /** Nothing that it knows is to be relied on any more: it ends, and the library tells its streams. */
+  broke(error: unknown): void {
+    const { faults } = this.tools;
+    faults.note('connection', error, { client: this.peer.address });
+    faults.step(() => this.session.destroy());
+    faults.step(() => this.socket.destroy());
+    if (this.session.destroyed) faults.step(() => this.closed());
   }
 
   /** Only where it was opened for that very host: for another one the client opens one beside it. */
@@ -121,15 +152,12 @@ export class Http2Connection {
   }
 
   private refuse(stream: ServerHttp2Stream, { status, reason }: Pick<Fault, 'status' | 'reason'>): void {
-    const body = `${status} ${reason}\n`;
-    stream.respond([':status', `${status}`, 'content-type', 'text/plain; charset=utf-8', 'content-length', `${body.length}`]);
-    stream.end(body);
-    stream.once('finish', () => stream.close(constants.NGHTTP2_NO_ERROR));
-    this.tools.refused({ status, reason, address: this.peer.address }, body.length);
+    const bytes = refuse(stream, status, reason);
+    this.tools.refused({ status, reason, address: this.peer.address }, bytes);
   }
 
   sweep(now: number): void {
-    for (const stream of this.streams) stream.sweep(now);
+    for (const stream of this.streams) guard(stream, stream.sweep, now);
     if (this.streams.size > 0) return;
     if (this.session.closed || this.session.destroyed) this.sweepEnd(now);
     else if (!this.greeted && now - this.idleSince >= PREFACE_MS) this.session.destroy();

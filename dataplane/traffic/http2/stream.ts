@@ -1,8 +1,10 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import { isCall } from '../call.ts';
 import { type Downstream, type Exchange, type LentStream, SMALL_PIECE, UNTIL_CLOSE } from '../exchange.ts';
+import { FAULT_REASON, type Faults, guard } from '../faults.ts';
 import type { Attempt } from '../upstream/attempt.ts';
 import { cancelStream, cutStream } from './ending.ts';
+import { refuse } from './refuse.ts';
 import { fieldArray, fieldsByName, trailerLines } from './request-text.ts';
 
 /** Bodies of known length up to this many bytes are taken whole before an upstream is asked. */
@@ -15,6 +17,7 @@ const { NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR } = constants;
 
 export type StreamTools = {
   monotonic(): number;
+  readonly faults: Faults;
   /** The exchange is over, well or not. */
   record(x: Exchange): void;
   /** The stream is gone. */
@@ -54,10 +57,10 @@ export class StreamClient implements Downstream {
     this.tools = tools;
     this.lastProgress = tools.monotonic();
     // A reset that says NO_ERROR closes the stream only when all of it has been read.
-    stream.on('aborted', () => this.left());
-    stream.on('close', () => this.closed());
-    stream.on('drain', () => this.x?.attempt?.resume());
-    stream.on('trailers', (_headers, _flags, raw: readonly string[] | undefined) => this.takeTrailers(raw ?? []));
+    stream.on('aborted', () => guard(this, this.left));
+    stream.on('close', () => guard(this, this.closed));
+    stream.on('drain', () => guard(this, this.drained));
+    stream.on('trailers', (_headers, _flags, raw: readonly string[] | undefined) => guard(this, this.takeTrailers, raw ?? []));
   }
 
   /** The exchange that its head has begun. */
@@ -91,8 +94,8 @@ export class StreamClient implements Downstream {
   private listen(): void {
     if (this.listening) return;
     this.listening = true;
-    this.stream.on('data', (chunk: Buffer) => this.take(chunk));
-    this.stream.on('end', () => this.ended());
+    this.stream.on('data', (chunk: Buffer) => guard(this, this.take, chunk));
+    this.stream.on('end', () => guard(this, this.ended));
     // A body without a byte may have ended before anybody listened.
     if (this.stream.readableEnded) this.ended();
   }
@@ -212,7 +215,7 @@ export class StreamClient implements Downstream {
     // Where nothing but END_STREAM tells that the body is whole, it is not sent before we say so.
     const waitForTrailers = !ends && head.length === UNTIL_CLOSE;
     stream.respond(head.fields, { endStream: ends, waitForTrailers });
-    if (waitForTrailers) stream.once('wantTrailers', () => this.sendTrailers());
+    if (waitForTrailers) stream.once('wantTrailers', () => guard(this, this.sendTrailers));
   }
 
   private sendTrailers(): void {
@@ -235,6 +238,24 @@ export class StreamClient implements Downstream {
   private closed(): void {
     this.left();
     this.tools.closed(this);
+  }
+
+  private drained(): void {
+    this.x?.attempt?.resume();
+  }
+
+  /** Nothing that it knows is to be relied on any more: the stream ends, and its exchange. */
+  broke(error: unknown): void {
+    const { x, stream } = this;
+    const { faults } = this.tools;
+    const answered = stream.headersSent;
+    if (x === null) faults.note('exchange', error);
+    else faults.end(x, error, answered, (torn) => this.settle(torn));
+    if (this.gone) return faults.step(() => this.tools.closed(this));
+    faults.step(() => {
+      if (answered) cutStream(stream);
+      else refuse(stream, 500, FAULT_REASON);
+    });
   }
 
   private left(): void {

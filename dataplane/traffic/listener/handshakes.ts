@@ -2,6 +2,7 @@ import { constants, createHash, hkdfSync } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket, type TlsOptions } from 'node:tls';
 import type { Log } from '../../../shared/runtime/log.ts';
+import { type Answerable, type Faults, guarded } from '../faults.ts';
 import type { ClientAuth } from '../policy/client-certificate/client-auth.ts';
 import type { ShownCertificate } from './certificates.ts';
 
@@ -47,14 +48,16 @@ export type HandshakeEnd = {
  */
 export class Handshakes {
   private readonly log: Log;
+  private readonly faults: Faults;
   /** The one used last stands last; null where the library refuses the certificate. */
   private readonly servers = new Map<ShownCertificate, Server | null>();
   /** Those under way, by the ends of their connection. */
   private readonly underWay = new Map<string, HandshakeEnd>();
   private ticketKeys: Buffer | null = null;
 
-  constructor(log: Log) {
+  constructor(log: Log, faults: Faults) {
     this.log = log;
+    this.faults = faults;
   }
 
   /** Tickets are good wherever the same keys are: 48 bytes. Those of other keys are no longer taken. */
@@ -104,19 +107,21 @@ export class Handshakes {
         ...(this.ticketKeys !== null && { ticketKeys: this.ticketKeys }),
         ...(auth !== null && asking(auth, published.domains, this.ticketKeys)),
       });
-      server.on('secureConnection', (socket) => {
+      const shaken = (socket: TLSSocket): void => {
         const end = this.take(socket);
         // Its client has reset the connection: nobody can tell any more whose it was, and nobody would hear of its end.
         if (end === undefined) return void socket.destroy();
         // Not before: nobody would hear of a client that leaves in the middle of the handshake.
         socket.allowHalfOpen = true;
         end.done(socket);
-      });
-      server.on('tlsClientError', (error, socket) => {
+      };
+      const failed = (error: Error, socket: TLSSocket): void => {
         if (socket.authorizationError) this.disbelieved(auth, socket.authorizationError);
         this.take(socket)?.failed(error.message);
         socket.destroy();
-      });
+      };
+      server.on('secureConnection', (socket) => guarded(this.ending(socket), shaken)(socket));
+      server.on('tlsClientError', (error, socket) => guarded(this.ending(socket), failed)(error, socket));
       return server;
     } catch (error) {
       this.log.error({ domains: published.domains, error: String(error) }, 'a certificate can not be used');
@@ -127,6 +132,15 @@ export class Handshakes {
   /** The library closes such a connection without an alert, and tells of it when nobody knows any more whose it was. */
   private disbelieved(auth: ClientAuth | null, reason: unknown): void {
     this.log.debug({ site: auth?.domain, reason: String(reason) }, 'a client certificate is not accepted');
+  }
+
+  /** Where something is thrown, the connection ends, and whoever waits for the handshake hears that. */
+  private ending(socket: TLSSocket): Answerable {
+    const broke = (error: unknown): void => {
+      this.faults.note('connection', error);
+      socket.destroy();
+    };
+    return { broke };
   }
 
   private take(socket: TLSSocket): HandshakeEnd | undefined {

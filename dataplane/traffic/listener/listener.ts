@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { matcherOf } from '../../../shared/cidr.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import { UNCOUNTED } from '../../ledger/connections.ts';
+import { guard } from '../faults.ts';
 import { ClientConnection } from '../http1/client-connection.ts';
 import type { ClientTools } from '../http1/client-tools.ts';
 import { Http2Connection } from '../http2/connection.ts';
@@ -115,11 +116,11 @@ export class Listener {
 
   /** Certificates have come or gone, or others are expected. */
   certificatesChanged(): void {
-    for (const securing of [...this.waiting]) securing.certificatesChanged();
+    for (const securing of [...this.waiting]) guard(securing, securing.certificatesChanged);
   }
 
   sweep(now: number): void {
-    for (const connection of this.connections.keys()) connection.sweep(now);
+    for (const connection of this.connections.keys()) guard<Connection, number>(connection, connection.sweep, now);
   }
 
   /**
@@ -129,7 +130,7 @@ export class Listener {
   drain(patient: boolean): Promise<void> {
     this.plain.close();
     this.secure.close();
-    for (const connection of this.connections.keys()) connection.drain(patient);
+    for (const connection of this.connections.keys()) guard<Connection, boolean>(connection, connection.drain, patient);
     this.emptied ??= new Promise((resolve) => {
       this.whenEmpty = resolve;
     });
@@ -143,8 +144,20 @@ export class Listener {
     if (remote === undefined) return void socket.destroy();
     const address = plainAddress(remote);
     if (!this.admission.enter(address)) return void socket.resetAndDestroy();
-    if (this.proxyProtocol) this.expectProxy(socket, address, secure);
-    else this.greet(socket, address, secure);
+    try {
+      if (this.proxyProtocol) this.expectProxy(socket, address, secure);
+      else this.greet(socket, address, secure);
+    } catch (error) {
+      this.drop(socket, UNCOUNTED, error);
+    }
+  }
+
+  /** Something was thrown before the connection was anybody's: it ends, and its place is free. */
+  private drop(socket: Socket, place: number, error: unknown): void {
+    const { faults } = this.tools;
+    faults.note('connection', error);
+    faults.step(() => socket.resetAndDestroy());
+    faults.step(() => this.admission.leave(place));
   }
 
   /** A header from just anybody would be a forged address. */
@@ -156,6 +169,7 @@ export class Listener {
     }
     const preface = new Preface(socket, {
       monotonic: this.tools.monotonic,
+      faults: this.tools.faults,
       done: (read, client, address) => {
         this.connections.delete(read);
         this.greet(client, address ?? proxy, secure);
@@ -171,20 +185,26 @@ export class Listener {
 
   /** It is known who is there. */
   private greet(socket: Socket, address: string, secure: boolean): void {
-    const trusted = this.trusts(address);
-    const place = trusted ? UNCOUNTED : this.admission.enterAddress(address);
-    if (place === null) {
-      this.admission.leave(UNCOUNTED);
-      return void socket.resetAndDestroy();
+    let place: number | null = UNCOUNTED;
+    try {
+      const trusted = this.trusts(address);
+      if (!trusted) place = this.admission.enterAddress(address);
+      if (place === null) {
+        this.admission.leave(UNCOUNTED);
+        return void socket.resetAndDestroy();
+      }
+      if (secure) this.expectTls(socket, address, place);
+      else this.serve(socket, peerOf(address, null, trusted), place, false);
+    } catch (error) {
+      this.drop(socket, place ?? UNCOUNTED, error);
     }
-    if (secure) this.expectTls(socket, address, place);
-    else this.serve(socket, peerOf(address, null, trusted), place, false);
   }
 
   private expectTls(raw: Socket, address: string, place: number): void {
     const { certificates } = this;
     const securing = new Securing(raw, {
       monotonic: this.tools.monotonic,
+      faults: this.tools.faults,
       find: (hello) => this.shownTo(askedFor(hello, raw)),
       findChallenge: (name) => certificates.findChallenge(name),
       mayWait: (stage, hello) => {
@@ -202,7 +222,11 @@ export class Listener {
       done: (stage, socket, shown) => {
         this.connections.delete(stage);
         this.waiting.delete(stage);
-        this.serve(socket, peerOf(address, shown, this.trusts(address)), place, socket.alpnProtocol === 'h2');
+        try {
+          this.serve(socket, peerOf(address, shown, this.trusts(address)), place, socket.alpnProtocol === 'h2');
+        } catch (error) {
+          this.drop(socket, place, error);
+        }
       },
       gone: (stage, reason) => {
         this.waiting.delete(stage);
@@ -226,7 +250,7 @@ export class Listener {
     this.connections.set(connection, place);
     this.peers.set(connection, peer);
     // It was read so far while the draining began.
-    if (this.emptied !== null) connection.drain(true);
+    if (this.emptied !== null) guard<Connection, boolean>(connection, connection.drain, true);
   }
 
   private leaveToHttp2(connection: ClientConnection, socket: Socket): void {
@@ -235,7 +259,11 @@ export class Listener {
     if (place === undefined || peer === undefined) return void socket.destroy();
     this.connections.delete(connection);
     this.peers.delete(connection);
-    this.serve(socket, peer, place, true);
+    try {
+      this.serve(socket, peer, place, true);
+    } catch (error) {
+      this.drop(socket, place, error);
+    }
   }
 
   private closed(connection: Connection): void {

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { type Faults, guard } from '../faults.ts';
 import { type ProxyReading, readProxyHeader } from './proxy-protocol.ts';
 
 /** How long a proxy may take over its header (ms). */
@@ -6,6 +7,7 @@ const HEADER_MS = 5_000;
 
 export type PrefaceTools = {
   monotonic(): number;
+  readonly faults: Faults;
   /** The header has been read and what follows it put back; `address` null: the connection's own. */
   done(preface: Preface, socket: Socket, address: string | null): void;
   /** There is none, it is malformed, or it did not come in time. The socket is closed. */
@@ -40,13 +42,15 @@ export class Preface {
     if (this.gathered === null && !patient) this.socket.destroy();
   }
 
-  private readonly read = (chunk: Buffer): void => {
+  private readonly read = (chunk: Buffer): void => guard(this, this.take, chunk);
+
+  private take(chunk: Buffer): void {
     const bytes = this.gathered === null ? chunk : Buffer.concat([this.gathered, chunk]);
     this.gathered = bytes;
     const reading = readProxyHeader(bytes);
     if (reading.kind === 'malformed') this.refuse(reading.reason);
     else if (reading.kind === 'header') this.handOn(bytes, reading);
-  };
+  }
 
   private handOn(bytes: Buffer, { length, address }: ProxyReading & { kind: 'header' }): void {
     const { socket } = this;
@@ -68,7 +72,18 @@ export class Preface {
     this.socket.destroy();
   };
 
-  private readonly closed = (): void => this.tools.gone(this);
+  private readonly closed = (): void => guard(this, this.leave);
+
+  private leave(): void {
+    this.tools.gone(this);
+  }
+
+  broke(error: unknown): void {
+    const { socket, tools } = this;
+    tools.faults.note('connection', error);
+    if (socket.destroyed) tools.faults.step(() => tools.gone(this));
+    else tools.faults.step(() => socket.resetAndDestroy());
+  }
 
   private letGo(): void {
     this.socket.off('data', this.read);

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { type Faults, guard, guarded } from '../faults.ts';
 import { Gathering } from '../http1/gathering.ts';
 import { refusal } from '../http1/refusal.ts';
 import type { ShownCertificate } from './certificates.ts';
@@ -27,6 +28,7 @@ const NO_CERTIFICATE = 'there is no certificate for the name';
 
 export type SecuringTools = {
   monotonic(): number;
+  readonly faults: Faults;
   /** What is shown for a name, or for a client that named nobody. */
   find(hello: Hello, socket: Socket): ShownCertificate | null;
   /** What an authority is shown that checks the name; null where that is not awaited. */
@@ -74,14 +76,16 @@ export class Securing {
     if (this.gathered.length === 0 && !patient) this.socket.destroy();
   }
 
-  private readonly read = (chunk: Buffer): void => {
+  private readonly read = (chunk: Buffer): void => guard(this, this.take, chunk);
+
+  private take(chunk: Buffer): void {
     this.gathered = this.gathering.join(this.gathered, chunk);
     if (!this.gathering.worthJudging(this.gathered.length) && this.gathered.length <= MAX_HELLO) return;
     const reading = readHello(this.gathered);
     if (reading.kind === 'hello') this.choose(reading.hello);
     else if (reading.kind === 'malformed') this.refuse(DECODE_ERROR, reading.reason);
     else if (reading.kind === 'plain') this.refuse(refusal(400, 'this port speaks HTTPS: write https:// in the address'), 'plain HTTP');
-  };
+  }
 
   private choose(hello: Hello): void {
     if (isCheck(hello)) return this.beChecked(hello.serverName);
@@ -119,12 +123,12 @@ export class Securing {
     this.gathering = new Gathering();
     const release = shown.auth === null ? null : this.lingerOnce();
     const begun = tools.handshakes.begin(socket, shown, {
-      done: (secure) => {
+      done: guarded(this, (secure) => {
         release?.();
         if (shown.published.challenge === true) return this.dismiss(secure);
         socket.off('close', this.closed);
         tools.done(this, secure, shown);
-      },
+      }),
       failed: (reason) => {
         this.reason = reason;
       },
@@ -173,7 +177,18 @@ export class Securing {
     this.socket.destroy();
   };
 
-  private readonly closed = (): void => this.tools.gone(this, this.reason);
+  private readonly closed = (): void => guard(this, this.leave);
+
+  private leave(): void {
+    this.tools.gone(this, this.reason);
+  }
+
+  broke(error: unknown): void {
+    const { socket, tools } = this;
+    tools.faults.note('connection', error);
+    if (socket.destroyed) tools.faults.step(() => tools.gone(this, ''));
+    else tools.faults.step(() => socket.resetAndDestroy());
+  }
 }
 
 /** RFC 8737 3: an authority that checks a name offers this protocol and no other. */

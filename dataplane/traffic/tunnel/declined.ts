@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { UNTIL_CLOSE } from '../exchange.ts';
-import { httpDate } from '../http1/date.ts';
+import { abortAnswer, endAnswer, guard } from '../faults.ts';
 import { fieldIn } from '../http1/fields.ts';
 import type { ResponseHead } from '../http1/response-head.ts';
-import { addedFields } from '../policy/headers/headers.ts';
+import { answerLines } from '../policy/headers/headers.ts';
 import type { Attempt } from '../upstream/attempt.ts';
 import { FAILURE, type Failure } from '../upstream/failure.ts';
 import { limitsFor } from '../upstream/limits.ts';
@@ -32,14 +32,11 @@ export class Declined implements Attempt {
     const { fields } = head;
     x.client.reclaim(x);
     x.attempt = this;
-    let lines = fields.kept;
-    if (!fields.hasDate) lines += httpDate();
-    if (x.block !== null) lines += addedFields(x.block.fields, fields, x.strictTransport);
     const length = fields.chunked || fields.contentLength < 0 ? UNTIL_CLOSE : fields.contentLength;
-    x.client.head(x, head.status, head.reason, lines, length);
-    reply.on('data', (piece: Buffer) => this.pass(piece));
-    reply.once('end', () => this.finish());
-    reply.on('error', () => this.fail(FAILURE.closed));
+    x.client.head(x, head.status, head.reason, answerLines(x, fields), length);
+    reply.on('data', (piece: Buffer) => guard(this, this.pass, piece));
+    reply.once('end', () => guard(this, this.finish));
+    reply.on('error', () => guard(this, this.fail, FAILURE.closed));
     if (!/^text\/event-stream\b/i.test(fieldIn(fields.kept, 'content-type') ?? '')) this.watch();
     x.client.flush();
   }
@@ -56,8 +53,7 @@ export class Declined implements Attempt {
   private finish(): void {
     if (!this.close()) return;
     const { x } = this.tunnel;
-    x.client.end(x, '');
-    x.client.flush();
+    endAnswer(x, '');
   }
 
   private fail(failure: Failure): void {
@@ -66,7 +62,11 @@ export class Declined implements Attempt {
     x.failure = failure.reason;
     x.lastFailure = failure;
     endpoint.blame(failure);
-    x.client.abort(x);
+    abortAnswer(x);
+  }
+
+  broke(error: unknown): void {
+    this.tunnel.broke(error);
   }
 
   /** Time stands still for the target while its client does not read. */
@@ -77,7 +77,7 @@ export class Declined implements Attempt {
     const silentFor = (): number => clock.monotonic() - this.heardAt;
     const waits = this.reply.isPaused() ? bodyIdleMs : bodyIdleMs - silentFor();
     this.stopWatching = clock.after(waits, () => {
-      if (!this.reply.isPaused() && silentFor() >= bodyIdleMs) this.fail(FAILURE.bodyTimeout);
+      if (!this.reply.isPaused() && silentFor() >= bodyIdleMs) guard(this, this.fail, FAILURE.bodyTimeout);
       else this.watch();
     });
   }

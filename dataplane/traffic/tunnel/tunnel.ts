@@ -107,6 +107,14 @@ export class Tunnel implements Attempt {
     this.endpoint.tools.targets.end(this.ledgerSlot, this.endpoint.tools.slot);
   }
 
+  /** Something was thrown while it was made or passed on: both sides end, and its exchange. */
+  broke(error: unknown): void {
+    const { faults } = this.endpoint.tools;
+    this.x.client.broke(error);
+    faults.step(() => this.cancel());
+    if (this.client.socket !== null) faults.step(() => this.client.end());
+  }
+
   // Bytes pass from socket to socket, not through the exchange.
 
   body(): boolean {

@@ -6,6 +6,7 @@ import { createProxyServer, type ProxyServer } from 'http-proxy';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { answer, type OwnAnswer } from '../answer.ts';
 import type { Exchange, LentSocket } from '../exchange.ts';
+import { guarded } from '../faults.ts';
 import type { ResponseHead } from '../http1/response-head.ts';
 import { requestHead } from '../http1/write.ts';
 import { cancelStream } from '../http2/ending.ts';
@@ -110,7 +111,11 @@ export class Tunnels {
       endpoint.connectMsFor(x),
       { alpn: 'http/1.1', halfOpen: true },
       (upstream) => {
-        this.lend(x, endpoint, upstream);
+        const broke = (error: unknown): void => {
+          upstream.destroy();
+          x.client.broke(error);
+        };
+        guarded({ broke }, () => this.lend(x, endpoint, upstream))();
         endpoint.tools.connected(endpoint);
       },
       (failure) => {
@@ -122,10 +127,11 @@ export class Tunnels {
 
   /** The table has changed: tunnels whose target is no longer one of their route's are ended, after a while. */
   tableChanged(): void {
-    for (const tunnel of this.tunnels.values()) {
+    const judge = (tunnel: Tunnel): void => {
       if (this.stands(tunnel)) tunnel.pardon();
       else tunnel.condemn();
-    }
+    };
+    for (const tunnel of this.tunnels.values()) guarded(tunnel, judge)(tunnel);
   }
 
   private stands({ x, endpoint }: Tunnel): boolean {
@@ -177,13 +183,17 @@ export class Tunnels {
     const tunnel = this.tunnels.get(socket);
     const client = tunnel?.client.socket;
     if (tunnel === undefined || client == null) return void socket.destroy();
+    guarded(tunnel, () => this.ask(tunnel, client, request, head))();
+  }
+
+  private ask(tunnel: Tunnel, client: Socket, request: IncomingMessage, head: Buffer): void {
     const { host, port } = tunnel.endpoint;
     const target = { host, port, protocol: 'http:' };
     // The rest of the head's limit, and no other connection than the one that stands.
     const options = { target, agent: tunnel.agent, ssl: { maxHeaderSize: MAX_HEAD } };
     Object.assign(request, { headers: byName(request.rawHeaders) });
     // It writes the head of an agreement as text.
-    socket.setDefaultEncoding('latin1');
+    client.setDefaultEncoding('latin1');
     this.proxy.ws(request, client, head, options, () => tunnel.close());
     if (tunnel.request !== null) this.leaveAgreement(tunnel, tunnel.request);
   }
@@ -201,16 +211,20 @@ export class Tunnels {
   /** `goOn` is told of an agreement. */
   private await(tunnel: Tunnel, outgoing: ClientRequest, goOn: GoOn): void {
     for (const event of ['upgrade', 'response', 'error']) outgoing.removeAllListeners(event);
-    outgoing.on('information', (interim: Reply) => this.informed(tunnel, interim));
-    outgoing.once('upgrade', (reply, socket, head) => {
+    const informed = (interim: Reply): void => this.informed(tunnel, interim);
+    const agreed = (reply: IncomingMessage, socket: Socket, head: NonSharedBuffer): void => {
       const agreement = this.agreed(tunnel, reply);
       if (agreement !== null) goOn(agreement, reply, socket, head);
-    });
-    outgoing.once('response', (reply: IncomingMessage) => this.declined(tunnel, reply));
-    outgoing.on('error', (error: NodeJS.ErrnoException) => {
+    };
+    const declined = (reply: IncomingMessage): void => this.declined(tunnel, reply);
+    const failed = (error: NodeJS.ErrnoException): void => {
       const malformed = error.code?.startsWith('HPE_') === true;
       this.unanswered(tunnel, tunnel.late ? FAILURE.headTimeout : malformed ? FAILURE.malformed : FAILURE.closed);
-    });
+    };
+    outgoing.on('information', guarded(tunnel, informed));
+    outgoing.once('upgrade', guarded(tunnel, agreed));
+    outgoing.once('response', guarded(tunnel, declined));
+    outgoing.on('error', guarded(tunnel, failed));
   }
 
   private informed(tunnel: Tunnel, interim: Reply): void {

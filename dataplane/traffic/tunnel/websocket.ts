@@ -3,6 +3,7 @@ import { type Agent, type ClientRequest, request } from 'node:http';
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import type { Exchange } from '../exchange.ts';
+import { guarded } from '../faults.ts';
 import { httpDate } from '../http1/date.ts';
 import { fieldIn, withoutFields } from '../http1/fields.ts';
 import type { ResponseHead } from '../http1/response-head.ts';
@@ -50,12 +51,13 @@ export function join(x: Exchange, stream: ServerHttp2Stream, { fields }: Respons
   upstream.on('data', ({ length }: Buffer) => {
     x.bytesSent += length;
   });
-  // A target that is gone without a farewell is told on as what it is; after one, the client may say its own.
-  upstream.once('close', () => {
+  const ended = (): void => {
+    // A target that is gone without a farewell is told on as what it is; after one, the client may say its own.
     if (stream.writableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
     else cancelStream(stream);
     // Nobody reads it any more: a stream that has unread bytes would stay. How long the last bytes may take is limited as ever.
     stream.resume();
     x.client.reclaim(x);
-  });
+  };
+  upstream.once('close', guarded(x.client, ended));
 }

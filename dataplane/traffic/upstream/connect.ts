@@ -1,6 +1,7 @@
 import { connect, type OnReadOpts, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { certificateShown } from '../../../shared/certificate-shown.ts';
+import { guarded } from '../faults.ts';
 import type { Endpoint } from './endpoint.ts';
 import { connectFailure, FAILURE, type Failure } from './failure.ts';
 
@@ -77,16 +78,20 @@ export function connectTo(
     failed(FAILURE.noDescriptors);
     return () => undefined;
   }
-  tools.resolver.resolve(host, (error, address) => {
+  const broke = (error: unknown): void => {
+    tools.faults.note('connection', error, { target: endpoint.address });
+    fail(FAILURE.fault);
+  };
+  const open = (error: NodeJS.ErrnoException | null, address: string): void => {
     if (settled) return;
     if (error !== null) return fail(connectFailure(error));
     const fresh = serverName === null ? openPlain(endpoint, address, opening) : openSecure(endpoint, address, serverName, opening);
     socket = fresh;
-    const lost = (cause: NodeJS.ErrnoException): void => {
+    const lost = guarded({ broke }, (cause: NodeJS.ErrnoException) => {
       tools.resolver.forget(host);
       endpoint.session = null;
       fail(connectFailure(cause));
-    };
+    });
     fresh.once('error', lost);
     fresh.once(serverName === null ? 'connect' : 'secureConnect', () => {
       if (!settle()) return;
@@ -94,7 +99,8 @@ export function connectTo(
       fresh.once('close', () => tools.sockets.leaveUpstream());
       stands(fresh);
     });
-  });
+  };
+  tools.resolver.resolve(host, guarded({ broke }, open));
   return () => {
     if (!settle()) return;
     socket?.destroy();

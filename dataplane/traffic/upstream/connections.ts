@@ -1,4 +1,5 @@
 import type { Exchange } from '../exchange.ts';
+import { guard, onBehalf } from '../faults.ts';
 import { UpstreamConnection } from '../http1/upstream-connection.ts';
 import type { Channel } from './channel.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -55,6 +56,7 @@ export class Connections implements Channel {
     this.open.add(connection);
     this.connecting++;
     connection.send(x);
+    connection.connect();
   }
 
   /** A connection stands, with its request or without. */
@@ -70,20 +72,20 @@ export class Connections implements Channel {
   /** The request of a connection that does not stand yet was called off. To tear it down would only have the next one open another. */
   abandoned(connection: UpstreamConnection): void {
     const next = this.waiting.next();
-    if (next !== null) connection.send(next);
+    if (next !== null) onBehalf(next, () => connection.send(next));
     else if (this.endpoint.leaving) connection.destroy();
     else this.unclaimed.push(connection);
   }
 
   private serveNext(): void {
     const next = this.waiting.next();
-    if (next !== null) this.sendFresh(next);
+    if (next !== null) onBehalf(next, () => this.sendFresh(next));
   }
 
   /** A connection has finished its exchange and may serve another. */
   release(connection: UpstreamConnection, keepAliveSeconds: number): void {
     const next = this.waiting.next();
-    if (next !== null) return connection.send(next);
+    if (next !== null) return onBehalf(next, () => connection.send(next));
     const keepFor = keepAliveSeconds < 0 ? IDLE_MS : Math.min(IDLE_MS, keepAliveSeconds * 1_000 - 1_000);
     if (keepFor <= 0 || this.endpoint.leaving) return connection.destroy();
     connection.idleUntil(this.endpoint.tools.clock.monotonic() + keepFor);
@@ -99,9 +101,10 @@ export class Connections implements Channel {
     for (const { recallable: x } of this.open) if (x !== null && elsewhere(x)) recalled.push(x);
   }
 
-  /** A connection is gone; `stood` is whether it ever stood, and `failure` why it did not. */
+  /** A connection is gone; `stood` is whether it ever stood, and `failure` why it did not. To say so twice does no harm. */
   closed(connection: UpstreamConnection, stood: boolean, failure: Failure | null): void {
-    if (this.open.delete(connection)) this.endpoint.tools.sockets.leaveUpstream();
+    if (!this.open.delete(connection)) return;
+    this.endpoint.tools.sockets.leaveUpstream();
     if (stood) remove(this.idle, connection);
     else {
       this.connecting--;
@@ -113,7 +116,7 @@ export class Connections implements Channel {
   }
 
   sweep(now: number): boolean {
-    for (const connection of this.open) connection.sweep(now);
+    for (const connection of this.open) guard(connection, connection.sweep, now);
     this.waiting.sweep(now);
     return this.open.size > 0 || !this.waiting.empty;
   }

@@ -1,5 +1,6 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Exchange } from '../exchange.ts';
+import type { Faults } from '../faults.ts';
 import { type CompiledBlock, type CompiledRoute, poolsOf } from '../match/compile.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Pool } from './pool.ts';
@@ -9,6 +10,7 @@ const STEP = 50;
 
 export type DepartureTools = {
   readonly clock: Clock;
+  readonly faults: Faults;
   /** The route of a domain as the newest table has it. */
   routeOf(domain: string): CompiledRoute | null;
   /** The block that the newest table has for an exchange. */
@@ -32,7 +34,7 @@ export class Departures {
   async follow(replaced: Iterable<readonly [string, CompiledRoute]>, nextTurn: () => Promise<void>): Promise<void> {
     let steps = 0;
     for (const [domain, was] of replaced) {
-      this.look(was, this.tools.routeOf(domain));
+      this.tools.faults.step(() => this.look(was, this.tools.routeOf(domain)));
       if (++steps % STEP === 0) await nextTurn();
     }
   }

@@ -3,6 +3,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import { type Targets, targetKey } from '../../ledger/targets.ts';
 import type { Exchange } from '../exchange.ts';
+import { type Faults, onBehalf } from '../faults.ts';
 import type { TargetChange } from '../protocol.ts';
 import type { Channel } from './channel.ts';
 import { Connections } from './connections.ts';
@@ -31,6 +32,7 @@ export type SocketBudget = {
 export type EndpointTools = {
   readonly clock: Clock;
   readonly log: Log;
+  readonly faults: Faults;
   readonly targets: Targets;
   readonly slot: number;
   readonly resolver: Resolver;
@@ -171,10 +173,10 @@ export class Endpoint implements Place {
     const recalled: Exchange[] = [];
     this.channel.recall(elsewhere, recalled);
     for (const x of recalled) {
-      x.attempt?.cancel();
+      onBehalf(x, () => x.attempt?.cancel());
       x.attempt = null;
     }
-    return recalled;
+    return recalled.filter((x) => x.status === 0);
   }
 
   /** Enforces the time limits of all its connections. @returns whether the endpoint may be forgotten. */
@@ -209,7 +211,12 @@ export class Endpoints {
 
   sweep(now: number): void {
     for (const endpoint of this.inUse) {
-      if (!endpoint.sweep(now)) continue;
+      let idle = false;
+      // One that can't be swept does not keep the others from it.
+      this.tools.faults.step(() => {
+        idle = endpoint.sweep(now);
+      });
+      if (!idle) continue;
       this.inUse.delete(endpoint);
       const name = nameOf(endpoint);
       if (endpoint.named === 0 && this.byName.get(name) === endpoint) this.byName.delete(name);

@@ -1,6 +1,6 @@
 /** Every way in which forwarding ends without an upstream's answer: one place from failure to status. */
 export type Failure = {
-  readonly status: 502 | 503 | 504;
+  readonly status: 500 | 502 | 503 | 504;
   /** Short and stable, for logs and metrics; never an address. */
   readonly code: string;
   readonly reason: string;
@@ -33,6 +33,7 @@ export const FAILURE = {
   reset: failure(502, 'reset', 'the target broke off its answer', true),
   turnedAway: failure(503, 'turned_away', 'the target has no room for another request', false),
   headTimeout: failure(504, 'head_timeout', 'the target did not begin its answer in time', true),
+  fault: failure(500, 'fault', 'something failed in the proxy itself while it connected to the target', false),
   bodyTimeout: failure(504, 'body_timeout', 'the target stopped in the middle of its answer', true),
 } as const;
 

@@ -7,6 +7,7 @@ import { memoryLog } from '../../../shared/runtime/log.ts';
 import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
 import { Targets } from '../../ledger/targets.ts';
 import { type Downstream, Exchange } from '../exchange.ts';
+import { Faults } from '../faults.ts';
 import { compileRoute } from '../match/compile.ts';
 import type { TargetChange } from '../protocol.ts';
 import { Endpoints } from './endpoint.ts';
@@ -53,6 +54,9 @@ class KeptAnswer implements Downstream {
     this.aborted = true;
     this.settle();
   }
+  broke(error: unknown): void {
+    throw error;
+  }
   flush(): void {
     // Everything arrives at once.
   }
@@ -76,6 +80,7 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
   const log = memoryLog();
   const targets = new Targets(Targets.buffer(1), 1);
   const changes: TargetChange[] = [];
+  const faults = new Faults({ clock, log });
   const forwarder = new Forwarder(
     clock,
     log,
@@ -84,6 +89,7 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
   );
   const hold: Hold = new Hold({
     clock,
+    faults,
     most: limits.maxHeld ?? 4_096,
     poolOf: () => null,
     retry: (x) => forwarder.attempt(x),
@@ -93,6 +99,7 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
   const endpoints = new Endpoints({
     clock,
     log,
+    faults,
     targets,
     slot: 0,
     sockets: { enterUpstream: () => true, leaveUpstream: () => undefined },

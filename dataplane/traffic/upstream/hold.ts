@@ -1,5 +1,6 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Exchange } from '../exchange.ts';
+import { type Faults, onBehalf } from '../faults.ts';
 import type { Attempt } from './attempt.ts';
 import type { Endpoint } from './endpoint.ts';
 import { FAILURE, type Failure, foundNobody } from './failure.ts';
@@ -18,6 +19,7 @@ const MAX_HELD = 4_096;
 
 export type HoldTools = {
   readonly clock: Clock;
+  readonly faults: Faults;
   /** Requests that may wait; MAX_HELD if absent. */
   readonly most?: number;
   /** The pool that the newest table has for the exchange; null when it has none. */
@@ -73,7 +75,6 @@ export class Hold {
     const newest = this.tools.poolOf(x) ?? pool;
     held.moved = newest !== pool;
     x.attempt = held;
-    this.count++;
     this.enter(held, newest);
     return true;
   }
@@ -82,26 +83,29 @@ export class Hold {
   tick(): void {
     if (this.groups.size === 0) return;
     const now = this.tools.clock.monotonic();
-    for (const [pool, group] of [...this.groups]) {
-      for (const held of [...group.waiting]) if (now >= held.until) this.end(held);
-      // Whoever was sent ahead may have left, or have been answered by something other than a target.
-      if (group.probe !== null && group.probe.x.status !== 0) group.probe = null;
-      if (group.waiting.size > 0) this.probe(pool, group);
-      else if (group.probe === null) this.groups.delete(pool);
-    }
+    for (const [pool, group] of [...this.groups]) this.tools.faults.step(() => this.look(pool, group, now));
+  }
+
+  private look(pool: Pool, group: Group, now: number): void {
+    for (const held of [...group.waiting]) if (now >= held.until) this.end(held);
+    // Whoever was sent ahead may have left, or have been answered by something other than a target.
+    if (group.probe !== null && group.probe.x.status !== 0) group.probe = null;
+    if (group.waiting.size > 0) this.probe(pool, group);
+    else if (group.probe === null) this.groups.delete(pool);
   }
 
   /** The table has changed: a request whose route has another pool now waits for that one, and tries it at once. */
   tableChanged(): void {
-    for (const [pool, group] of [...this.groups])
-      for (const held of [...group.waiting]) {
-        const newest = this.tools.poolOf(held.x);
-        if (newest === null || newest === pool) continue;
-        group.waiting.delete(held);
-        held.moved = true;
-        this.enter(held, newest);
-      }
+    for (const [pool, group] of [...this.groups]) for (const held of [...group.waiting]) onBehalf(held.x, () => this.move(held, pool));
     this.tick();
+  }
+
+  private move(held: Held, from: Pool): void {
+    const newest = this.tools.poolOf(held.x);
+    if (newest === null || newest === from) return;
+    this.leave(held);
+    held.moved = true;
+    this.enter(held, newest);
   }
 
   /** A connection to this target stands. */
@@ -118,6 +122,7 @@ export class Hold {
     }
     held.group = group;
     group.waiting.add(held);
+    this.count++;
   }
 
   private probe(pool: Pool, group: Group): void {

@@ -10,6 +10,7 @@ const SILENT: Downstream = {
   holding: false,
   end: () => undefined,
   abort: () => undefined,
+  broke: () => undefined,
   flush: () => undefined,
   lend: () => null,
   reclaim: () => undefined,

@@ -1,4 +1,6 @@
 import type { HeaderSpec, RouteSpec } from '../../../../shared/route.ts';
+import type { Exchange } from '../../exchange.ts';
+import { httpDate } from '../../http1/date.ts';
 import { hashName } from '../../http1/field-names.ts';
 import type { Fields } from '../../http1/fields.ts';
 
@@ -48,6 +50,12 @@ export function addedFields(fields: AnswerFields, answer: Fields, secure: boolea
   const noSniff = fields.noSniff && !answer.hasContentTypeOptions ? NO_SNIFF : '';
   const sameOrigin = fields.sameOrigin && !answer.hasFrameOptions ? SAME_ORIGIN : '';
   return strict + noSniff + sameOrigin + fields.own;
+}
+
+/** The lines of an upstream's answer as its visitor gets them. */
+export function answerLines({ block, strictTransport }: Exchange, answer: Fields): string {
+  const lines = answer.hasDate ? answer.kept : answer.kept + httpDate();
+  return block === null ? lines : lines + addedFields(block.fields, answer, strictTransport);
 }
 
 /** The lines to add to an answer of our own. */

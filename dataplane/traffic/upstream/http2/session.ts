@@ -2,6 +2,7 @@ import { type ClientHttp2Session, connect as connectHttp2, constants, type Setti
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Exchange } from '../../exchange.ts';
+import { guard, guarded } from '../../faults.ts';
 import { ResponseHead } from '../../http1/response-head.ts';
 import { connectTo } from '../connect.ts';
 import type { Endpoint } from '../endpoint.ts';
@@ -44,6 +45,7 @@ export class Session {
   private readonly owner: SessionOwner;
   private readonly streams = new Set<UpstreamStream>();
   private state: 'connecting' | 'standing' | 'leaving' | 'closed' = 'connecting';
+  private socket: Socket | null = null;
   private http2: ClientHttp2Session | null = null;
   private most = MAX_STREAMS;
   private readonly connectMs: number;
@@ -86,8 +88,11 @@ export class Session {
       this.endpoint,
       this.connectMs,
       { alpn: 'h2' },
-      (socket) => this.greet(socket),
-      (failure) => this.end(failure),
+      (socket) => {
+        this.socket = socket;
+        guard(this, this.greet, socket);
+      },
+      (failure) => guard(this, this.end, failure),
     );
   }
 
@@ -102,15 +107,21 @@ export class Session {
     // Each request names its authority itself; a URL would not take every name that a resolver does.
     const http2 = connectHttp2('http://localhost', { createConnection: () => socket, settings: SETTINGS, ...BOUNDS });
     this.http2 = http2;
-    http2.once('connect', () => http2.setLocalWindowSize(SESSION_WINDOW));
+    http2.once(
+      'connect',
+      guarded(this, () => http2.setLocalWindowSize(SESSION_WINDOW)),
+    );
     // Whoever speaks HTTP/2 says so first with its settings (RFC 9113 3.4): what it takes is known before it is asked.
-    http2.on('remoteSettings', (settings) => this.agreed(settings));
-    http2.on('goaway', () => this.leave());
-    http2.on('stream', (pushed) => pushed.close(constants.NGHTTP2_REFUSED_STREAM));
+    http2.on('remoteSettings', (settings) => guard(this, this.agreed, settings));
+    http2.on('goaway', () => guard(this, this.leave));
+    http2.on(
+      'stream',
+      guarded(this, (pushed) => pushed.close(constants.NGHTTP2_REFUSED_STREAM)),
+    );
     http2.on('error', () => {
       this.broken = this.connecting ? FAILURE.noHttp2 : FAILURE.malformed;
     });
-    http2.on('close', () => this.end(this.connecting ? (this.broken ?? FAILURE.closed) : null));
+    http2.on('close', () => guard(this, this.end, this.connecting ? (this.broken ?? FAILURE.closed) : null));
   }
 
   private agreed({ maxConcurrentStreams = MAX_STREAMS }: Settings): void {
@@ -177,6 +188,17 @@ export class Session {
     this.end(null);
   }
 
+  /** Nothing that it knows is to be relied on any more: its streams end with it, and the library tells them so. */
+  broke(error: unknown): void {
+    const { endpoint, http2, socket, connecting } = this;
+    const { faults } = endpoint.tools;
+    faults.note('connection', error, { target: endpoint.address });
+    faults.step(() => http2?.destroy());
+    faults.step(() => socket?.destroy());
+    faults.step(() => this.end(connecting ? FAILURE.fault : null));
+    faults.step(() => this.owner.ended(this, connecting ? FAILURE.fault : null));
+  }
+
   /** `failure` is told to those who wait for it to stand. */
   private end(failure: Failure | null): void {
     if (this.state === 'closed') return;
@@ -191,7 +213,7 @@ export class Session {
 
   /** Enforces the time limits of it and of its streams. */
   sweep(now: number): void {
-    for (const stream of [...this.streams]) stream.sweep(now);
+    for (const stream of [...this.streams]) guard(stream, stream.sweep, now);
     if (now < this.deadline || this.streams.size > 0) return;
     if (this.state === 'standing') return this.destroy();
     if (!this.connecting) return;

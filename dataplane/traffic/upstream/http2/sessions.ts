@@ -1,4 +1,5 @@
 import type { Exchange } from '../../exchange.ts';
+import { guard, onBehalf } from '../../faults.ts';
 import type { Channel } from '../channel.ts';
 import type { Endpoint } from '../endpoint.ts';
 import type { Failure } from '../failure.ts';
@@ -45,7 +46,7 @@ export class Sessions implements Channel {
   }
 
   sweep(now: number): boolean {
-    for (const session of [...this.open]) session.sweep(now);
+    for (const session of [...this.open]) guard(session, session.sweep, now);
     // A connection that is being opened has a limit of its own, and tells those who wait how it ended.
     if (!this.opening) this.waiting.sweep(now);
     return this.open.size > 0 || !this.waiting.empty;
@@ -55,7 +56,7 @@ export class Sessions implements Channel {
   readonly roomChanged = (session: Session): void => {
     while (session.room && !this.waiting.empty) {
       const x = this.waiting.next();
-      if (x !== null) session.send(x);
+      if (x !== null) onBehalf(x, () => session.send(x));
     }
     if (!this.waiting.empty) this.openAnother();
   };

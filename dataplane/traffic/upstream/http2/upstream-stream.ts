@@ -1,11 +1,11 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2';
 import { isCall } from '../../call.ts';
 import { type Exchange, UNTIL_CLOSE } from '../../exchange.ts';
-import { httpDate } from '../../http1/date.ts';
+import { abortAnswer, endAnswer, guard, guarded } from '../../faults.ts';
 import type { ResponseHead } from '../../http1/response-head.ts';
 import { cancelStream, leaveStream } from '../../http2/ending.ts';
 import { fieldsByName, trailerLines } from '../../http2/request-text.ts';
-import { addedFields } from '../../policy/headers/headers.ts';
+import { answerLines } from '../../policy/headers/headers.ts';
 import type { Attempt } from '../attempt.ts';
 import { FAILURE, type Failure } from '../failure.ts';
 import { type Limits, limitsFor } from '../limits.ts';
@@ -55,22 +55,25 @@ export class UpstreamStream implements Attempt {
     const { x, session } = this;
     if (x === null) return;
     const { tools, serverName } = session.endpoint;
-    x.attempt = this;
     tools.targets.begin(this.ledgerSlot, tools.slot);
+    x.attempt = this;
     const whole = x.held !== null || x.bodyLength === 0;
     const endStream = whole && (x.held === null || x.held.length === 0);
     const stream = http2.request(requestFields(x, serverName === null ? 'http' : 'https'), { endStream, waitForTrailers: !whole });
     this.stream = stream;
     // The close that follows tells what there is to know.
     stream.on('error', () => undefined);
-    stream.on('close', () => this.closed());
-    stream.on('headers', (_fields, _flags, raw) => this.informed(raw));
-    stream.once('response', (_fields, flags, raw) => this.answer(raw, (flags & NGHTTP2_FLAG_END_STREAM) !== 0));
-    stream.on('trailers', (_fields, _flags, raw) => this.takeTrailers(raw));
-    stream.on('data', (piece: Buffer) => this.pass(piece));
-    stream.on('end', () => this.ended());
-    stream.on('drain', () => this.x?.client.resumeBody());
-    if (!whole) stream.once('wantTrailers', () => this.sendTrailers());
+    stream.on('close', () => guard(this, this.closed));
+    stream.on('headers', (_fields, _flags, raw) => guard(this, this.informed, raw));
+    stream.once('response', (_fields, flags, raw) => guard(this, this.answer, raw, (flags & NGHTTP2_FLAG_END_STREAM) !== 0));
+    stream.on('trailers', (_fields, _flags, raw) => guard(this, this.takeTrailers, raw));
+    stream.on('data', (piece: Buffer) => guard(this, this.pass, piece));
+    stream.on('end', () => guard(this, this.ended));
+    stream.on(
+      'drain',
+      guarded(this, () => this.x?.client.resumeBody()),
+    );
+    if (!whole) stream.once('wantTrailers', () => guard(this, this.sendTrailers));
     this.requestComplete = whole;
     if (whole && !endStream) stream.end(x.held);
     else if (!whole) x.client.streamBody(x);
@@ -143,12 +146,9 @@ export class UpstreamStream implements Attempt {
     this.begun = true;
     this.fields = raw ?? [];
     this.session.endpoint.succeeded();
-    let lines = fields.kept;
-    if (!fields.hasDate) lines += httpDate();
-    if (x.block !== null) lines += addedFields(x.block.fields, fields, x.strictTransport);
     this.deadline = this.now() + this.limits.bodyIdleMs;
     const length = fields.contentLength >= 0 ? fields.contentLength : UNTIL_CLOSE;
-    x.client.head(x, head.status, head.reason, lines, length);
+    x.client.head(x, head.status, head.reason, answerLines(x, fields), length);
     if (ends) return this.finish();
     if (!head.bodyless(x.method)) this.expect(length);
     x.client.flush();
@@ -203,11 +203,13 @@ export class UpstreamStream implements Attempt {
   private finish(): void {
     const { x, stream } = this;
     if (x === null) return;
-    this.settle();
-    // The rest of the request is of no use to the target (RFC 9113 8.1).
-    if (!this.requestComplete && stream !== null) leaveStream(stream);
-    x.client.end(x, this.trailers);
-    x.client.flush();
+    try {
+      this.settle();
+      // The rest of the request is of no use to the target (RFC 9113 8.1).
+      if (!this.requestComplete && stream !== null) leaveStream(stream);
+    } finally {
+      endAnswer(x, this.trailers);
+    }
   }
 
   // The end.
@@ -236,13 +238,28 @@ export class UpstreamStream implements Attempt {
     const { x, session, stream } = this;
     if (x === null) return;
     const { endpoint, proven } = session;
-    this.settle();
-    if (stream !== null) cancelStream(stream);
-    if (!this.begun) return endpoint.tools.failed(x, endpoint, failure, { written, answered: this.answered, reused: proven });
-    x.failure = failure.reason;
-    x.lastFailure = failure;
-    endpoint.blame(failure);
-    x.client.abort(x);
+    if (this.begun) {
+      x.failure = failure.reason;
+      x.lastFailure = failure;
+      endpoint.blame(failure);
+    }
+    try {
+      this.settle();
+      if (stream !== null) cancelStream(stream);
+    } finally {
+      if (this.begun) abortAnswer(x);
+      else endpoint.tools.failed(x, endpoint, failure, { written, answered: this.answered, reused: proven });
+    }
+  }
+
+  /** Nothing that it knows is to be relied on any more. */
+  broke(error: unknown): void {
+    const { x, stream, session } = this;
+    const { address, tools } = session.endpoint;
+    tools.faults.step(() => this.settle());
+    if (stream !== null) tools.faults.step(() => cancelStream(stream));
+    if (x !== null) x.client.broke(error);
+    else tools.faults.note('connection', error, { target: address });
   }
 
   private settle(): void {

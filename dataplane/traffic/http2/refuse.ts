@@ -1,0 +1,10 @@
+import { constants, type ServerHttp2Stream } from 'node:http2';
+
+/** Answers a stream that no exchange will. @returns the bytes of the body. */
+export function refuse(stream: ServerHttp2Stream, status: number, reason: string): number {
+  const body = `${status} ${reason}\n`;
+  stream.respond([':status', `${status}`, 'content-type', 'text/plain; charset=utf-8', 'content-length', `${body.length}`]);
+  stream.end(body);
+  stream.once('finish', () => stream.close(constants.NGHTTP2_NO_ERROR));
+  return body.length;
+}

@@ -56,3 +56,17 @@ test('the block of several sites in the reference is read as two', () => {
     ],
   );
 });
+
+for (const page of ['containers.md', 'from-traefik.md'])
+  test(`every label that docs/${page} tells people to write is read`, () => {
+    const text = readFileSync(new URL(`../../../docs/${page}`, import.meta.url), 'utf8');
+    const labels = Object.fromEntries(
+      [...text.matchAll(/^ +(sluice\.[\w.-]+): "?([^"\n]+)"?$/gm)].map(([, name = '', value = '']) => [name, value]),
+    );
+    const { sites, bad, warnings } = readLabels(labels);
+    assert.deepEqual([sites.length, bad, warnings], [1, [], []]);
+    for (const [, label = '', value = ''] of text.matchAll(/`(sluice\.[\w.-]+)=([^`]+)`/g)) {
+      const read = readLabels({ 'sluice.domain': 'a.example', [label.replace('NAME', 'shop')]: value, 'sluice.shop.domain': 'b.example' });
+      assert.deepEqual([read.bad, read.warnings], [[], []], `${label}=${value}`);
+    }
+  });

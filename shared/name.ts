@@ -3,6 +3,8 @@ export const NAME = 'sluice';
 
 export const ENV_PREFIX = `${NAME.toUpperCase()}_`;
 export const METRIC_PREFIX = `${NAME}_`;
+/** Names the members of a posted route that nobody knows. */
+export const IGNORED_HEADER = `${NAME.charAt(0).toUpperCase()}${NAME.slice(1)}-Ignored`;
 export const LABEL_PREFIX = `${NAME}.`;
 export const CONFIG_FILE = 'Sluicefile';
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parseDomain } from '../../shared/host.ts';
-import { NAME } from '../../shared/name.ts';
+import { IGNORED_HEADER, NAME } from '../../shared/name.ts';
 import { published, readRoute } from '../../shared/route.ts';
 import { APPLY_CONTENT_TYPE } from '../../shared/wire/apply.ts';
 import { displaySafe } from '../../shared/wire/errors.ts';
@@ -15,6 +15,7 @@ import type { ControllerStreams, ReloadResult } from './controller-streams.ts';
 import type { HandlerName } from './endpoints.ts';
 import { ApiError } from './errors.ts';
 import { serveEvents } from './events.ts';
+import { ignoredMembers } from './ignored-members.ts';
 import { sendJson, sendList } from './json.ts';
 import type { AdminParts } from './parts.ts';
 import type { Reload } from './reload.ts';
@@ -99,8 +100,9 @@ const REQUIRED = [
   ['tls', 'boolean'],
 ] as const;
 
-async function postRoute({ request, response }: Call, { table, clock }: AdminParts): Promise<void> {
-  const { origin: _, ...body } = await readJson(request, response, clock);
+async function postRoute({ request, response }: Call, { table, clock, log }: AdminParts): Promise<void> {
+  const asked = await readJson(request, response, clock);
+  const { origin: _, ...body } = asked;
   for (const [member, type] of REQUIRED) {
     if (body[member] === undefined) throw new ApiError('invalidJson', `missing member ${member}`);
     const isNull = member === 'upstream' && body.upstream === null;
@@ -110,7 +112,11 @@ async function postRoute({ request, response }: Call, { table, clock }: AdminPar
   if (!domain.ok) throw new ApiError('invalidDomain', domain.reason);
   const result = readRoute(body);
   if ('problem' in result) throw refusedRoute(result.problem.member, result.problem.reason, body);
-  sendJson(response, 201, published((await settled(table.post(result.route))).route));
+  const { route } = await settled(table.post(result.route));
+  const ignored = ignoredMembers(asked, result.route).join(', ');
+  if (ignored === '') return sendJson(response, 201, published(route));
+  log.warn({ domain: route.domain, ignored }, 'members of a posted route are not known and were ignored');
+  sendJson(response, 201, published(route), { [IGNORED_HEADER]: ignored });
 }
 
 /** The contract names three kinds of bad input; which one it is depends on whether the member has the right type at all. */

@@ -21,6 +21,7 @@ import type { PolicyTools } from './policy/order.ts';
 import type { FromWorker, HttpsSettings, Publication, PublishedChallenge, ToWorker, WorkerStart } from './protocol.ts';
 import { Recorder } from './record.ts';
 import { RefusedHeads } from './refused-heads.ts';
+import { RunQueue } from './run-queue.ts';
 import { Server } from './serve.ts';
 import { Tunnels } from './tunnel/tunnels.ts';
 import { Departures } from './upstream/departures.ts';
@@ -85,6 +86,7 @@ export class TrafficWorker {
     const failed: EndpointTools['failed'] = (x, endpoint, failure, progress) =>
       onBehalf(x, () => forwarder.failed(x, endpoint, failure, progress));
     const admission = new Admission({ connections: ledger.connections, slot, now: () => clock.now(), log });
+    const runQueue = new RunQueue();
     this.endpoints = new Endpoints({
       clock,
       log,
@@ -93,6 +95,7 @@ export class TrafficWorker {
       slot,
       resolver: new Resolver(clock),
       sockets: admission,
+      runQueue,
       ...(parts.maxPerTarget !== undefined && { maxConnections: parts.maxPerTarget }),
       connected: (endpoint) => this.hold.connected(endpoint),
       failed,
@@ -159,6 +162,7 @@ export class TrafficWorker {
     this.handshakes = new Handshakes(log, faults);
     this.listener = new Listener({
       tools: {
+        runQueue,
         monotonic: () => clock.monotonic(),
         faults,
         nextRequestId: () => `${idPrefix}${(ids++).toString(16).padStart(8, '0')}`,

@@ -161,3 +161,28 @@ test('a decoder that is reset has forgotten all', () => {
     decoder.reset();
   }
 });
+
+/** Where in `text` the pieces begin and end that a sink gets of it, and what they say. */
+function pieces(text: string): string[] {
+  const decoder = new ChunkedDecoder();
+  const got: string[] = [];
+  const bytes = Buffer.from(text, 'latin1');
+  decoder.feed(bytes, 0, bytes.length, { bodyPiece: (buffer, from, to) => got.push(buffer.toString('latin1', from, to)) });
+  assert.equal(decoder.fault, null);
+  assert.equal(decoder.framing, text.length - got.join('').length);
+  return got;
+}
+
+test('what is read at once is passed on as one piece, however many chunks it came in', () => {
+  assert.deepEqual(pieces('1\r\na\r\n2;x=y\r\nbc\r\n003\r\ndef\r\n12\r\n123456789012345678\r\n0\r\n\r\n'), ['abcdef123456789012345678']);
+  assert.deepEqual(pieces('1\r\na\r\n5\r\nbcd'), ['abcd']);
+});
+
+test('a large chunk is passed on as it stands, with the small ones that follow it', () => {
+  const [large, another] = ['L'.repeat(5_000), 'M'.repeat(5_000)];
+  assert.deepEqual(pieces(`1\r\na\r\n1\r\nb\r\n1388\r\n${large}\r\n1\r\nc\r\n1388\r\n${another}\r\n1\r\nd\r\n`), [
+    'ab',
+    `${large}c`,
+    `${another}d`,
+  ]);
+});

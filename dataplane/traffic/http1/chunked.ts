@@ -9,6 +9,10 @@ export const MAX_TRAILERS = 8_192;
 export const MAX_EXTENSIONS = 256;
 /** 2^53-1 has 14 hexadecimal digits. */
 const MAX_SIZE_DIGITS = 14;
+/** The digits of a size that is read in one go; the number stays small. */
+const SHORT_SIZE_DIGITS = 7;
+/** A piece up to this many bytes is moved towards the one before it, where a larger one is passed on by itself. */
+const MOVED_PIECE = 4_096;
 
 const SEMICOLON = 59;
 const EQUALS = 61;
@@ -32,6 +36,8 @@ export class ChunkedDecoder {
   fault: Fault | null = null;
   /** The trailer fields to forward, each with its CRLF; empty until `done`. */
   trailers = '';
+  /** Bytes of the last feed that were sizes, extensions, line ends and trailers. */
+  framing = 0;
   private state: number = STATE.size;
   private size = 0;
   private digits = 0;
@@ -49,19 +55,65 @@ export class ChunkedDecoder {
     this.judged = 0;
   }
 
-  /** Reads `buffer[from, to)`. @returns where it stopped: `to`, or right after the body's end. Check `fault` and `done`. */
+  /**
+   * Reads `buffer[from, to)`, and moves small pieces of the body together in it: however many there are, the sink gets
+   * one. @returns where it stopped: `to`, or right after the body's end. Check `fault` and `done`.
+   */
   feed(buffer: Buffer, from: number, to: number, sink: ChunkSink): number {
     let at = from;
+    let pieceFrom = from;
+    let pieceTo = from;
+    let passed = 0;
     while (at < to && this.fault === null && !this.done) {
       if (this.state === STATE.data) {
         const end = Math.min(to, at + this.size);
-        sink.bodyPiece(buffer, at, end);
+        if (pieceTo > pieceFrom && end - at > MOVED_PIECE) {
+          sink.bodyPiece(buffer, pieceFrom, pieceTo);
+          pieceTo = pieceFrom;
+        }
+        if (pieceTo === pieceFrom) {
+          pieceFrom = at;
+          pieceTo = end;
+        } else pieceTo = move(buffer, at, end, pieceTo);
+        passed += end - at;
         this.size -= end - at;
         at = end;
-        if (this.size === 0) this.state = STATE.dataCr;
+        if (this.size === 0) at = this.endChunk(buffer, at, to);
       } else if (this.state === STATE.trailers) at = this.readTrailers(buffer, at, to);
+      else if (this.state === STATE.size && this.digits === 0) at = this.beginChunk(buffer, at, to);
       else this.step(buffer[at++] as number);
     }
+    this.framing = at - from - passed;
+    if (pieceTo > pieceFrom) sink.bodyPiece(buffer, pieceFrom, pieceTo);
+    return at;
+  }
+
+  /** Reads a whole size line as nearly all are, or else its first byte alone. @returns where it stopped. */
+  private beginChunk(buffer: Buffer, from: number, to: number): number {
+    const most = Math.min(to, from + SHORT_SIZE_DIGITS);
+    let at = from;
+    let size = 0;
+    for (let digit = 0; at < most; at++) {
+      digit = hexValue(buffer[at] as number);
+      if (digit < 0) break;
+      size = size * 16 + digit;
+    }
+    if (at > from && at + 1 < to && buffer[at] === CR && buffer[at + 1] === LF) {
+      this.size = size;
+      this.state = size === 0 ? STATE.trailers : STATE.data;
+      return at + 2;
+    }
+    this.step(buffer[from] as number);
+    return from + 1;
+  }
+
+  /** The line end after a chunk's data, if it is there already. @returns where it stopped. */
+  private endChunk(buffer: Buffer, at: number, to: number): number {
+    if (at + 1 < to && buffer[at] === CR && buffer[at + 1] === LF) {
+      this.restartSize();
+      return at + 2;
+    }
+    this.state = STATE.dataCr;
     return at;
   }
 
@@ -163,6 +215,15 @@ export class ChunkedDecoder {
     this.size = 0;
     this.digits = 0;
   }
+}
+
+/** Moves `buffer[from, end)` down to `target`. @returns where it ends there. */
+function move(buffer: Buffer, from: number, end: number, target: number): number {
+  let to = target;
+  // The call costs more than a few bytes.
+  if (end - from > 16) buffer.copyWithin(to, from, end);
+  else for (let at = from; at < end; at++) buffer[to++] = buffer[at] as number;
+  return target + end - from;
 }
 
 const PART = { nameStart: 0, name: 1, valueStart: 2, value: 3, afterQuoted: 4 } as const;

@@ -3,17 +3,18 @@ import type { Downstream, Exchange, LentSocket } from '../exchange.ts';
 import { FAULT_REASON, guard } from '../faults.ts';
 import { beginsHttp2, PREFACE } from '../http2/preface.ts';
 import { askedBy, type Peer, trustedRequestId } from '../policy/forwarded/forwarded.ts';
+import { HEAD_COST } from '../run-queue.ts';
 import { AnswerWriter } from './answer-writer.ts';
 import { beginExchange } from './begin-exchange.ts';
-import { CR, LF } from './chars.ts';
 import { BODY_IDLE_MS, HEAD_MS, IDLE_MS, LAST_REQUEST_MS, LINGER_MS, PIPELINE_BYTES } from './client-limits.ts';
 import { ClientSocket } from './client-socket.ts';
 import type { ClientTools } from './client-tools.ts';
 import { FAULT, type Fault } from './fault.ts';
-import { Gathering } from './gathering.ts';
+import { HeadReader } from './head-reader.ts';
+import { Intake } from './intake.ts';
 import { type RefusalStatus, refusal } from './refusal.ts';
 import { RequestBody } from './request-body.ts';
-import { faultOfPartialHead, HEAD_END, MAX_REQUEST_HEAD, RequestHead } from './request-head.ts';
+import type { RequestHead } from './request-head.ts';
 
 const NEVER = Number.POSITIVE_INFINITY;
 /** The limit is worked out at the next sweep: most limits are lifted before anyone looks. */
@@ -26,13 +27,13 @@ export class ClientConnection implements Downstream {
   private readonly wire: ClientSocket;
   private readonly peer: Peer;
   private readonly tools: ClientTools;
-  private readonly requestHead = new RequestHead();
+  private readonly heads = new HeadReader();
   private readonly requestBody: RequestBody;
   private readonly writer: AnswerWriter;
+  private readonly intake: Intake;
   private x: Exchange | null = null;
   /** Bytes that have been read from the socket and not yet looked at. */
   private pending: Buffer | null = null;
-  private gathering: Gathering | null = null;
   private processing = false;
   private persist = true;
   /** Whether no request has come yet. */
@@ -55,7 +56,8 @@ export class ClientConnection implements Downstream {
     this.address = peer.address;
     this.tools = tools;
     this.writer = new AnswerWriter(socket);
-    this.requestBody = new RequestBody({ pause: () => socket.pause(), discarded: (bytes) => this.wire.discard(bytes) });
+    this.intake = new Intake(socket, tools.runQueue, () => this.goOn());
+    this.requestBody = new RequestBody({ pause: () => this.intake.holdBack(), discarded: (bytes) => this.wire.discard(bytes) });
     this.wire = new ClientSocket(socket, this);
   }
 
@@ -63,13 +65,8 @@ export class ClientConnection implements Downstream {
 
   take(chunk: Buffer): void {
     if (this.closing) return this.wire.discard(chunk.length);
-    this.pending = this.pending === null ? chunk : this.gathered().join(this.pending, chunk);
+    this.pending = this.pending === null ? chunk : this.heads.join(this.pending, chunk);
     this.process();
-  }
-
-  private gathered(): Gathering {
-    this.gathering ??= new Gathering();
-    return this.gathering;
   }
 
   private process(): void {
@@ -78,7 +75,7 @@ export class ClientConnection implements Downstream {
 
   private work(): void {
     this.processing = true;
-    while (this.pending !== null && !this.closing) {
+    while (this.pending !== null && !this.closing && !this.intake.over()) {
       const buffer = this.pending;
       const used = this.step(buffer);
       if (used < 0) break;
@@ -86,8 +83,16 @@ export class ClientConnection implements Downstream {
     }
     this.processing = false;
     this.flush();
-    if (this.inputEnded && !this.closing) this.inputOver();
+    // What has been used up counts also where nothing is left: a read may be the first of many.
+    if (this.closing || this.intake.over()) return;
+    if (this.inputEnded) this.inputOver();
     else if (this.tools.hurried()) this.drain(false);
+  }
+
+  private goOn(): void {
+    if (this.closing || this.lentAt >= 0) return;
+    this.intake.goAhead();
+    this.process();
   }
 
   /** Looks at the bytes that are there. @returns how many it used up, or -1 when they have to wait for something. */
@@ -107,33 +112,13 @@ export class ClientConnection implements Downstream {
   }
 
   private readHead(buffer: Buffer): number {
-    let start = 0;
-    // RFC 9112 2.2: empty lines before a request line are a leftover of old clients.
-    while (buffer[start] === CR && buffer[start + 1] === LF) start += 2;
-    if (start > 0) {
-      this.gathering = null;
-      return start;
-    }
-    const end = buffer.indexOf(HEAD_END, this.gathering === null ? 0 : this.gathering.sought);
-    if (end < 0 || end + 4 > MAX_REQUEST_HEAD) return this.readPartialHead(buffer, end);
-    this.gathering = null;
-    const fault = this.requestHead.parse(buffer, 0, end + 4);
-    if (fault !== null) return this.refuse(fault);
-    this.begin(this.requestHead);
-    return end + 4;
-  }
-
-  private readPartialHead(buffer: Buffer, end: number): number {
-    const gathering = this.gathered();
-    const tooLong = end >= 0 || buffer.length > MAX_REQUEST_HEAD;
-    if (gathering.worthJudging(buffer.length) || tooLong) {
-      const fault = faultOfPartialHead(buffer, 0, end < 0 ? buffer.length : MAX_REQUEST_HEAD, this.requestHead);
-      if (fault !== null) return this.refuse(fault);
-    }
-    if (tooLong) return this.refuse(FAULT.longHead);
-    gathering.sought = Math.max(0, buffer.length - 3);
-    this.deadline = Math.min(this.deadline || NEVER, this.tools.monotonic() + HEAD_MS);
-    return -1;
+    const { heads } = this;
+    const used = heads.read(buffer);
+    this.intake.spend(heads.whole ? HEAD_COST : Math.max(used, 0));
+    if (heads.fault !== null) return this.refuse(heads.fault);
+    if (heads.whole) this.begin(heads.head);
+    else if (used < 0) this.deadline = Math.min(this.deadline || NEVER, this.tools.monotonic() + HEAD_MS);
+    return used;
   }
 
   private begin(head: RequestHead): void {
@@ -155,6 +140,7 @@ export class ClientConnection implements Downstream {
 
   private readBody(buffer: Buffer): number {
     const used = this.requestBody.feed(buffer);
+    this.intake.spend(this.requestBody.framing);
     if (this.requestBody.fault !== null) return this.refuse(this.requestBody.fault);
     this.deadline = this.requestBody.open || this.x === null ? UNSET : NEVER;
     return used;
@@ -175,7 +161,7 @@ export class ClientConnection implements Downstream {
   }
 
   resumeBody(): void {
-    this.socket.resume();
+    this.intake.resume();
   }
 
   // The way out.
@@ -227,6 +213,8 @@ export class ClientConnection implements Downstream {
       this.flush();
       return this.lastRequest && !this.requestBody.open && this.pending === null ? this.closeAtOnce() : this.closeGently();
     }
+    // An answer from elsewhere was waited for, and meanwhile others had their turn.
+    if (!this.processing) this.intake.renew();
     this.requestBody.discard();
     this.wire.discardAnew();
     this.deadline = UNSET;
@@ -316,7 +304,7 @@ export class ClientConnection implements Downstream {
     this.deadline = this.x !== null && !this.requestBody.open ? NEVER : UNSET;
     this.x?.attempt?.resume();
     if (this.x !== null || this.pending === null) return;
-    this.socket.resume();
+    this.intake.goAhead();
     this.process();
   }
 
@@ -328,7 +316,7 @@ export class ClientConnection implements Downstream {
       // A body that is cut is no request; a whole request gets its answer.
       if (this.requestBody.open && this.pending === null) this.socket.destroy();
     } else if (this.pending === null || this.requestBody.open) this.closeGently();
-    else if (!this.blocked) this.answerRefused(null, 400, FAULT.badRequestLine.reason);
+    else if (!this.blocked && !this.intake.waiting) this.answerRefused(null, 400, FAULT.badRequestLine.reason);
   }
 
   leave(): void {

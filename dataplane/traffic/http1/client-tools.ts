@@ -2,10 +2,12 @@ import type { Socket } from 'node:net';
 import type { Exchange } from '../exchange.ts';
 import type { Faults } from '../faults.ts';
 import type { RefusedHead } from '../refused-heads.ts';
+import type { RunQueue } from '../run-queue.ts';
 import type { ClientConnection } from './client-connection.ts';
 
 /** What a connection needs of its worker. */
 export type ClientTools = {
+  readonly runQueue: RunQueue;
   monotonic(): number;
   readonly faults: Faults;
   trusts(address: string): boolean;

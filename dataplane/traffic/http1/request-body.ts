@@ -48,6 +48,11 @@ export class RequestBody implements ChunkSink {
     this.decoder.reset();
   }
 
+  /** Bytes of the last feed that were no data. */
+  get framing(): number {
+    return this.remaining === CHUNKED && this.decoder !== null ? this.decoder.framing : 0;
+  }
+
   /** Whether bytes that arrive belong to a body. */
   get open(): boolean {
     return this.mode !== MODE.none;

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { CHUNKED, type Exchange, SMALL_PIECE, UNTIL_CLOSE } from '../exchange.ts';
+import { type Exchange, SMALL_PIECE, UNTIL_CLOSE } from '../exchange.ts';
 import { abortAnswer, endAnswer, guard, guarded } from '../faults.ts';
 import { answerLines } from '../policy/headers/headers.ts';
 import type { Attempt } from '../upstream/attempt.ts';
@@ -11,10 +11,11 @@ import { repeatable } from '../upstream/retry.ts';
 import { ChunkedDecoder } from './chunked.ts';
 import type { ConnectionOwner } from './connection-owner.ts';
 import { fieldIn } from './fields.ts';
+import { Intake } from './intake.ts';
 import { ReadBuffer } from './read-buffer.ts';
 import { HEAD_END } from './request-head.ts';
+import { RequestWriter } from './request-writer.ts';
 import { faultOfPartialAnswer, MAX_RESPONSE_HEAD, ResponseHead } from './response-head.ts';
-import { requestHead } from './write.ts';
 
 /** Interim answers (1xx) before the final one. More is a target that never comes to the point. */
 const MAX_INTERIM = 32;
@@ -27,6 +28,8 @@ export class UpstreamConnection implements Attempt {
   private readonly endpoint: Endpoint;
   private readonly owner: ConnectionOwner;
   private socket: Socket | null = null;
+  private intake: Intake | null = null;
+  private writer: RequestWriter | null = null;
   private x: Exchange | null = null;
   private state: number = STATE.connecting;
   private readonly head = new ResponseHead();
@@ -69,6 +72,8 @@ export class UpstreamConnection implements Attempt {
       serverName === null ? openPlain(endpoint, address, { alpn, onread }) : openSecure(endpoint, address, serverName, { alpn });
     socket.setNoDelay(true);
     this.socket = socket;
+    this.writer = new RequestWriter(socket);
+    this.intake = new Intake(socket, endpoint.tools.runQueue, () => this.intake?.goAhead());
     socket.on(serverName === null ? 'connect' : 'secureConnect', () => guard(this, this.connected));
     socket.on('data', (chunk: Buffer) => guard(this, this.read, chunk));
     socket.on(
@@ -108,41 +113,20 @@ export class UpstreamConnection implements Attempt {
   }
 
   private write(x: Exchange): void {
-    const socket = this.socket as Socket;
     this.state = STATE.head;
     this.deadline = this.endpoint.tools.clock.monotonic() + this.limits.headMs;
     this.written = true;
-    const head = requestHead(x);
-    if (x.held !== null && x.held.length > 0) {
-      if (x.held.length <= SMALL_PIECE) socket.write(head + x.held.toString('latin1'), 'latin1');
-      else {
-        socket.cork();
-        socket.write(head, 'latin1');
-        socket.write(x.held);
-        socket.uncork();
-      }
-      this.requestComplete = true;
-      return;
-    }
-    socket.write(head, 'latin1');
-    if (x.bodyLength === 0 || x.held !== null) this.requestComplete = true;
-    else x.client.streamBody(x);
+    this.requestComplete = this.writer?.begin(x) ?? false;
+    if (!this.requestComplete) x.client.streamBody(x);
   }
 
   body(buffer: Buffer, from: number, to: number): boolean {
-    const x = this.x;
-    const socket = this.socket;
-    if (x === null || socket === null) return false;
+    const { x, writer } = this;
+    if (x === null || writer === null) return false;
     x.bodyConsumed = true;
     // A long upload is progress: the answer's time begins when the request is through.
     this.deadline = this.endpoint.tools.clock.monotonic() + this.limits.headMs;
-    if (x.bodyLength !== CHUNKED) return socket.write(buffer.subarray(from, to));
-    socket.cork();
-    socket.write(`${(to - from).toString(16)}\r\n`, 'latin1');
-    socket.write(buffer.subarray(from, to));
-    const more = socket.write('\r\n', 'latin1');
-    socket.uncork();
-    return more;
+    return writer.body(x, buffer, from, to);
   }
 
   bodyEnd(trailers: string): void {
@@ -150,11 +134,11 @@ export class UpstreamConnection implements Attempt {
     if (this.x === null) return;
     // A chunked body that turns out empty is gone as well: another attempt would wait for its end in vain.
     this.x.bodyConsumed = true;
-    if (this.x.bodyLength === CHUNKED) this.socket?.write(`0\r\n${trailers}\r\n`, 'latin1');
+    this.writer?.end(this.x, trailers);
   }
 
   resume(): void {
-    this.socket?.resume();
+    this.intake?.resume();
   }
 
   /** The request that waits here for its answer, if that may be sent again now; null for none. */
@@ -332,9 +316,11 @@ export class UpstreamConnection implements Attempt {
       case STATE.chunked: {
         const decoder = this.decoder as ChunkedDecoder;
         const to = decoder.feed(buffer, at, buffer.length, this);
+        this.intake?.spend(decoder.framing);
         if (decoder.fault !== null) return this.fail(FAILURE.malformed);
         if (to < buffer.length) this.keepAlive = false;
         if (decoder.done) this.finish(x, decoder.trailers);
+        else this.intake?.over();
         return;
       }
       case STATE.untilClose:
@@ -351,7 +337,7 @@ export class UpstreamConnection implements Attempt {
     this.deadline = this.endpoint.tools.clock.monotonic() + this.limits.bodyIdleMs;
     const borrowed = to - from > SMALL_PIECE && ReadBuffer.borrowed(buffer);
     const more = borrowed ? x.client.body(Buffer.from(buffer.subarray(from, to)), 0, to - from) : x.client.body(buffer, from, to);
-    if (!more) this.socket?.pause();
+    if (!more) this.intake?.holdBack();
   }
 
   /** The answer is whole. The connection is free before the client's next request is looked at, so that it is the one used. */
@@ -361,7 +347,7 @@ export class UpstreamConnection implements Attempt {
     try {
       if (this.keepAlive && this.requestComplete && this.state !== STATE.untilClose) {
         this.state = STATE.idle;
-        this.socket?.resume();
+        this.intake?.resume();
         this.owner.release(this, this.head.fields.keepAliveTimeout);
       } else this.destroy();
     } finally {

@@ -5,6 +5,7 @@ import { type Targets, targetKey } from '../../ledger/targets.ts';
 import type { Exchange } from '../exchange.ts';
 import { type Faults, onBehalf } from '../faults.ts';
 import type { TargetChange } from '../protocol.ts';
+import type { RunQueue } from '../run-queue.ts';
 import type { Channel } from './channel.ts';
 import { Connections } from './connections.ts';
 import type { Failure } from './failure.ts';
@@ -37,6 +38,7 @@ export type EndpointTools = {
   readonly slot: number;
   readonly resolver: Resolver;
   readonly sockets: SocketBudget;
+  readonly runQueue: RunQueue;
   /** Open connections to one target; MAX_CONNECTIONS if absent. */
   readonly maxConnections?: number;
   /** A try failed by the target's own fault. */

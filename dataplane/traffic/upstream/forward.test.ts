@@ -10,6 +10,7 @@ import { type Downstream, Exchange } from '../exchange.ts';
 import { Faults } from '../faults.ts';
 import { compileRoute } from '../match/compile.ts';
 import type { TargetChange } from '../protocol.ts';
+import { RunQueue } from '../run-queue.ts';
 import { Endpoints } from './endpoint.ts';
 import { Forwarder } from './forward.ts';
 import { Hold } from './hold.ts';
@@ -104,6 +105,7 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
     slot: 0,
     sockets: { enterUpstream: () => true, leaveUpstream: () => undefined },
     resolver: new Resolver(clock),
+    runQueue: new RunQueue(),
     connected: (endpoint) => hold.connected(endpoint),
     failed: forwarder.failed,
     blamed: () => undefined,

@@ -42,11 +42,13 @@ export interface Reader {
 
 /** Reads `bytes` cut at `cuts`, ascending offsets. */
 export function readCut(reader: Reader, bytes: Buffer, cuts: readonly number[]): OurReading {
+  // What is read belongs to the reader, which moves pieces of bodies together in it.
+  const own = Buffer.from(bytes);
   let from = 0;
   for (const cut of cuts) {
-    reader.feed(bytes.subarray(from, cut));
+    reader.feed(own.subarray(from, cut));
     from = cut;
   }
-  reader.feed(bytes.subarray(from));
+  reader.feed(own.subarray(from));
   return reader.reading;
 }

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { RunQueue } from './run-queue.ts';
+
+test('those that wait go on in their order, a few in each turn of the loop, and whoever has more comes last', async () => {
+  const queue = new RunQueue();
+  const ran: number[] = [];
+  const again = {
+    run: () => {
+      ran.push(-1);
+      if (ran.length < 12) queue.add(again);
+    },
+  };
+  queue.add(again);
+  for (let nth = 0; nth < 10; nth++) queue.add({ run: () => ran.push(nth) });
+  assert.deepEqual(ran, []);
+  await nextTurn();
+  assert.deepEqual(ran, [-1, 0, 1, 2]);
+  await nextTurn();
+  assert.deepEqual(ran, [-1, 0, 1, 2, 3, 4, 5, 6]);
+  while (ran.length < 12) await nextTurn();
+  assert.deepEqual(ran.slice(8), [7, 8, 9, -1]);
+});

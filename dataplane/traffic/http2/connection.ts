@@ -31,7 +31,10 @@ const SETTINGS = {
 };
 /** Bytes that all streams of a connection may have on their way to us. */
 const CONNECTION_WINDOW = 1_048_576;
-/** What a peer may do before it is taken for hostile; rapid resets are limited by the library (1,000, then 33 a second). */
+/** A client that calls off so many requests within this time each (ms), and more of them than it leaves be, only makes work (CVE-2023-44487). */
+const MAX_HASTY = 200;
+const HASTY_MS = 1_000;
+/** What a peer may do before it is taken for hostile; resets of any kind are limited by the library (1,000, then 33 a second). */
 const BOUNDS = {
   // As many as the size allows: browsers send each cookie as a field of its own (RFC 9113 8.2.3).
   maxHeaderListPairs: 2_000,
@@ -40,6 +43,9 @@ const BOUNDS = {
   maxOutstandingPings: 10,
   maxSettings: 32,
 };
+
+/** What a request is counted as whose client left before its answer began. */
+const CLIENT_GONE = 499;
 
 const nothing = (): void => undefined;
 
@@ -56,6 +62,11 @@ export type Http2Tools = {
   closed(connection: Http2Connection): void;
 };
 
+/** Serves a request that nobody has called off meanwhile. */
+function serve(tools: Http2Tools, x: Exchange): void {
+  if (x.status === 0) onBehalf(x, () => tools.serve(x));
+}
+
 /** A client that speaks HTTP/2 (RFC 9113): each of its streams is an exchange like any other. */
 export class Http2Connection {
   private readonly socket: Socket;
@@ -65,6 +76,9 @@ export class Http2Connection {
   private readonly streams = new Set<StreamClient>();
   private readonly head = new RequestHead();
   private greeted = false;
+  /** Requests so far, and those of them that were called off as soon as they had come. */
+  private asked = 0;
+  private hasty = 0;
   private idleSince: number;
   /** Since when nothing but its end is awaited; null while more is. */
   private endingSince: number | null = null;
@@ -105,8 +119,12 @@ export class Http2Connection {
   private accept(stream: ServerHttp2Stream, flags: number, raw: readonly string[]): void {
     // What is wrong with a stream its close tells, too; without a listener it would end the worker.
     stream.on('error', nothing);
+    this.asked++;
     // Called off in the same breath.
-    if (stream.closed || stream.destroyed) return;
+    if (stream.closed || stream.destroyed) {
+      this.tools.refused({ status: CLIENT_GONE, reason: 'called off', address: this.peer.address }, 0);
+      return this.calledOff();
+    }
     const { tools, peer, head } = this;
     const written = requestText(raw, (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0, tools.nextRequestId);
     if ('reason' in written) return this.refuse(stream, written);
@@ -118,7 +136,10 @@ export class Http2Connection {
     const client = new StreamClient(stream, asked.address, {
       monotonic: tools.monotonic,
       faults: tools.faults,
-      record: tools.record,
+      record: (x) => {
+        tools.record(x);
+        if (x.status === CLIENT_GONE && tools.monotonic() - x.startedAt < HASTY_MS) this.calledOff();
+      },
       closed: (gone) => {
         this.streams.delete(gone);
         this.idleSince = tools.monotonic();
@@ -129,7 +150,15 @@ export class Http2Connection {
     const x = beginExchange(client, head, peer, asked, trustedRequestId(peer, head) ?? tools.nextRequestId(), tools.monotonic());
     client.begin(x);
     tools.begun();
-    onBehalf(x, () => tools.serve(x));
+    // After all that was read with it: one that is called off in the same breath is not asked for.
+    setImmediate(serve, tools, x);
+  }
+
+  private calledOff(): void {
+    this.hasty++;
+    const { session } = this;
+    if (this.hasty >= MAX_HASTY && this.hasty * 2 > this.asked && !session.destroyed)
+      session.destroy(new Error('most requests are called off at once'), constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
 
   private closed(): void {

@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { REPOSITORY } from './harness/process.ts';
+
+test('an installed package has its documents, its licence and its launcher, and no sources', () => {
+  const told = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: REPOSITORY, encoding: 'utf8' });
+  const found = JSON.parse(told) as { files: { path: string }[] }[] | Record<string, { files: { path: string }[] }>;
+  const paths = new Set(Object.values(found).flatMap(({ files }) => files.map(({ path }) => path)));
+  const documents = readdirSync(join(REPOSITORY, 'docs'), { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'));
+  for (const path of ['sluice', 'LICENSE', 'README.md', 'package.json', ...documents.map((name) => `docs/${name}`)])
+    assert.ok(paths.has(path), path);
+  for (const path of paths) assert.doesNotMatch(path, /^(?:controller|dataplane|shared|e2e)\/|\.test\./);
+});

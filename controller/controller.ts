@@ -1,4 +1,5 @@
 import { formatAdminAddress } from '../shared/admin-client.ts';
+import { controllerSocketBeside } from '../shared/controller-socket.ts';
 import { NAME } from '../shared/name.ts';
 import { runningBuild } from '../shared/runtime/build.ts';
 import type { Clock } from '../shared/runtime/clock.ts';
@@ -45,7 +46,7 @@ export async function startController(
     settings.dataplanes.map(formatAdminAddress),
     () => docker?.readings() ?? [],
   );
-  const status = await listen(settings, report, () => Math.floor((clock.now() - startedAt) / 1_000));
+  const status = await listen(settings, { report, token, clock, log, uptimeSecs: () => Math.floor((clock.now() - startedAt) / 1_000) });
 
   const reconciler = createReconciler({
     names,
@@ -115,9 +116,12 @@ function containersOf(settings: DockerSettings, parts: { clock: Clock; random: R
   return createDockerSource({ ...parts, settings, engine: createEngine(settings.engine, parts.clock), discover });
 }
 
-async function listen({ listen: { host, port } }: ControllerSettings, report: Report, uptimeSecs: () => number): Promise<StatusServer> {
+type Pages = Pick<Parameters<typeof listenStatus>[0], 'report' | 'token' | 'clock' | 'log' | 'uptimeSecs'>;
+
+async function listen({ listen: { host, port }, dataplanes }: ControllerSettings, pages: Pages): Promise<StatusServer> {
+  const sockets = dataplanes.flatMap((address) => (address.kind === 'unix' ? [controllerSocketBeside(address.path)] : []));
   try {
-    return await listenStatus({ host, port, report, metrics: createControllerMetrics(report), uptimeSecs });
+    return await listenStatus({ ...pages, host, port, sockets, metrics: createControllerMetrics(pages.report) });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const why = code === 'EADDRINUSE' ? 'something else listens there' : message;

@@ -32,7 +32,7 @@ async function startProbed(folder: Folder, sites: string) {
 
 /** Waits until the controller has seen the mistake; its own page is not counted by the limit of the Admin API. */
 const mistakeSeen = (pair: Pair) =>
-  until('the controller to see the mistake', async () => (await ask({ port: pair.controllerPort }, '/status')).text.includes('respnd'));
+  until('the controller to see the mistake', async () => (await pair.controller('/status')).text.includes('respnd'));
 
 test('a bad file keeps the last good one running, over a restart too; status, explain and the metrics say so until it is mended', async () => {
   using folder = new Folder();
@@ -66,7 +66,7 @@ test('SIGHUP reads the file at once: mistakes are logged as those of a reload, a
   await pair.program.said('the reload failed');
   assert.equal((await pair.visit('s14.test')).text, '14');
   pair.write(many[0] ?? '');
-  await until('the removal to be held', async () => (await ask({ port: pair.controllerPort }, '/status')).text.includes('removal_held'));
+  await until('the removal to be held', async () => (await pair.controller('/status')).text.includes('removal_held'));
   assert.equal((await pair.visit('s14.test')).text, '14');
   pair.program.child.kill('SIGHUP');
   await until('the removal to be confirmed', async () => (await pair.visit('s14.test')).status === 404, 2_500);

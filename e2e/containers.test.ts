@@ -41,9 +41,8 @@ async function started() {
     restart: () => engine.listen(folder.file('engine.sock')),
     answers: (host: string, expected: number) =>
       until(`${host} to answer ${expected}`, async () => (await visit(http, host)).status === expected),
-    report: async () => JSON.parse((await ask({ port: status }, '/status')).text) as ControllerReport,
-    command: async (...words: string[]) =>
-      (await run([...words, '--admin', `unix:${socket}`, '--controller', `127.0.0.1:${status}`])).stdout,
+    report: async () => JSON.parse((await ask({ socketPath: folder.file('state/controller.sock') }, '/status')).text) as ControllerReport,
+    command: async (...words: string[]) => (await run([...words, '--admin', `unix:${socket}`])).stdout,
   };
 }
 

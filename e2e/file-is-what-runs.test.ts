@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Folder } from './harness/dataplane.ts';
-import { ask } from './harness/http.ts';
 import { Pair } from './harness/pair.ts';
 import { until } from './harness/until.ts';
 
@@ -21,9 +20,7 @@ test('a bad file keeps the last good one running, and status says why', async ()
   await using pair = await Pair.start(folder, site('good'));
   pair.write('site.test {\n  respnd "bad"\n}\n');
   // The controller's own page is not counted by the limit of the Admin API.
-  await until('the controller to see the mistake', async () =>
-    (await ask({ port: pair.controllerPort }, '/status')).text.includes('respnd'),
-  );
+  await until('the controller to see the mistake', async () => (await pair.controller('/status')).text.includes('respnd'));
   const status = await until('status to name it', async () => {
     const { stdout } = await pair.command('status');
     return stdout.includes('respnd') ? stdout : undefined;

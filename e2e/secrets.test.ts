@@ -29,7 +29,7 @@ test('the admin token and the keys of the installation are printed nowhere', { s
   }
   for (const path of ['/settings', '/status', '/routes?view=full', '/explain?url=site.test', '/metrics', '/upstreams'])
     said.push((await ask({ port: admin }, path, bearer(TOKEN))).text);
-  for (const path of ['/status', '/metrics']) said.push((await ask({ port: pair.controllerPort }, path)).text);
+  for (const path of ['/status', '/metrics']) said.push((await pair.controller(path)).text);
   for (const command of [['routes'], ['status'], ['explain', 'site.test'], ['status', '--json']]) {
     const { code, stdout, stderr } = await run([...command, '--admin', `127.0.0.1:${admin}`], { SLUICE_ADMIN_TOKEN: TOKEN });
     assert.equal(code, 0, stderr);

@@ -47,10 +47,17 @@ export type Asked = Pick<AdminClient, 'request'>;
 /** A client for the address that was named, else for the first likely one that answers. */
 export function clientOf(flags: Flags): Asked {
   const token = process.env[TOKEN_VARIABLE];
+  const [address, ...others] = addressesOf(flags);
+  if (address !== undefined && others.length === 0) return createAdminClient({ address, token });
+  return firstThatAnswers(addressesOf(flags), token);
+}
+
+/** The address that was named, else all likely ones. */
+export function addressesOf(flags: Flags): readonly AdminAddress[] {
   const address = flags.given.get('admin')?.value as AdminAddress | undefined;
-  if (address !== undefined) return createAdminClient({ address, token });
+  if (address !== undefined) return [address];
   const stateDir = (flags.given.get('state-dir')?.value as string | undefined) ?? DEFAULT_STATE_DIR;
-  return firstThatAnswers(likelyAddresses(stateDir, process.env), token);
+  return likelyAddresses(stateDir, process.env);
 }
 
 export const wantsJson = (flags: Flags): boolean => flags.given.get('json')?.value === true;

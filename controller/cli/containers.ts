@@ -1,36 +1,49 @@
-import type { AdminAddress } from '../../shared/admin-client.ts';
-import { AdminUnreachable, createAdminClient, formatAdminAddress, parseAdminAddress } from '../../shared/admin-client.ts';
+import { existsSync } from 'node:fs';
+import {
+  type AdminAddress,
+  AdminUnreachable,
+  createAdminClient,
+  formatAdminAddress,
+  parseAdminAddress,
+  TOKEN_VARIABLE,
+} from '../../shared/admin-client.ts';
+import { controllerSocketBeside } from '../../shared/controller-socket.ts';
 import { DEFAULT_CONTROLLER_LISTEN } from '../../shared/name.ts';
-import { type Parsed, refused } from '../../shared/parsed.ts';
 import type { Flag, Flags } from '../../shared/runtime/flags.ts';
 import type { Fact } from '../sources/source.ts';
 import type { ContainerStatus } from '../status/container-book.ts';
 import type { ControllerReport } from '../status/report.ts';
+import { addressesOf } from './ask.ts';
 import type { Terminal } from './command.ts';
 import { table } from './table.ts';
 
 export const CONTROLLER_FLAG: Flag = {
   name: 'controller',
   kind: 'value',
-  placeholder: 'HOST:PORT',
-  help: 'where the controller tells what it knows about containers',
-  default: DEFAULT_CONTROLLER_LISTEN,
-  parse: readAddress,
+  placeholder: 'ADDRESS',
+  help: `where the controller tells what it knows about containers, HOST:PORT or unix:PATH; over TCP the token is read from ${TOKEN_VARIABLE}`,
+  default: `the controller's socket beside that of the data plane, else ${DEFAULT_CONTROLLER_LISTEN}`,
+  parse: parseAdminAddress,
 };
-
-function readAddress(text: string): Parsed<AdminAddress> {
-  const parsed = parseAdminAddress(text);
-  return parsed.ok && parsed.value.kind === 'unix' ? refused('an address is HOST:PORT') : parsed;
-}
 
 /** The containers that the controller found, or why it can't be asked: only it knows those that are not routed. */
 export type Containers = { readonly found: readonly ContainerStatus[] } | { readonly unknown: string };
 
 export async function askContainers(flags: Flags): Promise<Containers> {
-  const address = (flags.given.get('controller')?.value as AdminAddress | undefined) ?? defaultAddress();
+  const named = flags.given.get('controller')?.value as AdminAddress | undefined;
+  const token = process.env[TOKEN_VARIABLE];
+  let answer: Containers = { unknown: 'nobody was asked' };
+  for (const address of named === undefined ? likelyControllers(flags) : [named]) {
+    answer = await askOne(address, token);
+    if ('found' in answer) return answer;
+  }
+  return answer;
+}
+
+async function askOne(address: AdminAddress, token: string | undefined): Promise<Containers> {
   const where = formatAdminAddress(address);
   try {
-    const { status, text } = await createAdminClient({ address, token: undefined }).request('GET', '/status');
+    const { status, text } = await createAdminClient({ address, token }).request('GET', '/status');
     const { containers } = status === 200 ? (JSON.parse(text) as Partial<ControllerReport>) : {};
     return Array.isArray(containers) ? { found: containers } : { unknown: `what answers at ${where} is no controller` };
   } catch (error) {
@@ -40,10 +53,14 @@ export async function askContainers(flags: Flags): Promise<Containers> {
   }
 }
 
-function defaultAddress(): AdminAddress {
-  const parsed = parseAdminAddress(DEFAULT_CONTROLLER_LISTEN);
-  if (!parsed.ok) throw new Error(parsed.reason);
-  return parsed.value;
+/** Beside each socket at which the data plane may be asked, and the default address. */
+function likelyControllers(flags: Flags): AdminAddress[] {
+  const sockets = addressesOf(flags).flatMap((one) => (one.kind === 'unix' ? [controllerSocketBeside(one.path)] : []));
+  const tcp = parseAdminAddress(DEFAULT_CONTROLLER_LISTEN);
+  return [
+    ...sockets.filter((path) => existsSync(path)).map((path): AdminAddress => ({ kind: 'unix', path })),
+    ...(tcp.ok ? [tcp.value] : []),
+  ];
 }
 
 /** The list of `status`. */

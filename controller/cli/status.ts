@@ -30,7 +30,7 @@ export const status: Command = {
 
 function containersOf(terminal: Terminal, containers: Containers): string {
   if ('unknown' in containers)
-    return `\nNote: containers are not listed: ${plain(containers.unknown)}; ask where the controller runs, or name it with --controller HOST:PORT\n`;
+    return `\nNote: containers are not listed: ${plain(containers.unknown)}; ask where the controller runs, or name it with --controller ADDRESS\n`;
   return containers.found.length === 0 ? '' : `\n${containersInWords(terminal, containers.found)}`;
 }
 

@@ -1,5 +1,11 @@
 import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { memoryLog } from '../../shared/runtime/log.ts';
 import { ManualClock } from '../../shared/runtime/manual-clock.ts';
 import { desire } from '../desired/desire.ts';
 import { sampleListing, sampleRoute } from '../desired/sample-listing.ts';
@@ -23,13 +29,50 @@ function truthOf(...domains: string[]): Truth {
   return { desired, problems: desired.problems.map((problem) => ({ ...problem, since: SINCE })) };
 }
 
-async function pages(t: TestContext) {
+const TOKEN = 'the-token';
+
+async function until(met: () => boolean): Promise<void> {
+  const end = performance.now() + 5_000;
+  while (!met()) {
+    assert.ok(performance.now() < end, 'it took too long');
+    await nextTurn();
+  }
+}
+
+async function pages(t: TestContext, token: string | undefined = TOKEN) {
   const clock = new ManualClock();
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-status-'));
+  const socketPath = join(folder, 'controller.sock');
   const report = new Report(clock, { controller: 'c', epoch: 5, version: '1.2.3', sources: ['file', 'docker'] }, [ADDRESS]);
-  const server = await listenStatus({ host: '127.0.0.1', port: 0, report, metrics: createControllerMetrics(report), uptimeSecs: () => 12 });
-  t.after(server.close);
-  const get = (path: string, method = 'GET') => fetch(`http://${server.address}${path}`, { method });
-  return { clock, report, get };
+  const log = memoryLog();
+  const metrics = createControllerMetrics(report);
+  const server = await listenStatus({
+    host: '127.0.0.1',
+    port: 0,
+    sockets: [socketPath],
+    token,
+    report,
+    metrics,
+    uptimeSecs: () => 12,
+    clock,
+    log,
+  });
+  t.after(async () => {
+    await server.close();
+    rmSync(folder, { recursive: true });
+  });
+  const authorization = `Bearer ${token}`;
+  const get = (path: string, method = 'GET', headers: Record<string, string> = { authorization }) =>
+    fetch(`http://${server.address}${path}`, { method, headers });
+  /** The status of an answer on TCP or on the socket, with any Host. */
+  const asked = (where: 'tcp' | 'socket', path: string, headers: Record<string, string> = {}) =>
+    new Promise<number>((resolve, reject) => {
+      const [host, port] = server.address.split(':');
+      const to = where === 'tcp' ? { host, port } : { socketPath };
+      const call = request({ ...to, path, headers, agent: false }, (response) => resolve(response.resume().statusCode ?? 0));
+      call.on('error', reject).end();
+    });
+  return { clock, report, get, asked, socketPath, server, log };
 }
 
 const applied = (...results: { domain: string; result: 'added' | 'rejected' | 'conflicted'; reason?: string }[]) => ({
@@ -63,6 +106,72 @@ test('a method other than GET is 405, another path 404', async (t) => {
   const { get } = await pages(t);
   const wrong = await get('/status', 'POST');
   assert.deepEqual([wrong.status, wrong.headers.get('allow'), (await get('/nothing')).status], [405, 'GET', 404]);
+});
+
+test('over TCP the status is for those who have the token; health, readiness and metrics are for everybody', async (t) => {
+  const { get } = await pages(t);
+  const statusOf = async (path: string, authorization: string) => (await get(path, 'GET', { authorization })).status;
+  for (const wrong of ['', 'Bearer wrong', `Basic ${TOKEN}`, `Bearer ${TOKEN}x`]) {
+    assert.equal(await statusOf('/status', wrong), 401, wrong);
+    assert.deepEqual([await statusOf('/health', wrong), await statusOf('/metrics', wrong)], [200, 200]);
+  }
+  assert.match((await get('/status', 'GET', {})).headers.get('www-authenticate') ?? '', /^Bearer /);
+  assert.equal(await statusOf('/status', `Bearer ${TOKEN}`), 200);
+});
+
+test('without a configured token the status is answered on the socket alone', async (t) => {
+  const { asked, socketPath } = await pages(t, '');
+  await until(() => existsSync(socketPath));
+  assert.deepEqual([await asked('tcp', '/status', { authorization: 'Bearer ' }), await asked('socket', '/status')], [401, 200]);
+});
+
+test('the socket is its owner’s alone, and goes with the controller', async (t) => {
+  const { asked, socketPath, server } = await pages(t);
+  await until(() => existsSync(socketPath));
+  assert.equal(statSync(socketPath).mode & 0o777, 0o600);
+  for (const path of ['/status', '/health', '/ready', '/metrics']) assert.notEqual(await asked('socket', path), 401);
+  await server.close();
+  assert.equal(existsSync(socketPath), false);
+});
+
+test('a browser gets no status for a page of another site, nor by a foreign name, with the token or on the socket', async (t) => {
+  const { asked, socketPath } = await pages(t);
+  await until(() => existsSync(socketPath));
+  const authorization = `Bearer ${TOKEN}`;
+  for (const foreign of [{ host: 'rebound.example' }, { origin: 'https://evil.example' }, { 'sec-fetch-site': 'cross-site' }])
+    for (const where of ['tcp', 'socket'] as const) {
+      assert.equal(await asked(where, '/status', { authorization, ...foreign }), 403, `${where} ${JSON.stringify(foreign)}`);
+      assert.equal(await asked(where, '/health', foreign as Record<string, string>), 200);
+    }
+  for (const host of ['localhost', '127.0.0.1:6191', '[::1]'])
+    assert.equal(await asked('tcp', '/status', { authorization, host }), 200, host);
+  assert.equal(await asked('socket', '/status', { host: 'sluice' }), 200);
+});
+
+test('a socket that another process still has is opened as soon as it is free', async (t) => {
+  const first = await pages(t);
+  await until(() => existsSync(first.socketPath));
+  const clock = new ManualClock();
+  const { report, log } = first;
+  const metrics = createControllerMetrics(report);
+  const sockets = [first.socketPath];
+  const second = await listenStatus({
+    host: '127.0.0.1',
+    port: 0,
+    sockets,
+    token: TOKEN,
+    report,
+    metrics,
+    uptimeSecs: () => 1,
+    clock,
+    log,
+  });
+  t.after(second.close);
+  await until(() => log.lines.some(({ message }) => message.includes('no socket yet')));
+  await first.server.close();
+  clock.pass(5_000);
+  await until(() => existsSync(first.socketPath));
+  assert.equal(await first.asked('socket', '/status'), 200);
 });
 
 test('metrics tell pushes by outcome, the revision, routes, problems and the last reload', async (t) => {

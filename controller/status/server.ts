@@ -1,34 +1,61 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
+import { authorized } from '../../shared/bearer-token.ts';
+import { foreignRequest } from '../../shared/foreign-request.ts';
+import { NAME } from '../../shared/name.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import { ConnectionRoom } from '../../shared/runtime/connection-room.ts';
+import type { Log } from '../../shared/runtime/log.ts';
+import { listenUnix } from '../../shared/runtime/unix-socket.ts';
 import type { Report } from './report.ts';
 
 export type StatusServer = { readonly address: string; close(): Promise<void> };
 
-/** The controller's own pages: /health, /ready, /metrics, /status. Nothing here changes anything. */
-export async function listenStatus(parts: {
-  host: string;
-  port: number;
-  report: Report;
-  metrics: Registry;
-  uptimeSecs: () => number;
-}): Promise<StatusServer> {
-  const server = createServer((request, response) => {
-    answer(parts, request, response).catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined));
-  });
-  server.headersTimeout = 5_000;
-  server.requestTimeout = 10_000;
-  server.maxConnections = 100;
-  await listening(server, parts.host, parts.port);
-  const bound = server.address();
-  const port = typeof bound === 'object' && bound ? bound.port : parts.port;
+const MOST_CONNECTIONS = 100;
+/** A socket that can't be opened, as while another process has it, is tried again after this time (ms). */
+const RETRY_MS = 5_000;
+
+type Parts = {
+  readonly host: string;
+  readonly port: number;
+  /** Paths of Unix sockets that answer the same, to whoever may open them. */
+  readonly sockets: readonly string[];
+  /** Wanted for /status over TCP. */
+  readonly token: string | undefined;
+  readonly report: Report;
+  readonly metrics: Registry;
+  readonly uptimeSecs: () => number;
+  readonly clock: Clock;
+  readonly log: Log;
+};
+
+/** Who may ask for /status, and by which names beside addresses and localhost. */
+type Transport = { readonly needsToken: boolean; readonly names: ReadonlySet<string> };
+
+/** The controller's own pages: /health, /ready, /metrics, /status. Nothing here changes anything. @throws the system's error for the TCP address. */
+export async function listenStatus(parts: Parts): Promise<StatusServer> {
+  const { host, port, sockets } = parts;
+  const tcp = open(parts, { needsToken: true, names: new Set([host.toLowerCase()]) });
+  await listening(tcp, host, port);
+  const stops = sockets.map((path) => keepListening(parts, path));
+  const bound = tcp.address();
   return {
-    address: `${parts.host.includes(':') ? `[${parts.host}]` : parts.host}:${port}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    address: `${host.includes(':') ? `[${host}]` : host}:${typeof bound === 'object' && bound ? bound.port : port}`,
+    close: async () => {
+      await Promise.all([closed(tcp), ...stops.map((stop) => stop())]);
+    },
   };
+}
+
+function open(parts: Parts, transport: Transport): Server {
+  const server = createServer(
+    { headersTimeout: 5_000, requestTimeout: 10_000, keepAliveTimeout: 5_000, connectionsCheckingInterval: 2_000 },
+    (request, response) => {
+      answer(parts, transport, request, response).catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined));
+    },
+  );
+  new ConnectionRoom(server, parts.clock, MOST_CONNECTIONS);
+  return server;
 }
 
 function listening(server: Server, host: string, port: number): Promise<void> {
@@ -41,32 +68,94 @@ function listening(server: Server, host: string, port: number): Promise<void> {
   });
 }
 
-type Parts = Parameters<typeof listenStatus>[0];
+/** Opens a socket as soon as that can be. @returns the way to close it. */
+function keepListening(parts: Parts, path: string): () => Promise<void> {
+  const { clock, log } = parts;
+  let cancel: () => void = () => undefined;
+  let stopped = false;
+  let told = false;
+  const attempt = async (): Promise<Server | null> => {
+    const server = open(parts, { needsToken: false, names: new Set([NAME]) });
+    try {
+      await listenUnix(server, path);
+      return server;
+    } catch (error) {
+      if (!told) log.info({ path, reason: error instanceof Error ? error.message : String(error) }, 'the status pages have no socket yet');
+      told = true;
+      if (!stopped)
+        cancel = clock.after(RETRY_MS, () => {
+          current = attempt();
+        });
+      return null;
+    }
+  };
+  let current = attempt();
+  return async () => {
+    stopped = true;
+    cancel();
+    const server = await current;
+    cancel();
+    if (server !== null) await closed(server);
+  };
+}
 
-async function answer(parts: Parts, request: IncomingMessage, response: ServerResponse): Promise<void> {
+function closed(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
+
+async function answer(parts: Parts, transport: Transport, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const path = (request.url ?? '/').split('?')[0] as string;
   const page = PAGES[path];
   if (!page) return json(response, 404, { error: 'not found' });
+  if (page.isGuarded && !isAdmitted(parts, transport, request, response)) return;
   if (request.method !== 'GET') {
     response.setHeader('allow', 'GET');
     return json(response, 405, { error: 'method not allowed' });
   }
-  await page(parts, response);
+  await page.answer(parts, response);
 }
 
-const PAGES: Readonly<Record<string, (parts: Parts, response: ServerResponse) => void | Promise<void>>> = {
-  '/health': ({ uptimeSecs }, response) => json(response, 200, { status: 'ok', uptime_secs: uptimeSecs() }),
-  '/ready': ({ report }, response) => {
-    const readiness = report.readiness();
-    json(response, readiness.ready ? 200 : 503, readiness);
+/** Whether a request may see what is configured; one that may not has its answer. In the order of the Admin API's checks. */
+function isAdmitted({ token }: Parts, { needsToken, names }: Transport, request: IncomingMessage, response: ServerResponse): boolean {
+  const foreign = foreignRequest(request, names);
+  if (foreign !== null) {
+    json(response, 403, { error: `forbidden: ${foreign}` });
+    return false;
+  }
+  if (!needsToken || authorized(request.headers.authorization, token)) return true;
+  response.setHeader('www-authenticate', `Bearer realm="${NAME}"`);
+  json(response, 401, { error: 'unauthorized' });
+  return false;
+}
+
+type Page = {
+  /** Whether it tells of what is configured. */
+  readonly isGuarded: boolean;
+  readonly answer: (parts: Parts, response: ServerResponse) => void | Promise<void>;
+};
+
+const PAGES: Readonly<Record<string, Page>> = {
+  '/health': { isGuarded: false, answer: ({ uptimeSecs }, response) => json(response, 200, { status: 'ok', uptime_secs: uptimeSecs() }) },
+  '/ready': {
+    isGuarded: false,
+    answer: ({ report }, response) => {
+      const readiness = report.readiness();
+      json(response, readiness.ready ? 200 : 503, readiness);
+    },
   },
-  '/metrics': async ({ metrics }, response) => {
-    const text = await metrics.metrics();
-    response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(text);
+  '/metrics': {
+    isGuarded: false,
+    answer: async ({ metrics }, response) => {
+      const text = await metrics.metrics();
+      response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(text);
+    },
   },
-  '/status': ({ report }, response) => json(response, 200, report.full()),
+  '/status': { isGuarded: true, answer: ({ report }, response) => json(response, 200, report.full()) },
 };
 
 function json(response: ServerResponse, status: number, value: unknown): void {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end(JSON.stringify(value));
 }

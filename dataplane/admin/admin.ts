@@ -1,13 +1,13 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import express, { type ErrorRequestHandler } from 'express';
+import { authorized } from '../../shared/bearer-token.ts';
 import { foreignRequest } from '../../shared/foreign-request.ts';
 import { NAME } from '../../shared/name.ts';
 import { published } from '../../shared/route.ts';
 import { ConnectionRoom } from '../../shared/runtime/connection-room.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import { listenUnix } from '../../shared/runtime/unix-socket.ts';
-import { authorized } from './auth.ts';
 import { ControllerStreams } from './controller-streams.ts';
 import { isExtension, matchEndpoint, OPEN } from './endpoints.ts';
 import { ApiError } from './errors.ts';

@@ -35,7 +35,7 @@ export class Controller {
 
   /** Its own page, which no limit counts. */
   async status(): Promise<string> {
-    return (await ask({ port: this.port }, '/status')).text;
+    return (await ask({ port: this.port }, '/status', { headers: { authorization: `Bearer ${TOKEN}` } })).text;
   }
 
   [Symbol.asyncDispose](): Promise<void> {

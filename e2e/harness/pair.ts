@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { controllerSocketBeside } from '../../shared/controller-socket.ts';
 import type { Folder } from './dataplane.ts';
 import { type Answer, type Ask, ask, visit } from './http.ts';
 import { freePort } from './ports.ts';
@@ -56,6 +57,11 @@ export class Pair {
 
   admin(path: string, more: Ask = {}): Promise<Answer> {
     return ask({ socketPath: this.socket }, path, more);
+  }
+
+  /** The controller's pages, on its socket beside the data plane's. */
+  controller(path: string): Promise<Answer> {
+    return ask({ socketPath: controllerSocketBeside(this.socket) }, path);
   }
 
   visit(host: string, path = '/', more: Ask = {}): Promise<Answer> {

@@ -55,6 +55,7 @@ test('the curl lines of the controller’s reference work as they are written', 
   using folder = new Folder();
   await using pair = await Pair.start(folder, 'shop.example { respond ok }\n');
   const [example = ''] = shellOf('controller.md');
+  assert.equal((await pair.controller('/health')).status, 200);
   const printed = await shell(example.replaceAll('127.0.0.1:6191', `127.0.0.1:${pair.controllerPort}`), folder.path);
   assert.match(printed, /"shop\.example"/);
   assert.match(printed, /^sluice_controller_routes 1$/m);

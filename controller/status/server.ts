@@ -12,8 +12,12 @@ import type { Report } from './report.ts';
 export type StatusServer = { readonly address: string; close(): Promise<void> };
 
 const MOST_CONNECTIONS = 100;
-/** A socket that can't be opened, as while another process has it, is tried again after this time (ms). */
-const RETRY_MS = 5_000;
+/** A socket that can't be opened is tried again after this time (ms), twice as long each time: the state directory may be about to be made. */
+const FIRST_RETRY_MS = 250;
+/** At most so long (ms): another process may have it for as long as it lives. */
+const LAST_RETRY_MS = 5_000;
+/** The failure in a row that is told: by then nobody is about to mend it. */
+const TELLING = 6;
 
 type Parts = {
   readonly host: string;
@@ -54,7 +58,7 @@ function open(parts: Parts, transport: Transport): Server {
       answer(parts, transport, request, response).catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined));
     },
   );
-  new ConnectionRoom(server, parts.clock, MOST_CONNECTIONS);
+  server.once('listening', () => void new ConnectionRoom(server, parts.clock, MOST_CONNECTIONS));
   return server;
 }
 
@@ -73,17 +77,18 @@ function keepListening(parts: Parts, path: string): () => Promise<void> {
   const { clock, log } = parts;
   let cancel: () => void = () => undefined;
   let stopped = false;
-  let told = false;
+  let failures = 0;
   const attempt = async (): Promise<Server | null> => {
     const server = open(parts, { needsToken: false, names: new Set([NAME]) });
     try {
       await listenUnix(server, path);
       return server;
     } catch (error) {
-      if (!told) log.info({ path, reason: error instanceof Error ? error.message : String(error) }, 'the status pages have no socket yet');
-      told = true;
+      failures++;
+      if (failures === TELLING)
+        log.warn({ path, reason: error instanceof Error ? error.message : String(error) }, 'the status pages have no socket so far');
       if (!stopped)
-        cancel = clock.after(RETRY_MS, () => {
+        cancel = clock.after(Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LAST_RETRY_MS), () => {
           current = attempt();
         });
       return null;

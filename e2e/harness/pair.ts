@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { controllerSocketBeside } from '../../shared/controller-socket.ts';
 import type { Folder } from './dataplane.ts';
 import { type Answer, type Ask, ask, visit } from './http.ts';
@@ -60,7 +60,8 @@ export class Pair {
   }
 
   /** The controller's pages, on its socket beside the data plane's. */
-  controller(path: string): Promise<Answer> {
+  async controller(path: string): Promise<Answer> {
+    await until('the controller’s socket', () => existsSync(controllerSocketBeside(this.socket)));
     return ask({ socketPath: controllerSocketBeside(this.socket) }, path);
   }
 

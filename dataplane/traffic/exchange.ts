@@ -96,6 +96,8 @@ export class Exchange {
   /** Whether all of the request has been read from the client. */
   bodyComplete = false;
   pool: Pool | null = null;
+  /** The target that it was sent to last. */
+  endpoint: Endpoint | null = null;
   attempt: Attempt | null = null;
   lastFailure: Failure | null = null;
   /** Targets that have failed this request. */

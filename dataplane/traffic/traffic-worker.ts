@@ -21,6 +21,7 @@ import type { PolicyTools } from './policy/order.ts';
 import type { FromWorker, HttpsSettings, Publication, PublishedChallenge, ToWorker, WorkerStart } from './protocol.ts';
 import { Recorder } from './record.ts';
 import { RefusedHeads } from './refused-heads.ts';
+import { RequestLog } from './request-log.ts';
 import { RunQueue } from './run-queue.ts';
 import { Server } from './serve.ts';
 import { Tunnels } from './tunnel/tunnels.ts';
@@ -63,6 +64,7 @@ export class TrafficWorker {
   private readonly hold: Hold;
   private readonly departures: Departures;
   private readonly recorder: Recorder;
+  private readonly requestLog: RequestLog;
   private readonly tunnels: Tunnels;
   private readonly policyTools: PolicyTools & { https: HttpsSettings };
   /** Publications take effect one after the other. */
@@ -79,7 +81,6 @@ export class TrafficWorker {
     this.ledger = ledger;
     const forwarder = new Forwarder(
       clock,
-      log,
       () => this.hold,
       (x, endpoint) => this.tunnels.begin(x, endpoint),
     );
@@ -138,16 +139,17 @@ export class TrafficWorker {
       faults,
       retry: (x) => onBehalf(x, () => forwarder.attempt(x)),
       serve: (x) => onBehalf(x, () => server.serve(x)),
-      giveUp: (x, failure) => onBehalf(x, () => forwarder.giveUp(x, null, failure)),
+      giveUp: (x, failure) => onBehalf(x, () => forwarder.giveUp(x, failure)),
     });
     const recorder = new Recorder(start.hashKey);
     this.recorder = recorder;
     const refusedHeads = new RefusedHeads(log);
+    this.requestLog = new RequestLog(log, start.state.settings.logLevel === 'debug');
     this.tunnels = new Tunnels({
       clock,
       routeOf: (domain) => this.index.at(domain),
       failed,
-      giveUp: (x, endpoint, failure) => onBehalf(x, () => forwarder.giveUp(x, endpoint, failure)),
+      giveUp: (x, failure) => onBehalf(x, () => forwarder.giveUp(x, failure)),
       answered: (x) => {
         faults.step(() => recorder.record(x, clock.monotonic()));
         x.counted = true;
@@ -172,8 +174,13 @@ export class TrafficWorker {
         begun: () => inFlight.begin(slot),
         record: (x) => {
           inFlight.end(slot);
-          // What can't be counted is no harm to its client.
-          faults.step(() => (x.counted ? recorder.more(x, x.bytesSent) : recorder.record(x, clock.monotonic())));
+          // What can't be counted or logged is no harm to its client.
+          faults.step(() => {
+            const now = clock.monotonic();
+            if (x.counted) recorder.more(x, x.bytesSent);
+            else recorder.record(x, now);
+            this.requestLog.over(x, now);
+          });
         },
         refused: (head, bytes) =>
           faults.step(() => {
@@ -290,11 +297,13 @@ export class TrafficWorker {
     // A target that takes no more of a body makes its client wait: the target is judged first.
     this.endpoints.sweep(now);
     this.listener.sweep(now);
+    this.requestLog.tick(now);
   }
 
   private async drain(patient: boolean): Promise<void> {
     this.draining = patient ? 'patiently' : 'now';
     await this.listener.drain(patient);
+    this.requestLog.end(this.parts.clock.monotonic());
     this.report(null);
     this.parts.tell({ kind: 'drained' });
   }

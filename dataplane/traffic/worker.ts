@@ -16,7 +16,7 @@ const worker = new TrafficWorker({
   start,
   clock: systemClock,
   random: systemRandom,
-  log: relayedLog(start.state.settings?.logLevel ?? 'info', tell),
+  log: relayedLog(start.state.settings?.logLevel ?? 'info', systemClock, tell),
   tell,
 });
 holdBackstop(process, worker.faults);

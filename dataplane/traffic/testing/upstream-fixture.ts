@@ -24,17 +24,17 @@ export class UpstreamFixture {
     });
   }
 
-  static async start(): Promise<UpstreamFixture> {
+  static async start(port = 0): Promise<UpstreamFixture> {
     const server = createServer({ allowHalfOpen: true, noDelay: true });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
     const address = server.address();
     if (address === null || typeof address === 'string') throw new Error('no port');
     return new UpstreamFixture(server, `127.0.0.1:${address.port}`);
   }
 
   /** A target that answers every request on every connection with what `answer` says; null leaves it unanswered. */
-  static async serving(answer: string | ((request: Message, wire: Wire) => string | null)): Promise<UpstreamFixture> {
-    const upstream = await UpstreamFixture.start();
+  static async serving(answer: string | ((request: Message, wire: Wire) => string | null), port = 0): Promise<UpstreamFixture> {
+    const upstream = await UpstreamFixture.start(port);
     upstream.server.on('connection', () => {
       const wire = upstream.connections.at(-1);
       if (wire !== undefined)

@@ -43,7 +43,7 @@ export type TunnelTools = {
   /** Nothing was sent: another target may be tried. */
   failed(x: Exchange, endpoint: Endpoint, failure: Failure, progress: Progress): void;
   /** The target took the request and did not answer. */
-  giveUp(x: Exchange, endpoint: Endpoint, failure: Failure): void;
+  giveUp(x: Exchange, failure: Failure): void;
   /** A target agreed: the request counts from now on. */
   answered(x: Exchange): void;
 };
@@ -265,7 +265,7 @@ export class Tunnels {
     x.client.reclaim(x);
     x.attempt = null;
     endpoint.blame(failure);
-    this.tools.giveUp(x, endpoint, failure);
+    this.tools.giveUp(x, failure);
   }
 }
 

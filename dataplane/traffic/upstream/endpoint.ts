@@ -1,7 +1,7 @@
 import { splitAddress } from '../../../shared/address.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
-import { type Targets, targetKey } from '../../ledger/targets.ts';
+import { FAILURES_TO_EJECT, type Targets, targetKey } from '../../ledger/targets.ts';
 import type { Exchange } from '../exchange.ts';
 import { type Faults, onBehalf } from '../faults.ts';
 import type { TargetChange } from '../protocol.ts';
@@ -132,7 +132,9 @@ export class Endpoint implements Place {
     if (!failure.blamesTarget) return;
     this.tools.blamed(this, failure);
     if (!this.tools.targets.failed(this.ledgerSlot, this.tools.clock.now())) return;
-    this.tools.log.warn({ target: this.address, failure: failure.code }, 'target out of rotation');
+    // One that is still dead when it may be tried again is no news.
+    if (this.tools.targets.failures(this.ledgerSlot) < 2 * FAILURES_TO_EJECT)
+      this.tools.log.warn({ target: this.address, failure: failure.code }, 'target out of rotation');
     this.changed(false, failure.reason);
   }
 

@@ -1,5 +1,4 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Log } from '../../../shared/runtime/log.ts';
 import { answer } from '../answer.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -11,15 +10,13 @@ import { MAX_TARGETS, type Progress, repeatable } from './retry.ts';
 /** Brings an exchange to a target of its pool, to another one if that may be, and else says why not. */
 export class Forwarder {
   private readonly clock: Clock;
-  private readonly log: Log;
   private readonly hold: () => Hold;
   private readonly tunnel: (x: Exchange, endpoint: Endpoint) => void;
   private readonly begin: (x: Exchange) => void;
 
   /** `hold` is where requests wait that find no target; `tunnel` takes those that ask for another protocol. */
-  constructor(clock: Clock, log: Log, hold: () => Hold, tunnel: (x: Exchange, endpoint: Endpoint) => void) {
+  constructor(clock: Clock, hold: () => Hold, tunnel: (x: Exchange, endpoint: Endpoint) => void) {
     this.clock = clock;
-    this.log = log;
     this.hold = hold;
     this.tunnel = tunnel;
     this.begin = (x) => this.attempt(x);
@@ -34,9 +31,10 @@ export class Forwarder {
   /** Picks a target and sends the request there. */
   attempt(x: Exchange): void {
     const endpoint = x.pool?.pick(this.clock.now(), x.tried) ?? this.leaving(x);
-    if (endpoint === null) this.holdOrGiveUp(x, null, x.lastFailure ?? FAILURE.noTarget);
+    if (endpoint === null) return this.holdOrGiveUp(x, x.lastFailure ?? FAILURE.noTarget);
+    x.endpoint = endpoint;
     // HTTP/2 has no upgrades (RFC 9113 8.6); a wish for one may be ignored (RFC 9110 7.8).
-    else if (x.upgrade === null || endpoint.manner.http2) endpoint.send(x);
+    if (x.upgrade === null || endpoint.manner.http2) endpoint.send(x);
     else this.tunnel(x, endpoint);
   }
 
@@ -49,33 +47,29 @@ export class Forwarder {
   readonly failed = (x: Exchange, endpoint: Endpoint, failure: Failure, progress: Progress): void => {
     const stale = progress.reused && !progress.answered && failure === FAILURE.closed;
     if (!stale) endpoint.blame(failure);
-    if (!repeatable(x, progress)) return this.giveUp(x, endpoint, failure);
+    if (!repeatable(x, progress)) return this.giveUp(x, failure);
     // An idle connection that its upstream closed meanwhile says nothing about the target: once more, on a fresh one.
     if (stale) return endpoint.sendFresh(x);
-    if (failure === FAILURE.headTimeout) return this.giveUp(x, endpoint, failure);
+    if (failure === FAILURE.headTimeout) return this.giveUp(x, failure);
     // One that broke after something was written says more than one that was never reached, unless it was known to end.
     if (x.lastFailure === null || foundNobody(x.lastFailure))
       x.lastFailure = failure === FAILURE.closed && endpoint.leaving ? FAILURE.ended : failure;
     x.tried ??= [];
     x.tried.push(endpoint);
     if (x.tried.length < MAX_TARGETS) this.attempt(x);
-    else if (foundNobody(x.lastFailure)) this.holdOrGiveUp(x, endpoint, x.lastFailure);
-    else this.giveUp(x, endpoint, x.lastFailure);
+    else if (foundNobody(x.lastFailure)) this.holdOrGiveUp(x, x.lastFailure);
+    else this.giveUp(x, x.lastFailure);
   };
 
   /** Also what a target took and dropped, as one does that ends: the next one may answer. */
-  private holdOrGiveUp(x: Exchange, endpoint: Endpoint | null, failure: Failure): void {
+  private holdOrGiveUp(x: Exchange, failure: Failure): void {
     const mayWait = foundNobody(failure) || failure === FAILURE.closed;
-    if (!mayWait || !this.hold().take(x, failure)) this.giveUp(x, endpoint, failure);
+    if (!mayWait || !this.hold().take(x, failure)) this.giveUp(x, failure);
   }
 
-  /** Answers for the upstream. The endpoint is null where it was none in particular. */
-  giveUp(x: Exchange, endpoint: Endpoint | null, failure: Failure): void {
+  /** Answers for the upstream. */
+  giveUp(x: Exchange, failure: Failure): void {
     x.lastFailure = failure;
-    this.log.warn(
-      { host: x.host, method: x.method, status: failure.status, failure: failure.code, ...(endpoint && { target: endpoint.address }) },
-      failure.reason,
-    );
     answer(x, { status: failure.status, fields: failure.status === 503 ? 'Retry-After: 1\r\n' : '', body: null, reason: failure.reason });
   }
 }

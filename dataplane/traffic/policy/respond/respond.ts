@@ -3,6 +3,9 @@ import type { OwnAnswer } from '../../answer.ts';
 import { compileCondition } from '../../match/condition.ts';
 import type { Policy, PolicyKind } from '../order.ts';
 
+/** Why the proxy itself answers, where its site says so. */
+export const ANSWERED_BY_SITE = 'answered by the site';
+
 /**
  * `respond <status> [body]`: first those with a matcher, the site's before the block's own; then the block's own, or
  * the site's where the block has neither answer nor upstream.
@@ -36,7 +39,7 @@ function conditional(route: RouteSpec, handle: HandleSpec | null): Policy[] {
 
 function answerOf({ status, body }: RespondSpec): OwnAnswer {
   const type = body === '' ? '' : 'Content-Type: text/plain; charset=utf-8\r\n';
-  return { status, fields: type, body, reason: 'answered by the site' };
+  return { status, fields: type, body, reason: ANSWERED_BY_SITE };
 }
 
 const inWords = ({ status, body }: RespondSpec): string => `${status}${body === '' ? '' : ` with ${Buffer.byteLength(body)} bytes`}`;

@@ -13,7 +13,7 @@ type Decoded = {
 
 /** Feeds `text`, cut at `cuts`, each piece inside a longer buffer. */
 function decode(text: string, cuts: readonly number[] = []): Decoded {
-  const decoder = new ChunkedDecoder();
+  const decoder = new ChunkedDecoder('request');
   let body = '';
   let used = 0;
   let from = 0;
@@ -151,7 +151,7 @@ test('a bad trailer line is refused before the section ends, framing at its colo
 });
 
 test('a decoder that is reset has forgotten all', () => {
-  const decoder = new ChunkedDecoder();
+  const decoder = new ChunkedDecoder('request');
   const sink = { bodyPiece: () => undefined };
   for (const left of ['3', '3;a="', '3\r\nab', '0\r\nA: b\r\n', 'x', '0\r\nA: b\r\n\r\n']) {
     decoder.feed(Buffer.from(left), 0, left.length, sink);
@@ -164,7 +164,7 @@ test('a decoder that is reset has forgotten all', () => {
 
 /** Where in `text` the pieces begin and end that a sink gets of it, and what they say. */
 function pieces(text: string): string[] {
-  const decoder = new ChunkedDecoder();
+  const decoder = new ChunkedDecoder('request');
   const got: string[] = [];
   const bytes = Buffer.from(text, 'latin1');
   decoder.feed(bytes, 0, bytes.length, { bodyPiece: (buffer, from, to) => got.push(buffer.toString('latin1', from, to)) });

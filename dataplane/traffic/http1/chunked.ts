@@ -1,6 +1,6 @@
 import { CLASS, CR, FIELD_VALUE, HTAB, LF, SP, TOKEN } from './chars.ts';
 import { FAULT, type Fault } from './fault.ts';
-import { faultOfPartialFields } from './fields.ts';
+import { faultOfPartialFields } from './partial-fields.ts';
 import { judgeTrailers, NO_TRAILER } from './trailers.ts';
 
 /** Bytes of a trailer section. */
@@ -19,7 +19,7 @@ const EQUALS = 61;
 const QUOTE = 34;
 const BACKSLASH = 92;
 
-const STATE = { size: 0, extension: 1, quoted: 2, escaped: 3, sizeEnd: 4, data: 5, dataCr: 6, dataLf: 7, trailers: 8 } as const;
+const STATE = { size: 0, extension: 1, quoted: 2, escaped: 3, sizeEnd: 4, data: 5, dataCr: 6, dataLf: 7, trailers: 8, space: 9 } as const;
 
 /** Where decoded bytes go. */
 export interface ChunkSink {
@@ -30,8 +30,10 @@ export interface ChunkSink {
 /**
  * Reads the chunked coding (RFC 9112 7.1) from any split of its bytes. Strict: CRLF everywhere, no white
  * space around sizes, extensions by the grammar and then dropped, trailers that carry neither framing nor routing.
+ * Of an answer it takes sizes that are filled up with spaces, as long as an extension may be.
  */
 export class ChunkedDecoder {
+  private readonly direction: 'request' | 'response';
   done = false;
   fault: Fault | null = null;
   /** The trailer fields to forward, each with its CRLF; empty until `done`. */
@@ -45,6 +47,10 @@ export class ChunkedDecoder {
   private partial: Buffer | null = null;
   /** Bytes of the trailer section that have been judged. */
   private judged = 0;
+
+  constructor(direction: 'request' | 'response') {
+    this.direction = direction;
+  }
 
   reset(): void {
     this.done = false;
@@ -121,6 +127,8 @@ export class ChunkedDecoder {
     switch (this.state) {
       case STATE.size:
         return this.stepSize(byte);
+      case STATE.space:
+        return this.stepSpace(byte);
       case STATE.extension:
       case STATE.quoted:
       case STATE.escaped:
@@ -151,7 +159,19 @@ export class ChunkedDecoder {
       this.state = STATE.extension;
       this.extensions = 1;
       this.extensionPart = PART.nameStart;
+    } else if (this.direction === 'response' && (byte === SP || byte === HTAB)) {
+      this.state = STATE.space;
+      this.extensions = 1;
     } else this.fault = FAULT.badChunk;
+  }
+
+  private stepSpace(byte: number): void {
+    if (byte === CR) this.state = STATE.sizeEnd;
+    else if (++this.extensions > MAX_EXTENSIONS) this.fault = FAULT.longExtensions;
+    else if (byte === SEMICOLON) {
+      this.state = STATE.extension;
+      this.extensionPart = PART.nameStart;
+    } else if (byte !== SP && byte !== HTAB) this.fault = FAULT.badChunk;
   }
 
   private extensionPart: number = 0;

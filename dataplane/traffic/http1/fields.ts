@@ -2,11 +2,14 @@ import { hasBlankEdge } from './blank-edge.ts';
 import { CLASS, COLON, CR, FIELD_VALUE, HTAB, LF, PLAIN, SP, TOKEN } from './chars.ts';
 import { FAULT, type Fault } from './fault.ts';
 import { FIELD, type FieldKind, HASH_SEED, hashStep, kindOf, unlistedKind } from './field-names.ts';
-import { isToken, withoutOws } from './protocols.ts';
+import { nameFault } from './partial-fields.ts';
+import { isOws, isToken, withoutOws } from './protocols.ts';
 
-/** Most fields in one section of an answer, and of a request: its bytes are the narrower bound. */
-export const MAX_FIELDS = 100;
+/** Most fields of a request: its bytes are the narrower bound. */
 export const MAX_REQUEST_FIELDS = 300;
+/** Most fields of an answer, where nothing else is said, and of trailers. */
+export const MAX_ANSWER_FIELDS = 1_000;
+export const MAX_TRAILER_FIELDS = 100;
 const MAX_LENGTH_DIGITS = 16;
 /** The third letter of `X-Forwarded-`. */
 const F = 0x66;
@@ -48,7 +51,15 @@ export class Fields {
   hasFrameOptions = false;
   /** Seconds that an upstream promises to keep an idle connection; -1 if it does not say. */
   keepAliveTimeout = -1;
+  /** How many fields the next section may have. */
+  most: number;
+  /** Whether a line of the next section may end with LF alone (RFC 9112 2.2), as upstreams are allowed. */
+  bareLineFeeds = false;
   private nominated: string[] | null = null;
+
+  constructor(most: number) {
+    this.most = most;
+  }
 
   private reset(): void {
     this.kept = '';
@@ -94,7 +105,9 @@ export class Fields {
     let at = from;
     let runStart = from;
     let kept = '';
-    const most = role === 'request' ? MAX_REQUEST_FIELDS : MAX_FIELDS;
+    // Whether somebody may claim what is not so.
+    const claimed = role !== 'response';
+    const { most } = this;
     while (at < to) {
       if (++this.count > most) return FAULT.manyFields;
       const lineStart = at;
@@ -111,19 +124,20 @@ export class Fields {
       if (byte !== COLON || at === lineStart) return nameFault(byte, at === lineStart);
       const nameEnd = at;
       byte = buffer[++at] as number;
+      const spaced = byte === SP;
       while (byte === SP || byte === HTAB) byte = buffer[++at] as number;
       const valueStart = at;
+      while (((CLASS[byte] as number) & FIELD_VALUE) !== 0) byte = buffer[++at] as number;
       let valueEnd = at;
-      while (((CLASS[byte] as number) & FIELD_VALUE) !== 0) {
+      while (valueEnd > valueStart && isOws(buffer[valueEnd - 1] as number)) valueEnd--;
+      let plain = spaced && valueStart === nameEnd + 2 && valueEnd === at;
+      if (byte === CR && buffer[at + 1] === LF) at += 2;
+      else if (byte === LF && this.bareLineFeeds) {
+        plain = false;
         at++;
-        if (byte !== SP && byte !== HTAB) valueEnd = at;
-        byte = buffer[at] as number;
-      }
-      if (byte !== CR || buffer[at + 1] !== LF) return byte === CR || byte === LF ? FAULT.bareLineEnd : FAULT.badFieldValue;
-      const plain = valueStart === nameEnd + 2 && valueEnd === at && buffer[nameEnd + 1] === SP;
-      at += 2;
+      } else return byte === CR || byte === LF ? FAULT.bareLineEnd : FAULT.badFieldValue;
       let kind = kindOf(hash, raw, lineStart - start, nameEnd - start);
-      if (kind === FIELD.other && role !== 'response' && (letters === 0 || ((buffer[lineStart + 2] as number) | 0x20) === F))
+      if (kind === FIELD.other && claimed && (letters === 0 || ((buffer[lineStart + 2] as number) | 0x20) === F))
         kind = unlistedKind(raw.slice(lineStart - start, nameEnd - start));
       let drop = false;
       if (kind !== FIELD.other) {
@@ -134,7 +148,7 @@ export class Fields {
         if (kind === FIELD.vouched && role === 'request' && letters !== 0)
           this.vouched += `${raw.slice(lineStart - start, nameEnd - start)}: ${value}\r\n`;
       }
-      if ((((buffer[valueStart] as number) | (buffer[valueEnd - 1] as number)) & 0x80) !== 0 && role !== 'response') {
+      if (claimed && (((buffer[valueStart] as number) | (buffer[valueEnd - 1] as number)) & 0x80) !== 0) {
         const blank = hasBlankEdge(raw.slice(valueStart - start, valueEnd - start));
         if (blank && role === 'request') return FAULT.blankEdge;
         drop ||= blank;
@@ -162,15 +176,13 @@ export class Fields {
         this.host = value;
         return null;
       case FIELD.contentLength:
-        if (this.contentLength >= 0) return FAULT.badLength;
-        this.contentLength = readLength(value);
-        return this.contentLength < 0 ? FAULT.badLength : null;
+        return this.noteLength(role === 'response' ? readLengths(value) : readLength(value), role);
       case FIELD.transferEncoding:
         if (this.chunked || value.toLowerCase() !== 'chunked') return FAULT.badCoding;
         this.chunked = true;
         return null;
       case FIELD.connection:
-        return this.noteConnection(value);
+        return this.noteConnection(value, role);
       case FIELD.upgrade:
         this.upgrade = this.upgrade === null ? value : `${this.upgrade}, ${value}`;
         return null;
@@ -217,8 +229,15 @@ export class Fields {
     }
   }
 
+  /** An answer may repeat its length, as long as it is the same one (RFC 9112 6.3, rule 5). */
+  private noteLength(length: number, role: Role): Fault | null {
+    if (length < 0 || (this.contentLength >= 0 && (role !== 'response' || length !== this.contentLength))) return FAULT.badLength;
+    this.contentLength = length;
+    return null;
+  }
+
   /** RFC 9110 7.6.1: options of this connection, and the names of fields that are meant for us alone. */
-  private noteConnection(value: string): Fault | null {
+  private noteConnection(value: string, role: Role): Fault | null {
     if (value === 'keep-alive' || value === 'Keep-Alive') {
       this.connectionKeepAlive = true;
       return null;
@@ -238,7 +257,10 @@ export class Fields {
           this.connectionUpgrade = true;
           break;
         default:
-          if (!isToken(option)) return FAULT.badConnection;
+          if (!isToken(option)) {
+            if (role === 'request') return FAULT.badConnection;
+            break;
+          }
           this.nominated ??= [];
           this.nominated.push(option);
       }
@@ -264,34 +286,6 @@ export class Fields {
     if (names.has('x-content-type-options')) this.hasContentTypeOptions = false;
     if (names.has('x-frame-options')) this.hasFrameOptions = false;
   }
-}
-
-/**
- * Looks at field lines of which the last need not be whole, `buffer[from, to)`: what no further byte can
- * mend is refused at once. What the fields say together is judged by `Fields.scan`, when all are there.
- */
-export function faultOfPartialFields(buffer: Buffer, from: number, to: number): Fault | null {
-  let at = from;
-  while (at < to) {
-    const lineStart = at;
-    let byte = buffer[at] as number;
-    if (byte === CR) return at + 1 < to && buffer[at + 1] !== LF ? FAULT.bareLineEnd : null;
-    while (at < to && ((CLASS[byte] as number) & TOKEN) !== 0) byte = buffer[++at] as number;
-    if (at >= to) return null;
-    if (byte !== COLON || at === lineStart) return nameFault(byte, at === lineStart);
-    byte = buffer[++at] as number;
-    while (at < to && ((CLASS[byte] as number) & FIELD_VALUE) !== 0) byte = buffer[++at] as number;
-    if (at >= to) return null;
-    if (byte !== CR) return byte === LF ? FAULT.bareLineEnd : FAULT.badFieldValue;
-    if (at + 1 < to && buffer[at + 1] !== LF) return FAULT.bareLineEnd;
-    at += 2;
-  }
-  return null;
-}
-
-function nameFault(byte: number, empty: boolean): Fault {
-  if (empty && (byte === SP || byte === HTAB)) return FAULT.foldedLine;
-  return byte === CR || byte === LF ? FAULT.bareLineEnd : FAULT.badFieldName;
 }
 
 function dropped(kind: number, role: Role): boolean {
@@ -349,6 +343,13 @@ function readLength(value: string): number {
     length = length * 10 + digit;
   }
   return length <= Number.MAX_SAFE_INTEGER ? length : -1;
+}
+
+/** As `readLength`, also of a list of equal ones: lines of one name may have been joined on their way (RFC 9110 8.6). */
+function readLengths(value: string): number {
+  if (!value.includes(',')) return readLength(value);
+  const [first = -1, ...others] = value.split(',').map((part) => readLength(withoutOws(part)));
+  return others.every((length) => length === first) ? first : -1;
 }
 
 /** The value of a field in `kept` lines, or null. For the few that are asked for only now and then. */

@@ -29,7 +29,8 @@ export function withoutOws(text: string): string {
   return text.slice(from, to);
 }
 
-const isOws = (code: number): boolean => code === SP || code === HTAB;
+/** RFC 9110 5.6.3. */
+export const isOws = (code: number): boolean => code === SP || code === HTAB;
 
 /** RFC 9110 5.6.2. `text` is Latin-1. */
 export function isToken(text: string): boolean {

@@ -44,7 +44,7 @@ export class RequestBody implements ChunkSink {
     x.bodyComplete = x.bodyLength === 0;
     this.mode = x.bodyComplete ? MODE.none : MODE.wait;
     if (x.bodyLength !== CHUNKED) return;
-    this.decoder ??= new ChunkedDecoder();
+    this.decoder ??= new ChunkedDecoder('request');
     this.decoder.reset();
   }
 

@@ -1,7 +1,8 @@
 import { isIPv6 } from 'node:net';
 import { CLASS, CR, HOST, LF, SP, TARGET, TOKEN } from './chars.ts';
 import { FAULT, type Fault } from './fault.ts';
-import { Fields, faultOfPartialFields } from './fields.ts';
+import { Fields, MAX_REQUEST_FIELDS } from './fields.ts';
+import { faultOfPartialFields } from './partial-fields.ts';
 import { protocolsIn } from './protocols.ts';
 
 /** Bytes of a request head, request line and fields together. */
@@ -31,7 +32,7 @@ export class RequestHead {
   hostField = '';
   /** Host in lower case, without port and trailing dot. */
   host = '';
-  readonly fields = new Fields();
+  readonly fields = new Fields(MAX_REQUEST_FIELDS);
 
   /**
    * Reads `buffer[start, end)`, which ends with the empty line.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FAULT, type Fault } from './fault.ts';
-import { faultOfPartialAnswer, MAX_RESPONSE_HEAD, ResponseHead } from './response-head.ts';
+import { faultOfPartialAnswer, ResponseHead } from './response-head.ts';
 
 function parse(text: string): { readonly head: ResponseHead; readonly fault: Fault | null } {
   const head = new ResponseHead();
@@ -23,10 +23,9 @@ const REFUSED: readonly [text: string, fault: Fault][] = [
   ['HTTP/1.1 20 OK\r\n\r\n', FAULT.badStatusLine],
   ['HTTP/1.1 2000 OK\r\n\r\n', FAULT.badStatusLine],
   ['HTTP/1.1 099 OK\r\n\r\n', FAULT.badStatusLine],
-  ['HTTP/1.1 600 OK\r\n\r\n', FAULT.badStatusLine],
   ['HTTP/1.1 +20 OK\r\n\r\n', FAULT.badStatusLine],
   ['HTTP/1.1 200OK\r\n\r\n', FAULT.badStatusLine],
-  ['HTTP/1.1 200 OK\n\r\n\r\n', FAULT.badStatusLine],
+  ['HTTP/1.1 200 OK\n\r\n\r\n', FAULT.bareLineEnd],
   ['HTTP/1.1 200 a\0\r\n\r\n', FAULT.badStatusLine],
   ['HTTP/1.1 200 a\rb\r\n\r\n', FAULT.badStatusLine],
   ['HTTP/1.1 200 OK\r\n a: b\r\n\r\n', FAULT.foldedLine],
@@ -48,6 +47,8 @@ const ACCEPTED: readonly [text: string, status: number, reason: string, minor: n
   ['HTTP/1.0 299 \xe9t\xe9\t!\r\nContent-Length: 3\r\n\r\n', 299, '\xe9t\xe9\t!', 0],
   ['HTTP/1.1 100 Continue\r\n\r\n', 100, 'Continue', 1],
   ['HTTP/1.1 599 x\r\n\r\n', 599, 'x', 1],
+  ['HTTP/1.1 600 x\r\n\r\n', 600, 'x', 1],
+  ['HTTP/1.1 999\r\n\r\n', 999, '', 1],
 ];
 
 for (const [text, status, reason, minor] of ACCEPTED) {
@@ -65,13 +66,6 @@ test('an answer has no body after HEAD, as an interim one, as 204 and as 304', (
   for (const status of [200, 205, 206, 301, 404, 500]) assert.equal(bodyless(status, 'GET'), false, String(status));
 });
 
-test('a head of 65,536 bytes passes, one more is refused', () => {
-  const head = (length: number) => `HTTP/1.1 200 OK\r\nA: ${'b'.repeat(length - 24)}\r\n\r\n`;
-  assert.equal(head(MAX_RESPONSE_HEAD).length, MAX_RESPONSE_HEAD);
-  assert.equal(parse(head(MAX_RESPONSE_HEAD)).fault, null);
-  assert.equal(parse(head(MAX_RESPONSE_HEAD + 1)).fault, FAULT.longHead);
-});
-
 test('no beginning of a sound answer is refused', () => {
   for (const [text] of ACCEPTED) {
     for (let end = 0; end < text.length; end++) assert.equal(partial(text.slice(0, end)), null, JSON.stringify(text.slice(0, end)));
@@ -81,13 +75,13 @@ test('no beginning of a sound answer is refused', () => {
 test('bytes that can become no answer are refused when they come', () => {
   for (const [text, fault] of [
     ['S', FAULT.badStatusLine],
-    ['\r', FAULT.badStatusLine],
+    ['\rH', FAULT.badStatusLine],
     ['HTTP/2', FAULT.badStatusLine],
     ['HTTP/1.2', FAULT.badStatusLine],
-    ['HTTP/1.1 6', FAULT.badStatusLine],
+    ['HTTP/1.1 0', FAULT.badStatusLine],
     ['HTTP/1.1 200O', FAULT.badStatusLine],
     ['HTTP/1.1 200 a\0', FAULT.badStatusLine],
-    ['HTTP/1.1 200 OK\n', FAULT.bareLineEnd],
+    ['HTTP/1.1 200 OK\rA', FAULT.badStatusLine],
     ['HTTP/1.1 200 OK\r\nA\r', FAULT.bareLineEnd],
     ['HTTP/1.1 200 OK\r\nA: \0', FAULT.badFieldValue],
     ['HTTP/1.1 200 OK\r\nA: b\r\n ', FAULT.foldedLine],

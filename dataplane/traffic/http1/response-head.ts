@@ -1,9 +1,7 @@
 import { CLASS, CR, FIELD_VALUE, LF, SP } from './chars.ts';
 import { FAULT, type Fault } from './fault.ts';
-import { Fields, faultOfPartialFields } from './fields.ts';
-
-/** Bytes of an answer's head. Upstreams may say more than clients. */
-export const MAX_RESPONSE_HEAD = 65_536;
+import { Fields, MAX_ANSWER_FIELDS } from './fields.ts';
+import { faultOfPartialFields } from './partial-fields.ts';
 
 /** "HTTP/1.1 200" */
 const STATUS_LINE_MIN = 12;
@@ -13,13 +11,14 @@ export class ResponseHead {
   status = 0;
   reason = '';
   minor = 1;
-  readonly fields = new Fields();
+  readonly fields = new Fields(MAX_ANSWER_FIELDS);
 
   /**
-   * Reads `buffer[start, end)`, which ends with the empty line. `overrides` as in `Fields.scan`.
+   * Reads `buffer[start, end)`, which ends with the empty line. `overrides` as in `Fields.scan`. `bareLineFeeds`: a line may
+   * end with LF alone.
    * @returns the fault, or null. Nothing of the head may be used after a fault.
    */
-  parse(buffer: Buffer, start: number, end: number, overrides: ReadonlyMap<number, string> | null): Fault | null {
+  parse(buffer: Buffer, start: number, end: number, overrides: ReadonlyMap<number, string> | null, bareLineFeeds = false): Fault | null {
     const raw = buffer.toString('latin1', start, end);
     if (end - start < STATUS_LINE_MIN || !raw.startsWith('HTTP/1.')) return FAULT.badStatusLine;
     this.minor = (buffer[start + 7] as number) - 48;
@@ -27,16 +26,19 @@ export class ResponseHead {
     this.status = threeDigits(buffer, start + 9);
     if (this.status < 100) return FAULT.badStatusLine;
     let at = start + STATUS_LINE_MIN;
-    // The space before an empty reason is left out by some; the phrase itself says nothing (RFC 9112 4).
-    if (buffer[at] === SP) at++;
-    else if (buffer[at] !== CR) return FAULT.badStatusLine;
-    const reasonStart = at;
     let byte = buffer[at] as number;
+    // The space before an empty reason is left out by some; the phrase itself says nothing (RFC 9112 4).
+    if (byte === SP) byte = buffer[++at] as number;
+    else if (byte !== CR && byte !== LF) return FAULT.badStatusLine;
+    const reasonStart = at;
     while (((CLASS[byte] as number) & FIELD_VALUE) !== 0) byte = buffer[++at] as number;
-    if (byte !== CR || buffer[at + 1] !== LF) return FAULT.badStatusLine;
     this.reason = this.status === 200 ? 'OK' : raw.slice(reasonStart - start, at - start);
-    if (end - start > MAX_RESPONSE_HEAD) return FAULT.longHead;
-    const fault = this.fields.scan(buffer, raw, start, at + 2, end - 2, 'response', overrides);
+    if (byte === CR && buffer[at + 1] === LF) at += 2;
+    else if (byte === LF && bareLineFeeds) at++;
+    else return byte === LF ? FAULT.bareLineEnd : FAULT.badStatusLine;
+    const linesEnd = bareLineFeeds && buffer[end - 2] !== CR ? end - 1 : end - 2;
+    this.fields.bareLineFeeds = bareLineFeeds;
+    const fault = this.fields.scan(buffer, raw, start, at, linesEnd, 'response', overrides);
     if (fault !== null) return fault;
     return this.fields.chunked && this.minor === 0 ? FAULT.codingInOldVersion : null;
   }
@@ -56,28 +58,26 @@ export class ResponseHead {
   }
 }
 
-/** 100 to 599, or 0 for what is no status code (RFC 9110 15: others have no meaning). */
+/** 100 to 999, or 0 for what is no status code. Those from 600 on have no meaning, and are passed on (RFC 9110 15). */
 function threeDigits(buffer: Buffer, at: number): number {
   const hundreds = (buffer[at] as number) - 48;
   const tens = (buffer[at + 1] as number) - 48;
   const ones = (buffer[at + 2] as number) - 48;
-  if (hundreds < 1 || hundreds > 5 || tens < 0 || tens > 9 || ones < 0 || ones > 9) return 0;
+  if (hundreds < 1 || hundreds > 9 || tens < 0 || tens > 9 || ones < 0 || ones > 9) return 0;
   return hundreds * 100 + tens * 10 + ones;
 }
 
 /** As for requests: bytes that can't become an answer are refused before the answer is whole. */
 export function faultOfPartialAnswer(buffer: Buffer, start: number, end: number): Fault | null {
+  // Half of an empty line in front.
+  if (end === start + 1 && buffer[start] === CR) return null;
   const lineEnd = buffer.indexOf(LF, start);
   const whole = lineEnd >= 0 && lineEnd < end;
-  const fault = faultOfPartialStatusLine(buffer.toString('latin1', start, whole ? lineEnd + 1 : end));
-  return fault !== null || !whole ? fault : faultOfPartialFields(buffer, lineEnd + 1, end);
+  if (!STATUS_LINE.test(wholeLine(buffer.toString('latin1', start, whole ? lineEnd + 1 : end)))) return FAULT.badStatusLine;
+  return whole ? faultOfPartialFields(buffer, lineEnd + 1, end, true) : null;
 }
 
-const STATUS_LINE = /^HTTP\/1\.[01] [1-5]\d\d(?: [\t\x20-\x7e\x80-\xff]*)?(?:\r\n?)?$/;
+const STATUS_LINE = /^HTTP\/1\.[01] [1-9]\d\d(?: [\t\x20-\x7e\x80-\xff]*)?(?:\r\n?|\n)?$/;
 /** Any beginning of a status line, made whole, is one. */
 const SAMPLE = 'HTTP/1.1 200';
-
-function faultOfPartialStatusLine(line: string): Fault | null {
-  if (STATUS_LINE.test(line + SAMPLE.slice(line.length))) return null;
-  return line.endsWith('\n') && !line.endsWith('\r\n') ? FAULT.bareLineEnd : FAULT.badStatusLine;
-}
+const wholeLine = (line: string): string => line + SAMPLE.slice(line.length);

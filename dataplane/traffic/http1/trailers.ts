@@ -1,5 +1,5 @@
 import { FAULT, type Fault } from './fault.ts';
-import { Fields } from './fields.ts';
+import { Fields, MAX_TRAILER_FIELDS } from './fields.ts';
 
 /** The beginning of a line that no trailer section may have, whatever its value. */
 export const NO_TRAILER = /^(?:host|content-length|transfer-encoding):/i;
@@ -11,7 +11,7 @@ export const NO_TRAILER = /^(?:host|content-length|transfer-encoding):/i;
  */
 export function judgeTrailers(section: Buffer, to: number): string | Fault {
   if (to <= 0) return '';
-  const fields = new Fields();
+  const fields = new Fields(MAX_TRAILER_FIELDS);
   const fault = fields.scan(section, section.toString('latin1', 0, to), 0, 0, to, 'trailers', null);
   if (fault !== null) return fault.status === 431 ? FAULT.longTrailers : FAULT.badTrailer;
   if (fields.host !== null || fields.contentLength >= 0 || fields.chunked) return FAULT.badTrailer;

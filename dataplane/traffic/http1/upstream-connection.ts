@@ -8,14 +8,14 @@ import type { Endpoint } from '../upstream/endpoint.ts';
 import { connectFailure, FAILURE, type Failure } from '../upstream/failure.ts';
 import { type Limits, limitsFor, USUAL } from '../upstream/limits.ts';
 import { repeatable } from '../upstream/retry.ts';
+import { AnswerHeads } from './answer-heads.ts';
 import { ChunkedDecoder } from './chunked.ts';
 import type { ConnectionOwner } from './connection-owner.ts';
 import { fieldIn } from './fields.ts';
 import { Intake } from './intake.ts';
 import { ReadBuffer } from './read-buffer.ts';
-import { HEAD_END } from './request-head.ts';
 import { RequestWriter } from './request-writer.ts';
-import { faultOfPartialAnswer, MAX_RESPONSE_HEAD, ResponseHead } from './response-head.ts';
+import type { ResponseHead } from './response-head.ts';
 
 /** Interim answers (1xx) before the final one. More is a target that never comes to the point. */
 const MAX_INTERIM = 32;
@@ -32,7 +32,7 @@ export class UpstreamConnection implements Attempt {
   private writer: RequestWriter | null = null;
   private x: Exchange | null = null;
   private state: number = STATE.connecting;
-  private readonly head = new ResponseHead();
+  private readonly heads = new AnswerHeads();
   private readonly buffer = new ReadBuffer();
   private decoder: ChunkedDecoder | null = null;
   private partial: Buffer | null = null;
@@ -214,7 +214,7 @@ export class UpstreamConnection implements Attempt {
   }
 
   private streamsEvents(): boolean {
-    return /^text\/event-stream\b/i.test(fieldIn(this.head.fields.kept, 'content-type') ?? '');
+    return /^text\/event-stream\b/i.test(fieldIn(this.heads.head.fields.kept, 'content-type') ?? '');
   }
 
   private readonly nextBuffer = (): Buffer => this.buffer.next(this.state > STATE.head, this.x?.client.holding === true);
@@ -231,7 +231,7 @@ export class UpstreamConnection implements Attempt {
     this.answered = true;
     let at = 0;
     if (this.state === STATE.head) {
-      const buffer = this.partial === null ? chunk : Buffer.concat([this.partial, chunk]);
+      const buffer = this.heads.join(this.partial, chunk);
       this.partial = null;
       at = this.readHeads(x, buffer);
       if (at >= 0) this.readBody(x, buffer, at);
@@ -241,22 +241,24 @@ export class UpstreamConnection implements Attempt {
 
   /** Reads interim heads and the final one. @returns where its body begins, or -1 when the head is not whole or not sound. */
   private readHeads(x: Exchange, buffer: Buffer): number {
+    const { heads } = this;
+    const { head } = heads;
     let start = 0;
     for (;;) {
-      const end = buffer.indexOf(HEAD_END, start);
-      const length = (end < 0 ? buffer.length : end + 4) - start;
-      if (length > MAX_RESPONSE_HEAD) return this.malformed();
+      const end = heads.read(buffer, start, this.limits.head, x.block?.fields.overrides ?? null);
+      if (heads.fault !== null) return this.malformed();
       if (end < 0) {
-        if (faultOfPartialAnswer(buffer, start, buffer.length) !== null) return this.malformed();
-        this.partial = Buffer.from(buffer.subarray(start));
+        this.partial = heads.keep(buffer.subarray(start));
         return -1;
       }
-      const fields = x.block?.fields;
-      if (this.head.parse(buffer, start, end + 4, fields?.overrides ?? null) !== null || this.head.status === 101) return this.malformed();
-      start = end + 4;
-      if (this.head.status >= 200) return this.beginAnswer(x, buffer, start) ? start : -1;
+      start = end;
+      if (head.status === 101) return this.malformed();
+      if (head.status >= 200) {
+        this.beginAnswer(x, head);
+        return start;
+      }
       if (++this.interim > MAX_INTERIM) return this.malformed();
-      x.client.informational(this.head.status, this.head.reason, this.head.fields.kept);
+      x.client.informational(head.status, head.reason, head.fields.kept);
     }
   }
 
@@ -265,9 +267,8 @@ export class UpstreamConnection implements Attempt {
     return -1;
   }
 
-  /** RFC 9112 6.3: how the body ends. @returns false when the answer was refused. */
-  private beginAnswer(x: Exchange, buffer: Buffer, at: number): boolean {
-    const { head } = this;
+  /** RFC 9112 6.3: how the body ends. What comes behind it is dropped, and the connection with it. */
+  private beginAnswer(x: Exchange, head: ResponseHead): void {
     const { fields } = head;
     const bodyless = head.bodyless(x.method);
     let length: number;
@@ -277,7 +278,7 @@ export class UpstreamConnection implements Attempt {
       length = fields.contentLength >= 0 ? fields.contentLength : UNTIL_CLOSE;
     } else if (fields.chunked) {
       this.state = STATE.chunked;
-      this.decoder ??= new ChunkedDecoder();
+      this.decoder ??= new ChunkedDecoder('response');
       this.decoder.reset();
       length = UNTIL_CLOSE;
     } else if (fields.contentLength >= 0) {
@@ -288,19 +289,11 @@ export class UpstreamConnection implements Attempt {
       this.state = STATE.untilClose;
       length = UNTIL_CLOSE;
     }
-    // More than the answer says it has: which part is the answer? Nothing of it has been sent yet, so refuse.
-    // Where it has no body by rule, there is no doubt: what follows its head is dropped, with the connection.
-    if (this.state === STATE.length && !bodyless && buffer.length - at > this.remaining) {
-      this.state = STATE.head;
-      this.fail(FAILURE.malformed);
-      return false;
-    }
     this.keepAlive = !fields.connectionClose && (head.minor === 1 || fields.connectionKeepAlive);
     if (bodyless && head.speaksOfBody(x.method)) this.keepAlive = false;
     this.endpoint.succeeded();
     this.deadline = this.endpoint.tools.clock.monotonic() + this.limits.bodyIdleMs;
     x.client.head(x, head.status, head.reason, answerLines(x, fields), length);
-    return true;
   }
 
   private readBody(x: Exchange, buffer: Buffer, at: number): void {
@@ -348,7 +341,7 @@ export class UpstreamConnection implements Attempt {
       if (this.keepAlive && this.requestComplete && this.state !== STATE.untilClose) {
         this.state = STATE.idle;
         this.intake?.resume();
-        this.owner.release(this, this.head.fields.keepAliveTimeout);
+        this.owner.release(this, this.heads.head.fields.keepAliveTimeout);
       } else this.destroy();
     } finally {
       endAnswer(x, trailers);

@@ -131,7 +131,7 @@ export function trailerLines(raw: readonly string[]): string | null {
   const lines = fieldLines(raw, 0);
   if (lines === null) return null;
   const section = Buffer.concat([NO_BODY, Buffer.from(`${lines}\r\n`, 'latin1')]);
-  const decoder = new ChunkedDecoder();
+  const decoder = new ChunkedDecoder('request');
   decoder.feed(section, 0, section.length, nowhere);
   return decoder.fault === null ? decoder.trailers : null;
 }

@@ -13,6 +13,9 @@ const HOLD_BYTES = 65_536;
 const BODY_IDLE_MS = 60_000;
 /** To an extended CONNECT, of an answer that would otherwise be taken for the agreement that it is not. */
 const NO_TUNNEL = 501;
+/** The library sends no other (RFC 9110 15: those beyond have no meaning, and are taken for an error of the server). */
+const MAX_STATUS = 599;
+const BAD_GATEWAY = 502;
 const { NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR } = constants;
 
 export type StreamTools = {
@@ -150,7 +153,7 @@ export class StreamClient implements Downstream {
   }
 
   head(x: Exchange, status: number, _reason: string, fields: string, length: number): void {
-    x.status = this.connects && status < 300 ? NO_TUNNEL : status;
+    x.status = this.connects && status < 300 ? NO_TUNNEL : status > MAX_STATUS ? BAD_GATEWAY : status;
     x.bytesSent += fields.length;
     const list = fieldArray(fields, [':status', `${x.status}`]);
     if (length !== UNTIL_CLOSE && status !== 204) list.push('content-length', `${length}`);

@@ -40,10 +40,9 @@ for (const [what, bytes] of [
   ['no HTTP at all', 'SSH-2.0-OpenSSH_9.2\r\n'],
   ['a head that is cut', 'HTTP/1.1 200 OK\r\nContent-'],
   ['nothing before the end', ''],
-  ['more bytes than its length', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nabHTTP/1.1 200 OK\r\n\r\n'],
   ['a switch of protocols that nobody asked for', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n'],
   ['both framings', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
-  ['an endless head', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(70_000)}`],
+  ['an endless head', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(263_000)}`],
 ] as const)
   test(`a target that answers ${what} is 502, and that connection is not used again`, async () => {
     using upstream = await UpstreamFixture.start();

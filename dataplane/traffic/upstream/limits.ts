@@ -1,7 +1,8 @@
 import type { TransportSpec } from '../../../shared/transport.ts';
 import type { Exchange } from '../exchange.ts';
+import { type HeadLimits, USUAL_HEAD } from '../http1/answer-heads.ts';
 
-/** How long the targets of a pool may take (ms); Infinity is as long as they like. */
+/** How long the targets of a pool may take (ms; Infinity is as long as they like), and how much the heads of their answers may be. */
 export type Limits = {
   /** Until a connection stands, name look-up and TLS included; null is what the kind of target suggests. */
   readonly connectMs: number | null;
@@ -9,9 +10,10 @@ export type Limits = {
   readonly headMs: number;
   /** Between two pieces of an answer's body. */
   readonly bodyIdleMs: number;
+  readonly head: HeadLimits;
 };
 
-export const USUAL: Limits = { connectMs: null, headMs: 60_000, bodyIdleMs: 60_000 };
+export const USUAL: Limits = { connectMs: null, headMs: 60_000, bodyIdleMs: 60_000, head: USUAL_HEAD };
 
 /** What a route says about time. 0 is no limit. */
 export function limitsOf(transport: TransportSpec | null | undefined): Limits {
@@ -22,6 +24,7 @@ export function limitsOf(transport: TransportSpec | null | undefined): Limits {
     connectMs: dial === undefined ? USUAL.connectMs : dial * 1_000,
     headMs: head === undefined ? USUAL.headMs : msOf(head),
     bodyIdleMs: read === undefined ? USUAL.bodyIdleMs : msOf(read),
+    head: USUAL.head,
   };
 }
 

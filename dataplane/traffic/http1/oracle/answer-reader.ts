@@ -1,16 +1,16 @@
+import { AnswerHeads, USUAL_HEAD } from '../answer-heads.ts';
 import { ChunkedDecoder } from '../chunked.ts';
 import { FAULT } from '../fault.ts';
-import { HEAD_END } from '../request-head.ts';
-import { faultOfPartialAnswer, MAX_RESPONSE_HEAD, ResponseHead } from '../response-head.ts';
+import type { ResponseHead } from '../response-head.ts';
 import type { OurMessage, OurReading, Reader } from './reading.ts';
 
 /** Uses the codec as an upstream's connection does for one request: interim heads, then the answer. */
 export class AnswerReader implements Reader {
   readonly reading: OurReading = { messages: [], fault: null };
   private readonly method: string;
-  private readonly head = new ResponseHead();
-  private readonly decoder = new ChunkedDecoder();
-  private pending: Buffer = Buffer.alloc(0);
+  private readonly heads = new AnswerHeads();
+  private readonly decoder = new ChunkedDecoder('response');
+  private pending: Buffer | null = null;
   private offset = 0;
   private message: OurMessage | null = null;
 
@@ -20,10 +20,13 @@ export class AnswerReader implements Reader {
   }
 
   feed(piece: Buffer): void {
-    this.pending = this.pending.length === 0 ? piece : Buffer.concat([this.pending, piece]);
-    while (this.pending.length > 0 && this.reading.fault === null && this.message?.complete !== true) {
+    this.pending = this.heads.join(this.pending, piece);
+    while (this.pending !== null && this.pending.length > 0 && this.reading.fault === null && this.message?.complete !== true) {
       const used = this.message === null ? this.readHead(this.pending) : this.readBody(this.message, this.pending);
-      if (used < 0) return;
+      if (used < 0) {
+        this.pending = this.heads.keep(this.pending);
+        return;
+      }
       this.offset += used;
       this.pending = this.pending.subarray(used);
     }
@@ -35,24 +38,22 @@ export class AnswerReader implements Reader {
   }
 
   private readHead(buffer: Buffer): number {
-    const end = buffer.indexOf(HEAD_END);
-    if ((end < 0 ? buffer.length : end + 4) > MAX_RESPONSE_HEAD) {
-      this.reading.fault = FAULT.longHead;
-      return -1;
-    }
-    this.reading.fault = end < 0 ? faultOfPartialAnswer(buffer, 0, buffer.length) : this.head.parse(buffer, 0, end + 4, null);
-    if (end >= 0 && this.head.status === 101) this.reading.fault ??= FAULT.unsolicitedSwitch;
-    if (end < 0 || this.reading.fault !== null) return -1;
-    this.begin(this.head);
-    return end + 4;
+    const { heads, reading } = this;
+    const end = heads.read(buffer, 0, USUAL_HEAD, null);
+    reading.fault = heads.fault;
+    if (end < 0) return -1;
+    if (heads.head.status === 101) reading.fault = FAULT.unsolicitedSwitch;
+    if (reading.fault !== null) return -1;
+    this.begin(heads.head, this.offset + end);
+    return end;
   }
 
-  private begin(head: ResponseHead): void {
+  private begin(head: ResponseHead, bodyOffset: number): void {
     const { status, minor, fields } = head;
     const { kept, contentLength: length, chunked } = fields;
     const persists = minor === 1 ? !fields.connectionClose : fields.connectionKeepAlive && !fields.connectionClose;
     const complete = head.bodyless(this.method) || (!chunked && length === 0);
-    const line = { offset: this.offset, method: '', target: '', status, minor, host: fields.host };
+    const line = { offset: this.offset, bodyOffset, method: '', target: '', status, minor, host: fields.host };
     const message: OurMessage = { ...line, kept, length, chunked, persists, body: '', trailers: '', complete };
     this.reading.messages.push(message);
     this.message = status < 200 ? null : message;

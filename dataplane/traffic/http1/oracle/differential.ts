@@ -8,6 +8,7 @@ import { type Direction, type OurReading, type Reader, readCut } from './reading
 import { RequestReader } from './request-reader.ts';
 import { randomCuts } from './sample-mutation.ts';
 import { SampleRandom } from './sample-random.ts';
+import { strictForm } from './strict-form.ts';
 
 /** Inputs of each direction in an ordinary run. */
 export const INPUTS = 500_000;
@@ -19,6 +20,8 @@ export class Differential {
   /** Inputs of which at least one message was accepted, and of which something was refused. */
   accepted = 0;
   refused = 0;
+  /** Answers that only we take, for they mean the same as others that both take. */
+  tolerated = 0;
   private readonly role: Direction;
   private readonly llhttp: Llhttp;
 
@@ -57,11 +60,24 @@ export class Differential {
 
   private compare(text: string, ours: OurReading, bodyless: boolean): string | null {
     const theirs = this.llhttp.read(Buffer.from(text, 'latin1'), bodyless, this.role === 'response');
-    const next = this.role === 'request' ? ours.messages[theirs.messages.length] : undefined;
-    if (next === undefined || KNOWN_METHODS.has(next.method)) return disagreement(text, ours, theirs, this.role);
+    const wrong = disagreement(text, ours, theirs, this.role);
+    if (this.role === 'response') return wrong === null ? null : this.compareStrict(text, ours, bodyless, wrong);
+    const next = ours.messages[theirs.messages.length];
+    if (next === undefined || KNOWN_METHODS.has(next.method)) return wrong;
     // The one thing that llhttp can't know; everything else about the message is compared all the same.
     const known = text.slice(0, next.offset) + KNOWN_METHOD + text.slice(next.offset + next.method.length);
     return this.compare(known, this.read(Buffer.from(known, 'latin1'), [], bodyless), bodyless);
+  }
+
+  /** What upstreams may do in another way, and llhttp does not take: it must mean what the usual way means, to us and to llhttp. */
+  private compareStrict(text: string, ours: OurReading, bodyless: boolean, wrong: string): string | null {
+    const strict = strictForm(text, ours.messages);
+    if (strict === text) return wrong;
+    this.tolerated++;
+    const bytes = Buffer.from(strict, 'latin1');
+    const usual = this.read(bytes, [], bodyless);
+    if (!sameReading(usual, ours, OFFSETS)) return `in the usual way it is read as ${JSON.stringify(usual)}`;
+    return disagreement(strict, usual, this.llhttp.read(bytes, bodyless, true), this.role);
   }
 
   private checkCut(bytes: Buffer, whole: OurReading, cuts: readonly number[], bodyless: boolean): void {
@@ -79,12 +95,15 @@ export class Differential {
   }
 }
 
+/** Where messages stand, which is another place when something before them is written in another way. */
+const OFFSETS: ReadonlySet<string> = new Set(['offset', 'bodyOffset']);
+
 /** Pieces may be refused for another reason, since some of it is seen earlier; but what is accepted is the same. */
-function sameReading(a: OurReading, b: OurReading): boolean {
+function sameReading(a: OurReading, b: OurReading, but: ReadonlySet<string> = new Set()): boolean {
   if ((a.fault === null) !== (b.fault === null) || a.messages.length !== b.messages.length) return false;
   return a.messages.every((message, at) => {
     const other = b.messages[at];
-    return (Object.keys(message) as (keyof typeof message)[]).every((key) => message[key] === other?.[key]);
+    return (Object.keys(message) as (keyof typeof message)[]).every((key) => but.has(key) || message[key] === other?.[key]);
   });
 }
 

@@ -8,6 +8,8 @@ export type Direction = Exclude<Role, 'trailers'>;
 export type OurMessage = {
   /** Where its head begins. */
   readonly offset: number;
+  /** Where its head ends. */
+  readonly bodyOffset: number;
   /** Empty in an answer. */
   readonly method: string;
   readonly target: string;

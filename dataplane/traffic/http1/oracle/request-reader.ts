@@ -8,7 +8,7 @@ import type { OurMessage, OurReading, Reader } from './reading.ts';
 export class RequestReader implements Reader {
   readonly reading: OurReading = { messages: [], fault: null };
   private readonly head = new RequestHead();
-  private readonly decoder = new ChunkedDecoder();
+  private readonly decoder = new ChunkedDecoder('request');
   private pending: Buffer = Buffer.alloc(0);
   private offset = 0;
   private message: OurMessage | null = null;
@@ -36,15 +36,15 @@ export class RequestReader implements Reader {
     }
     this.reading.fault = this.head.parse(buffer, start, end + 4);
     if (this.reading.fault !== null) return -1;
-    this.begin(this.head, this.offset + start);
+    this.begin(this.head, this.offset + start, this.offset + end + 4);
     return end + 4;
   }
 
-  private begin({ method, target, minor, hostField, fields }: RequestHead, offset: number): void {
+  private begin({ method, target, minor, hostField, fields }: RequestHead, offset: number, bodyOffset: number): void {
     const { kept, contentLength: length, chunked } = fields;
     const persists = minor === 1 ? !fields.connectionClose : fields.connectionKeepAlive && !fields.connectionClose;
     const complete = !chunked && length <= 0;
-    const message = { offset, method, target, status: 0, minor, host: hostField, kept, length, chunked, persists };
+    const message = { offset, bodyOffset, method, target, status: 0, minor, host: hostField, kept, length, chunked, persists };
     const whole: OurMessage = { ...message, body: '', trailers: '', complete };
     this.reading.messages.push(whole);
     this.closed = complete && !persists;

@@ -147,7 +147,7 @@ const ODD_TRAILERS = [
 ];
 
 const STATUSES = ['200', '200', '200', '404', '204', '304', '301', '500', '206'];
-const ODD_STATUSES = ['101', '099', '600', '20', '2000', 'abc', '', '+20', '000', '1e2'];
+const ODD_STATUSES = ['101', '099', '600', '999', '20', '2000', 'abc', '', '+20', '000', '1e2'];
 const REASONS = [' OK', ' OK', ' Not Found', ' ', '', ' \xe9t\xe9', ' a\tb'];
 const ODD_REASONS = ['OK', ' a\0', '\t', '  ', ' a\rb'];
 
@@ -197,10 +197,40 @@ export function sampleRequest(random: SampleRandom): string {
   return rest(random, random.once(ODDITY) ? before : `${before}Host: ${host}\r\n`, 2);
 }
 
+/** An answer with what upstreams do in another way than others. */
+function liberal(answer: string, random: SampleRandom): string {
+  const end = answer.indexOf('\r\n\r\n') + 4;
+  const [head, body] = [answer.slice(0, end), answer.slice(end)];
+  switch (random.below(5)) {
+    case 0:
+      return head.replaceAll('\r\n', '\n') + body;
+    case 1:
+      return head.replace(/\r\n/g, (line) => (random.once(2) ? '\n' : line)) + body;
+    case 2:
+      return (
+        head.replace(
+          /\r\n(content-length: *(\d+))/i,
+          (_, line, length) => `\r\n${random.once(2) ? `${line}\r\n${line}` : `${line}, ${length}`}`,
+        ) + body
+      );
+    case 3:
+      return (
+        head +
+        body.replace(
+          /(^|\r\n)([0-9a-f]+)(;|\r\n)/gi,
+          (_, before, size, after) => `${before}${size}${random.pick([' ', '  \t', ''])}${after}`,
+        )
+      );
+    default:
+      return (random.once(2) ? '\r\n' : '\n') + answer;
+  }
+}
+
 export function sampleAnswer(random: SampleRandom): string {
   const interim = random.once(8) ? `HTTP/1.1 ${random.pick(['100', '103', '102'])} Wait\r\n${fields(random)}\r\n` : '';
   const line = `${choose(random, VERSIONS, ODD_VERSIONS)} ${choose(random, STATUSES, ODD_STATUSES)}${choose(random, REASONS, ODD_REASONS)}\r\n`;
-  const answer = interim + rest(random, line, 5);
+  const usual = interim + rest(random, line, 5);
+  const answer = random.once(10) ? liberal(usual, random) : usual;
   return random.once(6) ? answer + random.bytes(random.below(8)) : answer;
 }
 

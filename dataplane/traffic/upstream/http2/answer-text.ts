@@ -7,7 +7,7 @@ import { fieldLines } from '../../http2/request-text.ts';
  */
 export function answerText(raw: readonly string[]): string | null {
   const [name, status = ''] = raw;
-  if (name !== ':status' || !/^[1-5]\d\d$/.test(status)) return null;
+  if (name !== ':status' || !/^[1-9]\d\d$/.test(status)) return null;
   const lines = fieldLines(raw, 2);
   return lines === null ? null : `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines}\r\n`;
 }

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { Speaker } from '../testing/http2-upstream-fixture.ts';
+import { get, ProxyFixture } from '../testing/proxy-fixture.ts';
+import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
+import { field } from '../testing/wire-fixture.ts';
+
+/** What a row of the page says, and answers that hold it to that. */
+type Row = { readonly says: string; readonly answers: readonly string[]; readonly closes?: true };
+
+const line = 'HTTP/1.1 200 OK\r\n';
+const LENGTH = 'Content-Length: 5\r\n';
+const chunked = (body: string): string => `${line}Transfer-Encoding: chunked\r\n\r\n${body}`;
+
+/** Each answer is `hello`, and its connection is used again unless it `closes`. */
+const TAKEN: readonly Row[] = [
+  {
+    says: 'all or some lines of the head end with LF alone',
+    answers: [
+      'HTTP/1.1 200 OK\nContent-Length: 5\nA: b\n\nhello',
+      `${line}Content-Length: 5\nA: b\n\nhello`,
+      `HTTP/1.1 200 OK\n${LENGTH}A: b\r\n\nhello`,
+      `${line}A: b\n${LENGTH}\r\nhello`,
+      'HTTP/1.1 103 Early\n\nHTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n5\r\nhello\r\n0\r\n\r\n',
+    ],
+  },
+  {
+    says: 'an empty line stands in front of the head',
+    answers: [`\r\n${ok('hello')}`, `\n${ok('hello')}`, `HTTP/1.1 103 a\r\n\r\n\r\n${ok('hello')}`],
+  },
+  {
+    says: 'there is no reason phrase, or not even the space in front of it',
+    answers: [ok('hello').replace(' OK', ''), ok('hello').replace('OK', '')],
+  },
+  {
+    says: '`Content-Length` comes several times or as a list, always with the same number',
+    answers: [
+      `${line}${LENGTH}${LENGTH}\r\nhello`,
+      `${line}Content-Length: 5, 5\r\n\r\nhello`,
+      `${line}${LENGTH}A: b\r\ncontent-length: 5,5\r\n\r\nhello`,
+    ],
+  },
+  {
+    says: 'spaces or tabs stand behind the size of a chunk',
+    answers: [
+      chunked('5 \r\nhello\r\n0  \r\n\r\n'),
+      chunked('5\t ;a=b\r\nhello\r\n0\r\n\r\n'),
+      chunked(`2${' '.repeat(200)}\r\nhe\r\n3 \r\nllo\r\n0\r\n\r\n`),
+    ],
+  },
+  {
+    says: '`Connection` has an option that is no token',
+    answers: [
+      ok('hello', 'Connection: a b\r\n'),
+      ok('hello', 'Connection: "close"\r\n'),
+      ok('hello', 'Connection: keep-alive; x, \xe9\r\n'),
+    ],
+  },
+  {
+    says: 'more bytes follow than `Content-Length` says, or behind the last chunk',
+    answers: [
+      `${ok('hello')}\r\n`,
+      `${ok('hello')} and more`,
+      `${ok('hello')}${ok('forged')}`,
+      chunked(`5\r\nhello\r\n0\r\n\r\n${ok('forged')}`),
+    ],
+    closes: true,
+  },
+];
+
+/** 502 where nothing of the answer has gone on. */
+const REFUSED: readonly Row[] = [
+  {
+    says: 'its length is doubtful: several that differ, one that is no number, `Content-Length` and `Transfer-Encoding` together, a coding that is not `chunked` alone, or any in HTTP/1.0',
+    answers: [
+      `${line}${LENGTH}Content-Length: 6\r\n\r\nhello`,
+      `${line}Content-Length: 5, 6\r\n\r\nhello`,
+      `${line}Content-Length: 5,\r\n\r\nhello`,
+      `${line}Content-Length: +5\r\n\r\nhello`,
+      `${line}Content-Length:\r\n\r\nhello`,
+      `${line}${LENGTH}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`,
+      `${line}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`,
+      `${line}Transfer-Encoding: chunked, gzip\r\n\r\nhello`,
+      `${line}Transfer-Encoding: gzip, chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`,
+      `${line}Transfer-Encoding: identity\r\n${LENGTH}\r\nhello`,
+      'HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n',
+    ],
+  },
+  {
+    says: 'a line is folded, has CR without LF, a control character, no colon, or white space in front of it',
+    answers: [
+      `${line}${LENGTH}A: b\r\n c\r\n\r\nhello`,
+      `${line}${LENGTH}A: b\n\tc\n\nhello`,
+      `${line}${LENGTH}A: b\rC: d\r\n\r\nhello`,
+      `${line}A: b\r\r\n${LENGTH}\n\nhello`,
+      `${line}${LENGTH}A: \0\r\n\r\nhello`,
+      `${line}${LENGTH}A\r\n\r\nhello`,
+      `${line}Content-Length : 5\r\n\r\nhello`,
+    ],
+  },
+  {
+    says: 'the status line is none: another protocol, a status of two or four digits or below 100, a 101 that nobody asked for',
+    answers: [
+      'SSH-2.0-x\r\n\r\n',
+      ok('hello').replace('HTTP/1.1', 'ICY'),
+      ok('hello').replace('200', '20'),
+      ok('hello').replace('200', '2000'),
+      ok('hello').replace('200', '099'),
+      ok('hello').replace('200 OK', '101 Switching Protocols'),
+      `\r\n\r\n${ok('hello')}`,
+    ],
+  },
+];
+
+for (const { says, answers, closes } of TAKEN)
+  for (const text of answers)
+    test(`an answer is taken where ${says}: ${JSON.stringify(text.slice(0, 80))}`, async () => {
+      using upstream = await UpstreamFixture.start();
+      using proxy = await ProxyFixture.before(upstream);
+      const client = await proxy.connect();
+      client.send(get());
+      const { wire } = await upstream.asked();
+      wire.send(text);
+      let answer = await client.readAnswer();
+      if (answer.line.includes(' 103 ')) answer = await client.readAnswer();
+      assert.match(answer.line, /^HTTP\/1\.1 200 /);
+      assert.equal(answer.body, 'hello');
+      assert.match(field(answer.head, 'Content-Length') ?? '5', /^5$/);
+      assert.doesNotMatch(answer.head, /[^\r]\n|Connection: (?!close)/);
+      client.send(get());
+      const next = closes ? (await upstream.asked()).wire : wire;
+      if (!closes) await wire.readRequest();
+      next.send(ok('next'));
+      assert.equal((await client.readAnswer()).body, 'next');
+      if (closes) assert.equal(wire.closed || wire.ended, true);
+    });
+
+for (const { says, answers } of REFUSED)
+  for (const text of answers)
+    test(`an answer is 502 where ${says.slice(0, 40)}…: ${JSON.stringify(text.slice(0, 80))}`, async () => {
+      using upstream = await UpstreamFixture.serving(text);
+      using proxy = await ProxyFixture.before(upstream);
+      const { line: status, body } = await proxy.ask(get());
+      assert.match(status, / 502 /);
+      assert.doesNotMatch(body, /hello/);
+    });
+
+for (const text of [
+  chunked('5\nhello\r\n0\r\n\r\n'),
+  chunked('5\r\nhello\n0\r\n\r\n'),
+  chunked('5\r\nhello\r\n0\r\nA: b\n\r\n'),
+  chunked('5 5\r\nhello\r\n'),
+])
+  test(`an answer is cut where its chunks are none: ${JSON.stringify(text.slice(45))}`, async () => {
+    using upstream = await UpstreamFixture.serving(text);
+    using proxy = await ProxyFixture.before(upstream);
+    const client = await proxy.connect();
+    client.send(get());
+    assert.doesNotMatch(await client.readAll(), /\r\n0\r\n\r\n$/);
+  });
+
+for (const status of [600, 999])
+  test(`the status ${status} goes on over HTTP/1.1, and is a 502 with the same fields and body over HTTP/2`, async () => {
+    const text = `HTTP/1.1 ${status} Odd\r\nA: b\r\n${LENGTH}\r\nhello`;
+    using upstream = await UpstreamFixture.serving(text);
+    using proxy = await ProxyFixture.before(upstream);
+    const answer = await proxy.ask(get());
+    assert.deepEqual([answer.line, answer.body], [`HTTP/1.1 ${status} Odd`, 'hello']);
+    using speaker = new Speaker(proxy);
+    const over2 = await speaker.ask({ ':path': '/' });
+    assert.deepEqual([over2.status, over2.head.a, over2.body], [502, 'b', 'hello']);
+  });
+
+test('the page on forwarding has these rows', () => {
+  const page = readFileSync(new URL('../../../docs/reference/forwarding.md', import.meta.url), 'utf8');
+  const rows = page.split('\n').filter((text) => text.startsWith('| '));
+  for (const { says } of [...TAKEN, ...REFUSED])
+    assert.ok(
+      rows.some((row) => row.startsWith(`| ${says} |`)),
+      says,
+    );
+});

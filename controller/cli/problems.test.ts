@@ -74,7 +74,7 @@ test('validate shows the lines of imported files as well, in colour on a termina
   const directory = temporary(t);
   writeFileSync(join(directory, 'Sluicefile'), 'import more.conf\n');
   writeFileSync(join(directory, 'more.conf'), 'a.example {\n\trespon 200\n}\n');
-  const problem = 'more.conf:2:2: unknown directive "respon" (did you mean "respond"?) (imported by Sluicefile:1:1)';
+  const problem = 'more.conf:2:2: unknown directive "…" (did you mean "respond"?) (imported by Sluicefile:1:1)';
   assert.deepEqual((await sluice(['validate', '--config', 'Sluicefile'], { cwd: directory })).err, `${problem}\n`);
   const onTerminal = async (env: Record<string, string>): Promise<string> => {
     const options = { cwd: directory, env: { PATH: process.env.PATH ?? '', TERM: 'xterm', ...env } };

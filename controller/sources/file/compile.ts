@@ -59,7 +59,7 @@ export async function compileFile(path: string, env: Environment): Promise<Compi
 
 /** Compiles the bytes of a file; `path` is what diagnostics and origins call it, and where its imports are looked for. Throws for no bytes at all. */
 export function compileBytes(bytes: Buffer, path: string, env: Environment, files: Files = filesOnDisk()): Compiled {
-  const report = collectDiagnostics();
+  const report = collectDiagnostics(path);
   const text = readText(bytes, path, report);
   if (text !== null && text.trim() === '') return whole(path, 'the file is empty: write a site, or a comment if none is meant');
   const house = createHouse(report, env, files);

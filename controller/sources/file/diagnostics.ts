@@ -1,4 +1,5 @@
 import { closest } from '../../../shared/closest.ts';
+import { type Concealment, createConcealment } from './concealed.ts';
 import type { Place } from './tokens/word.ts';
 
 /** One mistake, or one thing worth a second look, in a config file. */
@@ -18,6 +19,8 @@ export type Diagnostic = {
 export type Report = {
   error(place: Place, message: string): void;
   warn(place: Place, message: string): void;
+  /** What stood at a place for a variable of the environment: no message repeats it. */
+  substituted(place: Place, shown: string, value: string): void;
   /** Whether there are so many errors that nobody reads further ones. */
   full(): boolean;
   /** What a path holds. Problems are listed in the order in which the texts were read. */
@@ -45,18 +48,21 @@ export function formatDiagnostic({ path, place, message, imports }: Diagnostic):
 /** `path:line:column`. */
 export const positionOf = ({ path, line, column }: Place): string => `${path}:${line}:${column}`;
 
-export function collectDiagnostics(): Collected {
+/** `main`: the path of the file that is read, whose words messages may repeat. */
+export function collectDiagnostics(main: string): Collected {
   const texts = new Map<string, string>();
   const read = (path: string, text: string) => void (texts.has(path) || texts.set(path, text));
-  const errors = collect(texts);
-  const warnings = collect(texts);
+  const lineAt = createLines(texts);
+  const concealment = createConcealment(main, lineAt);
+  const errors = collect(texts, lineAt, concealment);
+  const warnings = collect(texts, lineAt, concealment);
   const { add: error, full, count } = errors;
-  return { error, warn: warnings.add, full, count, read, errors: errors.all, warnings: warnings.all };
+  return { error, warn: warnings.add, substituted: concealment.substituted, full, count, read, errors: errors.all, warnings: warnings.all };
 }
 
 type PlacedDiagnostic = Diagnostic & { readonly place: NonNullable<Diagnostic['place']> };
 
-function collect(texts: ReadonlyMap<string, string>) {
+function collect(texts: ReadonlyMap<string, string>, lineAt: (place: Place) => string | undefined, { shownAt }: Concealment) {
   const kept: PlacedDiagnostic[] = [];
   const known = new Set<string>();
   let more = 0;
@@ -67,7 +73,8 @@ function collect(texts: ReadonlyMap<string, string>) {
     if (keys.some((key) => known.has(key))) return;
     for (const key of keys) known.add(key);
     if (kept.length === MOST) more++;
-    else kept.push({ path: at.path, place: { line: at.line, column: at.column }, message, ...(imports && { imports }) });
+    else
+      kept.push({ path: at.path, place: { line: at.line, column: at.column }, message: shownAt(at, message), ...(imports && { imports }) });
   };
   const all = (): Diagnostic[] => {
     const files = [...texts.keys()];
@@ -75,8 +82,8 @@ function collect(texts: ReadonlyMap<string, string>) {
     const fileOf = (diagnostic: Diagnostic): number => order.get(diagnostic.path) ?? files.length;
     kept.sort((a, b) => fileOf(a) - fileOf(b) || a.place.line - b.place.line || a.place.column - b.place.column);
     const [first] = kept;
-    if (more === 0 || !first) return withLines(kept, texts);
-    return [...withLines(kept, texts), { path: first.path, place: null, message: `and ${more} more; the first ${MOST} are listed` }];
+    if (more === 0 || !first) return withLines(kept, lineAt);
+    return [...withLines(kept, lineAt), { path: first.path, place: null, message: `and ${more} more; the first ${MOST} are listed` }];
   };
   return { add, all, full: () => kept.length === MOST, count: () => kept.length + more };
 }
@@ -89,15 +96,22 @@ function chainOf({ from }: Place): Place[] | undefined {
   return chain.map(({ path, line, column }) => ({ path, line, column }));
 }
 
-function withLines(diagnostics: readonly PlacedDiagnostic[], texts: ReadonlyMap<string, string>): Diagnostic[] {
-  const lines = new Map<string, string[]>();
+function withLines(diagnostics: readonly PlacedDiagnostic[], lineAt: (place: Place) => string | undefined): Diagnostic[] {
   return diagnostics.map((diagnostic) => {
     const { path, place } = diagnostic;
-    const ofFile = lines.get(path) ?? texts.get(path)?.split(/\r?\n/) ?? [];
-    lines.set(path, ofFile);
-    const text = ofFile[place.line - 1];
+    const text = lineAt({ path, ...place });
     return text === undefined ? diagnostic : { ...diagnostic, text };
   });
+}
+
+/** Finds the line of a place; each file is taken apart once. */
+function createLines(texts: ReadonlyMap<string, string>): (place: Place) => string | undefined {
+  const lines = new Map<string, readonly string[]>();
+  return ({ path, line }) => {
+    const ofFile = lines.get(path) ?? texts.get(path)?.split(/\r?\n/) ?? [];
+    lines.set(path, ofFile);
+    return ofFile[line - 1];
+  };
 }
 
 /** A file may define any number of names; a thousand mistakes must not be compared with all of them. */
@@ -107,21 +121,4 @@ const MOST_CANDIDATES = 200;
 export function didYouMean(typed: string, candidates: readonly string[]): string {
   const near = typed.length > 64 ? undefined : closest(typed, candidates.slice(0, MOST_CANDIDATES));
   return near === undefined ? '' : ` (did you mean "${near}"?)`;
-}
-
-const LONGEST_QUOTE = 60;
-
-/** What someone typed, in quotes, short, and with what can't be seen spelt out. */
-export function quote(text: string): string {
-  let shown = '';
-  for (const char of text) {
-    if (shown.length >= LONGEST_QUOTE) return `"${shown}…"`;
-    shown += /[\p{C}\p{Z}]/u.test(char) && char !== ' ' ? `<${codePointName(char)}>` : char;
-  }
-  return `"${shown}"`;
-}
-
-/** `U+00A0` for a character, as people look it up. */
-export function codePointName(char: string): string {
-  return `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 }

@@ -12,7 +12,7 @@ export type Layout = { readonly ok: true; readonly text: string } | { readonly o
  * for then nobody knows what is meant.
  */
 export function layOut(bytes: Buffer, path: string): Layout {
-  const report = collectDiagnostics();
+  const report = collectDiagnostics(path);
   const text = readText(bytes, path, report) ?? '';
   report.read(path, text);
   const tokens = tokensOf(text, path, report);

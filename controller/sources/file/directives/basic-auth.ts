@@ -1,7 +1,7 @@
 import { parseBcryptHash } from '../../../../shared/bcrypt-hash.ts';
 import { DEFAULT_REALM } from '../../../../shared/realm.ts';
 import type { BasicAuthSpec } from '../../../../shared/route.ts';
-import { quote } from '../diagnostics.ts';
+import { quote } from '../concealed.ts';
 import { type Context, firstOf, type Rule, type SiteDraft } from '../sites/rule.ts';
 import { lineOf, type Word } from '../tokens/word.ts';
 import type { Block, Directive } from '../tree/syntax.ts';

@@ -1,5 +1,5 @@
 import type { Condition } from '../../../../shared/condition.ts';
-import { quote } from '../diagnostics.ts';
+import { quote, said } from '../concealed.ts';
 import { conditionFor, isMatcher } from '../matchers/matcher.ts';
 import { covers, parsePathPattern } from '../matchers/path-pattern.ts';
 import { type Context, emptyDraft, type HandleDraft, type Rule, type SiteDraft } from '../sites/rule.ts';
@@ -52,7 +52,8 @@ function readPattern(name: Word, word: Word, strip: boolean, report: Context['re
   const pattern = parsePathPattern(word.text);
   if (!pattern.ok) return refuse(pattern.reason);
   // Taking "/api" off "/apix" would leave a path without its slash.
-  if (strip && /[^/]\*$/.test(pattern.value)) return refuse(`only whole segments are taken off: write ${pattern.value.slice(0, -1)}/*`);
+  if (strip && /[^/]\*$/.test(pattern.value))
+    return refuse(`only whole segments are taken off: write ${said(`${pattern.value.slice(0, -1)}/*`)}`);
   return pattern.value;
 }
 
@@ -64,5 +65,6 @@ function hides(earlier: HandleDraft, path: string | null, match: Condition | nul
 }
 
 function describe({ path, match, place }: HandleDraft, reader: Place): string {
-  return `the handle ${match?.name ?? path ?? 'without a pattern'} in ${lineOf(place, reader)}`;
+  const pattern = match?.name ?? path ?? undefined;
+  return `the handle ${pattern === undefined ? 'without a pattern' : said(pattern)} in ${lineOf(place, reader)}`;
 }

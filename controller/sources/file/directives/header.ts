@@ -6,7 +6,7 @@ import {
   LONGEST_HEADER_NAME,
   LONGEST_HEADER_VALUE,
 } from '../../../../shared/response-header.ts';
-import { quote } from '../diagnostics.ts';
+import { quote, said } from '../concealed.ts';
 import type { Context, Rule, SiteDraft } from '../sites/rule.ts';
 import type { Word } from '../tokens/word.ts';
 import { findPlaceholder } from './placeholder.ts';
@@ -43,7 +43,7 @@ function readHeader(name: Word, values: readonly Word[], condition: Condition | 
   if (wrongName) return report.error(name, `header ${quote(name.text)}: ${wrongName}`);
   if (removes && value) return report.error(value, `header ${quote(name.text)} removes the header and takes no value`);
   if (!removes && !value)
-    return report.error(name, `header ${quote(name.text)} has no value: write ${field} "<value>", or -${field} to remove it`);
+    return report.error(name, `header ${quote(name.text)} has no value: write ${said(field)} "<value>", or -${said(field)} to remove it`);
   if (extra) return report.error(extra, `header ${quote(name.text)} has several values: put the value in quotes`);
   const wrongValue = value && faultOfValue(value);
   if (value && wrongValue) return report.error(value, `header ${quote(name.text)}: ${wrongValue}`);
@@ -55,8 +55,8 @@ function readHeader(name: Word, values: readonly Word[], condition: Condition | 
 
 function faultOfName(name: string): string | undefined {
   if (name.startsWith('/')) return 'a header has no path before it: put it in a handle block';
-  if (/^[+?>]/.test(name)) return `a header is set or removed: write ${name.slice(1)} or -${name.slice(1)}`;
-  if (/^[^:]+:$/.test(name)) return `a header name has no colon: write ${name.slice(0, -1)}`;
+  if (/^[+?>]/.test(name)) return `a header is set or removed: write ${said(name.slice(1))} or -${said(name.slice(1))}`;
+  if (/^[^:]+:$/.test(name)) return `a header name has no colon: write ${said(name.slice(0, -1))}`;
   if (!HEADER_NAME.test(name)) return 'a header name is letters, digits and hyphens';
   if (name.length > LONGEST_HEADER_NAME) return `a header name is at most ${LONGEST_HEADER_NAME} characters long`;
   return isFramingHeader(name) ? 'the proxy itself sets this header; delete the line' : undefined;
@@ -66,5 +66,5 @@ function faultOfValue(value: Word): string | undefined {
   if (!HEADER_VALUE.test(value.text)) return 'a value has no control characters and none beyond U+00FF';
   if (value.text.length > LONGEST_HEADER_VALUE) return `a value is at most ${LONGEST_HEADER_VALUE} characters long`;
   const placeholder = findPlaceholder(value);
-  return placeholder && `${placeholder} is not available yet in headers; in backquotes it is sent as it stands`;
+  return placeholder && `${said(placeholder)} is not available yet in headers; in backquotes it is sent as it stands`;
 }

@@ -1,6 +1,6 @@
 import { parseDuration } from '../../../../shared/duration.ts';
 import { MAX_HOLD_SECS } from '../../../../shared/longest-hold.ts';
-import { quote } from '../diagnostics.ts';
+import { quote } from '../concealed.ts';
 import type { Rule, SiteDraft } from '../sites/rule.ts';
 
 export const hold: Rule<SiteDraft> = {

@@ -1,5 +1,5 @@
 import { parseRate } from '../../../../shared/rate.ts';
-import { quote } from '../diagnostics.ts';
+import { quote } from '../concealed.ts';
 import type { Rule, SiteDraft } from '../sites/rule.ts';
 
 const MOST_LIMITS = 100;

@@ -1,7 +1,8 @@
 import { PLACEHOLDERS } from '../../../../shared/placeholders.ts';
 import { faultOfTarget } from '../../../../shared/redirect-target.ts';
 import type { RedirectSpec } from '../../../../shared/route.ts';
-import { didYouMean, quote } from '../diagnostics.ts';
+import { quote } from '../concealed.ts';
+import { didYouMean } from '../diagnostics.ts';
 import { conditionFor, isMatcher } from '../matchers/matcher.ts';
 import { covers, parsePathPattern } from '../matchers/path-pattern.ts';
 import type { Context, Rule, SiteDraft } from '../sites/rule.ts';

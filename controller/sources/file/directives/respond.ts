@@ -1,4 +1,4 @@
-import { quote } from '../diagnostics.ts';
+import { quote, said } from '../concealed.ts';
 import type { Rule, SiteDraft } from '../sites/rule.ts';
 import type { Word } from '../tokens/word.ts';
 import { findPlaceholder } from './placeholder.ts';
@@ -32,11 +32,11 @@ export const respond: Rule<SiteDraft> = {
     if (body && body.text.length > LONGEST_BODY) return report.error(body, `a body is at most ${LONGEST_BODY} characters long`);
     const placeholder = body && findPlaceholder(body);
     if (body && placeholder)
-      return report.error(body, `respond: ${placeholder} is not available yet in bodies; in backquotes it is sent as it stands`);
+      return report.error(body, `respond: ${said(placeholder)} is not available yet in bodies; in backquotes it is sent as it stands`);
     if (body?.text.startsWith('/') && body.style === 'bare')
       return report.error(
         body,
-        `respond ${quote(body.text)}: paths are chosen by a block: write "handle ${body.text} {", respond inside it, and "}"`,
+        `respond ${quote(body.text)}: paths are chosen by a block: write "handle ${said(body.text)} {", respond inside it, and "}"`,
       );
     const answer = { status, body: body?.text ?? '' };
     if (condition === null) draft.respond = answer;

@@ -1,5 +1,5 @@
 import { parseAddress } from '../../../../shared/address.ts';
-import { quote } from '../diagnostics.ts';
+import { quote, said } from '../concealed.ts';
 import type { Context, Rule, SiteDraft } from '../sites/rule.ts';
 import type { Word } from '../tokens/word.ts';
 import { CADDY_REVERSE_PROXY } from './caddy-words.ts';
@@ -51,5 +51,5 @@ function isUpstream(word: Word, scheme: string, text: string, report: Context['r
   if (scheme !== '' && scheme !== 'http://' && scheme !== 'https://')
     return refuse('an upstream is host:port, http://host:port or https://host:port');
   const slash = text.indexOf('/');
-  return slash < 0 || refuse(`an upstream has no path: write ${scheme}${text.slice(0, slash)}`);
+  return slash < 0 || refuse(`an upstream has no path: write ${scheme}${said(text.slice(0, slash))}`);
 }

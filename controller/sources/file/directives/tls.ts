@@ -1,6 +1,6 @@
 import { type Certificate, readCertificate } from '../../../../shared/certificates/certificate.ts';
 import { readClientAuthorities } from '../../../../shared/certificates/client-authorities.ts';
-import { quote } from '../diagnostics.ts';
+import { quote } from '../concealed.ts';
 import { type Context, firstOf, type Rule, type SiteDraft } from '../sites/rule.ts';
 import { lineOf, type Word } from '../tokens/word.ts';
 import type { Block, Directive } from '../tree/syntax.ts';

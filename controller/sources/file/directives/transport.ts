@@ -1,6 +1,6 @@
 import { parseDuration } from '../../../../shared/duration.ts';
 import { MAX_ANSWER_SECS, MAX_DIAL_SECS, readAuthorities, readServerName, type TransportSpec } from '../../../../shared/transport.ts';
-import { quote } from '../diagnostics.ts';
+import { quote } from '../concealed.ts';
 import { type Context, firstOf, type Rule, type SiteDraft } from '../sites/rule.ts';
 import { lineOf, type Word } from '../tokens/word.ts';
 import type { Directive } from '../tree/syntax.ts';

@@ -1,4 +1,4 @@
-import { quote } from '../diagnostics.ts';
+import { quote, said } from '../concealed.ts';
 import type { Token } from '../tokens/lexer.ts';
 import type { Place, Word } from '../tokens/word.ts';
 import type { Reading } from './variables.ts';
@@ -12,8 +12,8 @@ export function argumentFor(whole: string, inner: string, place: () => Place, { 
     report.error(place(), message);
     return '';
   };
-  if (args === null) return fail(`${whole} has a value only in a snippet or an imported file`);
-  if (inner.includes(':')) return fail(`${whole} stands for several words, so it stands alone; one of them is {args[0]}`);
+  if (args === null) return fail(`${said(whole)} has a value only in a snippet or an imported file`);
+  if (inner.includes(':')) return fail(`${said(whole)} stands for several words, so it stands alone; one of them is {args[0]}`);
   if (!/^\d{1,4}$/.test(inner)) return fail(`${quote(whole)} is no argument: write {args[0]} for the first one, {args[:]} for all of them`);
   const value = args[Number(inner)];
   if (value !== undefined) return value;
@@ -27,7 +27,7 @@ export function argumentsFor(token: Token, { args, from, report }: Reading): Wor
   if (range === null || args === 'unknown') return undefined;
   const { path, line, column } = token;
   if (args === null) {
-    report.error({ path, line, column }, `${token.raw} has a value only in a snippet or an imported file`);
+    report.error({ path, line, column }, `${said(token.raw)} has a value only in a snippet or an imported file`);
     return [];
   }
   const [start, end] = [Number(range[1] || 0), range[2] ? Number(range[2]) : args.length];

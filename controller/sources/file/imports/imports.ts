@@ -1,5 +1,6 @@
 import { dirname, isAbsolute, join, normalize } from 'node:path';
-import { didYouMean, positionOf, quote, type Report } from '../diagnostics.ts';
+import { quote, said } from '../concealed.ts';
+import { didYouMean, positionOf, type Report } from '../diagnostics.ts';
 import type { Files } from '../text/files.ts';
 import { isGlob } from '../text/glob.ts';
 import { NO_FILE } from '../text/read.ts';
@@ -54,7 +55,8 @@ function define(snippet: Snippet, { snippets, report, env }: State): void {
   const { name, tokens } = snippet;
   if (!SNIPPET_NAME.test(name.text)) return report.error(name, `${quote(name.text)} is no name of a snippet: write (name) { … }`);
   const earlier = snippets.get(name.text);
-  if (earlier) return report.error(name, `the snippet ${name.text} stands at ${positionOf(earlier.name)} already; rename one of them`);
+  if (earlier)
+    return report.error(name, `the snippet ${said(name.text)} stands at ${positionOf(earlier.name)} already; rename one of them`);
   snippets.set(name.text, snippet);
   // Its structure is right or wrong whether it is imported or not.
   parseLines(replay(tokens), { env, report, args: 'unknown', from: name.from });
@@ -102,7 +104,7 @@ function openFile(path: string, name: Word, what: Word, args: readonly Word[], s
 function readImported(path: string, name: Word, what: Word, { files, report, snippets }: State): string | null {
   // Of the files of a pattern several may be wrong, so each mistake stands at its file; else it is one of the line.
   const refuse = (why: string): null => {
-    const shown = path === what.text ? '' : `${path}: `;
+    const shown = path === what.text ? '' : `${said(path)}: `;
     if (isGlob(what.text)) report.error({ path, line: 1, column: 1, from: { at: placeOf(name), key: path, label: path } }, why);
     else report.error(what, `import ${quote(what.text)}: ${shown}${why}`);
     return null;
@@ -110,8 +112,8 @@ function readImported(path: string, name: Word, what: Word, { files, report, sni
   const content = files.read(path);
   if (!content.ok && !/[./*?]/.test(what.text)) {
     const names = [...snippets.keys()].map((snippet) => snippet.slice(1, -1));
-    const none = content.reason === NO_FILE ? `no file ${path}` : `${path} is no file`;
-    const why = `there is no snippet (${what.text}) before this line, and ${none}${didYouMean(what.text, names)}`;
+    const none = content.reason === NO_FILE ? `no file ${said(path)}` : `${said(path)} is no file`;
+    const why = `there is no snippet ${said(`(${what.text})`)} before this line, and ${none}${didYouMean(what.text, names)}`;
     report.error(what, `import ${quote(what.text)}: ${why}`);
     return null;
   }

@@ -1,4 +1,5 @@
-import { quote, type Report } from '../diagnostics.ts';
+import { quote, said } from '../concealed.ts';
+import type { Report } from '../diagnostics.ts';
 import type { Token } from '../tokens/lexer.ts';
 import { characters, type Import, type Place, type Word } from '../tokens/word.ts';
 import { argumentFor } from './arguments.ts';
@@ -87,8 +88,11 @@ function lookUp(whole: string, inner: string, place: () => Place, { env, report 
   }
   if (env === 'unknown') return whole;
   const value = Object.hasOwn(env, name) ? env[name] : undefined;
-  if (value !== undefined) return value;
+  if (value !== undefined) {
+    report.substituted(place(), `{$${name}}`, value);
+    return value;
+  }
   if (colon >= 0) return inner.slice(colon + 1);
-  report.error(place(), `the environment variable ${name} is not set: set it, or write {$${name}:default}`);
+  report.error(place(), `the environment variable ${said(name)} is not set: set it, or write {$${said(name)}:default}`);
   return '';
 }

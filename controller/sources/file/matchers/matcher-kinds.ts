@@ -1,6 +1,7 @@
 import { type Cidr, parseCidr } from '../../../../shared/cidr.ts';
 import type { FieldCondition, PlainCondition } from '../../../../shared/condition.ts';
 import { PRIVATE_RANGES } from '../../../../shared/private-ranges.ts';
+import { said } from '../concealed.ts';
 import type { Word } from '../tokens/word.ts';
 import { parsePathPart } from './path-pattern.ts';
 
@@ -56,7 +57,7 @@ const header: Kind = {
     if (!TOKEN.test(field)) return refuse(name, 'a header name is letters, digits and hyphens');
     if (UNSEEN.test(field)) return refuse(name, 'this field ends at the proxy, which writes it anew, so no matcher sees it');
     if (extra) return refuse(extra, 'a header has one value a line: put it in quotes, or write another line for another value');
-    if (value && absent) return refuse(value, `${name.text} is a header that must be absent, so it has no value`);
+    if (value && absent) return refuse(value, `${said(name.text)} is a header that must be absent, so it has no value`);
     if (value && value.text.length > LONGEST_VALUE) return refuse(value, `a value is at most ${LONGEST_VALUE} characters long`);
     if (value?.text.slice(1, -1).includes('*')) return refuse(value, '"*" stands only at the beginning or at the end of a value');
     const entry: FieldCondition = { name: field, values: value ? [value.text] : [], ...(absent && { absent: true }) };

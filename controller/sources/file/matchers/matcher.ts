@@ -1,5 +1,6 @@
 import type { Condition, PlainCondition } from '../../../../shared/condition.ts';
-import { didYouMean, quote, type Report } from '../diagnostics.ts';
+import { quote, said } from '../concealed.ts';
+import { didYouMean, type Report } from '../diagnostics.ts';
 import { lineOf, type Word } from '../tokens/word.ts';
 import type { Block, Directive } from '../tree/syntax.ts';
 import { KINDS, type PlainDraft } from './matcher-kinds.ts';
@@ -36,7 +37,7 @@ export function readMatchers(block: Block, around: Matchers, report: Report): { 
     const earlier = own.get(name.text);
     own.set(name.text, name);
     if (!NAME.test(name.text)) report.error(name, `${quote(name.text)} is no name of a matcher: it is @ and letters, digits, "-" and "_"`);
-    else if (earlier) report.error(name, `${name.text} stands in ${lineOf(earlier, name)} already; rename one of them`);
+    else if (earlier) report.error(name, `${said(name.text)} stands in ${lineOf(earlier, name)} already; rename one of them`);
     else matchers.set(name.text, { name, condition: readCondition(line, report), used: false });
   }
   return { matchers, rest: { open: block.open, lines: block.lines.filter(({ name }) => !isMatcher(name)) } };
@@ -46,7 +47,7 @@ export function readMatchers(block: Block, around: Matchers, report: Report): { 
 export function reportUnused(block: Block, matchers: Matchers, report: Report): void {
   for (const { name } of block.lines) {
     const matcher = isMatcher(name) ? matchers.get(name.text) : undefined;
-    if (matcher?.name === name && !matcher.used && !name.from) report.warn(name, `nothing uses the matcher ${name.text}`);
+    if (matcher?.name === name && !matcher.used && !name.from) report.warn(name, `nothing uses the matcher ${said(name.text)}`);
   }
 }
 

@@ -1,5 +1,6 @@
 import { accepted, type Parsed, refused } from '../../../../shared/parsed.ts';
 import { normalizedPath } from '../../../../shared/path.ts';
+import { said } from '../concealed.ts';
 
 /** The longest pattern. Characters. */
 const LONGEST = 8_192;
@@ -15,7 +16,7 @@ export function parsePathPattern(text: string): Parsed<string> {
   if (/[?#]/.test(text)) return refused('a path pattern has no query and no fragment');
   if (text.slice(0, -1).includes('*')) return refused('"*" stands only at the end of a path pattern, as in /api/*');
   const normal = normalized(text);
-  return normal === text ? accepted(text) : refused(`paths are compared in their normal form: write ${normal}`);
+  return normal === text ? accepted(text) : refused(`paths are compared in their normal form: write ${said(normal)}`);
 }
 
 /** Reads what a matcher takes besides patterns: what a path ends with (`*.php`) or, with a star at both ends, holds. */
@@ -27,7 +28,9 @@ export function parsePathPart(text: string): Parsed<string> {
   if (/[?#]/.test(part)) return refused('a path pattern has no query and no fragment');
   if (part.includes('*')) return refused('"*" stands only at the beginning and at the end, as in *.php and */admin/*');
   const normal = normalized(`/x${part}`).slice(2);
-  return normal === part ? accepted(text) : refused(`paths are compared in their normal form: write ${text.replace(part, () => normal)}`);
+  return normal === part
+    ? accepted(text)
+    : refused(`paths are compared in their normal form: write ${said(text.replace(part, () => normal))}`);
 }
 
 /** Whether everything that `inner` matches is matched by `outer` as well. null matches every path. */

@@ -1,5 +1,6 @@
 import type { Condition } from '../../../../shared/condition.ts';
-import { didYouMean, quote, type Report } from '../diagnostics.ts';
+import { quote, said } from '../concealed.ts';
+import { didYouMean, type Report } from '../diagnostics.ts';
 import { CADDY_DIRECTIVES, CADDY_GLOBALS, CADDY_TRANSPORT } from '../directives/caddy-words.ts';
 import { SITE_RULES } from '../directives/directives.ts';
 import { OTHER_GLOBALS, OTHER_NAMES } from '../directives/other-names.ts';
@@ -52,7 +53,7 @@ function readLine<Draft>(
 ): void {
   const [first] = written.args;
   if (condition === null && first && isMatcher(first) && !rule.matcher)
-    return context.report.error(first, `${rule.name} takes no matcher: put it in a block, as in handle ${first.text} { … }`);
+    return context.report.error(first, `${rule.name} takes no matcher: put it in a block, as in handle ${said(first.text)} { … }`);
   const directive = condition === null ? written : { ...written, args: written.args.slice(1) };
   if (condition === undefined || !hasShape(directive, rule, context.report)) return;
   rule.read(withImports(directive, context), draft, context, condition);

@@ -5,7 +5,7 @@ import { parseDuration } from '../../../../shared/duration.ts';
 import { MOST_CONNECTIONS } from '../../../../shared/most-connections.ts';
 import { PRIVATE_RANGES } from '../../../../shared/private-ranges.ts';
 import type { Globals } from '../../../../shared/settings.ts';
-import { quote } from '../diagnostics.ts';
+import { quote } from '../concealed.ts';
 import type { Word } from '../tokens/word.ts';
 import { type Context, type Rule, type Rules, rulesByName } from './rule.ts';
 

@@ -1,5 +1,6 @@
 import { normalizedPath } from '../../../../shared/path.ts';
-import { quote, type Report } from '../diagnostics.ts';
+import { quote, said as shown } from '../concealed.ts';
+import type { Report } from '../diagnostics.ts';
 import { covers } from '../matchers/path-pattern.ts';
 import { lineOf } from '../tokens/word.ts';
 import type { RedirectDraft, SiteDraft } from './rule.ts';
@@ -43,7 +44,7 @@ function reportLoop(line: Line, goals: ReadonlyMap<Line, Goal>, answering: (patt
     const next = answering(goal.pattern);
     if (next === line) {
       const through =
-        over === undefined ? `${line.spec.from} matches this target as well` : `${lineOf(over.target, target)} leads back here`;
+        over === undefined ? `${shown(line.spec.from)} matches this target as well` : `${lineOf(over.target, target)} leads back here`;
       return report.error(target, `${said}: ${through}, so the redirect never ends`);
     }
     // A circle is reported once, at its last line.

@@ -1,5 +1,6 @@
 import { CATCH_ALL, type Domain, parseDomain } from '../../../../shared/host.ts';
 import { accepted, type Parsed, refused } from '../../../../shared/parsed.ts';
+import { said } from '../concealed.ts';
 
 /** Reads the address of a site: a domain, a wildcard, or `*` for every host that has no site of its own. */
 export function parseSiteAddress(text: string): Parsed<Domain> {
@@ -15,13 +16,13 @@ export function parseSiteAddress(text: string): Parsed<Domain> {
 /** What to write for an address with something around its domain. */
 function instead(what: string, rest: string, plain: boolean, path = ''): string {
   const [host = ''] = rest.split(/[/:]/, 1);
-  const write = host === '' || !parseDomain(host).ok ? 'the domain alone' : host;
-  const inside = path === '' || path === '/' ? '' : ` and put "handle ${path} { … }" inside the site`;
+  const write = host === '' || !parseDomain(host).ok ? 'the domain alone' : said(host);
+  const inside = path === '' || path === '/' ? '' : ` and put "handle ${said(path)} { … }" inside the site`;
   return `a site address ${what}: write ${write}${plain ? ' and, to keep it from HTTPS, "tls off" inside the site' : inside}`;
 }
 
 function portless(text: string): string {
   const [host = ''] = text.split(':', 1);
-  const write = host === '' ? '* for every host' : parseDomain(host).ok ? host : 'the domain alone';
+  const write = host === '' ? '* for every host' : parseDomain(host).ok ? said(host) : 'the domain alone';
   return `a site address has no port: write ${write}; ports are the globals http_port and https_port`;
 }

@@ -1,7 +1,8 @@
 import { covers } from '../../../../shared/certificates/certificate-names.ts';
 import { CATCH_ALL, type Domain, parseDomain } from '../../../../shared/host.ts';
 import type { SourceCertificate } from '../../source.ts';
-import { quote, type Report } from '../diagnostics.ts';
+import { quote, said } from '../concealed.ts';
+import type { Report } from '../diagnostics.ts';
 import type { SiteDraft } from './rule.ts';
 
 /** Names of a certificate that a mistake tells. */
@@ -29,7 +30,7 @@ export function reportUncovered(
   const bare = [...domains.keys()].filter((domain) => domain !== CATCH_ALL && !covers(pair.domains, domain));
   if (bare.length === 0) return;
   const has = pair.domains.slice(0, SHOWN).join(', ') + (pair.domains.length > SHOWN ? ` and ${pair.domains.length - SHOWN} more` : '');
-  report.error(word, `tls ${quote(word.text)}: it is for ${has}, not for ${bare.slice(0, SHOWN).join(', ')}`);
+  report.error(word, `tls ${quote(word.text)}: it is for ${has}, not for ${said(bare.slice(0, SHOWN).join(', '))}`);
 }
 type Place = Parameters<Report['error']>[0];
 

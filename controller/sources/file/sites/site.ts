@@ -1,6 +1,7 @@
 import { CATCH_ALL, type Domain } from '../../../../shared/host.ts';
 import type { HandleSpec, RouteSpec } from '../../../../shared/route.ts';
-import { positionOf, quote, type Report } from '../diagnostics.ts';
+import { quote, said } from '../concealed.ts';
+import { positionOf, type Report } from '../diagnostics.ts';
 import { SITE_RULES } from '../directives/directives.ts';
 import { OTHER_NAMES } from '../directives/other-names.ts';
 import { type Matchers, readMatchers, reportUnused } from '../matchers/matcher.ts';
@@ -80,7 +81,7 @@ function claim(word: Word, taken: Map<Domain, Place>, report: Report): Domain | 
   const owner = taken.get(domain.value);
   if (owner) {
     const name = domain.value === CATCH_ALL ? '"*"' : domain.value;
-    report.error(word, `${name} has a site at ${positionOf(owner)} already; merge the two`);
+    report.error(word, `${said(name)} has a site at ${positionOf(owner)} already; merge the two`);
     return undefined;
   }
   taken.set(domain.value, word);

@@ -1,5 +1,6 @@
 import { dirname, isAbsolute, join, normalize } from 'node:path';
 import { accepted, type Parsed, refused } from '../../../../shared/parsed.ts';
+import { said } from '../concealed.ts';
 import type { Word } from '../tokens/word.ts';
 import type { Files } from './files.ts';
 
@@ -11,5 +12,5 @@ export function textNamedBy(word: Word, files: Files): Parsed<string> {
   const path = pathNamedBy(word);
   const content = files.read(path);
   if (content.ok) return accepted(content.value.toString('utf8'));
-  return refused(path === word.text ? content.reason : `${path}: ${content.reason}`);
+  return refused(path === word.text ? content.reason : `${said(path)}: ${content.reason}`);
 }

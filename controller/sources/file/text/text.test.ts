@@ -4,7 +4,7 @@ import { collectDiagnostics, formatDiagnostic } from '../diagnostics.ts';
 import { readText } from './text.ts';
 
 function read(bytes: Buffer): { text: string | null; errors: string[] } {
-  const report = collectDiagnostics();
+  const report = collectDiagnostics('Sluicefile');
   const text = readText(bytes, 'f', report);
   return { text, errors: report.errors().map(formatDiagnostic) };
 }

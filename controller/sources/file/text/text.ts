@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { codePointName, type Report } from '../diagnostics.ts';
+import { codePointName } from '../concealed.ts';
+import type { Report } from '../diagnostics.ts';
 import { characters } from '../tokens/word.ts';
 
 const BYTE_ORDER_MARK = '\ufeff';

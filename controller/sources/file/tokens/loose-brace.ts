@@ -1,4 +1,4 @@
-import { quote } from '../diagnostics.ts';
+import { quote } from '../concealed.ts';
 
 /** A longer word is taken whole, wherever a brace in it stands: it is no address and no directive. Characters. */
 const LONGEST_CUT = 256;

@@ -1,4 +1,4 @@
-import { quote } from '../diagnostics.ts';
+import { quote } from '../concealed.ts';
 import type { Reading } from '../imports/variables.ts';
 import type { Tokens } from '../tokens/lexer.ts';
 import type { Place } from '../tokens/word.ts';

@@ -1,4 +1,5 @@
-import { quote, type Report } from '../diagnostics.ts';
+import { quote, said } from '../concealed.ts';
+import type { Report } from '../diagnostics.ts';
 import { type Reading, wordOf } from '../imports/variables.ts';
 import type { Token, Tokens } from '../tokens/lexer.ts';
 import { splitAtCommas, type Word } from '../tokens/word.ts';
@@ -37,7 +38,7 @@ function snippet(cursor: Cursor): Part {
   const { report } = cursor.reading;
   const name = wordOf(advance(cursor), cursor.reading);
   const extra = wordsOfLine(cursor)[0];
-  if (extra) report.error(extra, `a snippet is its name and a block: write ${name.text} { … }`);
+  if (extra) report.error(extra, `a snippet is its name and a block: write ${said(name.text)} { … }`);
   if (!opens(cursor, name.text)) {
     report.error(name, `"{" is missing after ${quote(name.text)}: a snippet is written (name) { … }`);
     return { kind: 'snippet', name, tokens: [{ ...cursor.token, kind: 'end' }] };

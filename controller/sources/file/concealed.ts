@@ -1,0 +1,112 @@
+import type { Place } from './tokens/word.ts';
+
+/**
+ * Messages go to logs and pages that more people read than the file: they repeat what somebody wrote in it, and neither what
+ * the environment holds nor what an imported file does, which may be any file of the machine. So whatever text of a file
+ * stands in a message is marked, and what becomes of it is decided where the message is taken, by the place it is about.
+ */
+
+/** Noncharacters, which text in a message never holds: there they are spelt out. */
+const START = '\ufdd0';
+const END = '\ufdd1';
+const MARKED = /\ufdd0("?)([^\ufdd0\ufdd1]*?)("?)\ufdd1/g;
+const MARKS = /[\ufdd0\ufdd1]/g;
+
+const LONGEST_QUOTE = 60;
+/** Characters of a word that are looked at. */
+const LONGEST_SEEN = 4_096;
+
+/** What someone typed, in quotes, short, and with what can't be seen spelt out. */
+export const quote = (text: string): string => `${START}"${spelt(text)}"${END}`;
+
+/** The same without quotes, where the message itself says what to write. */
+export const said = (text: string): string => `${START}${spelt(text)}${END}`;
+
+function spelt(text: string): string {
+  let shown = '';
+  for (const char of text.length > LONGEST_SEEN ? text.slice(0, LONGEST_SEEN) : text)
+    shown += /[\p{C}\p{Z}]/u.test(char) && char !== ' ' ? `<${codePointName(char)}>` : char;
+  return shown;
+}
+
+/** `U+00A0` for a character, as people look it up. */
+export function codePointName(char: string): string {
+  return `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
+}
+
+/** What stood for a variable: `{$NAME}`, and its value as messages would spell it. */
+type Variable = { readonly shown: string; readonly value: string };
+
+/** A shorter value is found only where it was used: elsewhere it is in too many words by chance. */
+const SHORTEST_ELSEWHERE = 4;
+const SHORTEST_BEGUN = 16;
+/** More variables than a file has. */
+const MOST_EVERYWHERE = 1_000;
+/** The form in which names of other scripts are given back. */
+const PUNYCODE = /\bxn--[\w.-]*/gi;
+
+export type Concealment = {
+  /** Something stood for a variable at a place: `shown` in the file. */
+  substituted(place: Place, shown: string, value: string): void;
+  /** A message about a place, with what it may repeat. */
+  shownAt(place: Place, message: string): string;
+};
+
+/** `main`: the file whose own words may be repeated. `lineAt`: the line of a place as it stands in its file. */
+export function createConcealment(main: string, lineAt: (place: Place) => string | undefined): Concealment {
+  const byLine = new Map<string, Variable[]>();
+  const everywhere = new Map<string, Variable>();
+  return {
+    substituted: (place, shown, text) => {
+      const value = spelt(text);
+      if (value === '') return;
+      const line = byLine.get(lineKey(place)) ?? [];
+      byLine.set(lineKey(place), line);
+      if (!line.some((known) => known.value === value)) line.push({ shown, value });
+      if (value.length >= SHORTEST_ELSEWHERE && everywhere.size < MOST_EVERYWHERE) everywhere.set(value, { shown, value });
+    },
+    shownAt: (place, message) => {
+      const links = linksOf(place);
+      const isForeign = links.some(({ path }) => path !== main);
+      const here = links.flatMap((link) => byLine.get(lineKey(link)) ?? []);
+      const variables = [...here, ...everywhere.values()];
+      const repeated = (text: string): string => {
+        if (isForeign) return '…';
+        const told = variables.reduce(withoutValue, text);
+        // A value that was changed before it is repeated can't be found in it, but neither does it stand in the file.
+        return here.length === 0 || links.some((link) => lineAt(link)?.includes(told)) ? shortened(told) : '…';
+      };
+      const kept = message.replace(MARKED, (_, open: string, text: string, close: string) => open + repeated(text) + close);
+      const rest = [...everywhere.values()].reduce(withoutValue, kept);
+      const told = here.flatMap(fragmentsOf).reduce((sofar, fragment) => sofar.replace(anywhere(fragment), '…'), rest);
+      return (isForeign || here.length > 0 ? told.replace(PUNYCODE, '…') : told).replace(MARKS, '');
+    },
+  };
+}
+
+/** A place, and each at which its text was imported. */
+function linksOf(place: Place): Place[] {
+  const links = [place];
+  for (let at = place.from?.at; at; at = at.from?.at) links.push(at);
+  return links;
+}
+
+const lineKey = ({ path, line }: Place): string => `${path}:${line}`;
+
+/** In small letters, too. */
+function withoutValue(text: string, { shown, value }: Variable): string {
+  const without = text.replace(anywhere(value), () => shown);
+  // Of a word that was cut off, the end of a value may be missing.
+  const begun = text.length >= LONGEST_SEEN && value.length >= SHORTEST_BEGUN ? without.indexOf(value.slice(0, SHORTEST_BEGUN)) : -1;
+  return begun < 0 ? without : without.slice(0, begun) + shown;
+}
+
+/** What is left of a value when it is taken apart. */
+const fragmentsOf = ({ value }: Variable): string[] => value.split(/[^\p{L}\p{N}_]+/u).filter(({ length }) => length >= SHORTEST_ELSEWHERE);
+
+const anywhere = (text: string): RegExp => new RegExp(text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'), 'gi');
+
+function shortened(text: string): string {
+  const characters = [...text.slice(0, LONGEST_QUOTE * 4)];
+  return characters.length > LONGEST_QUOTE ? `${characters.slice(0, LONGEST_QUOTE).join('')}…` : characters.join('');
+}

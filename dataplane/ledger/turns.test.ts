@@ -14,9 +14,9 @@ test('two have a turn at once, whoever they are, and the next when one of them i
   assert.deepEqual([one.take(0), other.take(1)], [true, false]);
 });
 
-test('64 wait in all; one who goes makes room', () => {
+test('256 wait in all; one who goes makes room', () => {
   const [one, other] = twoViews();
-  for (let nth = 0; nth < 32; nth++) assert.deepEqual([one.join(0), other.join(1)], [true, true]);
+  for (let nth = 0; nth < 128; nth++) assert.deepEqual([one.join(0), other.join(1)], [true, true]);
   assert.equal(one.join(2), false);
   other.leave(1);
   assert.deepEqual([one.join(2), other.join(1)], [true, false]);
@@ -25,7 +25,7 @@ test('64 wait in all; one who goes makes room', () => {
 test('what a worker held is free when it is gone', () => {
   const [turns] = twoViews();
   for (let nth = 0; nth < 2; nth++) turns.take(1);
-  for (let nth = 0; nth < 64; nth++) turns.join(1);
+  for (let nth = 0; nth < 256; nth++) turns.join(1);
   assert.equal(turns.othersWait(0), true);
   assert.equal(turns.othersWait(1), false);
   turns.clearWorker(1);

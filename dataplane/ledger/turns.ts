@@ -1,6 +1,6 @@
 /** How many may have a turn at once, and how many may wait for one. */
 const SEATS = 2;
-const MOST_WAITING = 64;
+const MOST_WAITING = 256;
 
 /**
  * Turns at work that the whole process may do only so much of at once, whichever worker it is for. Two

@@ -95,21 +95,21 @@ test('two compares run at once, and requests with the same password wait for one
   assert.match((await three.readAnswer()).line, / 200 /);
 });
 
-test('64 wait; one more is 503 with Retry-After, until a client that waits has left', async () => {
+test('8 passwords of one client wait; one more is 429 with Retry-After, until a request that waits has gone', async () => {
   using under = await underTest();
   const { compares, proxy } = under;
-  const clients = await Promise.all(Array.from({ length: 66 }, (_, nth) => trying(proxy, `${nth}`)));
-  await eventually('66 requests', () => proxy.ledger.inFlight.total() === 66);
+  const clients = await Promise.all(Array.from({ length: 10 }, (_, nth) => trying(proxy, `${nth}`)));
+  await eventually('10 requests', () => proxy.ledger.inFlight.total() === 10);
   const over = await proxy.ask(get('/', as('bob:over')));
-  assert.match(over.line, / 503 /);
+  assert.match(over.line, / 429 /);
   assert.equal(field(over.head, 'Retry-After'), '1');
   assert.equal(compares.begun.length, 2);
   const waiting = clients.findIndex((_, nth) => compares.begun.every(({ password }) => password !== `${nth}`));
   clients[waiting]?.reset();
-  await eventually('65 requests', () => proxy.ledger.inFlight.total() === 65);
+  await eventually('9 requests', () => proxy.ledger.inFlight.total() === 9);
   const late = await trying(proxy, 'late');
-  await eventually('66 requests again', () => proxy.ledger.inFlight.total() === 66);
-  for (let nth = 0; nth < 66; nth++) {
+  await eventually('10 requests again', () => proxy.ledger.inFlight.total() === 10);
+  for (let nth = 0; nth < 10; nth++) {
     await compares.until(nth + 1);
     compares.settle(nth, true);
   }
@@ -119,6 +119,121 @@ test('64 wait; one more is 503 with Retry-After, until a client that waits has l
     false,
     'nobody computes for a client that has left',
   );
+});
+
+/** The same, behind a proxy that says who is asking. */
+async function fromManyAddresses() {
+  const compares = new ComparesByHand();
+  const proxy = await ProxyFixture.start([route()], ['127.0.0.1/32'], compares.compare);
+  const from = async (address: string, password: string) => {
+    const client = await proxy.connect();
+    client.send(get('/', `${as(`bob:${password}`)}X-Forwarded-For: ${address}\r\n`));
+    return client;
+  };
+  const asking = (count: number) => eventually(`${count} requests`, () => proxy.ledger.inFlight.total() === count);
+  return { compares, proxy, from, asking, [Symbol.dispose]: () => proxy[Symbol.dispose]() };
+}
+
+test('a first login is served next although 150 who were wrong wait', async () => {
+  using under = await fromManyAddresses();
+  const { compares, from, asking } = under;
+  const address = (nth: number) => `198.51.100.${nth + 1}`;
+  for (let nth = 0; nth < 150; nth++) {
+    const wrong = await from(address(nth), `first ${nth}`);
+    await compares.until(nth + 1);
+    compares.settle(nth, false);
+    assert.match((await wrong.readAnswer()).line, / 401 /);
+  }
+  for (let nth = 0; nth < 150; nth++) await from(address(nth), `second ${nth}`);
+  await asking(150);
+  const newcomer = await from('203.0.113.1', 'secret');
+  await asking(151);
+  assert.equal(compares.begun.length, 152);
+  compares.settle(150, false);
+  await compares.until(153);
+  assert.equal(compares.begun[152]?.password, 'secret');
+  compares.settle(152, true);
+  assert.match((await newcomer.readAnswer()).line, / 200 /);
+});
+
+test('clients take turns, however many passwords each of them tries at once; a /64 is one client', async () => {
+  using under = await fromManyAddresses();
+  const { compares, from, asking } = under;
+  for (let nth = 0; nth < 10; nth++) await from(`2001:db8::${nth + 1}`, `guess ${nth}`);
+  await asking(10);
+  await from('203.0.113.1', 'one');
+  await from('203.0.113.2', 'two');
+  await asking(12);
+  compares.settle(0, true);
+  await compares.until(3);
+  compares.settle(1, true);
+  await compares.until(4);
+  compares.settle(2, true);
+  await compares.until(5);
+  const order = compares.begun.slice(2).map(({ password }) => password);
+  assert.equal(order.filter((password) => password.startsWith('guess')).length, 1);
+  assert.deepEqual(order.filter((password) => !password.startsWith('guess')).toSorted(), ['one', 'two']);
+});
+
+test('where 256 wait, one who was not wrong takes the place of one who was, and of nobody else', async () => {
+  using under = await fromManyAddresses();
+  const { compares, proxy, from, asking } = under;
+  const first = await from('198.51.100.1', 'first');
+  await compares.until(1);
+  compares.settle(0, false);
+  assert.match((await first.readAnswer()).line, / 401 /);
+  // Others of the process have all places but one.
+  for (let nth = 0; nth < 255; nth++) assert.equal(proxy.ledger.turns.join(0), true);
+  for (const _ of [0, 1]) assert.equal(proxy.ledger.turns.take(0), true);
+  const again = await from('198.51.100.1', 'again');
+  await asking(1);
+  const newcomer = await from('203.0.113.1', 'secret');
+  const busy = await again.readAnswer();
+  assert.match(busy.line, / 503 /);
+  assert.equal(field(busy.head, 'Retry-After'), '1');
+  assert.match((await (await from('203.0.113.2', 'other')).readAnswer()).line, / 503 /);
+  assert.match((await (await from('198.51.100.1', 'third')).readAnswer()).line, / 503 /);
+  proxy.ledger.turns.give(0);
+  proxy.clock.pass(5);
+  await compares.until(2);
+  compares.settle(1, true);
+  assert.match((await newcomer.readAnswer()).line, / 200 /);
+});
+
+test('a client that was wrong counts like all others again once it was right, and after a minute', async () => {
+  using under = await fromManyAddresses();
+  const { compares, proxy, from, asking } = under;
+  const wrongFrom = async (address: string) => {
+    const nth = compares.begun.length;
+    const client = await from(address, `wrong ${nth}`);
+    await compares.until(nth + 1);
+    compares.settle(nth, false);
+    await client.readAnswer();
+  };
+  /** Who of the two is next: the one who came first, unless that one has been wrong. */
+  const nextOf = async (one: string, other: string): Promise<string | undefined> => {
+    for (const _ of [0, 1]) assert.equal(proxy.ledger.turns.take(0), true);
+    const nth = compares.begun.length;
+    const clients = [await from(one, `${one} ${nth}`)];
+    await asking(1);
+    clients.push(await from(other, `${other} ${nth}`));
+    await asking(2);
+    proxy.ledger.turns.give(0);
+    proxy.clock.pass(5);
+    await compares.until(nth + 1);
+    proxy.ledger.turns.give(0);
+    proxy.clock.pass(5);
+    await compares.until(nth + 2);
+    for (const at of [nth, nth + 1]) compares.settle(at, true);
+    for (const client of clients) await client.readAnswer();
+    return compares.begun[nth]?.password.split(' ')[0];
+  };
+  await wrongFrom('192.0.2.1');
+  assert.equal(await nextOf('192.0.2.1', '192.0.2.2'), '192.0.2.2');
+  assert.equal(await nextOf('192.0.2.1', '192.0.2.2'), '192.0.2.1', 'it was right in between');
+  await wrongFrom('192.0.2.1');
+  proxy.clock.pass(60_000);
+  assert.equal(await nextOf('192.0.2.1', '192.0.2.2'), '192.0.2.1', 'a minute has passed');
 });
 
 test('a client that leaves while its password is compared is 499, and the next one has its turn', async () => {

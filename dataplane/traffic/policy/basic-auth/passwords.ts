@@ -1,14 +1,28 @@
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Log } from '../../../../shared/runtime/log.ts';
+import { clientNetwork } from '../../../ledger/client-network.ts';
 import type { Turns } from '../../../ledger/turns.ts';
 import type { OwnAnswer } from '../../answer.ts';
 import type { Exchange } from '../../exchange.ts';
+import type { Faults } from '../../faults.ts';
 import type { Credentials } from './credentials.ts';
+import { FairQueue } from './fair-queue.ts';
 import { type Pair, Verified } from './verified.ts';
 
 /** How soon a worker looks again whether another one has given its turn back (ms). */
 const RETRY_MS = 5;
 
+/** Passwords of one client that may wait; one /64 of IPv6 is one client. */
+const MOST_PER_ADDRESS = 8;
+/** How long a client that was wrong comes after those that were not (ms). */
+const WRONG_MS = 60_000;
+
+const IMPATIENT: OwnAnswer = {
+  status: 429,
+  fields: 'Retry-After: 1\r\n',
+  body: null,
+  reason: 'too many passwords of this client wait to be checked',
+};
 const BUSY: OwnAnswer = { status: 503, fields: 'Retry-After: 1\r\n', body: null, reason: 'too many passwords wait to be checked' };
 const BROKEN: OwnAnswer = { status: 503, fields: 'Retry-After: 10\r\n', body: null, reason: 'passwords cannot be checked' };
 
@@ -23,6 +37,7 @@ type Parts = {
   readonly slot: number;
   readonly clock: Clock;
   readonly log: Log;
+  readonly faults: Faults;
   /** For what is remembered: unpredictable bytes. */
   readonly key: Buffer;
   readonly compare: Compare;
@@ -35,20 +50,26 @@ type Check = {
   readonly pair: Pair;
   readonly hash: string;
   readonly password: Buffer;
+  /** The client that it was begun for. */
+  readonly from: string;
   readonly exchanges: { readonly x: Exchange; readonly refusal: OwnAnswer }[];
 };
 
-/** Checks passwords for one worker, at most two at once in the whole process. */
+/**
+ * Checks passwords for one worker, at most two at once in the whole process. Addresses take turns, and those that have just been
+ * wrong come after all others: who guesses keeps nobody waiting.
+ */
 export class Passwords {
   private readonly parts: Parts;
   private readonly verified: Verified;
   private readonly checks = new Map<Pair, Check>();
-  private queue: Check[] = [];
+  private readonly queue: FairQueue<Check>;
   private retrying = false;
 
   constructor(parts: Parts) {
     this.parts = parts;
     this.verified = new Verified(parts.key);
+    this.queue = new FairQueue(MOST_PER_ADDRESS, WRONG_MS, () => parts.clock.monotonic());
   }
 
   /**
@@ -59,65 +80,111 @@ export class Passwords {
     const pair = this.verified.pairOf(hash, credentials);
     if (this.verified.has(pair)) return null;
     const same = this.checks.get(pair);
-    if (same !== undefined) same.exchanges.push({ x, refusal });
-    else if (!this.join()) return BUSY;
-    else {
-      const check = { pair, hash, password: credentials.password, exchanges: [{ x, refusal }] };
-      this.checks.set(pair, check);
-      this.queue.push(check);
-      this.next();
+    if (same !== undefined) {
+      same.exchanges.push({ x, refusal });
+      return 'later';
     }
+    const from = clientNetwork(x.client.address);
+    if (this.queue.full(from)) this.dropLeft();
+    if (this.queue.full(from)) return IMPATIENT;
+    if (!this.join(from)) return BUSY;
+    const check = { pair, hash, password: credentials.password, from, exchanges: [{ x, refusal }] };
+    this.checks.set(pair, check);
+    this.queue.enter(from, check);
+    this.next();
     return 'later';
   }
 
-  private join(): boolean {
+  /** Takes a place among those who wait in all; in need that of one who was wrong lately. */
+  private join(from: string): boolean {
     const { turns, slot } = this.parts;
     if (turns.join(slot)) return true;
-    this.queue = this.queue.filter((check) => this.isWanted(check));
-    return turns.join(slot);
+    this.dropLeft();
+    if (turns.join(slot)) return true;
+    const gone = this.queue.giveWay(from);
+    if (gone === null) return false;
+    // Its place in the count goes to the newcomer.
+    this.checks.delete(gone.pair);
+    for (const { x } of gone.exchanges) this.parts.resume(x, BUSY);
+    return true;
   }
 
   /** Nobody computes for clients that have left. */
-  private isWanted(check: Check): boolean {
-    if (check.exchanges.some(({ x }) => x.status === 0)) return true;
-    this.checks.delete(check.pair);
-    this.parts.turns.leave(this.parts.slot);
-    return false;
+  private dropLeft(): void {
+    const { turns, slot } = this.parts;
+    this.queue.keep((check) => {
+      if (check.exchanges.some(({ x }) => x.status === 0)) return true;
+      this.checks.delete(check.pair);
+      turns.leave(slot);
+      return false;
+    });
   }
 
   private next(): void {
-    const { turns, slot, clock } = this.parts;
-    this.queue = this.queue.filter((check) => this.isWanted(check));
-    while (this.queue.length > 0 && turns.take(slot)) {
-      turns.leave(slot);
-      this.begin(this.queue.shift() as Check);
-    }
-    if (this.queue.length === 0 || this.retrying) return;
+    const { turns, slot, clock, faults } = this.parts;
+    this.dropLeft();
+    while (this.queue.size > 0 && turns.take(slot)) this.beginNext();
+    if (this.queue.size === 0 || this.retrying) return;
     this.retrying = true;
     clock.after(RETRY_MS, () => {
       this.retrying = false;
-      this.next();
+      faults.step(() => this.next());
     });
+  }
+
+  /** Begins the next one, in a turn that has been taken. */
+  private beginNext(): void {
+    const { turns, slot } = this.parts;
+    let check: Check | null = null;
+    try {
+      check = this.queue.next();
+      turns.leave(slot);
+      if (check === null) turns.give(slot);
+      else this.begin(check);
+    } catch (error) {
+      turns.give(slot);
+      if (check === null) throw error;
+      this.checks.delete(check.pair);
+      breakOff(check, error);
+    }
   }
 
   private begin(check: Check): void {
     const { compare, log } = this.parts;
     compare(check.password, check.hash).then(
-      (fits) => this.settle(check, fits, null),
+      (fits) => this.over(check, fits, null),
       (error: unknown) => {
         log.error({ err: error }, 'a password could not be checked');
-        this.settle(check, false, BROKEN);
+        this.over(check, false, BROKEN);
       },
     );
   }
 
-  private settle(check: Check, fits: boolean, broken: OwnAnswer | null): void {
-    const { turns, slot, resume } = this.parts;
+  /** The turn is given back, whatever becomes of the rest. */
+  private readonly over = (check: Check, fits: boolean, broken: OwnAnswer | null): void => {
+    const { turns, slot, faults } = this.parts;
     turns.give(slot);
     this.checks.delete(check.pair);
-    if (fits) this.verified.add(check.pair);
-    for (const { x, refusal } of check.exchanges) resume(x, fits ? null : (broken ?? refusal));
+    try {
+      this.settle(check, fits, broken);
+    } catch (error) {
+      breakOff(check, error);
+    }
     // Another worker that waits looks within RETRY_MS; taking the turn back at once would keep it from ever having one.
-    if (!this.retrying || !turns.othersWait(slot)) this.next();
+    if (!this.retrying || !turns.othersWait(slot)) faults.step(() => this.next());
+  };
+
+  private settle(check: Check, fits: boolean, broken: OwnAnswer | null): void {
+    const { resume } = this.parts;
+    if (fits) {
+      this.verified.add(check.pair);
+      this.queue.clear(check.from);
+    } else if (broken === null) this.queue.blame(check.from);
+    for (const { x, refusal } of check.exchanges) resume(x, fits ? null : (broken ?? refusal));
   }
+}
+
+/** Something was thrown on behalf of those who wait for a check: it ends the ones that have no answer. */
+function breakOff({ exchanges }: Check, error: unknown): void {
+  for (const { x } of exchanges) if (x.status === 0) x.client.broke(error);
 }

@@ -20,6 +20,11 @@ export class ReadBuffer {
     return this.own;
   }
 
+  /** Where bytes go that nobody will look at. */
+  static unread(): Buffer {
+    return ReadBuffer.shared;
+  }
+
   /** Whether bytes stand in the buffer that the next read of any connection overwrites. */
   static borrowed(bytes: Uint8Array): boolean {
     return bytes.buffer === ReadBuffer.shared.buffer;

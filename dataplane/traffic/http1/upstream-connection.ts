@@ -217,7 +217,14 @@ export class UpstreamConnection implements Attempt {
     return /^text\/event-stream\b/i.test(fieldIn(this.heads.head.fields.kept, 'content-type') ?? '');
   }
 
-  private readonly nextBuffer = (): Buffer => this.buffer.next(this.state > STATE.head, this.x?.client.holding === true);
+  private readonly nextBuffer = (): Buffer => {
+    try {
+      return this.buffer.next(this.state > STATE.head, this.x?.client.holding === true);
+    } catch (error) {
+      this.broke(error);
+      return ReadBuffer.unread();
+    }
+  };
 
   private readonly readInto = (length: number, buffer: Uint8Array): boolean => {
     guard(this, this.read, Buffer.from(buffer.buffer, buffer.byteOffset, length));

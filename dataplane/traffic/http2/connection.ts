@@ -96,7 +96,10 @@ export class Http2Connection {
       'connect',
       guarded(this, (session) => session.setLocalWindowSize(CONNECTION_WINDOW)),
     );
-    this.session.on('stream', (stream, _headers, flags, raw) => this.takeIn(stream, flags, raw ?? []));
+    this.session.on(
+      'stream',
+      guarded(this, (stream, _headers, flags, raw) => this.takeIn(stream, flags, raw ?? [])),
+    );
     this.session.once('remoteSettings', () => {
       this.greeted = true;
     });

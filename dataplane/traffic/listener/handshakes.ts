@@ -2,7 +2,7 @@ import { constants, createHash, hkdfSync } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket, type TlsOptions } from 'node:tls';
 import type { Log } from '../../../shared/runtime/log.ts';
-import { type Answerable, type Faults, guarded } from '../faults.ts';
+import { type Faults, guarded } from '../faults.ts';
 import type { ClientAuth } from '../policy/client-certificate/client-auth.ts';
 import type { ShownCertificate } from './certificates.ts';
 
@@ -120,8 +120,15 @@ export class Handshakes {
         this.take(socket)?.failed(error.message);
         socket.destroy();
       };
-      server.on('secureConnection', (socket) => guarded(this.ending(socket), shaken)(socket));
-      server.on('tlsClientError', (error, socket) => guarded(this.ending(socket), failed)(error, socket));
+      const contained = (socket: TLSSocket, act: () => void): void => {
+        const broke = (error: unknown): void => {
+          this.faults.note('connection', error);
+          socket.destroy();
+        };
+        guarded({ broke }, act)();
+      };
+      server.on('secureConnection', (socket) => contained(socket, () => shaken(socket)));
+      server.on('tlsClientError', (error, socket) => contained(socket, () => failed(error, socket)));
       return server;
     } catch (error) {
       this.log.error({ domains: published.domains, error: String(error) }, 'a certificate can not be used');
@@ -132,15 +139,6 @@ export class Handshakes {
   /** The library closes such a connection without an alert, and tells of it when nobody knows any more whose it was. */
   private disbelieved(auth: ClientAuth | null, reason: unknown): void {
     this.log.debug({ site: auth?.domain, reason: String(reason) }, 'a client certificate is not accepted');
-  }
-
-  /** Where something is thrown, the connection ends, and whoever waits for the handshake hears that. */
-  private ending(socket: TLSSocket): Answerable {
-    const broke = (error: unknown): void => {
-      this.faults.note('connection', error);
-      socket.destroy();
-    };
-    return { broke };
   }
 
   private take(socket: TLSSocket): HandshakeEnd | undefined {

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { matcherOf } from '../../../shared/cidr.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import { UNCOUNTED } from '../../ledger/connections.ts';
-import { guard } from '../faults.ts';
+import { guard, guarded } from '../faults.ts';
 import { ClientConnection } from '../http1/client-connection.ts';
 import type { ClientTools } from '../http1/client-tools.ts';
 import { Http2Connection } from '../http2/connection.ts';
@@ -73,8 +73,10 @@ export class Listener {
     this.handshakes = handshakes;
     this.log = log;
     const failed = (error: Error): void => admission.refused('descriptors', '', error.message);
-    this.plain = new Port(true, (socket) => this.accept(socket, false), failed);
-    this.secure = new Port(false, (socket) => this.accept(socket, true), failed);
+    const accept = (socket: Socket, secure: boolean): void =>
+      guarded({ broke: (error) => this.drop(socket, null, error) }, () => this.accept(socket, secure))();
+    this.plain = new Port(true, (socket) => accept(socket, false), failed);
+    this.secure = new Port(false, (socket) => accept(socket, true), failed);
   }
 
   /** Opens the ports beside the other workers'. @throws the system's error (EADDRINUSE, EACCES …). */
@@ -152,12 +154,12 @@ export class Listener {
     }
   }
 
-  /** Something was thrown before the connection was anybody's: it ends, and its place is free. */
-  private drop(socket: Socket, place: number, error: unknown): void {
+  /** Something was thrown before the connection was anybody's: it ends, and its place is free; null where it was not counted. */
+  private drop(socket: Socket, place: number | null, error: unknown): void {
     const { faults } = this.tools;
     faults.note('connection', error);
     faults.step(() => socket.resetAndDestroy());
-    faults.step(() => this.admission.leave(place));
+    if (place !== null) faults.step(() => this.admission.leave(place));
   }
 
   /** A header from just anybody would be a forged address. */
@@ -269,9 +271,9 @@ export class Listener {
   private closed(connection: Connection): void {
     const place = this.connections.get(connection);
     if (place === undefined) return;
+    this.admission.leave(place);
     this.connections.delete(connection);
     this.peers.delete(connection);
-    this.admission.leave(place);
     if (this.connections.size === 0) this.whenEmpty();
   }
 }

@@ -20,7 +20,7 @@ import { TrafficWorker } from '../traffic-worker.ts';
 import { type Message, Wire } from './wire-fixture.ts';
 
 /** What a test puts in place of a worker's usual parts. */
-type Replaced = { readonly compare?: Compare; readonly maxPerTarget?: number };
+export type Replaced = { readonly compare?: Compare; readonly maxPerTarget?: number };
 
 const SETTINGS: TrafficSettings = {
   bind: '127.0.0.1',

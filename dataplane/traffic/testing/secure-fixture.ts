@@ -1,7 +1,7 @@
 import type { RouteInput } from '../../../shared/route.ts';
 import { CertificatesFixture } from './certificates-fixture.ts';
 import { Frames } from './frames-fixture.ts';
-import { ProxyFixture, site } from './proxy-fixture.ts';
+import { ProxyFixture, type Replaced, site } from './proxy-fixture.ts';
 
 type Issued = { readonly ca: string; readonly cert: string; readonly key: string };
 /** By their names; issued once, since keys take their time. */
@@ -28,10 +28,15 @@ export class SecureFixture {
   }
 
   /** `others` are names that its certificate covers too. */
-  static async of(routes: readonly RouteInput[], ...others: readonly string[]): Promise<SecureFixture> {
+  static of(routes: readonly RouteInput[], ...others: readonly string[]): Promise<SecureFixture> {
+    return SecureFixture.with(routes, {}, ...others);
+  }
+
+  /** With `parts` in place of the worker's own. */
+  static async with(routes: readonly RouteInput[], parts: Replaced, ...others: readonly string[]): Promise<SecureFixture> {
     const domains = ['a.test', ...others];
     const { ca, cert, key } = issued(domains);
-    const proxy = await ProxyFixture.with(routes, { httpsPort: 0 });
+    const proxy = await ProxyFixture.with(routes, { httpsPort: 0 }, parts);
     await proxy.certify({ domains, certificate: cert, private_key: key });
     return new SecureFixture(proxy, ca);
   }

@@ -83,7 +83,12 @@ export class Tunnels {
   constructor(tools: TunnelTools) {
     this.tools = tools;
     this.server = createServer({ maxHeaderSize: MAX_HEAD, headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 });
-    this.server.on('upgrade', (request, socket, head) => this.pass(request, socket, head));
+    const inTunnel = (socket: Duplex, act: (tunnel: Tunnel) => void): void => {
+      const tunnel = this.tunnels.get(socket);
+      if (tunnel === undefined) socket.destroy();
+      else guarded(tunnel, act)(tunnel);
+    };
+    this.server.on('upgrade', (request, socket, head) => inTunnel(socket, (tunnel) => this.pass(tunnel, request, head)));
     // Our own head always asks for an upgrade: anything else is a mistake of ours, and goes nowhere.
     this.server.on('request', (_, response) => response.destroy());
     this.server.on('clientError', (_, socket) => socket.destroy());
@@ -93,12 +98,13 @@ export class Tunnels {
     Object.assign(this.proxy, { wsPasses: passes });
     // Errors of a client's socket come here, and its end follows.
     this.proxy.on('error', () => undefined);
-    this.proxy.on('proxyReqWs', (outgoing, request, socket) => {
-      // As it was sent, whatever a URL parser would make of it.
-      outgoing.path = request.url ?? '/';
-      const tunnel = this.tunnels.get(socket);
-      if (tunnel !== undefined) tunnel.request = outgoing;
-    });
+    this.proxy.on('proxyReqWs', (outgoing, request, socket) =>
+      inTunnel(socket, (tunnel) => {
+        // As it was sent, whatever a URL parser would make of it.
+        outgoing.path = request.url ?? '/';
+        tunnel.request = outgoing;
+      }),
+    );
   }
 
   /** Begins a tunnel to a target. */
@@ -179,14 +185,9 @@ export class Tunnels {
     socket.resume();
   }
 
-  private pass(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const tunnel = this.tunnels.get(socket);
-    const client = tunnel?.client.socket;
-    if (tunnel === undefined || client == null) return void socket.destroy();
-    guarded(tunnel, () => this.ask(tunnel, client, request, head))();
-  }
-
-  private ask(tunnel: Tunnel, client: Socket, request: IncomingMessage, head: Buffer): void {
+  private pass(tunnel: Tunnel, request: IncomingMessage, head: Buffer): void {
+    const client = tunnel.client.socket;
+    if (client === null) return tunnel.close();
     const { host, port } = tunnel.endpoint;
     const target = { host, port, protocol: 'http:' };
     // The rest of the head's limit, and no other connection than the one that stands.

@@ -24,6 +24,8 @@ export function sendHead(head: string, agent: Agent, options: { readonly maxHead
     .filter((field) => field !== '')
     .flatMap((field) => [field.slice(0, field.indexOf(':')), field.slice(field.indexOf(':') + 1).trim()]);
   const outgoing = request({ method, path, headers, agent, ...options });
+  // Whoever waits for an answer hears of errors; nobody does when that could not be begun.
+  outgoing.on('error', () => outgoing.destroy());
   outgoing.end();
   return outgoing;
 }

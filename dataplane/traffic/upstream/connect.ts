@@ -96,7 +96,7 @@ export function connectTo(
     fresh.once(serverName === null ? 'connect' : 'secureConnect', () => {
       if (!settle()) return;
       fresh.off('error', lost);
-      fresh.once('close', () => tools.sockets.leaveUpstream());
+      fresh.once('close', () => tools.faults.step(() => tools.sockets.leaveUpstream()));
       stands(fresh);
     });
   };

@@ -103,8 +103,9 @@ export class Connections implements Channel {
 
   /** A connection is gone; `stood` is whether it ever stood, and `failure` why it did not. To say so twice does no harm. */
   closed(connection: UpstreamConnection, stood: boolean, failure: Failure | null): void {
-    if (!this.open.delete(connection)) return;
+    if (!this.open.has(connection)) return;
     this.endpoint.tools.sockets.leaveUpstream();
+    this.open.delete(connection);
     if (stood) remove(this.idle, connection);
     else {
       this.connecting--;

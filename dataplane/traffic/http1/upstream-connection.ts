@@ -72,7 +72,10 @@ export class UpstreamConnection implements Attempt {
       serverName === null ? openPlain(endpoint, address, { alpn, onread }) : openSecure(endpoint, address, serverName, { alpn });
     socket.setNoDelay(true);
     this.socket = socket;
-    this.writer = new RequestWriter(socket);
+    this.writer = new RequestWriter(
+      socket,
+      guarded(this, () => this.unwritable()),
+    );
     this.intake = new Intake(socket, endpoint.tools.runQueue, () => this.intake?.goAhead());
     socket.on(serverName === null ? 'connect' : 'secureConnect', () => guard(this, this.connected));
     socket.on('data', (chunk: Buffer) => guard(this, this.read, chunk));
@@ -127,6 +130,11 @@ export class UpstreamConnection implements Attempt {
     // A long upload is progress: the answer's time begins when the request is through.
     this.deadline = this.endpoint.tools.clock.monotonic() + this.limits.headMs;
     return writer.body(x, buffer, from, to);
+  }
+
+  /** It may still have said something; the client need not wait for it to take more. */
+  private unwritable(): void {
+    this.x?.client.resumeBody();
   }
 
   bodyEnd(trailers: string): void {
@@ -345,7 +353,7 @@ export class UpstreamConnection implements Attempt {
     this.letGo();
     this.reused = true;
     try {
-      if (this.keepAlive && this.requestComplete && this.state !== STATE.untilClose) {
+      if (this.keepAlive && this.requestComplete && this.writer?.failed === false && this.state !== STATE.untilClose) {
         this.state = STATE.idle;
         this.intake?.resume();
         this.owner.release(this, this.heads.head.fields.keepAliveTimeout);
@@ -361,7 +369,8 @@ export class UpstreamConnection implements Attempt {
   }
 
   private ended(): void {
-    if (this.x !== null && this.state === STATE.untilClose) return this.finish(this.x, '');
+    // A reset that a write was told of looks like an end to those who read.
+    if (this.x !== null && this.state === STATE.untilClose && this.writer?.cut === false) return this.finish(this.x, '');
     this.fail(FAILURE.closed);
   }
 

@@ -29,6 +29,9 @@ export const COMPONENTS = {
   named: { package: 'bind9', purpose: 'a real DNS server that takes updates', for: 'tests' },
   certutil: { package: 'libnss3-tools', purpose: 'telling a real browser whom to trust', for: 'tests' },
   chromium: { package: 'chromium', purpose: 'a real browser', for: 'tests' },
+  perl: { package: 'perl-base', purpose: 'hearing what a service manager is told', for: 'tests' },
+  'systemd-notify': { package: 'systemd', purpose: 'telling a service manager', for: 'tests' },
+  'systemd-analyze': { package: 'systemd', purpose: 'reading the units as systemd does', for: 'tests' },
   h2load: { package: 'nghttp2-client', purpose: 'load over HTTP/2', for: 'both' },
   wrk: { package: 'wrk', purpose: 'the load of the benchmarks', for: 'benchmarks' },
 } as const satisfies Readonly<Record<string, Part>>;

@@ -14,6 +14,8 @@ export type Description = {
   readonly pid: number;
   /** When it started, in ISO 8601. */
   readonly since: string;
+  /** What tells its processes from those of other containers; null where the system tells none apart. */
+  readonly processes: string | null;
 };
 
 /** `{"upgrade":{"launcher":PATH}}`: start your successor by this launcher, and say what came of it. */

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { DEFAULT_STATE_DIR, NAME } from '../../../shared/name.ts';
+import { systemClock } from '../../../shared/runtime/clock.ts';
 import type { Flag } from '../../../shared/runtime/flags.ts';
 import { LAUNCHER_VARIABLE } from '../../../shared/runtime/supervised.ts';
 import { TAKEOVER_SOCKET } from '../../../shared/wire/takeover.ts';
@@ -7,6 +8,7 @@ import { JSON_FLAG, noArguments, wantsJson } from '../ask.ts';
 import type { Command } from '../command.ts';
 import { askForUpgrade } from './asking.ts';
 import { ownLauncher } from './own-launcher.ts';
+import { waitForOurs } from './waiting.ts';
 
 const STATE_DIR_FLAG: Flag = {
   name: 'state-dir',
@@ -16,14 +18,25 @@ const STATE_DIR_FLAG: Flag = {
   default: DEFAULT_STATE_DIR,
 };
 
+const WAIT_FLAG: Flag = {
+  name: 'wait',
+  kind: 'switch',
+  help: 'start nothing: wait until a process of this container has taken over',
+};
+
 export const upgrade: Command = {
   usage: '[flags]',
   summary:
     'Has the running one start the installed version beside it, with the same command, and lets that take over. The old one keeps serving when that fails.',
-  flags: [STATE_DIR_FLAG, JSON_FLAG],
+  flags: [STATE_DIR_FLAG, WAIT_FLAG, JSON_FLAG],
   run: async (flags, terminal) => {
     noArguments('upgrade', flags);
     const stateDir = (flags.given.get('state-dir')?.value as string | undefined) ?? DEFAULT_STATE_DIR;
+    if (flags.given.get('wait')?.value === true) {
+      const { version, pid } = await waitForOurs(stateDir, systemClock);
+      terminal.out(wantsJson(flags) ? `${JSON.stringify({ version, pid }, null, 2)}\n` : `${NAME} ${version} (process ${pid}) serves\n`);
+      return 0;
+    }
     const launcher = process.env[LAUNCHER_VARIABLE] ?? ownLauncher();
     const upgraded = await askForUpgrade(join(stateDir, TAKEOVER_SOCKET), launcher);
     if (wantsJson(flags)) {

@@ -38,7 +38,7 @@ export class Compose {
   }
 
   /** What a user of this engine exports, and our app in place of the examples'. */
-  private environment(): Record<string, string> {
+  environment(): Record<string, string> {
     const { socket } = this.engine;
     return { DOCKER_HOST: `unix://${socket}`, DOCKER_SOCKET: socket, DOCKER_GID: `${statSync(socket).gid}`, APP_IMAGE: IMAGE };
   }

@@ -56,6 +56,20 @@ function npmFolder(): string {
   throw new Error('npm is not on this PATH');
 }
 
+/** The same again with another id, as the next version has one. */
+export async function rebuildProduct(engine: Engine): Promise<void> {
+  using folder = new Folder();
+  writeFileSync(folder.file('Dockerfile'), `FROM ${PRODUCT}\nLABEL next=1\n`);
+  await build(engine, ['--tag', PRODUCT, folder.path]);
+}
+
+/** What holds a network and waits, under the name that the compose file gives it. */
+export async function importPause(engine: Engine): Promise<void> {
+  using root = new Folder();
+  fillRoot(root.path, []);
+  await importFolder(engine.docker, root.path, 'registry.k8s.io/pause:3.10', ['CMD ["sleep", "1000000"]', 'USER 65535:65535']);
+}
+
 /** The proxy of the overlay, from this machine's HAProxy, under the name that the overlay gives it. */
 export async function importSocketProxy(engine: Engine): Promise<void> {
   using root = new Folder();

@@ -15,7 +15,7 @@ const server = createServer((request, response) => {
   if (pathname === '/sick' || pathname === '/well') well = pathname === '/well';
   const status = pathname === '/health' && !well ? 500 : 200;
   const answer = () => {
-    response.writeHead(status, { 'content-type': 'text/plain' });
+    response.writeHead(status, { 'content-type': 'text/plain', 'content-length': me.length });
     response.end(me);
   };
   request.resume().once('end', () => (pathname === '/slow' ? setTimeout(answer, Number(searchParams.get('ms'))) : answer()));

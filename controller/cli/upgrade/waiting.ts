@@ -1,0 +1,23 @@
+import { NAME } from '../../../shared/name.ts';
+import { type Clock, sleep } from '../../../shared/runtime/clock.ts';
+import { processSpace } from '../../../shared/runtime/process-space.ts';
+import { whoRuns } from '../../../shared/runtime/who-runs.ts';
+import { type Description, SUCCESSOR_START_MS } from '../../../shared/wire/takeover.ts';
+import { CommandError } from '../command.ts';
+
+/** How often it asks who serves (ms). */
+const AGAIN_MS = 200;
+
+/** Waits until the process that serves with a state directory is one of this container. @throws CommandError after a minute. */
+export async function waitForOurs(stateDir: string, clock: Clock, ours = processSpace()): Promise<Description> {
+  const until = clock.monotonic() + SUCCESSOR_START_MS;
+  for (;;) {
+    const serves = await whoRuns(stateDir);
+    if (serves !== null && serves.processes === ours) return serves;
+    if (clock.monotonic() >= until) throw new CommandError(`after ${SUCCESSOR_START_MS / 1_000} s ${whoElse(serves)}`);
+    await sleep(clock, AGAIN_MS);
+  }
+}
+
+const whoElse = (serves: Description | null): string =>
+  serves === null ? 'nobody serves with this state directory' : `${NAME} ${serves.version} of another container still serves`;

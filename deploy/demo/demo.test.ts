@@ -1,32 +1,81 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import { test } from 'node:test';
+import { createServer, type Server } from 'node:net';
+import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { compileFile } from '../../controller/sources/file/compile.ts';
-import { isTaken } from './ports.ts';
+import { choosePorts, isTaken, PortTakenError } from './ports.ts';
 
 const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
+
+/** A port that this test listens on. */
+async function taken(t: TestContext): Promise<number> {
+  const server: Server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => void server.close());
+  return (server.address() as { port: number }).port;
+}
 
 test('the Sluicefile of the demonstration is valid', async () => {
   const compiled = await compileFile(here('./Sluicefile'), {});
   assert.equal(compiled.ok, true);
 });
 
-test('a port that is taken is named before anything starts', async (t) => {
-  const port = 9_102;
-  if (!(await isTaken(port))) {
-    const server = createServer().listen(port, '127.0.0.1');
-    await once(server, 'listening');
-    t.after(() => void server.close());
-  }
-  const child = spawn(process.execPath, [here('./start.ts')], { stdio: ['ignore', 'pipe', 'pipe'] });
-  let err = '';
-  child.stderr.on('data', (text: Buffer) => {
-    err += text.toString();
-  });
-  const [code] = await once(child, 'close');
-  assert.equal(code, 1);
-  assert.match(err, /^Port \d+ \(.+\) is taken by another program: end it and start again\.\n$/);
+test('a port that is taken gives way to the next free one, each its own, and a line says so', async (t) => {
+  const usual = await taken(t);
+  const uses = [
+    { name: 'http', usual, what: 'the demonstration' },
+    { name: 'admin', usual, what: 'the Admin API' },
+  ];
+  const { ports, moved } = await choosePorts(uses, new Map());
+  const [http = 0, admin = 0] = ports.values();
+  assert.ok(http > usual && admin > http, `${usual}, ${http}, ${admin}`);
+  assert.deepEqual(
+    [await isTaken(http), moved],
+    [
+      false,
+      [
+        `Port ${usual} is taken by another program: the demonstration is on ${http}.`,
+        `Port ${usual} is taken by another program: the Admin API is on ${admin}.`,
+      ],
+    ],
+  );
+});
+
+test('a port that was asked for is the one, also before others look for theirs', async (t) => {
+  const usual = await taken(t);
+  let free = usual + 1;
+  while (await isTaken(free)) free++;
+  const uses = [
+    { name: 'admin', usual, what: 'the Admin API' },
+    { name: 'http', usual: 1, what: 'the demonstration' },
+  ];
+  const { ports, moved } = await choosePorts(uses, new Map([['http', free]]));
+  assert.equal(ports.get('http'), free);
+  assert.ok((ports.get('admin') ?? 0) > free);
+  assert.equal(moved.length, 1);
+  await assert.rejects(choosePorts(uses, new Map([['http', usual]])), PortTakenError);
+});
+
+test('one that was asked for and is taken, or is none, is one line, by flag and by environment', async (t) => {
+  const port = await taken(t);
+  const start = async (argv: string[], env: Record<string, string>) => {
+    const child = spawn(process.execPath, [here('./start.ts'), ...argv], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...env },
+    });
+    let err = '';
+    child.stderr.on('data', (text: Buffer) => {
+      err += text.toString();
+    });
+    const [code] = await once(child, 'close');
+    return { code, err };
+  };
+  const line = `Port ${port} (the demonstration) is taken by another program: name another one, or end that and start again.\n`;
+  assert.deepEqual(await start(['--http-port', `${port}`], {}), { code: 1, err: line });
+  assert.deepEqual(await start([], { SLUICE_HTTP_PORT: `${port}` }), { code: 1, err: line });
+  const { code, err } = await start(['--http-port', '0'], {});
+  assert.equal(code, 2);
+  assert.match(err, /^sluice demo: --http-port "0".*1 to 65535\n$/);
 });

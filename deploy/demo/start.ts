@@ -5,21 +5,33 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rootCertificatePath } from '../../dataplane/tls/internal/root.ts';
 import { trustingLine } from '../../dataplane/tls/internal/trusting.ts';
+import { accepted, type Parsed, refused } from '../../shared/parsed.ts';
 import { sleep, systemClock } from '../../shared/runtime/clock.ts';
-import { isTaken, statusOf } from './ports.ts';
+import { type Flag, type Flags, helpOf, readFlags, UsageError } from '../../shared/runtime/flags.ts';
+import { choosePorts, PortTakenError, statusOf } from './ports.ts';
 
-/** `npm start`: two sample upstreams, the proxy in front of them, and what to try. Ends everything on Ctrl-C. */
+/** `npm start [-- --http-port N]`: two sample upstreams, the proxy in front of them, and what to try. Ends everything on Ctrl-C. */
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const SITES = 8080;
-const SECURE = 8443;
-const PORTS: Readonly<Record<number, string>> = {
-  8080: 'the sites over HTTP',
-  8443: 'the sites over HTTPS',
-  9101: 'the first sample upstream',
-  9102: 'the second sample upstream',
-  6190: 'the Admin API',
-  6191: "the controller's status pages",
-};
+const USES = [
+  { name: 'http', usual: 8080, what: 'the demonstration' },
+  { name: 'https', usual: 8443, what: 'the demonstration over HTTPS' },
+  { name: 'first', usual: 9101, what: 'the first sample upstream' },
+  { name: 'second', usual: 9102, what: 'the second sample upstream' },
+  { name: 'admin', usual: 6190, what: 'the Admin API' },
+  { name: 'controller', usual: 6191, what: "the controller's status page" },
+] as const;
+type Ports = Readonly<Record<(typeof USES)[number]['name'], number>>;
+
+const parsePort = (text: string): Parsed<number> =>
+  /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535 ? accepted(Number(text)) : refused('a port is 1 to 65535');
+const portFlag = (name: string, what: string): Flag => ({
+  name,
+  kind: 'value',
+  placeholder: 'PORT',
+  help: `port of ${what}`,
+  parse: parsePort,
+});
+const FLAGS = [portFlag('http-port', 'the demonstration over HTTP'), portFlag('https-port', 'the demonstration over HTTPS')];
 const READY_WITHIN_MS = 20_000;
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
@@ -30,26 +42,29 @@ function stateDirectory(): string {
   return Buffer.byteLength(here) < 80 ? here : join(tmpdir(), `sluice-demo-${process.getuid?.() ?? 'user'}`);
 }
 
-function startAll(stateDir: string): ChildProcess[] {
+function startAll(stateDir: string, ports: Ports): ChildProcess[] {
   const sample = fileURLToPath(new URL('./sample.ts', import.meta.url));
   const samples = [
-    [sample, 'the first upstream', '9101'],
-    [sample, 'the second upstream', '9102'],
+    [sample, 'the first upstream', `${ports.first}`],
+    [sample, 'the second upstream', `${ports.second}`],
   ].map((argv) => spawn(process.execPath, argv, { stdio: ['pipe', 'inherit', 'inherit'], detached: true }));
   const config = relative(process.cwd(), join(root, 'deploy/demo/Sluicefile'));
   const flags = ['--config', config, '--state-dir', stateDir, '--cert-dir', join(stateDir, 'certs'), '--log-level', 'warn'];
-  const proxy = spawn(join(root, 'sluice'), ['run', ...flags], {
+  const listen = ['--admin-listen', `127.0.0.1:${ports.admin}`, '--listen', `127.0.0.1:${ports.controller}`];
+  const numbers = ['--http-port', `${ports.http}`, '--https-port', `${ports.https}`];
+  const upstreams = { FIRST_UPSTREAM: `127.0.0.1:${ports.first}`, SECOND_UPSTREAM: `127.0.0.1:${ports.second}` };
+  const proxy = spawn(join(root, 'sluice'), ['run', ...flags, ...listen, ...numbers], {
     stdio: ['pipe', 'inherit', 'inherit'],
     detached: true,
-    env: { ...process.env, SLUICE_SUPERVISED: '1' },
+    env: { ...process.env, ...upstreams, SLUICE_SUPERVISED: '1' },
   });
   return [proxy, ...samples];
 }
 
-async function ready(proxy: ChildProcess): Promise<boolean> {
+async function ready(proxy: ChildProcess, port: number): Promise<boolean> {
   for (let waited = 0; waited < READY_WITHIN_MS && proxy.exitCode === null; waited += 100) {
     // Visitors are led to HTTPS as soon as there is something to lead to.
-    if ((await statusOf(SITES, 'app.localhost', '/')) === 200 && (await statusOf(SITES, 'secure.localhost', '/')) === 308) return true;
+    if ((await statusOf(port, 'app.localhost', '/')) === 200 && (await statusOf(port, 'secure.localhost', '/')) === 308) return true;
     await sleep(systemClock, 100);
   }
   return false;
@@ -61,24 +76,24 @@ function trusting(root: string): string {
   return process.platform === 'linux' ? `  ${trustingLine(root)}\n${browsers}` : `  ${trustingLine(root)}`;
 }
 
-function tell(stateDir: string): void {
+function tell(stateDir: string, { http, https }: Ports): void {
   const admin = `--admin unix:${relative(process.cwd(), join(stateDir, 'admin.sock'))}`;
   const authority = relative(process.cwd(), rootCertificatePath(stateDir));
-  const curl = (host: string, path: string, more = '') => `  curl -i ${more}-H 'Host: ${host}' http://127.0.0.1:${SITES}${path}`;
+  const curl = (host: string, path: string, more = '') => `  curl -i ${more}-H 'Host: ${host}' http://127.0.0.1:${http}${path}`;
   say(`
 Open in a browser (every name under localhost is this machine):
-  http://app.localhost:${SITES}/          two upstreams in turn
-  http://api.localhost:${SITES}/v1/users  a path block with its prefix stripped
-  http://api.localhost:${SITES}/ping      an answer without an upstream
-  http://any.demo.localhost:${SITES}/     a wildcard
-  https://secure.localhost:${SECURE}/      the two upstreams over HTTPS: with a warning until the root is trusted (below)
+  http://app.localhost:${http}/          two upstreams in turn
+  http://api.localhost:${http}/v1/users  a path block with its prefix stripped
+  http://api.localhost:${http}/ping      an answer without an upstream
+  http://any.demo.localhost:${http}/     a wildcard
+  https://secure.localhost:${https}/      the two upstreams over HTTPS: with a warning until the root is trusted (below)
 
 Try:
 ${curl('app.localhost', '/')}
 ${curl('api.localhost', '/v1/users')}
 ${curl('api.localhost', '/old/users')}
-  for i in 1 2 3 4 5 6 7 8; do curl -s -o /dev/null -w '%{http_code} ' -H 'Host: api.localhost' http://127.0.0.1:${SITES}/ping; done; echo
-  curl -i --cacert ${authority} --resolve secure.localhost:${SECURE}:127.0.0.1 https://secure.localhost:${SECURE}/
+  for i in 1 2 3 4 5 6 7 8; do curl -s -o /dev/null -w '%{http_code} ' -H 'Host: api.localhost' http://127.0.0.1:${http}/ping; done; echo
+  curl -i --cacert ${authority} --resolve secure.localhost:${https}:127.0.0.1 https://secure.localhost:${https}/
 
 Trust the root of the internal authority, and the warning becomes a padlock:
 ${trusting(authority)}
@@ -92,14 +107,27 @@ Change deploy/demo/Sluicefile while it runs. Ctrl-C ends everything.
 `);
 }
 
-async function main(): Promise<number> {
-  for (const [port, use] of Object.entries(PORTS)) {
-    if (!(await isTaken(Number(port)))) continue;
-    process.stderr.write(`Port ${port} (${use}) is taken by another program: end it and start again.\n`);
-    return 1;
+/** Those that were asked for stay, the others give way to other programs. */
+async function portsFor({ given }: Flags): Promise<Ports> {
+  const asked = new Map<string, number>();
+  for (const name of ['http', 'https']) {
+    const value = given.get(`${name}-port`)?.value;
+    if (typeof value === 'number') asked.set(name, value);
   }
+  const { ports, moved } = await choosePorts(USES, asked);
+  for (const line of moved) say(line);
+  return Object.fromEntries(ports) as Ports;
+}
+
+async function main(): Promise<number> {
+  const flags = readFlags('demo', FLAGS, process.argv.slice(2), process.env);
+  if (flags.help) {
+    say(`npm start [-- FLAGS]\n\n${helpOf(FLAGS)}`);
+    return 0;
+  }
+  const ports = await portsFor(flags);
   const stateDir = stateDirectory();
-  const children = startAll(stateDir);
+  const children = startAll(stateDir, ports);
   const proxy = children[0] as ChildProcess;
   const ended = once(proxy, 'close');
   let stopping = false;
@@ -110,7 +138,7 @@ async function main(): Promise<number> {
   process.on('SIGINT', stop);
   process.on('SIGTERM', stop);
   say('Starting ...');
-  if (await ready(proxy)) tell(stateDir);
+  if (await ready(proxy, ports.http)) tell(stateDir, ports);
   else if (!stopping) {
     process.stderr.write('The proxy did not become ready; its lines above say why.\n');
     stop();
@@ -122,4 +150,8 @@ async function main(): Promise<number> {
   return stopping ? 0 : 1;
 }
 
-process.exitCode = await main();
+process.exitCode = await main().catch((error: unknown) => {
+  if (!(error instanceof PortTakenError || error instanceof UsageError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  return error instanceof UsageError ? error.exitCode : 1;
+});

@@ -9,6 +9,7 @@ import { IMAGE } from './harness/image/image.ts';
 import { buildProduct, importSocketProxy, PRODUCT } from './harness/image/product.ts';
 import { Load } from './harness/load.ts';
 import { ownNetwork } from './harness/own-network.ts';
+import { upgradesInContainers } from './upgrades.ts';
 
 const skip = ownNetwork() ?? missing('docker-compose') ?? missing('haproxy');
 
@@ -134,7 +135,10 @@ describe('the image and the compose files, as they stand', { skip }, () => {
       await until(`${service} to be healthy`, async () => (await inspect(service)).State.Health?.Status === 'healthy', 30_000);
     await main.run('stop');
     for (const service of services) assert.equal((await inspect(service)).State.ExitCode, 0, service);
+    await main.run('rm', '--force');
   });
+
+  upgradesInContainers(() => engine);
 
   /** What a command says in a service that runs. */
   async function inside(service: string, ...command: string[]): Promise<string> {

@@ -179,7 +179,7 @@ test('while the old one drains both are told to stop, and the parent waits for b
   play.nth(2).ends(0);
   await settled();
   assert.equal(play.exit, null);
-  play.nth(1).ends(0);
+  play.nth(1).ends(86);
   await settled();
   assert.equal(play.exit, 0);
 });

@@ -2,6 +2,7 @@ import { type Backoff, createBackoff } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { ToParent, UpgradeOutcome } from '../runtime/parent.ts';
 import type { Random } from '../runtime/random.ts';
+import { HANDED_OVER_EXIT } from '../runtime/supervised.ts';
 import { SUCCESSOR_START_MS, type VersionOf } from '../wire/takeover.ts';
 import type { Child, Heard, Launch } from './child.ts';
 import { reasonIn } from './last-words.ts';
@@ -9,8 +10,8 @@ import type { ServiceManager } from './service-manager.ts';
 
 /** A child that lasted this long had started well: its next restart comes at once again. Milliseconds. */
 const STEADY_MS = 10_000;
-/** One that was told to end before it could say anything about it (SIGTERM), as a shell has it. */
-const TERMINATED = 143;
+/** How one ends that did what it was told to: by SIGTERM before it could say anything about it, as a shell has it; or with its place handed over. */
+const AS_TOLD = new Set([143, HANDED_OVER_EXIT]);
 /** How long one that is told to end at once is waited for (ms). */
 const HURRY_MS = 2_000;
 
@@ -53,7 +54,6 @@ export class Parent {
   /** Those who have handed over and finish what they have. */
   readonly #leaving = new Set<Kept>();
   #hasServed = false;
-  #leftBehind = false;
   #stops = 0;
   #code = 0;
   #cancelRestart: (() => void) | null = null;
@@ -197,14 +197,13 @@ export class Parent {
   /** A process that is no child of this one has its place. */
   #leave(): void {
     if (!this.#outside.staysBehind) return this.#end(0);
-    this.#leftBehind = true;
     this.#outside.report({}, 'another process has taken over: this container has nothing left to do and waits to be stopped');
   }
 
   /** Stopped, and nobody left. */
   #endIfAlone(code = 0): void {
     if (this.#stops === 0) return;
-    this.#code = Math.max(this.#code, this.#leftBehind || code === TERMINATED ? 0 : code);
+    if (!AS_TOLD.has(code)) this.#code = Math.max(this.#code, code);
     if (this.#all().length === 0) this.#end(this.#code);
   }
 }

@@ -1,0 +1,26 @@
+import { existsSync, readFileSync } from 'node:fs';
+
+/** Exit 0 when every package of the lockfile is here as it is locked, as npm itself noted what it installed; else 1. */
+type Package = {
+  readonly version?: string;
+  readonly integrity?: string;
+  readonly optional?: boolean;
+  readonly os?: unknown;
+  readonly cpu?: unknown;
+};
+
+const NOTED = 'node_modules/.package-lock.json';
+const packagesIn = (path: string) => (JSON.parse(readFileSync(path, 'utf8')) as { packages: Record<string, Package> }).packages;
+
+function isComplete(): boolean {
+  if (!existsSync(NOTED)) return false;
+  const noted = packagesIn(NOTED);
+  return Object.entries(packagesIn('package-lock.json')).every(([path, locked]) => {
+    const there = noted[path];
+    // The root; and what npm leaves out where it is for another platform.
+    if (path === '' || (there === undefined && locked.optional && (locked.os ?? locked.cpu) !== undefined)) return true;
+    return there?.version === locked.version && there?.integrity === locked.integrity && existsSync(`${path}/package.json`);
+  });
+}
+
+process.exitCode = isComplete() ? 0 : 1;

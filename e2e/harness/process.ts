@@ -6,7 +6,11 @@ export const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 export const SLUICE = `${REPOSITORY}sluice`;
 
 /** The data plane itself, without the launcher and the parent that it puts above. */
-export const DATAPLANE = [process.execPath, '--max-semi-space-size=2', `${REPOSITORY}dataplane/main.ts`] as const;
+export const DATAPLANE: readonly [node: string, ...entry: string[]] = [
+  process.execPath,
+  '--max-semi-space-size=2',
+  `${REPOSITORY}dataplane/main.ts`,
+];
 
 export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
 

@@ -1,7 +1,7 @@
 import { get } from 'node:http';
 import { Folder, frame, NDJSON, TOKEN } from '../harness/dataplane.ts';
 import { ask } from '../harness/http.ts';
-import { Program, SLUICE } from '../harness/process.ts';
+import { DATAPLANE, Program } from '../harness/process.ts';
 import { until } from '../harness/until.ts';
 import { Upstream } from '../harness/upstream.ts';
 
@@ -65,8 +65,9 @@ export class Scene {
   }
 
   private launch(more: readonly string[]): Program {
-    const args = ['dataplane', '--http-port', `${HTTP_PORT}`, '--admin-listen', `127.0.0.1:${ADMIN_PORT}`, '--workers', `${WORKERS}`];
-    return new Program(SLUICE, [...args, '--state-dir', this.folder.path, ...more], { SLUICE_ADMIN_TOKEN: TOKEN });
+    const [node, ...entry] = DATAPLANE;
+    const args = [...entry, '--http-port', `${HTTP_PORT}`, '--admin-listen', `127.0.0.1:${ADMIN_PORT}`, '--workers', `${WORKERS}`];
+    return new Program(node, [...args, '--state-dir', this.folder.path, ...more], { SLUICE_ADMIN_TOKEN: TOKEN });
   }
 
   private async post(headers: Readonly<Record<string, string>>, body: string, expected: number): Promise<void> {

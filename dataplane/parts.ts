@@ -73,7 +73,11 @@ export function assemble({ base, atBoot, keyring, restored }: Boot, { clock, ran
     publisher,
     log,
     probe: (bind, port) => inWords(() => probePort(bind, port)),
-    roll: (withinMs) => inWords(() => workers.roll(withinMs)),
+    moved: () =>
+      inWords(() => {
+        const { unmoved } = workers;
+        return unmoved === null ? Promise.resolve() : Promise.reject(unmoved);
+      }),
   });
   const https = new HttpsOnDemand({
     ...{ clock, random, log, keyring, publisher, certDir: settings.certDir, stateDir: base.stateDir },

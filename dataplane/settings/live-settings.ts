@@ -10,11 +10,14 @@ export type SettingsTools = {
   readonly log: Log;
   /** Whether nobody else listens on a port. @throws the system's error, in words that a person understands. */
   probe(bind: string | null, port: number): Promise<void>;
-  /** Has workers that listen where the published settings say take over from those that there are. @throws as `probe`. */
-  roll(withinMs: number): Promise<void>;
+  /** Whether every worker listens where the published settings say. @throws as `probe`, where one can't. */
+  moved(): Promise<void>;
 };
 
-/** The settings in force. A changed port is opened before the old one is closed; one that can't be opened changes nothing. */
+/**
+ * The settings in force. A changed port is opened before the old one is closed, and the connections that came through
+ * that stay; one that can't be opened changes nothing.
+ */
 export class LiveSettings {
   private readonly base: DataplaneSettings;
   private readonly tools: SettingsTools;
@@ -67,12 +70,12 @@ export class LiveSettings {
   }
 
   private async bring(wanted: Effective, before: DataplaneSettings): Promise<void> {
-    const { bind, httpPort, drainTimeoutMs } = wanted.settings;
+    const { bind, httpPort } = wanted.settings;
     if (httpPort !== before.httpPort) await this.tools.probe(bind, httpPort);
     const { httpsPort } = trafficSettings(wanted.settings);
     if (httpsPort !== null && httpsPort !== trafficSettings(before).httpsPort) await this.tools.probe(bind, httpsPort);
     await this.publish(wanted);
-    if (moves(before, wanted.settings)) await this.tools.roll(drainTimeoutMs);
+    if (moves(before, wanted.settings)) await this.tools.moved();
   }
 
   private readonly unserved = (error: unknown): void => {

@@ -92,7 +92,12 @@ export type ToWorker =
 
 export type FromWorker =
   | { readonly kind: 'serving'; readonly generation: number }
-  | { readonly kind: 'acknowledged'; readonly generation: number }
+  /** `refused`, where settings were published: the port that it can't open; null where it has them all. */
+  | {
+      readonly kind: 'acknowledged';
+      readonly generation: number;
+      readonly refused?: { readonly code: string; readonly message: string } | null;
+    }
   /** `id` null: sent unasked, once a second. */
   | { readonly kind: 'report'; readonly id: number | null; readonly report: TrafficReport }
   | { readonly kind: 'dry-run'; readonly id: number; readonly result: DryRunResult }

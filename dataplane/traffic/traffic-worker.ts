@@ -270,15 +270,20 @@ export class TrafficWorker {
     if (publication.uncertified !== undefined) this.certificates.giveUp(publication.uncertified);
     if (publication.certificates !== undefined || publication.uncertified !== undefined) this.listener.certificatesChanged();
     if (publication.settings !== undefined) this.policyTools.https = publication.settings.https;
-    if (publication.settings !== undefined) await this.listener.apply(publication.settings);
+    const refused = publication.settings === undefined ? null : await this.listener.apply(publication.settings);
     if (publication.routes !== undefined) {
       const replaced = await this.index.apply(publication.routes, nextTurn);
       this.faults.step(() => this.hold.tableChanged());
       this.faults.step(() => this.tunnels.tableChanged());
-      this.parts.tell({ kind: 'acknowledged', generation: publication.generation });
+      this.acknowledge(publication, refused);
       return this.departures.follow(replaced, nextTurn);
     }
-    this.parts.tell({ kind: 'acknowledged', generation: publication.generation });
+    this.acknowledge(publication, refused);
+  }
+
+  private acknowledge({ generation, settings }: Publication, refused: NodeJS.ErrnoException | null): void {
+    const listening = settings !== undefined && { refused: refused && { code: refused.code ?? '', message: refused.message } };
+    this.parts.tell({ kind: 'acknowledged', generation, ...listening });
   }
 
   private takeChallenges(challenges: readonly PublishedChallenge[]): void {

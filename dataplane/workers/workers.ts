@@ -59,6 +59,8 @@ type Member = {
   successor: boolean;
   /** It could not open its port. */
   refusal: ListenError | null;
+  /** It could not open another one when it was told to, and listens where it did. */
+  unmoved: ListenError | null;
   /** Why it is being ended; empty while it should live. */
   ending: string;
 };
@@ -116,16 +118,16 @@ export class Workers {
     this.stopWatching = this.parts.clock.every(Watchdog.PERIOD_MS, () => this.watch());
   }
 
-  /**
-   * Replaces every worker by one that starts with what is published now: a successor serves before the one it replaces
-   * takes no more connections, and that one ends after its last, `withinMs` later at most.
-   * @throws ListenError when a successor can't open its port; then nothing has changed.
-   */
-  roll(withinMs: number): Promise<void> {
-    return this.inTurn(() => this.succeed(this.parts.count, () => this.staying().filter(({ successor }) => !successor), withinMs));
+  /** Why a worker does not listen where the settings say that were published last; null where all do. */
+  get unmoved(): ListenError | null {
+    return this.current().find((member) => member.unmoved !== null)?.unmoved ?? null;
   }
 
-  /** The same for one worker, by its id. Does nothing when that is gone. */
+  /**
+   * Replaces a worker by one that starts with what is published now: its successor serves before it takes no more
+   * connections, and it ends after its last, `withinMs` later at most. Does nothing when it is gone.
+   * @throws ListenError when the successor can't open its port; then nothing has changed.
+   */
   replace(worker: number, withinMs: number): Promise<void> {
     const that = () => this.staying().filter(({ id }) => id === worker);
     return this.inTurn(async () => {
@@ -155,6 +157,8 @@ export class Workers {
     const old = whom();
     for (const member of successors) member.successor = false;
     for (const member of old) this.leave(member, withinMs);
+    // Another one may have died while the successors counted as well.
+    this.fill();
   }
 
   /** Those of an earlier replacement may still be leaving: each has a column of the ledger. */
@@ -266,6 +270,7 @@ export class Workers {
       leaving: false,
       successor,
       refusal: null,
+      unmoved: null,
     };
     this.members.set(id, member);
     this.watchdog.expect(slot);
@@ -286,6 +291,8 @@ export class Workers {
         this.parts.onChange(member.id, 'started', '');
         break;
       case 'acknowledged':
+        if (message.refused !== undefined)
+          member.unmoved = message.refused && new ListenError(message.refused.code, message.refused.message);
         member.generation = Math.max(member.generation, message.generation);
         break;
       case 'report':

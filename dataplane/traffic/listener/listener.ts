@@ -96,16 +96,29 @@ export class Listener {
     return this.secure.number;
   }
 
-  /** Settings that hold from the next connection on. The port for TLS is opened when it is first wanted. */
-  async apply(settings: TrafficSettings): Promise<void> {
+  /**
+   * Settings that hold from the next connection on. A port that changes is opened before the old one is closed, and the
+   * connections that came through that stay; the port for TLS is opened when it is first wanted.
+   * @returns why one can't be opened, which then stays where it was; null where all are open.
+   */
+  async apply(settings: TrafficSettings): Promise<Error | null> {
     this.adopt(settings);
-    const { bind, httpsPort } = settings;
-    if (httpsPort === null || this.secure.open || this.emptied !== null) return;
+    const { bind, httpPort, httpsPort } = settings;
+    // Who takes no more connections opens nothing.
+    if (this.emptied !== null) return null;
+    return (await this.move(this.plain, bind, httpPort)) ?? (httpsPort === null ? null : await this.move(this.secure, bind, httpsPort));
+  }
+
+  private async move(at: Port, bind: string | null, port: number): Promise<Error | null> {
     try {
-      await this.secure.listen(bind, httpsPort);
+      await at.listen(bind, port);
     } catch (error) {
-      this.log.error({ port: httpsPort, error: String(error) }, 'the port for HTTPS can not be opened');
+      this.log.error({ port, error: String(error) }, 'a port can not be opened');
+      return error as Error;
     }
+    // Draining may have begun meanwhile.
+    if (this.emptied !== null) at.close();
+    return null;
   }
 
   /** Whom to trust holds from the next request on. */

@@ -3,16 +3,23 @@ import { createServer, type Server, type Socket } from 'node:net';
 /** How many connections may wait to be accepted; the system's own limit may be lower. */
 const BACKLOG = 4_096;
 
-/** One listening socket, beside those of the other workers on the same port. */
+/** One listening socket, beside those of the other workers on the same port. It may move: connections stay when it does. */
 export class Port {
-  private readonly server: Server;
+  private readonly create: () => Server;
+  private server: Server;
+  /** Where it was told to listen. */
+  private place: string | null = null;
 
   /** `allowHalfOpen`: a client that has said all it will may still get answers. `failed` hears that the system could not hand over one connection; the port stays open for the next. */
   constructor(allowHalfOpen: boolean, accept: (socket: Socket) => void, failed: (error: Error) => void) {
-    this.server = createServer({ allowHalfOpen, noDelay: true }, accept);
-    this.server.on('error', (error) => {
-      if (this.server.listening) failed(error);
-    });
+    this.create = () => {
+      const server = createServer({ allowHalfOpen, noDelay: true }, accept);
+      server.on('error', (error) => {
+        if (server.listening) failed(error);
+      });
+      return server;
+    };
+    this.server = this.create();
   }
 
   get open(): boolean {
@@ -25,25 +32,25 @@ export class Port {
     return address !== null && typeof address === 'object' ? address.port : 0;
   }
 
-  /** `bind` null is every address, IPv4 and IPv6; port 0 is the system's choice. @throws the system's error (EADDRINUSE, EACCES …). */
+  /**
+   * `bind` null is every address, IPv4 and IPv6; port 0 is the system's choice. Where it listens somewhere else already,
+   * that is closed once it listens here. @throws the system's error (EADDRINUSE, EACCES …); then it stays where it is.
+   */
   async listen(bind: string | null, port: number): Promise<void> {
+    const place = `${bind} ${port}`;
+    if (this.open && place === this.place) return;
+    let fresh = this.create();
     try {
-      await this.bind(bind ?? '::', port);
+      await listenOn(fresh, bind ?? '::', port);
     } catch (error) {
       // A machine without IPv6 still has every IPv4 address.
       if (bind !== null || !isCode(error, 'EAFNOSUPPORT', 'EADDRNOTAVAIL')) throw error;
-      await this.bind('0.0.0.0', port);
+      fresh = this.create();
+      await listenOn(fresh, '0.0.0.0', port);
     }
-  }
-
-  private bind(host: string, port: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.server.once('error', reject);
-      this.server.listen({ host, port, backlog: BACKLOG, reusePort: process.platform === 'linux' }, () => {
-        this.server.off('error', reject);
-        resolve();
-      });
-    });
+    this.close();
+    this.server = fresh;
+    this.place = place;
   }
 
   /** Takes no more connections. */
@@ -51,6 +58,15 @@ export class Port {
     this.server.close();
   }
 }
+
+const listenOn = (server: Server, host: string, port: number): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host, port, backlog: BACKLOG, reusePort: process.platform === 'linux' }, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
 
 const isCode = (error: unknown, ...codes: string[]): boolean =>
   error instanceof Error && 'code' in error && codes.includes(String(error.code));

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { type AddressInfo, createServer } from 'node:net';
+import { test } from 'node:test';
+import { get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
+import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
+import { Wire } from '../testing/wire-fixture.ts';
+
+const HANDSHAKE = 'Connection: Upgrade\r\nUpgrade: websocket\r\n';
+const AGREED = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
+
+/** A port that nobody listens on right now. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** What the worker said last about the ports that it was told to open. */
+const refused = (proxy: ProxyFixture) =>
+  proxy.told.flatMap((message) => (message.kind === 'acknowledged' && message.refused !== undefined ? [message.refused] : [])).at(-1);
+
+test('a port that changes is closed once the other is open, and what came through it goes on for as long as it likes', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.start([site('a.test', upstream)]);
+  const before = proxy.port;
+  const [download, tunnel] = [await proxy.connect(), await proxy.connect()];
+  download.send(get('/download'));
+  const first = await upstream.asked();
+  first.wire.send('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabc');
+  await download.readThrough('abc');
+  tunnel.send(get('/tunnel', HANDSHAKE));
+  const second = await upstream.asked();
+  second.wire.send(AGREED);
+  await tunnel.readThrough('\r\n\r\n');
+
+  const httpPort = await freePort();
+  await proxy.configure({ httpPort });
+  assert.deepEqual([proxy.port, refused(proxy)], [httpPort, null]);
+  await assert.rejects(Wire.to(before), /ECONNREFUSED/);
+  for (let seconds = 0; seconds < 50; seconds++) proxy.clock.pass(1_000);
+
+  first.wire.send('def');
+  assert.equal(await download.readThrough('def'), 'def');
+  second.wire.send('hello');
+  assert.equal(await tunnel.readThrough('hello'), 'hello');
+  tunnel.send('world');
+  assert.equal(await second.wire.readThrough('world'), 'world');
+  const later = await proxy.connect();
+  later.send(get('/later'));
+  await first.wire.readRequest();
+  first.wire.send(ok('new'));
+  assert.equal((await later.readAnswer()).body, 'new');
+});
+
+test('the port that does not change is not touched when the one for TLS moves', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  using proxy = await ProxyFixture.with([site('a.test', upstream)], { httpsPort: 0 });
+  const { port, securePort } = proxy;
+  const client = await proxy.connect();
+  client.send(get());
+  assert.equal((await client.readAnswer()).body, 'x');
+  const httpsPort = await freePort();
+  await proxy.configure({ httpsPort });
+  assert.deepEqual([proxy.port, proxy.securePort], [port, httpsPort]);
+  await assert.rejects(Wire.to(securePort), /ECONNREFUSED/);
+  client.send(get());
+  assert.equal((await client.readAnswer()).body, 'x');
+  assert.equal((await proxy.ask(get())).body, 'x');
+});
+
+test('where the other port can not be opened the worker says so, and listens where it did', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  using proxy = await ProxyFixture.before(upstream);
+  const { port } = proxy;
+  await proxy.configure({ httpPort: Number(upstream.address.split(':')[1]) });
+  assert.equal(refused(proxy)?.code, 'EADDRINUSE');
+  assert.equal(proxy.port, port);
+  assert.equal((await proxy.ask(get())).body, 'x');
+  await proxy.configure({});
+  assert.deepEqual([proxy.port, refused(proxy)], [port, null]);
+});

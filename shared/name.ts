@@ -8,6 +8,9 @@ export const IGNORED_HEADER = `${NAME.charAt(0).toUpperCase()}${NAME.slice(1)}-I
 export const LABEL_PREFIX = `${NAME}.`;
 export const CONFIG_FILE = 'Sluicefile';
 
+/** The request field that counts how often the proxy has forwarded a request. */
+export const HOPS_FIELD = `${NAME.slice(0, 1).toUpperCase()}${NAME.slice(1)}-Hops`;
+
 /** Everything that the proxy itself answers on a proxied host lives under this path. */
 export const OWN_PATH_PREFIX = `/.${NAME}/`;
 

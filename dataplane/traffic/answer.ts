@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { displaySafe } from '../../shared/wire/errors.ts';
 import { type Exchange, UNTIL_CLOSE } from './exchange.ts';
+import { MOST_HOPS } from './hops.ts';
 import { httpDate } from './http1/date.ts';
 import { fieldIn, withoutFields } from './http1/fields.ts';
 import { ownFields } from './policy/headers/headers.ts';
@@ -37,6 +38,13 @@ export const OTHER_RULE: OwnAnswer = {
   fields: '',
   body: null,
   reason: 'this connection was made under another rule about client certificates than the host has',
+};
+/** RFC 5842 7.2: the request goes in a circle, through this proxy or others like it. */
+export const LOOP: OwnAnswer = {
+  status: 508,
+  fields: '',
+  body: null,
+  reason: `it has come through ${MOST_HOPS} proxies like this one already: a route leads back to the proxy itself`,
 };
 /** To OPTIONS and TRACE that may go no further (RFC 9110 7.6.2). What was sent is never sent back: it may hold secrets (9.3.8). */
 export const LAST_HOP: OwnAnswer = { status: 200, fields: '', body: '', reason: 'Max-Forwards is used up' };

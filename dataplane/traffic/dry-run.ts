@@ -76,6 +76,7 @@ export function dryRun(request: DryRun, index: HostIndex<CompiledRoute>, tools: 
     clientRule: secure ? (route?.clientRule ?? '') : null,
     referer: null,
     upgrade: null,
+    hops: 0,
     forwarding: '',
     startedAt: clock.monotonic(),
   });

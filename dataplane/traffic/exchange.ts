@@ -71,7 +71,9 @@ export class Exchange {
   readonly referer: string | null;
   /** The protocols that the client would go on with; null for an ordinary request. */
   readonly upgrade: string | null;
-  /** X-Forwarded-* and X-Request-ID for the upstream, as lines. */
+  /** How often proxies like this one have forwarded it; Infinity where that is not to be told. */
+  readonly hops: number;
+  /** X-Forwarded-*, X-Request-ID and the count of hops for the upstream, as lines. */
   readonly forwarding: string;
   /** Whether the client came over HTTPS, as far as we or a trusted proxy can tell. */
   readonly secure: boolean;
@@ -127,6 +129,7 @@ export class Exchange {
       | 'expectsContinue'
       | 'referer'
       | 'upgrade'
+      | 'hops'
       | 'forwarding'
       | 'secure'
       | 'strictTransport'
@@ -145,6 +148,7 @@ export class Exchange {
     this.expectsContinue = request.expectsContinue;
     this.referer = request.referer;
     this.upgrade = request.upgrade;
+    this.hops = request.hops;
     this.forwarding = request.forwarding;
     this.secure = request.secure;
     this.strictTransport = request.strictTransport;

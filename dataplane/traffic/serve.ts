@@ -1,7 +1,8 @@
 import { normalizedPath } from '../../shared/path.ts';
-import { AMBIGUOUS_PATH, answer, LAST_HOP, MISDIRECTED, NO_BLOCK, NO_ROUTE, NO_TRACE, OTHER_RULE, type OwnAnswer } from './answer.ts';
+import { AMBIGUOUS_PATH, answer, LAST_HOP, LOOP, MISDIRECTED, NO_BLOCK, NO_ROUTE, NO_TRACE, OTHER_RULE, type OwnAnswer } from './answer.ts';
 import type { Challenges } from './challenges.ts';
 import type { Exchange } from './exchange.ts';
+import { MOST_HOPS } from './hops.ts';
 import { endsHere } from './http1/max-forwards.ts';
 import { blockFor, type CompiledBlock, type CompiledRoute, mayMeanAnother } from './match/compile.ts';
 import type { HostIndex } from './match/host-index.ts';
@@ -69,6 +70,7 @@ export class Server {
     }
     if (block.pool === null) return answer(x, NO_BLOCK);
     if (endsHere(x.method, x.fields)) return answer(x, x.method === 'TRACE' ? NO_TRACE : LAST_HOP);
+    if (x.hops > MOST_HOPS) return answer(x, LOOP);
     this.forwarder.forward(x, block.pool);
   }
 }

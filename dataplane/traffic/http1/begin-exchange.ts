@@ -1,4 +1,5 @@
 import { CHUNKED, type Downstream, Exchange } from '../exchange.ts';
+import { hopsLine } from '../hops.ts';
 import { type Asked, type Peer, trustedHost } from '../policy/forwarded/forwarded.ts';
 import { requestedUpgrade } from '../tunnel/requested.ts';
 import type { RequestHead } from './request-head.ts';
@@ -16,7 +17,8 @@ export function beginExchange(client: Downstream, head: RequestHead, peer: Peer,
     expectsContinue: fields.expectsContinue && head.minor === 1,
     referer: fields.referer,
     upgrade: fields.connectionUpgrade ? requestedUpgrade(head) : null,
-    forwarding: `${asked.lines}X-Forwarded-Host: ${trustedHost(peer, head)}\r\nX-Request-ID: ${id}\r\n`,
+    hops: fields.hops,
+    forwarding: `${asked.lines}X-Forwarded-Host: ${trustedHost(peer, head)}\r\nX-Request-ID: ${id}\r\n${hopsLine(fields.hops)}`,
     secure: asked.secure,
     strictTransport: asked.secure && (peer.certificate === null || peer.certificate.lasting),
     clientRule: peer.certificate === null ? null : peer.certificate.clientRule,

@@ -1,3 +1,5 @@
+import { HOPS_FIELD } from '../../../shared/name.ts';
+
 /**
  * The field names that the proxy acts on, found by a hash that the scanner computes while it validates
  * the name: one look-up a field, and no string is made for the rest.
@@ -30,6 +32,8 @@ export const FIELD = {
   proxy: 21,
   /** Says what a proxy in front of us knows of its client: dropped, unless a trusted one says so. */
   vouched: 22,
+  /** How often proxies like this one have forwarded the request. */
+  hops: 23,
 } as const;
 
 export type FieldKind = (typeof FIELD)[keyof typeof FIELD];
@@ -61,6 +65,7 @@ const NAMES: ReadonlyMap<string, FieldKind> = new Map<string, FieldKind>([
   ['x-frame-options', FIELD.frameOptions],
   ['content-type', FIELD.contentType],
   ['proxy', FIELD.proxy],
+  [HOPS_FIELD.toLowerCase(), FIELD.hops],
   // Who is asking: ours, or many proxies pass on what a client says (RFC 7239 8.1).
   ['forwarded', FIELD.claim],
   ['x-real-ip', FIELD.claim],

@@ -1,3 +1,4 @@
+import { readHops } from '../hops.ts';
 import { hasBlankEdge } from './blank-edge.ts';
 import { CLASS, COLON, CR, FIELD_VALUE, HTAB, LF, PLAIN, SP, TOKEN } from './chars.ts';
 import { FAULT, type Fault } from './fault.ts';
@@ -44,6 +45,8 @@ export class Fields {
   forwardedProto: string | null = null;
   forwardedHost: string | null = null;
   requestId: string | null = null;
+  /** How often proxies like this one have forwarded it; Infinity where that is no number. */
+  hops = 0;
   referer: string | null = null;
   hasDate = false;
   hasStrictTransportSecurity = false;
@@ -77,6 +80,7 @@ export class Fields {
     this.forwardedProto = null;
     this.forwardedHost = null;
     this.requestId = null;
+    this.hops = 0;
     this.referer = null;
     this.hasDate = false;
     this.hasStrictTransportSecurity = false;
@@ -204,6 +208,9 @@ export class Fields {
       case FIELD.requestId:
         this.requestId = value;
         return null;
+      case FIELD.hops:
+        this.hops = this.hops === 0 ? readHops(value) : Number.POSITIVE_INFINITY;
+        return null;
       case FIELD.referer:
         this.referer = value;
         return null;
@@ -305,6 +312,7 @@ function dropped(kind: number, role: Role): boolean {
     case FIELD.claim:
     case FIELD.vouched:
     case FIELD.proxy:
+    case FIELD.hops:
       return role !== 'response';
     default:
       return false;

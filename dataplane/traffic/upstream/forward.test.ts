@@ -142,6 +142,7 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
         clientRule: null,
         referer: null,
         upgrade: null,
+        hops: 0,
         forwarding: '',
         startedAt: clock.monotonic(),
       });

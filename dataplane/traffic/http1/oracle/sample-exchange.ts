@@ -39,6 +39,7 @@ export function sampleExchange(request: SampleRequest): Exchange {
     clientRule: null,
     upgrade: null,
     referer: null,
+    hops: 0,
     forwarding: FORWARDING,
     startedAt: 0,
   });

@@ -84,8 +84,12 @@ export class TrafficWorker {
       () => this.hold,
       (x, endpoint) => this.tunnels.begin(x, endpoint),
     );
+    // One that something was thrown for has its end, whoever may still be at it.
+    const goOn = (x: Exchange, act: () => void): void => {
+      if (x.status === 0) onBehalf(x, act);
+    };
     const failed: EndpointTools['failed'] = (x, endpoint, failure, progress) =>
-      onBehalf(x, () => forwarder.failed(x, endpoint, failure, progress));
+      goOn(x, () => forwarder.failed(x, endpoint, failure, progress));
     const admission = new Admission({ connections: ledger.connections, slot, now: () => clock.now(), log });
     const runQueue = new RunQueue();
     this.endpoints = new Endpoints({
@@ -119,7 +123,7 @@ export class TrafficWorker {
         faults,
         key: random.bytes(32),
         compare: parts.compare ?? compareWithBcrypt,
-        resume: (x, own) => onBehalf(x, () => server.resume(x, own)),
+        resume: (x, own) => goOn(x, () => server.resume(x, own)),
       }),
     };
     const server = new Server(this.index, this.challenges, this.policyTools, forwarder);
@@ -131,16 +135,16 @@ export class TrafficWorker {
       clock,
       blockOf,
       routeOf: (domain) => this.index.at(domain),
-      serve: (x) => onBehalf(x, () => server.serve(x)),
+      serve: (x) => goOn(x, () => server.serve(x)),
       faults,
     });
     this.hold = new Hold({
       clock,
       poolOf: (x) => blockOf(x)?.pool ?? null,
       faults,
-      retry: (x) => onBehalf(x, () => forwarder.attempt(x)),
-      serve: (x) => onBehalf(x, () => server.serve(x)),
-      giveUp: (x, failure) => onBehalf(x, () => forwarder.giveUp(x, failure)),
+      retry: (x) => goOn(x, () => forwarder.attempt(x)),
+      serve: (x) => goOn(x, () => server.serve(x)),
+      giveUp: (x, failure) => goOn(x, () => forwarder.giveUp(x, failure)),
     });
     const recorder = new Recorder(start.hashKey);
     this.recorder = recorder;
@@ -150,7 +154,7 @@ export class TrafficWorker {
       clock,
       routeOf: (domain) => this.index.at(domain),
       failed,
-      giveUp: (x, failure) => onBehalf(x, () => forwarder.giveUp(x, failure)),
+      giveUp: (x, failure) => goOn(x, () => forwarder.giveUp(x, failure)),
       answered: (x) => {
         faults.step(() => recorder.record(x, clock.monotonic()));
         x.counted = true;

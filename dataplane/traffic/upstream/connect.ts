@@ -72,12 +72,11 @@ export function connectTo(
     tools.sockets.leaveUpstream();
     failed(failure);
   };
-  const cancel = tools.clock.after(connectMs, () => fail(FAILURE.connectTimeout));
   if (!tools.sockets.enterUpstream()) {
-    settle();
     failed(FAILURE.noDescriptors);
     return () => undefined;
   }
+  const cancel = tools.clock.after(connectMs, () => fail(FAILURE.connectTimeout));
   const broke = (error: unknown): void => {
     tools.faults.note('connection', error, { target: endpoint.address });
     fail(FAILURE.fault);
@@ -100,7 +99,7 @@ export function connectTo(
       stands(fresh);
     });
   };
-  tools.resolver.resolve(host, guarded({ broke }, open));
+  guarded({ broke }, () => tools.resolver.resolve(host, guarded({ broke }, open)))();
   return () => {
     if (!settle()) return;
     socket?.destroy();

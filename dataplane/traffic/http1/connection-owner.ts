@@ -9,6 +9,10 @@ export type ConnectionOwner = {
   abandoned(connection: UpstreamConnection): void;
   /** `keepAliveSeconds` is how long the target promises to keep it open; -1 if it does not say. */
   release(connection: UpstreamConnection, keepAliveSeconds: number): void;
+  /** Its time to wait for a request is up. */
+  idled(connection: UpstreamConnection, now: number): void;
+  /** Its target has closed it while it waited for a request. */
+  left(connection: UpstreamConnection): void;
   /** `failure` is why one never stood; null where it did, or was given up. */
   closed(connection: UpstreamConnection, stood: boolean, failure: Failure | null): void;
 };

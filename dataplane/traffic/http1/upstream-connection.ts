@@ -38,6 +38,7 @@ export class UpstreamConnection implements Attempt {
   private partial: Buffer | null = null;
   private remaining = 0;
   private deadline: number;
+  idleSince = 0;
   /** How long it may take over the exchange that it has. */
   private limits: Limits = USUAL;
   /** Whether it may have been closed by its target meanwhile: it has served, or waited for a request. */
@@ -72,17 +73,12 @@ export class UpstreamConnection implements Attempt {
       serverName === null ? openPlain(endpoint, address, { alpn, onread }) : openSecure(endpoint, address, serverName, { alpn });
     socket.setNoDelay(true);
     this.socket = socket;
-    this.writer = new RequestWriter(
-      socket,
-      guarded(this, () => this.unwritable()),
-    );
+    // What can't be written any more is waited for no longer: the target may have said why.
+    this.writer = new RequestWriter(socket, () => guard(this, this.takeMore));
     this.intake = new Intake(socket, endpoint.tools.runQueue, () => this.intake?.goAhead());
     socket.on(serverName === null ? 'connect' : 'secureConnect', () => guard(this, this.connected));
     socket.on('data', (chunk: Buffer) => guard(this, this.read, chunk));
-    socket.on(
-      'drain',
-      guarded(this, () => this.x?.client.resumeBody()),
-    );
+    socket.on('drain', () => guard(this, this.takeMore));
     socket.on('end', () => guard(this, this.ended));
     const failed = (error: NodeJS.ErrnoException): void => {
       if (this.state !== STATE.connecting) return this.fail(FAILURE.closed);
@@ -132,8 +128,7 @@ export class UpstreamConnection implements Attempt {
     return writer.body(x, buffer, from, to);
   }
 
-  /** It may still have said something; the client need not wait for it to take more. */
-  private unwritable(): void {
+  private takeMore(): void {
     this.x?.client.resumeBody();
   }
 
@@ -190,16 +185,23 @@ export class UpstreamConnection implements Attempt {
     this.owner.closed(this, this.stood, this.stood ? null : failure);
   }
 
-  idleUntil(deadline: number): void {
+  /** It waits for a request, in ms of the monotonic clock. */
+  idle(since: number, until: number): void {
     this.reused = true;
-    this.deadline = deadline;
+    this.idleSince = since;
+    this.deadline = until;
+  }
+
+  /** Whether its time to wait for a request is up. */
+  expired(now: number): boolean {
+    return now >= this.deadline;
   }
 
   sweep(now: number): void {
     if (now < this.deadline) return;
     switch (this.state) {
       case STATE.idle:
-        return this.destroy();
+        return this.owner.idled(this, now);
       case STATE.connecting:
         return this.fail(FAILURE.connectTimeout);
       case STATE.head:
@@ -384,6 +386,7 @@ export class UpstreamConnection implements Attempt {
       x.lastFailure = failure;
       endpoint.blame(failure);
     }
+    if (x === null && this.state === STATE.idle) this.owner.left(this);
     this.destroy(failure);
     this.letGo();
     if (x === null) return;

@@ -4,6 +4,7 @@ import { UpstreamConnection } from '../http1/upstream-connection.ts';
 import type { Channel } from './channel.ts';
 import type { Endpoint } from './endpoint.ts';
 import { FAILURE, type Failure } from './failure.ts';
+import { IDLE_MS, IdleLimit } from './idle-limit.ts';
 import { NOTHING_SENT } from './retry.ts';
 import { WaitingRoom } from './waiting-room.ts';
 
@@ -13,8 +14,6 @@ const MAX_CONNECTIONS = 4_096;
 const MAX_CONNECTING = 64;
 /** Requests that may wait where all connections are open; where fewer are, more may. */
 const MAX_WAITING = 1_024;
-/** An idle connection is dropped after this long (ms): most upstreams close theirs after 5 s. */
-const IDLE_MS = 4_000;
 
 /** The HTTP/1.1 connections to one target: the last one used is the first one used again. */
 export class Connections implements Channel {
@@ -26,6 +25,9 @@ export class Connections implements Channel {
   private connecting = 0;
   /** Those that do not stand yet and whose request was called off: the next one takes the newest. */
   private readonly unclaimed: UpstreamConnection[] = [];
+  private readonly limit = new IdleLimit();
+  /** The connection that waits, unused, for its target to close it. */
+  private scout: UpstreamConnection | null = null;
   private readonly maxConnections: number;
 
   constructor(endpoint: Endpoint) {
@@ -35,13 +37,14 @@ export class Connections implements Channel {
   }
 
   get warm(): boolean {
-    return this.idle.length > 0;
+    const newest = this.idle.at(-1);
+    return newest !== undefined && !newest.expired(this.endpoint.tools.clock.monotonic());
   }
 
   send(x: Exchange): void {
-    const connection = this.idle.pop();
-    if (connection !== undefined) return connection.send(x);
-    this.sendFresh(x);
+    // Where the newest has waited for too long the others have, too.
+    if (!this.warm) return this.sendFresh(x);
+    this.idle.pop()?.send(x);
   }
 
   sendFresh(x: Exchange): void {
@@ -86,14 +89,32 @@ export class Connections implements Channel {
   release(connection: UpstreamConnection, keepAliveSeconds: number): void {
     const next = this.waiting.next();
     if (next !== null) return onBehalf(next, () => connection.send(next));
-    const keepFor = keepAliveSeconds < 0 ? IDLE_MS : Math.min(IDLE_MS, keepAliveSeconds * 1_000 - 1_000);
+    const keepFor = this.limit.keepFor(keepAliveSeconds);
     if (keepFor <= 0 || this.endpoint.leaving) return connection.destroy();
-    connection.idleUntil(this.endpoint.tools.clock.monotonic() + keepFor);
+    const now = this.endpoint.tools.clock.monotonic();
+    connection.idle(now, now + keepFor);
     this.idle.push(connection);
+  }
+
+  /** A connection has waited for as long as it may. One in this place may wait on, to see whether its target would close it. */
+  idled(connection: UpstreamConnection, now: number): void {
+    const until = connection.idleSince + IDLE_MS;
+    if (this.scout === connection) this.limit.outlasted();
+    else if (this.scout === null && this.limit.known && now < until && !this.endpoint.leaving) {
+      remove(this.idle, connection);
+      this.scout = connection;
+      return connection.idle(connection.idleSince, until);
+    }
+    connection.destroy();
+  }
+
+  left(connection: UpstreamConnection): void {
+    this.limit.closedAfter(this.endpoint.tools.clock.monotonic() - connection.idleSince);
   }
 
   dropIdle(): void {
     for (const connection of [...this.idle.splice(0), ...this.unclaimed.splice(0)]) connection.destroy();
+    this.scout?.destroy();
   }
 
   recall(elsewhere: (x: Exchange) => boolean, recalled: Exchange[]): void {
@@ -106,6 +127,7 @@ export class Connections implements Channel {
     if (!this.open.has(connection)) return;
     this.endpoint.tools.sockets.leaveUpstream();
     this.open.delete(connection);
+    if (this.scout === connection) this.scout = null;
     if (stood) remove(this.idle, connection);
     else {
       this.connecting--;

@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import type { Parsed } from './parsed.ts';
-import { MAX_ANSWER_SECS, MAX_DIAL_SECS, MOST_CA_TEXT, readAuthorities, readServerName, type TransportSpec } from './transport.ts';
+import {
+  MAX_ANSWER_SECS,
+  MAX_DIAL_SECS,
+  MOST_CA_TEXT,
+  RESPONSE_HEADER_BYTES,
+  readAuthorities,
+  readServerName,
+  type TransportSpec,
+} from './transport.ts';
 
 /** Text that a reader understands, in the form that it gives it. */
 const readBy = (text: z.ZodString, read: (text: string) => Parsed<string>) =>
@@ -19,4 +27,5 @@ export const transportSchema: z.ZodType<TransportSpec, TransportSpec> = z.object
   dial_timeout_secs: z.int().min(1).max(MAX_DIAL_SECS).optional(),
   response_header_timeout_secs: z.int().min(0).max(MAX_ANSWER_SECS).optional(),
   read_timeout_secs: z.int().min(0).max(MAX_ANSWER_SECS).optional(),
+  max_response_header_bytes: z.int().min(RESPONSE_HEADER_BYTES.least).max(RESPONSE_HEADER_BYTES.most).optional(),
 });

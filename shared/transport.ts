@@ -9,6 +9,8 @@ export const MOST_CA_TEXT = 65_536;
 /** The longest that a target may be told to take (s); no limit at all is said as 0. */
 export const MAX_ANSWER_SECS = 86_400;
 export const MAX_DIAL_SECS = 60;
+/** The head of an answer may be so much (bytes), where nothing is said and at the ends of what may be. */
+export const RESPONSE_HEADER_BYTES = { least: 16_384, usual: 262_144, most: 1_048_576 } as const;
 
 /** How the targets of a pool are spoken to, where that is not HTTP/1.1 with a certificate that everybody trusts. */
 export type TransportSpec = {
@@ -26,6 +28,8 @@ export type TransportSpec = {
   readonly response_header_timeout_secs?: number | undefined;
   /** Seconds between two pieces of an answer's body; 0 is no limit. */
   readonly read_timeout_secs?: number | undefined;
+  /** Bytes of an answer's head, status line and fields together. */
+  readonly max_response_header_bytes?: number | undefined;
 };
 
 /** Reads the name that a certificate must show. An address can't be asked for in a handshake (RFC 6066 3). */

@@ -77,6 +77,8 @@ export const WORDS: Readonly<Record<string, string>> = {
     'Seconds from the end of a request until its answer must begin, or it is 504; 0 is no limit. 60 where it is left out.',
   'transport.read_timeout_secs':
     'Seconds between two pieces of the body of an answer, or it is cut; 0 is no limit. 60 where it is left out. Streams of events and calls of gRPC have none.',
+  'transport.max_response_header_bytes':
+    'Bytes that the head of an answer may be, or it is 502. 262,144 where it is left out, and 1,000 lines; larger ones may have a line for each 256 bytes.',
   'health.path': 'Path and query that are asked for with GET; 2xx and 3xx are well.',
   'health.interval_secs': 'Seconds from one question to the next.',
   'health.timeout_secs': 'Seconds that an answer may take.',

@@ -1,3 +1,4 @@
+import { RESPONSE_HEADER_BYTES } from '../../../shared/transport.ts';
 import { CR, LF } from './chars.ts';
 import { FAULT, type Fault } from './fault.ts';
 import { MAX_ANSWER_FIELDS } from './fields.ts';
@@ -12,7 +13,7 @@ export type HeadLimits = {
   readonly lines: number;
 };
 
-export const USUAL_HEAD: HeadLimits = { bytes: 262_144, lines: MAX_ANSWER_FIELDS };
+export const USUAL_HEAD: HeadLimits = { bytes: RESPONSE_HEADER_BYTES.usual, lines: MAX_ANSWER_FIELDS };
 
 /** An empty line, by what may stand in front of its end. */
 const EMPTY_LINE = Buffer.from('\n\r\n');

@@ -1,6 +1,7 @@
 import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
+import { RESPONSE_HEADER_BYTES } from '../../../shared/transport.ts';
 import type { Exchange } from '../exchange.ts';
 import { FAULT_REASON, type Faults, guard, guarded, onBehalf } from '../faults.ts';
 import { beginExchange } from '../http1/begin-exchange.ts';
@@ -42,6 +43,8 @@ const BOUNDS = {
   maxSessionRejectedStreams: 20,
   maxOutstandingPings: 10,
   maxSettings: 32,
+  // An answer's head goes on as large as its upstream may send it; what is too much for a client is for it to say.
+  maxSendHeaderBlockLength: 2 * RESPONSE_HEADER_BYTES.most,
 };
 
 /** What a request is counted as whose client left before its answer began. */

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import {
   type ClientHttp2Session,
+  type ClientSessionOptions,
   connect,
   createSecureServer,
   createServer,
@@ -80,8 +81,8 @@ export const h2c = (...targets: readonly { readonly address: string }[]): Promis
 export class Speaker {
   readonly session: ClientHttp2Session;
 
-  constructor({ port }: { readonly port: number }) {
-    this.session = connect(`http://127.0.0.1:${port}`);
+  constructor({ port }: { readonly port: number }, options: ClientSessionOptions = {}) {
+    this.session = connect(`http://127.0.0.1:${port}`, options);
     this.session.on('error', () => undefined);
   }
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { protocolsIn } from '../http1/protocols.ts';
+import type { HeadLimits } from '../http1/answer-heads.ts';
+import { protocolsIn, withoutOws } from '../http1/protocols.ts';
 import { ResponseHead } from '../http1/response-head.ts';
 import { type AnswerFields, addedFields } from '../policy/headers/headers.ts';
 
@@ -7,12 +8,14 @@ import { type AnswerFields, addedFields } from '../policy/headers/headers.ts';
 export type Reply = Pick<IncomingMessage, 'httpVersion' | 'rawHeaders' | 'statusCode' | 'statusMessage'>;
 
 /** Reads the head of a target's answer once more, by the rules that hold for every other answer; null where it breaks them. */
-export function replyHead(reply: Reply, routed: AnswerFields | null): ResponseHead | null {
+export function replyHead(reply: Reply, limits: HeadLimits, routed: AnswerFields | null): ResponseHead | null {
   const { httpVersion, statusCode, statusMessage, rawHeaders } = reply;
   let text = `HTTP/${httpVersion} ${statusCode} ${statusMessage}\r\n`;
   for (let at = 0; at < rawHeaders.length; at += 2) text += `${rawHeaders[at]}: ${rawHeaders[at + 1]}\r\n`;
   const bytes = Buffer.from(`${text}\r\n`, 'latin1');
   const head = new ResponseHead();
+  head.fields.most = limits.lines;
+  if (bytes.length > limits.bytes) return null;
   return head.parse(bytes, 0, bytes.length, routed?.overrides ?? null) === null ? head : null;
 }
 
@@ -29,7 +32,7 @@ export function agrees({ status, fields }: ResponseHead, asked: string): boolean
 export function agreementFields({ fields }: ResponseHead, routed: AnswerFields | null, secure: boolean): FieldsByName {
   const added = routed === null ? '' : addedFields(routed, fields, secure);
   const lines = `${fields.kept}${added}Connection: Upgrade\r\nUpgrade: ${fields.upgrade}`.split('\r\n');
-  return byName(lines.flatMap((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]));
+  return byName(lines.flatMap((line) => [line.slice(0, line.indexOf(':')), withoutOws(line.slice(line.indexOf(':') + 1))]));
 }
 
 /** Every field with all of its values, under the name that was written first: the plain form of Node's heads drops some. */
@@ -44,7 +47,9 @@ export function byName(raw: readonly string[]): FieldsByName {
     const name = names.get(written.toLowerCase()) ?? written;
     names.set(written.toLowerCase(), name);
     const others = fields[name];
-    fields[name] = others === undefined ? value : [others, value].flat();
+    if (others === undefined) fields[name] = value;
+    else if (typeof others === 'string') fields[name] = [others, value];
+    else others.push(value);
   }
   return fields;
 }

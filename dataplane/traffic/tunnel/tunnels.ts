@@ -15,13 +15,14 @@ import type { Attempt } from '../upstream/attempt.ts';
 import { connectTo } from '../upstream/connect.ts';
 import type { Endpoint } from '../upstream/endpoint.ts';
 import { FAILURE, type Failure } from '../upstream/failure.ts';
+import { limitsFor } from '../upstream/limits.ts';
 import type { Progress } from '../upstream/retry.ts';
 import { Declined } from './declined.ts';
 import { agreementFields, agrees, byName, type Reply, replyHead } from './reply-head.ts';
 import { Tunnel } from './tunnel.ts';
 import { answersKey, join, sendHead } from './websocket.ts';
 
-/** Room for our own head and the target's (bytes). */
+/** Room for our own head (bytes). */
 const MAX_HEAD = 65_536;
 /** Bytes of the empty line at the end of a head. */
 const CRLF = 2;
@@ -169,7 +170,7 @@ export class Tunnels {
   private overStream(x: Exchange, endpoint: Endpoint, stream: ServerHttp2Stream, upstream: Socket): void {
     const tunnel = new Tunnel(x, endpoint, { socket: null, end: () => cancelStream(stream) }, upstream);
     this.track(tunnel, stream);
-    tunnel.request = sendHead(upgradeHead(x), tunnel.agent, { maxHeaderSize: MAX_HEAD });
+    tunnel.request = sendHead(upgradeHead(x), tunnel.agent, { maxHeaderSize: limitsFor(x).head.bytes });
     this.await(tunnel, tunnel.request, (head, _reply, socket, early) => join(x, stream, head, socket, early));
   }
 
@@ -190,8 +191,8 @@ export class Tunnels {
     if (client === null) return tunnel.close();
     const { host, port } = tunnel.endpoint;
     const target = { host, port, protocol: 'http:' };
-    // The rest of the head's limit, and no other connection than the one that stands.
-    const options = { target, agent: tunnel.agent, ssl: { maxHeaderSize: MAX_HEAD } };
+    // The rest is the limit of the answer's head, and no other connection than the one that stands.
+    const options = { target, agent: tunnel.agent, ssl: { maxHeaderSize: limitsFor(tunnel.x).head.bytes } };
     Object.assign(request, { headers: byName(request.rawHeaders) });
     // It writes the head of an agreement as text.
     client.setDefaultEncoding('latin1');
@@ -212,6 +213,8 @@ export class Tunnels {
   /** `goOn` is told of an agreement. */
   private await(tunnel: Tunnel, outgoing: ClientRequest, goOn: GoOn): void {
     for (const event of ['upgrade', 'response', 'error']) outgoing.removeAllListeners(event);
+    // Lines beyond a limit of its own the library would leave out; `replyHead` refuses those beyond ours.
+    outgoing.maxHeadersCount = 0;
     const informed = (interim: Reply): void => this.informed(tunnel, interim);
     const agreed = (reply: IncomingMessage, socket: Socket, head: NonSharedBuffer): void => {
       const agreement = this.agreed(tunnel, reply);
@@ -230,7 +233,7 @@ export class Tunnels {
 
   private informed(tunnel: Tunnel, interim: Reply): void {
     const { x } = tunnel;
-    const head = replyHead(interim, null);
+    const head = replyHead(interim, limitsFor(x).head, null);
     if (head === null || ++tunnel.interim > MAX_INTERIM) return this.unanswered(tunnel, FAILURE.malformed);
     if (x.attempt !== tunnel) return;
     x.client.informational(head.status, head.reason, head.fields.kept);
@@ -240,7 +243,7 @@ export class Tunnels {
   /** @returns the head of an agreement by which both sides mean the same: then bytes pass unread. */
   private agreed(tunnel: Tunnel, reply: IncomingMessage): ResponseHead | null {
     const { x } = tunnel;
-    const head = replyHead(reply, x.block?.fields ?? null);
+    const head = replyHead(reply, limitsFor(x).head, x.block?.fields ?? null);
     if (head === null || !agrees(head, x.upgrade ?? '') || (tunnel.client.socket === null && !answersKey(x, head))) {
       this.unanswered(tunnel, FAILURE.malformed);
       return null;
@@ -251,7 +254,7 @@ export class Tunnels {
   }
 
   private declined(tunnel: Tunnel, reply: IncomingMessage): void {
-    const head = replyHead(reply, tunnel.x.block?.fields ?? null);
+    const head = replyHead(reply, limitsFor(tunnel.x).head, tunnel.x.block?.fields ?? null);
     if (head === null || head.status === 101) return this.unanswered(tunnel, FAILURE.malformed);
     tunnel.answered();
     new Declined(tunnel, reply).relay(head);

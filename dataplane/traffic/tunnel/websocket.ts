@@ -6,6 +6,7 @@ import type { Exchange } from '../exchange.ts';
 import { guarded } from '../faults.ts';
 import { httpDate } from '../http1/date.ts';
 import { fieldIn, withoutFields } from '../http1/fields.ts';
+import { withoutOws } from '../http1/protocols.ts';
 import type { ResponseHead } from '../http1/response-head.ts';
 import { cancelStream } from '../http2/ending.ts';
 import { fieldArray } from '../http2/request-text.ts';
@@ -22,7 +23,7 @@ export function sendHead(head: string, agent: Agent, options: { readonly maxHead
   const [method = '', path = ''] = line.split(' ');
   const headers = lines
     .filter((field) => field !== '')
-    .flatMap((field) => [field.slice(0, field.indexOf(':')), field.slice(field.indexOf(':') + 1).trim()]);
+    .flatMap((field) => [field.slice(0, field.indexOf(':')), withoutOws(field.slice(field.indexOf(':') + 1))]);
   const outgoing = request({ method, path, headers, agent, ...options });
   // Whoever waits for an answer hears of errors; nobody does when that could not be begun.
   outgoing.on('error', () => outgoing.destroy());

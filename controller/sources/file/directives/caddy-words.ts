@@ -125,6 +125,7 @@ export const CADDY_TRANSPORT: ReadonlyMap<string, string> = new Map([
   ['tls_trusted_ca_certs', 'write ca ca.pem'],
   ['tls_trust_pool', 'write ca ca.pem'],
   ['tls_curves', 'curves are those of the TLS library'],
+  ['max_response_header', 'write max_response_header_size'],
   ['tls_timeout', 'write dial_timeout: it counts the handshake too'],
   ['tls_renegotiation', 'it is never done'],
   ['tls_except_ports', 'write one pool with https:// and another without'],

@@ -33,7 +33,16 @@ test('limits of time are read in whole seconds, and off is none', () => {
   assert.deepEqual(transportOf('response_header_timeout 0'), { response_header_timeout_secs: 0 });
 });
 
+test('the size of the head of an answer is read in bytes', () => {
+  assert.deepEqual(transportOf('max_response_header_size 512kb'), { max_response_header_bytes: 524_288 });
+  assert.deepEqual(transportOf('max_response_header_size 1MB'), { max_response_header_bytes: 1_048_576 });
+});
+
 for (const [line, said] of [
+  ['max_response_header_size 512', /max_response_header_size "512": a size is a whole number with b, kb, mb or gb/],
+  ['max_response_header_size 2mb', /max_response_header_size "2mb": 16kb to 1mb$/],
+  ['max_response_header_size 1kb', /16kb to 1mb$/],
+  ['max_response_header_size', /is incomplete: write max_response_header_size <size>/],
   ['read_timeout 500ms', /read_timeout "500ms": whole seconds, 1s to 86400s; off is no limit/],
   ['read_timeout 2d', /whole seconds, 1s to 86400s/],
   ['read_timeout soon', /a duration is a number with a unit.*off is no limit/],

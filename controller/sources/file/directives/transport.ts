@@ -1,5 +1,13 @@
 import { parseDuration } from '../../../../shared/duration.ts';
-import { MAX_ANSWER_SECS, MAX_DIAL_SECS, readAuthorities, readServerName, type TransportSpec } from '../../../../shared/transport.ts';
+import { parseSize } from '../../../../shared/size.ts';
+import {
+  MAX_ANSWER_SECS,
+  MAX_DIAL_SECS,
+  RESPONSE_HEADER_BYTES,
+  readAuthorities,
+  readServerName,
+  type TransportSpec,
+} from '../../../../shared/transport.ts';
 import { quote } from '../concealed.ts';
 import { type Context, firstOf, type Rule, type SiteDraft } from '../sites/rule.ts';
 import { lineOf, type Word } from '../tokens/word.ts';
@@ -14,6 +22,7 @@ const OPTIONS = new Map([
   ['dial_timeout', 'dial_timeout <duration>'],
   ['response_header_timeout', 'response_header_timeout <duration>|off'],
   ['read_timeout', 'read_timeout <duration>|off'],
+  ['max_response_header_size', 'max_response_header_size <size>'],
 ]);
 /** The member that each limit of time sets, its bounds (s), and whether there may be none. */
 const TIMES = {
@@ -63,6 +72,7 @@ function readOption({ name, args: [word, extra], block }: Directive, seen: Word[
   if (name.text === 'insecure') spec.insecure = true;
   else if (!word) report.error(name, `${name.text} is incomplete: write ${form}`);
   else if (name.text === 'ca') readCa(word, spec, context);
+  else if (name.text === 'max_response_header_size') readSize(word, spec, context);
   else if (isTime(name.text)) readTime(name.text, word, spec, context);
   else readName(word, spec, context);
 }
@@ -76,6 +86,14 @@ function readTime(name: keyof typeof TIMES, word: Word, spec: Draft, { report }:
   const secs = time.value / 1_000;
   if (Number.isInteger(secs) && secs <= most && (secs > 0 || offable)) spec[member] = secs;
   else report.error(word, `${name} ${quote(word.text)}: whole seconds, 1s to ${most}s${offable ? '; off is no limit' : ''}`);
+}
+
+function readSize(word: Word, spec: Draft, { report }: Context): void {
+  const size = parseSize(word.text);
+  const { least, most } = RESPONSE_HEADER_BYTES;
+  if (!size.ok) report.error(word, `max_response_header_size ${quote(word.text)}: ${size.reason}`);
+  else if (size.value >= least && size.value <= most) spec.max_response_header_bytes = size.value;
+  else report.error(word, `max_response_header_size ${quote(word.text)}: ${least / 1_024}kb to ${most / 1_048_576}mb`);
 }
 
 function readName(word: Word, spec: Draft, { report }: Context): void {

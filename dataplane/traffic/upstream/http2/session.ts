@@ -1,12 +1,14 @@
 import { type ClientHttp2Session, connect as connectHttp2, constants, type Settings } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { RESPONSE_HEADER_BYTES } from '../../../../shared/transport.ts';
 import type { Exchange } from '../../exchange.ts';
 import { guard, guarded } from '../../faults.ts';
 import { ResponseHead } from '../../http1/response-head.ts';
 import { connectTo } from '../connect.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { FAILURE, type Failure } from '../failure.ts';
+import { linesFor } from '../limits.ts';
 import { UpstreamStream } from './upstream-stream.ts';
 
 /** Without a stream for this long the session ends (ms). A target that ends it sooner says so first (RFC 9113 9.1). */
@@ -18,11 +20,14 @@ const MAX_SERVED = 1_000_000;
 /** Silence after which TCP asks whether the other end is still there (ms): a call that waits may be silent for hours. */
 const KEEP_ALIVE_MS = 30_000;
 
-const SETTINGS: Settings = { enablePush: false, initialWindowSize: 262_144, maxHeaderListSize: 65_536 };
+/** What any route may allow for a head; each exchange is held to its own. A line counts 32 bytes more than it has (RFC 9113 6.5.2). */
+const { most: MOST_BYTES } = RESPONSE_HEADER_BYTES;
+const MOST_LINES = linesFor(MOST_BYTES) + 1;
+const SETTINGS: Settings = { enablePush: false, initialWindowSize: 262_144, maxHeaderListSize: MOST_BYTES + 32 * MOST_LINES };
 /** Bytes that all streams of a session may have on their way to us. */
 const SESSION_WINDOW = 4_194_304;
 const BOUNDS = {
-  maxHeaderListPairs: 128,
+  maxHeaderListPairs: MOST_LINES + 1,
   maxReservedRemoteStreams: 0,
   maxSessionInvalidFrames: 20,
   maxSettings: 32,

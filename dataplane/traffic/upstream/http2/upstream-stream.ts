@@ -174,6 +174,9 @@ export class UpstreamStream implements Attempt {
     if (text === null) return null;
     const bytes = Buffer.from(text, 'latin1');
     const { head } = this.session;
+    const limits = limitsFor(x).head;
+    if (bytes.length > limits.bytes) return null;
+    head.fields.most = limits.lines;
     return head.parse(bytes, 0, bytes.length, x.block?.fields.overrides ?? null) === null ? head : null;
   }
 

@@ -1,9 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import { systemClock } from '../runtime/clock.ts';
 import { isToParent, type ToParent, type UpgradeOutcome } from '../runtime/parent.ts';
 import { LAUNCHER_VARIABLE, PARENT_VARIABLE, SUPERVISED_VARIABLE } from '../runtime/supervised.ts';
 
+/** Where the parent was started. */
+const DIRECTORY = process.cwd();
 /** How much of what a child says on stderr is kept, to say why it ended (characters). */
 const KEPT = 4_096;
 /** As a shell has it, where a program can't be started. */
@@ -37,7 +40,8 @@ export interface Child {
  * a terminal reaches the parent alone, which passes it on once. stdout is the parent's own; stderr passes through.
  */
 export function startChild({ launcher, argv }: Launch, heard: Heard, err: (text: string) => void): Child {
-  const child = spawn(launcher, argv, { stdio: ['pipe', 'inherit', 'pipe', 'ipc'], detached: true, env: environment(launcher) });
+  const child = spawned(launcher, argv);
+  if (child instanceof Error) return neverStarted(child, heard);
   let kept = '';
   const note = (text: string): void => {
     kept = (kept + text).slice(-KEPT);
@@ -61,6 +65,22 @@ export function startChild({ launcher, argv }: Launch, heard: Heard, err: (text:
     send: (outcome) => void (child.connected && child.send(outcome, undefined, undefined, () => undefined)),
     signal: (signal) => void child.kill(signal),
   };
+}
+
+/** Node throws some of the system's refusals (ENOMEM, E2BIG, a path that is none) and emits the others. */
+function spawned(launcher: string, argv: readonly string[]): ChildProcess | Error {
+  // By its name, and not by where this process stands: a directory may have been put anew in its place, or be gone.
+  const cwd = existsSync(DIRECTORY) ? DIRECTORY : '/';
+  try {
+    return spawn(launcher, argv, { stdio: ['pipe', 'inherit', 'pipe', 'ipc'], detached: true, cwd, env: environment(launcher) });
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+function neverStarted({ message }: Error, heard: Heard): Child {
+  process.nextTick(() => heard.ended(NOT_STARTED));
+  return { pid: 0, lastWords: message, send: () => undefined, signal: () => undefined };
 }
 
 function whenEnded(child: ChildProcess, note: (text: string) => void, ended: (code: number) => void): void {

@@ -9,7 +9,7 @@ import { systemRandom } from '../../../shared/runtime/random.ts';
 import { Supervised } from './supervisor.ts';
 
 /** A child that runs `code`; each of its starts leaves a line. */
-function child(t: TestContext, code: string) {
+function child(t: TestContext, code: string, more: { readonly mustServe?: boolean } = {}) {
   const directory = mkdtempSync(join(tmpdir(), 'supervisor-'));
   t.after(() => rmSync(directory, { recursive: true }));
   const starts = join(directory, 'starts');
@@ -22,7 +22,7 @@ function child(t: TestContext, code: string) {
   let text = '';
   const log = memoryLog();
   const supervised = new Supervised(
-    { name: 'dataplane', argv: [script], env: async () => ({ EXAMPLE: 'yes' }) },
+    { name: 'dataplane', argv: [script], env: async () => ({ EXAMPLE: 'yes' }), ...more },
     {
       clock: systemClock,
       random: systemRandom,
@@ -98,4 +98,15 @@ test('a child knows that it is supervised, and sees its stdin end with the super
   );
   assert.equal(await supervised.run(), 2);
   assert.equal(err(), '1yes');
+});
+
+test('one that must serve and ends before, however, is not tried again; once it has served it is', async (t) => {
+  const never = child(t, 'process.abort();', { mustServe: true });
+  assert.equal(await never.supervised.run(), 134);
+  assert.equal(never.pids().length, 1);
+  const once = child(t, "process.send({ kind: 'serving', version: '1' }); setTimeout(() => process.exit(1), 20);", { mustServe: true });
+  const done = once.supervised.run();
+  await until(() => once.pids().length === 2);
+  once.supervised.stop();
+  assert.equal(await done, 0);
 });

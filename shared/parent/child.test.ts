@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import type { ToParent } from '../runtime/parent.ts';
+import { type Child, startChild } from './child.ts';
+
+/** A launcher that runs `code` under Node. */
+function launcher(t: TestContext, code: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'child-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'child.cjs'), code);
+  const path = join(folder, 'launcher');
+  writeFileSync(path, `#!/bin/sh\nexec ${process.execPath} ${join(folder, 'child.cjs')} "$@"\n`, { mode: 0o755 });
+  return path;
+}
+
+/** Starts one and waits for its end. */
+function played(path: string, argv: readonly string[], heard: (message: ToParent, child: Child) => void = () => undefined) {
+  return new Promise<{ code: number; err: string; words: string; pid: number }>((resolve) => {
+    let err = '';
+    const child = startChild(
+      { launcher: path, argv },
+      {
+        said: (message) => heard(message, child),
+        ended: (code) => resolve({ code, err, words: child.lastWords, pid: child.pid }),
+      },
+      (text) => {
+        err += text;
+      },
+    );
+  });
+}
+
+test('a child knows its parent and its launcher, and is told what came of its question', async (t) => {
+  const path = launcher(
+    t,
+    `process.on('message', ({ reason }) => { process.stderr.write([reason, process.env.SLUICE_PARENT, process.env.SLUICE_LAUNCHER, process.env.NOTIFY_SOCKET].join()); process.exit(3); });
+     process.send({ kind: 'upgrade', launcher: process.argv[2] });`,
+  );
+  process.env.NOTIFY_SOCKET = '/none';
+  t.after(() => delete process.env.NOTIFY_SOCKET);
+  const { code, err, words } = await played(path, ['next'], (message, child) => {
+    assert.deepEqual(message, { kind: 'upgrade', launcher: 'next' });
+    child.send({ kind: 'not-upgraded', reason: 'no' });
+  });
+  assert.deepEqual([code, err, words], [3, `no,${process.pid},${path},`, err]);
+});
+
+test('one that is killed ends with the code that a shell gives it, though a program of its own holds its stderr', async (t) => {
+  const path = launcher(
+    t,
+    "require('node:child_process').spawn('sleep', ['3'], { stdio: 'inherit', detached: true }); process.send({ kind: 'handed-over' });",
+  );
+  const { code } = await played(path, [], (_, child) => child.signal('SIGKILL'));
+  assert.equal(code, 137);
+});
+
+test('a launcher that is not there, or no path at all, is an end like any other', async () => {
+  for (const [path, why] of [
+    ['/nowhere/sluice', /ENOENT/],
+    ['', /cannot be empty/],
+  ] as const) {
+    const { code, words, pid } = await played(path, []);
+    assert.deepEqual([code, pid], [127, 0]);
+    assert.match(words, why);
+  }
+});

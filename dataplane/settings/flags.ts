@@ -235,7 +235,7 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
     kind: 'value',
     placeholder: 'N',
     help: 'open client connections of one address or IPv6 /64; trusted proxies have no such limit',
-    default: 'as many as in all',
+    default: 'a quarter of all, 256 at least and 4096 at most',
     parse: parseConnections,
   },
   {

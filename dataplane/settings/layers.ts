@@ -93,7 +93,7 @@ export function layered(given: ReadonlyMap<string, FlagValue>, file: Globals): L
       'maxConnectionsPerAddress',
       'max-connections-per-address',
       file.max_connections_per_address,
-      maxConnections,
+      shareOfOne(maxConnections),
     ),
     logLevel: pick<LogLevel>('logLevel', 'log-level', undefined, 'info'),
     drainTimeoutMs: pick('drainTimeoutMs', 'drain-timeout', file.drain_timeout, DEFAULT_DRAIN_MS),
@@ -109,6 +109,13 @@ export function layered(given: ReadonlyMap<string, FlagValue>, file: Globals): L
   };
   return { ...values, origins: Object.freeze(origins) };
 }
+
+/** Room for a large office behind one address, and for others beside it. */
+const MOST_OF_ONE = 4_096;
+const LEAST_OF_ONE = 256;
+
+/** How many connections one address may have of all, where nobody says. */
+const shareOfOne = (all: number): number => Math.min(all, MOST_OF_ONE, Math.max(LEAST_OF_ONE, Math.ceil(all / 4)));
 
 const socketOf = (given: string | boolean): string | null => (given === true ? DEFAULT_ADMIN_SOCKET : given === false ? null : given);
 

@@ -64,7 +64,10 @@ describe('readSettings', () => {
       dnsResolver: null,
       localCerts: false,
     });
-    assert.deepEqual([maxConnections, maxConnectionsPerAddress], [Math.ceil(roomForSockets(workers) * 0.75), maxConnections]);
+    assert.deepEqual(
+      [maxConnections, maxConnectionsPerAddress],
+      [Math.ceil(roomForSockets(workers) * 0.75), Math.min(maxConnections, 4_096, Math.max(256, Math.ceil(maxConnections / 4)))],
+    );
     assert.equal(workers, process.platform === 'linux' ? availableParallelism() : workers);
     assert.ok(Object.values(origins).every((origin) => origin === 'default'));
     assert.deepEqual([given.size, handed, takeover, help], [0, null, false, false]);
@@ -248,12 +251,16 @@ describe('effective', () => {
     assert.equal(moves(running, effective(base, globals({ http_port: 9090 }), running).settings), false);
   });
 
-  it('lets one address have as many connections as there may be, unless told otherwise', () => {
+  it('lets one address have a quarter of all connections, within bounds, unless told otherwise', () => {
     const base = readSettings(['--workers', '1'], {});
     for (const [given, each] of [
-      [{}, base.maxConnections],
       [{ max_connections: 100 }, 100],
+      [{ max_connections: 300 }, 256],
+      [{ max_connections: 1_024 }, 256],
+      [{ max_connections: 10_001 }, 2_501],
+      [{ max_connections: 1_000_000 }, 4_096],
       [{ max_connections_per_address: 9 }, 9],
+      [{ max_connections: 8_000, max_connections_per_address: 8_000 }, 8_000],
     ] as const)
       assert.equal(effective(base, globals(given), base).settings.maxConnectionsPerAddress, each);
   });

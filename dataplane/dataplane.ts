@@ -10,6 +10,7 @@ import type { AdminParts } from './admin/parts.ts';
 import { type Boot, boot, type Edge, takenOver } from './boot.ts';
 import { certify, openCertificates } from './certify.ts';
 import { assemble, type Parts } from './parts.ts';
+import { exposedDirectories, type KeptDirectory } from './settings/exposed-directories.ts';
 import { type DataplaneSettings, trafficSettings, usesHttps } from './settings/settings.ts';
 import { explain } from './status/explain.ts';
 import { ownAddresses } from './status/own-addresses.ts';
@@ -135,7 +136,7 @@ function adminParts(parts: Parts, { clock, log, token, events, settings, started
       workers: { configured: settings.workers, serving: workers.serving, restarts: workers.restarts },
       problems: [...table.problems()],
       upstreams: upstreams.summary(),
-      warnings: [...readiness.warnings(), ...live.warnings, ...https.warnings],
+      warnings: [...readiness.warnings(), ...live.warnings, ...exposedDirectories(keptIn(settings)), ...https.warnings],
       advice: queueAdvice(),
     }),
     reloaded: (ok) => metrics.reloadOutcome(ok),
@@ -205,8 +206,14 @@ async function endServing({ health, https, table, workers, live }: Parts, admin:
   log.info('data plane stopped');
 }
 
+/** Where secrets and the table lie. */
+const keptIn = (settings: DataplaneSettings): KeptDirectory[] => [
+  { what: 'the state directory', path: settings.stateDir },
+  ...(usesHttps(settings) ? [{ what: 'the certificate directory', path: settings.certDir }] : []),
+];
+
 function announce({ table, live }: Parts, settings: DataplaneSettings, { log }: Edge): void {
-  for (const warning of live.warnings) log.warn(warning);
+  for (const warning of [...live.warnings, ...exposedDirectories(keptIn(settings))]) log.warn(warning);
   for (const advice of queueAdvice()) log.info(advice);
   const { httpPort, httpsPort } = trafficSettings(settings);
   const at = settings.bind ?? '*';

@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, openSync } from 'node:fs';
+import { closeSync, constants, fchmodSync, openSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import type { Globals } from '../../shared/settings.ts';
@@ -199,8 +199,13 @@ function open(path: string): DatabaseSync {
 /** Routes hold hashes of passwords, and the directory may be one that others can enter. SQLite makes its other files with the same mode. */
 function keepPrivate(path: string): void {
   if (path === ':memory:') return;
-  closeSync(openSync(path, 'a', 0o600));
-  chmodSync(path, 0o600);
+  // SQLite follows a link at this name, so one is refused here (ELOOP): it would lead out of the directory.
+  const file = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
+  try {
+    fchmodSync(file, 0o600);
+  } finally {
+    closeSync(file);
+  }
 }
 
 function prepare(database: DatabaseSync): Statements {

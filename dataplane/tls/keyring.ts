@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { accepted, type Parsed, refused } from '../../shared/parsed.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import type { Random } from '../../shared/runtime/random.ts';
+import { FRESH } from './store/private-file.ts';
 
 /** Bytes of the secret of hashes, and of the keys of tickets (a name, one to sign and one to seal). */
 const VISITORS_BYTES = 16;
@@ -142,7 +143,7 @@ function keepPrivate(path: string, log: Log): void {
 }
 
 function writeDurably(path: string, text: string): void {
-  const file = openSync(path, 'wx', 0o600);
+  const file = openSync(path, FRESH, 0o600);
   try {
     writeFileSync(file, text);
     fsyncSync(file);

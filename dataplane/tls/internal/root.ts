@@ -1,11 +1,11 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { INTERNAL_ROOT_FILE, NAME } from '../../../shared/name.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
-import { syncFolder, writePrivate } from '../store/private-file.ts';
+import { syncFolder, writeFresh, writePrivate } from '../store/private-file.ts';
 import type { CertificateMaker, Signed } from './certificate-maker.ts';
 
 /** The certificate alone, to be copied to where it is trusted. The suffix is the one that Debian asks for there. */
@@ -66,8 +66,7 @@ async function newRoot(stateDir: string, maker: CertificateMaker, { clock, rando
 
 /** A copy of it in a list of what is trusted has to be readable for everybody, whatever this process's umask. */
 function show(path: string, certificate: string): void {
-  writeFileSync(`${path}.new`, certificate);
-  chmodSync(`${path}.new`, 0o644);
+  writeFresh(`${path}.new`, certificate, 0o644);
   renameSync(`${path}.new`, path);
 }
 

@@ -1,10 +1,10 @@
-import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import type { Lease } from './cert-store.ts';
-import { makePrivateFolder } from './private-file.ts';
+import { makePrivateFolder, writeFresh } from './private-file.ts';
 
 /** Whose lock it is: the same `instance` over restarts of what is one process at a time. */
 export type Holder = { readonly instance: string; readonly pid: number };
@@ -41,7 +41,7 @@ export async function takeLease(folder: string, name: string, ttlMs: number, edg
   // Not synced: what a power cut tears is free.
   const write = (until: number): string => {
     const written = `${path}-${owner}`;
-    writeFileSync(written, `${JSON.stringify({ owner, until, holder: edge.holder })}\n`, { mode: 0o600 });
+    writeFresh(written, `${JSON.stringify({ owner, until, holder: edge.holder })}\n`, 0o600);
     return written;
   };
   const written = write(edge.clock.now() + ttlMs);

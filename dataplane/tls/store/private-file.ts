@@ -1,12 +1,18 @@
-import { existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, existsSync, fchmodSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
+
+/**
+ * A file that nobody else has put there: what is planted at its name, a link to another file of the machine above all, is
+ * an error and not written to. O_EXCL alone says so for links, but not on every network file system.
+ */
+export const FRESH = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
 /** Writes a file of mode 0600 whose bytes are on disk when this resolves; its name is once its folder is synced. */
 export async function writePrivate(path: string, text: string): Promise<void> {
   // One that a crash left behind would keep its mode.
   rmSync(path, { force: true });
-  const file = await open(path, 'wx', 0o600);
+  const file = await open(path, FRESH, 0o600);
   try {
     await file.writeFile(text);
     await file.sync();
@@ -17,9 +23,20 @@ export async function writePrivate(path: string, text: string): Promise<void> {
 
 /** Writes a file of mode 0600 beside `path` first, so that nobody sees half of it. A power cut may cost it. */
 export function replacePrivate(path: string, beside: string, text: string): void {
-  rmSync(beside, { force: true });
-  writeFileSync(beside, text, { mode: 0o600 });
+  writeFresh(beside, text, 0o600);
   renameSync(beside, path);
+}
+
+/** Writes a file anew, in place of what a crash left behind, with exactly this mode whatever the umask of the process. */
+export function writeFresh(path: string, text: string, mode: number): void {
+  rmSync(path, { force: true });
+  const file = openSync(path, FRESH, mode);
+  try {
+    fchmodSync(file, mode);
+    writeFileSync(file, text);
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** Files that came, went or were renamed in a folder are so on disk when this resolves. */

@@ -1,0 +1,55 @@
+import { accessSync, constants, type Stats, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+
+/** A directory in which this process keeps what nobody else may exchange. */
+export type KeptDirectory = { readonly what: string; readonly path: string };
+
+/** Who this process is; null where the system has no such users. */
+export type User = { readonly uid: number; readonly groups: readonly number[] } | null;
+
+const ROOT = 0;
+const OTHERS_WRITE = 0o002;
+const GROUP_WRITES = 0o020;
+
+/** Whose process this is. */
+export function currentUser(): User {
+  const { geteuid, getegid, getgroups } = process;
+  return geteuid && getegid && getgroups ? { uid: geteuid(), groups: [getegid(), ...getgroups()] } : null;
+}
+
+/**
+ * What other users of the machine could do in these directories, with what to do about it. Whoever can write to one can put
+ * another table, key or certificate into the place of ours. One that is missing, or on a read-only file system, is no reason to warn.
+ */
+export function exposedDirectories(directories: readonly KeptDirectory[], user: User = currentUser()): string[] {
+  if (user === null) return [];
+  return directories.flatMap(({ what, path }) => {
+    const at = resolve(path);
+    const stats = statSync(at, { throwIfNoEntry: false });
+    const who = stats?.isDirectory() && isWritable(at) ? whoElse(stats, user) : null;
+    if (who === null) return [];
+    return [
+      `${what} ${at} ${who} (mode ${((stats?.mode ?? 0) & 0o7777).toString(8).padStart(4, '0')}): they can exchange what is kept there; ${adviceOn(at, user)}`,
+    ];
+  });
+}
+
+function whoElse({ uid, gid, mode }: Stats, user: NonNullable<User>): string | null {
+  if ((mode & OTHERS_WRITE) !== 0) return 'can be written by every user of this machine';
+  if (uid !== user.uid && uid !== ROOT) return `belongs to another user, with the id ${uid}`;
+  if ((mode & GROUP_WRITES) !== 0 && gid !== ROOT && !user.groups.includes(gid))
+    return `can be written by another group, with the id ${gid}`;
+  return null;
+}
+
+const adviceOn = (path: string, { uid }: NonNullable<User>): string => `run: chown ${uid} ${path} && chmod 0700 ${path}`;
+
+/** A read-only file system, as of mounted secrets, is nobody's to write whatever the modes say. */
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch (error) {
+    return !(error instanceof Error && 'code' in error && error.code === 'EROFS');
+  }
+}

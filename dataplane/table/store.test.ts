@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Store } from './store.ts';
+
+test('a table at whose name somebody planted a link is refused, and what the link leads to stays as it is', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'planted-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const [victim, path] = [join(folder, 'victim'), join(folder, 'table.sqlite')];
+  writeFileSync(victim, '', { mode: 0o644 });
+  symlinkSync(victim, path);
+  assert.throws(() => new Store(path), { code: 'ELOOP' });
+  assert.deepEqual([readFileSync(victim, 'utf8'), statSync(victim).mode & 0o777], ['', 0o644]);
+});

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { FRESH, replacePrivate, writeFresh, writePrivate } from './private-file.ts';
+
+/** A folder in which somebody has planted a link, under the name of a file that is about to be written. */
+function planted(t: TestContext, name: string) {
+  const folder = mkdtempSync(join(tmpdir(), 'planted-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const victim = join(folder, 'victim');
+  writeFileSync(victim, 'precious', { mode: 0o644 });
+  symlinkSync(victim, join(folder, name));
+  return {
+    folder,
+    path: join(folder, name),
+    isUntouched: () => assert.deepEqual([readFileSync(victim, 'utf8'), statSync(victim).mode & 0o777], ['precious', 0o644]),
+  };
+}
+
+for (const [what, write] of [
+  ['a private file', (path: string) => writePrivate(path, 'ours')],
+  ['a file that is written anew', async (path: string) => writeFresh(path, 'ours', 0o600)],
+  ['a file that replaces another', async (path: string) => replacePrivate(`${path}.final`, path, 'ours')],
+] as const)
+  test(`a planted link is not followed by ${what}, and is taken away`, async (t) => {
+    const { folder, path, isUntouched } = planted(t, 'root.crt.new');
+    await write(path);
+    isUntouched();
+    const written = what.includes('replaces') ? `${path}.final` : path;
+    assert.deepEqual([readFileSync(written, 'utf8'), statSync(written).mode & 0o777], ['ours', 0o600], folder);
+  });
+
+test('a link that is planted between the look and the write is refused', async (t) => {
+  const { path, isUntouched } = planted(t, 'x.new');
+  await assert.rejects(open(path, FRESH, 0o600), { code: 'EEXIST' });
+  isUntouched();
+});

@@ -15,7 +15,7 @@ export const runningBuild: Build = buildAt(packageRoot(here));
 export function installedVersion(env: Readonly<Record<string, string | undefined>>): string {
   const launcher = env[LAUNCHER_VARIABLE];
   const root = launcher !== undefined && existsSync(launcher) ? packageRoot(dirname(realpathSync(launcher))) : packageRoot(here);
-  return buildAt(root).version;
+  return (root === undefined ? undefined : versionIn(root)) ?? 'unknown';
 }
 
 function buildAt(root: string | undefined): Build {

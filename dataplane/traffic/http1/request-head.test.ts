@@ -34,7 +34,11 @@ const REFUSED: readonly [text: string, fault: Fault][] = [
   [`GET /a#b HTTP/1.1\r\n${H}\r\n`, FAULT.badTarget],
   [`GET /\0 HTTP/1.1\r\n${H}\r\n`, FAULT.badTarget],
   [`GET /\x7f HTTP/1.1\r\n${H}\r\n`, FAULT.badTarget],
-  [`GET /\xe9 HTTP/1.1\r\n${H}\r\n`, FAULT.badTarget],
+  [`GET /\xe9\x7f HTTP/1.1\r\n${H}\r\n`, FAULT.badTarget],
+  [`GET /\xe9#a HTTP/1.1\r\n${H}\r\n`, FAULT.badTarget],
+  [`GET \xe9 HTTP/1.1\r\n${H}\r\n`, FAULT.badTarget],
+  [`GET http://\xe9/ HTTP/1.1\r\n${H}\r\n`, FAULT.hostDisagrees],
+  ['GET http://\xe9/ HTTP/1.0\r\n\r\n', FAULT.badTarget],
   [`GET a HTTP/1.1\r\n${H}\r\n`, FAULT.badTarget],
   [`GET * HTTP/1.1\r\n${H}\r\n`, FAULT.badTarget],
   [`OPTIONS ** HTTP/1.1\r\n${H}\r\n`, FAULT.badTarget],
@@ -96,6 +100,8 @@ const ACCEPTED: readonly [text: string, read: Read][] = [
   [`get / HTTP/1.0\r\n${H}\r\n`, { method: 'get', minor: 0 }],
   [`x!#$%&'*+-.^_\`|~ / HTTP/1.1\r\n${H}\r\n`, { method: "x!#$%&'*+-.^_`|~" }],
   [`GET /a//b/../%2f?c=[d]|"e" HTTP/1.1\r\n${H}\r\n`, { target: '/a//b/../%2f?c=[d]|"e"' }],
+  [`GET /caf\xc3\xa9/%c3\xa9?q=\xe9&\xff HTTP/1.1\r\n${H}\r\n`, { target: '/caf%C3%A9/%c3%A9?q=%E9&%FF' }],
+  [`GET http://a.example/\x80 HTTP/1.1\r\n${H}\r\n`, { target: '/%80' }],
   [`OPTIONS * HTTP/1.1\r\n${H}\r\n`, { target: '*' }],
   ['GET / HTTP/1.1\r\nHost: A.Example.:080\r\n\r\n', { host: 'a.example', hostField: 'A.Example.:080' }],
   ['GET / HTTP/1.1\r\nHost: a:\r\n\r\n', { host: 'a', hostField: 'a:' }],
@@ -135,6 +141,8 @@ test('HTTP/1.0 knows no expectations: one goes no further (RFC 9110 10.1.1)', ()
 test('a target of 8,192 bytes passes, one more is refused, whole or not', () => {
   const line = (length: number) => `GET /${'a'.repeat(length - 1)}`;
   assert.equal(parse(`${line(MAX_TARGET)} HTTP/1.1\r\n${H}\r\n`).fault, null);
+  assert.equal(parse(`${line(MAX_TARGET - 3)}\xe9 HTTP/1.1\r\n${H}\r\n`).fault, null, 'an escape counts as three');
+  assert.equal(parse(`${line(MAX_TARGET - 2)}\xe9 HTTP/1.1\r\n${H}\r\n`).fault, FAULT.longTarget);
   assert.equal(parse(`${line(MAX_TARGET + 1)} HTTP/1.1\r\n${H}\r\n`).fault, FAULT.longTarget);
   assert.equal(partial(line(MAX_TARGET)), null);
   assert.equal(partial(line(MAX_TARGET + 1)), FAULT.longTarget);

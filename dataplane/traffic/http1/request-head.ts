@@ -48,6 +48,8 @@ export class RequestHead {
     const targetStart = ++at;
     byte = buffer[at] as number;
     while (((CLASS[byte] as number) & TARGET) !== 0) byte = buffer[++at] as number;
+    const beyondAscii = byte >= 0x80;
+    while (isTarget(byte)) byte = buffer[++at] as number;
     if (at - targetStart > MAX_TARGET) return FAULT.longTarget;
     if (byte !== SP) return byte === CR || byte === LF ? FAULT.badRequestLine : FAULT.badTarget;
     const targetEnd = at++;
@@ -62,7 +64,10 @@ export class RequestHead {
     if (this.minor === 0) this.fields.ignoreExpectation();
     // Also where the wish is ignored: what is written of it goes on, or would (RFC 9110 7.8).
     if (this.fields.upgrade !== null && protocolsIn(this.fields.upgrade) === null) return FAULT.badUpgrade;
-    return this.readTarget(buffer, targetStart, raw.slice(targetStart - start, targetEnd - start));
+    const target = raw.slice(targetStart - start, targetEnd - start);
+    if (!beyondAscii) return this.readTarget(buffer, targetStart, target);
+    const escaped = escapedTarget(target);
+    return escaped.length > MAX_TARGET ? FAULT.longTarget : this.readTarget(buffer, targetStart, escaped);
   }
 
   private readVersion(buffer: Buffer, at: number): Fault | null {
@@ -143,6 +148,12 @@ export class RequestHead {
   }
 }
 
+/** Bytes beyond ASCII are no part of a URI; what is sent of them is escaped (RFC 3986 2.1), as browsers do. */
+const isTarget = (byte: number): boolean => byte >= 0x80 || ((CLASS[byte] as number) & TARGET) !== 0;
+
+const escapedTarget = (target: string): string =>
+  target.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
+
 /** `:` and a number up to 65535; the grammar allows it to be empty (RFC 3986 3.2.3). */
 function isPort(field: string, colon: number): boolean {
   if (field.charCodeAt(colon) !== 58 || field.length - colon > 6) return false;
@@ -194,7 +205,7 @@ function faultOfPartialLine(buffer: Buffer, start: number, end: number): Fault |
   if (at === end || (at === start && end === start + 1 && buffer[at] === CR)) return null;
   if (buffer[at] !== SP || at === start) return FAULT.badMethod;
   const targetStart = ++at;
-  while (at < end && ((CLASS[buffer[at] as number] as number) & TARGET) !== 0) at++;
+  while (at < end && isTarget(buffer[at] as number)) at++;
   if (at - targetStart > MAX_TARGET) return FAULT.longTarget;
   if (at === end) return null;
   if (buffer[at] !== SP || at === targetStart) return FAULT.badTarget;

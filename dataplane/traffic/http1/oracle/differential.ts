@@ -4,7 +4,7 @@ import { KNOWN_METHOD } from './allowances.ts';
 import { AnswerReader } from './answer-reader.ts';
 import { disagreement } from './disagreement.ts';
 import { KNOWN_METHODS, Llhttp } from './llhttp.ts';
-import { type Direction, type OurReading, type Reader, readCut } from './reading.ts';
+import { type Direction, type OurMessage, type OurReading, type Reader, readCut } from './reading.ts';
 import { RequestReader } from './request-reader.ts';
 import { randomCuts } from './sample-mutation.ts';
 import { SampleRandom } from './sample-random.ts';
@@ -63,10 +63,13 @@ export class Differential {
     const wrong = disagreement(text, ours, theirs, this.role);
     if (this.role === 'response') return wrong === null ? null : this.compareStrict(text, ours, bodyless, wrong);
     const next = ours.messages[theirs.messages.length];
-    if (next === undefined || KNOWN_METHODS.has(next.method)) return wrong;
-    // The one thing that llhttp can't know; everything else about the message is compared all the same.
-    const known = text.slice(0, next.offset) + KNOWN_METHOD + text.slice(next.offset + next.method.length);
-    return this.compare(known, this.read(Buffer.from(known, 'latin1'), [], bodyless), bodyless);
+    if (next === undefined) return wrong;
+    // What llhttp can't know of a request line; everything else about the message is compared all the same.
+    const known = KNOWN_METHODS.has(next.method) ? escapedLine(text, next.offset) : knownMethod(text, next);
+    if (known === text) return wrong;
+    const usual = this.read(Buffer.from(known, 'latin1'), [], bodyless);
+    if (KNOWN_METHODS.has(next.method) && !sameReading(usual, ours, OFFSETS)) return `escaped it is read as ${JSON.stringify(usual)}`;
+    return this.compare(known, usual, bodyless);
   }
 
   /** What upstreams may do in another way, and llhttp does not take: it must mean what the usual way means, to us and to llhttp. */
@@ -93,6 +96,18 @@ export class Differential {
     reader.end();
     return reader.reading;
   }
+}
+
+const knownMethod = (text: string, { offset, method }: OurMessage): string =>
+  text.slice(0, offset) + KNOWN_METHOD + text.slice(offset + method.length);
+
+/** With escapes for the bytes beyond ASCII of the request line that begins at `offset` (RFC 3986 2.1). */
+function escapedLine(text: string, offset: number): string {
+  const end = text.indexOf('\r\n', offset);
+  const line = [...text.slice(offset, end)].map((char) =>
+    char < '\x80' ? char : `%${Buffer.from(char, 'latin1').toString('hex').toUpperCase()}`,
+  );
+  return text.slice(0, offset) + line.join('') + text.slice(end);
 }
 
 /** Where messages stand, which is another place when something before them is written in another way. */

@@ -19,7 +19,20 @@ const METHODS = [
   'get',
 ];
 const ODD_METHODS = ['PRI', 'DESCRIBE', 'SOURCE', 'CONNECT', 'G@T', 'GE T', '', '"GET"', 'GETT', 'TRACE', "x!#$%&'*+-.^_`|~"];
-const TARGETS = ['/', '/', '/a', '/a/b?c=d&e', '/%2e%2E/', '//', '/a|b{"<>^`}\\', '/?', '/a?b?c', 'http://HOST/x', 'HTTPS://HOST?x'];
+const TARGETS = [
+  '/',
+  '/',
+  '/a',
+  '/a/b?c=d&e',
+  '/%2e%2E/',
+  '//',
+  '/a|b{"<>^`}\\',
+  '/?',
+  '/a?b?c',
+  '/caf\xc3\xa9?\xe9=\xff',
+  'http://HOST/x',
+  'HTTPS://HOST?x',
+];
 const OPTIONS_TARGETS = ['*', 'http://HOST', '/a'];
 const ODD_TARGETS = [
   '',

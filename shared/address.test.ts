@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseAddress, splitAddress } from './address.ts';
+import { certificateName, connectOptions, parseAddress, parseUpstream, splitAddress } from './address.ts';
 
 const reason = (text: string): string => {
   const parsed = parseAddress(text);
@@ -66,5 +66,42 @@ describe('an upstream address', () => {
     assert.deepEqual(splitAddress('app:80'), { host: 'app', port: '80' });
     assert.deepEqual(splitAddress('app'), { host: 'app', port: '' });
     assert.deepEqual(splitAddress('[::1]'), { host: '[::1]', port: '' });
+  });
+});
+
+describe('a target at a socket of the file system', () => {
+  for (const text of ['unix//run/app.sock', 'unix//a', 'unix//run/my.app/x:1.sock', `unix//${'x'.repeat(106)}`])
+    it(`may be ${text.slice(0, 40)}`, () => assert.deepEqual(parseUpstream(text), { ok: true, value: text }));
+
+  const BAD: Record<string, RegExp> = {
+    'unix/run/app.sock': /absolute path: unix\/\/run\/app\.sock/,
+    'unix:/run/app.sock': /absolute path: unix\/\/run/,
+    'UNIX//run/app.sock': /absolute path/,
+    'unix+h2c//run/app.sock': /absolute path/,
+    'unix/@abstract': /absolute path/,
+    'unix//': /names a file/,
+    'unix//run/': /names a file/,
+    'unix//run//app.sock': /names a file/,
+    'unix//run/../etc/app.sock': /names a file/,
+    'unix//run/..': /names a file/,
+    'unix//run/a b': /no spaces/,
+    'unix//run/a\0b': /no control characters/,
+    [`unix//${'x'.repeat(107)}`]: /107 bytes at most/,
+  };
+  for (const [text, said] of Object.entries(BAD))
+    it(`is refused as ${JSON.stringify(text).slice(0, 40)}`, () => {
+      const parsed = parseUpstream(text);
+      assert.match(parsed.ok ? 'accepted' : parsed.reason, said);
+    });
+
+  it('is no address to listen on', () => assert.equal(parseAddress('unix//run/app.sock').ok, false));
+
+  it('is connected to by its path, and has the certificate of its site', () => {
+    assert.deepEqual(connectOptions('unix//run/app.sock'), { path: '/run/app.sock' });
+    assert.deepEqual(connectOptions('[::1]:80'), { host: '::1', port: 80 });
+    assert.deepEqual(
+      ['unix//run/app.sock', '10.0.0.1:443', 'app:443'].map((address) => certificateName(address, 'a.test')),
+      ['a.test', 'a.test', 'app'],
+    );
   });
 });

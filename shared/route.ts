@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseAddress } from './address.ts';
+import { parseUpstream } from './address.ts';
 import { parseBcryptHash } from './bcrypt-hash.ts';
 import { MOST_AUTHORITIES_TEXT, readClientAuthorities } from './certificates/client-authorities.ts';
 import { conditionSchema } from './condition.ts';
@@ -27,7 +27,7 @@ const domain = z.string().transform((text, issues) => {
 });
 
 const address = z.string().transform((text, issues) => {
-  const parsed = parseAddress(text);
+  const parsed = parseUpstream(text);
   if (parsed.ok) return parsed.value;
   issues.addIssue({ code: 'custom', message: parsed.reason });
   return z.NEVER;

@@ -4,7 +4,11 @@ import { displaySafe } from '../../shared/wire/errors.ts';
 export const ERRORS = {
   invalidJson: { status: 400, message: 'invalid JSON: ...', cause: 'The body is no JSON, or a member is missing or of the wrong type' },
   invalidDomain: { status: 400, message: 'invalid domain: ...', cause: 'The domain fails validation' },
-  invalidUpstream: { status: 400, message: 'invalid upstream address: ...', cause: 'The upstream is not host:port' },
+  invalidUpstream: {
+    status: 400,
+    message: 'invalid upstream address: ...',
+    cause: 'The upstream is neither host:port nor unix/ and the path of a socket',
+  },
   invalidCertificate: {
     status: 400,
     message: 'invalid certificate: ...',

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { splitAddress } from '../../shared/address.ts';
+import { connectOptions } from '../../shared/address.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { wordsFor } from './words.ts';
 
@@ -13,8 +13,7 @@ const OPEN_MS = 100;
  * @returns the way to leave off; then `done` is told nothing.
  */
 export function tryConnection(address: string, clock: Clock, done: (reason: string | null) => void): () => void {
-  const { host, port } = splitAddress(address);
-  const socket = connect({ host, port: Number(port) });
+  const socket = connect(connectOptions(address));
   let over = false;
   const stop = (): void => {
     over = true;

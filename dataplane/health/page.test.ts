@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer as createPlainServer } from 'node:http';
 import { createServer, type Http2Server, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { ManualClock } from '../../shared/runtime/manual-clock.ts';
 import { askForPage } from './page.ts';
@@ -33,6 +37,22 @@ test('a target that speaks HTTP/2 is asked over HTTP/2', async () => {
 
 test('one whose name is no part of a URL is asked all the same', async () => {
   assert.equal(await ask('web.1:80'), 'GET /up failed: its name is not known');
+});
+
+test('one at a socket is asked there, and one that is gone is said to be', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'page-'));
+  const path = join(folder, 'app.sock');
+  const app = createPlainServer(
+    ({ url, headers }, response) => void response.writeHead(url === '/up' && headers.host === 'a.test' ? 204 : 500).end(),
+  );
+  await new Promise<void>((resolve) => app.listen(path, resolve));
+  const plain = { serverName: null, transport: null, timeoutMs: 5_000 };
+  const asking = (at: string) =>
+    new Promise((resolve) => askForPage({ ...plain, address: `unix/${at}` }, PAGE, new ManualClock(), resolve));
+  assert.equal(await asking(path), null);
+  assert.equal(await asking(`${path}.not`), 'GET /up failed: its socket does not exist');
+  app.close();
+  rmSync(folder, { recursive: true });
 });
 
 test('one that refuses is said to refuse', async () => {

@@ -3,7 +3,7 @@ import { connect as connectHttp2 } from 'node:http2';
 import { request as requestTls } from 'node:https';
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { splitAddress } from '../../shared/address.ts';
+import { connectOptions } from '../../shared/address.ts';
 import { certificateShown } from '../../shared/certificate-shown.ts';
 import { NAME } from '../../shared/name.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
@@ -61,9 +61,9 @@ export function askForPage(question: Question, page: Page, clock: Clock, done: (
 }
 
 const askOverHttp1: Asking = ({ address, serverName, transport }, page, answered, failed) => {
-  const { host, port } = splitAddress(address);
+  const at = connectOptions(address);
   const headers = { host: page.host, 'user-agent': AGENT, accept: '*/*', connection: 'close' };
-  const options: RequestOptions = { host, port, path: page.path, headers, agent: false };
+  const options: RequestOptions = { ...('path' in at ? { socketPath: at.path } : at), path: page.path, headers, agent: false };
   const asking = serverName === null ? request(options) : requestTls({ ...options, ...verification(serverName, transport) });
   asking.once('response', ({ statusCode = 0 }) => answered(statusCode));
   asking.once('upgrade', () => answered(101));
@@ -73,8 +73,7 @@ const askOverHttp1: Asking = ({ address, serverName, transport }, page, answered
 };
 
 const askOverHttp2: Asking = ({ address, serverName, transport }, page, answered, failed) => {
-  const { host, port } = splitAddress(address);
-  const where = { host, port: Number(port) };
+  const where = connectOptions(address);
   const socket =
     serverName === null ? connect(where) : connectTls({ ...where, ...verification(serverName, transport), ALPNProtocols: ['h2'] });
   // Before the library, which says no more than that it could not ask.

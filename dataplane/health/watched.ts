@@ -1,5 +1,4 @@
-import { isIP } from 'node:net';
-import { splitAddress } from '../../shared/address.ts';
+import { certificateName } from '../../shared/address.ts';
 import { type PoolSpec, poolsIn } from '../../shared/pools.ts';
 import type { RouteSpec, UpstreamSpec } from '../../shared/route.ts';
 import { type TransportSpec, transportName } from '../../shared/transport.ts';
@@ -35,14 +34,13 @@ function watched({ domain, health }: RouteSpec, upstream: UpstreamSpec, { tls, t
   const asked = gateOf(domain, upstream, tls, health, transport);
   // Without a check only what has a name at its source can have been probed before.
   if (asked === null && health == null && id === null) return [];
-  const { host } = splitAddress(address);
   return [
     {
       gate: asked ?? questionTo(domain, upstream, tls, health, false, transport),
       address,
       tls,
       id,
-      serverName: tls ? (transport?.server_name ?? (isIP(host) === 0 ? host : domain)) : null,
+      serverName: tls ? (transport?.server_name ?? certificateName(address, domain)) : null,
       transport: transportName(transport) === '' ? null : (transport ?? null),
       asking: asked !== null,
       intervalMs: (health?.interval_secs ?? 0) * 1_000,

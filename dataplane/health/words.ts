@@ -1,9 +1,18 @@
+import { PROCESS_USER } from '../../shared/runtime/process-user.ts';
+
 /** Why a connection did not come about or broke, in words for people. */
 export function wordsFor(error: NodeJS.ErrnoException): string {
   const { code = '' } = error;
   switch (code) {
     case 'ECONNREFUSED':
       return 'connection refused';
+    case 'ENOENT':
+      return 'its socket does not exist';
+    case 'EACCES':
+    case 'EPERM':
+      return 'port' in error ? 'it cannot be reached' : `its socket may not be opened by ${PROCESS_USER}`;
+    case 'EAGAIN':
+      return 'the queue of its socket is full';
     case 'ECONNRESET':
     case 'EPIPE':
       return 'it closed the connection';

@@ -1,3 +1,4 @@
+import { socketPath } from '../../shared/address.ts';
 import type { HealthCheckSpec, UpstreamSpec } from '../../shared/route.ts';
 import { type TransportSpec, transportName } from '../../shared/transport.ts';
 import { type Key, keyOf } from './hash.ts';
@@ -47,7 +48,7 @@ export function questionTo(
   const target = targetName(address, tls, id, manner);
   if (health == null) return { name: target, key: targetKey(address, tls, id, manner), shutAtFirst, page: null };
   // No site has the name of a pattern: there the target is asked by its own.
-  const host = domain.startsWith('*') ? address : domain;
+  const host = domain.startsWith('*') ? (socketPath(address) === null ? address : 'localhost') : domain;
   const name = `${target} ${host} ${health.path}`;
   return { name, key: keyOf(`check\n${name}`), shutAtFirst, page: { path: health.path, host } };
 }

@@ -39,7 +39,8 @@ export const PARTS: readonly { readonly name: string; readonly at: readonly stri
 /** What each member says, by `part.member`. A block's members are its site's where they are not listed. */
 export const WORDS: Readonly<Record<string, string>> = {
   'route.domain': 'A domain, or `*.example.com` for exactly one label more; in an apply stream also `*`, every host without a route.',
-  'route.upstream': '`host:port`; null where blocks or the route itself answer. With `upstreams` it is the first of them.',
+  'route.upstream':
+    '`host:port`, or `unix/` and the absolute path of a socket; null where blocks or the route itself answer. With `upstreams` it is the first of them.',
   'route.tls': 'Whether the proxy speaks TLS to the targets.',
   'route.rate_limit_rps': 'Requests a second and client address; null is no limit.',
   'route.rate_limits': 'Limits for some requests.',
@@ -59,7 +60,8 @@ export const WORDS: Readonly<Record<string, string>> = {
   'route.responds': 'Fixed answers to some requests, asked before `respond`.',
   'route.handles': 'Blocks by path or condition.',
   'route.origin': 'Where the route was written, in words for people: `Sluicefile:12`.',
-  'upstream.address': '`host:port`; an IPv6 address stands in brackets.',
+  'upstream.address':
+    '`host:port`; an IPv6 address stands in brackets. Or `unix/` and the absolute path of a socket: `unix//run/app.sock`.',
   'upstream.id': 'A name of the target that stays while its address may change or go to another one.',
   'upstream.weight': 'Its share of the requests relative to the others; 0 gets none.',
   'upstream.state':

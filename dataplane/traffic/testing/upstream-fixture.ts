@@ -3,7 +3,7 @@ import { type Message, PATIENCE_MS, Wire } from './wire-fixture.ts';
 
 /** Test support: a target whose every byte the test decides. */
 export class UpstreamFixture {
-  /** `127.0.0.1:port`. */
+  /** `127.0.0.1:port`, or `unix/` and a path. */
   readonly address: string;
   /** Every connection so far, open or not. */
   readonly connections: Wire[] = [];
@@ -24,17 +24,23 @@ export class UpstreamFixture {
     });
   }
 
-  static async start(port = 0): Promise<UpstreamFixture> {
+  /** At a port of 127.0.0.1, or at the path of a socket. */
+  static async start(at: number | string = 0): Promise<UpstreamFixture> {
     const server = createServer({ allowHalfOpen: true, noDelay: true });
-    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+    const where = typeof at === 'string' ? { path: at } : { port: at, host: '127.0.0.1' };
+    await new Promise<void>((resolve) => server.listen(where, resolve));
     const address = server.address();
-    if (address === null || typeof address === 'string') throw new Error('no port');
+    if (typeof address === 'string') return new UpstreamFixture(server, `unix/${address}`);
+    if (address === null) throw new Error('no port');
     return new UpstreamFixture(server, `127.0.0.1:${address.port}`);
   }
 
   /** A target that answers every request on every connection with what `answer` says; null leaves it unanswered. */
-  static async serving(answer: string | ((request: Message, wire: Wire) => string | null), port = 0): Promise<UpstreamFixture> {
-    const upstream = await UpstreamFixture.start(port);
+  static async serving(
+    answer: string | ((request: Message, wire: Wire) => string | null),
+    at: number | string = 0,
+  ): Promise<UpstreamFixture> {
+    const upstream = await UpstreamFixture.start(at);
     upstream.server.on('connection', () => {
       const wire = upstream.connections.at(-1);
       if (wire !== undefined)

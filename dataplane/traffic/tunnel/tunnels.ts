@@ -189,8 +189,9 @@ export class Tunnels {
   private pass(tunnel: Tunnel, request: IncomingMessage, head: Buffer): void {
     const client = tunnel.client.socket;
     if (client === null) return tunnel.close();
-    const { host, port } = tunnel.endpoint;
-    const target = { host, port, protocol: 'http:' };
+    const { host, port, path } = tunnel.endpoint;
+    // Where it is matters no more: the connection stands.
+    const target = { ...(path === null ? { host, port } : { host: 'localhost', port: 80 }), protocol: 'http:' };
     // The rest is the limit of the answer's head, and no other connection than the one that stands.
     const options = { target, agent: tunnel.agent, ssl: { maxHeaderSize: limitsFor(tunnel.x).head.bytes } };
     Object.assign(request, { headers: byName(request.rawHeaders) });

@@ -13,20 +13,21 @@ export type Opening = {
   readonly onread?: OnReadOpts;
 };
 
-/** Opens TCP to an address of a target. */
-export const openPlain = ({ port }: Endpoint, address: string, { halfOpen = false, onread }: Opening): Socket =>
-  connect({ host: address, port, allowHalfOpen: halfOpen, ...(onread && { onread }) });
+/** Opens TCP to an address of a target, or its socket. */
+export const openPlain = (endpoint: Endpoint, address: string, { halfOpen = false, onread }: Opening): Socket =>
+  connect({ ...whereOf(endpoint, address), allowHalfOpen: halfOpen, ...(onread && { onread }) });
+
+const whereOf = ({ path, port }: Endpoint, address: string) => (path === null ? { host: address, port } : { path });
 
 /**
  * Opens TLS to an address of a target. It is told our name for it, and its certificate is verified as its route says.
  * A session was made on a connection whose certificate was verified, and under the same name: it may be resumed.
  */
 export function openSecure(endpoint: Endpoint, address: string, serverName: string, { alpn, halfOpen = false }: Opening): TLSSocket {
-  const { port, manner } = endpoint;
+  const { manner } = endpoint;
   const secureContext = manner.authorities();
   const socket = connectTls({
-    host: address,
-    port,
+    ...whereOf(endpoint, address),
     ...certificateShown(serverName),
     ALPNProtocols: [alpn],
     rejectUnauthorized: !manner.insecure,

@@ -1,4 +1,4 @@
-import { splitAddress } from '../../../shared/address.ts';
+import { socketPath, splitAddress } from '../../../shared/address.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import { FAILURES_TO_EJECT, type Targets, targetKey } from '../../ledger/targets.ts';
@@ -65,6 +65,9 @@ export type Place = {
 /** One target address, how it fares, and the way there. */
 export class Endpoint implements Place {
   readonly address: string;
+  /** The path of its socket; null for one on the network. */
+  readonly path: string | null;
+  /** Its name or address; what `address` says where it is a socket. */
   readonly host: string;
   readonly port: number;
   /** The name that its certificate must show; null without TLS. */
@@ -88,7 +91,9 @@ export class Endpoint implements Place {
 
   /** `awake` is told when a first connection is opened: routes may hold on to an endpoint that was forgotten. */
   constructor({ address, serverName, id, manner }: Place, tools: EndpointTools, awake: (endpoint: Endpoint) => void) {
-    const { host, port } = splitAddress(address);
+    const path = socketPath(address);
+    const { host, port } = path === null ? splitAddress(address) : { host: address, port: '0' };
+    this.path = path;
     this.address = address;
     this.host = host;
     this.port = Number(port);

@@ -1,3 +1,5 @@
+import { PROCESS_USER } from '../../../shared/runtime/process-user.ts';
+
 /** Every way in which forwarding ends without an upstream's answer: one place from failure to status. */
 export type Failure = {
   readonly status: 500 | 502 | 503 | 504;
@@ -23,6 +25,9 @@ export const FAILURE = {
   noDescriptors: failure(503, 'no_descriptors', 'the proxy has no file descriptor left for another connection', false),
   unresolved: failure(502, 'unresolved', 'the host name of the target is not known', true),
   refused: failure(502, 'refused', 'the target refused the connection', true),
+  noSocket: failure(502, 'no_socket', 'the socket of the target does not exist', true),
+  socketDenied: failure(502, 'socket_denied', `the socket of the target may not be opened by ${PROCESS_USER}`, true),
+  socketFull: failure(503, 'socket_full', 'the queue of the target’s socket is full', false),
   unreachable: failure(502, 'unreachable', 'the target cannot be reached', true),
   connectTimeout: failure(504, 'connect_timeout', 'the target did not accept the connection in time', true),
   tls: failure(502, 'tls', 'the TLS handshake with the target failed', true),
@@ -41,6 +46,8 @@ const NOBODY: ReadonlySet<Failure> = new Set([
   FAILURE.noTarget,
   FAILURE.unresolved,
   FAILURE.refused,
+  FAILURE.noSocket,
+  FAILURE.socketFull,
   FAILURE.unreachable,
   FAILURE.connectTimeout,
   FAILURE.ended,
@@ -54,6 +61,14 @@ export function connectFailure(error: NodeJS.ErrnoException): Failure {
   switch (error.code) {
     case 'ECONNREFUSED':
       return FAILURE.refused;
+    case 'ENOENT':
+      return FAILURE.noSocket;
+    case 'EACCES':
+    case 'EPERM':
+      // On the network that is a firewall.
+      return 'port' in error ? FAILURE.unreachable : FAILURE.socketDenied;
+    case 'EAGAIN':
+      return FAILURE.socketFull;
     case 'ETIMEDOUT':
       return FAILURE.connectTimeout;
     case 'ENOTFOUND':

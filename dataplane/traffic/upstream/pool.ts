@@ -1,5 +1,4 @@
-import { isIP } from 'node:net';
-import { splitAddress } from '../../../shared/address.ts';
+import { certificateName } from '../../../shared/address.ts';
 import type { HealthCheckSpec, UpstreamSpec } from '../../../shared/route.ts';
 import type { TransportSpec } from '../../../shared/transport.ts';
 import { type Gate, gateOf } from '../../ledger/gates.ts';
@@ -160,8 +159,7 @@ export class Pools {
     const manner = mannerOf(transport);
     const members = upstreams.map((upstream): Member => {
       const { address, id = null, state, weight } = upstream;
-      const host = splitAddress(address).host;
-      const serverName = tls ? (transport?.server_name ?? (isIP(host) === 0 ? host : domain)) : null;
+      const serverName = tls ? (transport?.server_name ?? certificateName(address, domain)) : null;
       const gate = gateOf(domain, upstream, tls, health, transport);
       const latch = gate && new Latch(targets, gate, clock.now());
       const endpoint = this.endpoints.open({ address, serverName, id, manner });

@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns';
 import { isIP } from 'node:net';
+import { socketPath } from '../../../shared/address.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 
 /** How long an answer of the system's resolver is used (ms). Containers change addresses; names don't say for how long. */
@@ -40,8 +41,9 @@ export class Resolver {
     this.ask = ask;
   }
 
+  /** An address is its own answer, and so is a socket. */
   resolve(host: string, then: Then): void {
-    if (isIP(host) !== 0) return then(null, host);
+    if (isIP(host) !== 0 || socketPath(host) !== null) return then(null, host);
     const known = this.known.get(host);
     if (known === undefined) return this.refresh(host, then);
     if (this.clock.monotonic() < known.until) return then(null, turn(known));

@@ -1,4 +1,4 @@
-import { parseAddress } from '../../../../shared/address.ts';
+import { parseUpstream, socketPath } from '../../../../shared/address.ts';
 import { quote, said } from '../concealed.ts';
 import type { Context, Rule, SiteDraft } from '../sites/rule.ts';
 import type { Word } from '../tokens/word.ts';
@@ -8,7 +8,7 @@ const MOST_UPSTREAMS = 10_000;
 
 export const reverseProxy: Rule<SiteDraft> = {
   name: 'reverse_proxy',
-  form: 'reverse_proxy <host:port> [<host:port> …]',
+  form: 'reverse_proxy <host:port>|unix/<path> [<host:port>|unix/<path> …]',
   scopes: ['site', 'handle'],
   args: [1, MOST_UPSTREAMS],
   block: 'none',
@@ -21,14 +21,15 @@ export const reverseProxy: Rule<SiteDraft> = {
       const scheme = schemeOf(word.text);
       const text = word.text.slice(scheme.length);
       if (!isUpstream(word, scheme, text, report)) continue;
-      const address = parseAddress(text);
+      const address = parseUpstream(text);
+      // Host names are the same in any case, paths are not.
+      const name = socketPath(text) === null ? text.toLowerCase() : text;
       if (!address.ok) report.error(word, `reverse_proxy ${quote(word.text)}: ${address.reason}`);
       else if ((scheme === 'https://') !== tlsOfFirst)
         report.error(word, `reverse_proxy ${quote(word.text)}: upstreams of one pool all have https:// or none of them has`);
-      else if (seen.has(text.toLowerCase()))
-        report.error(word, `reverse_proxy ${quote(word.text)}: this upstream is listed twice; delete one`);
+      else if (seen.has(name)) report.error(word, `reverse_proxy ${quote(word.text)}: this upstream is listed twice; delete one`);
       else draft.upstreams.push({ address: address.value, weight: 1, state: 'healthy' });
-      seen.add(text.toLowerCase());
+      seen.add(name);
     }
     draft.tls = tlsOfFirst;
   },
@@ -50,6 +51,7 @@ function isUpstream(word: Word, scheme: string, text: string, report: Context['r
     return refuse('paths are chosen by a block: write "handle /api/* {", reverse_proxy inside it, and "}"');
   if (scheme !== '' && scheme !== 'http://' && scheme !== 'https://')
     return refuse('an upstream is host:port, http://host:port or https://host:port');
+  if (/^unix[/:+@]/i.test(text)) return true;
   const slash = text.indexOf('/');
   return slash < 0 || refuse(`an upstream has no path: write ${scheme}${said(text.slice(0, slash))}`);
 }

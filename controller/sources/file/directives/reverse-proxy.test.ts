@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { compileBytes } from '../compile.ts';
+import { formatDiagnostic } from '../diagnostics.ts';
+
+const compiled = (upstreams: string) => compileBytes(Buffer.from(`a.example {\n  reverse_proxy ${upstreams}\n}\n`), 'Sluicefile', {});
+
+test('an upstream may be a socket, beside others, with TLS and without', () => {
+  for (const [upstreams, tls] of [
+    ['unix//run/App.sock unix//run/app.sock 10.0.0.1:80', false],
+    ['https://unix//run/App.sock https://unix//run/app.sock https://10.0.0.1:80', true],
+  ] as const) {
+    const result = compiled(upstreams);
+    assert.ok(result.ok, result.ok ? '' : result.diagnostics.map(formatDiagnostic).join('\n'));
+    const [route] = result.routes;
+    assert.equal(route?.tls, tls);
+    assert.deepEqual(
+      route?.upstreams?.map(({ address }) => address),
+      ['unix//run/App.sock', 'unix//run/app.sock', '10.0.0.1:80'],
+    );
+  }
+});
+
+for (const [word, said] of [
+  ['unix:/run/app.sock', /written as unix\/ and its absolute path: unix\/\/run\/app\.sock/],
+  ['unix/run/app.sock', /written as unix\/ and its absolute path/],
+  ['unix//run/', /the path of a socket names a file/],
+  ['unix//run/a.sock unix//run/a.sock', /this upstream is listed twice/],
+] as const)
+  test(`reverse_proxy ${word} is a mistake`, () => {
+    const result = compiled(word);
+    assert.match(result.ok ? 'accepted' : result.diagnostics.map(formatDiagnostic).join('\n'), said);
+  });

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { createServer as createHttp2Server } from 'node:http2';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { eventually, get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
+import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
+import { connectFailure, FAILURE } from './failure.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'sockets-'));
+after(() => rmSync(folder, { recursive: true }));
+let sockets = 0;
+/** A path where there is nothing yet. */
+const freePath = (): string => join(folder, `${++sockets}.sock`);
+
+/** Why requests failed so far. */
+const failures = (proxy: ProxyFixture): unknown[] =>
+  proxy.log.lines.flatMap(({ fields, message }) => ('failure' in fields && 'host' in fields ? [[fields.failure, message]] : []));
+
+describe('a target at a socket of the file system', () => {
+  test('answers like any other, over connections that are kept', async () => {
+    using upstream = await UpstreamFixture.serving(({ line, body }) => ok(`${line} ${body}`), freePath());
+    using proxy = await ProxyFixture.before(upstream);
+    assert.match(upstream.address, /^unix\/\//);
+    assert.equal((await proxy.ask(get('/one'))).body, 'GET /one HTTP/1.1 ');
+    assert.equal((await proxy.ask('POST /two HTTP/1.1\r\nHost: a.test\r\nContent-Length: 2\r\n\r\nhi')).body, 'POST /two HTTP/1.1 hi');
+    assert.equal(upstream.connections.length, 1);
+    assert.deepEqual(
+      proxy.dryRun('http://a.test/').targets.map(({ address }) => address),
+      [upstream.address],
+    );
+  });
+
+  test('agrees to a WebSocket', async () => {
+    using upstream = await UpstreamFixture.start(freePath());
+    using proxy = await ProxyFixture.before(upstream);
+    const client = await proxy.connect();
+    client.send(get('/', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'));
+    const { wire, request } = await upstream.asked();
+    assert.match(request.head, /Host: a\.test\r\n/);
+    wire.send('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello');
+    await client.readThrough('hello');
+    client.send('world');
+    await wire.readThrough('world');
+  });
+
+  test('may speak HTTP/2', async () => {
+    const path = freePath();
+    const server = createHttp2Server((request, response) => void response.end(`${request.headers[':authority']} ${request.url}`));
+    await new Promise<void>((resolve) => server.listen(path, resolve));
+    using proxy = await ProxyFixture.start([{ ...site('a.test', { address: `unix/${path}` }), transport: { protocol: 'h2c' } }]);
+    assert.equal((await proxy.ask(get('/x'))).body, 'a.test /x');
+    server.close();
+  });
+
+  test('that does not exist, or where nobody listens, is 502 and says which', async () => {
+    const missing = freePath();
+    using none = await ProxyFixture.before({ address: `unix/${missing}` });
+    assert.match((await none.ask(get())).line, / 502 /);
+    assert.deepEqual(failures(none), [['no_socket', 'the socket of the target does not exist']]);
+
+    const left = freePath();
+    const server = createServer().listen(left);
+    await new Promise((resolve) => server.once('listening', resolve));
+    // Under another name it stays, as one does whose process was killed.
+    const dead = freePath();
+    renameSync(left, dead);
+    await new Promise((resolve) => server.close(resolve));
+    using refusing = await ProxyFixture.before({ address: `unix/${dead}` });
+    assert.match((await refusing.ask(get())).line, / 502 /);
+    assert.deepEqual(failures(refusing), [['refused', 'the target refused the connection']]);
+  });
+
+  test('gives way to the next one while it is gone, and is waited for where the site holds', async () => {
+    const path = freePath();
+    using other = await UpstreamFixture.serving(ok('other'), freePath());
+    using proxy = await ProxyFixture.start([
+      site('a.test', { address: `unix/${path}` }, other),
+      { ...site('b.test', { address: `unix/${path}` }), hold_secs: 10 },
+    ]);
+    assert.equal((await proxy.ask(get())).body, 'other');
+    const client = await proxy.connect();
+    client.send(get().replace('a.test', 'b.test'));
+    await eventually('the request', () => proxy.ledger.inFlight.total() === 1);
+    using upstream = await UpstreamFixture.serving(ok('back'), path);
+    assert.equal(upstream.address, `unix/${path}`);
+    for (let step = 0; step < 8 && client.unread === ''; step++) {
+      proxy.clock.pass(250);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    assert.equal((await client.readAnswer()).body, 'back');
+  });
+});
+
+test('what keeps a socket from being opened has a reason of its own, and a firewall is none of them', () => {
+  const failing = (code: string, more: object = {}) => connectFailure(Object.assign(new Error(code), { code, ...more }));
+  assert.equal(failing('ENOENT'), FAILURE.noSocket);
+  assert.equal(failing('EACCES'), FAILURE.socketDenied);
+  assert.match(FAILURE.socketDenied.reason, /may not be opened by the user \w+/);
+  assert.equal(failing('EPERM', { port: 80 }), FAILURE.unreachable);
+  assert.deepEqual([failing('EAGAIN'), FAILURE.socketFull.blamesTarget], [FAILURE.socketFull, false]);
+});

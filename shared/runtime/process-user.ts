@@ -1,0 +1,14 @@
+import { userInfo } from 'node:os';
+
+/** Who this process runs as, in words: a container's user may have no name. */
+export const PROCESS_USER = whoWeAre();
+
+function whoWeAre(): string {
+  const id = process.getuid?.();
+  try {
+    return `the user ${userInfo().username}`;
+  } catch {
+    // No entry in the list of users.
+    return id === undefined ? 'the user of this process' : `the user ${id}`;
+  }
+}

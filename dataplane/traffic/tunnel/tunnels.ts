@@ -11,13 +11,12 @@ import type { ResponseHead } from '../http1/response-head.ts';
 import { requestHead } from '../http1/write.ts';
 import { cancelStream } from '../http2/ending.ts';
 import type { CompiledRoute } from '../match/compile.ts';
-import type { Attempt } from '../upstream/attempt.ts';
-import { connectTo } from '../upstream/connect.ts';
 import type { Endpoint } from '../upstream/endpoint.ts';
 import { FAILURE, type Failure } from '../upstream/failure.ts';
 import { limitsFor } from '../upstream/limits.ts';
 import type { Progress } from '../upstream/retry.ts';
 import { Declined } from './declined.ts';
+import { Dials, type DialTools } from './dials.ts';
 import { agreementFields, agrees, byName, type Reply, replyHead } from './reply-head.ts';
 import { Tunnel } from './tunnel.ts';
 import { answersKey, join, sendHead } from './websocket.ts';
@@ -52,23 +51,6 @@ export type TunnelTools = {
 /** What follows an agreement: `early` are the first bytes after it. */
 type GoOn = (head: ResponseHead, reply: IncomingMessage, socket: Socket, early: NonSharedBuffer) => void;
 
-/** Waits for a target's connection. */
-class Connecting implements Attempt {
-  cancel: () => void = () => undefined;
-
-  body(): boolean {
-    return false;
-  }
-
-  bodyEnd(): void {
-    throw new Error('a request that asks for an upgrade has no body');
-  }
-
-  resume(): void {
-    // Nothing flows yet.
-  }
-}
-
 /**
  * Upgraded connections (RFC 9110 7.8), of any protocol. Once the policies have passed a request and its target's
  * connection stands, the client's socket goes to http-proxy. What that reads is the head that we wrote, never the
@@ -78,6 +60,7 @@ export class Tunnels {
   private readonly tools: TunnelTools;
   private readonly server: Server;
   private readonly proxy: ProxyServer;
+  private readonly dials = new WeakMap<Endpoint, Dials>();
   /** By the client's socket. */
   private readonly tunnels = new Map<Duplex, Tunnel>();
 
@@ -110,27 +93,25 @@ export class Tunnels {
 
   /** Begins a tunnel to a target. */
   begin(x: Exchange, endpoint: Endpoint): void {
-    const connecting = new Connecting();
-    // Before it begins: it may fail at once, and then another attempt takes its place.
-    x.attempt = connecting;
-    connecting.cancel = connectTo(
-      endpoint,
-      endpoint.connectMsFor(x),
-      { alpn: 'http/1.1', halfOpen: true },
-      (upstream) => {
-        const broke = (error: unknown): void => {
-          upstream.destroy();
-          x.client.broke(error);
-        };
-        guarded({ broke }, () => this.lend(x, endpoint, upstream))();
-        endpoint.tools.connected(endpoint);
-      },
-      (failure) => {
-        x.attempt = null;
-        this.tools.failed(x, endpoint, failure, NOTHING_SENT);
-      },
-    );
+    let dials = this.dials.get(endpoint);
+    if (dials === undefined) {
+      dials = new Dials(endpoint, this.dialled);
+      this.dials.set(endpoint, dials);
+    }
+    dials.begin(x);
   }
+
+  private readonly dialled: DialTools = {
+    stands: (x, endpoint, upstream) => {
+      const broke = (error: unknown): void => {
+        upstream.destroy();
+        x.client.broke(error);
+      };
+      guarded({ broke }, () => this.lend(x, endpoint, upstream))();
+      endpoint.tools.connected(endpoint);
+    },
+    failed: (x, endpoint, failure) => this.tools.failed(x, endpoint, failure, NOTHING_SENT),
+  };
 
   /** The table has changed: tunnels whose target is no longer one of their route's are ended, after a while. */
   tableChanged(): void {

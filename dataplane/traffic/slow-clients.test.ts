@@ -51,8 +51,10 @@ test('a body that stands still for a minute is given up, held or streaming', asy
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const [held, streaming] = [await proxy.connect(), await proxy.connect()];
-  held.send('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 10\r\n\r\n12345');
-  streaming.send('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100000\r\n\r\n12345');
+  // Fast enough on average for as long as the test goes on.
+  const enough = 'x'.repeat(60_000);
+  held.send(`POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 65536\r\n\r\n${enough}12345`);
+  streaming.send(`POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100000\r\n\r\n${enough}12345`);
   const wire = await upstream.accept();
   await wire.readThrough('12345');
   for (const at of [1, 2]) {

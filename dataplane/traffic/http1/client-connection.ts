@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { TOO_SLOW } from '../body-pace.ts';
 import type { Downstream, Exchange, LentSocket } from '../exchange.ts';
 import { FAULT_REASON, guard } from '../faults.ts';
 import { beginsHttp2, PREFACE } from '../http2/preface.ts';
@@ -242,16 +243,17 @@ export class ClientConnection implements Downstream {
 
   /** A head or body that cannot be trusted: whatever follows it on this connection can't be either. */
   private refuse(fault: Fault): number {
-    const { x } = this;
     if (fault === FAULT.badVersion && this.fresh && this.leaveToHttp2()) return -1;
+    this.giveUp(fault.status, fault.reason);
+    return -1;
+  }
+
+  private giveUp(status: RefusalStatus, reason: string): void {
+    const { x } = this;
     this.persist = false;
     x?.attempt?.cancel();
-    if (x !== null && this.writer.headSent) {
-      this.abort(x);
-      return -1;
-    }
-    this.answerRefused(x, fault.status, fault.reason);
-    return -1;
+    if (x !== null && this.writer.headSent) this.abort(x);
+    else this.answerRefused(x, status, reason);
   }
 
   /** On the port without TLS a client may know that HTTP/2 is spoken (RFC 9113 3.3). @returns whether this one seems to. */
@@ -356,6 +358,7 @@ export class ClientConnection implements Downstream {
   /** Time limits are looked at together, now and then. */
   sweep(now: number): void {
     const { x } = this;
+    if (x !== null && this.requestBody.tooSlow(now, this.intake.heldBack)) return this.giveUp(408, TOO_SLOW);
     // A client that listens is no idle one, however long the rest of its body takes.
     if (x !== null && x.bytesSent !== this.sentBefore && this.requestBody.open && !this.requestBody.waits && !this.blocked) {
       this.sentBefore = x.bytesSent;

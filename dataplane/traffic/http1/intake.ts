@@ -10,7 +10,7 @@ export class Intake implements Runnable {
   private readonly goOn: () => void;
   private spent = 0;
   /** Whether whoever takes the bytes needs time. */
-  private heldBack = false;
+  heldBack = false;
 
   /** `goOn` is called when the next turn has come: the socket is read again, unless it is held back. */
   constructor(socket: Socket, queue: RunQueue, goOn: () => void) {

@@ -1,3 +1,5 @@
+import { BodyPace } from '../body-pace.ts';
+import { isCall } from '../call.ts';
 import { CHUNKED, type Exchange } from '../exchange.ts';
 import type { Attempt } from '../upstream/attempt.ts';
 import { ChunkedDecoder, type ChunkSink } from './chunked.ts';
@@ -25,6 +27,9 @@ export class RequestBody implements ChunkSink {
   private mode: number = MODE.none;
   private x: Exchange | null = null;
   private remaining = 0;
+  /** Bytes of it so far, framing included. */
+  private received = 0;
+  private pace: BodyPace | null = null;
   private decoder: ChunkedDecoder | null = null;
   private held: Buffer[] = [];
   /** The attempt that a streaming body goes to. */
@@ -41,6 +46,8 @@ export class RequestBody implements ChunkSink {
     this.taker = null;
     this.fault = null;
     this.remaining = x.bodyLength;
+    this.received = 0;
+    this.pace = null;
     x.bodyComplete = x.bodyLength === 0;
     this.mode = x.bodyComplete ? MODE.none : MODE.wait;
     if (x.bodyLength !== CHUNKED) return;
@@ -70,15 +77,29 @@ export class RequestBody implements ChunkSink {
     if (this.remaining !== CHUNKED) {
       const to = Math.min(buffer.length, this.remaining);
       this.remaining -= to;
+      this.received += to;
       this.bodyPiece(buffer, 0, to);
       if (this.remaining === 0) this.complete('');
       return to;
     }
     const decoder = this.decoder as ChunkedDecoder;
     const to = decoder.feed(buffer, 0, buffer.length, this);
+    this.received += to;
     this.fault = decoder.fault;
     if (decoder.done) this.complete(decoder.trailers);
     return to;
+  }
+
+  /**
+   * Whether it comes too slowly to be waited for; to be asked now and then. `held`: others than the client are waited
+   * for. Whoever is being answered may take its time, and so may calls of gRPC, which have a deadline of their own.
+   */
+  tooSlow(now: number, held: boolean): boolean {
+    const { x } = this;
+    if (x === null || !this.open || x.status !== 0 || x.upgrade !== null) return false;
+    this.pace ??= new BodyPace(now);
+    const theirs = !held && !this.waits && (this.received > 0 || !x.expectsContinue);
+    return this.pace.tooSlow(now, this.received, theirs) && !isCall(x);
   }
 
   bodyPiece(buffer: Buffer, from: number, to: number): void {

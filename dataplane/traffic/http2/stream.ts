@@ -1,4 +1,5 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
+import { BodyPace, TOO_SLOW } from '../body-pace.ts';
 import { isCall } from '../call.ts';
 import { type Downstream, type Exchange, type LentStream, SMALL_PIECE, UNTIL_CLOSE } from '../exchange.ts';
 import { FAULT_REASON, type Faults, guard } from '../faults.ts';
@@ -53,6 +54,7 @@ export class StreamClient implements Downstream {
   private lastProgress: number;
   private progressSeen = 0;
   private received = 0;
+  private pace: BodyPace | null = null;
 
   constructor(stream: ServerHttp2Stream, address: string, tools: StreamTools) {
     this.stream = stream;
@@ -271,10 +273,27 @@ export class StreamClient implements Downstream {
     attempt?.cancel();
   }
 
+  /** As over HTTP/1.1, see `RequestBody`. */
+  private tooSlow(x: Exchange, now: number): boolean {
+    if (this.inputEnded || !this.listening || x.status !== 0 || x.upgrade !== null) return false;
+    this.pace ??= new BodyPace(now);
+    const theirs = !this.stream.isPaused() && !this.waits && (this.received > 0 || !x.expectsContinue);
+    return this.pace.tooSlow(now, this.received, theirs) && !isCall(x);
+  }
+
+  private giveUp(x: Exchange): void {
+    x.attempt?.cancel();
+    x.status = 408;
+    x.failure = TOO_SLOW;
+    if (!this.gone) x.bytesSent += refuse(this.stream, 408, TOO_SLOW);
+    this.settle(x);
+  }
+
   /** A body that has stood still for too long, whoever is to blame on the client's side, ends the stream. */
   sweep(now: number): void {
     const { stream, x } = this;
     if (this.lent) return;
+    if (x !== null && this.tooSlow(x, now)) return this.giveUp(x);
     const progress = this.received + (x?.bytesSent ?? 0) - stream.writableLength;
     const waitsForUs =
       x !== null && this.held === null && stream.writableLength === 0 && (this.inputEnded || x.bodyLength === 0 || stream.isPaused());

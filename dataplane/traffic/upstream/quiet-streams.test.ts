@@ -27,7 +27,7 @@ test('an answer that goes on is not cut however long it takes, nor a body that g
   const wire = await upstream.accept();
   await wire.readHead();
   for (let piece = 0; piece < 5; piece++) {
-    client.send('1\r\nx\r\n');
+    client.send(`7530\r\n${'x'.repeat(30_000)}\r\n`);
     await wire.readThrough('x\r\n');
     proxy.clock.pass(MINUTE - 1_500);
   }

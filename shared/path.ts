@@ -1,5 +1,4 @@
 const UNRESERVED = /^[A-Za-z0-9\-._~]$/;
-const ESCAPE = /%([0-9A-Fa-f]{2})/g;
 
 /** A segment that is part of a path's normal form, and where its bytes stand in the path as it was sent: `[from, to)`, without slashes. */
 export type Segment = { readonly text: string; readonly from: number; readonly to: number };
@@ -39,9 +38,27 @@ export function segmentsOf(path: string): Segment[] {
 
 /** A segment with its unreserved characters decoded and its other escapes in upper case. What is no escape stays. */
 export function normalizedSegment(segment: string): string {
-  if (!segment.includes('%')) return segment;
-  return segment.replace(ESCAPE, (sent, hex: string) => {
-    const char = String.fromCharCode(Number.parseInt(hex, 16));
-    return UNRESERVED.test(char) ? char : sent.toUpperCase();
-  });
+  let at = segment.indexOf('%');
+  if (at < 0) return segment;
+  let normal = '';
+  let from = 0;
+  for (; at >= 0; at = segment.indexOf('%', at + 1)) {
+    const form = NORMAL.get(segment.slice(at, at + 3));
+    if (form === undefined) continue;
+    normal += segment.slice(from, at) + form;
+    from = at + 3;
+  }
+  return normal + segment.slice(from);
 }
+
+/** Every escape, in whatever case, and its normal form. */
+const NORMAL: ReadonlyMap<string, string> = new Map(
+  Array.from({ length: 256 }, (_, code) => code).flatMap((code) => {
+    const [high = '', low = ''] = code.toString(16).padStart(2, '0');
+    const char = String.fromCharCode(code);
+    const normal = UNRESERVED.test(char) ? char : `%${high}${low}`.toUpperCase();
+    return [high, high.toUpperCase()].flatMap((one) =>
+      [low, low.toUpperCase()].map((other) => [`%${one}${other}`, normal] as [string, string]),
+    );
+  }),
+);

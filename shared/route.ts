@@ -177,6 +177,8 @@ export const routeSchema = z.object({
   /** `provided`: with a certificate that comes along; none is ordered. */
   https: z.enum(['auto', 'off', 'internal', 'provided']).default('auto'),
   client_auth: clientAuth.nullable().optional(),
+  /** `insensitive`: every path pattern of the site, for upstreams that take `/ADMIN` for `/admin`. */
+  path_case: z.enum(['sensitive', 'insensitive']).optional(),
   upstreams: directives.upstreams,
   transport: directives.transport,
   hold_secs: directives.hold_secs,

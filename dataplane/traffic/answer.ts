@@ -19,6 +19,12 @@ export type OwnAnswer = {
 
 export const NO_ROUTE: OwnAnswer = { status: 404, fields: '', body: null, reason: 'no route for this host' };
 export const NO_BLOCK: OwnAnswer = { status: 404, fields: '', body: null, reason: 'no block of the site matches this path' };
+export const OWN_PATH: OwnAnswer = {
+  status: 404,
+  fields: '',
+  body: null,
+  reason: 'the path is one of the proxy’s own, and there is nothing',
+};
 export const AMBIGUOUS_PATH: OwnAnswer = {
   status: 400,
   fields: '',

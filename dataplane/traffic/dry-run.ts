@@ -1,9 +1,10 @@
 import { normalizedPath } from '../../shared/path.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
-import { AMBIGUOUS_PATH } from './answer.ts';
+import { AMBIGUOUS_PATH, OWN_PATH } from './answer.ts';
 import { type Downstream, Exchange } from './exchange.ts';
-import { blockFor, type CompiledRoute, mayMeanAnother } from './match/compile.ts';
+import { blockFor, type CompiledRoute } from './match/compile.ts';
 import type { HostIndex } from './match/host-index.ts';
+import { isOwnPath } from './match/own-path.ts';
 import { rawPath } from './match/path.ts';
 import type { PolicyTools } from './policy/order.ts';
 import type { DryRun, DryRunResult } from './protocol.ts';
@@ -84,10 +85,10 @@ export function dryRun(request: DryRun, index: HostIndex<CompiledRoute>, tools: 
   if (route === null) return { ...nothing, routed: false, verdict: `404: no route for ${host}` };
   x.route = route;
   x.path = normalizedPath(rawPath(x.target));
+  const refused = isOwnPath(x.path, x.target) ? OWN_PATH : route.ambiguity?.(x) ? AMBIGUOUS_PATH : null;
+  if (refused !== null) return { ...nothing, routed: true, matched: route.domain, verdict: `${refused.status}: ${refused.reason}` };
   const block = blockFor(route, x);
   if (block === null) return { ...nothing, routed: true, matched: route.domain, verdict: `404: no block of the site matches ${x.path}` };
-  if (route.guarded && mayMeanAnother(route, block, x))
-    return { ...nothing, routed: true, matched: route.domain, verdict: `400: ${AMBIGUOUS_PATH.reason}` };
   x.block = block;
   const policies = block.policies.flatMap((policy) => {
     const verdict = policy.explain(x, tools);

@@ -1,11 +1,24 @@
 import { normalizedPath } from '../../shared/path.ts';
-import { AMBIGUOUS_PATH, answer, LAST_HOP, LOOP, MISDIRECTED, NO_BLOCK, NO_ROUTE, NO_TRACE, OTHER_RULE, type OwnAnswer } from './answer.ts';
+import {
+  AMBIGUOUS_PATH,
+  answer,
+  LAST_HOP,
+  LOOP,
+  MISDIRECTED,
+  NO_BLOCK,
+  NO_ROUTE,
+  NO_TRACE,
+  OTHER_RULE,
+  OWN_PATH,
+  type OwnAnswer,
+} from './answer.ts';
 import type { Challenges } from './challenges.ts';
 import type { Exchange } from './exchange.ts';
 import { MOST_HOPS } from './hops.ts';
 import { endsHere } from './http1/max-forwards.ts';
-import { blockFor, type CompiledBlock, type CompiledRoute, mayMeanAnother } from './match/compile.ts';
+import { blockFor, type CompiledBlock, type CompiledRoute } from './match/compile.ts';
 import type { HostIndex } from './match/host-index.ts';
+import { isOwnPath } from './match/own-path.ts';
 import { rawPath } from './match/path.ts';
 import { LATER, type Policy, type PolicyTools } from './policy/order.ts';
 import type { Forwarder } from './upstream/forward.ts';
@@ -35,8 +48,9 @@ export class Server {
     if (x.clientRule !== route.clientRule && x.clientRule !== null) return this.sendAway(x);
     x.route = route;
     x.path = normalizedPath(rawPath(x.target));
+    if (isOwnPath(x.path, x.target)) return answer(x, OWN_PATH);
+    if (route.ambiguity?.(x)) return answer(x, AMBIGUOUS_PATH);
     const block = blockFor(route, x);
-    if (route.guarded && mayMeanAnother(route, block, x)) return answer(x, AMBIGUOUS_PATH);
     if (block === null) return answer(x, NO_BLOCK);
     x.block = block;
     this.decide(x, block, 0);

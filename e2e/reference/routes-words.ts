@@ -49,6 +49,7 @@ export const WORDS: Readonly<Record<string, string>> = {
   'route.https':
     '`auto`: a certificate is ordered where one can be had. `internal`: of our own authority. `provided`: one comes along, none is ordered. `off`: none.',
   'route.client_auth': 'What visitors have to show before they are served; null and absent are nothing.',
+  'route.path_case': 'Whether path patterns are compared without regard to the case of letters A to Z.',
   'route.upstreams': 'The pool.',
   'route.transport': 'How the targets are spoken to; null is HTTP/1.1, over TLS with a certificate that the system trusts.',
   'route.hold_secs': 'Seconds that a request waits for a target when none can be reached; null and 0 are not at all.',

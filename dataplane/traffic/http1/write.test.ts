@@ -12,7 +12,7 @@ const written = (request: Partial<SampleRequest>, strip = ''): string => {
     index: 0,
     pattern: null,
     condition: null,
-    refusals: [],
+    folds: false,
     strip,
     holdMs: 0,
     policies: [],

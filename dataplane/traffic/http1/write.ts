@@ -18,10 +18,10 @@ export const needsLength = (method: string): boolean => method === 'POST' || met
 
 /** The target as it was sent, without what handle_path takes off. */
 export function upstreamTarget(x: Exchange): string {
-  const strip = x.block?.strip ?? '';
-  if (strip === '') return x.target;
+  const { block } = x;
+  if (block === null || block.strip === '') return x.target;
   const path = rawPath(x.target);
-  const cut = sentPrefixLength(path, strip);
+  const cut = sentPrefixLength(path, block.strip, block.folds);
   const rest = cut < 0 ? x.target : x.target.slice(cut);
   return rest.startsWith('/') ? rest : `/${rest}`;
 }

@@ -1,15 +1,14 @@
 import { ownPool, type PoolSpec } from '../../../shared/pools.ts';
-import type { HandleSpec, HeaderSpec, RespondSpec, RouteSpec } from '../../../shared/route.ts';
+import type { HandleSpec, HeaderSpec, RouteSpec } from '../../../shared/route.ts';
 import { type Key, keyOf } from '../../ledger/hash.ts';
 import type { Exchange } from '../exchange.ts';
 import { type ClientAuth, compileClientAuth } from '../policy/client-certificate/client-auth.ts';
 import { type AnswerFields, compileAnswerFields } from '../policy/headers/headers.ts';
 import { type Policy, policiesOf } from '../policy/order.ts';
 import type { Pool, Pools } from '../upstream/pool.ts';
+import { type Ambiguity, compileAmbiguity } from './ambiguity.ts';
 import { compileCondition, type Test } from './condition.ts';
-import { rawPath } from './path.ts';
-import { compilePattern, type Pattern } from './pattern.ts';
-import { isAmbiguous, LONGEST_READ, readingsOf } from './readings.ts';
+import { compilePattern, foldsPaths, type Pattern } from './pattern.ts';
 import { compileVariants, unconditional, type Variants } from './variants.ts';
 
 /** A route as the request path uses it: everything that depends on the route alone is worked out. */
@@ -25,8 +24,8 @@ export type CompiledRoute = {
   readonly blocks: readonly CompiledBlock[];
   /** Default and own response headers, for answers that come from no block. */
   readonly fields: AnswerFields;
-  /** Whether the site or one of its blocks asks who is there, or refuses some requests: then a path has to mean the same to everybody. */
-  readonly guarded: boolean;
+  /** Where something of the site is for some paths and not for others: then a path has to mean the same to everybody. */
+  readonly ambiguity: Ambiguity | null;
 };
 
 /** A path block with the site's directives already worked in. */
@@ -39,14 +38,14 @@ export type CompiledBlock = {
   readonly condition: { readonly name: string; readonly matches: Test } | null;
   /** What handle_path takes off the path before the upstream sees it; empty for none. */
   readonly strip: string;
+  /** Whether that is taken off without regard to the case of letters. */
+  readonly folds: boolean;
   readonly policies: readonly Policy[];
   /** How long a request waits for a target when the pool has none for it (ms); 0 is not at all. */
   readonly holdMs: number;
   /** null when a policy always answers. */
   readonly pool: Pool | null;
   readonly fields: AnswerFields;
-  /** The conditions under which it refuses a request on its own: with a fixed answer of 400 and above. */
-  readonly refusals: readonly Test[];
   /** Where response headers depend on the request; null where none does. */
   readonly variants: Variants | null;
 };
@@ -70,9 +69,7 @@ export function compileRoute(json: string, pools: Pools): CompiledRoute {
     site: answers || sitePool !== null ? siteBlock(route, sitePool) : null,
     blocks: route.handles.map((handle, index) => pathBlock(route, handle, index, sitePool, pools)),
     fields: compileAnswerFields(unconditional(route.headers), route.https),
-    guarded:
-      [route, ...route.handles].some((part) => part.basic_auth !== null || part.responds?.some(isRefusal)) ||
-      route.handles.some(refusesAll),
+    ambiguity: compileAmbiguity(route),
   };
 }
 
@@ -82,52 +79,40 @@ function siteBlock(route: RouteSpec, pool: Pool | null): CompiledBlock {
       index: -1,
       pattern: null,
       condition: null,
-      refusals: refusalsOf(route, null),
       strip: '',
+      folds: foldsPaths(route),
       policies: policiesOf(route, null, -1),
       holdMs: holdOf(route.hold_secs),
       pool,
     },
     route.headers,
-    route.https,
+    route,
   );
 }
 
 function pathBlock(route: RouteSpec, handle: HandleSpec, index: number, sitePool: Pool | null, pools: Pools): CompiledBlock {
-  const pattern = handle.path === null ? null : compilePattern(handle.path);
+  const folds = foldsPaths(route);
+  const pattern = handle.path === null ? null : compilePattern(handle.path, folds);
   const { match } = handle;
   const block = {
     index,
     pattern,
-    refusals: refusalsOf(route, handle),
-    condition: match === undefined ? null : { name: match.name ?? 'a condition', matches: compileCondition(match) },
+    condition: match === undefined ? null : { name: match.name ?? 'a condition', matches: compileCondition(match, folds) },
+    folds,
     strip: handle.strip_prefix && pattern !== null ? pattern.prefix : '',
     policies: policiesOf(route, handle, index),
     // A block that says nothing does as its site says.
     holdMs: holdOf(handle.hold_secs === undefined ? route.hold_secs : handle.hold_secs),
     pool: poolOf(route, ownPool(route, handle), pools) ?? sitePool,
   };
-  return withHeaders(block, [...route.headers, ...handle.headers], route.https);
+  return withHeaders(block, [...route.headers, ...handle.headers], route);
 }
-
-const isRefusal = ({ status }: RespondSpec): boolean => status >= 400;
-
-/** Whether a block is there to refuse what it matches. One that matches everything is what is left, and no rule. */
-const refusesAll = ({ path, match, respond }: HandleSpec): boolean =>
-  respond !== null && isRefusal(respond) && ((path !== null && path !== '/*') || match !== undefined);
-
-const refusalsOf = (route: RouteSpec, handle: HandleSpec | null): Test[] =>
-  [...(route.responds ?? []), ...(handle?.responds ?? [])].filter(isRefusal).map(({ match }) => compileCondition(match));
 
 const holdOf = (secs: number | null | undefined): number => (secs ?? 0) * 1_000;
 
-function withHeaders(
-  bare: Omit<CompiledBlock, 'fields' | 'variants'>,
-  headers: readonly HeaderSpec[],
-  https: RouteSpec['https'],
-): CompiledBlock {
-  const block = { ...bare, fields: compileAnswerFields(unconditional(headers), https) };
-  return { ...block, variants: compileVariants(block, headers, https) };
+function withHeaders(bare: Omit<CompiledBlock, 'fields' | 'variants'>, headers: readonly HeaderSpec[], route: RouteSpec): CompiledBlock {
+  const block = { ...bare, fields: compileAnswerFields(unconditional(headers), route.https) };
+  return { ...block, variants: compileVariants(block, headers, route) };
 }
 
 function poolOf({ domain, health }: RouteSpec, spec: PoolSpec | null, pools: Pools): Pool | null {
@@ -150,24 +135,4 @@ function plainBlockFor(route: CompiledRoute, x: Exchange): CompiledBlock | null 
     if (block.condition === null || block.condition.matches(x.path, x)) return block;
   }
   return route.site;
-}
-
-/**
- * Whether a path, as it was sent, could mean another block than `block` to someone behind us, or another verdict
- * of the conditions under which that refuses. Asked for guarded routes only.
- */
-export function mayMeanAnother(route: CompiledRoute, block: CompiledBlock | null, x: Exchange): boolean {
-  const sent = rawPath(x.target);
-  if (!isAmbiguous(sent)) return false;
-  if (sent.length > LONGEST_READ) return true;
-  const { path } = x;
-  let another = false;
-  for (const reading of readingsOf(sent)) {
-    x.path = reading;
-    another ||=
-      plainBlockFor(route, x)?.index !== block?.index ||
-      block?.refusals.some((refuses) => refuses(reading, x) !== refuses(path, x)) === true;
-  }
-  x.path = path;
-  return another;
 }

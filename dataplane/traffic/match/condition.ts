@@ -2,7 +2,7 @@ import { matcherOf } from '../../../shared/cidr.ts';
 import type { Condition, FieldCondition, ParameterCondition, PlainCondition } from '../../../shared/condition.ts';
 import type { Exchange } from '../exchange.ts';
 import { withoutOws } from '../http1/protocols.ts';
-import { compilePattern } from './pattern.ts';
+import { compilePattern, folded } from './pattern.ts';
 
 /** What a condition asks of a request, besides its path. */
 export type Asked = Pick<Exchange, 'method' | 'target' | 'fields'> & { readonly client: { readonly address: string } };
@@ -10,10 +10,10 @@ export type Asked = Pick<Exchange, 'method' | 'target' | 'fields'> & { readonly 
 /** Whether a request with this path, in its normal form, is meant. */
 export type Test = (path: string, x: Asked) => boolean;
 
-/** Every member of a condition has to match, and none of its exceptions. */
-export function compileCondition(condition: Condition): Test {
-  const matches = compilePlain(condition);
-  const exceptions = condition.not?.map(compilePlain) ?? [];
+/** Every member of a condition has to match, and none of its exceptions. `folds`: paths without regard to the case of letters. */
+export function compileCondition(condition: Condition, folds = false): Test {
+  const matches = compilePlain(condition, folds);
+  const exceptions = condition.not?.map((exception) => compilePlain(exception, folds)) ?? [];
   if (exceptions.length === 0) return matches;
   return (path, x) => {
     for (const isException of exceptions) if (isException(path, x)) return false;
@@ -21,11 +21,11 @@ export function compileCondition(condition: Condition): Test {
   };
 }
 
-function compilePlain({ path, method, header, query, remote_ip }: PlainCondition): Test {
+function compilePlain({ path, method, header, query, remote_ip }: PlainCondition, folds: boolean): Test {
   // The cheapest to ask stand first.
   const tests: Test[] = [];
   if (method) tests.push((_, x) => method.includes(x.method));
-  if (path) tests.push(pathTest(path));
+  if (path) tests.push(pathTest(path, folds));
   if (remote_ip) tests.push(addressTest(matcherOf(remote_ip)));
   for (const field of header ?? []) tests.push(headerTest(field));
   for (const parameter of query ?? []) tests.push(queryTest(parameter));
@@ -35,9 +35,15 @@ function compilePlain({ path, method, header, query, remote_ip }: PlainCondition
   };
 }
 
-function pathTest(texts: readonly string[]): Test {
-  const tests = texts.map((text) => (text.startsWith('*') ? valueTest(text) : compilePattern(text).matches));
+function pathTest(texts: readonly string[], folds: boolean): Test {
+  const tests = texts.map((text) => (text.startsWith('*') ? partTest(text, folds) : compilePattern(text, folds).matches));
   return (path) => tests.some((matches) => matches(path));
+}
+
+function partTest(text: string, folds: boolean): (path: string) => boolean {
+  if (!folds) return valueTest(text);
+  const matches = valueTest(text.toLowerCase());
+  return (path) => matches(folded(path));
 }
 
 const addressTest =

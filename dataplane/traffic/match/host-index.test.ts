@@ -14,7 +14,7 @@ const route = (domain: string, version: string): CompiledRoute & { version: stri
   version,
   site: null,
   blocks: [],
-  guarded: false,
+  ambiguity: null,
   fields: { overrides: null, own: '', all: '', strictTransport: true, noSniff: true, sameOrigin: true },
 });
 const compile = (domain: string, json: string): CompiledRoute => route(domain, JSON.parse(json) as string);

@@ -9,18 +9,19 @@ export function rawPath(target: string): string {
 /**
  * How many bytes of the path as it was sent stand for `prefix`, the beginning of its normal form, so that
  * exactly those are taken off and the rest is forwarded untouched; -1 when the normal form begins otherwise.
- * `prefix` begins with a slash and does not end with one.
+ * `prefix` begins with a slash and does not end with one. `folds`: it is in lower case, and the case of letters does not count.
  */
-export function sentPrefixLength(path: string, prefix: string): number {
-  if (isNormalPath(path)) return path.startsWith(prefix) ? prefix.length : -1;
+export function sentPrefixLength(path: string, prefix: string, folds = false): number {
+  if (isNormalPath(path)) return (folds ? path.toLowerCase() : path).startsWith(prefix) ? prefix.length : -1;
   let at = 0;
   for (const segment of segmentsOf(path)) {
+    const text = folds ? segment.text.toLowerCase() : segment.text;
     if (prefix[at] !== '/') return -1;
     at++;
     const wanted = prefix.length - at;
-    if (segment.text.length > wanted) return prefix.endsWith(segment.text.slice(0, wanted)) ? sentLength(path, segment, wanted) : -1;
-    if (!prefix.startsWith(segment.text, at)) return -1;
-    at += segment.text.length;
+    if (text.length > wanted) return prefix.endsWith(text.slice(0, wanted)) ? sentLength(path, segment, wanted) : -1;
+    if (!prefix.startsWith(text, at)) return -1;
+    at += text.length;
     // What follows this segment never climbs above it: it is part of the normal form.
     if (at === prefix.length) return segment.to;
   }

@@ -6,8 +6,9 @@ import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
 import { field } from '../testing/wire-fixture.ts';
 
 const reference = readFileSync(new URL('../../../docs/reference/forwarding.md', import.meta.url), 'utf8');
-const rowsOf = (columns: number): string[][] =>
-  reference
+const [open = '', guarded = ''] = reference.split('\n### Guarded paths\n');
+const rowsOf = (columns: number, text = open): string[][] =>
+  text
     .split('\n')
     .map((line) => line.split('|').slice(1, -1))
     .filter((cells) => cells.length === columns && cells[0]?.includes('`'))
@@ -26,11 +27,22 @@ test('the paths of the reference match, and are forwarded, as it says', async ()
   }
 });
 
+test('the guarded paths of the reference are refused, or go on, as it says', async () => {
+  using upstream = await UpstreamFixture.serving(ok('on'));
+  const handles = [{ path: '/admin/*', rate_limit_rps: 100_000 }];
+  using proxy = await ProxyFixture.start([{ ...site('a.test', upstream), handles }]);
+  const rows = rowsOf(3, guarded);
+  assert.ok(rows.length > 8);
+  for (const [paths = '', , verdict] of rows)
+    for (const [, path = ''] of paths.matchAll(/`([^`]+)`/g))
+      assert.match((await proxy.ask(get(path))).line, verdict === '400' ? / 400 / : / 200 /, path);
+});
+
 test('fields that end here by the reference do, and those that are ours never are the client’s', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(request.head));
   using proxy = await ProxyFixture.before(upstream);
   const rows = rowsOf(2);
-  const names = (row: string[]) => [...(row[0] ?? '').matchAll(/`([\w-]+)`/g)].map(([, name = '']) => name);
+  const names = (row: string[]) => [...(row[0] ?? '').matchAll(/`([A-Za-z][\w-]*)`/g)].map(([, name = '']) => name);
   const isGone = ([, says]: string[]): boolean => says?.startsWith('nothing') === true;
   const gone = rows.filter(isGone).flatMap(names);
   const ours = rows.filter((row) => !isGone(row)).flatMap(names);

@@ -3,6 +3,7 @@ import type { Exchange } from '../exchange.ts';
 import { compileAnswerFields } from '../policy/headers/headers.ts';
 import type { CompiledBlock } from './compile.ts';
 import { compileCondition, type Test } from './condition.ts';
+import { foldsPaths } from './pattern.ts';
 
 /** More are not kept at once: a client must not fill the memory with the sets of conditions that it can meet. */
 const MOST_KEPT = 64;
@@ -11,19 +12,15 @@ const MOST_KEPT = 64;
 export type Variants = { choose(x: Exchange): CompiledBlock };
 
 /** `block` has the headers without a condition; null where `headers`, which are all of them, have none with one. */
-export function compileVariants(
-  block: Omit<CompiledBlock, 'variants'>,
-  headers: readonly HeaderSpec[],
-  https: RouteSpec['https'],
-): Variants | null {
+export function compileVariants(block: Omit<CompiledBlock, 'variants'>, headers: readonly HeaderSpec[], route: RouteSpec): Variants | null {
   const conditions = new Map(headers.flatMap(({ match }) => (match ? [[JSON.stringify(match), match] as const] : [])));
   if (conditions.size === 0) return null;
-  const tests: readonly Test[] = [...conditions.values()].map(compileCondition);
+  const tests: readonly Test[] = [...conditions.values()].map((condition) => compileCondition(condition, foldsPaths(route)));
   const names = [...conditions.keys()];
   const kept = new Map<string, CompiledBlock>();
   const build = (held: string): CompiledBlock => {
     const holds = ({ match }: HeaderSpec): boolean => !match || held[names.indexOf(JSON.stringify(match))] === '1';
-    return { ...block, variants: null, fields: compileAnswerFields(headers.filter(holds), https) };
+    return { ...block, variants: null, fields: compileAnswerFields(headers.filter(holds), route.https) };
   };
   const choose = (x: Exchange): CompiledBlock => {
     let held = '';

@@ -3,6 +3,7 @@ import { basicAuth } from './basic-auth.ts';
 import { handle, handlePath } from './handle.ts';
 import { header } from './header.ts';
 import { hold } from './hold.ts';
+import { pathCase } from './path-case.ts';
 import { rateLimit } from './rate-limit.ts';
 import { redir } from './redir.ts';
 import { respond } from './respond.ts';
@@ -12,7 +13,7 @@ import { transport } from './transport.ts';
 
 /** Everything that a site can say, and what it will be able to say. */
 export const SITE_RULES: Rules<SiteDraft> = rulesByName(
-  [reverseProxy, hold, rateLimit, redir, basicAuth, header, respond, handle, handlePath, tls, transport],
+  [reverseProxy, hold, rateLimit, redir, basicAuth, header, respond, handle, handlePath, pathCase, tls, transport],
   [
     'analytics',
     'cache',

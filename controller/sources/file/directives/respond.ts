@@ -42,7 +42,7 @@ export const respond: Rule<SiteDraft> = {
     if (condition === null) draft.respond = answer;
     else if (draft.responds.length === MOST_RESPONDS)
       report.error(name, `a block has at most ${MOST_RESPONDS} respond lines with a matcher`);
-    else draft.responds.push({ ...answer, match: condition });
+    else draft.responds.push({ place: name, spec: { ...answer, match: condition } });
   },
 };
 

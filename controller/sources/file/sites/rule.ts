@@ -60,6 +60,9 @@ export type Context = {
   readBlock(block: Block, scope: Scope, draft: SiteDraft): void;
 };
 
+/** What a line with a matcher says, and where it stands. */
+export type Placed<Spec> = { readonly place: Place; readonly spec: Spec };
+
 /** What a site or one of its blocks says, while it is read. */
 export type SiteDraft = {
   /** The first of each directive in the block, understood or not. */
@@ -69,13 +72,15 @@ export type SiteDraft = {
   /** The certificate that the site brings, and the word that names its file. */
   pair: { readonly word: Word; readonly pair: Certificate } | null;
   clientAuth: ClientAuthSpec | null;
+  /** undefined where nothing is said. */
+  pathCase: RouteSpec['path_case'];
   rateLimit: number | null;
   /** Seconds; undefined where nothing is said. */
   holdSecs: number | undefined;
   readonly rateLimits: ConditionalRateSpec[];
   basicAuth: BasicAuthSpec | null;
   respond: RespondSpec | null;
-  readonly responds: ConditionalRespondSpec[];
+  readonly responds: Placed<ConditionalRespondSpec>[];
   readonly upstreams: UpstreamSpec[];
   /** undefined where nothing is said; null: in no particular way. */
   transport: TransportSpec | null | undefined;
@@ -103,6 +108,7 @@ export function emptyDraft(): SiteDraft {
     https: 'auto',
     pair: null,
     clientAuth: null,
+    pathCase: undefined,
     rateLimit: null,
     holdSecs: undefined,
     rateLimits: [],

@@ -8,6 +8,7 @@ import { type Matchers, readMatchers, reportUnused } from '../matchers/matcher.t
 import type { Place, Word } from '../tokens/word.ts';
 import type { Site } from '../tree/syntax.ts';
 import { readLines } from './block.ts';
+import { reportPathGuards } from './path-guards.ts';
 import { reportRedirectLoops } from './redirect-loop.ts';
 import { type Context, emptyDraft, firstOf, type HandleDraft, type SiteDraft } from './rule.ts';
 import { parseSiteAddress } from './site-address.ts';
@@ -37,6 +38,7 @@ export function readSite(site: Site, taken: Map<Domain, Place>, shared: Shared, 
   blockReader(NO_MATCHERS, shared)(site.block, 'site', draft);
   reportSilence(draft, first ?? site.block.open, report);
   reportTransports(draft, report);
+  reportPathGuards(draft, report);
   const handles = draft.handles.map(handleOf);
   const domains = new Map<Domain, Word>();
   for (const word of site.addresses) {
@@ -120,6 +122,7 @@ function routeOf(domain: Domain, word: Word, draft: SiteDraft, handles: HandleSp
     source: FILE_SOURCE,
     https: draft.https,
     ...(draft.clientAuth && { client_auth: draft.clientAuth }),
+    ...(draft.pathCase && { path_case: draft.pathCase }),
     upstreams: draft.upstreams,
     headers: draft.headers,
     redirects: draft.redirects.map(({ spec }) => spec),
@@ -136,7 +139,7 @@ const conditionalOf = ({ transport, rateLimits, responds, holdSecs }: SiteDraft)
   ...(transport !== undefined && { transport }),
   ...(holdSecs !== undefined && { hold_secs: holdSecs }),
   ...(rateLimits.length > 0 && { rate_limits: rateLimits }),
-  ...(responds.length > 0 && { responds }),
+  ...(responds.length > 0 && { responds: responds.map(({ spec }) => spec) }),
 });
 
 function handleOf({ path, match, strip, draft }: HandleDraft): HandleSpec {

@@ -3,7 +3,8 @@ import type { RouteSpec } from '../../../../shared/route.ts';
 import { clientNetwork } from '../../../ledger/client-network.ts';
 import { joinPlace, joinTag, type Key, keyOf } from '../../../ledger/hash.ts';
 import type { OwnAnswer } from '../../answer.ts';
-import { compileCondition } from '../../match/condition.ts';
+import { compileCondition, type Test } from '../../match/condition.ts';
+import { foldsPaths } from '../../match/pattern.ts';
 import type { Policy, PolicyKind } from '../order.ts';
 
 const OVER: OwnAnswer = { status: 429, fields: 'Retry-After: 1\r\n', body: null, reason: 'over the rate limit' };
@@ -14,20 +15,27 @@ const clients = new Map<string, Key>();
 
 /** `rate_limit <n>/s`: per client address, an IPv6 /64 being one, and domain; counted over all workers in the ledger. Those of some requests count beside those of all. */
 export const rateLimit: PolicyKind = (route, handle, index) => {
-  const policies = limitsOf(route, `rate\n${route.domain}`);
+  const policies = limitsOf(route, `rate\n${route.domain}`, foldsPaths(route));
   if (handle !== null)
-    policies.push(...limitsOf(handle, `rate\n${route.domain}\n${handle.path ?? index}${handle.match ? `\n${index}` : ''}`));
+    policies.push(
+      ...limitsOf(handle, `rate\n${route.domain}\n${handle.path ?? index}${handle.match ? `\n${index}` : ''}`, foldsPaths(route)),
+    );
   return policies;
 };
 
-function limitsOf({ rate_limit_rps, rate_limits = [] }: Pick<RouteSpec, 'rate_limit_rps' | 'rate_limits'>, scope: string): Policy[] {
-  const policies = rate_limits.map(({ rps, match }) => onlyWhere(match, limit(rps, keyOf(`${scope}\n${JSON.stringify(match)}`))));
+function limitsOf(
+  { rate_limit_rps, rate_limits = [] }: Pick<RouteSpec, 'rate_limit_rps' | 'rate_limits'>,
+  scope: string,
+  folds: boolean,
+): Policy[] {
+  const policies = rate_limits.map(({ rps, match }) =>
+    onlyWhere(compileCondition(match, folds), match, limit(rps, keyOf(`${scope}\n${JSON.stringify(match)}`))),
+  );
   if (rate_limit_rps !== null) policies.push(limit(rate_limit_rps, keyOf(scope)));
   return policies;
 }
 
-function onlyWhere(match: Condition, policy: Policy): Policy {
-  const matches = compileCondition(match);
+function onlyWhere(matches: Test, match: Condition, policy: Policy): Policy {
   return {
     name: policy.name,
     decide: (x, tools) => (matches(x.path, x) ? policy.decide(x, tools) : null),

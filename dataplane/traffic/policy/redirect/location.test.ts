@@ -75,6 +75,8 @@ test('a location leads nowhere that only its visitor has chosen, read as it is o
           client.send(get(asked));
           const { line, head } = await client.readAnswer();
           const location = field(head, 'Location') ?? '';
+          // What could mean another page to someone is sent nowhere.
+          if (line.includes(' 400 ')) continue;
           assert.match(line, / 302 /, asked);
           for (const read of [location, decodedOnce(location)]) {
             assert.equal(new URL(read, BASE).host, host, `${asked} to ${to}: ${read}`);

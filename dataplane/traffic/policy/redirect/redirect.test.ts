@@ -36,9 +36,10 @@ test('the first redirect that matches answers; a path that none matches goes on'
   assert.equal((await proxy.ask(get('/b'))).body, 'on');
 });
 
-test('a path in disguise is redirected like the path itself', async () => {
+test('a path in disguise is redirected like the path itself, or refused where it may be another one', async () => {
   using proxy = await ProxyFixture.start([
     { domain: 'a.test', upstream: null, tls: false, redirects: [{ from: '/old/*', to: '/new', status: 301 }], respond: { status: 200 } },
   ]);
-  for (const path of ['/%6Fld/x', '//old/x', '/x/../old/x', '/./old/x']) assert.match((await proxy.ask(get(path))).line, / 301 /, path);
+  for (const path of ['/%6Fld/x', '//old/x', '/old//x', '/old/./x']) assert.match((await proxy.ask(get(path))).line, / 301 /, path);
+  for (const path of ['/x/../old/x', '/./old/x', '/old;/x', '/old%2Fx']) assert.match((await proxy.ask(get(path))).line, / 400 /, path);
 });

@@ -2,16 +2,17 @@ import type { RedirectSpec } from '../../../../shared/route.ts';
 import type { OwnAnswer } from '../../answer.ts';
 import type { Exchange } from '../../exchange.ts';
 import { compileCondition } from '../../match/condition.ts';
-import { compilePattern, remainderOf } from '../../match/pattern.ts';
+import { compilePattern, foldsPaths, remainderOf } from '../../match/pattern.ts';
 import type { Policy, PolicyKind } from '../order.ts';
 import { compileLocation } from './location.ts';
 
 /** `redir <from> <to> <status>`: the site's come first, then the block's own; the first that matches answers. */
-export const redirect: PolicyKind = (route, handle) => [...route.redirects, ...(handle?.redirects ?? [])].map(compile);
+export const redirect: PolicyKind = (route, handle) =>
+  [...route.redirects, ...(handle?.redirects ?? [])].map((spec) => compile(spec, foldsPaths(route)));
 
-function compile(spec: RedirectSpec): Policy {
-  const from = compilePattern(spec.from);
-  const condition = spec.match === undefined ? null : compileCondition(spec.match);
+function compile(spec: RedirectSpec, folds: boolean): Policy {
+  const from = compilePattern(spec.from, folds);
+  const condition = spec.match === undefined ? null : compileCondition(spec.match, folds);
   const matches = (x: Exchange): boolean => from.matches(x.path) && (condition === null || condition(x.path, x));
   const locationOf = compileLocation(spec.to);
   const location = (x: Exchange): string => locationOf(x, remainderOf(from, x.path));

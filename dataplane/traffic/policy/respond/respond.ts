@@ -1,6 +1,7 @@
 import type { HandleSpec, RespondSpec, RouteSpec } from '../../../../shared/route.ts';
 import type { OwnAnswer } from '../../answer.ts';
 import { compileCondition } from '../../match/condition.ts';
+import { foldsPaths } from '../../match/pattern.ts';
 import type { Policy, PolicyKind } from '../order.ts';
 
 /** Why the proxy itself answers, where its site says so. */
@@ -28,7 +29,7 @@ function always(spec: RespondSpec): Policy {
 function conditional(route: RouteSpec, handle: HandleSpec | null): Policy[] {
   return [...(route.responds ?? []), ...(handle?.responds ?? [])].map((spec) => {
     const answer = answerOf(spec);
-    const matches = compileCondition(spec.match);
+    const matches = compileCondition(spec.match, foldsPaths(route));
     return {
       name: 'respond',
       decide: (x) => (matches(x.path, x) ? answer : null),

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { compileBytes } from '../compile.ts';
+import { formatDiagnostic } from '../diagnostics.ts';
+
+const USERS = 'basic_auth {\n root $2b$12$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy\n }';
+
+function warningsOf(lines: string): string[] {
+  const compiled = compileBytes(Buffer.from(`a.example {\n${lines}\n reverse_proxy 127.0.0.1:1\n}\n`), 'f', {});
+  assert.ok(compiled.ok, compiled.ok ? '' : compiled.diagnostics.map(formatDiagnostic).join('\n'));
+  return compiled.warnings.map(formatDiagnostic);
+}
+
+test('a guarded path whose case counts without the site saying so is hinted at once, where it is guarded first', () => {
+  for (const lines of [`handle /admin {\n ${USERS}\n }`, 'handle /admin {\n respond 403\n }']) {
+    assert.match(
+      warningsOf(lines).join('\n'),
+      /^f:2:1: guarded paths are compared with regard to case: .*write path_case insensitive in the site, else path_case sensitive$/,
+    );
+    for (const said of ['insensitive', 'sensitive']) assert.deepEqual(warningsOf(`path_case ${said}\n${lines}`), []);
+  }
+});
+
+test('a guard below a path that is itself open is hinted at, with what to write', () => {
+  const sure = 'path_case sensitive\n';
+  const open =
+    /^f:\d+:\d+: \/admin\/\* leaves \/admin open, which it does not match: guard both, or write redir \/admin \/admin\/ 308 in the site$/;
+  for (const lines of [
+    `handle /admin/* {\n ${USERS}\n }`,
+    'handle /admin/* {\n respond 403\n }',
+    '@a path /admin/*\nrespond @a 403',
+    '@a path /admin/*\nhandle @a {\n respond 403\n }',
+    `handle /admin/* {\n ${USERS}\n }\nhandle {\n header X-A b\n }`,
+  ]) {
+    const warnings = warningsOf(sure + lines);
+    assert.equal(warnings.length, 1, lines);
+    assert.match(warnings[0] ?? '', open);
+  }
+  for (const lines of [
+    `redir /admin /admin/ 308\nhandle /admin/* {\n ${USERS}\n }`,
+    `handle /admin/* {\n ${USERS}\n }\nhandle /admin {\n respond 404\n }`,
+    `handle /admin* {\n ${USERS}\n }`,
+    `${USERS}\nhandle /admin/* {\n rate_limit 1/s\n }`,
+    '@a path /admin /admin/*\nrespond @a 403',
+    'handle /admin/* {\n header X-A b\n }',
+    'redir /old/* /new/{remainder} 308',
+    'handle /old/* {\n respond 200\n }',
+    'handle /api/* {\n rate_limit 1/s\n }',
+  ])
+    assert.deepEqual(warningsOf(sure + lines), [], lines);
+});
+
+test('path_case is insensitive or sensitive, and stands in a site', () => {
+  const errorsOf = (text: string): string[] => {
+    const compiled = compileBytes(Buffer.from(text), 'f', {});
+    return compiled.ok ? [] : compiled.diagnostics.map(formatDiagnostic);
+  };
+  assert.deepEqual(errorsOf('a.example {\n path_case off\n respond 200\n}'), ['f:2:12: path_case "off": it is insensitive or sensitive']);
+  assert.match(
+    errorsOf('a.example {\n handle /a {\n path_case insensitive\n respond 200\n }\n}').join('\n'),
+    /path_case stands in a site, not in a handle/,
+  );
+  const compiled = compileBytes(Buffer.from('a.example {\n path_case insensitive\n respond 200\n}'), 'f', {});
+  assert.ok(compiled.ok && compiled.routes[0]?.path_case === 'insensitive');
+});

@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RouteInput } from '../../../shared/route.ts';
+import { get, ProxyFixture } from '../testing/proxy-fixture.ts';
+
+const says = (body: string) => ({ respond: { status: 200, body } });
+const users = [{ name: 'bob', hash: '$2b$04$abcdefghijklmnopqrstuuGZ9YlYc0Y1vYV1cKzY8Wc2jYQ7mU7ga' }];
+const route = (more: Partial<RouteInput>): RouteInput => ({ domain: 'a.test', upstream: null, tls: false, ...says('rest'), ...more });
+
+/** What would reach `/admin/x` of some server, and `/admin/*` of nobody here. */
+const HOSTILE = [
+  // Tomcat and Jetty drop parameters, and some look for them once everything is decoded.
+  '/admin;a=b/x',
+  '/admin;/x',
+  '/;a/admin/x',
+  '/;/admin/x',
+  '/admin%3b/x',
+  '/admin%3Ba=b/x',
+  '/x/..;/admin/y',
+  '/x/..;a=b/admin/y',
+  // Slashes in disguise, decoded once or twice.
+  '/admin%2fx',
+  '/admin%252fx',
+  '/admin%25252fx',
+  '/x%2f..%2fadmin%2fy',
+  '/x/%2e%2e/admin/y',
+  '/x/%252e%252e/admin/y',
+  '/x/..%252fadmin/y',
+  '/%2fadmin/x',
+  // Backslashes (IIS, and URL parsers of browsers).
+  '/admin\\x',
+  '/admin%5cx',
+  '/x/..\\admin\\y',
+  '/x\\..\\admin\\y',
+  '/\\x/admin/y',
+  // Overlong UTF-8, full-width forms and best fit.
+  '/%c0%af/admin/x',
+  '/x/%c0%ae%c0%ae/admin/y',
+  '/admin%e0%80%afx',
+  '/admin%f0%80%80%afx',
+  '/admin%ef%bc%8fx',
+  '/%ef%bd%81dmin/x',
+  '/admin%e2%88%95x',
+  '/admin%c2%a5x',
+  '/admin%25u002fx',
+  // Ends of names that Windows trims, and its streams.
+  '/admin./',
+  '/admin.../x',
+  '/admin%2e/x',
+  '/admin%20/',
+  '/admin%20./x',
+  '/%20admin/x',
+  '/admin::$DATA/x',
+  '/admin:$i30:$INDEX_ALLOCATION/x',
+  // The host of a network-path; a query in disguise.
+  '//x/admin/y',
+  '/%2fx/admin/y',
+  '/admin%3f/x',
+  '/admin%23/x',
+  // Better not to guess.
+  '/admin%00/x',
+  '/adm%0ain/x',
+  '/admin%01/x',
+  '/x%2500/admin',
+  '/%zz/admin',
+  '/100%',
+  '/%u002fadmin/x',
+  '/%2525252561',
+];
+
+/** What means nothing guarded to anybody. */
+const HARMLESS = [
+  '/100%25',
+  '/a;b',
+  '/a;b=c/d;e',
+  '/docs/v1./x',
+  '/docs/../img/x',
+  '/a%2Fb',
+  '/a%252Fb',
+  '/@scope%2fname',
+  '/a\\b',
+  '/my%20file.txt',
+  '/my%20',
+  '/caf%C3%A9',
+  '/.well-known/x',
+  '/wiki/Special:Random',
+  '/a::b',
+  '/what%3f',
+  '/c%23',
+  '/administrator;a/x',
+  '/x/administration./y',
+  '/a/admin;b/x',
+  '/a/;/admin/x',
+  '/%E2%80%99x',
+  '/admin;x',
+];
+
+const GUARDS: readonly [name: string, more: Partial<RouteInput>, status: string][] = [
+  ['a password', { handles: [{ path: '/admin/*', basic_auth: { users } }] }, '401'],
+  ['a refusal', { handles: [{ path: '/admin/*', respond: { status: 403 } }] }, '403'],
+  ['an answer', { handles: [{ path: '/admin/*', respond: { status: 200, body: 'fixed' } }] }, '200'],
+  ['a limit of a block', { handles: [{ path: '/admin/*', rate_limit_rps: 100_000 }] }, '200'],
+  ['a limit with a matcher', { rate_limits: [{ rps: 100_000, match: { path: ['/admin/*'] } }] }, '200'],
+  ['a redirect', { redirects: [{ from: '/admin/*', to: '/new', status: 302 }] }, '302'],
+  ['a redirect of a block', { handles: [{ path: '/admin/*', redirects: [{ from: '/*', to: '/new', status: 302 }] }] }, '302'],
+  ['a refusal with a matcher', { responds: [{ status: 404, match: { path: ['/admin/*'], not: [{ remote_ip: ['10.0.0.0/8'] }] } }] }, '404'],
+  [
+    'an exception',
+    {
+      responds: [
+        { status: 404, match: { method: ['GET'], not: [{ path: ['/*'] }] } },
+        { status: 410, match: { path: ['/admin/*'] } },
+      ],
+    },
+    '410',
+  ],
+];
+
+for (const [name, more, status] of GUARDS)
+  test(`behind ${name} a path that someone could take for a guarded one is 400, and no other`, async () => {
+    using proxy = await ProxyFixture.start([route(more)]);
+    const client = await proxy.connect();
+    const statusOf = async (path: string): Promise<string> => {
+      client.send(get(path));
+      return (await client.readAnswer()).line.slice(9, 12);
+    };
+    for (const path of HOSTILE) assert.equal(await statusOf(path), '400', path);
+    for (const path of HARMLESS) assert.equal(await statusOf(path), '200', path);
+    for (const path of ['/admin/x', '/admin/', '/%61dmin/x', '/admin/a;b', '/admin/a%2Fb', '/admin/x/../y', '/admin/a./b', '/admin//x'])
+      assert.equal(await statusOf(path), status, path);
+    assert.equal(await statusOf('/admin/../x'), '400');
+  });
+
+test('what a path ends with or holds is judged in all readings, too', async () => {
+  const refused = (path: string): RouteInput => route({ responds: [{ status: 403, match: { path: [path] } }] });
+  for (const [pattern, hostile, matched, harmless] of [
+    [
+      '*.php',
+      ['/a.php;b', '/a.php.', '/a.php%20', '/a.php::$DATA', '/a.php%3fx', '/a.ph%2570', '/a.php/..;', '/b;a.php'],
+      ['/x;y/a.php', '/a%2Fb.php/../c.php'],
+      ['/a.php;b/c', '/a.phpx;'],
+    ],
+    [
+      '*/admin/*',
+      ['/x/admin;/y', '/x%2fadmin/y', '/x/admin./y', '/x/;/admin%2f'],
+      ['/x/admin/y;z', '/x;y/admin/z'],
+      ['/x/administrator;/y', '/x/y;admin/z'],
+    ],
+    ['/status', ['/status;x', '/status%20', '/status.', '/x/../status', '/status%2f'], ['/status'], ['/status/x;y', '/statusx;y']],
+    ['/adm*', ['/%ef%bd%81dmin', '/x/..;/admin'], ['/admin', '/adm/x;y'], ['/x;y/adm', '/ad;m']],
+  ] as const) {
+    using proxy = await ProxyFixture.start([refused(pattern)]);
+    for (const [status, paths] of [
+      [400, hostile],
+      [403, matched],
+      [200, harmless],
+    ] as const)
+      for (const path of paths) assert.match((await proxy.ask(get(path))).line, new RegExp(` ${status} `), `${pattern} ${path}`);
+  }
+});
+
+test('where nothing guards some paths and not others, every path goes on as it was sent', async () => {
+  for (const more of [
+    { handles: [{ path: '/admin/*', ...says('rest') }].map(({ path }) => ({ path, headers: [{ name: 'X-A', value: 'b' }] })) },
+    { rate_limit_rps: 100_000 },
+    { rate_limits: [{ rps: 100_000, match: { method: ['GET'] } }] },
+    { rate_limit_rps: 100_000, handles: [{ path: '/admin/*', headers: [] }] },
+  ] satisfies Partial<RouteInput>[]) {
+    using proxy = await ProxyFixture.start([route(more)]);
+    const client = await proxy.connect();
+    for (const path of HOSTILE) {
+      client.send(get(path));
+      assert.match((await client.readAnswer()).line, / 200 /, path);
+    }
+  }
+});
+
+test('with path_case insensitive every pattern of the site matches in any case, and what may be one in any case is refused', async () => {
+  const insensitive: Partial<RouteInput> = {
+    path_case: 'insensitive',
+    redirects: [{ from: '/Old/*', to: '/new/{remainder}', status: 301 }],
+    responds: [{ status: 410, match: { path: ['*.PHP'] } }],
+    handles: [{ path: '/Admin/*', respond: { status: 403 } }],
+  };
+  using proxy = await ProxyFixture.start([route(insensitive), route({ ...insensitive, path_case: 'sensitive', domain: 'b.test' })]);
+  for (const [path, status, sensitive] of [
+    ['/ADMIN/x', 403, 200],
+    ['/admin/x', 403, 200],
+    ['/%41DMIN/x', 403, 200],
+    ['/Admin/x', 403, 403],
+    ['/ADMIN;/x', 400, 200],
+    ['/%ef%bc%a1dmin/x', 400, 400],
+    ['/aDmin%2Fx', 400, 200],
+    ['/x.Php', 410, 200],
+    ['/x.Php;a', 400, 200],
+    ['/other', 200, 200],
+  ] as const) {
+    assert.match((await proxy.ask(get(path))).line, new RegExp(` ${status} `), path);
+    assert.match((await proxy.ask(get(path).replace('a.test', 'b.test'))).line, new RegExp(` ${sensitive} `), path);
+  }
+  assert.match((await proxy.ask(get('/OLD/AbC'))).head, /\r\nLocation: \/new\/AbC\r\n/);
+});
+
+test('what the proxy answers itself is never forwarded, however it is written', async () => {
+  using proxy = await ProxyFixture.start([route({})]);
+  for (const path of [
+    '/.sluice/',
+    '/.sluice/vitals',
+    '//.sluice/x',
+    '/x/../.sluice/y',
+    '/%2esluice/x',
+    '/.%73luice/x',
+    '/.sluice%2fx',
+    '/.sluice;a/x',
+    '/.sluice\\x',
+  ])
+    assert.match((await proxy.ask(get(path))).line, / 404 /, path);
+  for (const path of ['/.sluice', '/.sluicex/y', '/.well-known/x', '/x/.sluice/y'])
+    assert.match((await proxy.ask(get(path))).line, / 200 /, path);
+  assert.match(proxy.dryRun('http://a.test/.sluice/x').verdict, /^404: /);
+});

@@ -114,7 +114,12 @@ function adminParts(parts: Parts, { clock, log, token, events, settings, started
     return read();
   };
   const uptimeSecs = () => Math.floor((clock.monotonic() - startedAt) / 1_000);
-  const described = { table, upstreams, certificateOf: (host: string) => https.describe(host) };
+  const described = {
+    table,
+    upstreams,
+    certificateOf: (host: string) => https.describe(host),
+    plainOf: (host: string) => https.describePlain(host),
+  };
   return {
     ...{ table, clock, log, token, events, uptimeSecs, certificates: https },
     analytics: { snapshots: () => fresh(() => analytics.snapshots()), snapshot: (host) => fresh(() => analytics.snapshot(host)) },

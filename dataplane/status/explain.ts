@@ -12,14 +12,16 @@ type Parts = {
   readonly table: Table;
   readonly upstreams: Upstreams;
   certificateOf(host: string): string;
+  /** The same for whoever comes without TLS. */
+  plainOf(host: string): string;
   dryRun(request: DryRun): Promise<DryRunResult | null>;
 };
 
 /** Answers "what would happen to this URL, and why": a worker's dry run, and what the main thread knows beside it. */
-export async function explain({ table, upstreams, certificateOf, dryRun }: Parts, url: URL): Promise<Explanation> {
+export async function explain({ table, upstreams, certificateOf, plainOf, dryRun }: Parts, url: URL): Promise<Explanation> {
   const host = url.hostname.replace(/\.$/, '');
   const result = await dryRun({ url: url.href });
-  const certificate = url.protocol === 'https:' ? certificateOf(host) : 'none needed: plain HTTP';
+  const certificate = url.protocol === 'https:' ? certificateOf(host) : plainOf(host);
   const owned = result?.matched == null ? undefined : table.find(result.matched);
   const problems = problemsOf(table, host, owned);
   const base = { url: url.href, certificate, problems, near: null };

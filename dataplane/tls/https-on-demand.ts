@@ -11,6 +11,7 @@ import { readRootCertificate } from './internal/root.ts';
 import type { AuthoritySettings } from './issue/authority.ts';
 import { RefusedCertificates } from './refused-certificates.ts';
 import { makeReadable, makeWritable, reasonOf } from './store/usable-directory.ts';
+import { onHttp, siteFor } from './why-none.ts';
 
 export type OnDemandTools = HttpsTools & { readonly certDir: string };
 
@@ -191,6 +192,11 @@ export class HttpsOnDemand {
   /** What a visitor of this host is shown, in words. */
   describe(host: string): string {
     return this.https === null ? 'none: no e-mail is set, and there is no certificate directory' : this.https.describe(host);
+  }
+
+  /** Why a visitor without TLS is shown none, in words. */
+  describePlain(host: string): string {
+    return this.https?.describePlain(host) ?? onHttp(siteFor(host, this.tools), false, null);
   }
 
   stop(): void {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { Site } from '../../shared/certificates/certifier.ts';
-import { CATCH_ALL, wildcardOf } from '../../shared/host.ts';
+import { whyNotCertifiable } from '../../shared/certificates/certifiable.ts';
+import { CATCH_ALL } from '../../shared/host.ts';
 import { APPLIED_FOLDER } from '../../shared/name.ts';
 import type { EntriesChange, Publisher } from '../publish/publisher.ts';
 import { AppliedCertificates } from './applied-certificates.ts';
@@ -11,10 +11,10 @@ import { InternalSites, type InternalTools, type RoutesChange } from './internal
 import type { AuthoritySettings } from './issue/authority.ts';
 import type { Keyring } from './keyring.ts';
 import { KnownCertificates, type ShownChange } from './known-certificates.ts';
-import { endingSoon, type Missing, missingNow, type Shown } from './outlook.ts';
+import { endingSoon, type Missing, missingNow, onHttpForLack, type Shown, type Uncertifiable, unusable } from './outlook.ts';
 import type { CertificateSource, CertStore, Holdings, StoredCertificate, StoreProblem } from './store/cert-store.ts';
 import { DirectoryStore } from './store/directory-store.ts';
-import { whyNone } from './why-none.ts';
+import { isOnLoopback, onHttp, siteFor, whyNone } from './why-none.ts';
 
 /** How often the age of the keys of session tickets is looked at (ms). */
 const TICKETS_MS = 3_600_000;
@@ -46,6 +46,10 @@ export class Https {
   private readonly ends: (() => void)[] = [];
   /** Names that are shown another certificate than the workers were told last. */
   private readonly unpublished = new Map<string, StoredCertificate | null>();
+  /** Whether our own authority sees to sites that say nothing. */
+  private local = false;
+  /** Sites that no authority will ever issue for; null: to be worked out again, which takes its time with 100,000 of them. */
+  private uncertifiable: readonly Uncertifiable[] | null = null;
   /** Changes are published one after the other. */
   private publishing: Promise<unknown> = Promise.resolve();
   private readonly problems = new Map<CertStore, readonly StoreProblem[]>();
@@ -108,15 +112,19 @@ export class Https {
 
   /** Who is asked for certificates from now on; null: nobody. */
   adopt(authority: AuthoritySettings | null): void {
+    this.uncertifiable = null;
     this.automatic.adopt(authority);
   }
 
   /** Our own authority is for sites that ask for it; `local`: also for those that say nothing. Resolves when it is open, if any site needs it. */
   certifyInternally(local: boolean): Promise<void> {
+    this.local = local;
+    this.uncertifiable = null;
     return this.internal.adopt(local);
   }
 
   routesChanged(change: RoutesChange): void {
+    this.uncertifiable = null;
     this.automatic.routesChanged();
     this.internal.routesChanged(change);
   }
@@ -131,9 +139,15 @@ export class Https {
     return this.internal.root;
   }
 
-  /** Why internal sites have no certificates, which others have none, and which are about to end. */
+  /** Why internal sites have no certificates, what can't be used, which sites have none, or never will, and which are about to end. */
   get warnings(): string[] {
-    const others = [...missingNow(this.missing()), ...endingSoon(this.shown(), this.tools.clock.now())];
+    this.uncertifiable ??= [...this.neverCertified()];
+    const others = [
+      ...unusable([...this.problems.values()].flat()),
+      ...missingNow(this.missing()),
+      ...onHttpForLack(this.uncertifiable),
+      ...endingSoon(this.shown(), this.tools.clock.now()),
+    ];
     return this.internal.warning === null ? others : [this.internal.warning, ...others];
   }
 
@@ -159,15 +173,15 @@ export class Https {
     const attempt = plans?.attempt;
     const failure = attempt ? `; the last try failed: ${attempt.lastError}, the next is at ${new Date(attempt.nextTry).toISOString()}` : '';
     if (held === null && plans === null)
-      return `none, so there is no connection over HTTPS: ${whyNone(this.siteOf(host), this.automatic.orderable)}`;
+      return `none, so there is no connection over HTTPS: ${whyNone(siteFor(host, this.tools), this.automatic.orderable)}`;
     if (held === null) return `none yet${failure}`;
     return `${held.domains.join(', ')} by ${held.issuer}, until ${new Date(held.notAfter).toISOString()} (${held.source})${failure}`;
   }
 
-  /** What a host is routed by: its own name, the wildcard over it, or the site for every host. */
-  private siteOf(host: string): Site | null {
-    const { tools } = this;
-    return tools.site(host) ?? tools.site(wildcardOf(host) ?? host) ?? tools.site(CATCH_ALL);
+  /** Why a visitor without TLS is shown none, in words. */
+  describePlain(host: string): string {
+    const isCertified = this.known.find(host) !== null || this.automatic.plans(host) !== null;
+    return onHttp(siteFor(host, this.tools), isCertified, this.automatic.orderable);
   }
 
   stop(): void {
@@ -196,6 +210,17 @@ export class Https {
     }
   }
 
+  /** Sites that say nothing and that no authority issues for, while others have their certificates by themselves. */
+  private *neverCertified(): Generator<Uncertifiable> {
+    const { orderable } = this.automatic;
+    if (orderable === null || this.local) return;
+    for (const { domain, https } of this.tools.sites()) {
+      if (https !== 'auto' || domain === CATCH_ALL || isOnLoopback(domain)) continue;
+      const reason = whyNotCertifiable(domain, orderable);
+      if (reason !== null && this.known.find(domain) === null) yield { name: domain, reason };
+    }
+  }
+
   private *own(): Generator<StoredCertificate & { renewAt: number }> {
     for (const certificate of this.known.all()) {
       const leaf = certificate.source === 'internal' ? this.leafOf(certificate) : null;
@@ -209,6 +234,7 @@ export class Https {
 
   /** What changes while workers are being told is told them together: thousands of names may come one by one. */
   private show(changes: readonly ShownChange[]): void {
+    this.uncertifiable = null;
     if (this.unpublished.size === 0) void this.inTurn(() => this.publishChanges());
     for (const { name, certificate } of changes) this.unpublished.set(name, certificate);
     for (const { name } of changes) this.automatic.certificateChanged(name);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { endingSoon, missingNow, type Shown } from './outlook.ts';
+import { endingSoon, missingNow, onHttpForLack, type Shown, unusable } from './outlook.ts';
 import type { CertificateSource } from './store/cert-store.ts';
 
 const DAY = 86_400_000;
@@ -54,4 +54,24 @@ test('of many the first few are told', () => {
   const lines = endingSoon(many, 90 * DAY);
   assert.equal(lines.length, 6);
   assert.equal(lines.at(-1), '7 more certificates end soon');
+});
+
+test('sites that stay on HTTP for lack of a certificate are told of with what to do, of many the first few', () => {
+  const sites = Array.from({ length: 6 }, (_, at) => ({
+    name: `nas-${at}.internal`,
+    reason: 'no public authority issues for names under internal',
+  }));
+  assert.deepEqual(onHttpForLack([]), []);
+  const lines = onHttpForLack(sites);
+  assert.equal(
+    lines[0],
+    'nas-0.internal stays on HTTP: no public authority issues for names under internal; bring a certificate, write "tls internal", or "tls off" where HTTP is meant',
+  );
+  assert.deepEqual([lines.length, lines.at(-1)], [6, '1 more sites stay on HTTP']);
+});
+
+test('files that were to be certificates and can not be used are told of', () => {
+  assert.deepEqual(unusable([{ id: 'a', source: 'file', reason: '/certs/a/key.pem: the key belongs to another certificate' }]), [
+    "a certificate can't be used: /certs/a/key.pem: the key belongs to another certificate",
+  ]);
 });

@@ -1,4 +1,4 @@
-import type { StoredCertificate } from './store/cert-store.ts';
+import type { StoredCertificate, StoreProblem } from './store/cert-store.ts';
 
 /** Less than this share of its life left, and nothing newer: somebody should know. Renewals begin with a third left. */
 const SHARE_LEFT = 0.2;
@@ -20,6 +20,25 @@ export function missingNow(missing: Iterable<Missing>): string[] {
   const all = [...missing];
   const lines = all.slice(0, MOST_LINES).map(({ name, lastError }) => `${name} has no certificate: ${withoutName(name, lastError)}`);
   return all.length > MOST_LINES ? [...lines, `${all.length - MOST_LINES} more sites have no certificate`] : lines;
+}
+
+/** A site that is to have a certificate and never can as it is: the reason, and nothing that time mends. */
+export type Uncertifiable = { readonly name: string; readonly reason: string };
+
+/** One line for each site that stays on HTTP though nobody said that it should; a few at most. */
+export function onHttpForLack(sites: readonly Uncertifiable[]): string[] {
+  const lines = sites
+    .slice(0, MOST_LINES)
+    .map(
+      ({ name, reason }) => `${name} stays on HTTP: ${reason}; bring a certificate, write "tls internal", or "tls off" where HTTP is meant`,
+    );
+  return sites.length > MOST_LINES ? [...lines, `${sites.length - MOST_LINES} more sites stay on HTTP`] : lines;
+}
+
+/** One line for each folder or file that was to be a certificate and can't be used; a few at most. */
+export function unusable(problems: readonly StoreProblem[]): string[] {
+  const lines = problems.slice(0, MOST_LINES).map(({ reason }) => `a certificate can't be used: ${reason}`);
+  return problems.length > MOST_LINES ? [...lines, `${problems.length - MOST_LINES} more certificates can't be used`] : lines;
 }
 
 /** Reasons mostly begin with the name. */

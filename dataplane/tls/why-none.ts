@@ -1,5 +1,6 @@
 import { whyNotCertifiable } from '../../shared/certificates/certifiable.ts';
 import type { Site } from '../../shared/certificates/certifier.ts';
+import { CATCH_ALL, wildcardOf } from '../../shared/host.ts';
 
 /** For which names the authority that is asked may issue; null: nobody is asked. */
 export type Orderable = { readonly anyName: boolean; readonly dns: boolean } | null;
@@ -13,3 +14,19 @@ export function whyNone(site: Site | null, orderable: Orderable): string {
   if (orderable === null) return 'no e-mail is set';
   return whyNotCertifiable(site.domain, orderable) ?? 'it was routed a moment ago';
 }
+
+/** What a host is routed by: its own name, the wildcard over it, or the site for every host. */
+export function siteFor(host: string, { site }: { site(domain: string): Site | null }): Site | null {
+  return site(host) ?? site(wildcardOf(host) ?? host) ?? site(CATCH_ALL);
+}
+
+/** What a visitor without TLS needs no certificate for: because HTTP was asked for, or because nobody sees to one. */
+export function onHttp(site: Site | null, isCertified: boolean, orderable: Orderable): string {
+  if (site === null || isCertified) return 'none needed: plain HTTP';
+  if (site.https === 'off') return 'none needed: plain HTTP by choice, the site says tls off';
+  return `none, so it stays on HTTP: ${whyNone(site, orderable)}`;
+}
+
+/** Names that lead to the machine itself, where HTTP is as good. */
+export const isOnLoopback = (domain: string): boolean =>
+  domain === 'localhost' || domain.endsWith('.localhost') || domain.startsWith('127.');

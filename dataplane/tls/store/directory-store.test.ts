@@ -355,3 +355,36 @@ test('10,000 certificates are listed in under 3 s, again in under one, and read 
   assert.ok(again < 1_000, `${again} ms`);
   assert.ok(read < 1_500, `${read} ms`);
 });
+
+test('files under names that nobody looks for, and files beside the folders, are told with the names to give them', async () => {
+  await using disk = new Disk();
+  const pair = await makePair(['a.test']);
+  disk.bring('misnamed', pair, ['a.test.crt', 'a.test.key']);
+  writeFileSync(disk.path('stray.pem'), pair.certificate);
+  mkdirSync(disk.path('notes'));
+  for (const path of ['README', 'notes/README']) writeFileSync(disk.path(path), 'nothing of the kind');
+  mkdirSync(disk.path('empty'));
+  const store = disk.open();
+  const { certificates, problems } = await store.list();
+  assert.deepEqual(certificates, []);
+  assert.deepEqual(
+    problems.map(({ id, source, reason }) => [id, source, reason]),
+    [
+      [
+        'misnamed',
+        'file',
+        `${disk.path('misnamed')} has no files under the names that are looked for, but a.test.crt, a.test.key; call them fullchain.pem and privkey.pem, or cert.pem and key.pem, or tls.crt and tls.key`,
+      ],
+      [
+        'stray.pem',
+        'file',
+        `${disk.path('stray.pem')} lies beside the folders; put the chain and its key into a folder of their own, as fullchain.pem and privkey.pem`,
+      ],
+    ],
+  );
+  renameSync(disk.path('misnamed', 'a.test.crt'), disk.path('misnamed', 'tls.crt'));
+  renameSync(disk.path('misnamed', 'a.test.key'), disk.path('misnamed', 'tls.key'));
+  rmSync(disk.path('stray.pem'));
+  const mended = await store.list();
+  assert.deepEqual([mended.certificates.map(({ id }) => id), mended.problems], [['misnamed'], []]);
+});

@@ -4,7 +4,18 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Certificate } from '../../../shared/certificates/certificate.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { CertificateSource, StoreChange, StoredCertificate, StoreProblem } from './cert-store.ts';
-import { finishWriting, lookAt, OUR_FILES, type PairMeta, readMeta, readSeen, readTexts, type Seen, USUAL_FILES } from './pair-folder.ts';
+import {
+  finishWriting,
+  lookAt,
+  misnamedAt,
+  OUR_FILES,
+  type PairMeta,
+  readMeta,
+  readSeen,
+  readTexts,
+  type Seen,
+  USUAL_FILES,
+} from './pair-folder.ts';
 import { reasonOf } from './usable-directory.ts';
 
 /** Folders of the certificate directory that are not somebody's pair of files. */
@@ -85,7 +96,7 @@ export class Entries {
   look(id: string): { put: StoredCertificate | null; removed: string[] } {
     const before = this.entries.get(id);
     const seen = this.seen(id);
-    if (seen === null) return { put: null, removed: this.forget(id) };
+    if (seen === null) return { put: null, removed: this.missed(id) };
     if (seen.fingerprint === before?.fingerprint) return { put: null, removed: [] };
     const entry = this.read(id, seen, before ?? null);
     this.entries.set(id, entry);
@@ -147,6 +158,14 @@ export class Entries {
     ids.push(...inside('').filter((name) => !reserved.has(name)));
     this.closed = closed;
     return ids;
+  }
+
+  /** There is no pair. Of what looks as if it were to be one it is known why it is none. */
+  private missed(id: string): string[] {
+    const reason = isOurs(id) ? null : misnamedAt(join(this.root, id));
+    const removed = this.forget(id);
+    if (reason !== null) this.entries.set(id, { fingerprint: reason, stored: null, pair: null, names: null, reason });
+    return removed;
   }
 
   private forget(id: string): string[] {

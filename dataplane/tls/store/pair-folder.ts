@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { type Certificate, readCertificate } from '../../../shared/certificates/certificate.ts';
@@ -53,6 +53,20 @@ export function lookAt(folder: string, files: Names): Seen | null {
   }
   const [[chain, key] = [CHAIN, KEY]] = files;
   return isLostLink(folder) ? { chainPath: join(folder, chain), keyPath: join(folder, key), fingerprint: OUT_OF_REACH } : null;
+}
+
+/** How certificates and keys are called everywhere. */
+const PAIR_LIKE = /\.(?:pem|crt|cer|cert|key|der|p12|pfx)$/i;
+
+/** What somebody put there as a pair, under names that nobody looks for, and what to do about it; null where there is nothing of the kind. */
+export function misnamedAt(path: string): string | null {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats?.isFile() && PAIR_LIKE.test(path))
+    return `${path} lies beside the folders; put the chain and its key into a folder of their own, as fullchain.pem and privkey.pem`;
+  const names = stats?.isDirectory() ? readdirSync(path).filter((name) => PAIR_LIKE.test(name)) : [];
+  if (names.length === 0) return null;
+  const usual = USUAL_FILES.map((pair) => pair.join(' and ')).join(', or ');
+  return `${path} has no files under the names that are looked for, but ${names.sort().slice(0, 3).join(', ')}; call them ${usual}`;
 }
 
 const OUT_OF_REACH = 'out of reach';

@@ -82,7 +82,15 @@ function upgradeLines(id: string): string {
 /** What may stand around a value (RFC 9110 5.6.3), and in HTTP/2 may not (RFC 9113 8.2.1). */
 const isWhite = (code: number): boolean => code === 32 || code === 9;
 
-/** Field lines as an array for HTTP/2: names and values in turn, names in lower case (RFC 9113 8.2). */
+/** What no message of HTTP/2 carries as a field (RFC 9113 8.2.2), and a length that is said by whoever frames it: the library throws, or sends two. */
+const NEVER_SENT = new Set([...OF_A_CONNECTION, 'http2-settings', 'te', 'content-length']);
+/** A bit for each length that one of these names has: most others are told from them by it. */
+const LENGTHS = [...NEVER_SENT].reduce((bits, name) => bits | (1 << name.length), 0);
+
+/**
+ * Field lines as an array for HTTP/2: names and values in turn, names in lower case (RFC 9113 8.2). Whatever the lines say,
+ * the library can take it.
+ */
 export function fieldArray(lines: string, into: string[] = []): string[] {
   let at = 0;
   while (at < lines.length) {
@@ -92,7 +100,8 @@ export function fieldArray(lines: string, into: string[] = []): string[] {
     let to = end;
     while (from < to && isWhite(lines.charCodeAt(from))) from++;
     while (to > from && isWhite(lines.charCodeAt(to - 1))) to--;
-    into.push(lines.slice(at, colon).toLowerCase(), lines.slice(from, to));
+    const name = lines.slice(at, colon).toLowerCase();
+    if ((LENGTHS & (1 << (colon - at))) === 0 || !NEVER_SENT.has(name)) into.push(name, lines.slice(from, to));
     at = end + 2;
   }
   return into;

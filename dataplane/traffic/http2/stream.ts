@@ -4,7 +4,8 @@ import { isCall } from '../call.ts';
 import { type Downstream, type Exchange, type LentStream, SMALL_PIECE, UNTIL_CLOSE } from '../exchange.ts';
 import { FAULT_REASON, type Faults, guard } from '../faults.ts';
 import type { Attempt } from '../upstream/attempt.ts';
-import { cancelStream, cutStream } from './ending.ts';
+import { Drain } from './drain.ts';
+import { cancelStream, cutStream, leaveStream } from './ending.ts';
 import { refuse } from './refuse.ts';
 import { fieldArray, fieldsByName, trailerLines } from './request-text.ts';
 
@@ -17,7 +18,7 @@ const NO_TUNNEL = 501;
 /** The library sends no other (RFC 9110 15: those beyond have no meaning, and are taken for an error of the server). */
 const MAX_STATUS = 599;
 const BAD_GATEWAY = 502;
-const { NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR } = constants;
+const { NGHTTP2_PROTOCOL_ERROR } = constants;
 
 export type StreamTools = {
   monotonic(): number;
@@ -51,6 +52,18 @@ export class StreamClient implements Downstream {
   private lent = false;
   private inputEnded = false;
   private requestTrailers = '';
+  /** What is left of the body, once the answer is whole; null before. */
+  private drain: Drain | null = null;
+  /** Whether the client waits for the answer before it sends anything. */
+  private nothingFlows = false;
+  /** Whether END_STREAM comes with the trailers, or in their place. */
+  private waitsForTrailers = false;
+  private allSent = false;
+  /**
+   * The body of a small success that came before the request's own had ended, and waits for that: once it has such an answer
+   * curl 7.88 sends no more, and never ends either. Null for every other answer.
+   */
+  private early: Buffer[] | null = null;
   private lastProgress: number;
   private progressSeen = 0;
   private received = 0;
@@ -119,7 +132,10 @@ export class StreamClient implements Downstream {
       return;
     }
     this.received += chunk.length;
-    if (x === null) return;
+    if (x === null) {
+      if (this.drain?.take(chunk.length) === false) this.stream.pause();
+      return;
+    }
     if (this.held !== null) this.held.push(chunk);
     else if (x.attempt?.body(chunk, 0, chunk.length) === false) this.stream.pause();
   }
@@ -134,6 +150,7 @@ export class StreamClient implements Downstream {
 
   private ended(): void {
     const { x } = this;
+    if (x === null && this.early !== null) return this.sayEnd();
     // What was read of a stream that has been reset ends, too: it is not whole.
     if (x === null || this.inputEnded || this.gone) return;
     this.inputEnded = true;
@@ -150,22 +167,33 @@ export class StreamClient implements Downstream {
   // The way out.
 
   informational(status: number, _reason: string, fields: string): void {
-    if (this.headSent || this.gone) return;
+    // A 101 would agree to what can't be agreed on, and nothing else is interim (RFC 9113 8.1, 8.6).
+    if (this.headSent || this.gone || status < 100 || status > 199 || status === 101) return;
     this.stream.additionalHeaders({ ':status': status, ...fieldsByName(fields) });
   }
 
   head(x: Exchange, status: number, _reason: string, fields: string, length: number): void {
+    // A second answer has no place in the stream.
+    if (this.x !== x || this.headSent) return;
     x.status = this.connects && status < 300 ? NO_TUNNEL : status > MAX_STATUS ? BAD_GATEWAY : status;
     x.bytesSent += fields.length;
     const list = fieldArray(fields, [':status', `${x.status}`]);
     if (length !== UNTIL_CLOSE && status !== 204) list.push('content-length', `${length}`);
     this.pendingHead = { fields: list, length };
+    const open = !this.inputEnded && x.bodyLength > 0 && !(x.expectsContinue && this.received === 0);
+    const small = status === 204 || (length !== UNTIL_CLOSE && length <= HOLD_BYTES);
+    if (open && small && x.status < 300 && !isCall(x)) this.early = [];
     if (x.endsConnection) this.tools.outlived(x);
   }
 
   body(buffer: Buffer, from: number, to: number): boolean {
     const { stream, x } = this;
     if (to === from || x === null || this.gone) return true;
+    if (this.early !== null) {
+      x.bytesSent += to - from;
+      this.early.push(Buffer.from(buffer.subarray(from, to)));
+      return true;
+    }
     this.sendHead(false);
     x.bytesSent += to - from;
     const piece = buffer.subarray(from, to);
@@ -180,25 +208,37 @@ export class StreamClient implements Downstream {
 
   end(x: Exchange, trailers: string): void {
     const { stream } = this;
+    if (this.x !== x) return;
     this.trailers = trailers;
     this.settle(x);
     if (this.gone) return;
-    const goesOn = !this.inputEnded && (x.bodyLength !== 0 || this.connects);
-    this.sendHead(trailers === '');
+    if (this.inputEnded || (x.bodyLength === 0 && !this.connects)) return this.sayEnd();
+    this.drain = new Drain(this.tools.monotonic());
+    this.nothingFlows = this.connects || (x.expectsContinue && this.received === 0);
+    this.listen();
+    stream.resume();
+    if (this.early === null) this.sayEnd();
+  }
+
+  private sayEnd(): void {
+    const { stream, early } = this;
+    this.early = null;
+    if (this.gone) return;
+    this.sendHead(this.trailers === '' && (early === null || early.length === 0));
+    if (early !== null) for (const piece of early) stream.write(piece);
     stream.end();
-    // What the client would still send is of no use to anybody (RFC 9113 8.1).
-    // A reset would overtake a head that was written in the same turn, and undo it.
-    if (goesOn) stream.once('finish', () => setImmediate(() => stream.close(NGHTTP2_NO_ERROR)));
+    if (!this.waitsForTrailers && this.drain !== null) stream.once('finish', () => setImmediate(() => guard(this, this.sentAll)));
   }
 
   abort(x: Exchange): void {
+    if (this.x !== x) return;
     this.settle(x);
     cutStream(this.stream);
   }
 
   flush(): void {
     // The answer goes on: its head need not wait for the next piece.
-    if (this.x !== null) this.sendHead(false);
+    if (this.x !== null && this.early === null) this.sendHead(false);
   }
 
   lend(x: Exchange): LentStream | null {
@@ -218,13 +258,22 @@ export class StreamClient implements Downstream {
     this.headSent = true;
     const { stream } = this;
     // Where nothing but END_STREAM tells that the body is whole, it is not sent before we say so.
-    const waitForTrailers = !ends && head.length === UNTIL_CLOSE;
-    stream.respond(head.fields, { endStream: ends, waitForTrailers });
-    if (waitForTrailers) stream.once('wantTrailers', () => guard(this, this.sendTrailers));
+    this.waitsForTrailers = !ends && head.length === UNTIL_CLOSE;
+    stream.respond(head.fields, { endStream: ends, waitForTrailers: this.waitsForTrailers });
+    if (this.waitsForTrailers) stream.once('wantTrailers', () => guard(this, this.sendTrailers));
   }
 
   private sendTrailers(): void {
-    if (!this.gone) this.stream.sendTrailers(fieldsByName(this.trailers));
+    if (this.gone) return;
+    this.stream.sendTrailers(fieldsByName(this.trailers));
+    // The library does it in the next turn.
+    if (this.drain !== null) setImmediate(() => guard(this, this.sentAll));
+  }
+
+  /** END_STREAM is on its way: a reset before it would undo the answer. */
+  private sentAll(): void {
+    this.allSent = true;
+    if (this.nothingFlows && !this.gone) leaveStream(this.stream);
   }
 
   // The end.
@@ -294,6 +343,10 @@ export class StreamClient implements Downstream {
     const { stream, x } = this;
     if (this.lent) return;
     if (x !== null && this.tooSlow(x, now)) return this.giveUp(x);
+    if (this.drain?.over(now) === true) {
+      if (this.early !== null) return this.sayEnd();
+      if (this.allSent) return leaveStream(stream);
+    }
     const progress = this.received + (x?.bytesSent ?? 0) - stream.writableLength;
     const waitsForUs =
       x !== null && this.held === null && stream.writableLength === 0 && (this.inputEnded || x.bodyLength === 0 || stream.isPaused());

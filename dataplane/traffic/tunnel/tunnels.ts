@@ -215,9 +215,9 @@ export class Tunnels {
 
   private informed(tunnel: Tunnel, interim: Reply): void {
     const { x } = tunnel;
+    if (x.attempt !== tunnel) return;
     const head = replyHead(interim, limitsFor(x).head, null);
     if (head === null || ++tunnel.interim > MAX_INTERIM) return this.unanswered(tunnel, FAILURE.malformed);
-    if (x.attempt !== tunnel) return;
     x.client.informational(head.status, head.reason, head.fields.kept);
     x.client.flush();
   }
@@ -225,6 +225,8 @@ export class Tunnels {
   /** @returns the head of an agreement by which both sides mean the same: then bytes pass unread. */
   private agreed(tunnel: Tunnel, reply: IncomingMessage): ResponseHead | null {
     const { x } = tunnel;
+    // The client has gone, or has an answer already: what was read with the bytes that led to it says nothing more.
+    if (x.attempt !== tunnel) return null;
     const head = replyHead(reply, limitsFor(x).head, x.block?.fields ?? null);
     if (head === null || !agrees(head, x.upgrade ?? '') || (tunnel.client.socket === null && !answersKey(x, head))) {
       this.unanswered(tunnel, FAILURE.malformed);
@@ -236,6 +238,7 @@ export class Tunnels {
   }
 
   private declined(tunnel: Tunnel, reply: IncomingMessage): void {
+    if (tunnel.x.attempt !== tunnel) return;
     const head = replyHead(reply, limitsFor(tunnel.x).head, tunnel.x.block?.fields ?? null);
     if (head === null || head.status === 101) return this.unanswered(tunnel, FAILURE.malformed);
     tunnel.answered();

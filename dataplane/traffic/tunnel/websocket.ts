@@ -17,9 +17,12 @@ const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 /** Only a connection of HTTP/1.1 is agreed on by it (RFC 8441 5). */
 const OF_HTTP1 = new Set(['sec-websocket-accept']);
 
+/** Of a request that has no body, and for which the library throws (RFC 9110 6.6.2). */
+const OF_A_BODY = new Set(['trailer']);
+
 /** Sends a head that we wrote, as it stands, over the connection of an agent. */
 export function sendHead(head: string, agent: Agent, options: { readonly maxHeaderSize: number }): ClientRequest {
-  const [line = '', ...lines] = head.split('\r\n');
+  const [line = '', ...lines] = withoutFields(head, OF_A_BODY).split('\r\n');
   const [method = '', path = ''] = line.split(' ');
   const headers = lines
     .filter((field) => field !== '')

@@ -1,0 +1,34 @@
+/** What is still read of a body after its answer: bytes, milliseconds in all, and milliseconds between two pieces. */
+const MOST_BYTES = 67_108_864;
+const MOST_MS = 30_000;
+const IDLE_MS = 5_000;
+
+/**
+ * The rest of a body whose request has been answered. Nobody wants it (RFC 9113 8.1), but some clients take a reset for a
+ * failure while they are sending, or try to go on for ever (curl 7.88): so it is read for a while.
+ */
+export class Drain {
+  private readonly since: number;
+  private bytes = 0;
+  private bytesBefore = 0;
+  private heardAt: number;
+
+  /** `now` in milliseconds on the monotonic clock. */
+  constructor(now: number) {
+    this.since = now;
+    this.heardAt = now;
+  }
+
+  /** Throws bytes away. @returns whether more may follow. */
+  take(bytes: number): boolean {
+    this.bytes += bytes;
+    return this.bytes <= MOST_BYTES;
+  }
+
+  /** Whether it has gone on for long enough. */
+  over(now: number): boolean {
+    if (this.bytes !== this.bytesBefore) this.heardAt = now;
+    this.bytesBefore = this.bytes;
+    return this.bytes > MOST_BYTES || now - this.since >= MOST_MS || now - this.heardAt >= IDLE_MS;
+  }
+}

@@ -278,7 +278,9 @@ export class StreamClient implements Downstream {
 
   // The end.
 
+  /** Once for each exchange, whoever else believes that it has to be ended. */
   private settle(x: Exchange): void {
+    if (this.x !== x) return;
     this.x = null;
     x.attempt = null;
     this.tools.record(x);
@@ -303,6 +305,8 @@ export class StreamClient implements Downstream {
     const { x, stream } = this;
     const { faults } = this.tools;
     const answered = stream.headersSent;
+    this.pendingHead = null;
+    this.early = null;
     if (x === null) faults.note('exchange', error);
     else faults.end(x, error, answered, (torn) => this.settle(torn));
     if (this.gone) return faults.step(() => this.tools.closed(this));

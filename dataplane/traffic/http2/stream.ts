@@ -3,6 +3,7 @@ import { BodyPace, TOO_SLOW } from '../body-pace.ts';
 import { isCall } from '../call.ts';
 import { type Downstream, type Exchange, type LentStream, SMALL_PIECE, UNTIL_CLOSE } from '../exchange.ts';
 import { FAULT_REASON, type Faults, guard } from '../faults.ts';
+import { HeldBody } from '../http1/held-body.ts';
 import type { Attempt } from '../upstream/attempt.ts';
 import { Drain } from './drain.ts';
 import { cancelStream, cutStream, leaveStream } from './ending.ts';
@@ -41,7 +42,7 @@ export class StreamClient implements Downstream {
   private pendingHead: { readonly fields: string[]; readonly length: number } | null = null;
   private headSent = false;
   private trailers = '';
-  private held: Buffer[] | null = null;
+  private held: HeldBody | null = null;
   private whenHeld: ((x: Exchange) => void) | null = null;
   /** The attempt that a streaming body goes to. */
   private taker: Attempt | null = null;
@@ -92,7 +93,7 @@ export class StreamClient implements Downstream {
 
   takeBody(x: Exchange, then: (x: Exchange) => void): void {
     if (x.bodyLength < 0 || x.bodyLength > HOLD_BYTES || x.expectsContinue) return then(x);
-    this.held = [];
+    this.held = new HeldBody();
     this.whenHeld = then;
     this.listen();
   }
@@ -136,7 +137,7 @@ export class StreamClient implements Downstream {
       if (this.drain?.take(chunk.length) === false) this.stream.pause();
       return;
     }
-    if (this.held !== null) this.held.push(chunk);
+    if (this.held !== null) this.held.add(chunk);
     else if (x.attempt?.body(chunk, 0, chunk.length) === false) this.stream.pause();
   }
 
@@ -157,7 +158,7 @@ export class StreamClient implements Downstream {
     x.bodyComplete = true;
     if (this.waits) return;
     if (this.held === null) return x.attempt?.bodyEnd(this.requestTrailers);
-    x.held = Buffer.concat(this.held);
+    x.held = this.held.whole;
     this.held = null;
     const then = this.whenHeld;
     this.whenHeld = null;

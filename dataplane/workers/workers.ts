@@ -90,7 +90,7 @@ export class Workers {
   private stopping = false;
   private stopWatching: () => void = () => undefined;
   /** Replacements take place one after the other. */
-  private rolling: Promise<unknown> = Promise.resolve();
+  private replacing: Promise<unknown> = Promise.resolve();
 
   constructor(parts: WorkersParts) {
     this.parts = parts;
@@ -129,41 +129,34 @@ export class Workers {
    * @throws ListenError when the successor can't open its port; then nothing has changed.
    */
   replace(worker: number, withinMs: number): Promise<void> {
-    const that = () => this.staying().filter(({ id }) => id === worker);
-    return this.inTurn(async () => {
-      if (that().length > 0) await this.succeed(1, that, withinMs);
-    });
-  }
-
-  private inTurn(replacement: () => Promise<void>): Promise<void> {
-    const replaced = this.rolling.then(replacement);
-    this.rolling = replaced.catch(() => undefined);
+    const replaced = this.replacing.then(() => this.succeed(worker, withinMs));
+    this.replacing = replaced.catch(() => undefined);
     return replaced;
   }
 
-  /** Puts `count` new workers in the place of those that `whom` tells, once they serve. */
-  private async succeed(count: number, whom: () => Member[], withinMs: number): Promise<void> {
-    await this.makeRoom(count, withinMs);
+  private async succeed(worker: number, withinMs: number): Promise<void> {
+    const old = () => this.staying().find(({ id }) => id === worker);
+    if (old() === undefined) return;
+    await this.makeRoom(withinMs);
     if (this.stopping) return;
-    const successors = Array.from({ length: count }, () => this.spawn(true));
-    const lost = () => successors.some((member) => !this.lives(member));
-    await this.until(() => this.stopping || lost() || successors.every(({ serving }) => serving), START_MS);
+    const successor = this.spawn(true);
+    await this.until(() => this.stopping || !this.lives(successor) || successor.serving, START_MS);
     if (this.stopping) return;
-    if (lost() || !successors.every(({ serving }) => serving)) {
-      for (const member of successors) this.end(member, 'the replacement is called off');
+    if (!this.lives(successor) || !successor.serving) {
+      this.end(successor, 'the replacement is called off');
       this.fill();
-      throw successors.find(({ refusal }) => refusal !== null)?.refusal ?? new ListenError('', 'the new workers did not come up');
+      throw successor.refusal ?? new ListenError('', 'the new worker did not come up');
     }
-    const old = whom();
-    for (const member of successors) member.successor = false;
-    for (const member of old) this.leave(member, withinMs);
-    // Another one may have died while the successors counted as well.
+    successor.successor = false;
+    const member = old();
+    if (member !== undefined) this.leave(member, withinMs);
+    // Another one may have died while the successor counted as well.
     this.fill();
   }
 
-  /** Those of an earlier replacement may still be leaving: each has a column of the ledger. */
-  private async makeRoom(count: number, withinMs: number): Promise<void> {
-    const room = () => this.stopping || this.members.size + count <= Workers.slots(this.parts.count);
+  /** Those that were replaced earlier may still be leaving: each has a column of the ledger. */
+  private async makeRoom(withinMs: number): Promise<void> {
+    const room = () => this.stopping || this.members.size < Workers.slots(this.parts.count);
     await this.until(room, withinMs);
     if (!room()) for (const member of this.members.values()) if (member.leaving) this.end(member, 'its time is up');
     await this.until(room, START_MS);

@@ -18,7 +18,7 @@ test('imported files are served as they come and change, and one with mistakes c
   writeFileSync(folder.file('sites/b'), 'b.test {\n  respnd "broken"\n}\n');
   const status = await until('status to name the mistake in the imported file', async () => {
     const { stdout } = await pair.command('status');
-    return stdout.includes('respnd') ? stdout : undefined;
+    return stdout.includes('sites/b:2:3') ? stdout : undefined;
   });
   assert.match(status, /sites\/b:2:3: .*imported by .*Sluicefile:5:1/);
   assert.equal((await pair.visit('b.test')).text, 'b');

@@ -3,7 +3,6 @@ import { BodyPace, TOO_SLOW } from '../body-pace.ts';
 import { isCall } from '../call.ts';
 import { type Downstream, type Exchange, type LentStream, SMALL_PIECE, UNTIL_CLOSE } from '../exchange.ts';
 import { FAULT_REASON, type Faults, guard } from '../faults.ts';
-import { HeldBody } from '../http1/held-body.ts';
 import type { Attempt } from '../upstream/attempt.ts';
 import { Drain } from './drain.ts';
 import { cancelStream, cutStream, leaveStream } from './ending.ts';
@@ -42,7 +41,7 @@ export class StreamClient implements Downstream {
   private pendingHead: { readonly fields: string[]; readonly length: number } | null = null;
   private headSent = false;
   private trailers = '';
-  private held: HeldBody | null = null;
+  private held: Buffer[] | null = null;
   private whenHeld: ((x: Exchange) => void) | null = null;
   /** The attempt that a streaming body goes to. */
   private taker: Attempt | null = null;
@@ -93,7 +92,7 @@ export class StreamClient implements Downstream {
 
   takeBody(x: Exchange, then: (x: Exchange) => void): void {
     if (x.bodyLength < 0 || x.bodyLength > HOLD_BYTES || x.expectsContinue) return then(x);
-    this.held = new HeldBody();
+    this.held = [];
     this.whenHeld = then;
     this.listen();
   }
@@ -137,7 +136,7 @@ export class StreamClient implements Downstream {
       if (this.drain?.take(chunk.length) === false) this.stream.pause();
       return;
     }
-    if (this.held !== null) this.held.add(chunk);
+    if (this.held !== null) this.held.push(chunk);
     else if (x.attempt?.body(chunk, 0, chunk.length) === false) this.stream.pause();
   }
 
@@ -158,7 +157,7 @@ export class StreamClient implements Downstream {
     x.bodyComplete = true;
     if (this.waits) return;
     if (this.held === null) return x.attempt?.bodyEnd(this.requestTrailers);
-    x.held = this.held.whole;
+    x.held = Buffer.concat(this.held);
     this.held = null;
     const then = this.whenHeld;
     this.whenHeld = null;
@@ -279,9 +278,7 @@ export class StreamClient implements Downstream {
 
   // The end.
 
-  /** Once for each exchange, whoever else believes that it has to be ended. */
   private settle(x: Exchange): void {
-    if (this.x !== x) return;
     this.x = null;
     x.attempt = null;
     this.tools.record(x);
@@ -306,8 +303,6 @@ export class StreamClient implements Downstream {
     const { x, stream } = this;
     const { faults } = this.tools;
     const answered = stream.headersSent;
-    this.pendingHead = null;
-    this.early = null;
     if (x === null) faults.note('exchange', error);
     else faults.end(x, error, answered, (torn) => this.settle(torn));
     if (this.gone) return faults.step(() => this.tools.closed(this));

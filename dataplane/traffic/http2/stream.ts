@@ -8,6 +8,7 @@ import { Drain } from './drain.ts';
 import { cancelStream, cutStream, leaveStream } from './ending.ts';
 import { refuse } from './refuse.ts';
 import { fieldArray, fieldsByName, trailerLines } from './request-text.ts';
+import { SmallPieces } from './small-pieces.ts';
 
 /** Bodies of known length up to this many bytes are taken whole before an upstream is asked. */
 const HOLD_BYTES = 65_536;
@@ -42,6 +43,7 @@ export class StreamClient implements Downstream {
   private headSent = false;
   private trailers = '';
   private held: Buffer[] | null = null;
+  private readonly small = new SmallPieces((pieces) => guard(this, this.pass, pieces));
   private whenHeld: ((x: Exchange) => void) | null = null;
   /** The attempt that a streaming body goes to. */
   private taker: Attempt | null = null;
@@ -125,19 +127,24 @@ export class StreamClient implements Downstream {
   }
 
   private take(chunk: Buffer): void {
-    const { x } = this;
-    if (this.waits) {
-      this.stream.pause();
-      this.stream.unshift(chunk);
+    const { held } = this;
+    if (held !== null) {
+      this.received += chunk.length;
+      held.push(chunk);
+    } else if (!this.small.keep(chunk)) this.pass(chunk);
+  }
+
+  private pass(chunk: Buffer): void {
+    const { x, stream } = this;
+    if (this.waits && !stream.readableEnded) {
+      stream.pause();
+      stream.unshift(chunk);
       return;
     }
     this.received += chunk.length;
     if (x === null) {
-      if (this.drain?.take(chunk.length) === false) this.stream.pause();
-      return;
-    }
-    if (this.held !== null) this.held.push(chunk);
-    else if (x.attempt?.body(chunk, 0, chunk.length) === false) this.stream.pause();
+      if (this.drain?.take(chunk.length) === false) stream.pause();
+    } else if (x.attempt?.body(chunk, 0, chunk.length) === false) stream.pause();
   }
 
   private takeTrailers(raw: readonly string[]): void {
@@ -149,6 +156,7 @@ export class StreamClient implements Downstream {
   }
 
   private ended(): void {
+    this.small.flush();
     const { x } = this;
     if (x === null && this.early !== null) return this.sayEnd();
     // What was read of a stream that has been reset ends, too: it is not whole.

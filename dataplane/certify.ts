@@ -26,4 +26,13 @@ const authorityOf = (
   { email, localCerts, acmeDirectory, acmeRoot, acmeBinding }: DataplaneSettings,
   dns: DnsSettings | null,
 ): AuthoritySettings | null =>
-  email === null || localCerts ? null : { directory: acmeDirectory, rootPath: acmeRoot, email, binding: acmeBinding, dns };
+  email === null || localCerts
+    ? null
+    : {
+        directory: acmeDirectory,
+        rootPath: typeof acmeRoot === 'string' ? acmeRoot : null,
+        roots: acmeRoot === null || typeof acmeRoot === 'string' ? null : acmeRoot.pem,
+        email,
+        binding: acmeBinding,
+        dns,
+      };

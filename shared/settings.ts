@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { parseDirectoryUrl } from './certificates/acme-directory.ts';
+import { readAcmeRoots } from './certificates/acme-roots.ts';
 import { parseCidr } from './cidr.ts';
 import { MOST_CONNECTIONS } from './most-connections.ts';
 import { accepted, type Parsed, refused } from './parsed.ts';
@@ -25,6 +26,13 @@ const acmeDirectory = z.string().transform((text, issues) => {
   return z.NEVER;
 });
 
+const acmeRoot = z.string().transform((text, issues) => {
+  const parsed = readAcmeRoots(text);
+  if (parsed.ok) return parsed.value;
+  issues.addIssue({ code: 'custom', message: parsed.reason });
+  return z.NEVER;
+});
+
 export const globalsSchema = z.object({
   http_port: port.optional(),
   https_port: port.optional(),
@@ -34,6 +42,8 @@ export const globalsSchema = z.object({
     .optional(),
   email: z.string().min(3).max(320).optional(),
   acme_directory: acmeDirectory.optional(),
+  /** PEM: by whom the HTTPS of that authority is verified. */
+  acme_ca_root: acmeRoot.optional(),
   local_certs: z.boolean().optional(),
   trusted_proxies: z.array(cidr).max(1_000).optional(),
   max_connections: connections.optional(),

@@ -41,7 +41,7 @@ export function readServerName(text: string): Parsed<Domain> {
 
 /** Reads PEM certificates of authorities. What else lies in the same file is left out: a key goes nowhere. */
 export function readAuthorities(text: string): Parsed<string> {
-  if (text.length > MOST_CA_TEXT) return refused(`more than ${MOST_CA_TEXT} characters; name only those who vouch for the targets`);
+  if (text.length > MOST_CA_TEXT) return refused(`more than ${MOST_CA_TEXT} characters; name only those who are needed`);
   const blocks = pemBlocks(text);
   if (!blocks.ok) return blocks;
   const certificates = blocks.value.filter(({ label }) => label === 'CERTIFICATE');

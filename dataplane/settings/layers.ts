@@ -41,8 +41,8 @@ export type SettingValues = {
   readonly email: string | null;
   /** The URL of the authority's directory. */
   readonly acmeDirectory: string;
-  /** A file; null: the system's roots. */
-  readonly acmeRoot: string | null;
+  /** A file, or what the config file has brought; null: the system's roots. */
+  readonly acmeRoot: string | { readonly pem: string } | null;
   readonly acmeBinding: AccountBinding | null;
   /** A program; null: none. */
   readonly dnsHook: string | null;
@@ -99,7 +99,12 @@ export function layered(given: ReadonlyMap<string, FlagValue>, file: Globals): L
     drainTimeoutMs: pick('drainTimeoutMs', 'drain-timeout', file.drain_timeout, DEFAULT_DRAIN_MS),
     email: pick<string | null>('email', 'acme-email', file.email, null),
     acmeDirectory: pick('acmeDirectory', 'acme-directory', file.acme_directory, DEFAULT_ACME_DIRECTORY),
-    acmeRoot: pick<string | null>('acmeRoot', 'acme-ca-root', undefined, null),
+    acmeRoot: pick<SettingValues['acmeRoot']>(
+      'acmeRoot',
+      'acme-ca-root',
+      file.acme_ca_root === undefined ? undefined : { pem: file.acme_ca_root },
+      null,
+    ),
     acmeBinding: pick<AccountBinding | null>('acmeBinding', 'acme-eab', undefined, null),
     dnsHook: pick<string | null>('dnsHook', 'acme-dns-hook', undefined, null),
     dnsServer: pick<DnsServer | null>('dnsServer', 'acme-dns-server', undefined, null),

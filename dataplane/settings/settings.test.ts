@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { describe, it, test } from 'node:test';
 import { DEFAULT_ADMIN_SOCKET } from '../../shared/name.ts';
@@ -112,6 +112,15 @@ describe('readSettings', () => {
     });
     assert.ok(Object.values(origins).every((origin) => origin === 'flag'));
     assert.deepEqual([given.size, takeover], [27, true]);
+  });
+
+  it('takes the roots of the authority from the file where no flag names one, and shows none of them', () => {
+    const pem = readFileSync(new URL('../../controller/sources/file/golden/imported/certificates/ca.pem', import.meta.url), 'utf8');
+    const env = { [FILE_GLOBALS_VARIABLE]: JSON.stringify({ acme_ca_root: pem }) };
+    const { acmeRoot, origins } = readSettings([], env);
+    assert.ok(acmeRoot !== null && typeof acmeRoot !== 'string' && acmeRoot.pem.includes('BEGIN CERTIFICATE'));
+    assert.equal(origins.acmeRoot, 'file');
+    assert.equal(readSettings(['--acme-ca-root', '/r'], env).acmeRoot, '/r');
   });
 
   it('lets a flag win over the environment, the environment over the file, the file over the default', () => {

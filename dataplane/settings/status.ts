@@ -25,7 +25,7 @@ export function statusesOf(settings: Layered): SettingStatus[] {
     { name: 'drain_timeout', value: durationText(settings.drainTimeoutMs), origin: origins.drainTimeoutMs },
     { name: 'email', value: settings.email, origin: origins.email },
     { name: 'acme_directory', value: settings.acmeDirectory, origin: origins.acmeDirectory },
-    { name: 'acme_ca_root', value: settings.acmeRoot, origin: origins.acmeRoot },
+    { name: 'acme_ca_root', value: rootText(settings.acmeRoot), origin: origins.acmeRoot },
     // The key of a binding is a secret.
     { name: 'acme_eab', value: settings.acmeBinding?.kid ?? null, origin: origins.acmeBinding },
     { name: 'acme_dns_hook', value: settings.dnsHook, origin: origins.dnsHook },
@@ -35,6 +35,10 @@ export function statusesOf(settings: Layered): SettingStatus[] {
     { name: 'local_certs', value: settings.localCerts, origin: origins.localCerts },
   ];
 }
+
+/** A file by its path; nobody reads certificates here. */
+const rootText = (root: Layered['acmeRoot']): string | null =>
+  root === null || typeof root === 'string' ? root : 'the roots that the config file names';
 
 const serverText = (server: DnsServer | null): string | null =>
   server && `${server.host.includes(':') ? `[${server.host}]` : server.host}:${server.port}`;

@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { PLACEHOLDERS } from '../../../shared/placeholders.ts';
 import { compileBytes } from './compile.ts';
 import { formatDiagnostic } from './diagnostics.ts';
 import { SITE_RULES } from './directives/directives.ts';
 import { KINDS } from './matchers/matcher-kinds.ts';
 import { GLOBAL_RULES } from './sites/globals.ts';
+import { filesOnDisk } from './text/files.ts';
 
 const reference = readFileSync(new URL('../../../docs/reference/sluicefile.md', import.meta.url), 'utf8');
+/** Where the examples find the files that they name. */
+const NAMED = fileURLToPath(new URL('golden/imported/', import.meta.url));
 const planned = section('## Not available yet');
 
 /** From a heading to the next one of its rank or above. */
@@ -27,7 +31,7 @@ test('every example of the reference compiles, without a warning', () => {
   const blocks = blocksOf(reference);
   assert.ok(blocks.length > 10);
   for (const block of blocks) {
-    const compiled = compileBytes(Buffer.from(block), 'example', {});
+    const compiled = compileBytes(Buffer.from(block), 'example', {}, filesOnDisk(NAMED));
     const said = compiled.ok ? compiled.warnings : compiled.diagnostics;
     assert.deepEqual(said.map(formatDiagnostic), [], block);
   }

@@ -13,16 +13,17 @@ const MOST_BYTES = 1_048_576;
 
 /**
  * The library is large and many never need it, so it is loaded with the first order. Retries are ours, not its own.
- * `rootPath` is a file with the roots that the authority's HTTPS is verified by; null: the system's. @throws IssueError.
+ * `rootPath` is a file with the roots that the authority's HTTPS is verified by, `roots` are they in PEM; neither: the system's. @throws IssueError.
  */
-export async function loadAcme(rootPath: string | null): Promise<AcmeLibrary> {
+export async function loadAcme(rootPath: string | null, roots: string | null): Promise<AcmeLibrary> {
   const library = (await import('acme-client')).default as AcmeLibrary;
   const { defaults } = library.axios;
   defaults.timeout = REQUEST_MS;
   defaults.maxContentLength = MOST_BYTES;
   defaults.beforeRedirect = stayPrivate;
   defaults.headers.common['User-Agent'] = NAME;
-  defaults.httpsAgent = new Agent(rootPath === null ? {} : { ca: readRoots(rootPath) });
+  const ca = rootPath === null ? roots : readRoots(rootPath);
+  defaults.httpsAgent = new Agent(ca === null ? {} : { ca });
   // Its own handling of answers sleeps and tries again, and breaks where there is no answer at all.
   const { response } = library.axios.interceptors;
   response.clear();

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, beforeEach, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Authority } from './authority.ts';
@@ -93,6 +94,11 @@ describe('an authority', async () => {
         (error) => error instanceof IssueError && error.kind === 'local' && reason.test(error.message),
       );
     assert.equal(odd.asked.length, asked);
+  });
+
+  test('is believed by roots that no file holds here', async () => {
+    const { rootPath, ...others } = odd.settings;
+    await assert.doesNotReject(Authority.open({ ...others, rootPath: null, roots: readFileSync(rootPath ?? '', 'utf8') }, null));
   });
 
   test('is not read without end', async () => {

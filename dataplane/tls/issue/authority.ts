@@ -23,6 +23,8 @@ export type AuthoritySettings = {
   readonly directory: string;
   /** A file with the roots that its own HTTPS is verified by; null: the system's usual ones. */
   readonly rootPath: string | null;
+  /** The same in PEM, where no file is named. */
+  readonly roots?: string | null;
   readonly email: string | null;
   /** External account binding (RFC 8555 7.3.4). */
   readonly binding: { readonly kid: string; readonly key: string } | null;
@@ -76,8 +78,8 @@ export class Authority {
    * @throws IssueError in words that say what to do.
    */
   static async open(settings: AuthoritySettings, known: Account | null): Promise<Authority> {
-    const { directory, rootPath, email, binding } = settings;
-    const library = await loadAcme(rootPath);
+    const { directory, rootPath, roots = null, email, binding } = settings;
+    const library = await loadAcme(rootPath, roots);
     const key = known?.key ?? newKey();
     const client = new library.Client({
       directoryUrl: directory,

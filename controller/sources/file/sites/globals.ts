@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { parseDirectoryUrl } from '../../../../shared/certificates/acme-directory.ts';
+import { readAcmeRoots } from '../../../../shared/certificates/acme-roots.ts';
 import { type Cidr, parseCidr } from '../../../../shared/cidr.ts';
 import { parseDuration } from '../../../../shared/duration.ts';
 import { MOST_CONNECTIONS } from '../../../../shared/most-connections.ts';
@@ -57,6 +58,22 @@ const acmeDirectory = global('acme_directory', '<url>', ({ text }, draft, refuse
   else refuse(directory.reason);
 });
 
+const acmeCaRoot: Rule<GlobalsDraft> = {
+  name: 'acme_ca_root',
+  form: 'acme_ca_root <path>',
+  scopes: ['globals'],
+  args: [1, 1],
+  block: 'none',
+  repeats: false,
+  read({ args: [word] }, draft, { report, textOf }) {
+    if (!word) return;
+    const text = textOf(word);
+    const roots = text.ok ? readAcmeRoots(text.value) : text;
+    if (roots.ok) draft.acme_ca_root = roots.value;
+    else report.error(word, `acme_ca_root ${quote(word.text)}: ${roots.reason}`);
+  },
+};
+
 const localCerts: Rule<GlobalsDraft> = {
   name: 'local_certs',
   form: 'local_certs',
@@ -111,6 +128,7 @@ export const GLOBAL_RULES: Rules<GlobalsDraft> = rulesByName(
     bind,
     email,
     acmeDirectory,
+    acmeCaRoot,
     localCerts,
     trustedProxies,
     connections('max_connections'),

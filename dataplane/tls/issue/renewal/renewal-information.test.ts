@@ -168,6 +168,8 @@ test('an authority is verified by its own root', async () => {
   const clock = new ManualClock();
   try {
     assert.equal(await new RenewalInformation({ directory, rootPath }, clock).ask('a.b'), null);
+    const whom = { directory, rootPath: null, roots: root.certificate };
+    assert.equal(await new RenewalInformation(whom, clock).ask('a.b'), null);
     await assert.rejects(new RenewalInformation({ directory, rootPath: null }, clock).ask('a.b'), {
       code: 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
     });

@@ -46,8 +46,8 @@ const adviceSchema = z.object({
     .catch(undefined),
 });
 
-/** The authority whose directory this is, and the roots that its own HTTPS is verified by; null: the system's usual ones. */
-export type Whom = { readonly directory: string; readonly rootPath: string | null };
+/** The authority whose directory this is, and the roots that its own HTTPS is verified by, in a file or in PEM; neither: the system's usual ones. */
+export type Whom = { readonly directory: string; readonly rootPath: string | null; readonly roots?: string | null };
 
 /** Where renewals are asked about, and until when (monotonic ms) that is believed. */
 type Found = { readonly url: Promise<string | null>; readonly agent: https.Agent; until: number };
@@ -82,8 +82,9 @@ export class RenewalInformation {
   private resource(): Found {
     const now = this.clock.monotonic();
     if (this.found !== null && now < this.found.until) return this.found;
-    const { directory, rootPath } = this.whom;
-    const agent = new https.Agent({ keepAlive: true, timeout: ANSWER_MS, ...(rootPath !== null && { ca: readFileSync(rootPath) }) });
+    const { directory, rootPath, roots = null } = this.whom;
+    const ca = rootPath === null ? roots : readFileSync(rootPath);
+    const agent = new https.Agent({ keepAlive: true, timeout: ANSWER_MS, ...(ca !== null && { ca }) });
     const url = this.get(directory, agent).then(({ text }) => directorySchema.parse(JSON.parse(text)).renewalInfo ?? null);
     const found: Found = { url, agent, until: now + BELIEVED_MS };
     url.catch(() => this.doubt(found));

@@ -204,7 +204,7 @@ function rest(random: SampleRandom, before: string, silent: number): string {
 export function sampleRequest(random: SampleRandom): string {
   const host = choose(random, HOSTS, ODD_HOSTS);
   const method = choose(random, METHODS, ODD_METHODS);
-  const target = choose(random, method === 'OPTIONS' ? OPTIONS_TARGETS : TARGETS, ODD_TARGETS).replace('HOST', host);
+  const target = choose(random, method === 'OPTIONS' ? OPTIONS_TARGETS : TARGETS, ODD_TARGETS).replace('HOST', () => host);
   const line = `${method} ${target} ${choose(random, VERSIONS, ODD_VERSIONS)}\r\n`;
   const before = random.once(3) ? line + fields(random) : line;
   return rest(random, random.once(ODDITY) ? before : `${before}Host: ${host}\r\n`, 2);

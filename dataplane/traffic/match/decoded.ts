@@ -27,7 +27,7 @@ function decodedInTurn(path: string, each: boolean): string[] | null {
   if (path.includes('%') && BAD_ESCAPE.test(path)) return null;
   const texts = [path];
   let length = write(path);
-  for (let at = 0; at < length; at++) if (bytes[at] === BACKSLASH) bytes[at] = PERHAPS_SLASH;
+  if (path.includes('\\')) for (let at = 0; at < length; at++) if (bytes[at] === BACKSLASH) bytes[at] = PERHAPS_SLASH;
   for (let time = 0; time < MOST_DECODINGS && (time === 0 || holdsEscape(length)); time++) {
     const before = length;
     length = fit(decode(length));

@@ -205,11 +205,21 @@ const EMPTY = 2;
 /** A segment without blanks around it and dots at its end; the same object for each. */
 const trim = { kind: NAME, from: 0, to: 0, dots: 0 };
 
+function named(from: number, to: number): Readonly<typeof trim> {
+  trim.from = from;
+  trim.to = to;
+  trim.dots = 0;
+  trim.kind = NAME;
+  return trim;
+}
+
 /** Two dots and more are as good as `..`; one is nothing. */
 function trimmed(text: string, first: number, last: number): Readonly<typeof trim> {
   let from = first;
   let to = last;
   let dots = 0;
+  const code = text.charCodeAt(last - 1);
+  if (from < to && code !== DOT && code !== BLANK && text.charCodeAt(from) !== BLANK) return named(from, to);
   while (from < to && text.charCodeAt(from) === BLANK) from++;
   for (; to > from; to--) {
     const code = text.charCodeAt(to - 1);

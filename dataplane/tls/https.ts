@@ -251,6 +251,7 @@ export class Https {
     const removed: string[] = [];
     for (const [name, certificate] of changes) {
       const internal = certificate?.source === 'internal';
+      const brought = certificate?.source === 'file' || certificate?.source === 'pushed';
       const store = certificate?.source === 'applied' ? this.broughtStore : this.store;
       const pair = certificate && (internal ? this.leafOf(certificate) : await store.get(certificate.id));
       if (pair === null) removed.push(name);
@@ -258,7 +259,13 @@ export class Https {
         const { domains, chain, privateKey } = pair;
         upserts.push({
           domain: name,
-          json: JSON.stringify({ domains, certificate: chain, private_key: privateKey, ...(internal && { internal }) }),
+          json: JSON.stringify({
+            domains,
+            certificate: chain,
+            private_key: privateKey,
+            ...(internal && { internal }),
+            ...(brought && { brought }),
+          }),
         });
       }
     }

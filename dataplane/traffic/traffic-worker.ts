@@ -66,6 +66,8 @@ export class TrafficWorker {
   private readonly recorder: Recorder;
   private readonly requestLog: RequestLog;
   private readonly tunnels: Tunnels;
+  /** Whether there is a port that visitors could be sent to. */
+  private showsHttps: boolean;
   private readonly policyTools: PolicyTools & { https: HttpsSettings };
   /** Publications take effect one after the other. */
   private publishing: Promise<void> = Promise.resolve();
@@ -110,8 +112,10 @@ export class TrafficWorker {
     const pools = new Pools(this.endpoints);
     this.index = new HostIndex<CompiledRoute>((_, json) => compileRoute(json, pools));
     const { rates, inFlight } = ledger;
+    this.showsHttps = start.state.settings.httpsPort !== null;
     this.policyTools = {
       https: start.state.settings.https,
+      isBrought: (domain) => this.showsHttps && (this.certificates.find(domain)?.brought ?? false),
       now: () => clock.now(),
       admit: rates.admit.bind(rates),
       wouldAdmit: rates.wouldAdmit.bind(rates),
@@ -273,7 +277,10 @@ export class TrafficWorker {
     if (publication.certificates !== undefined) await this.certificates.apply(publication.certificates, nextTurn);
     if (publication.uncertified !== undefined) this.certificates.giveUp(publication.uncertified);
     if (publication.certificates !== undefined || publication.uncertified !== undefined) this.listener.certificatesChanged();
-    if (publication.settings !== undefined) this.policyTools.https = publication.settings.https;
+    if (publication.settings !== undefined) {
+      this.policyTools.https = publication.settings.https;
+      this.showsHttps = publication.settings.httpsPort !== null;
+    } else if (publication.certificates !== undefined) this.policyTools.https = { ...this.policyTools.https };
     const refused = publication.settings === undefined ? null : await this.listener.apply(publication.settings);
     if (publication.routes !== undefined) {
       const replaced = await this.index.apply(publication.routes, nextTurn);

@@ -11,6 +11,8 @@ export type PublishedCertificate = {
   readonly private_key: string;
   /** Whether it comes from our own authority, which browsers trust only where somebody told them to. */
   readonly internal?: boolean;
+  /** Whether somebody put it into the certificate directory or posted it. */
+  readonly brought?: boolean;
   /** It convinces an authority that checks the name (RFC 8737), and is good for nothing else. */
   readonly challenge?: boolean;
 };
@@ -24,6 +26,8 @@ export class ShownCertificate {
   readonly published: PublishedCertificate;
   /** Whether a browser that has seen it may be told to never come without: not where it was only meant for this machine. */
   readonly lasting: boolean;
+  /** Whether somebody brought it for the names that it is shown for. */
+  readonly brought: boolean;
   /** What visitors have to show in return; null for nothing. */
   readonly auth: ClientAuth | null;
   readonly clientRule: string;
@@ -33,6 +37,7 @@ export class ShownCertificate {
     this.published = published;
     this.auth = auth;
     this.clientRule = auth === null ? '' : auth.rule;
+    this.brought = published.brought === true;
     this.exact = new Set(published.domains);
     this.lasting = published.internal !== true && !published.domains.some((name) => name === 'localhost' || isIP(name) !== 0);
   }

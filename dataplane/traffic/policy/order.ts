@@ -18,8 +18,10 @@ export type PolicyTools = {
   admit(place: number, tag: number, limit: number, now: number): boolean;
   wouldAdmit(place: number, tag: number, limit: number, now: number): boolean;
   readonly passwords: Passwords;
-  /** Replaced as a whole when the settings change. */
+  /** Replaced as a whole when the settings or the certificates change. */
   readonly https: HttpsSettings;
+  /** Whether a certificate that somebody brought is shown for a domain, wildcards as they are written. */
+  isBrought(domain: string): boolean;
 };
 
 /** A policy that cannot decide yet: it resumes the exchange with its decision, in a later turn. */

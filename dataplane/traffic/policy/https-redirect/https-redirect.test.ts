@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Cidr } from '../../../../shared/cidr.ts';
+import { CertificatesFixture } from '../../testing/certificates-fixture.ts';
 import { get, ProxyFixture, site } from '../../testing/proxy-fixture.ts';
 import { ok, UpstreamFixture } from '../../testing/upstream-fixture.ts';
 import { field } from '../../testing/wire-fixture.ts';
@@ -70,4 +71,40 @@ test('a site whose certificate comes along is redirected without any authority, 
   using proxy = await ProxyFixture.with(sites, {});
   assert.match((await proxy.ask(get())).line, / 308 /);
   assert.match((await proxy.ask(get().replace('a.test', 'b.test'))).line, / 200 /);
+});
+
+describe('with a certificate that somebody brought', () => {
+  const QUIET = { httpsPort: 0 };
+  const certificate = (brought: boolean, ...domains: string[]) => {
+    using made = new CertificatesFixture();
+    const { cert, key } = made.issue(...domains);
+    return { domains, certificate: cert, private_key: key, brought };
+  };
+  const status = async (proxy: ProxyFixture, host: string) => / (\d+) /.exec((await proxy.ask(get().replace('a.test', host))).line)?.[1];
+
+  test('the sites that it is shown for are redirected without any authority, from the moment at which it is there', async () => {
+    using upstream = await UpstreamFixture.serving(ok('x'));
+    const sites = ['a.test', 'x.wild.test', '*.wild.test', 'b.test', '*'].map((domain) => site(domain, upstream));
+    using proxy = await ProxyFixture.with([...sites, { ...site('off.test', upstream), https: 'off' as const }], QUIET);
+    assert.equal(await status(proxy, 'a.test'), '200');
+    await proxy.certify(certificate(true, 'a.test', '*.wild.test', 'off.test', 'other.test'));
+    for (const host of ['a.test', 'x.wild.test', 'y.wild.test']) assert.equal(await status(proxy, host), '308', host);
+    for (const host of ['b.test', 'off.test', 'other.test']) assert.equal(await status(proxy, host), '200', host);
+  });
+
+  test('one that was ordered once and that nobody sees to any more redirects nobody', async () => {
+    using upstream = await UpstreamFixture.serving(ok('x'));
+    using proxy = await ProxyFixture.with([site('a.test', upstream)], QUIET);
+    await proxy.certify(certificate(false, 'a.test'));
+    assert.equal(await status(proxy, 'a.test'), '200');
+  });
+
+  test('nobody is sent to a port that is closed', async () => {
+    using upstream = await UpstreamFixture.serving(ok('x'));
+    using proxy = await ProxyFixture.with([site('a.test', upstream)], {});
+    await proxy.certify(certificate(true, 'a.test'));
+    assert.equal(await status(proxy, 'a.test'), '200');
+    await proxy.configure(QUIET);
+    assert.equal(await status(proxy, 'a.test'), '308');
+  });
 });

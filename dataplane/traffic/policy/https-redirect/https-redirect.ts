@@ -6,16 +6,17 @@ import type { Policy, PolicyKind, PolicyTools } from '../order.ts';
 
 /**
  * Sends visitors who came without TLS to the same page over HTTPS (308: the method stays) for as long as certificates
- * are seen to, also while the first one is still on its way. A site that says `off`, or that can have no certificate,
- * stays on HTTP.
+ * are seen to, also while the first one is still on its way, and where somebody brought one. A site that says `off`, or
+ * that can have no certificate, stays on HTTP.
  */
 export const httpsRedirect: PolicyKind = (route) => {
   if (route.https === 'off') return [];
   const { domain, https } = route;
   // Of a certificate for every host nobody knows which hosts it is good for.
   const provided = https === 'provided' && domain !== CATCH_ALL;
-  // Which authority there is may change while the site does not.
-  const active = (tools: PolicyTools): boolean => provided || certifierOf({ domain, https }, tools.https) !== null;
+  // Which authorities and certificates there are may change while the site does not.
+  const active = (tools: PolicyTools): boolean =>
+    provided || certifierOf({ domain, https }, tools.https) !== null || (domain !== CATCH_ALL && tools.isBrought(domain));
   let judgedBy: PolicyTools['https'] | null = null;
   let judgement = false;
   const applies = (x: Exchange, tools: PolicyTools): boolean => {

@@ -39,8 +39,9 @@ test('a certificate put into the directory, and one that is posted, are shown at
     const posted = authority.issue('*.blog.test');
     const body = { domains: ['*.blog.test'], certificate: posted.cert, private_key: posted.key };
     assert.equal((await dataplane.admin('POST', '/certificates', body)).status, 201);
-    // Without an e-mail nobody sees to certificates, and nobody is sent to HTTPS.
-    assert.equal((await dataplane.visit('shop.test')).status, 200);
+    // As where certificates are ordered: whoever brings one wants HTTPS.
+    for (const name of ['shop.test', 'www.blog.test'])
+      assert.deepEqual((await dataplane.visit(name, '/a?b')).headers.location, `https://${name}:${httpsPort}/a?b`);
     assert.match(await getSecurely(httpsPort, 'www.blog.test', authority.ca), /hello$/);
   }
   await using again = await Dataplane.start(options);

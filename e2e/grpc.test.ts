@@ -27,8 +27,9 @@ before(async () => {
     flags: ['--cert-dir', folder.file('certs'), '--https-port', `${httpsPort}`],
   });
   const transport = { protocol: 'h2c' };
-  await dataplane.route('grpc.test', greeter.address, { transport, hold_secs: 0 });
-  await dataplane.route('limited.test', greeter.address, { transport, rate_limit_rps: 1 });
+  // Callers without TLS are not to be sent on to HTTPS, though there is a certificate.
+  await dataplane.route('grpc.test', greeter.address, { transport, hold_secs: 0, https: 'off' });
+  await dataplane.route('limited.test', greeter.address, { transport, rate_limit_rps: 1, https: 'off' });
   await dataplane.route('secure.test', secureGreeter.address, { tls: true, transport: { protocol: 'h2', ca: authority.ca } });
   const domains = ['grpc.test', 'limited.test', 'secure.test', 'gone.test'];
   const posted = await dataplane.admin('POST', '/certificates', { domains, certificate: shown.cert, private_key: shown.key });
@@ -128,7 +129,7 @@ test('a call that its client calls off is called off at the service', async () =
 
 test('a service that dies in the middle of a call is unavailable', async () => {
   const mortal = await Greeter.start();
-  await dataplane.route('gone.test', mortal.address, { transport: { protocol: 'h2c' } });
+  await dataplane.route('gone.test', mortal.address, { transport: { protocol: 'h2c' }, https: 'off' });
   using client = clear('gone.test');
   const call = client.serverStream(METHODS.count, '5000');
   await once(call, 'data');

@@ -68,9 +68,11 @@ describe('an upstream that fails', () => {
     ['no HTTP', 'SSH-2.0-OpenSSH_9.2\r\n'],
     ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
     ['a length and a coding', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+    ['a folded line', 'HTTP/1.1 200 OK\r\nA: b\r\n c\r\nContent-Length: 0\r\n\r\n'],
     ['a switch of protocols that nobody asked for', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'],
-    ['a head without end', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(300_000)}`],
-    ['a status that is none', 'HTTP/1.1 99 Odd\r\n\r\n'],
+    ['a line that ends with CR alone', 'HTTP/1.1 200 OK\rContent-Length: 0\r\n\r\n'],
+    ['a head without end', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(263_000)}`],
+    ['a status that is none', 'HTTP/1.1 099 Odd\r\n\r\n'],
   ] as const) {
     test(`an answer with ${what} is 502`, async () => {
       using upstream = await Scripted.start((socket) => socket.write(bytes));

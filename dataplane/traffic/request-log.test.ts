@@ -78,6 +78,23 @@ test('a target that fails another way says so at once', async () => {
   );
 });
 
+test('a target that fails now and then is not said to be back each time', async () => {
+  let answer = 'no HTTP\r\n\r\n';
+  using upstream = await UpstreamFixture.serving(() => answer);
+  using proxy = await ProxyFixture.before(upstream);
+  for (let round = 0; round < 2; round++) {
+    answer = 'no HTTP\r\n\r\n';
+    assert.match((await proxy.ask(get())).line, / 502 /);
+    answer = ok('x');
+    assert.equal((await proxy.ask(get())).body, 'x');
+    pass(proxy, 6);
+  }
+  assert.deepEqual(
+    lines(proxy).map(({ message }) => message),
+    ['the answer of the target is not valid HTTP', 'the answer of the target is not valid HTTP'],
+  );
+});
+
 test('an answer that breaks off has a line; a client that leaves has none', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);

@@ -1,4 +1,5 @@
 import type { Log } from '../../shared/runtime/log.ts';
+import { FAILURES_TO_EJECT } from '../ledger/targets.ts';
 import type { Exchange } from './exchange.ts';
 import { FAULT_REASON } from './faults.ts';
 import { fieldIn } from './http1/fields.ts';
@@ -77,7 +78,9 @@ export class RequestLog {
       if (!recovered && quiet < FORGET_MS) continue;
       this.troubles.delete(name);
       const about = { [trouble.subject]: name, failed: trouble.total, after_s: Math.round((trouble.last - trouble.since) / 1_000) };
-      if (recovered) this.log.info(about, trouble.subject === 'target' ? 'target answers again' : 'site has a target again');
+      // One failure now and then is no state that a target comes back from.
+      if (recovered && trouble.total >= FAILURES_TO_EJECT)
+        this.log.info(about, trouble.subject === 'target' ? 'target answers again' : 'site has a target again');
     }
   }
 

@@ -287,7 +287,12 @@ export class TrafficWorker {
       this.faults.step(() => this.hold.tableChanged());
       this.faults.step(() => this.tunnels.tableChanged());
       this.acknowledge(publication, refused);
-      return this.departures.follow(replaced, nextTurn);
+      try {
+        return await this.departures.follow(replaced, nextTurn);
+      } catch (error) {
+        // The new table is served. What has gone with the old one goes by itself in time.
+        return this.faults.note('nothing', error);
+      }
     }
     this.acknowledge(publication, refused);
   }

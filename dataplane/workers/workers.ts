@@ -90,7 +90,7 @@ export class Workers {
   private stopping = false;
   private stopWatching: () => void = () => undefined;
   /** Replacements take place one after the other. */
-  private rolling: Promise<unknown> = Promise.resolve();
+  private replacing: Promise<unknown> = Promise.resolve();
 
   constructor(parts: WorkersParts) {
     this.parts = parts;
@@ -129,14 +129,14 @@ export class Workers {
    * @throws ListenError when the successor can't open its port; then nothing has changed.
    */
   replace(worker: number, withinMs: number): Promise<void> {
-    const replaced = this.rolling.then(() => this.succeed(() => this.staying().find(({ id }) => id === worker), withinMs));
-    this.rolling = replaced.catch(() => undefined);
+    const replaced = this.replacing.then(() => this.succeed(worker, withinMs));
+    this.replacing = replaced.catch(() => undefined);
     return replaced;
   }
 
-  /** Puts a new worker in the place of the one that `whom` tells, once it serves. */
-  private async succeed(whom: () => Member | undefined, withinMs: number): Promise<void> {
-    if (whom() === undefined) return;
+  private async succeed(worker: number, withinMs: number): Promise<void> {
+    const old = () => this.staying().find(({ id }) => id === worker);
+    if (old() === undefined) return;
     await this.makeRoom(withinMs);
     if (this.stopping) return;
     const successor = this.spawn(true);
@@ -147,14 +147,14 @@ export class Workers {
       this.fill();
       throw successor.refusal ?? new ListenError('', 'the new worker did not come up');
     }
-    const old = whom();
     successor.successor = false;
-    if (old !== undefined) this.leave(old, withinMs);
+    const member = old();
+    if (member !== undefined) this.leave(member, withinMs);
     // Another one may have died while the successor counted as well.
     this.fill();
   }
 
-  /** Those of an earlier replacement may still be leaving: each has a column of the ledger. */
+  /** Those that were replaced earlier may still be leaving: each has a column of the ledger. */
   private async makeRoom(withinMs: number): Promise<void> {
     const room = () => this.stopping || this.members.size < Workers.slots(this.parts.count);
     await this.until(room, withinMs);

@@ -3,6 +3,7 @@ import { type Domain, parseDomain } from '../../../shared/host.ts';
 import { MAX_HOLD_SECS } from '../../../shared/longest-hold.ts';
 import { parseRate } from '../../../shared/rate.ts';
 import { HEADER_NAME, HEADER_VALUE, isFramingHeader, LONGEST_HEADER_NAME, LONGEST_HEADER_VALUE } from '../../../shared/response-header.ts';
+import { MAX_ANSWER_SECS } from '../../../shared/transport.ts';
 
 /** What labels write into. */
 export type SiteDraft = {
@@ -20,6 +21,9 @@ export type SiteDraft = {
   upstreamInsecure: boolean;
   /** The HTTP/2 that the app speaks; null for HTTP/1.1. */
   transport: 'h2' | 'h2c' | null;
+  /** Seconds that the app may take to begin an answer, and between two pieces of it; 0 is no limit, null the usual one. */
+  responseHeaderTimeoutSecs: number | null;
+  readTimeoutSecs: number | null;
 };
 
 export type LabelRule = {
@@ -114,6 +118,15 @@ export const LABELS: ReadonlyMap<string, LabelRule> = new Map<string, LabelRule>
     },
   ],
   [
+    'response_header_timeout',
+    {
+      form: '90s',
+      perContainer: false,
+      read: (value, draft) => readTimeout(value, draft, 'responseHeaderTimeoutSecs'),
+    },
+  ],
+  ['read_timeout', { form: '90s', perContainer: false, read: (value, draft) => readTimeout(value, draft, 'readTimeoutSecs') }],
+  [
     'analytics',
     {
       form: 'on',
@@ -150,6 +163,15 @@ function readHeader(value: string, draft: SiteDraft, name: string): string | und
     return 'the header is named twice, in different letters';
   if (draft.headers.length === MOST_HEADERS) return `a site has at most ${MOST_HEADERS} headers`;
   draft.headers.push({ name, value });
+  return undefined;
+}
+
+function readTimeout(value: string, draft: SiteDraft, member: 'responseHeaderTimeoutSecs' | 'readTimeoutSecs'): string | undefined {
+  const time = parseDuration(value === 'off' ? '0s' : value);
+  if (!time.ok) return `${time.reason}; off is no limit`;
+  if (time.value % 1_000 !== 0 || time.value > MAX_ANSWER_SECS * 1_000)
+    return `whole seconds, ${MAX_ANSWER_SECS}s at most; off is no limit`;
+  draft[member] = time.value / 1_000;
   return undefined;
 }
 

@@ -47,6 +47,8 @@ for (const [label, value, reason] of [
   ['network', ' ', 'it is empty'],
   ['upstream_tls', 'yes', 'true, insecure or false'],
   ['transport', 'http/2', 'h2c, or h2'],
+  ['read_timeout', '90', 'a duration is a number with a unit'],
+  ['response_header_timeout', '1.5s', 'whole seconds'],
   ['analytics', 'yes', 'on or off'],
 ] as const)
   test(`sluice.${label}=${JSON.stringify(value)} spoils its site, in one line with the label, the reason and the form`, () => {
@@ -94,6 +96,8 @@ test('everything that labels can say is read', () => {
     upstreamTls: true,
     upstreamInsecure: false,
     transport: null,
+    responseHeaderTimeoutSecs: null,
+    readTimeoutSecs: null,
   });
 });
 

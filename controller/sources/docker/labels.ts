@@ -110,6 +110,8 @@ function draftOf(drafts: Map<string | null, Draft>, site: string | null): Draft 
     upstreamTls: false,
     upstreamInsecure: false,
     transport: null,
+    responseHeaderTimeoutSecs: null,
+    readTimeoutSecs: null,
   };
   drafts.set(site, draft);
   return draft;

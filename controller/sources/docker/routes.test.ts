@@ -61,6 +61,11 @@ for (const [said, tls, transport] of [
   [{ 'sluice.transport': 'h2c' }, false, { protocol: 'h2c' }],
   [{ 'sluice.upstream_tls': 'insecure', 'sluice.transport': 'h2' }, true, { protocol: 'h2', insecure: true }],
   [{ 'sluice.upstream_tls': 'true' }, true, undefined],
+  [
+    { 'sluice.response_header_timeout': '2m', 'sluice.read_timeout': 'off' },
+    false,
+    { response_header_timeout_secs: 120, read_timeout_secs: 0 },
+  ],
 ] as const)
   test(`an app is spoken to as ${JSON.stringify(said)} says`, () => {
     const [route] = discover(sampleWorld([sampleContainer(1, labels(said))])).routes;

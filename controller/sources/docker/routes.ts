@@ -136,9 +136,14 @@ function routeOf(domain: Domain, pool: readonly Member[], draining: ReadonlySet<
 }
 
 /** Nothing where there is nothing particular about it. */
-function transportOf({ transport, upstreamInsecure }: SiteLabels): Pick<RouteInput, 'transport'> {
-  if (transport === null && !upstreamInsecure) return {};
-  return { transport: { ...(transport !== null && { protocol: transport }), ...(upstreamInsecure && { insecure: true }) } };
+function transportOf({ transport, upstreamInsecure, ...site }: SiteLabels): Pick<RouteInput, 'transport'> {
+  const particular = {
+    ...(transport !== null && { protocol: transport }),
+    ...(upstreamInsecure && { insecure: true }),
+    ...(site.responseHeaderTimeoutSecs !== null && { response_header_timeout_secs: site.responseHeaderTimeoutSecs }),
+    ...(site.readTimeoutSecs !== null && { read_timeout_secs: site.readTimeoutSecs }),
+  };
+  return Object.keys(particular).length === 0 ? {} : { transport: particular };
 }
 
 /** Without a HEALTHCHECK nobody knows yet whether the app listens: the data plane tries it and takes it in by itself. */

@@ -188,6 +188,7 @@ export class ClientConnection implements Downstream {
   }
 
   head(x: Exchange, status: number, reason: string, fields: string, length: number): void {
+    if (this.x !== x) return;
     // While an upstream still takes the body, the two may yet end together: that is judged at the end.
     const skippable = x.attempt !== null || this.requestBody.discardable;
     const last = this.inputEnded && this.pending === null;
@@ -208,6 +209,7 @@ export class ClientConnection implements Downstream {
   }
 
   end(x: Exchange, trailers: string): void {
+    if (this.x !== x) return;
     this.writer.end(x, trailers);
     this.settle(x);
     if (!this.persist || !this.requestBody.discardable) {
@@ -224,6 +226,7 @@ export class ClientConnection implements Downstream {
   }
 
   abort(x: Exchange): void {
+    if (this.x !== x) return;
     this.settle(x);
     this.closing = true;
     this.deadline = UNSET;
@@ -235,7 +238,9 @@ export class ClientConnection implements Downstream {
     this.writer.flush();
   }
 
+  /** Once for each exchange, whoever else believes that it has to be ended. */
   private settle(x: Exchange): void {
+    if (this.x !== x) return;
     this.x = null;
     x.attempt = null;
     this.tools.record(x);
@@ -265,7 +270,13 @@ export class ClientConnection implements Downstream {
     this.closing = true;
     this.pending = null;
     this.wire.handOver().unshift(pending);
-    this.tools.speaksHttp2(this, socket);
+    try {
+      this.tools.speaksHttp2(this, socket);
+    } catch (error) {
+      // Nobody hears of its end any more.
+      socket.destroy();
+      throw error;
+    }
     return true;
   }
 

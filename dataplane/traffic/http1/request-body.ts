@@ -4,6 +4,7 @@ import { CHUNKED, type Exchange } from '../exchange.ts';
 import type { Attempt } from '../upstream/attempt.ts';
 import { ChunkedDecoder, type ChunkSink } from './chunked.ts';
 import type { Fault } from './fault.ts';
+import { HeldBody } from './held-body.ts';
 
 /** Bodies of known length up to this many bytes are taken whole before an upstream is asked. */
 const HOLD_BYTES = 65_536;
@@ -31,7 +32,7 @@ export class RequestBody implements ChunkSink {
   private received = 0;
   private pace: BodyPace | null = null;
   private decoder: ChunkedDecoder | null = null;
-  private held: Buffer[] = [];
+  private held: HeldBody | null = null;
   /** The attempt that a streaming body goes to. */
   private taker: Attempt | null = null;
   private whenHeld: ((x: Exchange) => void) | null = null;
@@ -103,7 +104,7 @@ export class RequestBody implements ChunkSink {
   }
 
   bodyPiece(buffer: Buffer, from: number, to: number): void {
-    if (this.mode === MODE.hold) this.held.push(buffer.subarray(from, to));
+    if (this.mode === MODE.hold) this.held?.add(buffer.subarray(from, to));
     else if (this.mode === MODE.stream) {
       if (this.x?.attempt?.body(buffer, from, to) === false) this.tools.pause();
     } else this.tools.discarded(to - from);
@@ -113,6 +114,7 @@ export class RequestBody implements ChunkSink {
   hold(x: Exchange, then: (x: Exchange) => void): boolean {
     if (!this.waits || x.bodyLength === CHUNKED || x.bodyLength > HOLD_BYTES || x.expectsContinue) return false;
     this.mode = MODE.hold;
+    this.held = new HeldBody();
     this.whenHeld = then;
     return true;
   }
@@ -140,8 +142,8 @@ export class RequestBody implements ChunkSink {
     if (x === null) return;
     x.bodyComplete = true;
     if (mode === MODE.hold) {
-      x.held = this.held.length === 1 ? (this.held[0] as Buffer) : Buffer.concat(this.held);
-      this.held = [];
+      x.held = this.held?.whole ?? null;
+      this.held = null;
       const then = this.whenHeld;
       this.whenHeld = null;
       then?.(x);

@@ -3,6 +3,7 @@ import { BodyPace, TOO_SLOW } from '../body-pace.ts';
 import { isCall } from '../call.ts';
 import { type Downstream, type Exchange, type LentStream, SMALL_PIECE, UNTIL_CLOSE } from '../exchange.ts';
 import { FAULT_REASON, type Faults, guard } from '../faults.ts';
+import { HeldBody } from '../http1/held-body.ts';
 import type { Attempt } from '../upstream/attempt.ts';
 import { Drain } from './drain.ts';
 import { cancelStream, cutStream, leaveStream } from './ending.ts';
@@ -42,7 +43,7 @@ export class StreamClient implements Downstream {
   private pendingHead: { readonly fields: string[]; readonly length: number } | null = null;
   private headSent = false;
   private trailers = '';
-  private held: Buffer[] | null = null;
+  private held: HeldBody | null = null;
   private readonly small = new SmallPieces((pieces) => guard(this, this.pass, pieces));
   private whenHeld: ((x: Exchange) => void) | null = null;
   /** The attempt that a streaming body goes to. */
@@ -94,7 +95,7 @@ export class StreamClient implements Downstream {
 
   takeBody(x: Exchange, then: (x: Exchange) => void): void {
     if (x.bodyLength < 0 || x.bodyLength > HOLD_BYTES || x.expectsContinue) return then(x);
-    this.held = [];
+    this.held = new HeldBody();
     this.whenHeld = then;
     this.listen();
   }
@@ -130,7 +131,7 @@ export class StreamClient implements Downstream {
     const { held } = this;
     if (held !== null) {
       this.received += chunk.length;
-      held.push(chunk);
+      held.add(chunk);
     } else if (!this.small.keep(chunk)) this.pass(chunk);
   }
 
@@ -165,7 +166,7 @@ export class StreamClient implements Downstream {
     x.bodyComplete = true;
     if (this.waits) return;
     if (this.held === null) return x.attempt?.bodyEnd(this.requestTrailers);
-    x.held = Buffer.concat(this.held);
+    x.held = this.held.whole;
     this.held = null;
     const then = this.whenHeld;
     this.whenHeld = null;
@@ -286,7 +287,9 @@ export class StreamClient implements Downstream {
 
   // The end.
 
+  /** Once for each exchange, whoever else believes that it has to be ended. */
   private settle(x: Exchange): void {
+    if (this.x !== x) return;
     this.x = null;
     x.attempt = null;
     this.tools.record(x);
@@ -311,6 +314,8 @@ export class StreamClient implements Downstream {
     const { x, stream } = this;
     const { faults } = this.tools;
     const answered = stream.headersSent;
+    this.pendingHead = null;
+    this.early = null;
     if (x === null) faults.note('exchange', error);
     else faults.end(x, error, answered, (torn) => this.settle(torn));
     if (this.gone) return faults.step(() => this.tools.closed(this));

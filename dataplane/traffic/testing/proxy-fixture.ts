@@ -22,7 +22,7 @@ import { type Message, Wire } from './wire-fixture.ts';
 /** What a test puts in place of a worker's usual parts. */
 export type Replaced = { readonly compare?: Compare; readonly maxPerTarget?: number };
 
-const SETTINGS: TrafficSettings = {
+export const SETTINGS: TrafficSettings = {
   bind: '127.0.0.1',
   httpPort: 0,
   httpsPort: null,

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Exchange } from '../exchange.ts';
+import { guarded, onBehalf } from '../faults.ts';
 import type { Attempt } from '../upstream/attempt.ts';
 import { connectTo } from '../upstream/connect.ts';
 import type { Endpoint } from '../upstream/endpoint.ts';
@@ -41,14 +42,26 @@ export class Dials {
     const dial = new Dial((abandoned) => this.abandoned(abandoned));
     // Before it begins: it may fail at once, and then another attempt takes its place.
     dial.claim(x);
+    try {
+      this.open(dial, x);
+    } catch (error) {
+      this.over(dial);
+      throw error;
+    }
+  }
+
+  private open(dial: Dial, x: Exchange): void {
     const { endpoint } = this;
-    connectTo(
-      endpoint,
-      endpoint.connectMsFor(x),
-      { alpn: 'http/1.1', halfOpen: true },
-      (socket) => this.stands(dial, socket),
-      (failure) => this.failed(dial, failure),
-    );
+    const broke = (error: unknown): void => this.broke(dial, error);
+    const stands = (socket: Socket): void => {
+      const lost = (error: unknown): void => {
+        socket.destroy();
+        broke(error);
+      };
+      guarded({ broke: lost }, () => this.stands(dial, socket))();
+    };
+    const failed = guarded({ broke }, (failure: Failure) => this.failed(dial, failure));
+    connectTo(endpoint, endpoint.connectMsFor(x), { alpn: 'http/1.1', halfOpen: true }, stands, failed);
   }
 
   private abandoned(dial: Dial): void {
@@ -57,12 +70,21 @@ export class Dials {
     else dial.claim(next);
   }
 
+  /** Something was thrown where it stood or failed: it is over, with whoever waits for it. */
+  private broke(dial: Dial, error: unknown): void {
+    const { x } = dial;
+    const { faults } = this.endpoint.tools;
+    faults.step(() => this.over(dial));
+    if (x !== null) x.client.broke(error);
+    else faults.note('connection', error, { target: this.endpoint.address });
+  }
+
   private stands(dial: Dial, socket: Socket): void {
     const x = this.over(dial);
     if (x === null) socket.destroy();
     else this.tools.stands(x, this.endpoint, socket);
     const next = this.waiting.next();
-    if (next !== null) this.begin(next);
+    if (next !== null) onBehalf(next, () => this.begin(next));
   }
 
   /** Where one could not be opened the next one hardly can: who waits goes to another target, or is told. */
@@ -75,17 +97,23 @@ export class Dials {
     this.waiting.fail(failure);
   }
 
+  /** It is on its way no more, and not to be called off. @returns who waits for it. */
   private over(dial: Dial): Exchange | null {
+    const { x } = dial;
+    if (dial.over) return null;
+    dial.over = true;
+    dial.x = null;
     this.underWay--;
     const at = this.unclaimed.indexOf(dial);
     if (at >= 0) this.unclaimed.splice(at, 1);
-    return dial.x;
+    return x;
   }
 }
 
 /** A connection on its way, and who waits for it; null where nobody does any more. */
 class Dial implements Attempt {
   x: Exchange | null = null;
+  over = false;
   private readonly abandoned: (dial: Dial) => void;
 
   constructor(abandoned: (dial: Dial) => void) {

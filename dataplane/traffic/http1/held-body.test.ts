@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { HeldBody } from './held-body.ts';
+
+test('a body in pieces of a byte is kept in one buffer, which is at most twice as large', () => {
+  const held = new HeldBody();
+  assert.equal(held.whole.length, 0);
+  const text = Array.from({ length: 65_536 }, (_, at) => String.fromCharCode(at % 251)).join('');
+  const rooms = new Set<ArrayBufferLike>();
+  for (const byte of text) {
+    held.add(Buffer.from(byte, 'latin1'));
+    rooms.add(held.whole.buffer);
+  }
+  assert.equal(held.whole.toString('latin1') === text, true);
+  assert.ok(rooms.size < 12, `${rooms.size} buffers`);
+  assert.ok(held.whole.buffer.byteLength <= 131_072);
+});
+
+test('a body in one piece is not copied', () => {
+  const held = new HeldBody();
+  const piece = Buffer.from('whole');
+  held.add(piece);
+  assert.equal(held.whole, piece);
+});

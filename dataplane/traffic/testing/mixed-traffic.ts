@@ -1,0 +1,246 @@
+import { createHash } from 'node:crypto';
+import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2, type OutgoingHttpHeaders } from 'node:http2';
+import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { hashSync } from 'bcrypt';
+import type { Cidr } from '../../../shared/cidr.ts';
+import type { RouteInput } from '../../../shared/route.ts';
+import { Http2UpstreamFixture } from './http2-upstream-fixture.ts';
+import { ProxyFixture, site } from './proxy-fixture.ts';
+import { SecureFixture } from './secure-fixture.ts';
+import { ok, refusingAddress, UpstreamFixture } from './upstream-fixture.ts';
+import { field, type Message, type Wire } from './wire-fixture.ts';
+
+const WEBSOCKET = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n';
+const KEY = 'dGhlIHNhbXBsZSBub25jZQ==';
+const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+/** Turns of the event loop after which nothing more is to be expected. */
+const MOST_TURNS = 4_000;
+const LARGE = 'x'.repeat(100_000);
+const HASH = hashSync('secret', 4);
+
+/** Answers by path; to an upgrade as the path says. */
+function answer({ line, head, body }: Message, wire: Wire): string | null {
+  const path = line.split(' ')[1] ?? '';
+  if (path.startsWith('/socket')) {
+    const accept = createHash('sha1')
+      .update(`${field(head, 'sec-websocket-key')}${GUID}`)
+      .digest('base64');
+    wire.send(
+      `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${accept}\r\n\r\nhello`,
+    );
+    if (path.endsWith('/leave')) wire.end();
+    return null;
+  }
+  if (path === '/large') return ok(LARGE);
+  if (path === '/cut') {
+    wire.send('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf');
+    wire.reset();
+    return null;
+  }
+  const hints = path === '/hints' ? 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n' : '';
+  if (body === '') return `${hints}${ok('x')}`;
+  return 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-Sum: 1\r\n\r\n';
+}
+
+/** One request after the other, or what else a client writes; over when that was answered, or the connection has ended. */
+type Talk = {
+  readonly text: string;
+  readonly enough: (received: string) => boolean;
+  readonly secure?: boolean;
+  readonly proxied?: boolean;
+};
+
+/** Whether there are so many final answers, and the last one is whole. */
+const answered =
+  (count: number) =>
+  (received: string): boolean => {
+    const starts = [...received.matchAll(/HTTP\/1\.1 [2-5]\d\d /g)].map(({ index }) => index);
+    const last = received.slice(starts[count - 1] ?? received.length);
+    const body = last.slice(last.indexOf('\r\n\r\n') + 4);
+    if (field(last, 'transfer-encoding') === 'chunked') return /(?:^|\r\n)0\r\n(?:.+\r\n)?\r\n$/.test(body);
+    return starts.length >= count && last.includes('\r\n\r\n') && body.length >= Number(field(last, 'content-length'));
+  };
+const get = (path: string, fields = '', host = 'a.test'): string => `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n${fields}\r\n`;
+const post = (framing: string, body: string): string => `POST /upload HTTP/1.1\r\nHost: a.test\r\n${framing}\r\n\r\n${body}`;
+
+/** Test support: every kind of request that a worker knows, over every carrier. */
+export class MixedTraffic {
+  readonly secure: SecureFixture;
+  /** Expects PROXY headers. */
+  readonly behindProxy: ProxyFixture;
+  private readonly upstream: UpstreamFixture;
+  private readonly modern: Http2UpstreamFixture;
+  private readonly routes: readonly RouteInput[];
+  private readonly open = new Set<Socket | ClientHttp2Session>();
+  private readonly ports: { readonly plain: number; readonly secure: number; readonly proxied: number };
+  private users = 0;
+
+  private constructor(
+    secure: SecureFixture,
+    behindProxy: ProxyFixture,
+    upstream: UpstreamFixture,
+    modern: Http2UpstreamFixture,
+    routes: readonly RouteInput[],
+  ) {
+    this.secure = secure;
+    this.behindProxy = behindProxy;
+    this.upstream = upstream;
+    this.modern = modern;
+    this.routes = routes;
+    this.ports = { plain: secure.proxy.port, secure: secure.proxy.securePort, proxied: behindProxy.port };
+  }
+
+  static async start(): Promise<MixedTraffic> {
+    const upstream = await UpstreamFixture.serving(answer);
+    const modern = await Http2UpstreamFixture.serving(({ stream }) => {
+      stream.respond({ ':status': 200 }, { waitForTrailers: true });
+      stream.on('wantTrailers', () => stream.sendTrailers({ 'x-sum': '1' }));
+      stream.resume().on('end', () => stream.end('ok'));
+    });
+    const dead = { address: await refusingAddress() };
+    const routes: RouteInput[] = [
+      {
+        ...site('a.test', upstream),
+        rate_limit_rps: 10_000,
+        redirects: [{ from: '/moved', to: '/new', status: 308 }],
+        handles: [
+          { path: '/private/*', basic_auth: { users: [{ name: 'bob', hash: HASH }] } },
+          { path: '/fixed', respond: { status: 200, body: 'tea' } },
+        ],
+      },
+      { ...site('modern.test', modern), transport: { protocol: 'h2c' } },
+      site('retried.test', dead, upstream),
+      { ...site('held.test', dead), hold_secs: 1 },
+    ];
+    const compare = async (): Promise<boolean> => true;
+    const secure = await SecureFixture.with(routes, { compare }, 'modern.test');
+    const behindProxy = await ProxyFixture.with(routes, { proxyProtocol: true, trustedProxies: ['127.0.0.1/32'] as Cidr[] });
+    return new MixedTraffic(secure, behindProxy, upstream, modern, routes);
+  }
+
+  /** Everything at once. Resolves when all of it was answered or cut off, or `clock` has been moved far enough for that. */
+  async pass(): Promise<void> {
+    const basic = Buffer.from(`bob:${this.users++}`).toString('base64');
+    const talks: Talk[] = [
+      { text: get('/') + get('/large') + get('/hints', 'Connection: close\r\n'), enough: answered(3) },
+      { text: get('/moved') + get('/fixed') + get('/private/x', `Authorization: Basic ${basic}\r\n`), enough: answered(3) },
+      {
+        text: post('Content-Length: 5', 'hello') + post('Transfer-Encoding: chunked', '3\r\nabc\r\n0\r\nX-T: 1\r\n\r\n'),
+        enough: answered(2),
+      },
+      { text: post('Content-Length: 100000', LARGE), enough: answered(1) },
+      { text: 'BAD\r\n\r\n', enough: answered(1) },
+      { text: get('/cut'), enough: () => false },
+      { text: get('/', '', 'retried.test'), enough: answered(1) },
+      { text: get('/', '', 'held.test'), enough: answered(1) },
+      { text: get('/', '', 'modern.test') + post('Content-Length: 100000', LARGE).replace('a.test', 'modern.test'), enough: answered(2) },
+      { text: get('/socket/stay', `${WEBSOCKET}Sec-WebSocket-Key: ${KEY}\r\n`), enough: (received) => received.includes('hello') },
+      { text: get('/socket/leave', `${WEBSOCKET}Sec-WebSocket-Key: ${KEY}\r\n`), enough: () => false },
+      { text: get('/declined', `${WEBSOCKET}Sec-WebSocket-Key: ${KEY}\r\n`), enough: answered(1) },
+      { text: get('/') + get('/'), enough: answered(2), secure: true },
+      { text: `PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n${get('/')}`, enough: answered(1), proxied: true },
+    ];
+    const all = [...talks.map((talk) => this.talk(talk)), this.overHttp2(true), this.overHttp2(false)];
+    let over = false;
+    const settled = Promise.all(all).then(() => {
+      over = true;
+    });
+    for (let turn = 0; !over; turn++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (turn % 20 === 19) this.passTime(turn < 200 ? 250 : 10_000);
+      if (turn > MOST_TURNS) {
+        const { size } = this.open;
+        for (const one of this.open) one.destroy();
+        throw new Error(`${size} clients wait for answers that do not come`);
+      }
+      if (turn === 40) await this.secure.proxy.publish(this.routes);
+    }
+    await settled;
+  }
+
+  passTime(ms: number): void {
+    this.secure.proxy.clock.pass(ms);
+    this.behindProxy.clock.pass(ms);
+  }
+
+  /** Statuses of one request over each carrier, and to each kind of target. */
+  async fresh(): Promise<number[]> {
+    const plain = await this.talk({ text: get('/'), enough: answered(1) });
+    const secure = await this.talk({ text: get('/'), enough: answered(1), secure: true });
+    const proxied = await this.talk({ text: `PROXY UNKNOWN\r\n${get('/')}`, enough: answered(1), proxied: true });
+    const modern = await this.talk({ text: get('/', '', 'modern.test'), enough: answered(1) });
+    const http1 = [plain, secure, proxied, modern].map((text) => Number(/^HTTP\/1\.1 (\d\d\d)/.exec(text)?.[1] ?? 0));
+    return [...http1, ...(await this.overHttp2(true))];
+  }
+
+  private talk({ text, enough, secure = false, proxied = false }: Talk): Promise<string> {
+    const { ca } = this.secure;
+    const port = proxied ? this.ports.proxied : secure ? this.ports.secure : this.ports.plain;
+    const socket = secure
+      ? connectTls({ host: '127.0.0.1', port, ca, servername: 'a.test', ALPNProtocols: ['http/1.1'] })
+      : connect({ host: '127.0.0.1', port, noDelay: true });
+    this.open.add(socket);
+    let received = '';
+    return new Promise((resolve) => {
+      const settle = (): void => {
+        this.open.delete(socket);
+        socket.destroy();
+        resolve(received);
+      };
+      socket.setEncoding('latin1').on('data', (piece: string) => {
+        received += piece;
+        if (enough(received)) settle();
+      });
+      socket.on('error', settle).on('end', settle).on('close', settle);
+      socket.write(text, 'latin1');
+    });
+  }
+
+  /** The status of a plain request, of an upload and of a WebSocket, 0 for what was cut. */
+  private async overHttp2(tls: boolean): Promise<number[]> {
+    const { ca } = this.secure;
+    const session = tls
+      ? connectHttp2(`https://a.test:${this.ports.secure}`, { ca, host: '127.0.0.1' })
+      : connectHttp2(`http://127.0.0.1:${this.ports.plain}`);
+    this.open.add(session);
+    session.on('error', () => session.destroy());
+    const stands = await new Promise<boolean>((resolve) => {
+      session.once('remoteSettings', () => resolve(true)).once('close', () => resolve(false));
+    });
+    if (!stands) return [0, 0, 0, 0];
+    const common = { ':authority': 'a.test', ':scheme': tls ? 'https' : 'http' };
+    const asked = [
+      this.ask(session, { ...common, ':path': '/large' }, ''),
+      this.ask(session, { ...common, ':path': '/upload', ':method': 'POST' }, LARGE),
+      this.ask(session, { ...common, ':path': '/socket/leave', ':method': 'CONNECT', ':protocol': 'websocket' }, null),
+      this.ask(session, { ...common, ':authority': 'modern.test', ':path': '/', ':method': 'POST', 'content-length': 5 }, 'hello'),
+    ];
+    const statuses = await Promise.all(asked);
+    this.open.delete(session);
+    session.destroy();
+    return statuses;
+  }
+
+  /** `body` null: the other side ends it. */
+  private ask(session: ClientHttp2Session, fields: OutgoingHttpHeaders, body: string | null): Promise<number> {
+    if (session.destroyed || session.closed) return Promise.resolve(0);
+    const stream: ClientHttp2Stream = session.request(fields, { endStream: body === '' });
+    let status = 0;
+    stream.on('response', (head) => {
+      status = head[':status'] ?? 0;
+      if (body === null) stream.end();
+    });
+    if (body !== null && body !== '') stream.end(body);
+    stream.on('error', () => undefined).resume();
+    return new Promise((resolve) => stream.on('close', () => resolve(status)));
+  }
+
+  [Symbol.dispose](): void {
+    for (const one of this.open) one.destroy();
+    this.secure[Symbol.dispose]();
+    this.behindProxy[Symbol.dispose]();
+    this.upstream[Symbol.dispose]();
+    this.modern[Symbol.dispose]();
+  }
+}

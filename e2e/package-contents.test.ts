@@ -10,7 +10,15 @@ test('an installed package has its documents, its licence and its launcher, and 
   const found = JSON.parse(told) as { files: { path: string }[] }[] | Record<string, { files: { path: string }[] }>;
   const paths = new Set(Object.values(found).flatMap(({ files }) => files.map(({ path }) => path)));
   const documents = readdirSync(join(REPOSITORY, 'docs'), { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'));
-  for (const path of ['sluice', 'LICENSE', 'README.md', 'package.json', ...documents.map((name) => `docs/${name}`)])
+  for (const path of [
+    'sluice',
+    'LICENSE',
+    'README.md',
+    'SECURITY.md',
+    'deploy/systemd/sluice.service',
+    'package.json',
+    ...documents.map((name) => `docs/${name}`),
+  ])
     assert.ok(paths.has(path), path);
   for (const path of paths) assert.doesNotMatch(path, /^(?:controller|dataplane|shared|e2e)\/|\.test\./);
 });

@@ -5,10 +5,10 @@ import type { Played } from './takeover/play.ts';
 
 const skip = process.platform === 'linux' ? false : 'elsewhere there is no tcp_migrate_req, and one worker';
 
-test('10 upgrades and 10 replacements of all workers lose none of 50,000 requests', { skip, timeout: 110_000 }, async () => {
-  const { answered, lost } = await inNamespace<Played>('./play.ts', ['10', '10', '50000'], { migrate: true });
+test('10 upgrades lose none of 25,000 requests', { skip, timeout: 110_000 }, async () => {
+  const { answered, lost } = await inNamespace<Played>('./play.ts', ['10', '25000'], { migrate: true });
   const { onNew, onKept } = answered;
   assert.deepEqual(lost, {});
-  assert.ok(onNew + onKept >= 50_000, `${onNew + onKept} requests were answered`);
-  assert.ok(Math.min(onNew, onKept) > 15_000, `on new connections ${onNew}, on kept ones ${onKept}`);
+  assert.ok(onNew + onKept >= 25_000, `${onNew + onKept} requests were answered`);
+  assert.ok(Math.min(onNew, onKept) > 7_500, `on new connections ${onNew}, on kept ones ${onKept}`);
 });

@@ -4,16 +4,15 @@ import { type Seen, Visitors } from './visitors.ts';
 /** What the visitors saw, and how long it took. */
 export type Played = Seen & { readonly seconds: number };
 
-// Replaces workers and processes under load. Arguments: how many of each, and how many requests at least.
+// Replaces processes under load. Arguments: how many, and how many requests at least.
 const VISITORS = 24;
 const PAUSE_MS = 5;
 
-const [replacements = 0, upgrades = 0, requests = 0] = process.argv.slice(2).map(Number);
+const [upgrades = 0, requests = 0] = process.argv.slice(2).map(Number);
 const began = performance.now();
 await using scene = await Scene.open();
 await using visitors = new Visitors(HTTP_PORT, HOST, VISITORS, PAUSE_MS);
 await visitors.more(500);
-for (let done = 0; done < replacements; done++) await scene.replaceWorkers();
 for (let done = 0; done < upgrades; done++) await scene.upgrade();
 await visitors.more(Math.max(500, requests - visitors.answered));
 const played: Played = { ...(await visitors.stop()), seconds: (performance.now() - began) / 1_000 };

@@ -1,8 +1,6 @@
-import { get } from 'node:http';
-import { Folder, frame, NDJSON, TOKEN } from '../harness/dataplane.ts';
+import { Folder, TOKEN } from '../harness/dataplane.ts';
 import { ask } from '../harness/http.ts';
 import { DATAPLANE, Program } from '../harness/process.ts';
-import { until } from '../harness/until.ts';
 import { Upstream } from '../harness/upstream.ts';
 
 export const HOST = 'steady.test';
@@ -18,7 +16,6 @@ export class Scene {
   private readonly folder: Folder;
   private readonly upstream: Upstream;
   private program: Program;
-  private replacements = 0;
 
   private constructor(folder: Folder, upstream: Upstream) {
     this.folder = folder;
@@ -32,20 +29,8 @@ export class Scene {
     });
     const scene = new Scene(new Folder(), upstream);
     await scene.program.said('data plane started');
-    await scene.post({ 'content-type': 'application/json' }, JSON.stringify({ domain: HOST, upstream: upstream.address, tls: false }), 201);
+    await scene.post({ domain: HOST, upstream: upstream.address, tls: false });
     return scene;
-  }
-
-  /** Replaces every worker, by a change of a setting that workers read when they start and that opens no port. */
-  async replaceWorkers(): Promise<void> {
-    this.replacements++;
-    const retired = await this.workersRetired();
-    const [start = '', end = ''] = frame(this.replacements, []).trim().split('\n');
-    const settings = JSON.stringify({ settings: { https_port: 8443 + this.replacements } });
-    await this.post(NDJSON, `${start}\n${settings}\n${end}\n`, 200);
-    await until('the old workers to be gone', () => retired.count >= WORKERS, 40_000);
-    retired.close();
-    await this.settle();
   }
 
   /** Starts a new process that takes over, and waits for the end of the old one. */
@@ -70,28 +55,10 @@ export class Scene {
     return new Program(node, [...args, '--state-dir', this.folder.path, ...more], { SLUICE_ADMIN_TOKEN: TOKEN });
   }
 
-  private async post(headers: Readonly<Record<string, string>>, body: string, expected: number): Promise<void> {
-    const authorization = `Bearer ${TOKEN}`;
-    const { status, text } = await ask({ port: ADMIN_PORT }, '/routes', { method: 'POST', headers: { authorization, ...headers }, body });
-    if (status !== expected) throw new Error(`POST /routes: ${status} ${text}`);
-  }
-
-  /** Counts the workers that end after their successors took over, from now on. */
-  private workersRetired(): Promise<{ count: number; close(): void }> {
-    return new Promise((resolve, reject) => {
-      const headers = { authorization: `Bearer ${TOKEN}` };
-      const request = get({ host: '127.0.0.1', port: ADMIN_PORT, path: '/events', headers, agent: false }, (response) => {
-        const retired = { count: 0, close: () => request.destroy() };
-        response.setEncoding('utf8').on('data', (text: string) => {
-          retired.count += text.match(/"state":"retired"/g)?.length ?? 0;
-        });
-        // It ends when nobody needs it any more, or with the process, which another look will tell.
-        response.on('error', () => undefined);
-        if (response.statusCode === 200) resolve(retired);
-        else reject(new Error(`GET /events: ${response.statusCode}`));
-      });
-      request.on('error', reject);
-    });
+  private async post(route: object): Promise<void> {
+    const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
+    const { status, text } = await ask({ port: ADMIN_PORT }, '/routes', { method: 'POST', headers, body: JSON.stringify(route) });
+    if (status !== 201) throw new Error(`POST /routes: ${status} ${text}`);
   }
 
   private settle(): Promise<void> {

@@ -121,6 +121,24 @@ describe('the body of a request that has been answered', () => {
     }
   });
 
+  test('goes on while a small refusal is not whole: curl 7.88 would end the request short at the head alone', async () => {
+    using upstream = await UpstreamFixture.start();
+    using secure = await SecureFixture.before(upstream);
+    const client = await secure.greeted();
+    client.request(1, head([':method', 'POST'], ['content-length', '2000000']), 0);
+    const wire = await upstream.accept();
+    await wire.readHead();
+    wire.send('HTTP/1.1 413 Content Too Large\r\nContent-Length: 9\r\n\r\n');
+    await pour(client, PIECE.length * 6);
+    await wire.read(PIECE.length * 6);
+    assert.equal(client.status(1), undefined);
+    wire.send('too large');
+    await client.until('the whole answer', () => ended(client));
+    assert.equal(client.status(1), 413);
+    assert.equal(Buffer.concat(client.of(1, FRAME.data).map(({ payload }) => payload)).toString(), 'too large');
+    assert.equal(client.resetCode(1), undefined);
+  });
+
   test('is waived after a while', async () => {
     using scene = await answered(ok('x'));
     const { client, clock } = scene;

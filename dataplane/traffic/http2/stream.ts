@@ -63,8 +63,9 @@ export class StreamClient implements Downstream {
   private waitsForTrailers = false;
   private allSent = false;
   /**
-   * The body of a small success that came before the request's own had ended, and waits for that: once it has such an answer
-   * curl 7.88 sends no more, and never ends either. Null for every other answer.
+   * The body of a small answer that came before the request's own had ended; null for every other answer. A success waits for the
+   * end of the request: once it has one, curl 7.88 sends no more, and never ends either. Anything else waits until it is whole: at
+   * the head alone curl 7.88 ends its request short of its Content-Length, for which the stream is reset (RFC 9113 8.1.1).
    */
   private early: Buffer[] | null = null;
   private lastProgress: number;
@@ -191,7 +192,7 @@ export class StreamClient implements Downstream {
     this.pendingHead = { fields: list, length };
     const open = !this.inputEnded && x.bodyLength > 0 && !(x.expectsContinue && this.received === 0);
     const small = status === 204 || (length !== UNTIL_CLOSE && length <= HOLD_BYTES);
-    if (open && small && x.status < 300 && !isCall(x)) this.early = [];
+    if (open && small && !isCall(x)) this.early = [];
     if (x.endsConnection) this.tools.outlived(x);
   }
 
@@ -226,7 +227,7 @@ export class StreamClient implements Downstream {
     this.nothingFlows = this.connects || (x.expectsContinue && this.received === 0);
     this.listen();
     stream.resume();
-    if (this.early === null) this.sayEnd();
+    if (this.early === null || x.status >= 300) this.sayEnd();
   }
 
   private sayEnd(): void {

@@ -273,7 +273,7 @@ test('explain of what is not routed gives the reason and exit 1', async (t) => {
 });
 
 test('explain asks for a host', async () => {
-  assert.deepEqual(await sluice(['explain']), { code: 2, out: '', err: 'sluice explain: which HOST[/PATH]?\n' });
+  assert.deepEqual(await sluice(['explain']), { code: 2, out: '', err: 'sluice explain: needs HOST[/PATH]: what is to be explained\n' });
 });
 
 test('status opens with what is wrong now', async (t) => {

@@ -25,13 +25,15 @@ function rowOf(route: FullRoute): string[] {
 export function targetOf({ upstream, upstreams, tls, respond, redirects, handles }: FullRoute): string {
   if (upstream !== null) return `${tls ? 'https://' : ''}${upstream}${upstreams.length > 1 ? ` and ${upstreams.length - 1} more` : ''}`;
   if (respond) return `responds ${respond.status}`;
-  if (handles.length > 0) return `${handles.length} path blocks`;
+  if (handles.length > 0) return blocksIn(handles.length);
   return redirects.length > 0 ? 'redirects' : '-';
 }
 
+const blocksIn = (count: number): string => (count === 1 ? '1 path block' : `${count} path blocks`);
+
 function notesOf({ upstream, handles, rate_limit_rps, basic_auth, overrides }: FullRoute): string[] {
   const notes = [];
-  if (upstream !== null && handles.length > 0) notes.push(`${handles.length} path blocks`);
+  if (upstream !== null && handles.length > 0) notes.push(blocksIn(handles.length));
   if (rate_limit_rps !== null) notes.push(`${rate_limit_rps}/s`);
   if (basic_auth !== null || handles.some((handle) => handle.basic_auth !== null)) notes.push('password');
   if (overrides) notes.push(`hides ${overrides.origin ?? overrides.source ?? 'a route'}`);

@@ -73,7 +73,8 @@ function whatIsWrong(dataplane: DataplaneStatus): string[] {
   if (workers.serving < workers.configured)
     wrong.push(`${workers.configured - workers.serving} of ${workers.configured} workers do not serve`);
   for (const { id, connected, last_applied } of controllers)
-    if (!connected) wrong.push(`controller ${id} is away; its routes stay as of ${last_applied}`);
+    if (!connected)
+      wrong.push(`${controllers.length === 1 ? 'the controller' : `controller ${id}`} is away; its routes stay as of ${last_applied}`);
   for (const { address, reason, domains, domain_count } of upstreams.out)
     wrong.push(
       `${address} is out of rotation: ${reason ?? 'no reason given'} (${domains.slice(0, 3).join(', ')}${domain_count > 3 ? ', …' : ''})`,

@@ -95,6 +95,21 @@ test('a target that fails now and then is not said to be back each time', async 
   );
 });
 
+test('an answer whose head is too large is told apart from one that is no HTTP', async () => {
+  using upstream = await UpstreamFixture.serving(({ head }) =>
+    ok('x', head.startsWith('GET /many') ? 'X: x\r\n'.repeat(1_100) : `X: ${'x'.repeat(20_000)}\r\n`),
+  );
+  const small = { ...site('a.test', upstream), transport: { max_response_header_bytes: 16_384 } };
+  using proxy = await ProxyFixture.start([small]);
+  await proxy.ask(get('/long'));
+  await proxy.ask(get('/many'));
+  await proxy.ask(get('/long', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'));
+  assert.deepEqual(
+    lines(proxy).flatMap(({ path, failure }) => (path === undefined ? [] : failure)),
+    ['long_head', 'long_head', 'long_head'],
+  );
+});
+
 test('an answer that breaks off has a line; a client that leaves has none', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);

@@ -13,7 +13,7 @@ export const explain: Command = {
   flags: [...ASKING_FLAGS, CONTROLLER_FLAG],
   run: async (flags, terminal) => {
     const [url, more] = flags.positionals;
-    if (url === undefined) throw new UsageError(`${NAME} explain: which HOST[/PATH]?`);
+    if (url === undefined) throw new UsageError(`${NAME} explain: needs HOST[/PATH]: what is to be explained`);
     if (more !== undefined) throw new UsageError(`${NAME} explain: one HOST[/PATH] at a time, got "${more}" too`);
     const answer = await ask<Explanation>(clientOf(flags), `/explain?url=${encodeURIComponent(url)}`);
     const containers = await containersOf(flags, answer);

@@ -116,7 +116,7 @@ function aborted(signal: AbortSignal): Promise<void> {
 function announce(log: Log, path: string, snapshot: Snapshot): void {
   if (snapshot.kind === 'listed')
     log.info({ path, sites: snapshot.routes.length, warnings: snapshot.problems.length }, 'the config file was read');
-  else log.error({ path, errors: snapshot.errors.slice(0, 20) }, 'the config file has errors; what it said before stays');
+  else log.error({ path, errors: snapshot.errors.slice(0, 20) }, 'the config file has errors and was not applied');
 }
 
 function snapshotOf(compiled: Compiled, clock: Clock): Snapshot {

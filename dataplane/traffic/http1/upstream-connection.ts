@@ -11,6 +11,7 @@ import { repeatable } from '../upstream/retry.ts';
 import { AnswerHeads } from './answer-heads.ts';
 import { ChunkedDecoder } from './chunked.ts';
 import type { ConnectionOwner } from './connection-owner.ts';
+import { FAULT } from './fault.ts';
 import { fieldIn } from './fields.ts';
 import { Intake } from './intake.ts';
 import { ReadBuffer } from './read-buffer.ts';
@@ -280,7 +281,8 @@ export class UpstreamConnection implements Attempt {
   }
 
   private malformed(): number {
-    this.fail(FAILURE.malformed);
+    const { fault } = this.heads;
+    this.fail(fault === FAULT.longHead || fault === FAULT.manyFields ? FAILURE.longHead : FAILURE.malformed);
     return -1;
   }
 

@@ -204,8 +204,7 @@ export class Tunnels {
     };
     const declined = (reply: IncomingMessage): void => this.declined(tunnel, reply);
     const failed = (error: NodeJS.ErrnoException): void => {
-      const malformed = error.code?.startsWith('HPE_') === true;
-      this.unanswered(tunnel, tunnel.late ? FAILURE.headTimeout : malformed ? FAILURE.malformed : FAILURE.closed);
+      this.unanswered(tunnel, tunnel.late ? FAILURE.headTimeout : headFailure(error.code ?? ''));
     };
     outgoing.on('information', guarded(tunnel, informed));
     outgoing.once('upgrade', guarded(tunnel, agreed));
@@ -261,4 +260,9 @@ export class Tunnels {
 /** The head that goes to http-proxy: as for every other request, and with the wish that is forwarded before its empty line. */
 function upgradeHead(x: Exchange): string {
   return `${requestHead(x).slice(0, -CRLF)}Connection: Upgrade\r\nUpgrade: ${x.upgrade}\r\n\r\n`;
+}
+
+function headFailure(code: string): Failure {
+  if (code === 'HPE_HEADER_OVERFLOW') return FAILURE.longHead;
+  return code.startsWith('HPE_') ? FAILURE.malformed : FAILURE.closed;
 }

@@ -34,6 +34,7 @@ export const FAILURE = {
   closed: failure(502, 'closed', 'the target closed the connection before its answer was whole', true),
   ended: failure(502, 'ended', 'the target was told to stop and closed the connection before its answer was whole', false),
   malformed: failure(502, 'malformed', 'the answer of the target is not valid HTTP', true),
+  longHead: failure(502, 'long_head', 'the head of the answer is larger than max_response_header_size of the transport', true),
   noHttp2: failure(502, 'no_http2', 'the target does not speak HTTP/2', true),
   reset: failure(502, 'reset', 'the target broke off its answer', true),
   turnedAway: failure(503, 'turned_away', 'the target has no room for another request', false),

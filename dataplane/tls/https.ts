@@ -178,10 +178,12 @@ export class Https {
     return `${held.domains.join(', ')} by ${held.issuer}, until ${new Date(held.notAfter).toISOString()} (${held.source})${failure}`;
   }
 
-  /** Why a visitor without TLS is shown none, in words. */
+  /** Why a visitor without TLS is shown none, in words; and where one was ordered and has not come, what hinders it: such a visitor is sent to HTTPS. */
   describePlain(host: string): string {
-    const isCertified = this.known.find(host) !== null || this.automatic.plans(host) !== null;
-    return onHttp(siteFor(host, this.tools), isCertified, this.automatic.orderable);
+    const isHeld = this.known.find(host) !== null;
+    const isOrdered = this.automatic.plans(host) !== null;
+    const plain = onHttp(siteFor(host, this.tools), isHeld || isOrdered, this.automatic.orderable);
+    return isOrdered && !isHeld ? `${plain}; over HTTPS ${this.describe(host)}` : plain;
   }
 
   stop(): void {

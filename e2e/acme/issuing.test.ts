@@ -86,4 +86,9 @@ test('a root that did not sign the authority is named, and the flag that mends i
   await dataplane.program.said(/--acme-ca-root PATH/);
   const explained = await dataplane.admin('GET', `/explain?url=${encodeURIComponent('https://shop.example.com/')}`);
   assert.match((JSON.parse(explained.text) as { certificate: string }).certificate, /none yet; the last try failed: .*--acme-ca-root/);
+  const plain = await dataplane.admin('GET', `/explain?url=${encodeURIComponent('http://shop.example.com/')}`);
+  assert.match(
+    (JSON.parse(plain.text) as { certificate: string }).certificate,
+    /over HTTPS none yet; the last try failed: .*--acme-ca-root/,
+  );
 });

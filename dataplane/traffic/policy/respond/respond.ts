@@ -43,4 +43,9 @@ function answerOf({ status, body }: RespondSpec): OwnAnswer {
   return { status, fields: type, body, reason: ANSWERED_BY_SITE };
 }
 
-const inWords = ({ status, body }: RespondSpec): string => `${status}${body === '' ? '' : ` with ${Buffer.byteLength(body)} bytes`}`;
+const inWords = ({ status, body }: RespondSpec): string => `${status}${body === '' ? '' : ` with ${sizeOf(body)}`}`;
+
+function sizeOf(body: string): string {
+  const bytes = Buffer.byteLength(body);
+  return bytes === 1 ? '1 byte' : `${bytes} bytes`;
+}

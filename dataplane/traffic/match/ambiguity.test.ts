@@ -35,6 +35,12 @@ const HOSTILE = [
   '/\\x/admin/y',
   // Overlong UTF-8, full-width forms and best fit.
   '/%c0%af/admin/x',
+  '/admin%c0%2fx',
+  '/admin%25c0%252fx',
+  '/x/%c0%2e%c0%2e/admin/y',
+  '/admin%c1%1cx',
+  '/x/%e2%80%a5/admin/y',
+  '/x/%ef%b8%b0/admin/y',
   '/x/%c0%ae%c0%ae/admin/y',
   '/admin%e0%80%afx',
   '/admin%f0%80%80%afx',
@@ -92,6 +98,8 @@ const HARMLESS = [
   '/a/admin;b/x',
   '/a/;/admin/x',
   '/%E2%80%99x',
+  '/wait%E2%80%A6/x',
+  '/%C0%20la%20carte',
   '/admin;x',
 ];
 

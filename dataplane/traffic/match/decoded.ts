@@ -83,6 +83,7 @@ function holdsEscape(length: number): boolean {
 
 const PERCENT = 0x25;
 const BACKSLASH = 0x5c;
+const DOT = 0x2e;
 const NEVER = -1;
 const NOTHING = -2;
 
@@ -112,8 +113,9 @@ function decode(length: number): number {
     isHigh ||= two > 0x7f || four > 0x7f;
     if (four > 0x7f) to += bytes.write(String.fromCharCode(four), to);
     else {
-      const meaning = meaningOf(two < 0 ? four : two);
-      if (meaning === NEVER) return -1;
+      const code = two < 0 ? four : two;
+      const meaning = meaningOf(code);
+      if (meaning === NEVER || (code < 0x20 && to > 0 && isOverlongLead(bytes[to - 1] as number))) return -1;
       if (meaning !== NOTHING) bytes[to++] = meaning;
     }
   }
@@ -151,8 +153,17 @@ function fit(length: number): number {
     const byte = bytes[from] as number;
     const size = byte < 0xc0 ? 0 : sizeOfStandIn(byte, from, length);
     if (size === 0) {
+      const next = bytes[from + 1] as number;
+      if (isOverlongLead(byte) && from + 1 < length && (next === PERHAPS_SLASH || next === DOT)) return -1;
       bytes[to++] = byte;
       from++;
+      continue;
+    }
+    const dots = DOTS.get(wordAt(from, size, length)) ?? 0;
+    if (dots > 0) {
+      bytes.fill(DOT, to, to + dots);
+      to += dots;
+      from += size;
       continue;
     }
     const meaning = meaningOf(standsFor(byte, from, size));
@@ -171,6 +182,20 @@ const OVERLONG: ReadonlyMap<number, number> = new Map([
   [0xf0, 4],
   [0xf8, 5],
   [0xfc, 6],
+]);
+
+/**
+ * Nothing in UTF-8 begins with these. Decoders that never look at the second byte make a character of whatever follows: `C0 2F` is a slash
+ * to them, and `C1 1C` a backslash. Others leave the byte out.
+ */
+const isOverlongLead = (byte: number): boolean => byte === 0xc0 || byte === 0xc1;
+
+/** Three bytes that compatibility forms (UAX 15) take for several dots: U+2025, U+2026, U+FE19 and U+FE30. */
+const DOTS: ReadonlyMap<number, number> = new Map([
+  [0xe280a5, 2],
+  [0xe280a6, 3],
+  [0xefb899, 3],
+  [0xefb8b0, 2],
 ]);
 
 /** Three bytes, or two, that best-fit tables and compatibility forms (UAX 15) take for ASCII. */
@@ -192,7 +217,7 @@ function sizeOfStandIn(byte: number, from: number, length: number): number {
   if (byte === 0xc2) return BEST_FIT.has(wordAt(from, 2, length)) ? 2 : 0;
   if (byte !== 0xe2 && byte !== 0xef) return 0;
   const word = wordAt(from, 3, length);
-  return BEST_FIT.has(word) || isFullWidth(word) ? 3 : 0;
+  return BEST_FIT.has(word) || DOTS.has(word) || isFullWidth(word) ? 3 : 0;
 }
 
 /** U+FF01 to U+FF5E. */

@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { SampleRandom } from '../http1/oracle/sample-random.ts';
-import { block, type Field, FLAG, FRAME, Frames, frame, head, INITIAL_WINDOW, PREFACE } from './frames-fixture.ts';
+import { block, CODE, type Field, FLAG, FRAME, Frames, frame, head, INITIAL_WINDOW, PREFACE } from './frames-fixture.ts';
 import { eventually, ProxyFixture, site } from './proxy-fixture.ts';
 import { Wire } from './wire-fixture.ts';
 
@@ -107,6 +107,28 @@ const earlyAndMalformed = (stream: number): Buffer =>
     frame(FRAME.data, FLAG.endStream, stream, 'hello'),
   ]);
 
+/** Then as many whose head is torn: by a frame that has no place in it, or into more pieces than the library takes (RFC 9113 6.10). */
+const TORN = 2 * EARLY;
+const TORN_HEAD = block([[':status', '200'], ...Array.from({ length: 350 }, (_, at): Field => [`x-${at}`, 'y'.repeat(50)])]);
+const PIECE = 1_500;
+
+function torn(stream: number): Buffer {
+  const frames: Buffer[] = [];
+  for (let at = 0; at < TORN_HEAD.length; at += PIECE) {
+    const type = at === 0 ? FRAME.headers : FRAME.continuation;
+    frames.push(frame(type, 0, stream, TORN_HEAD.subarray(at, at + PIECE)));
+    if (answers % 3 === 0 && frames.length === 4) return Buffer.concat([...frames, frame(FRAME.goAway, 0, 0, Buffer.alloc(8))]);
+    if (answers % 3 === 1 && frames.length === 4) return Buffer.concat([...frames, frame(FRAME.reset, 0, stream, word(CODE.cancel))]);
+  }
+  return Buffer.concat(frames);
+}
+
+function answerTo(random: SampleRandom, stream: number): Buffer {
+  answers++;
+  if (answers <= EARLY) return earlyAndMalformed(stream);
+  return answers <= TORN ? torn(stream) : answer(random, stream);
+}
+
 /** Frames of an answer, mostly those of one, and mostly in their order. */
 function answer(random: SampleRandom, stream: number): Buffer {
   const frames: Buffer[] = [];
@@ -166,7 +188,7 @@ function serve(socket: Socket, random: SampleRandom): void {
       waiting = waiting.subarray(FRAME_HEAD + length);
       if (type === FRAME.settings && (flags & ACK) === 0) socket.write(frame(FRAME.settings, ACK, 0));
       if (type !== FRAME.headers && (type !== FRAME.data || random.below(4) > 0)) continue;
-      socket.write(answers++ < EARLY ? earlyAndMalformed(stream) : answer(random, stream));
+      socket.write(answerTo(random, stream));
       if (random.below(3) === 0) setImmediate(() => socket.writable && socket.write(answer(random, stream)));
       if (random.below(12) === 0) {
         socket.pause();

@@ -9,7 +9,7 @@ import { run } from './harness/process.ts';
 
 const oneLine = (text: string): boolean => text.trim().split('\n').length === 1;
 
-test('what is held wrong is one line on stderr that names it, and exit 2', async () => {
+test('a command that is used wrongly is one line on stderr that names it, and exit 2', async () => {
   using folder = new Folder();
   const state = ['--state-dir', folder.file('state')];
   const cases: [args: string[], names: RegExp][] = [

@@ -50,7 +50,7 @@ test('fmt lays out a file whose directives are unknown: only validate judges wha
   assert.deepEqual(await sluice(['fmt', '--config', path]), { code: 0, out: 'a.example {\n  nonsense {$NOT_SET}\n}\n', err: '' });
 });
 
-test('fmt with --check and --write is held wrong', async (t) => {
+test('fmt with --check and --write at once is refused', async (t) => {
   const path = join(temporary(t), 'Sluicefile');
   writeFileSync(path, WILD);
   const err = 'sluice fmt: --check looks and --write writes; give one of them\n';

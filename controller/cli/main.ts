@@ -8,7 +8,7 @@ import { CommandError, type Terminal } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { terminalOf } from './terminal.ts';
 
-/** @returns the exit code: 0 done, 1 the answer is no, 2 held wrong, 3–5 as each command says. */
+/** @returns the exit code: 0 done, 1 the answer is no, 2 used wrongly, 3–5 as each command says. */
 async function main(argv: readonly string[], terminal: Terminal): Promise<number> {
   const [name, ...rest] = argv;
   if (name === 'help' && rest[0] !== undefined) return main([rest[0], '--help'], terminal);

@@ -40,7 +40,7 @@ the data plane and for whoever asks it. With \`NO_COLOR\`, or where the output i
 |---|---|
 | 0 | done; for \`diff\`: nothing would change; for \`status\`: nothing is wrong |
 | 1 | the answer is no: mistakes in the file, a host that is not routed, a refusal |
-| 2 | held wrong: an unknown command or flag, a value that is none, a file that is not there, a port that is taken |
+| 2 | used wrongly: an unknown command or flag, an invalid value, a missing file, a port that is taken |
 | 3 | \`diff\`: something would change; \`status\`: something is wrong |
 | 4 | \`reload\`: too soon after the last one |
 | 5 | the Admin API cannot be reached, or refuses the token |

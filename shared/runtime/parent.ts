@@ -6,7 +6,7 @@ export type ToParent =
   | { readonly kind: 'serving'; readonly version: string }
   /** Another process has its place now; it only finishes what it has. */
   | { readonly kind: 'handed-over' }
-  /** It can't start, or was held wrong: why, in one line. */
+  /** It can't start, or was used wrongly: why, in one line. */
   | { readonly kind: 'failed'; readonly reason: string }
   /** Somebody asks for a successor, started by this launcher. */
   | { readonly kind: 'upgrade'; readonly launcher: string };

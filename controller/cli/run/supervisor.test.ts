@@ -40,7 +40,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
-test('a first start that was held wrong is not repeated, and its words are passed on', async (t) => {
+test('a first start that was used wrongly is not repeated, and its words are passed on', async (t) => {
   const { supervised, pids, err } = child(t, "process.stderr.write('unknown flag'); process.exitCode = 2;");
   assert.equal(await supervised.run(), 2);
   assert.deepEqual([pids().length, err()], [1, 'unknown flag']);

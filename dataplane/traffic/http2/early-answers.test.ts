@@ -139,6 +139,38 @@ describe('the body of a request that has been answered', () => {
     assert.equal(client.resetCode(1), undefined);
   });
 
+  for (const [size, whole] of [
+    [9, true],
+    [70_000, false],
+  ] as const)
+    test(`goes on while a refusal in chunks is ${whole ? 'not whole' : 'small'}`, async () => {
+      using upstream = await UpstreamFixture.start();
+      using secure = await SecureFixture.before(upstream);
+      const client = await secure.greeted();
+      client.request(1, head([':method', 'POST'], ['content-length', '2000000']), 0);
+      const wire = await upstream.accept();
+      await wire.readHead();
+      wire.send(`HTTP/1.1 413 Content Too Large\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n`);
+      await pour(client, PIECE.length * 6);
+      await wire.read(PIECE.length * 6);
+      assert.equal(client.status(1), undefined);
+      const rest = 'x'.repeat(size - 1);
+      wire.send(`${rest.length.toString(16)}\r\n${rest}\r\n`);
+      // More than is waited for; and more than the client's window takes.
+      if (!whole) {
+        await client.until('what has come', () => client.status(1) === 413);
+        return;
+      }
+      wire.send('0\r\n\r\n');
+      await client.until('the whole answer', () => ended(client));
+      assert.equal(client.status(1), 413);
+      assert.equal(
+        client.of(1, FRAME.data).reduce((sum, { payload }) => sum + payload.length, 0),
+        size,
+      );
+      assert.equal(client.resetCode(1), undefined);
+    });
+
   test('is waived after a while', async () => {
     using scene = await answered(ok('x'));
     const { client, clock } = scene;

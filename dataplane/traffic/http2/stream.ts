@@ -68,6 +68,7 @@ export class StreamClient implements Downstream {
    * the head alone curl 7.88 ends its request short of its Content-Length, for which the stream is reset (RFC 9113 8.1.1).
    */
   private early: Buffer[] | null = null;
+  private earlyBytes = 0;
   private lastProgress: number;
   private progressSeen = 0;
   private received = 0;
@@ -191,7 +192,7 @@ export class StreamClient implements Downstream {
     if (length !== UNTIL_CLOSE && status !== 204) list.push('content-length', `${length}`);
     this.pendingHead = { fields: list, length };
     const open = !this.inputEnded && x.bodyLength > 0 && !(x.expectsContinue && this.received === 0);
-    const small = status === 204 || (length !== UNTIL_CLOSE && length <= HOLD_BYTES);
+    const small = status === 204 || (length === UNTIL_CLOSE ? status >= 400 : length <= HOLD_BYTES);
     if (open && small && !isCall(x)) this.early = [];
     if (x.endsConnection) this.tools.outlived(x);
   }
@@ -200,9 +201,13 @@ export class StreamClient implements Downstream {
     const { stream, x } = this;
     if (to === from || x === null || this.gone) return true;
     if (this.early !== null) {
-      x.bytesSent += to - from;
-      this.early.push(Buffer.from(buffer.subarray(from, to)));
-      return true;
+      this.earlyBytes += to - from;
+      if (this.earlyBytes <= HOLD_BYTES) {
+        x.bytesSent += to - from;
+        this.early.push(Buffer.from(buffer.subarray(from, to)));
+        return true;
+      }
+      this.tellEarly(this.early);
     }
     this.sendHead(false);
     x.bytesSent += to - from;
@@ -231,13 +236,22 @@ export class StreamClient implements Downstream {
   }
 
   private sayEnd(): void {
-    const { stream, early } = this;
+    const { stream, early, pendingHead } = this;
     this.early = null;
     if (this.gone) return;
+    // What is whole ends in the turn in which it begins.
+    if (early !== null && pendingHead !== null && this.trailers === '') this.pendingHead = { ...pendingHead, length: this.earlyBytes };
     this.sendHead(this.trailers === '' && (early === null || early.length === 0));
     if (early !== null) for (const piece of early) stream.write(piece);
     stream.end();
     if (!this.waitsForTrailers && this.drain !== null) stream.once('finish', () => setImmediate(() => guard(this, this.sentAll)));
+  }
+
+  /** Too much to wait for. */
+  private tellEarly(early: readonly Buffer[]): void {
+    this.early = null;
+    this.sendHead(false);
+    for (const piece of early) this.stream.write(piece);
   }
 
   abort(x: Exchange): void {

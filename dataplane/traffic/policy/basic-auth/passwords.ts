@@ -14,8 +14,8 @@ const RETRY_MS = 5;
 
 /** Passwords of one client that may wait; one /64 of IPv6 is one client. */
 const MOST_PER_ADDRESS = 8;
-/** How long a client that was wrong comes after those that were not (ms). */
-const WRONG_MS = 60_000;
+/** How long a client that was wrong comes after those that were not (ms): long enough for a crowd of hundreds to be wrong once each, at a few compares a second. */
+const WRONG_MS = 600_000;
 
 const IMPATIENT: OwnAnswer = {
   status: 429,

@@ -7,6 +7,7 @@ import { connectOptions } from '../../shared/address.ts';
 import { certificateShown } from '../../shared/certificate-shown.ts';
 import { NAME } from '../../shared/name.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
+import { keepUntilCollected, nativeHalf } from '../../shared/runtime/native-half.ts';
 import type { TransportSpec } from '../../shared/transport.ts';
 import type { Watched } from './watched.ts';
 import { wordsFor } from './words.ts';
@@ -83,6 +84,7 @@ const askOverHttp2: Asking = ({ address, serverName, transport }, page, answered
   session.on('error', failed);
   const scheme = serverName === null ? 'http' : 'https';
   const asking = session.request({ ':path': page.path, ':scheme': scheme, ':authority': page.host, 'user-agent': AGENT, accept: '*/*' });
+  asking.once('ready', () => keepUntilCollected(nativeHalf(session), nativeHalf(asking)));
   asking.once('response', (fields) => answered(Number(fields[':status'])));
   asking.on('error', failed);
   asking.once('close', () => failed(new Error('the connection was closed')));

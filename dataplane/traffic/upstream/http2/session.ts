@@ -1,6 +1,7 @@
 import { type ClientHttp2Session, connect as connectHttp2, constants, type Settings } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { nativeHalf } from '../../../../shared/runtime/native-half.ts';
 import { RESPONSE_HEADER_BYTES } from '../../../../shared/transport.ts';
 import type { Exchange } from '../../exchange.ts';
 import { guard, guarded } from '../../faults.ts';
@@ -52,6 +53,8 @@ export class Session {
   private state: 'connecting' | 'standing' | 'leaving' | 'closed' = 'connecting';
   private socket: Socket | null = null;
   private http2: ClientHttp2Session | null = null;
+  /** What the library keeps of it outside of JavaScript. */
+  native: object | null = null;
   private most = MAX_STREAMS;
   private readonly connectMs: number;
   private deadline: number;
@@ -114,7 +117,10 @@ export class Session {
     this.http2 = http2;
     http2.once(
       'connect',
-      guarded(this, () => http2.setLocalWindowSize(SESSION_WINDOW)),
+      guarded(this, () => {
+        this.native = nativeHalf(http2);
+        http2.setLocalWindowSize(SESSION_WINDOW);
+      }),
     );
     // Whoever speaks HTTP/2 says so first with its settings (RFC 9113 3.4): what it takes is known before it is asked.
     http2.on('remoteSettings', (settings) => guard(this, this.agreed, settings));

@@ -1,4 +1,5 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2';
+import { keepUntilCollected, nativeHalf } from '../../../../shared/runtime/native-half.ts';
 import { isCall } from '../../call.ts';
 import { type Exchange, UNTIL_CLOSE } from '../../exchange.ts';
 import { abortAnswer, endAnswer, guard, guarded } from '../../faults.ts';
@@ -26,6 +27,7 @@ export class UpstreamStream implements Attempt {
   private readonly session: Session;
   private x: Exchange | null;
   private stream: ClientHttp2Stream | null = null;
+  private native: object | null = null;
   private readonly ledgerSlot: number;
   private deadline: number;
   private readonly limits: Limits;
@@ -61,6 +63,7 @@ export class UpstreamStream implements Attempt {
     const endStream = whole && (x.held === null || x.held.length === 0);
     const stream = http2.request(requestFields(x, serverName === null ? 'http' : 'https'), { endStream, waitForTrailers: !whole });
     this.stream = stream;
+    this.native = nativeHalf(stream);
     // The close that follows tells what there is to know.
     stream.on('error', () => undefined);
     stream.on('close', () => guard(this, this.closed));
@@ -224,6 +227,8 @@ export class UpstreamStream implements Attempt {
 
   private closed(): void {
     const { stream, session } = this;
+    if (stream?.rstCode !== NGHTTP2_NO_ERROR) keepUntilCollected(session.native, this.native);
+    this.native = null;
     if (this.x === null || stream === null) return;
     switch (stream.rstCode) {
       case NGHTTP2_REFUSED_STREAM:

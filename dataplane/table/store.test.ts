@@ -14,3 +14,11 @@ test('a table at whose name somebody planted a link is refused, and what the lin
   assert.throws(() => new Store(path), { code: 'ELOOP' });
   assert.deepEqual([readFileSync(victim, 'utf8'), statSync(victim).mode & 0o777], ['', 0o644]);
 });
+
+test('a table that was let go of, and taken back without a save since, closes like any other', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'released-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const store = new Store(join(folder, 'table.sqlite'));
+  store.release();
+  assert.doesNotThrow(() => store.close());
+});

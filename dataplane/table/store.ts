@@ -126,7 +126,8 @@ export class Store {
   }
 
   close(): void {
-    this.database.close();
+    // One that was let go of, and taken back without a save since, is closed already.
+    if (this.database.isOpen) this.database.close();
   }
 
   /** Lets another process have the file. The next save asks for it back. */

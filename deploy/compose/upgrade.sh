@@ -9,8 +9,24 @@
 set -eu
 compose=${COMPOSE:-docker compose}
 
+# Waits until the process of a service's own container serves. What is printed counts, not the exit code: where there is
+# nothing on its input, docker-compose 1 ends an exec before the command has ended.
+await() {
+  service=$1
+  shift
+  tries=0
+  until $compose "$@" exec -T "$service" sluice upgrade --wait | grep ' serves$'; do
+    tries=$((tries + 1))
+    if [ "$tries" -ge 60 ]; then
+      echo "$service has not taken over; what served before serves on" >&2
+      exit 1
+    fi
+    sleep 1
+  done
+}
+
 $compose "$@" up --detach --no-deps dataplane-between
-$compose "$@" exec -T dataplane-between sluice upgrade --wait
+await dataplane-between "$@"
 $compose "$@" up --detach --no-deps dataplane
-$compose "$@" exec -T dataplane sluice upgrade --wait
+await dataplane "$@"
 $compose "$@" rm --stop --force dataplane-between

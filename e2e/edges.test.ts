@@ -21,7 +21,7 @@ const FORBIDDEN: readonly [from: string, what: string][] = [
   ['controller/status/x.ts', '../push/pusher.ts'],
   ['dataplane/x.ts', '../controller/flags.ts'],
   ['dataplane/traffic/x.ts', '../table/table.ts'],
-  ['dataplane/traffic/http1/x.ts', '../../publish/publisher.ts'],
+  ['dataplane/traffic/codec/x.ts', '../../publish/publisher.ts'],
   ['dataplane/ledger/x.ts', '../traffic/serve.ts'],
   ['dataplane/workers/x.ts', '../publish/publisher.ts'],
   ['dataplane/publish/x.ts', '../table/table.ts'],

@@ -1,4 +1,5 @@
 import { normalizedPath } from '../../shared/path.ts';
+import { MOST_HOPS } from './codec/hops.ts';
 import {
   AMBIGUOUS_PATH,
   answer,
@@ -11,17 +12,16 @@ import {
   OTHER_RULE,
   OWN_PATH,
   type OwnAnswer,
-} from './answer.ts';
-import type { Challenges } from './challenges.ts';
-import type { Exchange } from './exchange.ts';
-import { MOST_HOPS } from './hops.ts';
-import { endsHere } from './http1/max-forwards.ts';
-import { blockFor, type CompiledBlock, type CompiledRoute } from './match/compile.ts';
+} from './exchange/answer.ts';
+import type { Exchange } from './exchange/exchange.ts';
 import type { HostIndex } from './match/host-index.ts';
 import { isOwnPath } from './match/own-path.ts';
 import { rawPath } from './match/path.ts';
 import { LATER, type Policy, type PolicyTools } from './policy/order.ts';
+import type { Challenges } from './respond/challenges.ts';
+import { blockFor, type CompiledBlock, type CompiledRoute } from './route/compile.ts';
 import type { Forwarder } from './upstream/forward.ts';
+import { endsHere } from './upstream/max-forwards.ts';
 
 /** THE REQUEST PATH: host → route → block → policies → upstream. What comes back goes through `x.client`. */
 export class Server {

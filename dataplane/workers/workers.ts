@@ -29,7 +29,7 @@ const YOUNG_MB = 8;
 const ANSWER_MS = 500;
 
 /** In this repository a worker runs as it is written; where it was built, the built one. */
-const ENTRY = new URL(`../traffic/worker.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
+const ENTRY = new URL(`../traffic/worker/worker.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
 
 export type WorkersParts = {
   readonly count: number;

@@ -2,20 +2,20 @@ import type { Socket } from 'node:net';
 import { matcherOf } from '../../../shared/cidr.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import { UNCOUNTED } from '../../ledger/connections.ts';
-import { guard, guarded } from '../faults.ts';
-import { ClientConnection } from '../http1/client-connection.ts';
-import type { ClientTools } from '../http1/client-tools.ts';
-import { Http2Connection } from '../http2/connection.ts';
+import type { ClientTools } from '../client/client-tools.ts';
+import { type Peer, peerOf } from '../client/forwarded.ts';
+import { ClientConnection } from '../client/http1/connection.ts';
+import { Http2Connection } from '../client/http2/connection.ts';
+import { guard, guarded } from '../exchange/faults.ts';
 import type { ClientAuth } from '../policy/client-certificate/client-auth.ts';
-import { type Peer, peerOf } from '../policy/forwarded/forwarded.ts';
 import type { TrafficSettings } from '../protocol.ts';
 import type { Admission } from './admission.ts';
 import type { Certificates, ShownCertificate } from './certificates.ts';
-import type { Handshakes } from './handshakes.ts';
 import type { Hello } from './hello.ts';
 import { Port } from './port.ts';
-import { Preface } from './preface.ts';
-import { Securing } from './securing.ts';
+import { Preface } from './proxy-header.ts';
+import { Securing } from './tls-handshake.ts';
+import type { Handshakes } from './tls-servers.ts';
 
 const IPV4_IN_IPV6 = '::ffff:';
 /** Handshakes of one worker that may wait for certificates which are being ordered. */

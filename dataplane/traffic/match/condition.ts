@@ -1,7 +1,7 @@
 import { matcherOf } from '../../../shared/cidr.ts';
 import type { Condition, FieldCondition, ParameterCondition, PlainCondition } from '../../../shared/condition.ts';
-import type { Exchange } from '../exchange.ts';
-import { withoutOws } from '../http1/protocols.ts';
+import { withoutOws } from '../codec/http1/protocols.ts';
+import type { Exchange } from '../exchange/exchange.ts';
 import { compilePattern, folded } from './pattern.ts';
 
 /** What a condition asks of a request, besides its path. */

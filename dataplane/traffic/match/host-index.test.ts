@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EntriesPublication } from '../protocol.ts';
-import type { CompiledRoute } from './compile.ts';
+import type { CompiledRoute } from '../route/compile.ts';
 import { HostIndex } from './host-index.ts';
 import { packEntries } from './packed.ts';
 

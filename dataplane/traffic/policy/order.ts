@@ -1,7 +1,7 @@
 import type { Condition } from '../../../shared/condition.ts';
 import type { HandleSpec, RouteSpec } from '../../../shared/route.ts';
-import type { OwnAnswer } from '../answer.ts';
-import type { Exchange } from '../exchange.ts';
+import type { OwnAnswer } from '../exchange/answer.ts';
+import type { Exchange } from '../exchange/exchange.ts';
 import type { HttpsSettings } from '../protocol.ts';
 import { basicAuth } from './basic-auth/basic-auth.ts';
 import type { Passwords } from './basic-auth/passwords.ts';

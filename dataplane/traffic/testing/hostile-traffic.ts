@@ -1,5 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net';
-import { SampleRandom } from '../http1/oracle/sample-random.ts';
+import { SampleRandom } from '../codec/http1/oracle/sample-random.ts';
 import { block, CODE, type Field, FLAG, FRAME, Frames, frame, head, INITIAL_WINDOW, PREFACE } from './frames-fixture.ts';
 import { eventually, ProxyFixture, site } from './proxy-fixture.ts';
 import { Wire } from './wire-fixture.ts';

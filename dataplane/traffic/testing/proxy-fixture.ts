@@ -16,7 +16,7 @@ import type {
   TargetChange,
   TrafficSettings,
 } from '../protocol.ts';
-import { TrafficWorker } from '../traffic-worker.ts';
+import { TrafficWorker } from '../worker/traffic-worker.ts';
 import { type Message, Wire } from './wire-fixture.ts';
 
 /** What a test puts in place of a worker's usual parts. */

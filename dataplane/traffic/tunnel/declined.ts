@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
-import { UNTIL_CLOSE } from '../exchange.ts';
-import { abortAnswer, endAnswer, guard } from '../faults.ts';
-import { fieldIn } from '../http1/fields.ts';
-import type { ResponseHead } from '../http1/response-head.ts';
-import { answerLines } from '../policy/headers/headers.ts';
-import type { Attempt } from '../upstream/attempt.ts';
-import { FAILURE, type Failure } from '../upstream/failure.ts';
+import { fieldIn } from '../codec/http1/fields.ts';
+import type { ResponseHead } from '../codec/http1/response-head.ts';
+import { answerLines } from '../exchange/answer-fields.ts';
+import type { Attempt } from '../exchange/attempt.ts';
+import { UNTIL_CLOSE } from '../exchange/exchange.ts';
+import { FAILURE, type Failure } from '../exchange/failure.ts';
+import { abortAnswer, endAnswer, guard } from '../exchange/faults.ts';
 import { limitsFor } from '../upstream/limits.ts';
 import type { Tunnel } from './tunnel.ts';
 

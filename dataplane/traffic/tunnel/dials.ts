@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
-import type { Exchange } from '../exchange.ts';
-import { guarded, onBehalf } from '../faults.ts';
-import type { Attempt } from '../upstream/attempt.ts';
+import type { Attempt } from '../exchange/attempt.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import type { Failure } from '../exchange/failure.ts';
+import { guarded, onBehalf } from '../exchange/faults.ts';
 import { connectTo } from '../upstream/connect.ts';
 import type { Endpoint } from '../upstream/endpoint.ts';
-import type { Failure } from '../upstream/failure.ts';
 import { WaitingRoom } from '../upstream/waiting-room.ts';
 
 /** Connections for tunnels to one target that may be on their way at a time; more requests wait. */

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import type { HeadLimits } from '../http1/answer-heads.ts';
-import { protocolsIn, withoutOws } from '../http1/protocols.ts';
-import { ResponseHead } from '../http1/response-head.ts';
-import { type AnswerFields, addedFields } from '../policy/headers/headers.ts';
+import { protocolsIn, withoutOws } from '../codec/http1/protocols.ts';
+import { ResponseHead } from '../codec/http1/response-head.ts';
+import type { HeadLimits } from '../codec/http1/response-head-reader.ts';
+import { type AnswerFields, addedFields } from '../exchange/answer-fields.ts';
 
 /** A head that Node has read. */
 export type Reply = Pick<IncomingMessage, 'httpVersion' | 'rawHeaders' | 'statusCode' | 'statusMessage'>;

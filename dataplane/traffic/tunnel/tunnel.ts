@@ -1,7 +1,7 @@
 import { Agent, type ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Exchange } from '../exchange.ts';
-import type { Attempt } from '../upstream/attempt.ts';
+import type { Attempt } from '../exchange/attempt.ts';
+import type { Exchange } from '../exchange/exchange.ts';
 import type { Endpoint } from '../upstream/endpoint.ts';
 import { limitsFor } from '../upstream/limits.ts';
 

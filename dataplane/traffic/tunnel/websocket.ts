@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto';
 import { type Agent, type ClientRequest, request } from 'node:http';
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
-import type { Exchange } from '../exchange.ts';
-import { guarded } from '../faults.ts';
-import { httpDate } from '../http1/date.ts';
-import { fieldIn, withoutFields } from '../http1/fields.ts';
-import { withoutOws } from '../http1/protocols.ts';
-import type { ResponseHead } from '../http1/response-head.ts';
-import { cancelStream } from '../http2/ending.ts';
-import { fieldArray } from '../http2/request-text.ts';
-import { addedFields } from '../policy/headers/headers.ts';
+import { httpDate } from '../codec/date.ts';
+import { fieldIn, withoutFields } from '../codec/http1/fields.ts';
+import { withoutOws } from '../codec/http1/protocols.ts';
+import type { ResponseHead } from '../codec/http1/response-head.ts';
+import { fieldArray } from '../codec/http2/request-text.ts';
+import { addedFields } from '../exchange/answer-fields.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import { guarded } from '../exchange/faults.ts';
+import { cancelStream } from '../io/stream-ends.ts';
 
 /** What a key is hashed with (RFC 6455 1.3). */
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';

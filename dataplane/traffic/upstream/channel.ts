@@ -1,4 +1,4 @@
-import type { Exchange } from '../exchange.ts';
+import type { Exchange } from '../exchange/exchange.ts';
 
 /** How requests get to one target from one worker: over connections of HTTP/1.1, or over sessions of HTTP/2. */
 export interface Channel {

@@ -1,9 +1,9 @@
 import { connect, type OnReadOpts, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { certificateShown } from '../../../shared/certificate-shown.ts';
-import { guarded } from '../faults.ts';
+import { connectFailure, FAILURE, type Failure } from '../exchange/failure.ts';
+import { guarded } from '../exchange/faults.ts';
 import type { Endpoint } from './endpoint.ts';
-import { connectFailure, FAILURE, type Failure } from './failure.ts';
 
 export type Opening = {
   /** The protocol that is offered over TLS (ALPN, RFC 7301). */

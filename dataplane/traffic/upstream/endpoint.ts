@@ -2,18 +2,18 @@ import { socketPath, splitAddress } from '../../../shared/address.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import { FAILURES_TO_EJECT, type Targets, targetKey } from '../../ledger/targets.ts';
-import type { Exchange } from '../exchange.ts';
-import { type Faults, onBehalf } from '../faults.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import type { Failure } from '../exchange/failure.ts';
+import { type Faults, onBehalf } from '../exchange/faults.ts';
+import type { RunQueue } from '../io/run-queue.ts';
 import type { TargetChange } from '../protocol.ts';
-import type { RunQueue } from '../run-queue.ts';
 import type { Channel } from './channel.ts';
-import { Connections } from './connections.ts';
-import type { Failure } from './failure.ts';
+import { Connections } from './http1/connections.ts';
 import { Sessions } from './http2/sessions.ts';
 import { limitsFor } from './limits.ts';
-import type { Manner } from './manner.ts';
 import type { Resolver } from './resolver.ts';
 import type { Progress } from './retry.ts';
+import type { Manner } from './transport.ts';
 
 /** How long a connection may take to stand (ms), name look-up and TLS included. */
 const CONNECT_MS = 5_000;

@@ -1,8 +1,8 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { answer } from '../answer.ts';
-import type { Exchange } from '../exchange.ts';
+import { answer } from '../exchange/answer.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import { FAILURE, type Failure, foundNobody } from '../exchange/failure.ts';
 import type { Endpoint } from './endpoint.ts';
-import { FAILURE, type Failure, foundNobody } from './failure.ts';
 import type { Hold } from './hold.ts';
 import type { Pool } from './pool.ts';
 import { MAX_TARGETS, type Progress, repeatable } from './retry.ts';

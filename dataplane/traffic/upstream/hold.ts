@@ -1,9 +1,9 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Exchange } from '../exchange.ts';
-import { type Faults, onBehalf } from '../faults.ts';
-import type { Attempt } from './attempt.ts';
+import type { Attempt } from '../exchange/attempt.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import { FAILURE, type Failure, foundNobody } from '../exchange/failure.ts';
+import { type Faults, onBehalf } from '../exchange/faults.ts';
 import type { Endpoint } from './endpoint.ts';
-import { FAILURE, type Failure, foundNobody } from './failure.ts';
 import type { Pool } from './pool.ts';
 
 /** How often a request may have been taken and dropped by targets that were to stay. */

@@ -1,6 +1,6 @@
 import type { TransportSpec } from '../../../shared/transport.ts';
-import type { Exchange } from '../exchange.ts';
-import { type HeadLimits, USUAL_HEAD } from '../http1/answer-heads.ts';
+import { type HeadLimits, USUAL_HEAD } from '../codec/http1/response-head-reader.ts';
+import type { Exchange } from '../exchange/exchange.ts';
 
 /** How long the targets of a pool may take (ms; Infinity is as long as they like), and how much the heads of their answers may be. */
 export type Limits = {

@@ -5,8 +5,8 @@ import { type Gate, gateOf } from '../../ledger/gates.ts';
 import { type Targets, VERDICT_OF } from '../../ledger/targets.ts';
 import type { Endpoint, Endpoints } from './endpoint.ts';
 import { type Limits, limitsOf } from './limits.ts';
-import { mannerOf } from './manner.ts';
-import { interleave } from './turns.ts';
+import { interleave } from './round-robin.ts';
+import { mannerOf } from './transport.ts';
 
 /** What the main thread has found out about a target, as the ledger has it now. */
 class Latch {

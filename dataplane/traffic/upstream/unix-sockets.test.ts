@@ -5,9 +5,9 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { connectFailure, FAILURE } from '../exchange/failure.ts';
 import { eventually, get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
 import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
-import { connectFailure, FAILURE } from './failure.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sockets-'));
 after(() => rmSync(folder, { recursive: true }));

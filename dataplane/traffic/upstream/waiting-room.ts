@@ -1,7 +1,7 @@
-import type { Exchange } from '../exchange.ts';
-import type { Attempt } from './attempt.ts';
+import type { Attempt } from '../exchange/attempt.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import { FAILURE, type Failure } from '../exchange/failure.ts';
 import type { Endpoint } from './endpoint.ts';
-import { FAILURE, type Failure } from './failure.ts';
 import { NOTHING_SENT } from './retry.ts';
 
 /** Requests that may wait for a connection to one target; more are answered 503. */

@@ -1,6 +1,6 @@
 import { costOf } from '../../../../shared/bcrypt-hash.ts';
 import type { BasicAuthSpec } from '../../../../shared/route.ts';
-import type { OwnAnswer } from '../../answer.ts';
+import type { OwnAnswer } from '../../exchange/answer.ts';
 import { LATER, type Policy, type PolicyKind } from '../order.ts';
 import { credentialsIn } from './credentials.ts';
 

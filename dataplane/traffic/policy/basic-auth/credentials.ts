@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { fieldIn } from '../../http1/fields.ts';
+import { fieldIn } from '../../codec/http1/fields.ts';
 
 /** Who a client says it is (RFC 7617 2). */
 export type Credentials = {

@@ -1,4 +1,4 @@
-import type { OwnAnswer } from '../../answer.ts';
+import type { OwnAnswer } from '../../exchange/answer.ts';
 import type { Policy, PolicyKind } from '../order.ts';
 import { compileClientAuth } from './client-auth.ts';
 

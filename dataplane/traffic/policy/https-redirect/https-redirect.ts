@@ -1,7 +1,7 @@
 import { certifierOf } from '../../../../shared/certificates/certifier.ts';
 import { CATCH_ALL } from '../../../../shared/host.ts';
-import type { OwnAnswer } from '../../answer.ts';
-import type { Exchange } from '../../exchange.ts';
+import type { OwnAnswer } from '../../exchange/answer.ts';
+import type { Exchange } from '../../exchange/exchange.ts';
 import type { Policy, PolicyKind, PolicyTools } from '../order.ts';
 
 /**

@@ -2,7 +2,7 @@ import type { Condition } from '../../../../shared/condition.ts';
 import type { RouteSpec } from '../../../../shared/route.ts';
 import { clientNetwork } from '../../../ledger/client-network.ts';
 import { joinPlace, joinTag, type Key, keyOf } from '../../../ledger/hash.ts';
-import type { OwnAnswer } from '../../answer.ts';
+import type { OwnAnswer } from '../../exchange/answer.ts';
 import { compileCondition, type Test } from '../../match/condition.ts';
 import { foldsPaths } from '../../match/pattern.ts';
 import type { Policy, PolicyKind } from '../order.ts';

@@ -1,6 +1,6 @@
 import type { Placeholder } from '../../../../shared/placeholders.ts';
 import { targetParts, targetShape } from '../../../../shared/redirect-target.ts';
-import type { Exchange } from '../../exchange.ts';
+import type { Exchange } from '../../exchange/exchange.ts';
 
 /** Where a request is sent, as the value of Location. `remainder` is what `*` stands for. */
 export type Location = (x: Exchange, remainder: string) => string;

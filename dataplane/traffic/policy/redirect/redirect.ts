@@ -1,6 +1,6 @@
 import type { RedirectSpec } from '../../../../shared/route.ts';
-import type { OwnAnswer } from '../../answer.ts';
-import type { Exchange } from '../../exchange.ts';
+import type { OwnAnswer } from '../../exchange/answer.ts';
+import type { Exchange } from '../../exchange/exchange.ts';
 import { compileCondition } from '../../match/condition.ts';
 import { compilePattern, foldsPaths, remainderOf } from '../../match/pattern.ts';
 import type { Policy, PolicyKind } from '../order.ts';

@@ -1,5 +1,5 @@
 import type { HandleSpec, RespondSpec, RouteSpec } from '../../../../shared/route.ts';
-import type { OwnAnswer } from '../../answer.ts';
+import type { OwnAnswer } from '../../exchange/answer.ts';
 import { compileCondition } from '../../match/condition.ts';
 import { foldsPaths } from '../../match/pattern.ts';
 import type { Policy, PolicyKind } from '../order.ts';

@@ -1,7 +1,7 @@
-import type { Exchange } from '../../exchange.ts';
-import { oneHopLess } from '../../http1/max-forwards.ts';
-import { needsLength, upstreamTarget } from '../../http1/write.ts';
-import { fieldArray } from '../../http2/request-text.ts';
+import { fieldArray } from '../../codec/http2/request-text.ts';
+import type { Exchange } from '../../exchange/exchange.ts';
+import { oneHopLess } from '../max-forwards.ts';
+import { needsLength, upstreamTarget } from '../request-text.ts';
 
 /** How many of the list are pseudo-header fields, names and values. */
 const PSEUDO = 8;

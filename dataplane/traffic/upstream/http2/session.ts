@@ -3,14 +3,14 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { nativeHalf } from '../../../../shared/runtime/native-half.ts';
 import { RESPONSE_HEADER_BYTES } from '../../../../shared/transport.ts';
-import type { Exchange } from '../../exchange.ts';
-import { guard, guarded } from '../../faults.ts';
-import { ResponseHead } from '../../http1/response-head.ts';
+import { ResponseHead } from '../../codec/http1/response-head.ts';
+import type { Exchange } from '../../exchange/exchange.ts';
+import { FAILURE, type Failure } from '../../exchange/failure.ts';
+import { guard, guarded } from '../../exchange/faults.ts';
 import { connectTo } from '../connect.ts';
 import type { Endpoint } from '../endpoint.ts';
-import { FAILURE, type Failure } from '../failure.ts';
 import { linesFor } from '../limits.ts';
-import { UpstreamStream } from './upstream-stream.ts';
+import { UpstreamStream } from './stream.ts';
 
 /** Without a stream for this long the session ends (ms). A target that ends it sooner says so first (RFC 9113 9.1). */
 const IDLE_MS = 30_000;

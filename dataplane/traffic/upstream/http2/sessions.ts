@@ -1,8 +1,8 @@
-import type { Exchange } from '../../exchange.ts';
-import { guard, onBehalf } from '../../faults.ts';
+import type { Exchange } from '../../exchange/exchange.ts';
+import type { Failure } from '../../exchange/failure.ts';
+import { guard, onBehalf } from '../../exchange/faults.ts';
 import type { Channel } from '../channel.ts';
 import type { Endpoint } from '../endpoint.ts';
-import type { Failure } from '../failure.ts';
 import { WaitingRoom } from '../waiting-room.ts';
 import { Session } from './session.ts';
 

@@ -1,5 +1,0 @@
-import type { Exchange } from './exchange.ts';
-import { fieldIn } from './http1/fields.ts';
-
-/** Whether it is a call of gRPC: it has a deadline of its own, and either side says nothing for as long as nothing happens. */
-export const isCall = (x: Exchange): boolean => /^application\/grpc\b/i.test(fieldIn(x.fields, 'content-type') ?? '');

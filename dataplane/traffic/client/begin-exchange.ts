@@ -1,0 +1,28 @@
+import { hopsLine } from '../codec/hops.ts';
+import type { RequestHead } from '../codec/http1/request-head.ts';
+import { requestedUpgrade } from '../codec/http1/requested-upgrade.ts';
+import { CHUNKED, type Downstream, Exchange } from '../exchange/exchange.ts';
+import { type Asked, type Peer, trustedHost } from './forwarded.ts';
+
+/** The exchange that a sound head begins. `now` in milliseconds on the monotonic clock. */
+export function beginExchange(client: Downstream, head: RequestHead, peer: Peer, asked: Asked, id: string, now: number): Exchange {
+  const { fields } = head;
+  return new Exchange(client, {
+    method: head.method,
+    target: head.target,
+    host: head.host,
+    hostField: head.hostField,
+    fields: peer.trusted ? fields.kept + fields.vouched : fields.kept,
+    bodyLength: fields.chunked ? CHUNKED : Math.max(0, fields.contentLength),
+    expectsContinue: fields.expectsContinue && head.minor === 1,
+    referer: fields.referer,
+    upgrade: fields.connectionUpgrade ? requestedUpgrade(head) : null,
+    hops: fields.hops,
+    forwarding: `${asked.lines}X-Forwarded-Host: ${trustedHost(peer, head)}\r\nX-Request-ID: ${id}\r\n${hopsLine(fields.hops)}`,
+    secure: asked.secure,
+    strictTransport: asked.secure && (peer.certificate === null || peer.certificate.lasting),
+    clientRule: peer.certificate === null ? null : peer.certificate.clientRule,
+    misdirected: peer.certificate !== null && !peer.certificate.covers(head.host),
+    startedAt: now,
+  });
+}

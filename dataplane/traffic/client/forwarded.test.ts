@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Cidr } from '../../../shared/cidr.ts';
+import { get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
+import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
+import { field } from '../testing/wire-fixture.ts';
+
+/** What the upstream was told, when the proxy trusts these ranges. */
+async function heard(trusted: readonly string[], fields: string): Promise<(name: string) => string | null> {
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  using proxy = await ProxyFixture.start([site('a.test', upstream)], trusted);
+  await proxy.ask(get('/', fields));
+  const head = upstream.requests[0]?.head ?? '';
+  return (name) => field(head, name);
+}
+
+test('the upstream is told who asks, how, for what, and under which id', async () => {
+  const told = await heard([], '');
+  assert.equal(told('X-Forwarded-For'), '127.0.0.1');
+  assert.equal(told('X-Real-IP'), '127.0.0.1');
+  assert.equal(told('X-Forwarded-Proto'), 'http');
+  assert.equal(told('X-Forwarded-Host'), 'a.test');
+  assert.match(told('X-Request-ID') ?? '', /^[0-9a-f]{24}$/);
+});
+
+test('nobody may claim to be someone else, in whatever spelling', async () => {
+  const claims = ['X-Forwarded-For', 'X-Real-IP', 'X-Forwarded-Proto', 'X-Forwarded-Host', 'X-Request-ID'];
+  const lines = claims.flatMap((name) => [`${name}: claimed`, `${name.replaceAll('-', '_').toLowerCase()}: claimed`, `${name}: twice`]);
+  const told = await heard(
+    ['10.0.0.0/8'],
+    `${lines.join('\r\n')}\r\nForwarded: for=claimed\r\nProxy: claimed\r\nTransfer_Encoding: chunked\r\n`,
+  );
+  for (const name of claims) {
+    assert.doesNotMatch(told(name) ?? 'claimed', /claimed|twice/, name);
+    assert.equal(told(name.replaceAll('-', '_')), null, name);
+  }
+  for (const name of ['Proxy', 'Transfer_Encoding']) assert.equal(told(name), null, name);
+});
+
+/** What a proxy in front may say besides those that we set. */
+const VOUCHED = [
+  'X-Forwarded-Port',
+  'X-Forwarded-Prefix',
+  'X-Forwarded-Client-Cert',
+  'X-Forwarded-User',
+  'Client-Cert',
+  'Client-Cert-Chain',
+  'CF-Connecting-IP',
+  'True-Client-IP',
+  'X-Client-IP',
+  'X-Cluster-Client-IP',
+];
+/** What nobody may say. */
+const CLAIMS = [
+  'Forwarded',
+  'Front-End-Https',
+  'X-Forwarded-By',
+  'X-Forwarded-Protocol',
+  'X-Forwarded-Scheme',
+  'X-Forwarded-Server',
+  'X-Forwarded-Ssl',
+  'X-HTTP-Host-Override',
+  'X-Original-Host',
+  'X-Original-URI',
+  'X-Original-URL',
+  'X-Rewrite-URL',
+  'X-Scheme',
+  'X-Url-Scheme',
+];
+const spellings = (name: string) => [name, name.toLowerCase(), ...['_', '.', '~'].map((fold) => name.replaceAll('-', fold))];
+
+test('a stranger says nothing of what proxies say, in whatever spelling', async () => {
+  const names = [...VOUCHED, ...CLAIMS].flatMap(spellings);
+  for (const some of [names.slice(0, 60), names.slice(60)]) {
+    const told = await heard(['10.0.0.0/8'], some.map((name) => `${name}: claimed\r\n`).join(''));
+    for (const name of some) assert.equal(told(name), null, name);
+  }
+});
+
+test('a trusted proxy says what it knows of its client, as HTTP spells it; what could contradict us or our rules it does not', async () => {
+  const line = (name: string) => `${name}: said\r\n`;
+  const told = await heard(['127.0.0.1'], `${[...VOUCHED, ...CLAIMS].map(line).join('')}Connection: X-Forwarded-Prefix\r\n`);
+  for (const name of VOUCHED) assert.equal(told(name), 'said', name);
+  for (const name of CLAIMS) assert.equal(told(name), null, name);
+  const folded = [...VOUCHED, ...CLAIMS].filter((name) => name.includes('-')).map((name) => name.replaceAll('-', '_'));
+  const heardOfThem = await heard(['127.0.0.1'], folded.map(line).join(''));
+  for (const name of folded) assert.equal(heardOfThem(name), null, name);
+});
+
+test('what applications use themselves goes on, whoever sends it', async () => {
+  const names = ['X-HTTP-Method-Override', 'X-Requested-With', 'X_Anything', 'X.Y', 'X-Frame-Options', 'User_Agent'];
+  const told = await heard([], names.map((name) => `${name}: used\r\n`).join(''));
+  for (const name of names) assert.equal(told(name), 'used', name);
+});
+
+test('no Connection takes away what the upstream is told', async () => {
+  const told = await heard(
+    [],
+    'Connection: X-Forwarded-For, X-Real-IP, Host, Cookie, Authorization\r\nCookie: a=b\r\nAuthorization: Basic x\r\n',
+  );
+  for (const name of ['X-Forwarded-For', 'X-Real-IP', 'Host', 'Cookie', 'Authorization']) assert.notEqual(told(name), null, name);
+});
+
+test('a trusted proxy speaks for its client: scheme, host and id are kept', async () => {
+  const told = await heard(
+    ['127.0.0.0/8'],
+    'X-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: public.test\r\nX-Request-ID: abc-1\r\n',
+  );
+  assert.equal(told('X-Forwarded-For'), '192.0.2.7, 127.0.0.1');
+  assert.equal(told('X-Real-IP'), '192.0.2.7');
+  assert.equal(told('X-Forwarded-Proto'), 'https');
+  assert.equal(told('X-Forwarded-Host'), 'public.test');
+  assert.equal(told('X-Request-ID'), 'abc-1');
+});
+
+for (const [chain, client] of [
+  ['198.51.100.1, 192.0.2.7, 10.0.0.1', '192.0.2.7'],
+  ['192.0.2.7:4711, 10.0.0.1', '192.0.2.7'],
+  ['[2001:db8::7]:4711, 10.0.0.1', '2001:db8::7'],
+  ['10.0.0.2, 10.0.0.1', '10.0.0.2'],
+  ['192.0.2.7, unknown', '127.0.0.1'],
+  ['192.0.2.7, unknown, 10.0.0.1', '10.0.0.1'],
+  ['', '127.0.0.1'],
+  [',192.0.2.7,, ,10.0.0.1,', '192.0.2.7'],
+  ['192.0.2.7,10.0.0.1:443', '192.0.2.7'],
+  ['198.51.100.1, 2001:DB8:0:0::7', '2001:db8::7'],
+  ['198.51.100.1, [::ffff:192.0.2.7]:4711', '192.0.2.7'],
+  ['198.51.100.1, ::FFFF:c000:207', '192.0.2.7'],
+  ['192.0.2.7, ::ffff:10.0.0.1', '192.0.2.7'],
+  ['192.0.2.7, [2001:db8:ffff::1]', '192.0.2.7'],
+  ['192.0.2.7, 10.0.0.999', '127.0.0.1'],
+  ['192.0.2.7, [10.0.0.1]', '127.0.0.1'],
+  ['192.0.2.7, fe80::1%eth0', '127.0.0.1'],
+  ['192.0.2.7, [::1', '127.0.0.1'],
+  ['192.0.2.7, "10.0.0.1"', '127.0.0.1'],
+  ['192.0.2.7, 10.0.0.1:http', '127.0.0.1'],
+  ['192.0.2.7, for=10.0.0.1', '127.0.0.1'],
+] as const)
+  test(`the chain "${chain}" is walked from the right to ${client}`, async () => {
+    const told = await heard(['127.0.0.1', '10.0.0.0/8', '2001:db8:ffff::/48'], `X-Forwarded-For: ${chain}\r\n`);
+    assert.equal(told('X-Real-IP'), client);
+  });
+
+test('the chain goes on over several lines, and a scheme that is none is not believed', async () => {
+  const told = await heard(['127.0.0.1'], 'X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-For: 192.0.2.2\r\nX-Forwarded-Proto: gopher\r\n');
+  assert.equal(told('X-Forwarded-For'), '192.0.2.1, 192.0.2.2, 127.0.0.1');
+  assert.equal(told('X-Real-IP'), '192.0.2.2');
+  assert.equal(told('X-Forwarded-Proto'), 'http');
+});
+
+test('a chain as long as a head allows is walked for 64 hops and passed on whole', async () => {
+  const chain = `192.0.2.7${',10.0.0.1'.repeat(1_500)}`;
+  const told = await heard(['127.0.0.1', '10.0.0.0/8'], `X-Forwarded-For: ${chain}\r\n`);
+  assert.equal(told('X-Real-IP'), '10.0.0.1');
+  assert.equal(told('X-Forwarded-For'), `${chain}, 127.0.0.1`);
+});
+
+for (const [claimed, scheme] of [
+  ['https', 'https'],
+  ['HTTPS', 'https'],
+  ['http, https', 'https'],
+  ['https,http', 'http'],
+  ['https\r\nX-Forwarded-Proto: http', 'http'],
+  ['https, wss', 'http'],
+  ['', 'http'],
+] as const)
+  test(`of the schemes ${JSON.stringify(claimed)} the nearest proxy's counts: ${scheme}`, async () => {
+    const told = await heard(['127.0.0.1'], `X-Forwarded-Proto: ${claimed}\r\n`);
+    assert.equal(told('X-Forwarded-Proto'), scheme);
+  });
+
+test('Forwarded goes no further, whoever sends it: no upstream can read a lie in it (RFC 7239 8.1)', async () => {
+  for (const trusted of [[], ['127.0.0.1']]) {
+    const told = await heard(trusted, 'Forwarded: for=192.0.2.7;proto=https;host=lie.test\r\nfORWARDED: for=192.0.2.8\r\n');
+    assert.equal(told('Forwarded'), null);
+  }
+});
+
+test('a trusted proxy that says nothing of its client is taken for the client', async () => {
+  const told = await heard(['127.0.0.1'], 'X-Real-IP: 192.0.2.7\r\n');
+  assert.deepEqual([told('X-Forwarded-For'), told('X-Real-IP')], ['127.0.0.1', '127.0.0.1']);
+  assert.match(told('X-Request-ID') ?? '', /^[0-9a-f]{24}$/);
+});
+
+test('an id that is too long or empty is replaced, also from a trusted proxy', async () => {
+  for (const id of ['', 'x'.repeat(129)])
+    assert.match((await heard(['127.0.0.1'], `X-Request-ID: ${id}\r\n`))('X-Request-ID') ?? '', /^[0-9a-f]{24}$/);
+  assert.equal((await heard(['127.0.0.1'], `X-Request-ID: ${'x'.repeat(128)}\r\n`))('X-Request-ID'), 'x'.repeat(128));
+});
+
+test('a connection that is kept open is trusted, or no longer, from its next request on', async () => {
+  using upstream = await UpstreamFixture.serving((request) => ok(field(request.head, 'X-Real-IP') ?? ''));
+  using proxy = await ProxyFixture.before(upstream);
+  const client = await proxy.connect();
+  const real = async () => {
+    client.send(get('/', 'X-Forwarded-For: 192.0.2.7\r\n'));
+    return (await client.readAnswer()).body;
+  };
+  assert.equal(await real(), '127.0.0.1');
+  await proxy.configure({ trustedProxies: ['127.0.0.1' as Cidr] });
+  assert.equal(await real(), '192.0.2.7');
+  await proxy.configure({ trustedProxies: [] });
+  assert.equal(await real(), '127.0.0.1');
+});
+
+test('the limit of a client counts behind a trusted proxy, not of the proxy', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  using proxy = await ProxyFixture.start([{ ...site('a.test', upstream), rate_limit_rps: 1 }], ['127.0.0.1']);
+  const status = async (client: string) => (await proxy.ask(get('/', `X-Forwarded-For: ${client}\r\n`))).line.slice(9, 12);
+  assert.deepEqual([await status('192.0.2.1'), await status('192.0.2.2'), await status('192.0.2.1')], ['200', '200', '429']);
+});

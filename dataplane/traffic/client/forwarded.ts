@@ -1,0 +1,112 @@
+import { isIP, SocketAddress } from 'node:net';
+import type { RequestHead } from '../codec/http1/request-head.ts';
+
+/**
+ * Who is asking, and what the upstream is told of it. A connection from a trusted proxy speaks for
+ * others; everybody else speaks for themselves, whatever their fields claim.
+ */
+export type Peer = {
+  /** The connection's own address. */
+  readonly address: string;
+  readonly secure: boolean;
+  /** What the client was shown; null without TLS. */
+  readonly certificate: Covering | null;
+  /** Judged again when the settings change: a proxy may keep its connections open for days. */
+  trusted: boolean;
+  /** X-Forwarded-For, -Proto and X-Real-IP of an untrusted connection, ready to send: the same for each of its requests. */
+  readonly lines: string;
+};
+
+/** What matters of the certificate that a client was shown. */
+export type Covering = {
+  /** Whether it may ask for this host. */
+  covers(host: string): boolean;
+  /** Whether browsers may be told to come back over HTTPS only. */
+  readonly lasting: boolean;
+  /** The rule about client certificates that the handshake kept; empty for none. */
+  readonly clientRule: string;
+};
+
+/** `secure`: whether the client itself came over HTTPS. */
+export type Asked = { readonly address: string; readonly secure: boolean; readonly lines: string };
+
+export function peerOf(address: string, certificate: Covering | null, trusted: boolean): Peer {
+  const secure = certificate !== null;
+  return { address, secure, certificate, trusted, lines: lines(address, secure ? 'https' : 'http', address) };
+}
+
+const lines = (chain: string, proto: string, client: string): string =>
+  `X-Forwarded-For: ${chain}\r\nX-Forwarded-Proto: ${proto}\r\nX-Real-IP: ${client}\r\n`;
+
+/** More hops than any chain of proxies has; what stands further left is not looked at. */
+const MOST_HOPS = 64;
+
+/** The client's address and the lines for the upstream but for host and id. */
+export function askedBy(peer: Peer, head: RequestHead, trusts: (address: string) => boolean): Asked {
+  const claimed = head.fields.forwardedFor;
+  const proto = head.fields.forwardedProto;
+  if (!peer.trusted || (claimed === null && proto === null)) return peer;
+  const chain = claimed === null || claimed === '' ? peer.address : `${claimed}, ${peer.address}`;
+  const client = claimed === null ? peer.address : fromTheRight(claimed, peer.address, trusts);
+  const scheme = schemeOf(proto) ?? (peer.secure ? 'https' : 'http');
+  return { address: client, secure: scheme === 'https', lines: lines(chain, scheme, client) };
+}
+
+/**
+ * Walks the chain from the right: the first address that is not a trusted proxy is the client. Whatever
+ * stands left of it, or of something that is no address, is hearsay.
+ */
+function fromTheRight(chain: string, nearest: string, trusts: (address: string) => boolean): string {
+  let client = nearest;
+  for (let end = chain.length, hops = 0; end >= 0 && hops < MOST_HOPS; hops++) {
+    const comma = chain.lastIndexOf(',', end - 1);
+    const hop = chain.slice(comma + 1, end).trim();
+    end = end === 0 ? -1 : comma;
+    // Empty members of a list count for nothing (RFC 9110 5.6.1.2).
+    if (hop === '') continue;
+    const address = addressOf(hop);
+    if (address === null) break;
+    client = address;
+    if (!trusts(address)) break;
+  }
+  return client;
+}
+
+const WITH_PORT = /^(?:\[(.*)\]|([0-9.]+))(?::\d{1,5})?$/;
+
+/** An address in its usual spelling, without the port and brackets that some proxies add; null for what is none. */
+function addressOf(hop: string): string | null {
+  if (hop.length > LONGEST_HOP) return null;
+  const parts = WITH_PORT.exec(hop);
+  const address = parts?.[1] ?? parts?.[2] ?? hop;
+  const family = isIP(address);
+  if (family === 4) return parts?.[1] === undefined ? address : null;
+  if (family === 0 || address.includes('%')) return null;
+  const spelled = new SocketAddress({ address, family: 'ipv6' }).address;
+  return spelled.startsWith(IPV4_IN_IPV6) ? spelled.slice(IPV4_IN_IPV6.length) : spelled;
+}
+
+/** `[`, an address, `]:`, a port. */
+const LONGEST_HOP = 64;
+const IPV4_IN_IPV6 = '::ffff:';
+
+/** The word of the nearest proxy: it stands last where others before it have added theirs. null for what is no scheme of ours. */
+function schemeOf(proto: string | null): 'http' | 'https' | null {
+  if (proto === null) return null;
+  const last = proto
+    .slice(proto.lastIndexOf(',') + 1)
+    .trim()
+    .toLowerCase();
+  return last === 'http' || last === 'https' ? last : null;
+}
+
+/** The id that a trusted proxy gave the request, if it is fit to be passed on. */
+export function trustedRequestId(peer: Peer, head: RequestHead): string | null {
+  const id = head.fields.requestId;
+  return peer.trusted && id !== null && id.length > 0 && id.length <= 128 ? id : null;
+}
+
+export function trustedHost(peer: Peer, head: RequestHead): string {
+  const host = head.fields.forwardedHost;
+  return peer.trusted && host !== null && host !== '' ? host : head.hostField;
+}

@@ -1,0 +1,83 @@
+import type { Socket } from 'node:net';
+import { type Exchange, SMALL_PIECE, UNTIL_CLOSE } from '../../exchange/exchange.ts';
+
+/** Writes answers to an HTTP/1.x client: heads, framing and bodies gathered into as few writes as there are turns. */
+export class AnswerWriter {
+  headSent = false;
+  private readonly socket: Socket;
+  /** Gathered for the next write, as Latin-1. */
+  private out = '';
+  private minor = 1;
+  private chunked = false;
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+  }
+
+  /** The next answer goes to a request of this minor version. */
+  begin(minor: number): void {
+    this.minor = minor;
+    this.headSent = false;
+    this.chunked = false;
+  }
+
+  /** Whether the client can tell a cut body from a whole one by its framing. */
+  get delimited(): boolean {
+    return this.chunked || this.minor === 1;
+  }
+
+  informational(status: number, reason: string, fields: string): void {
+    if (this.minor === 1 && !this.headSent) this.out += `HTTP/1.1 ${status} ${reason}\r\n${fields}\r\n`;
+  }
+
+  /** RFC 9112 6. @returns whether the connection can go on after this answer. */
+  head(x: Exchange, status: number, reason: string, fields: string, length: number, persist: boolean): boolean {
+    x.status = status;
+    this.headSent = true;
+    let goesOn = persist;
+    let framing = '';
+    if (length !== UNTIL_CLOSE) framing = status === 204 ? '' : `Content-Length: ${length}\r\n`;
+    else if (x.method !== 'HEAD' && status !== 204 && status !== 304) {
+      this.chunked = this.minor === 1;
+      if (this.chunked) framing = 'Transfer-Encoding: chunked\r\n';
+      else goesOn = false;
+    }
+    const connection = goesOn ? (this.minor === 1 ? '' : 'Connection: keep-alive\r\n') : 'Connection: close\r\n';
+    this.gather(x, `HTTP/1.1 ${status} ${reason}\r\n${fields}${framing}${connection}\r\n`);
+    return goesOn;
+  }
+
+  /** @returns false when the client should be given time. */
+  body(x: Exchange, buffer: Buffer, from: number, to: number): boolean {
+    const length = to - from;
+    if (length === 0) return true;
+    if (this.chunked) this.gather(x, `${length.toString(16)}\r\n`);
+    x.bytesSent += length;
+    if (length <= SMALL_PIECE) this.out += buffer.toString('latin1', from, to);
+    else {
+      this.socket.cork();
+      this.flush();
+      this.socket.write(buffer.subarray(from, to));
+      this.socket.uncork();
+    }
+    if (this.chunked) this.gather(x, '\r\n');
+    return !this.socket.writableNeedDrain;
+  }
+
+  end(x: Exchange, trailers: string): void {
+    if (this.chunked) this.gather(x, `0\r\n${trailers}\r\n`);
+  }
+
+  /** A whole answer, head and body, as text. */
+  gather(x: Exchange | null, text: string): void {
+    if (x !== null) x.bytesSent += text.length;
+    this.out += text;
+  }
+
+  flush(): void {
+    if (this.out === '') return;
+    const out = this.out;
+    this.out = '';
+    this.socket.write(out, 'latin1');
+  }
+}

@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { eventually, get, ProxyFixture, site } from '../../testing/proxy-fixture.ts';
+import { ok, UpstreamFixture } from '../../testing/upstream-fixture.ts';
+import { field } from '../../testing/wire-fixture.ts';
+
+const respond = (domain: string, body: string) => ({ domain, upstream: null, tls: false, respond: { status: 200, body } });
+
+test('a connection carries one request after the other, and so does the one to the target', async () => {
+  using upstream = await UpstreamFixture.serving((request) => ok(request.line));
+  using proxy = await ProxyFixture.before(upstream);
+  const client = await proxy.connect();
+  for (const path of ['/1', '/2', '/3']) {
+    client.send(get(path));
+    assert.equal((await client.readAnswer()).body, `GET ${path} HTTP/1.1`);
+  }
+  assert.equal(upstream.connections.length, 1);
+});
+
+test('pipelined requests are answered in their order, however long each takes', async () => {
+  using upstream = await UpstreamFixture.serving((request, wire) => {
+    const answer = ok(request.line);
+    if (!request.line.includes('slow')) return answer;
+    setTimeout(() => wire.send(answer), 30);
+    return null;
+  });
+  using proxy = await ProxyFixture.start([site('a.test', upstream), respond('own.test', 'own')]);
+  const client = await proxy.connect();
+  client.send(get('/slow-1') + get('/2') + get('/3').replace('a.test', 'own.test') + get('/slow-4') + get('/5'));
+  const bodies: string[] = [];
+  for (let nth = 0; nth < 5; nth++) bodies.push((await client.readAnswer()).body);
+  assert.deepEqual(bodies, ['GET /slow-1 HTTP/1.1', 'GET /2 HTTP/1.1', 'own', 'GET /slow-4 HTTP/1.1', 'GET /5 HTTP/1.1']);
+});
+
+test('a thousand pipelined requests for an answer of our own are answered one by one', async () => {
+  using proxy = await ProxyFixture.start([respond('a.test', 'x')]);
+  const client = await proxy.connect();
+  client.send(get('/', 'Connection: keep-alive\r\n').repeat(1_000));
+  for (let nth = 0; nth < 1_000; nth++) assert.equal((await client.readAnswer()).body, 'x');
+  assert.equal(proxy.counted().get('a.test')?.requests, 1_000);
+});
+
+test('a request may arrive byte by byte, after empty lines', async () => {
+  using proxy = await ProxyFixture.start([respond('a.test', 'x')]);
+  const client = await proxy.connect();
+  for (const byte of `\r\n\r\n${get()}`) {
+    client.send(byte);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert.equal((await client.readAnswer()).body, 'x');
+});
+
+test('an HTTP/1.0 client gets one answer and the end, or more when it asks to be kept', async () => {
+  using upstream = await UpstreamFixture.serving(ok('hello'));
+  using proxy = await ProxyFixture.before(upstream);
+  const once = await proxy.connect();
+  once.send('GET / HTTP/1.0\r\nHost: a.test\r\n\r\n');
+  const answer = await once.readAll();
+  assert.match(answer, /^HTTP\/1\.1 200 OK\r\n/);
+  assert.match(answer, /\r\nConnection: close\r\n(.*\r\n)*\r\nhello$/);
+  const kept = await proxy.connect();
+  for (let nth = 0; nth < 2; nth++) {
+    kept.send('GET / HTTP/1.0\r\nHost: a.test\r\nConnection: keep-alive\r\n\r\n');
+    assert.equal(field((await kept.readAnswer()).head, 'Connection'), 'keep-alive');
+  }
+});
+
+test('an HTTP/1.0 client gets a chunked answer without its coding, ended by the end of the connection', async () => {
+  using upstream = await UpstreamFixture.serving(
+    'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\nX-Sum: 1\r\n\r\n',
+  );
+  using proxy = await ProxyFixture.before(upstream);
+  const client = await proxy.connect();
+  client.send('GET / HTTP/1.0\r\nHost: a.test\r\nConnection: keep-alive\r\n\r\n');
+  const answer = await client.readAll();
+  assert.match(answer, /\r\n\r\nabcde$/);
+  assert.doesNotMatch(answer, /Transfer-Encoding|keep-alive/i);
+});
+
+test('Connection: close is answered, then the connection ends, whatever was pipelined behind it', async () => {
+  using proxy = await ProxyFixture.start([respond('a.test', 'x')]);
+  const client = await proxy.connect();
+  client.send(get('/', 'Connection: close\r\n') + get('/2'));
+  const answer = await client.readAll();
+  assert.match(answer, /\r\nConnection: close\r\n/);
+  assert.equal(answer.split('HTTP/1.1 200').length, 2);
+});
+
+test('HEAD gets the length of the body and no body; the connection goes on', async () => {
+  using upstream = await UpstreamFixture.serving('HTTP/1.1 200 OK\r\nContent-Length: 1234\r\n\r\n');
+  using proxy = await ProxyFixture.start([site('a.test', upstream), respond('own.test', 'own')]);
+  const client = await proxy.connect();
+  client.send(get().replace('GET', 'HEAD'));
+  assert.equal(field((await client.readAnswer('HEAD')).head, 'Content-Length'), '1234');
+  client.send(get().replace('GET', 'HEAD').replace('a.test', 'own.test'));
+  assert.equal(field((await client.readAnswer('HEAD')).head, 'Content-Length'), '3');
+  client.send(get().replace('a.test', 'own.test'));
+  assert.equal((await client.readAnswer()).body, 'own');
+});
+
+for (const [name, head] of [
+  ['204', 'HTTP/1.1 204 No Content\r\n\r\n'],
+  ['304', 'HTTP/1.1 304 Not Modified\r\nETag: "a"\r\nContent-Length: 99\r\n\r\n'],
+] as const)
+  test(`${name} has no body and no framing that lies; the client's connection goes on`, async () => {
+    let nth = 0;
+    using upstream = await UpstreamFixture.serving(() => (nth++ === 0 ? head : ok('next')));
+    using proxy = await ProxyFixture.before(upstream);
+    const client = await proxy.connect();
+    client.send(get());
+    const answer = await client.readAnswer();
+    assert.match(answer.line, new RegExp(`^HTTP/1.1 ${name} `));
+    assert.equal(field(answer.head, 'Transfer-Encoding'), null);
+    assert.equal(field(answer.head, 'Content-Length'), name === '304' ? '99' : null);
+    client.send(get());
+    assert.equal((await client.readAnswer()).body, 'next');
+  });
+
+test('a client that closes its sending side still gets the answer, and then the end', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  const client = await proxy.connect();
+  client.end(get());
+  const { wire } = await upstream.asked();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  wire.send(ok('late'));
+  const answer = await client.readAll();
+  assert.match(answer, /\r\nConnection: close\r\n(.*\r\n)*\r\nlate$/);
+});
+
+test('a client that closes its sending side in the middle of the answer sees the end after it', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  const client = await proxy.connect();
+  client.send(get());
+  const { wire } = await upstream.asked();
+  wire.send('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab');
+  await client.readHead();
+  client.end();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  wire.send('cd');
+  assert.equal(await client.readAll(), 'abcd');
+});
+
+test('all that was pipelined before the sending side closed is answered', async () => {
+  using upstream = await UpstreamFixture.serving((request) => ok(request.line));
+  using proxy = await ProxyFixture.before(upstream);
+  const client = await proxy.connect();
+  client.end(get('/1') + get('/2') + get('/3'));
+  const answers = await client.readAll();
+  assert.deepEqual(answers.match(/GET \/\d/g), ['GET /1', 'GET /2', 'GET /3']);
+  assert.equal(answers.split('HTTP/1.1 200').length, 4);
+});
+
+test('a head that is cut by the end of the connection is 400; a body that is cut reaches nobody', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  using proxy = await ProxyFixture.before(upstream);
+  const head = await proxy.connect();
+  head.end('GET / HTTP/1.1\r\nHost: a.te');
+  assert.match(await head.readAll(), /^HTTP\/1\.1 400 /);
+  const body = await proxy.connect();
+  body.end('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 10\r\n\r\nabc');
+  assert.equal(await body.readAll(), '');
+  await eventually('the request to be counted', () => proxy.ledger.inFlight.total() === 0);
+  assert.equal(upstream.connections.length, 0);
+  assert.deepEqual(proxy.counted().get('a.test')?.classes, [0, 0, 0, 0, 0, 1]);
+});
+
+for (const [what, text, status] of [
+  ['two Hosts', 'GET / HTTP/1.1\r\nHost: a.test\r\nHost: a.test\r\n\r\n', 400],
+  ['both framings', 'POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n', 400],
+  ['CONNECT', 'CONNECT a.test:443 HTTP/1.1\r\nHost: a.test\r\n\r\n', 501],
+  ['HTTP/2.0', 'GET / HTTP/2.0\r\nHost: a.test\r\n\r\n', 400],
+  ['a TLS hello', '\x16\x03\x01\x02\x00\x01', 400],
+  ['an endless head', `GET / HTTP/1.1\r\nHost: a.test\r\nX: ${'x'.repeat(20_000)}`, 431],
+  ['a bad chunk', 'POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n', 400],
+] as const)
+  test(`${what} is ${status}, and nothing behind it is read`, async () => {
+    using upstream = await UpstreamFixture.serving(() => null);
+    using proxy = await ProxyFixture.before(upstream);
+    const client = await proxy.connect();
+    client.send(text + (what === 'an endless head' ? '' : get()));
+    const all = await client.readAll();
+    assert.match(all, new RegExp(`^HTTP/1.1 ${status} [\\s\\S]*Connection: close\r\n`));
+    assert.equal(all.match(/HTTP\/1\.1 \d/g)?.length, 1);
+    await eventually('nothing under way', () => proxy.ledger.inFlight.total() === 0);
+    const counted = [...proxy.counted().values()].reduce((sum, { requests }) => sum + requests, 0);
+    assert.equal(counted, 1);
+  });
+
+test('a head that does not come in time is 408; a connection between requests just ends', async () => {
+  using proxy = await ProxyFixture.start([respond('a.test', 'x')]);
+  const slow = await proxy.connect();
+  slow.send('GET / HTTP/1.1\r\n');
+  const idle = await proxy.connect();
+  idle.send(get());
+  await idle.readAnswer();
+  await eventually('the slow head to be seen', () => {
+    proxy.clock.pass(500);
+    return slow.ended || proxy.clock.monotonic() > 400_000;
+  });
+  assert.match(await slow.readAll(), /^HTTP\/1\.1 408 /);
+  proxy.clock.pass(61_000);
+  assert.equal(await idle.readAll(), '');
+});
+
+test('a client that goes away before the answer is counted as 499 and frees the target', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  const client = await proxy.connect();
+  client.send(get());
+  const { wire } = await upstream.asked();
+  client.reset();
+  await wire.until('the end', () => wire.ended || wire.closed);
+  assert.deepEqual(proxy.counted().get('a.test')?.classes, [0, 0, 0, 0, 0, 1]);
+  assert.equal(proxy.ledger.inFlight.total(), 0);
+});
+
+test('a client that goes away in the middle of an answer counts as what it was answered, and frees the target', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  const client = await proxy.connect();
+  client.send(get());
+  const { wire } = await upstream.asked();
+  wire.send('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc');
+  await client.readHead();
+  client.reset();
+  await wire.until('the end', () => wire.ended || wire.closed);
+  assert.deepEqual(proxy.counted().get('a.test')?.classes, [0, 1, 0, 0, 0, 0]);
+  assert.equal(proxy.ledger.inFlight.total(), 0);
+});

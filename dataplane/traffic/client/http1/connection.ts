@@ -1,0 +1,400 @@
+import type { Socket } from 'node:net';
+import { FAULT, type Fault } from '../../codec/http1/fault.ts';
+import type { RequestHead } from '../../codec/http1/request-head.ts';
+import { HeadReader } from '../../codec/http1/request-head-reader.ts';
+import { beginsHttp2, PREFACE } from '../../codec/http2/preface.ts';
+import type { Downstream, Exchange, LentSocket } from '../../exchange/exchange.ts';
+import { FAULT_REASON, guard } from '../../exchange/faults.ts';
+import { Intake } from '../../io/intake.ts';
+import { HEAD_COST } from '../../io/run-queue.ts';
+import { beginExchange } from '../begin-exchange.ts';
+import { TOO_SLOW } from '../body-pace.ts';
+import type { ClientTools } from '../client-tools.ts';
+import { askedBy, type Peer, trustedRequestId } from '../forwarded.ts';
+import { AnswerWriter } from './answer-writer.ts';
+import { BODY_IDLE_MS, HEAD_MS, IDLE_MS, LAST_REQUEST_MS, LINGER_MS, PIPELINE_BYTES } from './limits.ts';
+import { type RefusalStatus, refusal } from './refusal.ts';
+import { RequestBody } from './request-body.ts';
+import { ClientSocket } from './socket.ts';
+
+const NEVER = Number.POSITIVE_INFINITY;
+/** The limit is worked out at the next sweep: most limits are lifted before anyone looks. */
+const UNSET = 0;
+
+/** A client that speaks HTTP/1.x: its bytes in, exchanges out, answers back in order. */
+export class ClientConnection implements Downstream {
+  address: string;
+  private readonly socket: Socket;
+  private readonly wire: ClientSocket;
+  private readonly peer: Peer;
+  private readonly tools: ClientTools;
+  private readonly heads = new HeadReader();
+  private readonly requestBody: RequestBody;
+  private readonly writer: AnswerWriter;
+  private readonly intake: Intake;
+  private x: Exchange | null = null;
+  /** Bytes that have been read from the socket and not yet looked at. */
+  private pending: Buffer | null = null;
+  private processing = false;
+  private persist = true;
+  /** Whether no request has come yet. */
+  private fresh = true;
+  /** Whether the client has said that this request is its last (RFC 9112 9.6). */
+  private lastRequest = false;
+  private closing = false;
+  private inputEnded = false;
+  /** Whether the answer waits for the client to read. */
+  private blocked = false;
+  private deadline = UNSET;
+  /** Bytes that had been written when a tunnel took the socket over; -1 while none has. */
+  private lentAt = -1;
+  /** Bytes of the answer that had gone out at the last sweep. */
+  private sentBefore = 0;
+
+  constructor(socket: Socket, peer: Peer, tools: ClientTools) {
+    this.socket = socket;
+    this.peer = peer;
+    this.address = peer.address;
+    this.tools = tools;
+    this.writer = new AnswerWriter(socket);
+    this.intake = new Intake(socket, tools.runQueue, () => this.goOn());
+    this.requestBody = new RequestBody({ pause: () => this.intake.holdBack(), discarded: (bytes) => this.wire.discard(bytes) });
+    this.wire = new ClientSocket(socket, this);
+  }
+
+  // The way in.
+
+  take(chunk: Buffer): void {
+    if (this.closing) return this.wire.discard(chunk.length);
+    this.pending = this.pending === null ? chunk : this.heads.join(this.pending, chunk);
+    this.process();
+  }
+
+  private process(): void {
+    if (!this.processing) guard(this, this.work);
+  }
+
+  private work(): void {
+    this.processing = true;
+    while (this.pending !== null && !this.closing && !this.intake.over()) {
+      const buffer = this.pending;
+      const used = this.step(buffer);
+      if (used < 0) break;
+      this.pending = used < buffer.length ? buffer.subarray(used) : null;
+    }
+    this.processing = false;
+    this.flush();
+    // What has been used up counts also where nothing is left: a read may be the first of many.
+    if (this.closing || this.intake.over()) return;
+    if (this.inputEnded) this.inputOver();
+    else if (this.tools.hurried()) this.drain(false);
+  }
+
+  private goOn(): void {
+    if (this.closing || this.lentAt >= 0) return;
+    this.intake.goAhead();
+    this.process();
+  }
+
+  /** Looks at the bytes that are there. @returns how many it used up, or -1 when they have to wait for something. */
+  private step(buffer: Buffer): number {
+    if (this.requestBody.open && !this.requestBody.waits) return this.readBody(buffer);
+    if (this.x === null) return this.socket.writableNeedDrain ? this.block() : this.readHead(buffer);
+    if (this.requestBody.waits || buffer.length >= PIPELINE_BYTES) this.socket.pause();
+    return -1;
+  }
+
+  /** A client that asks on and on without reading is not asked what it wants next. */
+  private block(): number {
+    this.blocked = true;
+    this.deadline = UNSET;
+    this.socket.pause();
+    return -1;
+  }
+
+  private readHead(buffer: Buffer): number {
+    const { heads } = this;
+    const used = heads.read(buffer);
+    this.intake.spend(heads.whole ? HEAD_COST : Math.max(used, 0));
+    if (heads.fault !== null) return this.refuse(heads.fault);
+    if (heads.whole) this.begin(heads.head);
+    else if (used < 0) this.deadline = Math.min(this.deadline || NEVER, this.tools.monotonic() + HEAD_MS);
+    return used;
+  }
+
+  private begin(head: RequestHead): void {
+    const { fields } = head;
+    const asked = askedBy(this.peer, head, this.tools.trusts);
+    const id = trustedRequestId(this.peer, head) ?? this.tools.nextRequestId();
+    this.address = asked.address;
+    const x = beginExchange(this, head, this.peer, asked, id, this.tools.monotonic());
+    this.tools.begun();
+    this.x = x;
+    this.fresh = false;
+    this.deadline = NEVER;
+    this.lastRequest = fields.connectionClose || (head.minor === 0 && !fields.connectionKeepAlive);
+    this.persist = !this.lastRequest;
+    this.writer.begin(head.minor);
+    this.requestBody.begin(x);
+    this.tools.serve(x);
+  }
+
+  private readBody(buffer: Buffer): number {
+    const used = this.requestBody.feed(buffer);
+    this.intake.spend(this.requestBody.framing);
+    if (this.requestBody.fault !== null) return this.refuse(this.requestBody.fault);
+    this.deadline = this.requestBody.open || this.x === null ? UNSET : NEVER;
+    return used;
+  }
+
+  takeBody(x: Exchange, then: (x: Exchange) => void): void {
+    if (!this.requestBody.hold(x, then)) return then(x);
+    this.deadline = UNSET;
+    this.process();
+  }
+
+  streamBody(x: Exchange): void {
+    if (this.x !== x) return;
+    this.requestBody.stream();
+    this.deadline = UNSET;
+    this.resumeBody();
+    this.process();
+  }
+
+  resumeBody(): void {
+    this.intake.resume();
+  }
+
+  // The way out.
+
+  lend(x: Exchange): LentSocket | null {
+    const { socket, pending } = this;
+    if (this.inputEnded || this.x !== x) return null;
+    this.pending = null;
+    this.persist = false;
+    this.lentAt = socket.bytesWritten;
+    this.wire.stopReading();
+    return { socket, early: pending };
+  }
+
+  reclaim(x: Exchange): void {
+    if (this.x !== x) return;
+    this.lentAt = -1;
+    this.wire.listen();
+  }
+
+  informational(status: number, reason: string, fields: string): void {
+    this.writer.informational(status, reason, fields);
+  }
+
+  head(x: Exchange, status: number, reason: string, fields: string, length: number): void {
+    if (this.x !== x) return;
+    // While an upstream still takes the body, the two may yet end together: that is judged at the end.
+    const skippable = x.attempt !== null || this.requestBody.discardable;
+    const last = this.inputEnded && this.pending === null;
+    const persist = this.persist && skippable && !last && !x.endsConnection && !this.tools.draining();
+    this.persist = this.writer.head(x, status, reason, fields, length, persist);
+  }
+
+  body(buffer: Buffer, from: number, to: number): boolean {
+    const { x } = this;
+    if (x === null || this.writer.body(x, buffer, from, to)) return true;
+    this.blocked = true;
+    this.deadline = UNSET;
+    return false;
+  }
+
+  get holding(): boolean {
+    return this.socket.writableLength > 0;
+  }
+
+  end(x: Exchange, trailers: string): void {
+    if (this.x !== x) return;
+    this.writer.end(x, trailers);
+    this.settle(x);
+    if (!this.persist || !this.requestBody.discardable) {
+      this.flush();
+      return this.lastRequest && !this.requestBody.open && this.pending === null ? this.closeAtOnce() : this.closeGently();
+    }
+    // An answer from elsewhere was waited for, and meanwhile others had their turn.
+    if (!this.processing) this.intake.renew();
+    this.requestBody.discard();
+    this.wire.discardAnew();
+    this.deadline = UNSET;
+    this.resumeBody();
+    this.process();
+  }
+
+  abort(x: Exchange): void {
+    if (this.x !== x) return;
+    this.settle(x);
+    this.closing = true;
+    this.deadline = UNSET;
+    this.flush();
+    this.wire.breakOff(this.writer.delimited);
+  }
+
+  flush(): void {
+    this.writer.flush();
+  }
+
+  /** Once for each exchange, whoever else believes that it has to be ended. */
+  private settle(x: Exchange): void {
+    if (this.x !== x) return;
+    this.x = null;
+    x.attempt = null;
+    this.tools.record(x);
+  }
+
+  /** A head or body that cannot be trusted: whatever follows it on this connection can't be either. */
+  private refuse(fault: Fault): number {
+    if (fault === FAULT.badVersion && this.fresh && this.leaveToHttp2()) return -1;
+    this.giveUp(fault.status, fault.reason);
+    return -1;
+  }
+
+  private giveUp(status: RefusalStatus, reason: string): void {
+    const { x } = this;
+    this.persist = false;
+    x?.attempt?.cancel();
+    if (x !== null && this.writer.headSent) this.abort(x);
+    else this.answerRefused(x, status, reason);
+  }
+
+  /** On the port without TLS a client may know that HTTP/2 is spoken (RFC 9113 3.3). @returns whether this one seems to. */
+  private leaveToHttp2(): boolean {
+    const { socket, pending } = this;
+    if (pending === null || this.peer.certificate !== null || !beginsHttp2(pending)) return false;
+    this.deadline = Math.min(this.deadline || NEVER, this.tools.monotonic() + HEAD_MS);
+    if (pending.length < PREFACE.length) return true;
+    this.closing = true;
+    this.pending = null;
+    this.wire.handOver().unshift(pending);
+    try {
+      this.tools.speaksHttp2(this, socket);
+    } catch (error) {
+      // Nobody hears of its end any more.
+      socket.destroy();
+      throw error;
+    }
+    return true;
+  }
+
+  private answerRefused(x: Exchange | null, status: RefusalStatus, reason: string): void {
+    const text = refusal(status, reason);
+    this.writer.gather(x, text);
+    if (x === null) this.tools.refused({ status, reason, address: this.peer.address }, text.length);
+    else {
+      x.status = status;
+      x.failure = reason;
+      this.settle(x);
+    }
+    this.flush();
+    this.closeGently();
+  }
+
+  // The end.
+
+  private closeAtOnce(): void {
+    this.closing = true;
+    this.deadline = UNSET;
+    this.wire.closeAtOnce();
+  }
+
+  private closeGently(): void {
+    this.closing = true;
+    this.pending = null;
+    this.deadline = UNSET;
+    // A slow reader gets all of its answer: the moment begins when the last byte has been handed over.
+    this.wire.closeGently(this.inputEnded, () => {
+      if (this.deadline !== NEVER) this.deadline = this.tools.monotonic() + LINGER_MS;
+    });
+  }
+
+  unblock(): void {
+    if (!this.blocked) return;
+    this.blocked = false;
+    this.deadline = this.x !== null && !this.requestBody.open ? NEVER : UNSET;
+    this.x?.attempt?.resume();
+    if (this.x !== null || this.pending === null) return;
+    this.intake.goAhead();
+    this.process();
+  }
+
+  /** The client has said all it will; it may still be listening. */
+  inputOver(): void {
+    this.inputEnded = true;
+    if (this.closing) return this.socket.destroySoon();
+    if (this.x !== null) {
+      // A body that is cut is no request; a whole request gets its answer.
+      if (this.requestBody.open && this.pending === null) this.socket.destroy();
+    } else if (this.pending === null || this.requestBody.open) this.closeGently();
+    else if (!this.blocked && !this.intake.waiting) this.answerRefused(null, 400, FAULT.badRequestLine.reason);
+  }
+
+  leave(): void {
+    this.closing = true;
+    this.deadline = NEVER;
+    const { x } = this;
+    if (x !== null) {
+      const { attempt } = x;
+      // What was answered stays answered; what came of it stands in the bytes.
+      if (!this.writer.headSent && x.status === 0) x.status = 499;
+      x.failure = 'the client went away';
+      if (this.lentAt >= 0) x.bytesSent = this.socket.bytesWritten - this.lentAt;
+      this.settle(x);
+      attempt?.cancel();
+    }
+    this.tools.closed(this);
+  }
+
+  /** Nothing that the connection knows is to be relied on any more: it ends, and the exchange that it is at. */
+  broke(error: unknown): void {
+    const { x, socket, writer, tools, lentAt } = this;
+    const answered = x === null ? this.pending === null : writer.headSent || (lentAt >= 0 && socket.bytesWritten > lentAt);
+    this.closing = true;
+    this.pending = null;
+    this.deadline = UNSET;
+    if (x === null) tools.faults.note('connection', error, { client: this.address });
+    else tools.faults.end(x, error, answered, (torn) => this.settle(torn));
+    if (socket.destroyed) return tools.faults.step(() => tools.closed(this));
+    tools.faults.step(() => {
+      if (!answered) writer.gather(null, refusal(500, FAULT_REASON));
+      this.flush();
+      if (answered) this.wire.breakOff(writer.delimited && lentAt < 0);
+      else this.closeGently();
+    });
+  }
+
+  /** Time limits are looked at together, now and then. */
+  sweep(now: number): void {
+    const { x } = this;
+    if (x !== null && this.requestBody.tooSlow(now, this.intake.heldBack)) return this.giveUp(408, TOO_SLOW);
+    // A client that listens is no idle one, however long the rest of its body takes.
+    if (x !== null && x.bytesSent !== this.sentBefore && this.requestBody.open && !this.requestBody.waits && !this.blocked) {
+      this.sentBefore = x.bytesSent;
+      this.deadline = UNSET;
+    }
+    if (this.deadline === UNSET) this.deadline = now + this.limit();
+    if (now < this.deadline) return;
+    // RFC 9110 15.5.9: a head that did not come in time.
+    if (x === null && this.pending !== null && !this.closing && !this.blocked)
+      this.answerRefused(null, 408, 'the head did not come in time');
+    else this.socket.destroy();
+  }
+
+  private limit(): number {
+    if (this.x !== null || this.requestBody.open || this.blocked) return BODY_IDLE_MS;
+    return this.pending === null ? IDLE_MS : HEAD_MS;
+  }
+
+  /**
+   * The worker goes away: a connection ends with the answer it is at or about to get. One between two requests ends
+   * now, or, where that is patient, with its next request: one that is on its way already would be lost.
+   */
+  drain(patient: boolean): void {
+    if (this.x !== null || this.pending !== null || this.requestBody.open || this.closing) return;
+    if (!patient) return this.closeGently();
+    this.deadline = Math.min(this.deadline || NEVER, this.tools.monotonic() + LAST_REQUEST_MS);
+  }
+}

@@ -1,0 +1,152 @@
+import { ChunkedDecoder, type ChunkSink } from '../../codec/http1/chunked.ts';
+import type { Fault } from '../../codec/http1/fault.ts';
+import type { Attempt } from '../../exchange/attempt.ts';
+import { CHUNKED, type Exchange } from '../../exchange/exchange.ts';
+import { isCall } from '../../exchange/grpc.ts';
+import { BodyPace } from '../body-pace.ts';
+import { HeldBody } from '../held-body.ts';
+
+/** Bodies of known length up to this many bytes are taken whole before an upstream is asked. */
+const HOLD_BYTES = 65_536;
+
+const MODE = { none: 0, wait: 1, hold: 2, stream: 3, discard: 4 } as const;
+
+/** What becomes of a piece that nobody takes. */
+export type BodyTools = {
+  /** The upstream needs time. */
+  pause(): void;
+  discarded(bytes: number): void;
+};
+
+/**
+ * The body of the request that a connection is at: first it waits for a decision, then it is held whole,
+ * streamed to an upstream, or dropped.
+ */
+export class RequestBody implements ChunkSink {
+  fault: Fault | null = null;
+  private readonly tools: BodyTools;
+  private mode: number = MODE.none;
+  private x: Exchange | null = null;
+  private remaining = 0;
+  /** Bytes of it so far, framing included. */
+  private received = 0;
+  private pace: BodyPace | null = null;
+  private decoder: ChunkedDecoder | null = null;
+  private held: HeldBody | null = null;
+  /** The attempt that a streaming body goes to. */
+  private taker: Attempt | null = null;
+  private whenHeld: ((x: Exchange) => void) | null = null;
+
+  constructor(tools: BodyTools) {
+    this.tools = tools;
+  }
+
+  /** The body of a request whose head has just been read. */
+  begin(x: Exchange): void {
+    this.x = x;
+    this.taker = null;
+    this.fault = null;
+    this.remaining = x.bodyLength;
+    this.received = 0;
+    this.pace = null;
+    x.bodyComplete = x.bodyLength === 0;
+    this.mode = x.bodyComplete ? MODE.none : MODE.wait;
+    if (x.bodyLength !== CHUNKED) return;
+    this.decoder ??= new ChunkedDecoder('request');
+    this.decoder.reset();
+  }
+
+  /** Bytes of the last feed that were no data. */
+  get framing(): number {
+    return this.remaining === CHUNKED && this.decoder !== null ? this.decoder.framing : 0;
+  }
+
+  /** Whether bytes that arrive belong to a body. */
+  get open(): boolean {
+    return this.mode !== MODE.none;
+  }
+
+  /** Whether nobody has said yet what becomes of it; so too when the attempt that took it gave way to another. */
+  get waits(): boolean {
+    if (this.mode !== MODE.stream) return this.mode === MODE.wait;
+    const attempt = this.x?.attempt ?? null;
+    return attempt !== null && attempt !== this.taker;
+  }
+
+  /** Reads from the front of `buffer`. @returns how many bytes belonged to the body; check `fault`. */
+  feed(buffer: Buffer): number {
+    if (this.remaining !== CHUNKED) {
+      const to = Math.min(buffer.length, this.remaining);
+      this.remaining -= to;
+      this.received += to;
+      this.bodyPiece(buffer, 0, to);
+      if (this.remaining === 0) this.complete('');
+      return to;
+    }
+    const decoder = this.decoder as ChunkedDecoder;
+    const to = decoder.feed(buffer, 0, buffer.length, this);
+    this.received += to;
+    this.fault = decoder.fault;
+    if (decoder.done) this.complete(decoder.trailers);
+    return to;
+  }
+
+  /**
+   * Whether it comes too slowly to be waited for; to be asked now and then. `held`: others than the client are waited
+   * for. Whoever is being answered may take its time, and so may calls of gRPC, which have a deadline of their own.
+   */
+  tooSlow(now: number, held: boolean): boolean {
+    const { x } = this;
+    if (x === null || !this.open || x.status !== 0 || x.upgrade !== null) return false;
+    this.pace ??= new BodyPace(now);
+    const theirs = !held && !this.waits && (this.received > 0 || !x.expectsContinue);
+    return this.pace.tooSlow(now, this.received, theirs) && !isCall(x);
+  }
+
+  bodyPiece(buffer: Buffer, from: number, to: number): void {
+    if (this.mode === MODE.hold) this.held?.add(buffer.subarray(from, to));
+    else if (this.mode === MODE.stream) {
+      if (this.x?.attempt?.body(buffer, from, to) === false) this.tools.pause();
+    } else this.tools.discarded(to - from);
+  }
+
+  /** Takes a small body whole before `then`; @returns false, and does nothing, where it has to stream. */
+  hold(x: Exchange, then: (x: Exchange) => void): boolean {
+    if (!this.waits || x.bodyLength === CHUNKED || x.bodyLength > HOLD_BYTES || x.expectsContinue) return false;
+    this.mode = MODE.hold;
+    this.held = new HeldBody();
+    this.whenHeld = then;
+    return true;
+  }
+
+  stream(): void {
+    if (!this.open) return;
+    this.mode = MODE.stream;
+    this.taker = this.x?.attempt ?? null;
+  }
+
+  discard(): void {
+    if (this.open) this.mode = MODE.discard;
+    this.x = null;
+  }
+
+  /** Whether what is left is little enough to be read and dropped. A client that waits for a 100 may never send it. */
+  get discardable(): boolean {
+    if (!this.open) return true;
+    return this.x?.expectsContinue !== true && this.remaining !== CHUNKED && this.remaining <= HOLD_BYTES;
+  }
+
+  private complete(trailers: string): void {
+    const { mode, x } = this;
+    this.mode = MODE.none;
+    if (x === null) return;
+    x.bodyComplete = true;
+    if (mode === MODE.hold) {
+      x.held = this.held?.whole ?? null;
+      this.held = null;
+      const then = this.whenHeld;
+      this.whenHeld = null;
+      then?.(x);
+    } else if (mode === MODE.stream) x.attempt?.bodyEnd(trailers);
+  }
+}

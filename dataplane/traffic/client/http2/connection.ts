@@ -1,0 +1,213 @@
+import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import { RESPONSE_HEADER_BYTES } from '../../../../shared/transport.ts';
+import { FAULT, type Fault } from '../../codec/http1/fault.ts';
+import { RequestHead } from '../../codec/http1/request-head.ts';
+import { requestText } from '../../codec/http2/request-text.ts';
+import type { Exchange } from '../../exchange/exchange.ts';
+import { FAULT_REASON, type Faults, guard, guarded, onBehalf } from '../../exchange/faults.ts';
+import type { RefusedHead } from '../../record/refused-heads.ts';
+import { beginExchange } from '../begin-exchange.ts';
+import { askedBy, type Peer, trustedRequestId } from '../forwarded.ts';
+import { refuse } from './refuse.ts';
+import { StreamClient } from './stream.ts';
+
+/** Without a stream for this long the connection ends (ms); before the first settings of the client, sooner. */
+const IDLE_MS = 60_000;
+const PREFACE_MS = 10_000;
+/** How long a client may take over the last bytes once its connection ends, and over ending its own side after them (ms). */
+const LAST_BYTES_MS = 60_000;
+const LINGER_MS = 2_000;
+
+/** Requests that one client may have under way, and what each of them may hold (bytes). */
+const SETTINGS = {
+  maxConcurrentStreams: 128,
+  // Above our own limits (`http1/request-head.ts`), so that what they refuse is answered: the library resets in silence.
+  maxHeaderListSize: 65_536,
+  initialWindowSize: 262_144,
+  enablePush: false,
+  // RFC 8441 3.
+  enableConnectProtocol: true,
+};
+/** Bytes that all streams of a connection may have on their way to us. */
+const CONNECTION_WINDOW = 1_048_576;
+/** A client that calls off so many requests within this time each (ms), and more of them than it leaves be, only makes work (CVE-2023-44487). */
+const MAX_HASTY = 200;
+const HASTY_MS = 1_000;
+/** What a peer may do before it is taken for hostile; resets of any kind are limited by the library (1,000, then 33 a second). */
+const BOUNDS = {
+  // As many as the size allows: browsers send each cookie as a field of its own (RFC 9113 8.2.3).
+  maxHeaderListPairs: 2_000,
+  maxSessionInvalidFrames: 20,
+  maxSessionRejectedStreams: 20,
+  maxOutstandingPings: 10,
+  maxSettings: 32,
+  // An answer's head goes on as large as its upstream may send it; what is too much for a client is for it to say.
+  maxSendHeaderBlockLength: 2 * RESPONSE_HEADER_BYTES.most,
+};
+
+/** What a request is counted as whose client left before its answer began. */
+const CLIENT_GONE = 499;
+
+const nothing = (): void => undefined;
+
+/** What a connection needs of its worker. */
+export type Http2Tools = {
+  monotonic(): number;
+  readonly faults: Faults;
+  trusts(address: string): boolean;
+  nextRequestId(): string;
+  serve(x: Exchange): void;
+  begun(): void;
+  record(x: Exchange): void;
+  refused(head: RefusedHead, bytes: number): void;
+  closed(connection: Http2Connection): void;
+};
+
+/** Serves a request that nobody has called off meanwhile. */
+function serve(tools: Http2Tools, x: Exchange): void {
+  if (x.status === 0) onBehalf(x, () => tools.serve(x));
+}
+
+/** A client that speaks HTTP/2 (RFC 9113): each of its streams is an exchange like any other. */
+export class Http2Connection {
+  private readonly socket: Socket;
+  private readonly session: ServerHttp2Session;
+  private readonly peer: Peer;
+  private readonly tools: Http2Tools;
+  private readonly streams = new Set<StreamClient>();
+  private readonly head = new RequestHead();
+  private greeted = false;
+  /** Requests so far, and those of them that were called off as soon as they had come. */
+  private asked = 0;
+  private hasty = 0;
+  private idleSince: number;
+  /** Since when nothing but its end is awaited; null while more is. */
+  private endingSince: number | null = null;
+
+  constructor(socket: Socket, peer: Peer, tools: Http2Tools) {
+    this.socket = socket;
+    this.peer = peer;
+    this.tools = tools;
+    this.idleSince = tools.monotonic();
+    // Whether an upstream may repeat a field is between it and the client.
+    this.session = performServerHandshake(socket, { settings: SETTINGS, strictSingleValueFields: false, ...BOUNDS });
+    // HTTP/2 knows no half-closed connection: who has said all it will does not listen either.
+    socket.once('end', () => this.session.destroy());
+    this.session.once(
+      'connect',
+      guarded(this, (session) => session.setLocalWindowSize(CONNECTION_WINDOW)),
+    );
+    this.session.on(
+      'stream',
+      guarded(this, (stream, _headers, flags, raw) => this.takeIn(stream, flags, raw ?? [])),
+    );
+    this.session.once('remoteSettings', () => {
+      this.greeted = true;
+    });
+    // The close that follows tells what there is to know.
+    this.session.on('error', () => this.session.destroy());
+    this.session.on('close', () => guard(this, this.closed));
+  }
+
+  private takeIn(stream: ServerHttp2Stream, flags: number, raw: readonly string[]): void {
+    try {
+      this.accept(stream, flags, raw);
+    } catch (error) {
+      // No exchange has come of it.
+      const { faults } = this.tools;
+      faults.note('exchange', error);
+      faults.step(() => refuse(stream, 500, FAULT_REASON));
+    }
+  }
+
+  private accept(stream: ServerHttp2Stream, flags: number, raw: readonly string[]): void {
+    // What is wrong with a stream its close tells, too; without a listener it would end the worker.
+    stream.on('error', nothing);
+    this.asked++;
+    // Called off in the same breath.
+    if (stream.closed || stream.destroyed) {
+      this.tools.refused({ status: CLIENT_GONE, reason: 'called off', address: this.peer.address }, 0);
+      return this.calledOff();
+    }
+    const { tools, peer, head } = this;
+    const written = requestText(raw, (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0, tools.nextRequestId);
+    if ('reason' in written) return this.refuse(stream, written);
+    const bytes = Buffer.from(written.text, 'latin1');
+    const fault = head.parse(bytes, 0, bytes.length);
+    if (fault !== null) return this.refuse(stream, fault);
+    if (head.hostField === '') return this.refuse(stream, FAULT.badHost);
+    const asked = askedBy(peer, head, tools.trusts);
+    const client = new StreamClient(stream, asked.address, {
+      monotonic: tools.monotonic,
+      faults: tools.faults,
+      record: (x) => {
+        tools.record(x);
+        if (x.status === CLIENT_GONE && tools.monotonic() - x.startedAt < HASTY_MS) this.calledOff();
+      },
+      closed: (gone) => {
+        this.streams.delete(gone);
+        this.idleSince = tools.monotonic();
+      },
+      outlived: (x) => this.outlived(x),
+    });
+    this.streams.add(client);
+    const x = beginExchange(client, head, peer, asked, trustedRequestId(peer, head) ?? tools.nextRequestId(), tools.monotonic());
+    client.begin(x);
+    tools.begun();
+    // After all that was read with it: one that is called off in the same breath is not asked for.
+    setImmediate(serve, tools, x);
+  }
+
+  private calledOff(): void {
+    this.hasty++;
+    const { session } = this;
+    if (this.hasty >= MAX_HASTY && this.hasty * 2 > this.asked && !session.destroyed)
+      session.destroy(new Error('most requests are called off at once'), constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  }
+
+  private closed(): void {
+    this.tools.closed(this);
+  }
+
+  /** Nothing that it knows is to be relied on any more: it ends, and the library tells its streams. */
+  broke(error: unknown): void {
+    const { faults } = this.tools;
+    faults.note('connection', error, { client: this.peer.address });
+    faults.step(() => this.session.destroy());
+    faults.step(() => this.socket.destroy());
+    if (this.session.destroyed) faults.step(() => this.closed());
+  }
+
+  /** Only where it was opened for that very host: for another one the client opens one beside it. */
+  private outlived(x: Exchange): void {
+    const { socket } = this;
+    if (socket instanceof TLSSocket && socket.servername !== false && socket.servername?.toLowerCase() === x.host) this.session.close();
+  }
+
+  private refuse(stream: ServerHttp2Stream, { status, reason }: Pick<Fault, 'status' | 'reason'>): void {
+    const bytes = refuse(stream, status, reason);
+    this.tools.refused({ status, reason, address: this.peer.address }, bytes);
+  }
+
+  sweep(now: number): void {
+    for (const stream of this.streams) guard(stream, stream.sweep, now);
+    if (this.streams.size > 0) return;
+    if (this.session.closed || this.session.destroyed) this.sweepEnd(now);
+    else if (!this.greeted && now - this.idleSince >= PREFACE_MS) this.session.destroy();
+    else if (now - this.idleSince >= IDLE_MS) this.session.close();
+  }
+
+  /** The session waits for its last bytes to leave, and then for the client's own end: for ever, if need be. */
+  private sweepEnd(now: number): void {
+    const owesNothing = !this.session.closed || this.socket.writableFinished;
+    if (this.endingSince === null) this.endingSince = now;
+    else if (now - this.endingSince >= (owesNothing ? LINGER_MS : LAST_BYTES_MS)) this.socket.destroy();
+  }
+
+  /** The worker goes away: the client is told to open no more streams here (GOAWAY), and those that it has are finished. */
+  drain(_patient: boolean): void {
+    this.session.close();
+  }
+}

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { CODE, FLAG, FRAME, type Frames, frame, head } from '../../testing/frames-fixture.ts';
+import { eventually, site } from '../../testing/proxy-fixture.ts';
+import { SecureFixture } from '../../testing/secure-fixture.ts';
+import { ok, UpstreamFixture } from '../../testing/upstream-fixture.ts';
+import { field } from '../../testing/wire-fixture.ts';
+
+test('a client that waits for 100 Continue sends its body when the target has said so (RFC 9110 10.1.1)', async () => {
+  using upstream = await UpstreamFixture.start();
+  using secure = await SecureFixture.before(upstream);
+  const client = await secure.greeted();
+  client.request(1, head([':method', 'POST'], ['content-length', '5'], ['expect', '100-continue']), 0);
+  const wire = await upstream.accept();
+  const asked = await wire.readHead();
+  assert.equal(field(asked, 'expect'), '100-continue');
+  assert.equal(client.of(1, FRAME.headers).length, 0);
+  wire.send('HTTP/1.1 100 Continue\r\n\r\n');
+  await client.until('the go-ahead', () => client.status(1) === 100);
+  client.send(FRAME.data, FLAG.endStream, 1, 'hello');
+  assert.equal(await wire.read(5), 'hello');
+  wire.send(ok('x'));
+  await client.until('the answer', () => client.of(1, FRAME.data).some(({ payload }) => payload.toString() === 'x'));
+});
+
+test('a client that is told no instead keeps its body, and its connection', async () => {
+  using upstream = await UpstreamFixture.start();
+  using secure = await SecureFixture.before(upstream);
+  const client = await secure.greeted();
+  client.request(1, head([':method', 'POST'], ['content-length', '100000'], ['expect', '100-continue']), 0);
+  const wire = await upstream.accept();
+  await wire.readHead();
+  wire.send('HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n');
+  await client.until('the answer', () => client.status(1) === 413);
+  // RFC 9113 8.1: a server that needs no more of a request says so without an error.
+  await client.until('the rest to be waived', () => client.resetCode(1) === CODE.none);
+  await eventually('nothing to be under way', () => secure.proxy.ledger.inFlight.total() === 0);
+  await client.answered();
+});
+
+test('an answer without a body that comes at once is not overtaken by the end of its request', async () => {
+  using secure = await SecureFixture.of([{ ...site('a.test'), redirects: [{ from: '/*', to: 'https://b.test/', status: 308 }] }]);
+  const client = await secure.greeted();
+  client.request(1, head([':method', 'POST']), 0);
+  await client.until('the answer', () => client.status(1) === 308);
+  await client.answered();
+  assert.equal(client.resetCode(1), undefined);
+  secure.proxy.clock.pass(6_000);
+  await client.until('the rest to be waived', () => client.resetCode(1) === CODE.none);
+  assert.ok(client.of(1, FRAME.headers).some(({ flags }) => (flags & FLAG.endStream) !== 0));
+});
+
+describe('the body of a request that has been answered', () => {
+  const PIECE = Buffer.alloc(16_000);
+  const answered = async (said: string) => {
+    const upstream = await UpstreamFixture.start();
+    const secure = await SecureFixture.before(upstream);
+    const client = await secure.greeted();
+    client.request(1, head([':method', 'POST']), 0);
+    const wire = await upstream.accept();
+    await wire.readHead();
+    wire.send(said);
+    await client.until('the whole answer', () => ended(client));
+    return { client, clock: secure.proxy.clock, secure, [Symbol.dispose]: () => [secure, upstream].map((one) => one[Symbol.dispose]()) };
+  };
+  /** Sends this many bytes, a few at a time so that no window is exceeded. */
+  const pour = async (client: Frames, bytes: number): Promise<void> => {
+    for (let sent = 0; sent < bytes; sent += PIECE.length * 6) {
+      client.write(Buffer.concat(Array.from({ length: 6 }, () => frame(FRAME.data, 0, 1, PIECE))));
+      await client.answered();
+    }
+  };
+  const ended = (client: Frames): boolean =>
+    [FRAME.data, FRAME.headers].some((type) => client.of(1, type).some(({ flags }) => (flags & FLAG.endStream) !== 0));
+
+  for (const [framing, said] of [
+    ['a length', ok('x')],
+    ['chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n'],
+    ['no chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+  ] as const) {
+    test(`is read to its end, after an answer framed by ${framing}`, async () => {
+      using scene = await answered(said);
+      const { client } = scene;
+      // More than the windows of the stream and the connection hold: they are opened again.
+      await pour(client, 2_000_000);
+      client.send(FRAME.data, FLAG.endStream, 1, PIECE);
+      await client.answered();
+      assert.equal(client.resetCode(1), undefined);
+      assert.equal(client.goneCode, undefined);
+      client.request(3, head(), FLAG.endStream);
+    });
+  }
+
+  test('is read before a small success is told, where its length is known: curl 7.88 would listen for nothing else', async () => {
+    using upstream = await UpstreamFixture.start();
+    using secure = await SecureFixture.before(upstream);
+    for (const [status, how] of [
+      ['200 OK', 'end'],
+      ['204 No Content', 'end'],
+      ['200 OK', 'silence'],
+    ] as const) {
+      const client = await secure.greeted();
+      client.request(1, head([':method', 'PUT'], ['content-length', `${PIECE.length * 12}`]), 0);
+      const wire = await upstream.accept();
+      await wire.readHead();
+      wire.send(`HTTP/1.1 ${status}\r\n${status.startsWith('204') ? '\r\n' : 'Content-Length: 1\r\n\r\nx'}`);
+      await eventually('nothing to be under way', () => secure.proxy.ledger.inFlight.total() === 0);
+      await pour(client, PIECE.length * 12 - 1);
+      assert.equal(client.status(1), undefined);
+      if (how === 'end') client.send(FRAME.data, FLAG.endStream, 1);
+      else secure.proxy.clock.pass(6_000);
+      await client.until('the whole answer', () => ended(client));
+      assert.equal(client.status(1), Number(status.slice(0, 3)));
+      if (how === 'silence') {
+        secure.proxy.clock.pass(1_000);
+        await client.until('the rest to be waived', () => client.resetCode(1) === CODE.none);
+      } else {
+        await client.answered();
+        assert.equal(client.resetCode(1), undefined);
+      }
+    }
+  });
+
+  test('goes on while a small refusal is not whole: curl 7.88 would end the request short at the head alone', async () => {
+    using upstream = await UpstreamFixture.start();
+    using secure = await SecureFixture.before(upstream);
+    const client = await secure.greeted();
+    client.request(1, head([':method', 'POST'], ['content-length', '2000000']), 0);
+    const wire = await upstream.accept();
+    await wire.readHead();
+    wire.send('HTTP/1.1 413 Content Too Large\r\nContent-Length: 9\r\n\r\n');
+    await pour(client, PIECE.length * 6);
+    await wire.read(PIECE.length * 6);
+    assert.equal(client.status(1), undefined);
+    wire.send('too large');
+    await client.until('the whole answer', () => ended(client));
+    assert.equal(client.status(1), 413);
+    assert.equal(Buffer.concat(client.of(1, FRAME.data).map(({ payload }) => payload)).toString(), 'too large');
+    assert.equal(client.resetCode(1), undefined);
+  });
+
+  for (const [size, whole] of [
+    [9, true],
+    [70_000, false],
+  ] as const)
+    test(`goes on while a refusal in chunks is ${whole ? 'not whole' : 'small'}`, async () => {
+      using upstream = await UpstreamFixture.start();
+      using secure = await SecureFixture.before(upstream);
+      const client = await secure.greeted();
+      client.request(1, head([':method', 'POST'], ['content-length', '2000000']), 0);
+      const wire = await upstream.accept();
+      await wire.readHead();
+      wire.send(`HTTP/1.1 413 Content Too Large\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n`);
+      await pour(client, PIECE.length * 6);
+      await wire.read(PIECE.length * 6);
+      assert.equal(client.status(1), undefined);
+      const rest = 'x'.repeat(size - 1);
+      wire.send(`${rest.length.toString(16)}\r\n${rest}\r\n`);
+      // More than is waited for; and more than the client's window takes.
+      if (!whole) {
+        await client.until('what has come', () => client.status(1) === 413);
+        return;
+      }
+      wire.send('0\r\n\r\n');
+      await client.until('the whole answer', () => ended(client));
+      assert.equal(client.status(1), 413);
+      assert.equal(
+        client.of(1, FRAME.data).reduce((sum, { payload }) => sum + payload.length, 0),
+        size,
+      );
+      assert.equal(client.resetCode(1), undefined);
+    });
+
+  test('is waived after a while', async () => {
+    using scene = await answered(ok('x'));
+    const { client, clock } = scene;
+    for (let waited = 0; waited < 30_000; waited += 3_000) {
+      assert.equal(client.resetCode(1), undefined);
+      client.send(FRAME.data, 0, 1, PIECE);
+      await client.answered();
+      clock.pass(3_000);
+    }
+    await client.until('the rest to be waived', () => client.resetCode(1) === CODE.none);
+    await client.answered();
+  });
+
+  test('is waived when it is too long, and taken no further', async () => {
+    using scene = await answered(ok('x'));
+    const { client, clock } = scene;
+    await pour(client, 67_150_000);
+    clock.pass(1_000);
+    await client.until('the rest to be waived', () => client.resetCode(1) === CODE.none);
+    await client.answered();
+  });
+});
+
+for (const method of ['HEAD', 'POST'] as const) {
+  test(`a malformed ${method} is answered and forgotten`, async () => {
+    using secure = await SecureFixture.of([]);
+    const client = await secure.greeted();
+    // As many as may be open: were one kept, the last would be refused.
+    for (let stream = 1; stream < 2 * 130; stream += 2) {
+      client.request(stream, head([':method', method], ['host', 'b.test']), method === 'HEAD' ? FLAG.endStream : 0);
+      await client.until('the answer', () => client.status(stream) === 400);
+    }
+    if (method === 'POST') await client.until('the rest to be waived', () => client.resetCode(259) === CODE.none);
+    assert.equal(client.goneCode, undefined);
+    assert.equal(client.of(1, FRAME.data).length, method === 'HEAD' ? 0 : 1);
+  });
+}
+
+test('the number of streams is limited, and extended CONNECT offered (RFC 8441 3)', async () => {
+  using secure = await SecureFixture.of([]);
+  const client = await secure.greeted();
+  await client.answered();
+  const settings = client
+    .of(0, FRAME.settings)
+    .flatMap(({ payload }) => Array.from({ length: payload.length / 6 }, (_, at) => payload.readUInt16BE(at * 6)));
+  assert.deepEqual([settings.includes(3), settings.includes(8)], [true, true]);
+});

@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CODE, FLAG, FRAME, type Frames, head, INITIAL_WINDOW, PREFACE } from '../../testing/frames-fixture.ts';
+import { eventually } from '../../testing/proxy-fixture.ts';
+import { SecureFixture } from '../../testing/secure-fixture.ts';
+import { ok, UpstreamFixture } from '../../testing/upstream-fixture.ts';
+import type { Wire } from '../../testing/wire-fixture.ts';
+
+const LARGE = 20_000_000;
+
+/** Lets the proxy's clock pass, second by second. */
+async function pass(secure: SecureFixture, ms: number): Promise<void> {
+  for (let at = 0; at < ms; at += 1_000) {
+    secure.proxy.clock.pass(1_000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** Waits until the proxy takes no more of what a target has to send. */
+async function heldUp({ socket }: Wire): Promise<void> {
+  let before = -1;
+  let looks = 0;
+  await eventually('the target to be held up', () => {
+    const taken = socket.bytesWritten - socket.writableLength;
+    looks = taken === before && socket.writableLength > 0 ? looks + 1 : 0;
+    before = taken;
+    return looks > 10;
+  });
+}
+
+test('a client that never opens its window holds the target up, and after a minute lets go of it', async () => {
+  using upstream = await UpstreamFixture.start();
+  using secure = await SecureFixture.before(upstream);
+  const client = await secure.greeted([INITIAL_WINDOW, 0]);
+  client.request(1);
+  const { wire } = await upstream.asked();
+  wire.send(`HTTP/1.1 200 OK\r\nContent-Length: ${LARGE}\r\n\r\n`);
+  wire.send(Buffer.alloc(LARGE, 'x'));
+  await client.until('the head', () => client.status(1) === 200);
+  await heldUp(wire);
+  await pass(secure, 58_000);
+  await client.answered();
+  assert.equal(client.resetCode(1), undefined);
+  assert.equal(wire.closed, false);
+  await pass(secure, 4_000);
+  await client.until('the stream to be reset', () => client.resetCode(1) === CODE.cancel);
+  await wire.until('the target to be let go', () => wire.closed || wire.ended);
+  assert.equal(client.of(1, FRAME.data).length, 0);
+  await eventually('nothing to be under way', () => secure.proxy.ledger.inFlight.total() === 0);
+});
+
+test('an answer that is whole at the proxy waits a minute for a window, and for no target', async () => {
+  using upstream = await UpstreamFixture.serving(ok('hello'));
+  using secure = await SecureFixture.before(upstream);
+  const client = await secure.greeted([INITIAL_WINDOW, 0]);
+  client.request(1);
+  await client.until('the head', () => client.status(1) === 200);
+  await eventually('the exchange to be over', () => secure.proxy.ledger.inFlight.total() === 0);
+  await pass(secure, 30_000);
+  client.send(FRAME.windowUpdate, 0, 1, Buffer.from([0, 0, 0, 5]));
+  await client.until('the body', () => client.of(1, FRAME.data).some(({ payload }) => payload.toString() === 'hello'));
+  client.request(3);
+  await client.until('the head', () => client.status(3) === 200);
+  await pass(secure, 62_000);
+  await client.until('the stream to be reset', () => client.resetCode(3) === CODE.cancel);
+});
+
+test('128 requests whose windows stay closed take no more memory than a window each, and others are served', async () => {
+  const body = Buffer.alloc(1_000_000, 'x');
+  using upstream = await UpstreamFixture.serving(({ line }, { socket }) => {
+    if (!line.includes('/large')) return ok('x');
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n`);
+    socket.write(body);
+    return null;
+  });
+  using secure = await SecureFixture.before(upstream);
+  const client = await secure.greeted([INITIAL_WINDOW, 0]);
+  await client.answered();
+  const before = process.memoryUsage().external;
+  for (let at = 0; at < 128; at++) client.request(at * 2 + 1, head([':path', '/large']));
+  await client.until('every head', () => client.status(255) === 200);
+  const other = await secure.greeted();
+  other.request(1);
+  await other.until('an answer', () => other.of(1, FRAME.data).length > 0);
+  const grown = process.memoryUsage().external - before;
+  assert.ok(grown < 128 * 262_144, `${grown} bytes`);
+  await pass(secure, 62_000);
+  await eventually('all to be let go', () => secure.proxy.ledger.inFlight.total() === 0);
+});
+
+for (const [what, greet] of [
+  ['says nothing', () => undefined],
+  ['stops in the middle of the preface', (client: Frames) => client.write(PREFACE.slice(0, 12))],
+  ['sends no settings after the preface', (client: Frames) => client.write(PREFACE)],
+] as const) {
+  test(`a connection that ${what} is cut after ten seconds`, async () => {
+    using secure = await SecureFixture.of([]);
+    const client = await secure.connect();
+    greet(client);
+    await client.until('our settings', () => client.of(0, FRAME.settings).length > 0);
+    await pass(secure, 9_000);
+    assert.equal(client.closed, false);
+    await pass(secure, 2_000);
+    await client.until('the end', () => client.closed);
+  });
+}
+
+test('a connection that begins with something else is cut at once', async () => {
+  using secure = await SecureFixture.of([]);
+  const client = await secure.connect();
+  client.write('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n');
+  await client.until('the end', () => client.closed);
+});
+
+test('a head that is never finished goes with its connection', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  using secure = await SecureFixture.before(upstream);
+  const client = await secure.greeted();
+  await client.answered();
+  client.send(FRAME.headers, FLAG.endStream, 1, '\x82');
+  await pass(secure, 62_000);
+  await client.until('the farewell', () => client.goneCode === CODE.none);
+  await pass(secure, 62_000);
+  await client.until('the end', () => client.closed);
+  assert.equal(upstream.requests.length, 0);
+});
+
+test('a connection without a request is told to go after a minute, pings or not, and cut if it stays', async () => {
+  using secure = await SecureFixture.of([]);
+  const client = await secure.greeted();
+  for (let second = 0; second < 59; second++) {
+    await client.answered();
+    await pass(secure, 1_000);
+  }
+  assert.equal(client.goneCode, undefined);
+  await pass(secure, 2_000);
+  await client.until('the farewell', () => client.goneCode === CODE.none);
+  await pass(secure, 4_000);
+  await eventually('no connection to be counted', () => secure.proxy.ledger.connections.open() === 0);
+});
+
+test('a client that takes no more bytes is cut all the same', async () => {
+  using upstream = await UpstreamFixture.start();
+  using secure = await SecureFixture.before(upstream);
+  const client = await secure.greeted([INITIAL_WINDOW, 0x7fffffff]);
+  client.send(FRAME.windowUpdate, 0, 0, Buffer.from([0x7f, 0, 0, 0]));
+  await client.answered();
+  client.request(1);
+  const { wire } = await upstream.asked();
+  client.socket.pause();
+  wire.send(`HTTP/1.1 200 OK\r\nContent-Length: ${LARGE}\r\n\r\n`);
+  wire.send(Buffer.alloc(LARGE, 'x'));
+  await heldUp(wire);
+  await pass(secure, 62_000);
+  await wire.until('the target to be let go', () => wire.closed || wire.ended);
+  await pass(secure, 62_000);
+  await pass(secure, 62_000);
+  await eventually('no connection to be counted', () => secure.proxy.ledger.connections.open() === 0);
+});

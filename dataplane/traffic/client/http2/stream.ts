@@ -1,0 +1,393 @@
+import { constants, type ServerHttp2Stream } from 'node:http2';
+import { fieldArray, fieldsByName, trailerLines } from '../../codec/http2/request-text.ts';
+import type { Attempt } from '../../exchange/attempt.ts';
+import { type Downstream, type Exchange, type LentStream, SMALL_PIECE, UNTIL_CLOSE } from '../../exchange/exchange.ts';
+import { FAULT_REASON, type Faults, guard } from '../../exchange/faults.ts';
+import { isCall } from '../../exchange/grpc.ts';
+import { cancelStream, cutStream, leaveStream } from '../../io/stream-ends.ts';
+import { BodyPace, TOO_SLOW } from '../body-pace.ts';
+import { HeldBody } from '../held-body.ts';
+import { Drain } from './drain.ts';
+import { refuse } from './refuse.ts';
+import { SmallPieces } from './small-pieces.ts';
+
+/** Bodies of known length up to this many bytes are taken whole before an upstream is asked. */
+const HOLD_BYTES = 65_536;
+/** How long a body may stand still, either way (ms). */
+const BODY_IDLE_MS = 60_000;
+/** To an extended CONNECT, of an answer that would otherwise be taken for the agreement that it is not. */
+const NO_TUNNEL = 501;
+/** The library sends no other (RFC 9110 15: those beyond have no meaning, and are taken for an error of the server). */
+const MAX_STATUS = 599;
+const BAD_GATEWAY = 502;
+const { NGHTTP2_PROTOCOL_ERROR } = constants;
+
+export type StreamTools = {
+  monotonic(): number;
+  readonly faults: Faults;
+  /** The exchange is over, well or not. */
+  record(x: Exchange): void;
+  /** The stream is gone. */
+  closed(stream: StreamClient): void;
+  /** The connection is of no more use to the exchange's host. */
+  outlived(x: Exchange): void;
+};
+
+/** A client's side of one exchange over HTTP/2. */
+export class StreamClient implements Downstream {
+  readonly address: string;
+  private readonly stream: ServerHttp2Stream;
+  private readonly tools: StreamTools;
+  private x: Exchange | null = null;
+  /** The head of the answer until it is known whether a body follows. */
+  private pendingHead: { readonly fields: string[]; readonly length: number } | null = null;
+  private headSent = false;
+  private trailers = '';
+  private held: HeldBody | null = null;
+  private readonly small = new SmallPieces((pieces) => guard(this, this.pass, pieces));
+  private whenHeld: ((x: Exchange) => void) | null = null;
+  /** The attempt that a streaming body goes to. */
+  private taker: Attempt | null = null;
+  private listening = false;
+  /** Whether a success would mean that the client may go on with another protocol (RFC 8441 4). */
+  private connects = false;
+  /** Whether a tunnel reads and writes the stream. */
+  private lent = false;
+  private inputEnded = false;
+  private requestTrailers = '';
+  /** What is left of the body, once the answer is whole; null before. */
+  private drain: Drain | null = null;
+  /** Whether the client waits for the answer before it sends anything. */
+  private nothingFlows = false;
+  /** Whether END_STREAM comes with the trailers, or in their place. */
+  private waitsForTrailers = false;
+  private allSent = false;
+  /**
+   * The body of a small answer that came before the request's own had ended; null for every other answer. A success waits for the
+   * end of the request: once it has one, curl 7.88 sends no more, and never ends either. Anything else waits until it is whole: at
+   * the head alone curl 7.88 ends its request short of its Content-Length, for which the stream is reset (RFC 9113 8.1.1).
+   */
+  private early: Buffer[] | null = null;
+  private earlyBytes = 0;
+  private lastProgress: number;
+  private progressSeen = 0;
+  private received = 0;
+  private pace: BodyPace | null = null;
+
+  constructor(stream: ServerHttp2Stream, address: string, tools: StreamTools) {
+    this.stream = stream;
+    this.address = address;
+    this.tools = tools;
+    this.lastProgress = tools.monotonic();
+    // A reset that says NO_ERROR closes the stream only when all of it has been read.
+    stream.on('aborted', () => guard(this, this.left));
+    stream.on('close', () => guard(this, this.closed));
+    stream.on('drain', () => guard(this, this.drained));
+    stream.on('trailers', (_headers, _flags, raw: readonly string[] | undefined) => guard(this, this.takeTrailers, raw ?? []));
+  }
+
+  /** The exchange that its head has begun. */
+  begin(x: Exchange): void {
+    this.x = x;
+    x.bodyComplete = x.bodyLength === 0;
+    this.connects = x.upgrade !== null;
+  }
+
+  // The way in.
+
+  takeBody(x: Exchange, then: (x: Exchange) => void): void {
+    if (x.bodyLength < 0 || x.bodyLength > HOLD_BYTES || x.expectsContinue) return then(x);
+    this.held = new HeldBody();
+    this.whenHeld = then;
+    this.listen();
+  }
+
+  streamBody(x: Exchange): void {
+    if (this.x !== x) return;
+    this.taker = x.attempt;
+    if (this.inputEnded) return x.attempt?.bodyEnd(this.requestTrailers);
+    this.listen();
+    this.stream.resume();
+  }
+
+  resumeBody(): void {
+    this.stream.resume();
+  }
+
+  private listen(): void {
+    if (this.listening) return;
+    this.listening = true;
+    this.stream.on('data', (chunk: Buffer) => guard(this, this.take, chunk));
+    this.stream.on('end', () => guard(this, this.ended));
+    // A body without a byte may have ended before anybody listened.
+    if (this.stream.readableEnded) this.ended();
+  }
+
+  /** Whether the attempt that took the body has given way to another, which has not asked for it yet. */
+  private get waits(): boolean {
+    const attempt = this.x?.attempt ?? null;
+    return this.held === null && attempt !== null && attempt !== this.taker;
+  }
+
+  private take(chunk: Buffer): void {
+    const { held } = this;
+    if (held !== null) {
+      this.received += chunk.length;
+      held.add(chunk);
+    } else if (!this.small.keep(chunk)) this.pass(chunk);
+  }
+
+  private pass(chunk: Buffer): void {
+    const { x, stream } = this;
+    if (this.waits && !stream.readableEnded) {
+      stream.pause();
+      stream.unshift(chunk);
+      return;
+    }
+    this.received += chunk.length;
+    if (x === null) {
+      if (this.drain?.take(chunk.length) === false) stream.pause();
+    } else if (x.attempt?.body(chunk, 0, chunk.length) === false) stream.pause();
+  }
+
+  private takeTrailers(raw: readonly string[]): void {
+    const lines = trailerLines(raw);
+    // An answer that is under way would be ended by `close`, and not be whole.
+    if (lines === null && this.headSent) cutStream(this.stream);
+    else if (lines === null) this.stream.close(NGHTTP2_PROTOCOL_ERROR);
+    else this.requestTrailers = lines;
+  }
+
+  private ended(): void {
+    this.small.flush();
+    const { x } = this;
+    if (x === null && this.early !== null) return this.sayEnd();
+    // What was read of a stream that has been reset ends, too: it is not whole.
+    if (x === null || this.inputEnded || this.gone) return;
+    this.inputEnded = true;
+    x.bodyComplete = true;
+    if (this.waits) return;
+    if (this.held === null) return x.attempt?.bodyEnd(this.requestTrailers);
+    x.held = this.held.whole;
+    this.held = null;
+    const then = this.whenHeld;
+    this.whenHeld = null;
+    then?.(x);
+  }
+
+  // The way out.
+
+  informational(status: number, _reason: string, fields: string): void {
+    // A 101 would agree to what can't be agreed on, and nothing else is interim (RFC 9113 8.1, 8.6).
+    if (this.headSent || this.gone || status < 100 || status > 199 || status === 101) return;
+    this.stream.additionalHeaders({ ':status': status, ...fieldsByName(fields) });
+  }
+
+  head(x: Exchange, status: number, _reason: string, fields: string, length: number): void {
+    // A second answer has no place in the stream.
+    if (this.x !== x || this.headSent) return;
+    x.status = this.connects && status < 300 ? NO_TUNNEL : status > MAX_STATUS ? BAD_GATEWAY : status;
+    x.bytesSent += fields.length;
+    const list = fieldArray(fields, [':status', `${x.status}`]);
+    if (length !== UNTIL_CLOSE && status !== 204) list.push('content-length', `${length}`);
+    this.pendingHead = { fields: list, length };
+    const open = !this.inputEnded && x.bodyLength > 0 && !(x.expectsContinue && this.received === 0);
+    const small = status === 204 || (length === UNTIL_CLOSE ? status >= 400 : length <= HOLD_BYTES);
+    if (open && small && !isCall(x)) this.early = [];
+    if (x.endsConnection) this.tools.outlived(x);
+  }
+
+  body(buffer: Buffer, from: number, to: number): boolean {
+    const { stream, x } = this;
+    if (to === from || x === null || this.gone) return true;
+    if (this.early !== null) {
+      this.earlyBytes += to - from;
+      if (this.earlyBytes <= HOLD_BYTES) {
+        x.bytesSent += to - from;
+        this.early.push(Buffer.from(buffer.subarray(from, to)));
+        return true;
+      }
+      this.tellEarly(this.early);
+    }
+    this.sendHead(false);
+    x.bytesSent += to - from;
+    const piece = buffer.subarray(from, to);
+    // What is small stands in a buffer that is used again before it has left.
+    stream.write(to - from <= SMALL_PIECE ? Buffer.from(piece) : piece);
+    return !stream.writableNeedDrain;
+  }
+
+  get holding(): boolean {
+    return this.stream.writableLength > 0;
+  }
+
+  end(x: Exchange, trailers: string): void {
+    const { stream } = this;
+    if (this.x !== x) return;
+    this.trailers = trailers;
+    this.settle(x);
+    if (this.gone) return;
+    if (this.inputEnded || (x.bodyLength === 0 && !this.connects)) return this.sayEnd();
+    this.drain = new Drain(this.tools.monotonic());
+    this.nothingFlows = this.connects || (x.expectsContinue && this.received === 0);
+    this.listen();
+    stream.resume();
+    if (this.early === null || x.status >= 300) this.sayEnd();
+  }
+
+  private sayEnd(): void {
+    const { stream, early, pendingHead } = this;
+    this.early = null;
+    if (this.gone) return;
+    // What is whole ends in the turn in which it begins.
+    if (early !== null && pendingHead !== null && this.trailers === '') this.pendingHead = { ...pendingHead, length: this.earlyBytes };
+    this.sendHead(this.trailers === '' && (early === null || early.length === 0));
+    if (early !== null) for (const piece of early) stream.write(piece);
+    stream.end();
+    if (!this.waitsForTrailers && this.drain !== null) stream.once('finish', () => setImmediate(() => guard(this, this.sentAll)));
+  }
+
+  /** Too much to wait for. */
+  private tellEarly(early: readonly Buffer[]): void {
+    this.early = null;
+    this.sendHead(false);
+    for (const piece of early) this.stream.write(piece);
+  }
+
+  abort(x: Exchange): void {
+    if (this.x !== x) return;
+    this.settle(x);
+    cutStream(this.stream);
+  }
+
+  flush(): void {
+    // The answer goes on: its head need not wait for the next piece.
+    if (this.x !== null && this.early === null) this.sendHead(false);
+  }
+
+  lend(x: Exchange): LentStream | null {
+    if (this.x !== x || this.gone) return null;
+    this.lent = true;
+    return { stream: this.stream };
+  }
+
+  reclaim(): void {
+    this.lent = false;
+  }
+
+  private sendHead(ends: boolean): void {
+    const head = this.pendingHead;
+    if (head === null || this.gone) return;
+    this.pendingHead = null;
+    this.headSent = true;
+    const { stream } = this;
+    // Where nothing but END_STREAM tells that the body is whole, it is not sent before we say so.
+    this.waitsForTrailers = !ends && head.length === UNTIL_CLOSE;
+    stream.respond(head.fields, { endStream: ends, waitForTrailers: this.waitsForTrailers });
+    if (this.waitsForTrailers) stream.once('wantTrailers', () => guard(this, this.sendTrailers));
+  }
+
+  private sendTrailers(): void {
+    if (this.gone) return;
+    this.stream.sendTrailers(fieldsByName(this.trailers));
+    // The library does it in the next turn.
+    if (this.drain !== null) setImmediate(() => guard(this, this.sentAll));
+  }
+
+  /** END_STREAM is on its way: a reset before it would undo the answer. */
+  private sentAll(): void {
+    this.allSent = true;
+    if (this.nothingFlows && !this.gone) leaveStream(this.stream);
+  }
+
+  // The end.
+
+  /** Once for each exchange, whoever else believes that it has to be ended. */
+  private settle(x: Exchange): void {
+    if (this.x !== x) return;
+    this.x = null;
+    x.attempt = null;
+    this.tools.record(x);
+  }
+
+  /** Whether nothing can be said any more: the stream has been reset, or its connection is gone. */
+  private get gone(): boolean {
+    return this.stream.closed || this.stream.destroyed;
+  }
+
+  private closed(): void {
+    this.left();
+    this.tools.closed(this);
+  }
+
+  private drained(): void {
+    this.x?.attempt?.resume();
+  }
+
+  /** Nothing that it knows is to be relied on any more: the stream ends, and its exchange. */
+  broke(error: unknown): void {
+    const { x, stream } = this;
+    const { faults } = this.tools;
+    const answered = stream.headersSent;
+    this.pendingHead = null;
+    this.early = null;
+    if (x === null) faults.note('exchange', error);
+    else faults.end(x, error, answered, (torn) => this.settle(torn));
+    if (this.gone) return faults.step(() => this.tools.closed(this));
+    faults.step(() => {
+      if (answered) cutStream(stream);
+      else refuse(stream, 500, FAULT_REASON);
+    });
+  }
+
+  private left(): void {
+    const { x } = this;
+    if (x === null) return;
+    const { attempt } = x;
+    if (x.status === 0) x.status = 499;
+    x.failure = 'the client went away';
+    this.settle(x);
+    attempt?.cancel();
+  }
+
+  /** As over HTTP/1.1, see `RequestBody`. */
+  private tooSlow(x: Exchange, now: number): boolean {
+    if (this.inputEnded || !this.listening || x.status !== 0 || x.upgrade !== null) return false;
+    this.pace ??= new BodyPace(now);
+    const theirs = !this.stream.isPaused() && !this.waits && (this.received > 0 || !x.expectsContinue);
+    return this.pace.tooSlow(now, this.received, theirs) && !isCall(x);
+  }
+
+  private giveUp(x: Exchange): void {
+    x.attempt?.cancel();
+    x.status = 408;
+    x.failure = TOO_SLOW;
+    if (!this.gone) x.bytesSent += refuse(this.stream, 408, TOO_SLOW);
+    this.settle(x);
+  }
+
+  /** A body that has stood still for too long, whoever is to blame on the client's side, ends the stream. */
+  sweep(now: number): void {
+    const { stream, x } = this;
+    if (this.lent) return;
+    if (x !== null && this.tooSlow(x, now)) return this.giveUp(x);
+    if (this.drain?.over(now) === true) {
+      if (this.early !== null) return this.sayEnd();
+      if (this.allSent) return leaveStream(stream);
+    }
+    const progress = this.received + (x?.bytesSent ?? 0) - stream.writableLength;
+    const waitsForUs =
+      x !== null && this.held === null && stream.writableLength === 0 && (this.inputEnded || x.bodyLength === 0 || stream.isPaused());
+    if (progress !== this.progressSeen || waitsForUs) {
+      this.progressSeen = progress;
+      this.lastProgress = now;
+    } else if (now - this.lastProgress >= BODY_IDLE_MS) {
+      // Looked at so late that it costs other requests nothing.
+      if (x !== null && this.held === null && stream.writableLength === 0 && isCall(x)) {
+        this.lastProgress = now;
+        return;
+      }
+      cancelStream(stream);
+    }
+  }
+}

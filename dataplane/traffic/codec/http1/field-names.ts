@@ -1,0 +1,147 @@
+import { HOPS_FIELD } from '../../../../shared/name.ts';
+
+/**
+ * The field names that the proxy acts on, found by a hash that the scanner computes while it validates
+ * the name: one look-up a field, and no string is made for the rest.
+ */
+export const FIELD = {
+  other: 0,
+  host: 1,
+  contentLength: 2,
+  transferEncoding: 3,
+  connection: 4,
+  /** Hop-by-hop without meaning to us: dropped (RFC 9110 7.6.1). */
+  hopByHop: 5,
+  upgrade: 6,
+  expect: 7,
+  forwardedFor: 8,
+  forwardedProto: 9,
+  forwardedHost: 10,
+  requestId: 11,
+  /** Says who is asking, for what or how, and nobody's word is taken for it: dropped. */
+  claim: 12,
+  referer: 13,
+  te: 14,
+  date: 15,
+  strictTransportSecurity: 16,
+  contentTypeOptions: 17,
+  frameOptions: 18,
+  contentType: 19,
+  keepAlive: 20,
+  /** Never forwarded in a request: a CGI behind us would read it as its proxy setting. */
+  proxy: 21,
+  /** Says what a proxy in front of us knows of its client: dropped, unless a trusted one says so. */
+  vouched: 22,
+  /** How often proxies like this one have forwarded the request. */
+  hops: 23,
+} as const;
+
+export type FieldKind = (typeof FIELD)[keyof typeof FIELD];
+
+/** Every `X-Forwarded-*` says what a proxy did or saw. */
+const FORWARDED = 'x-forwarded-';
+
+const NAMES: ReadonlyMap<string, FieldKind> = new Map<string, FieldKind>([
+  ['host', FIELD.host],
+  ['content-length', FIELD.contentLength],
+  ['transfer-encoding', FIELD.transferEncoding],
+  ['connection', FIELD.connection],
+  ['proxy-connection', FIELD.hopByHop],
+  ['proxy-authenticate', FIELD.hopByHop],
+  ['proxy-authorization', FIELD.hopByHop],
+  ['keep-alive', FIELD.keepAlive],
+  ['te', FIELD.te],
+  ['upgrade', FIELD.upgrade],
+  ['http2-settings', FIELD.hopByHop],
+  ['expect', FIELD.expect],
+  ['x-forwarded-for', FIELD.forwardedFor],
+  ['x-forwarded-proto', FIELD.forwardedProto],
+  ['x-forwarded-host', FIELD.forwardedHost],
+  ['x-request-id', FIELD.requestId],
+  ['referer', FIELD.referer],
+  ['date', FIELD.date],
+  ['strict-transport-security', FIELD.strictTransportSecurity],
+  ['x-content-type-options', FIELD.contentTypeOptions],
+  ['x-frame-options', FIELD.frameOptions],
+  ['content-type', FIELD.contentType],
+  ['proxy', FIELD.proxy],
+  [HOPS_FIELD.toLowerCase(), FIELD.hops],
+  // Who is asking: ours, or many proxies pass on what a client says (RFC 7239 8.1).
+  ['forwarded', FIELD.claim],
+  ['x-real-ip', FIELD.claim],
+  // The scheme and the proxy's name, in words that could contradict X-Forwarded-Proto.
+  ['x-forwarded-by', FIELD.claim],
+  ['x-forwarded-protocol', FIELD.claim],
+  ['x-forwarded-scheme', FIELD.claim],
+  ['x-forwarded-server', FIELD.claim],
+  ['x-forwarded-ssl', FIELD.claim],
+  ['front-end-https', FIELD.claim],
+  ['x-scheme', FIELD.claim],
+  ['x-url-scheme', FIELD.claim],
+  // Another target or host than the one that was matched: some frameworks route by them.
+  ['x-http-host-override', FIELD.claim],
+  ['x-original-host', FIELD.claim],
+  ['x-original-uri', FIELD.claim],
+  ['x-original-url', FIELD.claim],
+  ['x-rewrite-url', FIELD.claim],
+  // RFC 9440 4: nobody but whoever ended TLS says which certificate the client showed.
+  ['client-cert', FIELD.vouched],
+  ['client-cert-chain', FIELD.vouched],
+  ['cf-connecting-ip', FIELD.vouched],
+  ['cf-connecting-ipv6', FIELD.vouched],
+  ['client-ip', FIELD.vouched],
+  ['fastly-client-ip', FIELD.vouched],
+  ['true-client-ip', FIELD.vouched],
+  ['x-client-ip', FIELD.vouched],
+  ['x-cluster-client-ip', FIELD.vouched],
+  ['x-original-forwarded-for', FIELD.vouched],
+]);
+
+export const HASH_SEED = 0;
+/** One step of the name hash. The bit tells capitals from small letters, and leaves digits and hyphens as they are. */
+export const hashStep = (hash: number, byte: number): number => (Math.imul(hash, 31) + (byte | 0x20)) | 0;
+
+/** The hash of a whole name, any case. */
+export function hashName(name: string): number {
+  let hash = HASH_SEED;
+  for (let at = 0; at < name.length; at++) hash = hashStep(hash, name.charCodeAt(at));
+  return hash;
+}
+
+type Known = { readonly name: string; readonly kind: FieldKind };
+const byHash = new Map<number, Known>();
+for (const [name, kind] of NAMES) {
+  const hash = hashName(name);
+  if (byHash.has(hash)) throw new Error(`two known field names share the hash of ${name}`);
+  byHash.set(hash, { name, kind });
+}
+
+/** What `raw.slice(from, to)` names, given its hash. The hash only proposes; the letters decide. */
+export function kindOf(hash: number, raw: string, from: number, to: number): FieldKind {
+  const known = byHash.get(hash);
+  if (known === undefined || known.name.length !== to - from) return FIELD.other;
+  return raw.slice(from, to).toLowerCase() === known.name ? known.kind : FIELD.other;
+}
+
+/**
+ * What a name is that `kindOf` does not know, in a request. CGI, and what came after it, makes a variable of a name in
+ * which every character but letters and digits is `_`: `X.Forwarded~For` and `Content_Length` are read as the names with hyphens.
+ */
+export function unlistedKind(name: string): FieldKind {
+  const folded = name.toLowerCase().replace(/[^a-z0-9]/g, '-');
+  const known = NAMES.get(folded) ?? (folded.startsWith(FORWARDED) ? FIELD.vouched : FIELD.other);
+  switch (known) {
+    case FIELD.forwardedFor:
+    case FIELD.forwardedProto:
+    case FIELD.forwardedHost:
+    case FIELD.requestId:
+    case FIELD.claim:
+    case FIELD.vouched:
+    case FIELD.contentLength:
+    case FIELD.transferEncoding:
+    case FIELD.proxy:
+      return known;
+    default:
+      return FIELD.other;
+  }
+}

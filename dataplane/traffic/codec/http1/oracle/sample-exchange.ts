@@ -1,0 +1,46 @@
+import { CHUNKED, type Downstream, Exchange } from '../../../exchange/exchange.ts';
+import type { OurMessage } from './reading.ts';
+
+/** A client that nobody talks to. */
+const SILENT: Downstream = {
+  address: '192.0.2.1',
+  head: () => undefined,
+  informational: () => undefined,
+  body: () => true,
+  holding: false,
+  end: () => undefined,
+  abort: () => undefined,
+  broke: () => undefined,
+  flush: () => undefined,
+  lend: () => null,
+  reclaim: () => undefined,
+  takeBody: (x, then) => then(x),
+  streamBody: () => undefined,
+  resumeBody: () => undefined,
+};
+
+export const FORWARDING = 'X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Host: a\r\nX-Request-ID: 7\r\n';
+
+export type SampleRequest = Pick<OurMessage, 'method' | 'target' | 'kept' | 'length' | 'chunked'>;
+
+/** The exchange that a connection makes of a request. */
+export function sampleExchange(request: SampleRequest): Exchange {
+  return new Exchange(SILENT, {
+    method: request.method,
+    target: request.target,
+    host: 'a',
+    hostField: 'a',
+    fields: request.kept,
+    bodyLength: request.chunked ? CHUNKED : Math.max(0, request.length),
+    expectsContinue: false,
+    secure: false,
+    strictTransport: false,
+    misdirected: false,
+    clientRule: null,
+    upgrade: null,
+    referer: null,
+    hops: 0,
+    forwarding: FORWARDING,
+    startedAt: 0,
+  });
+}

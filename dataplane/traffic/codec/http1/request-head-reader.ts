@@ -1,0 +1,55 @@
+import { Gathering } from '../gathering.ts';
+import { CR, LF } from './chars.ts';
+import { FAULT, type Fault } from './fault.ts';
+import { faultOfPartialHead, HEAD_END, MAX_REQUEST_HEAD, RequestHead } from './request-head.ts';
+
+/** Finds the heads of requests in what a client sends, however it is cut. */
+export class HeadReader {
+  readonly head = new RequestHead();
+  /** Whether the last call of `read` has filled `head`. */
+  whole = false;
+  fault: Fault | null = null;
+  private gathering: Gathering | null = null;
+
+  /** What was left over, and what came after it. */
+  join(rest: Buffer, chunk: Buffer): Buffer {
+    return this.gathered().join(rest, chunk);
+  }
+
+  private gathered(): Gathering {
+    this.gathering ??= new Gathering();
+    return this.gathering;
+  }
+
+  /** Looks at the beginning of `buffer`. @returns how many bytes it used up, or -1 where there is no sound head yet; check `fault` and `whole`. */
+  read(buffer: Buffer): number {
+    this.whole = false;
+    let start = 0;
+    // RFC 9112 2.2: empty lines before a request line are a leftover of old clients.
+    while (buffer[start] === CR && buffer[start + 1] === LF) start += 2;
+    if (start > 0) {
+      this.gathering = null;
+      return start;
+    }
+    const end = buffer.indexOf(HEAD_END, this.gathering === null ? 0 : this.gathering.sought);
+    if (end < 0 || end + 4 > MAX_REQUEST_HEAD) {
+      this.fault = this.readPartial(buffer, end);
+      return -1;
+    }
+    this.gathering = null;
+    this.fault = this.head.parse(buffer, 0, end + 4);
+    this.whole = this.fault === null;
+    return this.whole ? end + 4 : -1;
+  }
+
+  private readPartial(buffer: Buffer, end: number): Fault | null {
+    const gathering = this.gathered();
+    const tooLong = end >= 0 || buffer.length > MAX_REQUEST_HEAD;
+    if (gathering.worthJudging(buffer.length) || tooLong) {
+      const fault = faultOfPartialHead(buffer, 0, end < 0 ? buffer.length : MAX_REQUEST_HEAD, this.head);
+      if (fault !== null) return fault;
+    }
+    gathering.sought = Math.max(0, buffer.length - 3);
+    return tooLong ? FAULT.longHead : null;
+  }
+}

@@ -1,0 +1,64 @@
+import type { HeaderSpec, RouteSpec } from '../../../shared/route.ts';
+import { httpDate } from '../codec/date.ts';
+import { hashName } from '../codec/http1/field-names.ts';
+import type { Fields } from '../codec/http1/fields.ts';
+import type { Exchange } from './exchange.ts';
+
+/** Strict-Transport-Security, over HTTPS only: one year (RFC 6797). */
+const STRICT_TRANSPORT = 'Strict-Transport-Security: max-age=31536000\r\n';
+const NO_SNIFF = 'X-Content-Type-Options: nosniff\r\n';
+const SAME_ORIGIN = 'X-Frame-Options: SAMEORIGIN\r\n';
+
+/** The response headers of a block, worked out: its own, and which defaults it leaves standing. */
+export type AnswerFields = {
+  /** Names that the block sets or removes, by hash: the upstream's are not forwarded. null when there are none. */
+  readonly overrides: ReadonlyMap<number, string> | null;
+  /** The block's own fields as lines. */
+  readonly own: string;
+  /** Own and default fields, for the common answer that brings none of the defaults itself. */
+  readonly all: string;
+  readonly strictTransport: boolean;
+  readonly noSniff: boolean;
+  readonly sameOrigin: boolean;
+};
+
+/** A site that stays on HTTP (`https` off) promises no browser that it is on HTTPS, even where a certificate happens to cover it. */
+export function compileAnswerFields(headers: readonly HeaderSpec[], https: RouteSpec['https'] = 'auto'): AnswerFields {
+  const last = new Map<string, HeaderSpec>();
+  for (const header of headers) {
+    // Re-inserted, so that a header set again stands where it was set last.
+    last.delete(header.name.toLowerCase());
+    last.set(header.name.toLowerCase(), header);
+  }
+  const own = [...last.values()].map(({ name, value }) => (value === null ? '' : `${name}: ${value}\r\n`)).join('');
+  const noSniff = !last.has('x-content-type-options');
+  const sameOrigin = !last.has('x-frame-options');
+  return {
+    overrides: last.size === 0 ? null : new Map([...last.keys()].map((name) => [hashName(name), name])),
+    own,
+    all: `${noSniff ? NO_SNIFF : ''}${sameOrigin ? SAME_ORIGIN : ''}${own}`,
+    strictTransport: https !== 'off' && !last.has('strict-transport-security'),
+    noSniff,
+    sameOrigin,
+  };
+}
+
+/** The lines to add to an upstream's answer: its own values win over the defaults, the block's over both. */
+export function addedFields(fields: AnswerFields, answer: Fields, secure: boolean): string {
+  const strict = secure && fields.strictTransport && !answer.hasStrictTransportSecurity ? STRICT_TRANSPORT : '';
+  if (!answer.hasContentTypeOptions && !answer.hasFrameOptions) return strict + fields.all;
+  const noSniff = fields.noSniff && !answer.hasContentTypeOptions ? NO_SNIFF : '';
+  const sameOrigin = fields.sameOrigin && !answer.hasFrameOptions ? SAME_ORIGIN : '';
+  return strict + noSniff + sameOrigin + fields.own;
+}
+
+/** The lines of an upstream's answer as its visitor gets them. */
+export function answerLines({ block, strictTransport }: Exchange, answer: Fields): string {
+  const lines = answer.hasDate ? answer.kept : answer.kept + httpDate();
+  return block === null ? lines : lines + addedFields(block.fields, answer, strictTransport);
+}
+
+/** The lines to add to an answer of our own. */
+export function ownFields(fields: AnswerFields, secure: boolean): string {
+  return secure && fields.strictTransport ? STRICT_TRANSPORT + fields.all : fields.all;
+}

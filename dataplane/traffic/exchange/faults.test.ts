@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
+import { test } from 'node:test';
+import { memoryLog } from '../../../shared/runtime/log.ts';
+import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
+import { holdBackstop, TornStateError, torn } from '../worker/backstop.ts';
+import { Faults } from './faults.ts';
+
+function underTest() {
+  const clock = new ManualClock();
+  const log = memoryLog();
+  return { clock, log, faults: new Faults({ clock, log }) };
+}
+
+test('faults are counted by what they ended, and handed over once', () => {
+  const { faults } = underTest();
+  assert.equal(faults.take(), null);
+  faults.note('nothing', new Error('x'));
+  faults.note('exchange', new Error('x'));
+  faults.note('exchange', new Error('x'));
+  assert.deepEqual(faults.take(), [
+    ['exchange', 2],
+    ['nothing', 1],
+  ]);
+  assert.equal(faults.take(), null);
+});
+
+test('twenty a minute are logged with their stack, and the next line says how many were not', () => {
+  const { clock, log, faults } = underTest();
+  for (let nth = 0; nth < 50; nth++) faults.note('exchange', new Error(`fault ${nth}`), { host: 'a.test' });
+  assert.equal(log.lines.length, 20);
+  assert.match(JSON.stringify(log.lines[0]), /"host":"a\.test".*fault 0.*faults\.test\.ts/);
+  clock.pass(60_000);
+  faults.note('connection', 'not even an error');
+  assert.deepEqual(log.lines[20]?.fields, { ended: 'connection', error: 'not even an error', not_logged: 30 });
+});
+
+test('whatever is thrown can be told, even what has no words', () => {
+  const { log, faults } = underTest();
+  for (const thrown of [undefined, null, Symbol('x'), Object.create(null)]) faults.note('nothing', thrown);
+  assert.deepEqual(
+    log.lines.map(({ fields }) => 'error' in fields && fields.error),
+    ['undefined', 'null', 'Symbol(x)', 'something without words'],
+  );
+});
+
+test('the backstop goes on after what belongs to nobody, and ends the thread after what may have torn what all share', () => {
+  const { log, faults } = underTest();
+  const exits: number[] = [];
+  const thread = Object.assign(new EventEmitter(), { exit: (code: number) => exits.push(code) });
+  holdBackstop(thread, faults);
+  thread.emit('uncaughtException', new Error('in a library'));
+  thread.emit('unhandledRejection', new Error('in a promise'));
+  assert.deepEqual([exits, faults.take()], [[], [['nothing', 2]]]);
+  assert.throws(() => torn(new Error('half a table')), TornStateError);
+  thread.emit('unhandledRejection', new TornStateError('', { cause: new Error('half a table') }));
+  assert.deepEqual(exits, [1]);
+  assert.match(JSON.stringify(log.lines.at(-1)), /half a table.*"worker_ends":true|"worker_ends":true.*half a table/);
+});

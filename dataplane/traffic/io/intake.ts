@@ -1,0 +1,63 @@
+import type { Socket } from 'node:net';
+import { QUANTUM, type Runnable, type RunQueue } from './run-queue.ts';
+
+/** Whether a connection's socket is read, which depends on its peer and on whose turn it is. */
+export class Intake implements Runnable {
+  /** Whether it has used up its turn and goes on when the next one comes. */
+  waiting = false;
+  private readonly socket: Socket;
+  private readonly queue: RunQueue;
+  private readonly goOn: () => void;
+  private spent = 0;
+  /** Whether whoever takes the bytes needs time. */
+  heldBack = false;
+
+  /** `goOn` is called when the next turn has come: the socket is read again, unless it is held back. */
+  constructor(socket: Socket, queue: RunQueue, goOn: () => void) {
+    this.socket = socket;
+    this.queue = queue;
+    this.goOn = goOn;
+  }
+
+  spend(units: number): void {
+    this.spent += units;
+  }
+
+  /** What follows was waited for, so others had their turn. */
+  renew(): void {
+    this.spent = 0;
+  }
+
+  /** @returns whether the turn is over: then nothing is read until the next. */
+  over(): boolean {
+    if (this.waiting) return true;
+    if (this.spent < QUANTUM) return false;
+    this.waiting = true;
+    this.socket.pause();
+    this.queue.add(this);
+    return true;
+  }
+
+  run(): void {
+    this.waiting = false;
+    this.spent = 0;
+    this.goOn();
+  }
+
+  /** Nothing more is read until `resume`. */
+  holdBack(): void {
+    this.heldBack = true;
+    this.socket.pause();
+  }
+
+  /** Whoever takes the bytes can take more. */
+  resume(): void {
+    this.heldBack = false;
+    this.goAhead();
+  }
+
+  /** Reads where nothing forbids it. */
+  goAhead(): void {
+    if (!this.waiting && !this.heldBack) this.socket.resume();
+  }
+}

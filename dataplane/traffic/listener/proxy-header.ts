@@ -1,0 +1,94 @@
+import type { Socket } from 'node:net';
+import { type Faults, guard } from '../exchange/faults.ts';
+import { type ProxyReading, readProxyHeader } from './proxy-protocol.ts';
+
+/** How long a proxy may take over its header (ms). */
+const HEADER_MS = 5_000;
+
+export type PrefaceTools = {
+  monotonic(): number;
+  readonly faults: Faults;
+  /** The header has been read and what follows it put back; `address` null: the connection's own. */
+  done(preface: Preface, socket: Socket, address: string | null): void;
+  /** There is none, it is malformed, or it did not come in time. The socket is closed. */
+  refused(preface: Preface, reason: string): void;
+  /** The connection ended before its header was whole: nobody's fault. */
+  gone(preface: Preface): void;
+};
+
+/** A connection that has not yet said for whom it speaks. */
+export class Preface {
+  private readonly socket: Socket;
+  private readonly tools: PrefaceTools;
+  private readonly deadline: number;
+  private gathered: Buffer | null = null;
+
+  constructor(socket: Socket, tools: PrefaceTools) {
+    this.socket = socket;
+    this.tools = tools;
+    this.deadline = tools.monotonic() + HEADER_MS;
+    socket.on('data', this.read);
+    socket.on('end', this.ended);
+    socket.on('error', this.ended);
+    socket.on('close', this.closed);
+  }
+
+  sweep(now: number): void {
+    if (now >= this.deadline) this.refuse('it did not come within 5 s');
+  }
+
+  /** The worker goes away: a connection on which nothing has come yet ends now, unless that is patient. */
+  drain(patient: boolean): void {
+    if (this.gathered === null && !patient) this.socket.destroy();
+  }
+
+  private readonly read = (chunk: Buffer): void => guard(this, this.take, chunk);
+
+  private take(chunk: Buffer): void {
+    const bytes = this.gathered === null ? chunk : Buffer.concat([this.gathered, chunk]);
+    this.gathered = bytes;
+    const reading = readProxyHeader(bytes);
+    if (reading.kind === 'malformed') this.refuse(reading.reason);
+    else if (reading.kind === 'header') this.handOn(bytes, reading);
+  }
+
+  private handOn(bytes: Buffer, { length, address }: ProxyReading & { kind: 'header' }): void {
+    const { socket } = this;
+    // Paused, so that what is put back and what follows wait for whoever listens next.
+    socket.pause();
+    this.letGo();
+    if (length < bytes.length) socket.unshift(bytes.subarray(length));
+    this.tools.done(this, socket, address);
+    socket.resume();
+  }
+
+  private refuse(reason: string): void {
+    this.letGo();
+    this.tools.refused(this, reason);
+    this.socket.resetAndDestroy();
+  }
+
+  private readonly ended = (): void => {
+    this.socket.destroy();
+  };
+
+  private readonly closed = (): void => guard(this, this.leave);
+
+  private leave(): void {
+    this.tools.gone(this);
+  }
+
+  broke(error: unknown): void {
+    const { socket, tools } = this;
+    tools.faults.note('connection', error);
+    if (socket.destroyed) tools.faults.step(() => tools.gone(this));
+    else tools.faults.step(() => socket.resetAndDestroy());
+  }
+
+  private letGo(): void {
+    this.socket.off('data', this.read);
+    this.socket.off('end', this.ended);
+    this.socket.off('error', this.ended);
+    this.socket.off('close', this.closed);
+  }
+}

@@ -1,0 +1,201 @@
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { refusal } from '../client/http1/refusal.ts';
+import { Gathering } from '../codec/gathering.ts';
+import { type Faults, guard, guarded } from '../exchange/faults.ts';
+import type { ShownCertificate } from './certificates.ts';
+import { type Hello, MAX_HELLO, readHello } from './hello.ts';
+import { CHECK_PROTOCOL, type Handshakes } from './tls-servers.ts';
+
+/** How long a client may take over its hello (ms). */
+const HELLO_MS = 5_000;
+/** How long a handshake waits for a certificate that is being ordered (ms). */
+const EXPECTED_MS = 15_000;
+/** Bytes of the hello that TLS is given at a time. */
+const PIECE = 1_000;
+/** How long a client whose handshake failed may take to read why (ms). */
+const LINGER_MS = 2_000;
+const NEVER = Number.POSITIVE_INFINITY;
+const NOTHING = Buffer.alloc(0);
+
+/** Fatal alerts in a record of their own (RFC 8446 6, RFC 6066 3). */
+const alert = (description: number): Buffer => Buffer.from([21, 3, 3, 0, 2, 2, description]);
+const DECODE_ERROR = alert(50);
+const INTERNAL_ERROR = alert(80);
+const UNRECOGNIZED_NAME = alert(112);
+const NO_APPLICATION_PROTOCOL = alert(120);
+const NO_CERTIFICATE = 'there is no certificate for the name';
+
+export type SecuringTools = {
+  monotonic(): number;
+  readonly faults: Faults;
+  /** What is shown for a name, or for a client that named nobody. */
+  find(hello: Hello, socket: Socket): ShownCertificate | null;
+  /** What an authority is shown that checks the name; null where that is not awaited. */
+  findChallenge(name: string): ShownCertificate | null;
+  /** Whether the name will have a certificate soon, and there is room to wait for it. */
+  mayWait(securing: Securing, hello: Hello): boolean;
+  readonly handshakes: Handshakes;
+  /** TLS stands: from here on the socket is a connection like any other. */
+  done(securing: Securing, socket: TLSSocket, shown: ShownCertificate): void;
+  /** The connection ended before that. `reason` is empty where the client just left. */
+  gone(securing: Securing, reason: string): void;
+};
+
+/** A connection on its way to TLS: the hello is read first, since what it names decides how the rest is done. */
+export class Securing {
+  private readonly socket: Socket;
+  private readonly tools: SecuringTools;
+  private deadline: number;
+  private gathering = new Gathering();
+  private gathered: Buffer = NOTHING;
+  private reason = '';
+  private lingering = false;
+  /** What it said, while it waits for a certificate. */
+  private waitsFor: Hello | null = null;
+
+  constructor(socket: Socket, tools: SecuringTools) {
+    this.socket = socket;
+    this.tools = tools;
+    this.deadline = tools.monotonic() + HELLO_MS;
+    socket.on('data', this.read);
+    socket.on('end', this.ended);
+    socket.on('error', this.ended);
+    socket.on('close', this.closed);
+  }
+
+  sweep(now: number): void {
+    if (now < this.deadline) return;
+    if (this.waitsFor !== null) return this.refuse(UNRECOGNIZED_NAME, NO_CERTIFICATE);
+    if (!this.lingering) this.reason = 'the handshake took too long';
+    this.socket.destroy();
+  }
+
+  /** The worker goes away: a connection that has said nothing yet ends now, unless that is patient. */
+  drain(patient: boolean): void {
+    if (this.gathered.length === 0 && !patient) this.socket.destroy();
+  }
+
+  private readonly read = (chunk: Buffer): void => guard(this, this.take, chunk);
+
+  private take(chunk: Buffer): void {
+    this.gathered = this.gathering.join(this.gathered, chunk);
+    if (!this.gathering.worthJudging(this.gathered.length) && this.gathered.length <= MAX_HELLO) return;
+    const reading = readHello(this.gathered);
+    if (reading.kind === 'hello') this.choose(reading.hello);
+    else if (reading.kind === 'malformed') this.refuse(DECODE_ERROR, reading.reason);
+    else if (reading.kind === 'plain') this.refuse(refusal(400, 'this port speaks HTTPS: write https:// in the address'), 'plain HTTP');
+  }
+
+  private choose(hello: Hello): void {
+    if (isCheck(hello)) return this.beChecked(hello.serverName);
+    const shown = this.tools.find(hello, this.socket);
+    if (shown !== null) return this.shake(shown);
+    if (!this.tools.mayWait(this, hello)) return this.refuse(UNRECOGNIZED_NAME, NO_CERTIFICATE);
+    if (this.waitsFor === null) this.deadline = this.tools.monotonic() + EXPECTED_MS;
+    this.waitsFor = hello;
+    this.socket.pause();
+  }
+
+  /** RFC 8737 3: a check that nobody awaits is refused. */
+  private beChecked(name: string | null): void {
+    const shown = name === null ? null : this.tools.findChallenge(name);
+    if (shown !== null) this.shake(shown);
+    else this.refuse(NO_APPLICATION_PROTOCOL, 'no authority is awaited to check the name');
+  }
+
+  /** There are other certificates now, or others are expected. */
+  certificatesChanged(): void {
+    if (this.waitsFor !== null) this.choose(this.waitsFor);
+  }
+
+  private shake(shown: ShownCertificate): void {
+    const { socket, tools } = this;
+    this.waitsFor = null;
+    this.deadline = NEVER;
+    // Paused, so that what is put back waits for the one who reads from here on.
+    socket.pause();
+    socket.off('data', this.read).off('end', this.ended);
+    socket.unshift(this.gathered);
+    readInPieces(socket);
+    // The connection may last for days, and what was read of it need not.
+    this.gathered = NOTHING;
+    this.gathering = new Gathering();
+    const release = shown.auth === null ? null : this.lingerOnce();
+    const begun = tools.handshakes.begin(socket, shown, {
+      done: guarded(this, (secure) => {
+        release?.();
+        if (shown.published.challenge === true) return this.dismiss(secure);
+        socket.off('close', this.closed);
+        tools.done(this, secure, shown);
+      }),
+      failed: (reason) => {
+        this.reason = reason;
+      },
+    });
+    if (!begun) this.refuse(INTERNAL_ERROR, 'its certificate can not be used');
+  }
+
+  /**
+   * Where client certificates are asked for, the handshake fails when the client has said everything, and perhaps asked
+   * for a page. The library closes the connection at once, and over what is unread that is a reset, which would take the
+   * alert out of the client's hands. @returns the way back to that, for when there is nothing to fail any more.
+   */
+  private lingerOnce(): () => void {
+    const { socket, tools } = this;
+    const { destroy } = socket;
+    const release = (): void => {
+      socket.destroy = destroy;
+    };
+    socket.destroy = () => {
+      release();
+      this.lingering = true;
+      this.deadline = tools.monotonic() + LINGER_MS;
+      return socket.end();
+    };
+    return release;
+  }
+
+  /** An authority has seen what it came for: it says nothing more, and is told nothing. */
+  private dismiss(secure: TLSSocket): void {
+    this.deadline = this.tools.monotonic() + HELLO_MS;
+    secure.on('error', this.ended).resume().end();
+  }
+
+  private refuse(answer: Buffer | string, reason: string): void {
+    const { socket } = this;
+    this.reason = reason;
+    this.waitsFor = null;
+    this.deadline = this.tools.monotonic() + HELLO_MS;
+    socket.off('data', this.read).off('end', this.ended);
+    socket.end(answer);
+    // What the client still sends is thrown away, so that the answer is not lost to a reset.
+    socket.resume().on('end', this.ended);
+  }
+
+  private readonly ended = (): void => {
+    this.socket.destroy();
+  };
+
+  private readonly closed = (): void => guard(this, this.leave);
+
+  private leave(): void {
+    this.tools.gone(this, this.reason);
+  }
+
+  broke(error: unknown): void {
+    const { socket, tools } = this;
+    tools.faults.note('connection', error);
+    if (socket.destroyed) tools.faults.step(() => tools.gone(this, ''));
+    else tools.faults.step(() => socket.resetAndDestroy());
+  }
+}
+
+/** RFC 8737 3: an authority that checks a name offers this protocol and no other. */
+const isCheck = ({ protocols }: Hello): boolean => protocols.length === 1 && protocols[0] === CHECK_PROTOCOL;
+
+/** The library hands over all that waits in one piece, and after a piece of more than 1,023 bytes it holds 16 KB for as long as the connection lasts. */
+function readInPieces(socket: Socket): void {
+  const { read } = socket;
+  socket.read = (size = Math.min(PIECE, socket.readableLength)) => read.call(socket, size);
+}

@@ -1,0 +1,170 @@
+import { constants, createHash, hkdfSync } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { createServer, type Server, type TLSSocket, type TlsOptions } from 'node:tls';
+import type { Log } from '../../../shared/runtime/log.ts';
+import { type Faults, guarded } from '../exchange/faults.ts';
+import type { ClientAuth } from '../policy/client-certificate/client-auth.ts';
+import type { ShownCertificate } from './certificates.ts';
+
+/** Servers that are ready at once (40 KB each); the one unused for longest is built again when it is asked for. */
+const MOST_SERVERS = 1_000;
+
+/** In our order of preference: what both sides speak is chosen (RFC 7301). */
+const PROTOCOLS = ['h2', 'http/1.1'];
+/** What an authority speaks that checks a name (RFC 8737): nothing follows the handshake. */
+export const CHECK_PROTOCOL = 'acme-tls/1';
+
+/** RFC 9325 4.2: forward secrecy and authenticated encryption, which is what everybody has spoken for ten years. */
+const CIPHERS = [
+  'TLS_AES_128_GCM_SHA256',
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+].join(':');
+
+/** How long a ticket resumes a session (s): a tenth of what RFC 8446 4.6.1 allows. */
+const TICKET_SECS = 60_480;
+/** The same where the client showed a certificate: on resumption nobody looks at it again, and it may have ended meanwhile. */
+const VERIFIED_TICKET_SECS = 3_600;
+const TICKET_KEY_BYTES = 48;
+/** How long a handshake may take (ms). */
+const HANDSHAKE_MS = 10_000;
+
+export type HandshakeEnd = {
+  /** TLS stands. */
+  done(socket: TLSSocket): void;
+  /** It failed, and the connection is about to be closed. */
+  failed(reason: string): void;
+};
+
+/**
+ * TLS handshakes of one worker. Each certificate has a TLS server of its own, which no port leads to: connections are
+ * handed to it whose hello has been read, so that its tickets and its rules are of no use anywhere else.
+ */
+export class Handshakes {
+  private readonly log: Log;
+  private readonly faults: Faults;
+  /** The one used last stands last; null where the library refuses the certificate. */
+  private readonly servers = new Map<ShownCertificate, Server | null>();
+  /** Those under way, by the ends of their connection. */
+  private readonly underWay = new Map<string, HandshakeEnd>();
+  private ticketKeys: Buffer | null = null;
+
+  constructor(log: Log, faults: Faults) {
+    this.log = log;
+    this.faults = faults;
+  }
+
+  /** Tickets are good wherever the same keys are: 48 bytes. Those of other keys are no longer taken. */
+  useTicketKeys(keys: Uint8Array): void {
+    if (this.ticketKeys?.equals(keys)) return;
+    this.ticketKeys = Buffer.from(keys);
+    this.servers.clear();
+  }
+
+  /**
+   * Shakes hands over a paused socket, into which what was read has been put back.
+   * @returns false where the certificate can not be used; the log says why, once.
+   */
+  begin(socket: Socket, shown: ShownCertificate, end: HandshakeEnd): boolean {
+    const server = this.serverOf(shown);
+    if (server === null) return false;
+    const ends = endsOf(socket);
+    this.underWay.set(ends, end);
+    socket.once('close', () => this.underWay.delete(ends));
+    server.emit('connection', socket);
+    return true;
+  }
+
+  private serverOf(shown: ShownCertificate): Server | null {
+    let server = this.servers.get(shown);
+    if (server === undefined) server = this.build(shown);
+    else this.servers.delete(shown);
+    this.servers.set(shown, server);
+    return server;
+  }
+
+  private build({ published, auth }: ShownCertificate): Server | null {
+    if (this.servers.size >= MOST_SERVERS) for (const oldest of this.servers.keys()) if (this.servers.delete(oldest)) break;
+    try {
+      const server = createServer({
+        cert: published.certificate,
+        key: published.private_key,
+        minVersion: 'TLSv1.2',
+        ciphers: CIPHERS,
+        // A second handshake on a connection costs us more than its client, and HTTP/2 forbids it (RFC 9113 9.2.1).
+        secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+        ALPNProtocols: published.challenge === true ? [CHECK_PROTOCOL] : PROTOCOLS,
+        handshakeTimeout: HANDSHAKE_MS,
+        sessionTimeout: TICKET_SECS,
+        // A ticket opens the sessions of the names that it was given for, and no others.
+        sessionIdContext: createHash('sha256').update(published.domains.join()).digest('hex').slice(0, 32),
+        ...(this.ticketKeys !== null && { ticketKeys: this.ticketKeys }),
+        ...(auth !== null && asking(auth, published.domains, this.ticketKeys)),
+      });
+      const shaken = (socket: TLSSocket): void => {
+        const end = this.take(socket);
+        // Its client has reset the connection: nobody can tell any more whose it was, and nobody would hear of its end.
+        if (end === undefined) return void socket.destroy();
+        // Not before: nobody would hear of a client that leaves in the middle of the handshake.
+        socket.allowHalfOpen = true;
+        end.done(socket);
+      };
+      const failed = (error: Error, socket: TLSSocket): void => {
+        if (socket.authorizationError) this.disbelieved(auth, socket.authorizationError);
+        this.take(socket)?.failed(error.message);
+        socket.destroy();
+      };
+      const contained = (socket: TLSSocket, act: () => void): void => {
+        const broke = (error: unknown): void => {
+          this.faults.note('connection', error);
+          socket.destroy();
+        };
+        guarded({ broke }, act)();
+      };
+      server.on('secureConnection', (socket) => contained(socket, () => shaken(socket)));
+      server.on('tlsClientError', (error, socket) => contained(socket, () => failed(error, socket)));
+      return server;
+    } catch (error) {
+      this.log.error({ domains: published.domains, error: String(error) }, 'a certificate can not be used');
+      return null;
+    }
+  }
+
+  /** The library closes such a connection without an alert, and tells of it when nobody knows any more whose it was. */
+  private disbelieved(auth: ClientAuth | null, reason: unknown): void {
+    this.log.debug({ site: auth?.domain, reason: String(reason) }, 'a client certificate is not accepted');
+  }
+
+  private take(socket: TLSSocket): HandshakeEnd | undefined {
+    const ends = endsOf(socket);
+    const end = this.underWay.get(ends);
+    this.underWay.delete(ends);
+    return end;
+  }
+}
+
+/**
+ * What a server does for a site that asks for client certificates. Its tickets are sealed with keys of the site and the
+ * rule: the library takes whoever resumes a session for somebody who has shown what they had to.
+ */
+function asking({ ca, rule, domain }: ClientAuth, names: readonly string[], ticketKeys: Buffer | null): TlsOptions {
+  const purpose = `client certificates\n${names.join()}\n${domain}\n${rule}`;
+  return {
+    requestCert: true,
+    rejectUnauthorized: true,
+    ca,
+    sessionTimeout: VERIFIED_TICKET_SECS,
+    sessionIdContext: createHash('sha256').update(purpose).digest('hex').slice(0, 32),
+    ...(ticketKeys !== null && { ticketKeys: Buffer.from(hkdfSync('sha256', ticketKeys, '', purpose, TICKET_KEY_BYTES)) }),
+  };
+}
+
+/** What tells a connection from all others that are open. */
+const endsOf = ({ remoteAddress, remotePort, localAddress, localPort }: Socket): string =>
+  `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;

@@ -1,0 +1,167 @@
+import { createHmac } from 'node:crypto';
+import { OWN_PATH_PREFIX } from '../../../shared/name.ts';
+import { targetName } from '../../ledger/targets.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import type { Failure } from '../exchange/failure.ts';
+import { rawPath } from '../match/path.ts';
+import { type DomainReport, DURATION_BOUNDS, type TargetFailures, type TrafficReport, UNROUTED } from '../protocol.ts';
+import type { Place } from '../upstream/endpoint.ts';
+
+/** Distinct pages and referrers of one host that one report can hold; rarer ones of that second are left out. */
+const MAX_LISTED = 2_048;
+const MAX_PATH = 256;
+/** Targets whose failures one report can tell apart. */
+const MAX_FAILING = 1_000;
+/** Client addresses whose hashes are at hand. */
+const KNOWN_CLIENTS = 16_384;
+
+/** What one host has counted since the last report. */
+class Counters {
+  readonly host: string;
+  readonly pattern: string;
+  requests = 0;
+  readonly classes: [number, number, number, number, number, number] = [0, 0, 0, 0, 0, 0];
+  bytes = 0;
+  readonly durations = new Array<number>(DURATION_BOUNDS.length + 1).fill(0);
+  durationSum = 0;
+  readonly visitors = new Set<number>();
+  readonly pages = new Map<string, number>();
+  readonly referrers = new Map<string, number>();
+  readonly failures = new Map<string, number>();
+
+  constructor(host: string, pattern: string) {
+    this.host = host;
+    this.pattern = pattern;
+  }
+
+  report(): DomainReport {
+    const { host, pattern, requests, classes, bytes, durations, durationSum } = this;
+    return {
+      host,
+      pattern,
+      requests,
+      classes,
+      bytes,
+      durations,
+      durationSum,
+      visitors: [...this.visitors],
+      pages: [...this.pages],
+      referrers: [...this.referrers],
+      failures: [...this.failures],
+    };
+  }
+}
+
+/** Exchange → counters. Everything that may lag is gathered here and sent to the main thread once a second. */
+export class Recorder {
+  private domains = new Map<string, Counters>();
+  private failing = new Map<string, TargetFailures>();
+  private readonly hashes = new Map<string, number>();
+  private readonly hashKey: Uint8Array;
+
+  constructor(hashKey: Uint8Array) {
+    this.hashKey = hashKey;
+  }
+
+  /** Counts an exchange that is over; `now` on the monotonic clock, in ms. */
+  record(x: Exchange, now: number): void {
+    if (x.path.startsWith(OWN_PATH_PREFIX)) return;
+    const route = x.route;
+    const counters = route === null ? this.countersOf(UNROUTED, UNROUTED) : this.countersOf(x.host, route.domain);
+    this.count(counters, x.status, x.bytesSent, (now - x.startedAt) / 1_000);
+    if (route === null) return;
+    const failure = x.lastFailure;
+    // One that a retry made good, or whose client left meanwhile, is not what ended it.
+    if (failure !== null && x.failure === failure.reason)
+      counters.failures.set(failure.code, (counters.failures.get(failure.code) ?? 0) + 1);
+    counters.visitors.add(this.hashOf(x.client.address));
+    const path = rawPath(x.target);
+    increment(counters.pages, path.length > MAX_PATH ? path.slice(0, MAX_PATH) : path);
+    if (x.referer !== null) {
+      const referrer = hostOf(x.referer);
+      if (referrer !== '' && referrer !== x.host) increment(counters.referrers, referrer);
+    }
+  }
+
+  /** More bytes of an exchange that has been counted. */
+  more(x: Exchange, bytes: number): void {
+    if (x.route !== null) this.countersOf(x.host, x.route.domain).bytes += bytes;
+  }
+
+  /** A head that was refused before it was an exchange. */
+  refused(status: number, bytes: number): void {
+    this.count(this.countersOf(UNROUTED, UNROUTED), status, bytes, 0);
+  }
+
+  /** A try failed by the fault of its target; `at` in ms since 1970. */
+  targetFailed({ address, serverName, id, manner }: Place, { code, reason }: Failure, at: number): void {
+    const tls = serverName !== null;
+    const name = targetName(address, tls, id, manner.name);
+    const count = (this.failing.get(name)?.count ?? 0) + 1;
+    if (count > 1 || this.failing.size < MAX_FAILING)
+      this.failing.set(name, {
+        address,
+        tls,
+        ...(id !== null && { id }),
+        ...(manner.name !== '' && { transport: manner.name }),
+        count,
+        code,
+        reason,
+        at,
+      });
+  }
+
+  /** Everything since the last call. */
+  take(): TrafficReport {
+    const domains = [...this.domains.values()].map((counters) => counters.report());
+    this.domains = new Map();
+    if (this.failing.size === 0) return { domains };
+    const targets = [...this.failing.values()];
+    this.failing = new Map();
+    return { domains, targets };
+  }
+
+  private count(counters: Counters, status: number, bytes: number, seconds: number): void {
+    counters.requests++;
+    const index = status === 499 || status < 100 || status > 599 ? 5 : Math.floor(status / 100) - 1;
+    counters.classes[index as 0] += 1;
+    counters.bytes += bytes;
+    counters.durationSum += seconds;
+    let bucket = 0;
+    while (bucket < DURATION_BOUNDS.length && seconds > (DURATION_BOUNDS[bucket] as number)) bucket++;
+    counters.durations[bucket] = (counters.durations[bucket] as number) + 1;
+  }
+
+  private countersOf(host: string, pattern: string): Counters {
+    let counters = this.domains.get(host);
+    if (counters === undefined) {
+      counters = new Counters(host, pattern);
+      this.domains.set(host, counters);
+    }
+    return counters;
+  }
+
+  /** 53 bits of a keyed hash: no address leaves this thread. */
+  private hashOf(address: string): number {
+    const known = this.hashes.get(address);
+    if (known !== undefined) return known;
+    if (this.hashes.size >= KNOWN_CLIENTS) this.hashes.clear();
+    const digest = createHmac('sha256', this.hashKey).update(address).digest();
+    const hash = (digest.readUInt32LE(0) & 0x1fffff) * 2 ** 32 + digest.readUInt32LE(4);
+    this.hashes.set(address, hash);
+    return hash;
+  }
+}
+
+function increment(counts: Map<string, number>, key: string): void {
+  const count = counts.get(key);
+  if (count !== undefined) counts.set(key, count + 1);
+  // Copied out of the head it was cut from, so that a page in a list does not keep whole requests in memory.
+  else if (counts.size < MAX_LISTED) counts.set(Buffer.from(key, 'latin1').toString('latin1'), 1);
+}
+
+/** The host of a Referer in lower case, without port; empty when it has none (RFC 9110 10.1.3). */
+function hostOf(referer: string): string {
+  const match = /^https?:\/\/(?:[^@/?#]*@)?(\[[^\]/]*\]|[^:/?#]*)/i.exec(referer);
+  return (match?.[1] ?? '').toLowerCase().slice(0, 253);
+}

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Speaker } from '../testing/http2-upstream-fixture.ts';
+import { get, ProxyFixture } from '../testing/proxy-fixture.ts';
+import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
+
+const MINUTE = 60_000;
+const cookies = (count: number) => Array.from({ length: count }, (_, at) => `c${at}=${'v'.repeat(20)}`);
+const fields = (count: number) => Array.from({ length: count }, (_, at) => [`x-${at}`, 'y'] as const);
+const asLines = (count: number) =>
+  fields(count)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('');
+/** Fields that every request of the tests has: Host over HTTP/1.1, the four pseudo-header fields over HTTP/2. */
+const HOST = 1;
+const MOST = 300;
+
+test('a browser sends hundreds of cookies, each as a field of its own, and the upstream gets them as one', async () => {
+  using upstream = await UpstreamFixture.serving(ok('eaten'));
+  using proxy = await ProxyFixture.before(upstream);
+  using client = new Speaker(proxy);
+  for (const count of [84, 170, 400]) {
+    const answer = await client.ask({ ':path': '/', cookie: cookies(count) });
+    assert.deepEqual([answer.status, answer.body], [200, 'eaten'], `${count} cookies`);
+    assert.ok(upstream.requests.at(-1)?.head.includes(`\r\ncookie: ${cookies(count).join('; ')}\r\n`));
+  }
+});
+
+test('300 fields pass over HTTP/1.1 and HTTP/2 alike, and one more is a 431', async () => {
+  using upstream = await UpstreamFixture.serving(ok('taken'));
+  using proxy = await ProxyFixture.before(upstream);
+  using client = new Speaker(proxy);
+  assert.equal((await proxy.ask(get('/', asLines(MOST - HOST)))).body, 'taken');
+  assert.equal((await client.ask(Object.fromEntries(fields(MOST - HOST)))).body, 'taken');
+  assert.match((await proxy.ask(get('/', asLines(MOST)))).line, / 431 /);
+  assert.equal((await client.ask(Object.fromEntries(fields(MOST)))).status, 431);
+});
+
+test('a head that is too large is a 431 over HTTP/2 too, and the connection goes on', async () => {
+  using upstream = await UpstreamFixture.serving(ok('taken'));
+  using proxy = await ProxyFixture.before(upstream);
+  using client = new Speaker(proxy);
+  assert.equal((await client.ask({ cookie: cookies(700) })).status, 431);
+  assert.equal((await client.ask({ 'x-long': 'x'.repeat(40_000) })).status, 431);
+  assert.equal((await client.ask({})).status, 200);
+});
+
+test('heads that are refused for their size stand in the log, once a minute and with their number', async () => {
+  using upstream = await UpstreamFixture.serving(ok('taken'));
+  using proxy = await ProxyFixture.before(upstream);
+  using client = new Speaker(proxy);
+  const lines = () => proxy.log.lines.filter(({ message }) => message.includes('larger than allowed'));
+  await proxy.ask(get('/', asLines(MOST)));
+  await client.ask(Object.fromEntries(fields(MOST)));
+  await proxy.ask(get(`/${'p'.repeat(9_000)}`));
+  assert.equal(lines().length, 1);
+  assert.deepEqual(lines()[0]?.fields, { address: '127.0.0.1', status: 431, reason: 'the head has too many fields', count: 1 });
+  proxy.clock.pass(MINUTE);
+  await proxy.ask(get('/', 'x y: z\r\n'));
+  assert.equal(lines().length, 1, 'a malformed head is nobody’s visitor');
+  await proxy.ask(get('/', asLines(MOST)));
+  assert.deepEqual(lines()[1]?.fields, { address: '127.0.0.1', status: 431, reason: 'the head has too many fields', count: 3 });
+});

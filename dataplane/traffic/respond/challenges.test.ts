@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
+import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
+
+const PATH = '/.well-known/acme-challenge/token-1';
+
+test('a challenge that is awaited is answered for any host and before every rule; other tokens are the site’s own', async () => {
+  using upstream = await UpstreamFixture.serving(ok('from the site'));
+  using proxy = await ProxyFixture.start([
+    { ...site('a.test', upstream), redirects: [{ from: '/*', to: 'https://b.test/', status: 308 }] },
+  ]);
+  await proxy.publish([site('c.test', upstream)]);
+  await proxy.challenge([{ token: 'token-1', keyAuthorization: 'token-1.thumbprint' }]);
+  assert.equal((await proxy.ask(get(PATH))).body, 'token-1.thumbprint');
+  assert.equal((await proxy.ask(get(PATH).replace('a.test', 'nowhere.test'))).body, 'token-1.thumbprint');
+  assert.match((await proxy.ask(get(`${PATH}2`))).line, / 308 /);
+  assert.equal((await proxy.ask(get(`${PATH}2`).replace('a.test', 'c.test'))).body, 'from the site');
+  await proxy.challenge([]);
+  assert.match((await proxy.ask(get(PATH))).line, / 308 /);
+});

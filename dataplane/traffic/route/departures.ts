@@ -1,0 +1,77 @@
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import type { Faults } from '../exchange/faults.ts';
+import type { Endpoint } from '../upstream/endpoint.ts';
+import type { Pool } from '../upstream/pool.ts';
+import { type CompiledBlock, type CompiledRoute, poolsOf } from './compile.ts';
+
+/** Routes looked at in one turn of the event loop: each has to be compiled. */
+const STEP = 50;
+
+export type DepartureTools = {
+  readonly clock: Clock;
+  readonly faults: Faults;
+  /** The route of a domain as the newest table has it. */
+  routeOf(domain: string): CompiledRoute | null;
+  /** The block that the newest table has for an exchange. */
+  blockOf(x: Exchange): CompiledBlock | null;
+  /** Serves the exchange as if it had just come. */
+  serve(x: Exchange): void;
+};
+
+/**
+ * What a new table takes from its targets: connections that nobody will use again are closed, and requests that wait
+ * for a target that is paused or gone are sent elsewhere, where they may be.
+ */
+export class Departures {
+  private readonly tools: DepartureTools;
+
+  constructor(tools: DepartureTools) {
+    this.tools = tools;
+  }
+
+  /** Looks at every route that was in use and has been replaced. */
+  async follow(replaced: Iterable<readonly [string, CompiledRoute]>, nextTurn: () => Promise<void>): Promise<void> {
+    let steps = 0;
+    for (const [domain, was] of replaced) {
+      this.tools.faults.step(() => this.look(was, this.tools.routeOf(domain)));
+      if (++steps % STEP === 0) await nextTurn();
+    }
+  }
+
+  private look(was: CompiledRoute, now: CompiledRoute | null): void {
+    const endpoints = new Set<Endpoint>();
+    for (const pool of poolsOf(was)) {
+      pool.close();
+      for (const endpoint of pool.endpoints) endpoints.add(endpoint);
+    }
+    const pools = now === null ? [] : [...poolsOf(now)];
+    for (const endpoint of endpoints) this.judge(endpoint, pools);
+  }
+
+  private judge(endpoint: Endpoint, pools: readonly Pool[]): void {
+    const states = pools.flatMap((pool) => pool.stateOf(endpoint) ?? []);
+    const only = (state: string) => states.length > 0 && states.every((one) => one === state);
+    endpoint.keepIdle(endpoint.named > 0 && !only('draining'));
+    // What has a name at its source and is no longer there has ended: nothing will come from it.
+    const gone = states.length === 0 && endpoint.named === 0 && endpoint.id !== null;
+    if (gone || only('paused')) this.rescue(endpoint);
+  }
+
+  /** Requests that find no place elsewhere go on waiting: the target may answer yet. */
+  private rescue(endpoint: Endpoint): void {
+    const { clock, blockOf, serve } = this.tools;
+    const now = clock.now();
+    const elsewhere = (x: Exchange): boolean => {
+      const block = blockOf(x);
+      const pool = block?.pool ?? null;
+      if (block === null || pool === null || pool.sendsTo(endpoint)) return false;
+      return block.holdMs > 0 || pool.peek(now) !== null || pool.stopping > 0;
+    };
+    for (const x of endpoint.recall(elsewhere)) {
+      x.tried = null;
+      x.lastFailure = null;
+      serve(x);
+    }
+  }
+}

@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Condition } from '../../../shared/condition.ts';
+import { normalizedPath } from '../../../shared/path.ts';
+import { type Asked, compileCondition } from '../match/condition.ts';
+import { compilePattern } from '../match/pattern.ts';
+import { type Readings, readingsOf } from '../match/readings.ts';
+import { judgeCondition, judgePattern } from '../match/verdict.ts';
+
+/** A step of how some server reads a path. Characters above 0x7f are bytes. */
+type Step = (path: string) => string;
+
+const decodedOnce: Step = (path) => path.replace(/%([0-9A-F]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+const decodedUnreserved: Step = (path) =>
+  path.replace(/%([0-9A-F]{2})/gi, (sent, hex: string) => {
+    const char = String.fromCharCode(Number.parseInt(hex, 16));
+    return /[\w.~-]/.test(char) ? char : sent;
+  });
+/** As IIS 5 and old Java decoders: any bits of an overlong form. */
+const laxUtf8: Step = (path) =>
+  path.replace(/([\xc0\xc1])([\x80-\xbf])|\xe0([\x80\x81])([\x80-\xbf])/g, (_, a?: string, b?: string, c?: string, d?: string) =>
+    String.fromCharCode((((a ?? c ?? '').charCodeAt(0) & 1) << 6) | ((b ?? d ?? '').charCodeAt(0) & 0x3f)),
+  );
+const compatible: Step = (path) => {
+  try {
+    return Buffer.from(Buffer.from(path, 'latin1').toString('utf8').normalize('NFKC')).toString('latin1');
+  } catch (error) {
+    if (error instanceof RangeError) return path;
+    throw error;
+  }
+};
+const backslashes: Step = (path) => path.replaceAll('\\', '/');
+/** Tomcat and Jetty: parameters of each segment. */
+const withoutParameters: Step = (path) => path.replace(/;[^/]*/g, '');
+/** Express of old, Rails: everything behind the first. */
+const withoutQuery: Step = (path) => path.replace(/[?#].*$/s, '');
+const merged: Step = (path) => path.replace(/\/{2,}/g, '/');
+/** Windows: blanks and dots at the end of a name, and streams. */
+const trimmed: Step = (path) =>
+  path
+    .split('/')
+    .map((name) => (/^\.\.?$/.test(name) ? name : name.replace(/[. ]+$/, '')))
+    .join('/');
+const withoutStreams: Step = (path) => path.replace(/:[:$][^/]*/g, '');
+const stripped: Step = (path) => path.replace(/[\t\n\r]/g, '');
+const blanksTrimmed: Step = (path) =>
+  path
+    .split('/')
+    .map((name) => name.trim())
+    .join('/');
+/** RFC 3986 5.2.4. */
+const withoutDots: Step = (path) => {
+  const kept: string[] = [];
+  const parts = path.split('/').slice(1);
+  parts.forEach((part, index) => {
+    if (part === '..') kept.pop();
+    else if (part !== '.') kept.push(part);
+    if (index === parts.length - 1 && (part === '.' || part === '..')) kept.push('');
+  });
+  return `/${kept.join('/')}`;
+};
+
+const SERVERS: Readonly<Record<string, readonly Step[]>> = {
+  // Nobody is taken to read an escaped letter as anything but the letter.
+  literal: [decodedUnreserved],
+  nginx: [withoutQuery, decodedOnce, merged, withoutDots],
+  'nginx, merge_slashes off': [decodedOnce, withoutDots],
+  Apache: [withoutDots, decodedOnce, merged, withoutDots],
+  Tomcat: [withoutParameters, decodedOnce, merged, withoutDots],
+  'Tomcat, ALLOW_BACKSLASH': [withoutParameters, decodedOnce, backslashes, merged, withoutDots],
+  Jetty: [decodedOnce, withoutParameters, withoutDots],
+  Spring: [decodedOnce, withoutParameters, merged],
+  IIS: [decodedOnce, backslashes, merged, withoutDots, trimmed, withoutStreams],
+  'IIS 5': [decodedOnce, laxUtf8, decodedOnce, laxUtf8, backslashes, withoutDots, trimmed],
+  Express: [decodedUnreserved],
+  'Express, decoding parameters': [decodedOnce],
+  'a file server of Node': [decodedOnce, withoutDots],
+  'new URL() of Node': [decodedUnreserved, backslashes, stripped, withoutDots],
+  'decoded, then new URL()': [decodedOnce, withoutQuery, backslashes, stripped, withoutDots],
+  PHP: [decodedOnce, blanksTrimmed],
+  'decoded twice': [decodedOnce, decodedOnce, withoutDots],
+  'decoded twice, with parameters': [decodedOnce, withoutParameters, decodedOnce, withoutDots],
+  'decoded twice behind Apache': [withoutDots, decodedOnce, merged, decodedOnce, withoutDots],
+  'decoded three times': [decodedOnce, decodedOnce, decodedOnce, backslashes, merged, withoutDots],
+  'slashes only': [decodedUnreserved, (path) => path.replace(/%2f/gi, '/'), merged, withoutDots],
+  'slashes, and parameters of dot segments': [
+    decodedUnreserved,
+    (path) => path.replace(/%2f|%5c|\\/gi, '/').replace(/(\/\.{1,2});[^/]*/g, '$1'),
+    withoutDots,
+  ],
+  'Python, NFKC': [decodedOnce, compatible, withoutDots],
+};
+
+const ATOMS = [
+  'admin',
+  'ADMIN',
+  'x',
+  'a',
+  'status',
+  'f.php',
+  '.',
+  '..',
+  '...',
+  '/',
+  '/',
+  '/',
+  '/',
+  ';',
+  ';a=b',
+  '%2f',
+  '%5c',
+  '\\',
+  '%2e',
+  '%2e%2e',
+  '%3b',
+  '%3f',
+  '%23',
+  '%20',
+  '%09',
+  '%252f',
+  '%252e',
+  '%255c',
+  '%253b',
+  '%25',
+  '%c0%af',
+  '%c0%ae',
+  '%e0%80%af',
+  '%ef%bc%8f',
+  '%ef%bc%8e',
+  '%ef%bd%81',
+  '%c3%a9',
+  '%61',
+  '%2561',
+  ':',
+  '::$DATA',
+  ':$',
+  ' ',
+  '%',
+];
+const PATTERNS = [
+  '/admin/*',
+  '/admin',
+  '/a*',
+  '/x/admin/*',
+  '/status',
+  '/*',
+  '/admin/x/f.php',
+  '/caf%C3%A9/*',
+  '/a%2Fb',
+  '/x;a/*',
+  '/..x/*',
+];
+const PARTS = ['*.php', '*/admin/*', '*admin*', '*/x', '*/admin/x*'];
+
+/** Numbers below `below`, the same every time. */
+function randomFrom(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+function pathFrom(random: (below: number) => number): string {
+  let path = '/';
+  for (let count = 1 + random(7); count > 0; count--) path += ATOMS[random(ATOMS.length)];
+  return path.replaceAll(' ', '%20');
+}
+
+const ASKED: Asked = { method: 'GET', target: '/', fields: '', client: { address: '127.0.0.1' } };
+
+/** Each server alone, and with each further step that another one could add behind or before it. */
+function* servers(): Generator<[name: string, steps: readonly Step[]]> {
+  const extra = [backslashes, withoutParameters, merged, trimmed, withoutDots, decodedOnce, withoutStreams, blanksTrimmed, stripped];
+  for (const [name, steps] of Object.entries(SERVERS)) {
+    yield [name, steps];
+    for (const step of extra) {
+      yield [`${name}, then ${step.name}`, [...steps, step]];
+      yield [`${step.name}, then ${name}`, [decodedUnreserved, step, ...steps]];
+    }
+  }
+}
+
+const ALL = [...servers()];
+
+const written = (path: string): string => normalizedPath(path);
+
+test('no server reads a path as one that our verdict leaves out: every combination of steps, random paths', () => {
+  const judged = [
+    ...PATTERNS.map((pattern) => ({ pattern, matches: compilePattern(pattern).matches, judge: judgePattern(pattern, false) })),
+    ...[...PARTS.map((part): Condition => ({ path: [part] })), { path: ['/a*'], not: [{ path: ['/admin/*', '*.php'] }] }].map(
+      (condition) => {
+        const [matches, judge] = [compileCondition(condition), judgeCondition(condition, false)];
+        return {
+          pattern: JSON.stringify(condition),
+          matches: (path: string) => matches(path, ASKED),
+          judge: (readings: Readings) => judge(readings, ASKED),
+        };
+      },
+    ),
+  ];
+  const random = randomFrom(20_261_122);
+  let read = 0;
+  let sure = 0;
+  for (let round = 0; round < 4_000; round++) {
+    const sent = pathFrom(random);
+    const readings = readingsOf(sent, false);
+    if (readings === null || readings === undefined) continue;
+    read++;
+    const verdicts = judged.map(({ judge }) => judge(readings));
+    const ours = written(sent);
+    const others = new Set([ours, ...ALL.map(([, steps]) => steps.reduce((path, step) => step(path), sent))]);
+    for (const [nth, { pattern, matches }] of judged.entries()) {
+      const verdict = verdicts[nth];
+      if (verdict === 'some') continue;
+      sure++;
+      for (const other of others) {
+        const means = matches(other);
+        if (means === (verdict === 'all')) continue;
+        const name = ALL.find(([, steps]) => steps.reduce((path, step) => step(path), sent) === other)?.[0] ?? 'ours';
+        assert.fail(`${sent} is ${other} to ${name}, and ${means ? 'matches' : 'does not match'} ${pattern}: ${verdict}`);
+      }
+    }
+  }
+  assert.ok(read > 2_000 && sure > 10_000, `${read} read, ${sure} sure`);
+});
+
+test('a path is judged in work that grows with its length, and never beyond a bound', () => {
+  const steps = (path: string, pattern: string): number => {
+    const readings = readingsOf(path, false);
+    assert.ok(readings);
+    judgePattern(pattern, false)(readings);
+    judgeCondition({ path: ['*.php'] }, false)(readings, ASKED);
+    judgeCondition({ path: ['*/admin/*'] }, false)(readings, ASKED);
+    return readings.steps;
+  };
+  for (const part of ['%2f', 'admin/../', 'admin%2f..%2f', 'a;/', '%c0%af', '%252e/', '.%20', 'a/'])
+    for (const pattern of ['/admin/*', '/x/y/z/*', '/admin/admin/admin/*']) {
+      const [short, long] = [`/${part.repeat(100)}%2fx`, `/${part.repeat(300)}%2fx`].map((path) => steps(path, pattern));
+      assert.ok(
+        long !== undefined && short !== undefined && long <= 3 * short + 50 && long < 6 * 300,
+        `${part} ${pattern}: ${short}, ${long}`,
+      );
+    }
+  const readings = readingsOf(`/${'a/'.repeat(1_900)}../%2f`, false);
+  assert.ok(readings);
+  const judges = Array.from({ length: 400 }, (_, nth) => judgePattern(`/a/b${nth}/*`, false));
+  const verdicts = judges.map((judge) => judge(readings));
+  assert.ok(readings.steps < 20_000 + judges.length, `${readings.steps} steps`);
+  assert.equal(verdicts.at(-1), 'some', 'what is not judged may be anything');
+});

@@ -1,0 +1,398 @@
+import type { Socket } from 'node:net';
+import { ChunkedDecoder } from '../../codec/http1/chunked.ts';
+import { FAULT } from '../../codec/http1/fault.ts';
+import { fieldIn } from '../../codec/http1/fields.ts';
+import type { ResponseHead } from '../../codec/http1/response-head.ts';
+import { AnswerHeads } from '../../codec/http1/response-head-reader.ts';
+import { answerLines } from '../../exchange/answer-fields.ts';
+import type { Attempt } from '../../exchange/attempt.ts';
+import { type Exchange, SMALL_PIECE, UNTIL_CLOSE } from '../../exchange/exchange.ts';
+import { connectFailure, FAILURE, type Failure } from '../../exchange/failure.ts';
+import { abortAnswer, endAnswer, guard, guarded } from '../../exchange/faults.ts';
+import { Intake } from '../../io/intake.ts';
+import { ReadBuffer } from '../../io/read-buffer.ts';
+import { openPlain, openSecure } from '../connect.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { type Limits, limitsFor, USUAL } from '../limits.ts';
+import { repeatable } from '../retry.ts';
+import type { ConnectionOwner } from './connection-owner.ts';
+import { RequestWriter } from './request-writer.ts';
+
+/** Interim answers (1xx) before the final one. More is a target that never comes to the point. */
+const MAX_INTERIM = 32;
+const NEVER = Number.POSITIVE_INFINITY;
+
+const STATE = { connecting: 0, idle: 1, head: 2, length: 3, chunked: 4, untilClose: 5, closed: 6 } as const;
+
+/** One connection to a target, one exchange at a time. */
+export class UpstreamConnection implements Attempt {
+  private readonly endpoint: Endpoint;
+  private readonly owner: ConnectionOwner;
+  private socket: Socket | null = null;
+  private intake: Intake | null = null;
+  private writer: RequestWriter | null = null;
+  private x: Exchange | null = null;
+  private state: number = STATE.connecting;
+  private readonly heads = new AnswerHeads();
+  private readonly buffer = new ReadBuffer();
+  private decoder: ChunkedDecoder | null = null;
+  private partial: Buffer | null = null;
+  private remaining = 0;
+  private deadline: number;
+  idleSince = 0;
+  /** How long it may take over the exchange that it has. */
+  private limits: Limits = USUAL;
+  /** Whether it may have been closed by its target meanwhile: it has served, or waited for a request. */
+  private reused = false;
+  private interim = 0;
+  private stood = false;
+  private written = false;
+  private answered = false;
+  private requestComplete = false;
+  private keepAlive = true;
+
+  /** `connectMs` is how long it may take to stand. */
+  constructor(endpoint: Endpoint, owner: ConnectionOwner, connectMs: number) {
+    this.endpoint = endpoint;
+    this.owner = owner;
+    this.deadline = endpoint.tools.clock.monotonic() + connectMs;
+  }
+
+  /** Opens it. Fails perhaps before this returns. */
+  connect(): void {
+    this.endpoint.tools.resolver.resolve(this.endpoint.host, (error, address) => guard(this, this.open, error, address));
+  }
+
+  private open(error: NodeJS.ErrnoException | null, address: string): void {
+    const { endpoint } = this;
+    if (this.state === STATE.closed) return;
+    if (error !== null) return this.fail(connectFailure(error));
+    const { serverName, host } = endpoint;
+    const onread = { buffer: this.nextBuffer, callback: this.readInto };
+    const alpn = 'http/1.1';
+    const socket =
+      serverName === null ? openPlain(endpoint, address, { alpn, onread }) : openSecure(endpoint, address, serverName, { alpn });
+    socket.setNoDelay(true);
+    this.socket = socket;
+    // What can't be written any more is waited for no longer: the target may have said why.
+    this.writer = new RequestWriter(socket, () => guard(this, this.takeMore));
+    this.intake = new Intake(socket, endpoint.tools.runQueue, () => this.intake?.goAhead());
+    socket.on(serverName === null ? 'connect' : 'secureConnect', () => guard(this, this.connected));
+    socket.on('data', (chunk: Buffer) => guard(this, this.read, chunk));
+    socket.on('drain', () => guard(this, this.takeMore));
+    socket.on('end', () => guard(this, this.ended));
+    const failed = (error: NodeJS.ErrnoException): void => {
+      if (this.state !== STATE.connecting) return this.fail(FAILURE.closed);
+      this.endpoint.tools.resolver.forget(host);
+      this.endpoint.session = null;
+      this.fail(connectFailure(error));
+    };
+    socket.on('error', guarded(this, failed));
+    socket.on('close', () => guard(this, this.gone));
+  }
+
+  send(x: Exchange): void {
+    this.endpoint.tools.targets.begin(this.endpoint.ledgerSlot, this.endpoint.tools.slot);
+    this.x = x;
+    this.limits = limitsFor(x);
+    x.attempt = this;
+    this.written = false;
+    this.answered = false;
+    this.interim = 0;
+    this.requestComplete = false;
+    if (this.state !== STATE.connecting) this.write(x);
+  }
+
+  private connected(): void {
+    const { x } = this;
+    this.state = STATE.idle;
+    this.stood = true;
+    this.owner.stands(this, x !== null);
+    if (x !== null) this.write(x);
+    this.endpoint.tools.connected(this.endpoint);
+  }
+
+  private write(x: Exchange): void {
+    this.state = STATE.head;
+    this.deadline = this.endpoint.tools.clock.monotonic() + this.limits.headMs;
+    this.written = true;
+    this.requestComplete = this.writer?.begin(x) ?? false;
+    if (!this.requestComplete) x.client.streamBody(x);
+  }
+
+  body(buffer: Buffer, from: number, to: number): boolean {
+    const { x, writer } = this;
+    if (x === null || writer === null) return false;
+    x.bodyConsumed = true;
+    // A long upload is progress: the answer's time begins when the request is through.
+    this.deadline = this.endpoint.tools.clock.monotonic() + this.limits.headMs;
+    return writer.body(x, buffer, from, to);
+  }
+
+  private takeMore(): void {
+    this.x?.client.resumeBody();
+  }
+
+  bodyEnd(trailers: string): void {
+    this.requestComplete = true;
+    if (this.x === null) return;
+    // A chunked body that turns out empty is gone as well: another attempt would wait for its end in vain.
+    this.x.bodyConsumed = true;
+    this.writer?.end(this.x, trailers);
+  }
+
+  resume(): void {
+    this.intake?.resume();
+  }
+
+  /** The request that waits here for its answer, if that may be sent again now; null for none. */
+  get recallable(): Exchange | null {
+    const { x, written, answered } = this;
+    // A body that is still on its way is being handed to this very connection.
+    if (x === null || this.state > STATE.head || (written && !this.requestComplete)) return null;
+    return repeatable(x, { written, answered, reused: false }) ? x : null;
+  }
+
+  cancel(): void {
+    this.letGo();
+    if (this.state === STATE.connecting) this.owner.abandoned(this);
+    else this.destroy();
+  }
+
+  /** Its exchange is no longer its own, and counted once. */
+  private letGo(): void {
+    if (this.x === null) return;
+    this.x.attempt = null;
+    this.x = null;
+    this.endpoint.tools.targets.end(this.endpoint.ledgerSlot, this.endpoint.tools.slot);
+  }
+
+  /** Nothing that it knows is to be relied on any more. */
+  broke(error: unknown): void {
+    const { x } = this;
+    const { faults } = this.endpoint.tools;
+    this.letGo();
+    faults.step(() => this.destroy());
+    if (x !== null) x.client.broke(error);
+    else faults.note('connection', error, { target: this.endpoint.address });
+  }
+
+  /** `failure` is why it did not come to stand; null where it did, or where nobody needs it. */
+  destroy(failure: Failure | null = null): void {
+    if (this.state === STATE.closed) return;
+    this.state = STATE.closed;
+    this.deadline = NEVER;
+    this.socket?.destroy();
+    this.owner.closed(this, this.stood, this.stood ? null : failure);
+  }
+
+  /** It waits for a request, in ms of the monotonic clock. */
+  idle(since: number, until: number): void {
+    this.reused = true;
+    this.idleSince = since;
+    this.deadline = until;
+  }
+
+  /** Whether its time to wait for a request is up. */
+  expired(now: number): boolean {
+    return now >= this.deadline;
+  }
+
+  sweep(now: number): void {
+    if (now < this.deadline) return;
+    switch (this.state) {
+      case STATE.idle:
+        return this.owner.idled(this, now);
+      case STATE.connecting:
+        return this.fail(FAILURE.connectTimeout);
+      case STATE.head:
+        // A visitor who sends slowly has a limit of its own and is not the target's fault either.
+        if (this.waitsForClient()) this.deadline = now + this.limits.headMs;
+        else this.fail(FAILURE.headTimeout);
+        return;
+      default:
+        // The visitor who reads slowly is not the target's fault: while the socket is paused, time stands still.
+        // And an event stream is silent for as long as nothing happens.
+        if (this.socket?.isPaused() || this.streamsEvents()) this.deadline = now + this.limits.bodyIdleMs;
+        else this.fail(FAILURE.bodyTimeout);
+    }
+  }
+
+  private waitsForClient(): boolean {
+    const { x, socket } = this;
+    if (x === null || socket === null || this.requestComplete || socket.writableNeedDrain) return false;
+    return x.bodyConsumed || !x.expectsContinue;
+  }
+
+  private streamsEvents(): boolean {
+    return /^text\/event-stream\b/i.test(fieldIn(this.heads.head.fields.kept, 'content-type') ?? '');
+  }
+
+  private readonly nextBuffer = (): Buffer => {
+    try {
+      return this.buffer.next(this.state > STATE.head, this.x?.client.holding === true);
+    } catch (error) {
+      this.broke(error);
+      return ReadBuffer.unread();
+    }
+  };
+
+  private readonly readInto = (length: number, buffer: Uint8Array): boolean => {
+    guard(this, this.read, Buffer.from(buffer.buffer, buffer.byteOffset, length));
+    return true;
+  };
+
+  private read(chunk: Buffer): void {
+    const x = this.x;
+    // Nobody asked: an answer to no request, or bytes after one.
+    if (x === null) return this.destroy();
+    this.answered = true;
+    let at = 0;
+    if (this.state === STATE.head) {
+      const buffer = this.heads.join(this.partial, chunk);
+      this.partial = null;
+      at = this.readHeads(x, buffer);
+      if (at >= 0) this.readBody(x, buffer, at);
+    } else this.readBody(x, chunk, 0);
+    if (this.x === x) x.client.flush();
+  }
+
+  /** Reads interim heads and the final one. @returns where its body begins, or -1 when the head is not whole or not sound. */
+  private readHeads(x: Exchange, buffer: Buffer): number {
+    const { heads } = this;
+    const { head } = heads;
+    let start = 0;
+    for (;;) {
+      const end = heads.read(buffer, start, this.limits.head, x.block?.fields.overrides ?? null);
+      if (heads.fault !== null) return this.malformed();
+      if (end < 0) {
+        this.partial = heads.keep(buffer.subarray(start));
+        return -1;
+      }
+      start = end;
+      if (head.status === 101) return this.malformed();
+      if (head.status >= 200) {
+        this.beginAnswer(x, head);
+        return start;
+      }
+      if (++this.interim > MAX_INTERIM) return this.malformed();
+      x.client.informational(head.status, head.reason, head.fields.kept);
+    }
+  }
+
+  private malformed(): number {
+    const { fault } = this.heads;
+    this.fail(fault === FAULT.longHead || fault === FAULT.manyFields ? FAILURE.longHead : FAILURE.malformed);
+    return -1;
+  }
+
+  /** RFC 9112 6.3: how the body ends. What comes behind it is dropped, and the connection with it. */
+  private beginAnswer(x: Exchange, head: ResponseHead): void {
+    const { fields } = head;
+    const bodyless = head.bodyless(x.method);
+    let length: number;
+    if (bodyless) {
+      this.remaining = 0;
+      this.state = STATE.length;
+      length = fields.contentLength >= 0 ? fields.contentLength : UNTIL_CLOSE;
+    } else if (fields.chunked) {
+      this.state = STATE.chunked;
+      this.decoder ??= new ChunkedDecoder('response');
+      this.decoder.reset();
+      length = UNTIL_CLOSE;
+    } else if (fields.contentLength >= 0) {
+      this.remaining = fields.contentLength;
+      this.state = STATE.length;
+      length = fields.contentLength;
+    } else {
+      this.state = STATE.untilClose;
+      length = UNTIL_CLOSE;
+    }
+    this.keepAlive = !fields.connectionClose && (head.minor === 1 || fields.connectionKeepAlive);
+    if (bodyless && head.speaksOfBody(x.method)) this.keepAlive = false;
+    this.endpoint.succeeded();
+    this.deadline = this.endpoint.tools.clock.monotonic() + this.limits.bodyIdleMs;
+    x.client.head(x, head.status, head.reason, answerLines(x, fields), length);
+  }
+
+  private readBody(x: Exchange, buffer: Buffer, at: number): void {
+    switch (this.state) {
+      case STATE.length: {
+        const to = Math.min(buffer.length, at + this.remaining);
+        this.remaining -= to - at;
+        if (to > at) this.pass(x, buffer, at, to);
+        if (to < buffer.length) this.keepAlive = false;
+        if (this.remaining === 0) this.finish(x, '');
+        return;
+      }
+      case STATE.chunked: {
+        const decoder = this.decoder as ChunkedDecoder;
+        const to = decoder.feed(buffer, at, buffer.length, this);
+        this.intake?.spend(decoder.framing);
+        if (decoder.fault !== null) return this.fail(FAILURE.malformed);
+        if (to < buffer.length) this.keepAlive = false;
+        if (decoder.done) this.finish(x, decoder.trailers);
+        else this.intake?.over();
+        return;
+      }
+      case STATE.untilClose:
+        if (at < buffer.length) this.pass(x, buffer, at, buffer.length);
+    }
+  }
+
+  /** A decoded piece of a chunked body. */
+  bodyPiece(buffer: Buffer, from: number, to: number): void {
+    if (this.x !== null) this.pass(this.x, buffer, from, to);
+  }
+
+  private pass(x: Exchange, buffer: Buffer, from: number, to: number): void {
+    this.deadline = this.endpoint.tools.clock.monotonic() + this.limits.bodyIdleMs;
+    const borrowed = to - from > SMALL_PIECE && ReadBuffer.borrowed(buffer);
+    const more = borrowed ? x.client.body(Buffer.from(buffer.subarray(from, to)), 0, to - from) : x.client.body(buffer, from, to);
+    if (!more) this.intake?.holdBack();
+  }
+
+  /** The answer is whole. The connection is free before the client's next request is looked at, so that it is the one used. */
+  private finish(x: Exchange, trailers: string): void {
+    this.letGo();
+    this.reused = true;
+    try {
+      if (this.keepAlive && this.requestComplete && this.writer?.failed === false && this.state !== STATE.untilClose) {
+        this.state = STATE.idle;
+        this.intake?.resume();
+        this.owner.release(this, this.heads.head.fields.keepAliveTimeout);
+      } else this.destroy();
+    } finally {
+      endAnswer(x, trailers);
+    }
+  }
+
+  private gone(): void {
+    this.fail(FAILURE.closed);
+    this.owner.closed(this, this.stood, null);
+  }
+
+  private ended(): void {
+    // A reset that a write was told of looks like an end to those who read.
+    if (this.x !== null && this.state === STATE.untilClose && this.writer?.cut === false) return this.finish(this.x, '');
+    this.fail(FAILURE.closed);
+  }
+
+  /** The connection is of no more use. What becomes of its exchange depends on how far it had come. */
+  private fail(failure: Failure): void {
+    if (this.state === STATE.closed) return;
+    const { x, endpoint, written, answered } = this;
+    const begun = this.state > STATE.head;
+    if (begun && x !== null) {
+      x.failure = failure.reason;
+      x.lastFailure = failure;
+      endpoint.blame(failure);
+    }
+    if (x === null && this.state === STATE.idle) this.owner.left(this);
+    this.destroy(failure);
+    this.letGo();
+    if (x === null) return;
+    if (begun) abortAnswer(x);
+    else endpoint.tools.failed(x, endpoint, failure, { written, answered, reused: this.reused });
+  }
+}

@@ -1,0 +1,87 @@
+import type { Socket } from 'node:net';
+import { CHUNKED, type Exchange, SMALL_PIECE } from '../../exchange/exchange.ts';
+import { requestHead } from '../request-text.ts';
+
+type Written = (error?: Error | null) => void;
+
+/**
+ * Writes requests to a target: heads, framing and bodies, in as few writes as there are pieces. A target may refuse a
+ * body before it has read it and close; what it said then stands in the socket still, while the next write fails. Node
+ * ends a socket whose write fails, and what has not been read with it. So while a body is written nobody but us is told:
+ * nothing is written any more, and reading goes on to the end.
+ */
+export class RequestWriter {
+  /** Whether a write has failed: nothing more reaches the target. */
+  failed = false;
+  /** Whether the target had not ended its side in order by then. */
+  cut = false;
+  private readonly socket: Socket;
+  private readonly onFailure: () => void;
+  private outlives = false;
+  private streaming = false;
+
+  /** `onFailure` is called when nothing more can be written. */
+  constructor(socket: Socket, onFailure: () => void) {
+    this.socket = socket;
+    this.onFailure = onFailure;
+  }
+
+  /** From here on a write that fails is never over for the socket. */
+  private outliveFailures(): void {
+    const { socket } = this;
+    const { _write: write, _writev: writev } = socket;
+    this.outlives = true;
+    socket._write = (chunk: unknown, encoding, written) => write.call(socket, chunk, encoding, this.withoutError(written));
+    if (writev !== undefined) socket._writev = (chunks, written) => writev.call(socket, chunks, this.withoutError(written));
+  }
+
+  private withoutError(written: Written): Written {
+    if (!this.streaming) return written;
+    return (error) => {
+      if (error == null) return written();
+      if (this.failed) return;
+      this.failed = true;
+      // Linux: EPIPE where the reset came after the target's orderly end, ECONNRESET where it came instead of one.
+      this.cut = !('code' in error) || error.code !== 'EPIPE';
+      this.onFailure();
+    };
+  }
+
+  /** Writes the head, and a body that has been taken whole. @returns whether the request is whole by that. */
+  begin(x: Exchange): boolean {
+    const { socket } = this;
+    const { held } = x;
+    const head = requestHead(x);
+    const whole = held !== null || x.bodyLength === 0;
+    this.streaming = !whole;
+    if (!whole && !this.outlives) this.outliveFailures();
+    if (held === null || held.length === 0) socket.write(head, 'latin1');
+    else if (held.length <= SMALL_PIECE) socket.write(head + held.toString('latin1'), 'latin1');
+    else {
+      socket.cork();
+      socket.write(head, 'latin1');
+      socket.write(held);
+      socket.uncork();
+    }
+    return whole;
+  }
+
+  /** @returns false when the target should be given time. What it does not take any more is dropped. */
+  body(x: Exchange, buffer: Buffer, from: number, to: number): boolean {
+    const { socket } = this;
+    if (this.failed) return true;
+    if (x.bodyLength !== CHUNKED) return socket.write(buffer.subarray(from, to));
+    const size = (to - from).toString(16);
+    if (to - from <= SMALL_PIECE) return socket.write(`${size}\r\n${buffer.toString('latin1', from, to)}\r\n`, 'latin1');
+    socket.cork();
+    socket.write(`${size}\r\n`, 'latin1');
+    socket.write(buffer.subarray(from, to));
+    const more = socket.write('\r\n', 'latin1');
+    socket.uncork();
+    return more;
+  }
+
+  end(x: Exchange, trailers: string): void {
+    if (x.bodyLength === CHUNKED && !this.failed) this.socket.write(`0\r\n${trailers}\r\n`, 'latin1');
+  }
+}

@@ -1,0 +1,307 @@
+import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2';
+import { keepUntilCollected, nativeHalf } from '../../../../shared/runtime/native-half.ts';
+import type { ResponseHead } from '../../codec/http1/response-head.ts';
+import { fieldsByName, trailerLines } from '../../codec/http2/request-text.ts';
+import { answerText } from '../../codec/http2/response-text.ts';
+import { answerLines } from '../../exchange/answer-fields.ts';
+import type { Attempt } from '../../exchange/attempt.ts';
+import { type Exchange, UNTIL_CLOSE } from '../../exchange/exchange.ts';
+import { FAILURE, type Failure } from '../../exchange/failure.ts';
+import { abortAnswer, endAnswer, guard, guarded } from '../../exchange/faults.ts';
+import { isCall } from '../../exchange/grpc.ts';
+import { cancelStream, leaveStream } from '../../io/stream-ends.ts';
+import { type Limits, limitsFor } from '../limits.ts';
+import { repeatable } from '../retry.ts';
+import { requestFields } from './request-fields.ts';
+import type { Session } from './session.ts';
+
+/** Interim answers (1xx) before the final one. */
+const MAX_INTERIM = 32;
+const { NGHTTP2_FLAG_END_STREAM, NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
+
+/** What was written: field names and values in turn. */
+type Raw = readonly string[] | undefined;
+
+/** One exchange with a target over HTTP/2. */
+export class UpstreamStream implements Attempt {
+  private readonly session: Session;
+  private x: Exchange | null;
+  private stream: ClientHttp2Stream | null = null;
+  private native: object | null = null;
+  private readonly ledgerSlot: number;
+  private deadline: number;
+  private readonly limits: Limits;
+  /** The fields of the answer as they came. */
+  private fields: readonly string[] = [];
+  private answered = false;
+  private begun = false;
+  /** Bytes of the answer that are still to come; null where the target has not told how many there are. */
+  private owed: number | null = null;
+  /** Whether the target has said that its answer is whole, where only that tells. */
+  private saidAll = true;
+  private requestComplete = false;
+  private interim = 0;
+  private requestTrailers = '';
+  private trailers = '';
+
+  constructor(session: Session, x: Exchange) {
+    const { endpoint } = session;
+    this.session = session;
+    this.x = x;
+    this.ledgerSlot = endpoint.ledgerSlot;
+    this.limits = limitsFor(x);
+    this.deadline = endpoint.tools.clock.monotonic() + this.limits.headMs;
+  }
+
+  begin(http2: ClientHttp2Session): void {
+    const { x, session } = this;
+    if (x === null) return;
+    const { tools, serverName } = session.endpoint;
+    tools.targets.begin(this.ledgerSlot, tools.slot);
+    x.attempt = this;
+    const whole = x.held !== null || x.bodyLength === 0;
+    const endStream = whole && (x.held === null || x.held.length === 0);
+    const stream = http2.request(requestFields(x, serverName === null ? 'http' : 'https'), { endStream, waitForTrailers: !whole });
+    this.stream = stream;
+    this.native = nativeHalf(stream);
+    // The close that follows tells what there is to know.
+    stream.on('error', () => undefined);
+    stream.on('close', () => guard(this, this.closed));
+    stream.on('headers', (_fields, _flags, raw) => guard(this, this.informed, raw));
+    stream.once('response', (_fields, flags, raw) => guard(this, this.answer, raw, (flags & NGHTTP2_FLAG_END_STREAM) !== 0));
+    stream.on('trailers', (_fields, _flags, raw) => guard(this, this.takeTrailers, raw));
+    stream.on('data', (piece: Buffer) => guard(this, this.pass, piece));
+    stream.on('end', () => guard(this, this.ended));
+    stream.on(
+      'drain',
+      guarded(this, () => this.x?.client.resumeBody()),
+    );
+    if (!whole) stream.once('wantTrailers', () => guard(this, this.sendTrailers));
+    this.requestComplete = whole;
+    if (whole && !endStream) stream.end(x.held);
+    else if (!whole) x.client.streamBody(x);
+  }
+
+  // The request.
+
+  body(buffer: Buffer, from: number, to: number): boolean {
+    const { x, stream } = this;
+    if (x === null || stream === null) return false;
+    x.bodyConsumed = true;
+    // A long upload is progress: the answer's time begins when the request is through.
+    this.deadline = this.now() + this.limits.headMs;
+    return stream.write(buffer.subarray(from, to));
+  }
+
+  bodyEnd(trailers: string): void {
+    this.requestComplete = true;
+    if (this.x === null) return;
+    this.x.bodyConsumed = true;
+    this.requestTrailers = trailers;
+    this.stream?.end();
+  }
+
+  private sendTrailers(): void {
+    const { stream } = this;
+    if (stream !== null && !stream.closed && !stream.destroyed) stream.sendTrailers(fieldsByName(this.requestTrailers));
+  }
+
+  resume(): void {
+    this.deadline = this.now() + this.limits.bodyIdleMs;
+    this.stream?.resume();
+  }
+
+  /** Nobody waits for it any more. */
+  cancel(): void {
+    this.settle();
+    if (this.stream !== null) cancelStream(this.stream);
+  }
+
+  /** The request that waits here for its answer, if that may be sent again now; null for none. */
+  get recallable(): Exchange | null {
+    const { x, answered } = this;
+    // A body that is still on its way is being handed to this very stream.
+    if (x === null || !this.requestComplete) return null;
+    return repeatable(x, { written: true, answered, reused: false }) ? x : null;
+  }
+
+  // The answer.
+
+  private informed(raw: Raw): void {
+    const { x } = this;
+    if (x === null || this.begun) return;
+    this.answered = true;
+    const head = this.read(x, raw ?? []);
+    if (head === null || head.status === 101 || ++this.interim > MAX_INTERIM) return this.refuse();
+    x.client.informational(head.status, head.reason, head.fields.kept);
+    x.client.flush();
+  }
+
+  private answer(raw: Raw, ends: boolean): void {
+    const { x } = this;
+    if (x === null) return;
+    this.answered = true;
+    const head = this.read(x, raw ?? []);
+    if (head === null || head.status < 200) return this.refuse();
+    const { fields } = head;
+    // RFC 9113 8.1.1: what it says and what it is disagree.
+    if (ends && fields.contentLength > 0 && !head.bodyless(x.method)) return this.refuse();
+    this.begun = true;
+    this.fields = raw ?? [];
+    this.session.endpoint.succeeded();
+    this.deadline = this.now() + this.limits.bodyIdleMs;
+    const length = fields.contentLength >= 0 ? fields.contentLength : UNTIL_CLOSE;
+    x.client.head(x, head.status, head.reason, answerLines(x, fields), length);
+    if (ends) return this.finish();
+    if (!head.bodyless(x.method)) this.expect(length);
+    x.client.flush();
+  }
+
+  /** A reset that names no error ends the stream like the end of the answer does: what is missing then is looked at here. */
+  private expect(length: number): void {
+    const { stream } = this;
+    if (stream === null) return;
+    if (length !== UNTIL_CLOSE) {
+      this.owed = length;
+      return;
+    }
+    this.saidAll = false;
+    // The library does this at END_STREAM, before the stream is closed, and at a reset, after that.
+    stream.on('newListener', (event) => {
+      if (event === 'end' && !stream.closed) this.saidAll = true;
+    });
+  }
+
+  private read(x: Exchange, raw: readonly string[]): ResponseHead | null {
+    const text = answerText(raw);
+    if (text === null) return null;
+    const bytes = Buffer.from(text, 'latin1');
+    const { head } = this.session;
+    const limits = limitsFor(x).head;
+    if (bytes.length > limits.bytes) return null;
+    head.fields.most = limits.lines;
+    return head.parse(bytes, 0, bytes.length, x.block?.fields.overrides ?? null) === null ? head : null;
+  }
+
+  private pass(piece: Buffer): void {
+    const { x } = this;
+    if (x === null || !this.begun) return;
+    this.deadline = this.now() + this.limits.bodyIdleMs;
+    if (this.owed !== null) this.owed -= piece.length;
+    if (!x.client.body(piece, 0, piece.length)) this.stream?.pause();
+    if (this.x === x) x.client.flush();
+  }
+
+  private takeTrailers(raw: Raw): void {
+    this.saidAll = true;
+    const lines = trailerLines(raw ?? []);
+    if (lines === null) this.refuse();
+    else this.trailers = lines;
+  }
+
+  private ended(): void {
+    // What was read of a stream that has been reset ends, too: it is not whole.
+    const whole = this.begun && (this.owed ?? 0) === 0 && this.saidAll;
+    if (whole && this.x !== null && this.stream?.rstCode === NGHTTP2_NO_ERROR) this.finish();
+  }
+
+  /** The answer is whole. There is room for another before the client's next request is looked at. */
+  private finish(): void {
+    const { x, stream } = this;
+    if (x === null) return;
+    try {
+      this.settle();
+      // The rest of the request is of no use to the target (RFC 9113 8.1).
+      if (!this.requestComplete && stream !== null) leaveStream(stream);
+    } finally {
+      endAnswer(x, this.trailers);
+    }
+  }
+
+  // The end.
+
+  /** An answer that breaks the rules that hold for every other one. */
+  private refuse(): void {
+    this.fail(FAILURE.malformed, true);
+  }
+
+  private closed(): void {
+    const { stream, session } = this;
+    if (stream?.rstCode !== NGHTTP2_NO_ERROR) keepUntilCollected(session.native, this.native);
+    this.native = null;
+    if (this.x === null || stream === null) return;
+    switch (stream.rstCode) {
+      case NGHTTP2_REFUSED_STREAM:
+        // Nothing of it was looked at (RFC 9113 8.7), and where the target is about to end that is no fault of its own.
+        return this.fail(session.departing ? FAILURE.closed : FAILURE.turnedAway, false);
+      case NGHTTP2_PROTOCOL_ERROR:
+        return this.fail(FAILURE.malformed, true);
+      default:
+        return this.fail(session.alive ? FAILURE.reset : session.reason, true);
+    }
+  }
+
+  /** What becomes of its exchange depends on how far it had come. `written`: whether the target may have acted on it. */
+  private fail(failure: Failure, written: boolean): void {
+    const { x, session, stream } = this;
+    if (x === null) return;
+    const { endpoint, proven } = session;
+    if (this.begun) {
+      x.failure = failure.reason;
+      x.lastFailure = failure;
+      endpoint.blame(failure);
+    }
+    try {
+      this.settle();
+      if (stream !== null) cancelStream(stream);
+    } finally {
+      if (this.begun) abortAnswer(x);
+      else endpoint.tools.failed(x, endpoint, failure, { written, answered: this.answered, reused: proven });
+    }
+  }
+
+  /** Nothing that it knows is to be relied on any more. */
+  broke(error: unknown): void {
+    const { x, stream, session } = this;
+    const { address, tools } = session.endpoint;
+    tools.faults.step(() => this.settle());
+    if (stream !== null) tools.faults.step(() => cancelStream(stream));
+    if (x !== null) x.client.broke(error);
+    else tools.faults.note('connection', error, { target: address });
+  }
+
+  private settle(): void {
+    const { x, session } = this;
+    if (x === null) return;
+    const { tools } = session.endpoint;
+    this.x = null;
+    x.attempt = null;
+    tools.targets.end(this.ledgerSlot, tools.slot);
+    session.over(this, this.begun);
+  }
+
+  sweep(now: number): void {
+    const { stream, x } = this;
+    if (now < this.deadline || stream === null || x === null) return;
+    // Visitors who send or read slowly have limits of their own and are not the target's fault.
+    if (stream.isPaused() || this.waitsForClient(stream) || isCall(x) || this.streamsEvents())
+      this.deadline = now + (this.begun ? this.limits.bodyIdleMs : this.limits.headMs);
+    else this.fail(this.begun ? FAILURE.bodyTimeout : FAILURE.headTimeout, true);
+  }
+
+  /** A stream of events is silent for as long as nothing happens. */
+  private streamsEvents(): boolean {
+    const at = this.fields.indexOf('content-type');
+    return at > 0 && /^text\/event-stream\b/i.test(this.fields[at + 1] ?? '');
+  }
+
+  private waitsForClient(stream: ClientHttp2Stream): boolean {
+    const { x } = this;
+    if (x === null || this.begun || this.requestComplete || stream.writableNeedDrain) return false;
+    return x.bodyConsumed || !x.expectsContinue;
+  }
+
+  private now(): number {
+    return this.session.endpoint.tools.clock.monotonic();
+  }
+}

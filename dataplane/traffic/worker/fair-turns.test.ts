@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { eventually, get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
+import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
+
+const TINY = '1\r\nZ\r\n';
+const CHUNKED_POST = 'POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n';
+const CHUNKED_ANSWER = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
+/** Most chunks that 100,000 tiny ones may become: one for each time that something is read. */
+const FEW = 2_000;
+
+/** The data of a chunked body, and in how many chunks it came. */
+function dechunk(text: string): { body: string; chunks: number } {
+  let body = '';
+  let chunks = 0;
+  let at = 0;
+  for (;;) {
+    const line = text.indexOf('\r\n', at);
+    const size = Number.parseInt(text.slice(at, line), 16);
+    if (size === 0) return { body, chunks };
+    body += text.slice(line + 2, line + 2 + size);
+    at = line + 4 + size;
+    chunks++;
+  }
+}
+
+test('a request in 100,000 chunks of a byte reaches its target in few', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  const client = await proxy.connect();
+  client.send(`${CHUNKED_POST}${TINY.repeat(100_000)}0\r\n\r\n`);
+  const wire = await upstream.accept();
+  await wire.readHead();
+  const { body, chunks } = dechunk(await wire.readThrough('\r\n0\r\n\r\n'));
+  assert.equal(body, 'Z'.repeat(100_000));
+  assert.ok(chunks < FEW, `${chunks} chunks`);
+  wire.send(ok('taken'));
+  assert.equal((await client.readAnswer()).body, 'taken');
+});
+
+test('an answer in 100,000 chunks of a byte reaches its client in few', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  const client = await proxy.connect();
+  client.send(get());
+  const { wire } = await upstream.asked();
+  wire.send(`${CHUNKED_ANSWER}${TINY.repeat(100_000)}0\r\n\r\n`);
+  await client.readHead();
+  const { body, chunks } = dechunk(await client.readThrough('\r\n0\r\n\r\n'));
+  assert.equal(body, 'Z'.repeat(100_000));
+  assert.ok(chunks < FEW, `${chunks} chunks`);
+});
+
+test('chunks of all sizes pass both ways unchanged, also where they are read in many turns', async () => {
+  let whole = '';
+  let coded = '';
+  for (let nth = 0; whole.length < 3_000_000; nth++) {
+    const piece = String.fromCharCode(97 + (nth % 26)).repeat(nth % 997 === 0 ? 70_000 : nth % 23 === 0 ? 5_000 : 1 + (nth % 40));
+    whole += piece;
+    coded += `${piece.length.toString(16)}${nth % 3 === 0 ? ';name="value"' : ''}\r\n${piece}\r\n`;
+  }
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  const client = await proxy.connect();
+  client.send(`${CHUNKED_POST}${coded}0\r\n\r\n`);
+  const wire = await upstream.accept();
+  await wire.readHead();
+  assert.equal(dechunk(await wire.readThrough('\r\n0\r\n\r\n')).body === whole, true);
+  wire.send(`${CHUNKED_ANSWER}${coded}0\r\n\r\n`);
+  await client.readHead();
+  assert.equal(dechunk(await client.readThrough('\r\n0\r\n\r\n')).body === whole, true);
+});
+
+for (const [what, coded] of [
+  ['chunks of a byte', TINY],
+  ['long extensions', `1;${'a'.repeat(250)}\r\nZ\r\n`],
+] as const)
+  test(`while a client sends ${what} as fast as it can, others are answered`, async () => {
+    using upstream = await UpstreamFixture.start();
+    using other = await UpstreamFixture.serving(ok('well'));
+    using proxy = await ProxyFixture.start([site('a.test', upstream), site('b.test', other)]);
+    const client = await proxy.connect();
+    const backlog = CHUNKED_POST + coded.repeat(12_000_000 / coded.length);
+    client.send(backlog);
+    const wire = await upstream.accept();
+    await wire.readHead();
+    assert.equal((await proxy.ask('GET / HTTP/1.1\r\nHost: b.test\r\n\r\n')).body, 'well');
+    assert.ok(wire.total < 1_000_000, `${wire.total} bytes of the backlog are through`);
+  });
+
+test('while a target answers in chunks of a byte as fast as it can, others are answered', async () => {
+  using upstream = await UpstreamFixture.start();
+  using other = await UpstreamFixture.serving(ok('well'));
+  using proxy = await ProxyFixture.start([site('a.test', upstream), site('b.test', other)]);
+  const client = await proxy.connect();
+  client.send(get());
+  const { wire } = await upstream.asked();
+  const backlog = CHUNKED_ANSWER + TINY.repeat(2_000_000);
+  wire.send(backlog);
+  await client.readHead();
+  assert.equal((await proxy.ask('GET / HTTP/1.1\r\nHost: b.test\r\n\r\n')).body, 'well');
+  assert.ok(client.total < 1_000_000, `${client.total} bytes of the backlog are through`);
+});
+
+test('20,000 requests in one breath are all answered, and others in between', async () => {
+  const fixed = (domain: string) => ({ domain, upstream: null, tls: false, respond: { status: 200, body: 'x' } });
+  using proxy = await ProxyFixture.start([fixed('a.test'), fixed('b.test')]);
+  const client = await proxy.connect();
+  client.send(get().repeat(20_000));
+  client.end();
+  assert.equal((await proxy.ask('GET / HTTP/1.1\r\nHost: b.test\r\n\r\n')).body, 'x');
+  const answered = proxy.counted().get('a.test')?.requests ?? 0;
+  assert.ok(answered < 10_000, `${answered} requests came first`);
+  await client.until('the end', () => client.ended);
+  assert.equal(proxy.counted().get('a.test')?.requests, 20_000);
+  assert.equal(client.unread.split('HTTP/1.1 200 OK').length, 20_001);
+});
+
+test('a client that goes away, and one that is refused, while they wait for their turn leave nothing behind', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  const [gone, refused] = [await proxy.connect(), await proxy.connect()];
+  gone.send(CHUNKED_POST + TINY.repeat(200_000));
+  refused.send(`${CHUNKED_POST}${TINY.repeat(200_000)}x`);
+  const wires = [await upstream.accept(), await upstream.accept()];
+  for (const wire of wires) await wire.readHead();
+  gone.reset();
+  assert.match((await refused.readAnswer()).line, /^HTTP\/1\.1 400 /);
+  for (const wire of wires) await wire.until('the end of the request', () => wire.ended || wire.closed);
+  refused.end();
+  await eventually('nothing to be under way', () => proxy.ledger.inFlight.total() === 0 && proxy.ledger.connections.sockets() === 0);
+});

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { MixedTraffic } from '../testing/mixed-traffic.ts';
+import { eventually } from '../testing/proxy-fixture.ts';
+
+/**
+ * What stands outside of every exchange and connection: the worker takes in what is published, or tells what was thrown; and
+ * single subtractions in the ledger, which are what is left to do when everything else has been torn.
+ */
+const EXEMPT = new Set([
+  'Faults',
+  'TrafficWorker',
+  'HostIndex.apply',
+  'HostIndex.applyInPlace',
+  'HostIndex.replaced',
+  'Certificates.apply',
+  'Admission.leave',
+  'Admission.leaveUpstream',
+]);
+/** The whole traffic path. */
+const TRAFFIC = join(import.meta.dirname, '..');
+
+/** The guards' own: they promise to throw nothing. */
+const PROMISED = new Set(['constructor', 'broke']);
+
+/** Throws while traffic passes once. */
+const PER_ROUND = 5;
+/** What `MixedTraffic.fresh` says where all is well. */
+const ALL_SERVED = Array.from({ length: 8 }, () => 200);
+
+type Place = { readonly name: string; readonly owner: object; readonly key: string; readonly original: PropertyDescriptor };
+
+/** Every method and getter of every class on the traffic path. */
+async function places(): Promise<Place[]> {
+  const files = globSync('**/*.ts', { cwd: TRAFFIC }).filter((file) => !/\.test\.ts$|^testing\/|^worker\/worker\.ts$|oracle\//.test(file));
+  const found: Place[] = [];
+  for (const file of files.toSorted()) {
+    const exports: Record<string, unknown> = await import(`../${file}`);
+    for (const value of Object.values(exports)) {
+      if (typeof value !== 'function' || typeof value.prototype !== 'object' || EXEMPT.has(value.name)) continue;
+      const owner: object = value.prototype;
+      for (const [key, original] of Object.entries(Object.getOwnPropertyDescriptors(owner))) {
+        const name = `${value.name}.${key}`;
+        if (!PROMISED.has(key) && !EXEMPT.has(name)) found.push({ name, owner, key, original });
+      }
+    }
+  }
+  return found;
+}
+
+/** Puts something in the place of a method or getter that is told of each call before it takes place. @returns the way back. */
+function intercept({ owner, key, original }: Place, called: () => void): () => void {
+  const { value, get } = original;
+  const replaced: PropertyDescriptor = { ...original };
+  if (typeof value === 'function')
+    replaced.value = function (this: unknown, ...values: unknown[]): unknown {
+      called();
+      return Reflect.apply(value, this, values);
+    };
+  else if (get !== undefined)
+    replaced.get = function (this: unknown): unknown {
+      called();
+      return Reflect.apply(get, this, []);
+    };
+  Object.defineProperty(owner, key, replaced);
+  return () => void Object.defineProperty(owner, key, original);
+}
+
+let traffic: MixedTraffic;
+let all: readonly Place[];
+before(async () => {
+  all = await places();
+  traffic = await MixedTraffic.start();
+});
+after(() => traffic[Symbol.dispose]());
+
+/** What was counted as thrown since the last look. */
+function faults(): number {
+  let count = 0;
+  for (const proxy of [traffic.secure.proxy, traffic.behindProxy]) {
+    proxy.counted();
+    for (const message of proxy.told.splice(0))
+      if (message.kind === 'report') for (const [, some] of message.report.faults ?? []) count += some;
+  }
+  return count;
+}
+
+/** Nothing is counted as under way or open any more. */
+async function quiet(after: string): Promise<void> {
+  const ledgers = [traffic.secure.proxy.ledger, traffic.behindProxy.ledger];
+  const met = () => ledgers.every(({ inFlight, connections }) => inFlight.total() === 0 && connections.open() === 0);
+  await eventually(`everything that was begun to be over after a throw in ${after}`, () => {
+    if (met()) return true;
+    traffic.passTime(1_000);
+    return met();
+  });
+}
+
+/** How often each place is called while everything goes well. */
+async function calls(): Promise<Map<Place, number>> {
+  const counts = new Map<Place, number>();
+  const undo = all.map((place) => intercept(place, () => void counts.set(place, (counts.get(place) ?? 0) + 1)));
+  await traffic.pass();
+  for (const one of undo) one();
+  assert.equal(faults(), 0);
+  return counts;
+}
+
+type Throw = { readonly place: Place; readonly nth: number };
+
+/** Lets traffic pass while each of these throws once. @returns those that did. */
+async function withThrows(throws: readonly Throw[]): Promise<Throw[]> {
+  const thrown: Throw[] = [];
+  const undo = throws.map((one) => {
+    let left = one.nth;
+    return intercept(one.place, () => {
+      if (--left !== 0) return;
+      thrown.push(one);
+      throw new Error(`thrown by the test in ${one.place.name}`);
+    });
+  });
+  try {
+    await traffic.pass();
+  } catch (error) {
+    throw new Error(`after a throw in ${nameThem(thrown)}`, { cause: error });
+  } finally {
+    for (const one of undo) one();
+  }
+  return thrown;
+}
+
+const nameThem = (throws: readonly Throw[]): string => throws.map(({ place, nth }) => `${place.name} (call ${nth})`).join(', ');
+
+test('whatever throws wherever it is called, the next requests are served, and nothing is left behind', { timeout: 300_000 }, async (t) => {
+  const counts = await calls();
+  const due: Throw[] = [];
+  for (const [place, count] of counts) for (const nth of new Set([1, Math.ceil(count / 2)])) due.push({ place, nth });
+  // Neighbours in a file are seldom thrown in at once: one would keep the other from being called.
+  const rounds = Array.from({ length: Math.ceil(due.length / PER_ROUND) }, (_, round) =>
+    due.filter((_, at) => at % Math.ceil(due.length / PER_ROUND) === round),
+  );
+  let hit = 0;
+  for (const round of rounds) {
+    const thrown = await withThrows(round);
+    if (thrown.length === 0) continue;
+    hit += thrown.length;
+    const names = nameThem(thrown);
+    await quiet(names);
+    assert.deepEqual(await traffic.fresh(), ALL_SERVED, `fresh requests after a throw in ${names}`);
+    await quiet(names);
+    assert.ok(faults() > 0, `a throw in ${names} is counted`);
+  }
+  t.diagnostic(`${hit} of ${due.length} throws, in ${counts.size} of ${all.length} methods`);
+  assert.ok(hit > due.length / 2);
+  assert.ok(counts.size > all.length / 2);
+});

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { IncomingHttpHeaders } from 'node:http2';
+import { test } from 'node:test';
+import { MOST_HOPS } from '../codec/hops.ts';
+import { Speaker } from '../testing/http2-upstream-fixture.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
+import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
+import { field } from '../testing/wire-fixture.ts';
+
+/** A proxy whose site leads back to itself. */
+async function circle(protocol?: 'h2c'): Promise<ProxyFixture> {
+  const proxy = await ProxyFixture.start([]);
+  const route = site('a.test', { address: `127.0.0.1:${proxy.port}` });
+  await proxy.publish([protocol === undefined ? route : { ...route, transport: { protocol } }]);
+  return proxy;
+}
+
+/** The request came through so often, and no more often. */
+async function cameRound(proxy: ProxyFixture): Promise<void> {
+  await eventually('nothing to be under way', () => proxy.ledger.inFlight.total() === 0);
+  assert.equal(proxy.counted().get('a.test')?.requests, MOST_HOPS + 2);
+  assert.match(JSON.stringify(proxy.log), /"status":508.*a route leads back to the proxy itself/);
+}
+
+const UPGRADE = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
+
+for (const [what, request] of [
+  ['a request', get()],
+  ['an upload', 'POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n'],
+  ['a request for an upgrade', get('/', UPGRADE)],
+] as const)
+  for (const protocol of [undefined, 'h2c'] as const)
+    test(`${what} that goes in a circle${protocol === undefined ? '' : ' over HTTP/2'} is 508 after eleven rounds`, async () => {
+      using proxy = await circle(protocol);
+      const { line, body } = await proxy.ask(request);
+      assert.equal(line, 'HTTP/1.1 508 Loop Detected');
+      assert.match(body, /<h1>508<\/h1>/);
+      await cameRound(proxy);
+    });
+
+test('a request over HTTP/2 that goes in a circle is 508', async () => {
+  using proxy = await circle();
+  using client = new Speaker(proxy);
+  assert.equal((await client.ask({})).status, 508);
+  await cameRound(proxy);
+});
+
+test('a WebSocket over HTTP/2 that goes in a circle is 508', async () => {
+  using proxy = await circle();
+  using client = new Speaker(proxy);
+  await once(client.session, 'remoteSettings');
+  const fields = { ':method': 'CONNECT', ':protocol': 'websocket', ':scheme': 'http', ':path': '/', ':authority': 'a.test' };
+  const stream = client.session.request(fields, { endStream: false });
+  const [head] = (await once(stream, 'response')) as [IncomingHttpHeaders & { ':status'?: number }];
+  assert.equal(head[':status'], 508);
+  stream.destroy();
+  await cameRound(proxy);
+});
+
+test('each proxy adds one to the count of whoever comes, trusted or not', async () => {
+  using upstream = await UpstreamFixture.serving((request) => ok(field(request.head, 'Sluice-Hops') ?? 'none'));
+  using proxy = await ProxyFixture.before(upstream);
+  const told = async (fields: string): Promise<string> => (await proxy.ask(get('/', fields))).body;
+  assert.equal(await told(''), '1');
+  assert.equal(await told('Sluice-Hops: 1\r\n'), '2');
+  assert.equal(await told('sluice-hops:10\r\n'), '11');
+  assert.equal(await told('Connection: Sluice-Hops\r\nSluice-Hops: 4\r\n'), '5', 'it can not be taken away');
+});
+
+for (const value of ['11', '999', '1000', '0', '-1', '1, 2', '', 'x', '1\r\nSluice-Hops: 1', '0x1'])
+  test(`${JSON.stringify(value)} hops are as good as too many`, async () => {
+    using upstream = await UpstreamFixture.serving(ok('x'));
+    using proxy = await ProxyFixture.before(upstream);
+    assert.match((await proxy.ask(get('/', `Sluice-Hops: ${value}\r\n`))).line, / 508 /);
+    assert.equal(upstream.requests.length, 0);
+  });
+
+test('what the proxy answers itself goes in no circle, whatever the count says', async () => {
+  using proxy = await ProxyFixture.start([{ domain: 'a.test', upstream: null, tls: false, respond: { status: 200, body: 'in' } }]);
+  assert.equal((await proxy.ask(get('/', 'Sluice-Hops: 99\r\n'))).body, 'in');
+});

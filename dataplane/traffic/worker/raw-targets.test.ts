@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Speaker } from '../testing/http2-upstream-fixture.ts';
+import { get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
+import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
+import { field } from '../testing/wire-fixture.ts';
+
+test('a target with raw UTF-8 or Latin-1 is matched and goes on as browsers send it', async () => {
+  using upstream = await UpstreamFixture.serving(ok('block'));
+  using other = await UpstreamFixture.serving(ok('site'));
+  const handles = [{ path: '/caf%C3%A9/*', strip_prefix: true, upstreams: [{ address: upstream.address }] }];
+  using proxy = await ProxyFixture.start([{ ...site('a.test', other), handles }]);
+  assert.equal((await proxy.ask(get('/caf\xc3\xa9/\xfcber?q=\xe9'))).body, 'block');
+  assert.equal(upstream.requests[0]?.line, 'GET /%FCber?q=%E9 HTTP/1.1');
+  assert.equal((await proxy.ask(get('/caf\xe9/'))).body, 'site');
+  assert.equal(other.requests[0]?.line, 'GET /caf%E9/ HTTP/1.1');
+});
+
+test('so it is over HTTP/2, and to an upstream that speaks it', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  using proxy = await ProxyFixture.before(upstream);
+  using speaker = new Speaker(proxy);
+  assert.equal((await speaker.ask({ ':path': '/caf\xc3\xa9?\xff' })).status, 200);
+  assert.equal(upstream.requests[0]?.line, 'GET /caf%C3%A9?%FF HTTP/1.1');
+});
+
+test('a redirect names it escaped', async () => {
+  using upstream = await UpstreamFixture.serving(ok('x'));
+  const redirects = [{ from: '/%C3%A9/*', to: 'https://b.test/{remainder}', status: 302 as const }];
+  using proxy = await ProxyFixture.start([{ ...site('a.test', upstream), redirects }]);
+  assert.equal(field((await proxy.ask(get('/\xc3\xa9/\xc3\xbc'))).head, 'Location'), 'https://b.test/%C3%BC');
+});

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
+import type { FromWorker } from '../protocol.ts';
+import { relayedLog } from './relayed-log.ts';
+
+const logged = (told: readonly FromWorker[]) => told.flatMap((message) => (message.kind === 'log' ? [message] : []));
+
+test('a flood of lines is cut to 200 and five a second, each level by itself, and the next line counts the rest', () => {
+  const clock = new ManualClock();
+  const told: FromWorker[] = [];
+  const log = relayedLog('info', clock, (message) => told.push(message));
+  for (let nth = 0; nth < 1_000; nth++) log.warn({ nth }, 'again');
+  assert.equal(told.length, 200);
+  log.error('something else');
+  assert.equal(told.length, 201);
+  clock.pass(1_000);
+  for (let nth = 0; nth < 1_000; nth++) log.warn({ nth }, 'again');
+  assert.equal(told.length, 206);
+  assert.deepEqual(
+    logged(told)
+      .slice(201)
+      .map(({ fields }) => fields),
+    [{ nth: 0, lines_left_out: 800 }, { nth: 1 }, { nth: 2 }, { nth: 3 }, { nth: 4 }],
+  );
+});
+
+test('what stands below the level that is wanted is not sent, and costs none of the others', () => {
+  const told: FromWorker[] = [];
+  const log = relayedLog('warn', new ManualClock(), (message) => told.push(message));
+  for (let nth = 0; nth < 1_000; nth++) log.info('no');
+  log.warn('yes');
+  assert.deepEqual(
+    logged(told).map(({ level, message, fields }) => ({ level, message, fields })),
+    [{ level: 'warn', message: 'yes', fields: {} }],
+  );
+});

@@ -1,0 +1,59 @@
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Log, LogLevel } from '../../../shared/runtime/log.ts';
+import type { FromWorker } from '../protocol.ts';
+
+/** Levels from the least important on, as `--log-level` has them. */
+const ORDER: readonly LogLevel[] = ['debug', 'info', 'warn', 'error', 'fatal'];
+/** Lines of one level that a worker may write at once, and so many a second: visitors cause some of them. */
+const BURST = 200;
+const PER_SECOND = 5;
+/** The same for `debug`, which is asked for on purpose. */
+const DEBUG_BURST = 2_000;
+const DEBUG_PER_SECOND = 200;
+
+/** How many lines there may be now: a bucket that fills up again. */
+class Allowance {
+  private readonly burst: number;
+  private readonly perSecond: number;
+  private left: number;
+  private at: number;
+  /** Lines that were not written since the last one that was. */
+  dropped = 0;
+
+  constructor(burst: number, perSecond: number, now: number) {
+    this.burst = burst;
+    this.perSecond = perSecond;
+    this.left = burst;
+    this.at = now;
+  }
+
+  take(now: number): boolean {
+    this.left = Math.min(this.burst, this.left + ((now - this.at) / 1_000) * this.perSecond);
+    this.at = now;
+    if (this.left < 1) {
+      this.dropped++;
+      return false;
+    }
+    this.left--;
+    return true;
+  }
+}
+
+/**
+ * A log that the main thread writes: what stands below `least` is not even sent, nor what exceeds the rate of its
+ * level. The next line that is written says how many were not (`lines_left_out`).
+ */
+export function relayedLog(least: LogLevel, clock: Clock, tell: (message: FromWorker) => void): Log {
+  const at = (level: LogLevel) => {
+    const debug = level === 'debug';
+    const allowance = new Allowance(debug ? DEBUG_BURST : BURST, debug ? DEBUG_PER_SECOND : PER_SECOND, clock.monotonic());
+    return (fields: unknown, message?: string) => {
+      if (ORDER.indexOf(level) < ORDER.indexOf(least) || !allowance.take(clock.monotonic())) return;
+      const left = allowance.dropped > 0 && { lines_left_out: allowance.dropped };
+      allowance.dropped = 0;
+      if (typeof fields === 'string') tell({ kind: 'log', level, fields: { ...left }, message: fields });
+      else tell({ kind: 'log', level, fields: { ...(fields as object), ...left }, message: message ?? '' });
+    };
+  };
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), fatal: at('fatal') };
+}

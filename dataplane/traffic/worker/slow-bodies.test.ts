@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type ClientHttp2Stream, constants } from 'node:http2';
+import { test } from 'node:test';
+import { Speaker } from '../testing/http2-upstream-fixture.ts';
+import { eventually, ProxyFixture } from '../testing/proxy-fixture.ts';
+import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
+import type { Wire } from '../testing/wire-fixture.ts';
+
+/** A turn of the loop in which what was sent is read. */
+const read = () => new Promise((resolve) => setTimeout(resolve, 5));
+
+const post = (fields: string): string => `POST / HTTP/1.1\r\nHost: a.test\r\n${fields}\r\n`;
+const LONG = 'Content-Length: 60000\r\n';
+const ENDLESS = 'Content-Length: 10000000\r\n';
+const CHUNKED = 'Transfer-Encoding: chunked\r\n';
+
+/** Sends a piece each second, until `seconds` are over or the client is answered. */
+async function drip(proxy: ProxyFixture, seconds: number, piece: () => void, over = (): boolean => false): Promise<number> {
+  for (let second = 1; second <= seconds; second++) {
+    piece();
+    await read();
+    proxy.clock.pass(1_000);
+    await read();
+    if (over()) return second;
+  }
+  return seconds;
+}
+
+for (const [what, fields, piece] of [
+  ['that is taken whole before its target is asked', LONG, 'x'.repeat(400)],
+  ['that streams', ENDLESS, 'x'.repeat(400)],
+  ['in chunks', CHUNKED, '1\r\nx\r\n'.repeat(60)],
+] as const)
+  test(`a body ${what} and comes at under 500 bytes a second is given up with 408 after half a minute`, async () => {
+    using upstream = await UpstreamFixture.start();
+    using proxy = await ProxyFixture.before(upstream);
+    const client = await proxy.connect();
+    client.send(post(fields));
+    const took = await drip(
+      proxy,
+      40,
+      () => client.send(piece),
+      () => client.total > 0,
+    );
+    assert.ok(took > 29 && took < 33, `after ${took} s`);
+    assert.match((await client.readAnswer()).line, / 408 /);
+    await client.until('the end', () => client.ended);
+    await eventually('nothing to be under way', () => proxy.ledger.inFlight.total() === 0);
+    const target = upstream.connections[0];
+    await target?.until('the end of the request', () => target.ended || target.closed);
+    assert.deepEqual([proxy.counted().get('a.test')?.classes[3], proxy.targetChanges()], [1, []]);
+  });
+
+/** Whether the client has not heard a 408 after a minute of a byte a second. */
+async function patient(proxy: ProxyFixture, client: Wire, piece = 'x'): Promise<void> {
+  await drip(proxy, 59, () => client.send(piece));
+  assert.doesNotMatch(client.unread, / 408 /);
+  assert.equal(client.ended || client.closed, false);
+}
+
+test('a body that comes at 600 bytes a second has all the time that it needs', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  const client = await proxy.connect();
+  client.send(post(LONG));
+  await drip(proxy, 100, () => client.send('x'.repeat(600)));
+  const { request, wire } = await upstream.asked();
+  assert.equal(request.body.length, 60_000);
+  wire.send(ok('taken'));
+  assert.equal((await client.readAnswer()).body, 'taken');
+});
+
+test('calls of gRPC, and whoever is being answered, may take their time', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  const client = await proxy.connect();
+  client.send(post(`${ENDLESS}Content-Type: application/grpc+proto\r\n`));
+  await patient(proxy, client);
+  const listener = await proxy.connect();
+  listener.send(post(ENDLESS));
+  await upstream.accept();
+  const wire = await upstream.accept();
+  wire.send('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n');
+  await listener.readHead();
+  await patient(proxy, listener);
+});
+
+test('a client is not blamed for the time that its target takes, or that a 100 takes to come', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  const full = await proxy.connect();
+  full.send(post(ENDLESS.replace('10000000', '100000000')));
+  const wire = await upstream.accept();
+  await wire.readHead();
+  wire.socket.pause();
+  full.send(Buffer.alloc(50_000_000));
+  await read();
+  const waiting = await proxy.connect();
+  waiting.send(post(`${ENDLESS}Expect: 100-continue\r\n`));
+  await upstream.accept();
+  await drip(proxy, 45, () => undefined);
+  assert.equal(full.total + waiting.total, 0);
+  assert.equal(full.closed || full.ended || waiting.closed || waiting.ended, false);
+});
+
+test('over HTTP/2 a request whose body comes too slowly is 408, and others on its connection go on', async () => {
+  using upstream = await UpstreamFixture.start();
+  using proxy = await ProxyFixture.before(upstream);
+  using speaker = new Speaker(proxy);
+  const open = (fields: object): ClientHttp2Stream => {
+    const stream = speaker.session.request({ ':method': 'POST', ':path': '/', ':authority': 'a.test', ...fields });
+    return stream.on('error', () => stream.destroy());
+  };
+  const [slow, call] = [open({}), open({ 'content-type': 'application/grpc' })];
+  let status: unknown = null;
+  slow.once('response', (fields) => {
+    status = fields[':status'];
+  });
+  const took = await drip(
+    proxy,
+    40,
+    () => {
+      if (slow.writable) slow.write('x');
+      call.write('x');
+    },
+    () => status !== null,
+  );
+  assert.equal(status, 408);
+  assert.ok(took > 29 && took < 33, `after ${took} s`);
+  slow.resume();
+  if (!slow.closed) await once(slow, 'close');
+  assert.deepEqual([slow.rstCode, call.closed], [constants.NGHTTP2_NO_ERROR, false]);
+  call.close(constants.NGHTTP2_CANCEL);
+  await eventually('nothing to be under way', () => proxy.ledger.inFlight.total() === 0);
+  assert.equal(proxy.counted().get('a.test')?.classes[3], 1);
+});

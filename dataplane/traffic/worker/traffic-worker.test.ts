@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { RouteInput } from '../../../shared/route.ts';
+import { memoryLog } from '../../../shared/runtime/log.ts';
+import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
+import { systemRandom } from '../../../shared/runtime/random.ts';
+import { createLedger } from '../../ledger/ledger.ts';
+import type { FromWorker } from '../protocol.ts';
+import { get, ProxyFixture, publication } from '../testing/proxy-fixture.ts';
+import { Wire } from '../testing/wire-fixture.ts';
+import { TrafficWorker } from './traffic-worker.ts';
+
+const ROUTES = 20_000;
+
+const saying = (domain: string, body: string): RouteInput => ({ domain, upstream: null, tls: false, respond: { status: 200, body } });
+const many = (body: string): RouteInput[] => Array.from({ length: ROUTES }, (_, at) => saying(`site-${at}.test`, body));
+const asking = (domain: string): string => get().replace('a.test', domain);
+
+test('what is published while a worker starts is in force when it serves', async () => {
+  const told: FromWorker[] = [];
+  const settings = {
+    bind: '127.0.0.1',
+    httpPort: 0,
+    httpsPort: null,
+    https: { automatic: false, anyName: false, dns: false, internal: false, local: false, publicPort: 443 },
+    trustedProxies: [],
+    proxyProtocol: false,
+    maxConnections: 10_000,
+    maxConnectionsPerAddress: 10_000,
+    maxSockets: 20_000,
+    logLevel: 'debug',
+  } as const;
+  const worker = new TrafficWorker({
+    start: {
+      worker: 1,
+      slot: 0,
+      ledger: createLedger(1).buffers,
+      hashKey: Buffer.alloc(16),
+      state: { generation: 1, routes: publication(many('old'), true), settings },
+    },
+    clock: new ManualClock(),
+    random: systemRandom,
+    log: memoryLog(),
+    tell: (message) => told.push(message),
+  });
+  const started = worker.start();
+  worker.take({ kind: 'publish', publication: { generation: 2, routes: publication([saying('site-0.test', 'new')], false) } });
+  await started;
+  while (!told.some((message) => message.kind === 'acknowledged')) await nextTurn();
+  const client = await Wire.to(worker.port);
+  client.send(asking('site-0.test'));
+  assert.equal((await client.readAnswer()).body, 'new');
+  client.send(asking('site-1.test'));
+  assert.equal((await client.readAnswer()).body, 'old');
+  client.socket.destroy();
+  worker.take({ kind: 'drain', patient: false });
+});
+
+test('20,000 routes are swapped at once for every request', async () => {
+  using proxy = await ProxyFixture.start(many('1'));
+  const client = await proxy.connect();
+  const next = publication(many('2'), true);
+  let swapped = false;
+  const publishing = proxy.apply(next).then(() => {
+    swapped = true;
+  });
+  const seen: string[] = [];
+  while (!swapped) {
+    client.send(asking('site-0.test') + asking(`site-${ROUTES - 1}.test`));
+    seen.push((await client.readAnswer()).body + (await client.readAnswer()).body);
+  }
+  await publishing;
+  client.send(asking('site-0.test') + asking(`site-${ROUTES - 1}.test`));
+  seen.push((await client.readAnswer()).body + (await client.readAnswer()).body);
+  assert.ok(seen.length > 2, `${seen.length} pairs of requests`);
+  assert.deepEqual(seen, [...seen].sort(), 'first the old ones, then the new ones');
+  assert.deepEqual([seen[0], seen.at(-1)], ['11', '22']);
+  assert.ok(!seen.includes('21'), 'never the new one before, the old one after');
+});

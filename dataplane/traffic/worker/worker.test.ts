@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import { createLedger } from '../../ledger/ledger.ts';
+import type { FromWorker, ToWorker, WorkerStart } from '../protocol.ts';
+import { eventually, get, publication, SETTINGS } from '../testing/proxy-fixture.ts';
+import { Wire } from '../testing/wire-fixture.ts';
+
+/** What a library would do: throw in a turn of its own, and leave a rejection to nobody, once the worker is there to hear of it. */
+const MISCHIEF = `process.on('newListener', (name) => {
+  if (name === 'unhandledRejection') setImmediate(() => {
+    Promise.reject(new Error('rejected by a library'));
+    throw new Error('thrown by a library');
+  });
+});`;
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  return address !== null && typeof address === 'object' ? address.port : 0;
+}
+
+/** A worker in a thread of its own, with one site. */
+async function thread(preload: string) {
+  const httpPort = await freePort();
+  const routes = publication([{ domain: 'a.test', upstream: null, tls: false, respond: { status: 200, body: 'in' } }], true);
+  const state = { generation: 1, routes, settings: { ...SETTINGS, httpPort } };
+  const workerData: WorkerStart = { worker: 1, slot: 0, ledger: createLedger(1).buffers, hashKey: Buffer.alloc(16), state };
+  const execArgv = ['--import', `data:text/javascript,${encodeURIComponent(preload)}`];
+  const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData, execArgv });
+  const told: FromWorker[] = [];
+  worker.on('message', (message: FromWorker) => told.push(message));
+  await eventually('the worker to serve', () => told.some(({ kind }) => kind === 'serving'));
+  return { worker, told, httpPort, [Symbol.asyncDispose]: async () => void (await worker.terminate()) };
+}
+
+const errors = (told: readonly FromWorker[]): string =>
+  told.flatMap((message) => (message.kind === 'log' && message.level === 'error' ? JSON.stringify(message.fields) : [])).join('\n');
+
+test('what a library throws or rejects with where nobody answers for it is logged and counted, and the worker serves on', async () => {
+  await using under = await thread(MISCHIEF);
+  const { told, worker, httpPort } = under;
+  await eventually('both in the log', () => errors(told).split('\n').length === 2);
+  assert.match(
+    errors(told),
+    /"ended":"nothing".*thrown by a library[^\n]*\n.*rejected by a library|rejected by a library[^\n]*\n.*thrown by a library/,
+  );
+  const question: ToWorker = { kind: 'report', id: 7 };
+  worker.postMessage(question);
+  const counted = () =>
+    told.flatMap((message) => (message.kind === 'report' ? (message.report.faults ?? []) : [])).reduce((sum, [, count]) => sum + count, 0);
+  await eventually('both to be counted', () => counted() === 2);
+  const wire = await Wire.to(httpPort);
+  wire.send(get());
+  assert.equal((await wire.readAnswer()).body, 'in');
+  wire.socket.destroy();
+});
+
+test('a worker that fails while it takes in what is published ends, and says why', async () => {
+  await using under = await thread('');
+  const { told, worker } = under;
+  const exited = once(worker, 'exit');
+  const broken = { whole: true, packed: new SharedArrayBuffer(3), count: 5, removed: [] };
+  const message: ToWorker = { kind: 'publish', publication: { generation: 2, routes: broken } };
+  worker.postMessage(message);
+  assert.deepEqual(await exited, [1]);
+  assert.match(errors(told), /"worker_ends":true/);
+  assert.equal(
+    told.some((one) => one.kind === 'acknowledged'),
+    false,
+  );
+});

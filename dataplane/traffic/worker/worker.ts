@@ -1,0 +1,24 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { systemClock } from '../../../shared/runtime/clock.ts';
+import { systemRandom } from '../../../shared/runtime/random.ts';
+import type { FromWorker, ToWorker, WorkerStart } from '../protocol.ts';
+import { holdBackstop, torn } from './backstop.ts';
+import { relayedLog } from './relayed-log.ts';
+import { TrafficWorker } from './traffic-worker.ts';
+
+/** The edge of a worker thread: messages in, messages out. */
+const start = workerData as WorkerStart;
+const port = parentPort;
+if (port === null) throw new Error('a traffic worker runs in a worker thread');
+
+const tell = (message: FromWorker): void => port.postMessage(message);
+const worker = new TrafficWorker({
+  start,
+  clock: systemClock,
+  random: systemRandom,
+  log: relayedLog(start.state.settings?.logLevel ?? 'info', systemClock, tell),
+  tell,
+});
+holdBackstop(process, worker.faults);
+port.on('message', (message: ToWorker) => worker.take(message));
+worker.start().catch(torn);

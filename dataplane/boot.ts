@@ -7,14 +7,14 @@ import type { Log } from '../shared/runtime/log.ts';
 import type { Random } from '../shared/runtime/random.ts';
 import { takenBy, whoRuns } from '../shared/runtime/who-runs.ts';
 import { TAKEOVER_SOCKET } from '../shared/wire/takeover.ts';
+import { usable } from './listen-error.ts';
 import { prepareStateDir } from './settings/directories.ts';
 import { type DataplaneSettings, type Effective, effective, requireTrustedProxies, trafficSettings } from './settings/settings.ts';
-import { bootId } from './table/confirmations.ts';
-import { type Restored, restore } from './table/restore.ts';
+import { bootId } from './table/controllers/confirmations.ts';
+import { type Restored, restore } from './table/disk/restore.ts';
 import { Successor } from './takeover/successor.ts';
 import type { DnsSettings } from './tls/issue/dns/dns-settings.ts';
 import { Keyring } from './tls/keyring.ts';
-import { usable } from './usable.ts';
 import { probePort } from './workers/port.ts';
 
 /** What is outside of the process. */

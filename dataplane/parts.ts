@@ -5,6 +5,7 @@ import { createAnalytics } from './analytics/analytics.ts';
 import type { Boot, Edge } from './boot.ts';
 import { Health } from './health/health.ts';
 import { createLedger } from './ledger/ledger.ts';
+import { inWords } from './listen-error.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { StatePublisher } from './publish/publisher.ts';
 import { LiveSettings } from './settings/live-settings.ts';
@@ -15,7 +16,6 @@ import { Upstreams } from './status/upstreams.ts';
 import { initialRoutes, LiveTable } from './table/live-table.ts';
 import type { CertificateKeeper } from './table/table.ts';
 import { HttpsOnDemand } from './tls/https-on-demand.ts';
-import { inWords } from './usable.ts';
 import { probePort } from './workers/port.ts';
 import { Workers } from './workers/workers.ts';
 

@@ -5,8 +5,8 @@ import { connect, createServer } from 'node:net';
 import { test } from 'node:test';
 import { SocketInUseError } from '../../shared/runtime/unix-socket.ts';
 import { UnacknowledgedError } from '../publish/publisher.ts';
-import { AdminFixture, agreeing, ask, TOKEN } from './admin-fixture.ts';
-import { frame, Stream } from './stream-fixture.ts';
+import { AdminFixture, agreeing, ask, TOKEN } from './testing/running-admin.ts';
+import { frame, Stream } from './testing/stream-client.ts';
 
 const ROUTE = { domain: 'a.test', upstream: '127.0.0.1:80', tls: false };
 const error = (text: string) => ({ error: text });

@@ -8,14 +8,14 @@ import { published } from '../../shared/route.ts';
 import { ConnectionRoom } from '../../shared/runtime/connection-room.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import { listenUnix } from '../../shared/runtime/unix-socket.ts';
-import { ControllerStreams } from './controller-streams.ts';
-import { isExtension, matchEndpoint, OPEN } from './endpoints.ts';
-import { ApiError } from './errors.ts';
-import { CHALLENGE, createHandlers, type Handlers } from './handlers.ts';
-import { sendError } from './json.ts';
-import type { AdminParts } from './parts.ts';
-import { EXTENSION_LIMIT, PUBLISHED_LIMIT, RateLimit } from './rate-limit.ts';
-import { Reload } from './reload.ts';
+import { ControllerStreams } from './apply/controller-streams.ts';
+import { Reload } from './apply/reload.ts';
+import type { AdminParts } from './dependencies.ts';
+import { isExtension, matchEndpoint, OPEN } from './endpoints/endpoints.ts';
+import { CHALLENGE, createHandlers, type Handlers } from './endpoints/handlers.ts';
+import { ApiError } from './http/errors.ts';
+import { sendError } from './http/json.ts';
+import { EXTENSION_LIMIT, PUBLISHED_LIMIT, RateLimit } from './http/rate-limit.ts';
 
 /** Clients of one listener at the same time. */
 const MAX_CONNECTIONS = 512;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { AdminFixture, type Reply } from './admin-fixture.ts';
+import { AdminFixture, type Reply } from './testing/running-admin.ts';
 
 const route = (domain: string, more: object = {}) => ({ domain, upstream: '127.0.0.1:3000', tls: false, ...more });
 

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { connectOptions } from '../../shared/address.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
-import { wordsFor } from './words.ts';
+import { wordsFor } from './connection-error.ts';
 
 /** How long a connection may take to stand (ms). */
 const CONNECT_MS = 1_000;

@@ -3,9 +3,9 @@ import type { Log } from '../../shared/runtime/log.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import { transportName } from '../../shared/transport.ts';
 import type { Targets } from '../ledger/targets.ts';
-import { Turnstile } from './turnstile.ts';
-import { Watch, type WatchTools } from './watch.ts';
-import { mentionsQuestions, type Watched, watchedIn } from './watched.ts';
+import { Watch, type WatchTools } from './check-session.ts';
+import { Turnstile } from './semaphore.ts';
+import { mentionsQuestions, type Watched, watchedIn } from './wanted-checks.ts';
 
 /** Targets that are asked at a time. */
 const MOST_AT_A_TIME = 64;

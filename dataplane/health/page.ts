@@ -9,8 +9,8 @@ import { NAME } from '../../shared/name.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { keepUntilCollected, nativeHalf } from '../../shared/runtime/native-half.ts';
 import type { TransportSpec } from '../../shared/transport.ts';
-import type { Watched } from './watched.ts';
-import { wordsFor } from './words.ts';
+import { wordsFor } from './connection-error.ts';
+import type { Watched } from './wanted-checks.ts';
 
 type Question = Pick<Watched, 'address' | 'serverName' | 'transport' | 'timeoutMs'>;
 type Page = { readonly path: string; readonly host: string };

@@ -1,6 +1,6 @@
 import { clientNetwork } from './client-network.ts';
 import { type Key, keyOf } from './hash.ts';
-import { Slots } from './slots.ts';
+import { Slots } from './hash-table.ts';
 
 /** Client addresses that are counted at the same time; one for which there is no room is held to the common limit alone. */
 const CAPACITY = 1 << 16;

@@ -2,8 +2,8 @@ import { Connections } from './connections.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { InFlight } from './in-flight.ts';
 import { Rates } from './rates.ts';
+import { Turns } from './shared-semaphore.ts';
 import { Targets } from './targets.ts';
-import { Turns } from './turns.ts';
 
 /**
  * What is exact across workers: flat SharedArrayBuffers, lock-free, keyed by stable hashes, so that

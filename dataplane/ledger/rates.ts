@@ -1,4 +1,4 @@
-import { Slots } from './slots.ts';
+import { Slots } from './hash-table.ts';
 
 /** Distinct client–route pairs that can be limited at the same time before the stalest is forgotten. */
 const CAPACITY = 1 << 17;

@@ -1,5 +1,5 @@
 import { type Key, keyOf } from './hash.ts';
-import { Slots } from './slots.ts';
+import { Slots } from './hash-table.ts';
 
 /** Distinct targets whose health is shared; the one unused for longest is forgotten beyond that. */
 const CAPACITY = 1 << 17;

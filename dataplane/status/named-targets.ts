@@ -1,7 +1,7 @@
 import { poolsIn } from '../../shared/pools.ts';
 import type { RouteSpec } from '../../shared/route.ts';
 import { transportName } from '../../shared/transport.ts';
-import { type Gate, gateOf } from '../ledger/gates.ts';
+import { type Gate, gateOf } from '../ledger/health-checks.ts';
 import { targetName } from '../ledger/targets.ts';
 import type { OwnedRoute } from '../table/table.ts';
 

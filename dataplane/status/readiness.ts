@@ -1,5 +1,5 @@
 import { SOURCE_FAILED } from '../../shared/wire/problem-codes.ts';
-import type { Restored } from '../table/restore.ts';
+import type { Restored } from '../table/disk/restore.ts';
 import type { KnownController, Table } from '../table/table.ts';
 
 /** Ready means: it serves something known good, restored from disk or applied since. */

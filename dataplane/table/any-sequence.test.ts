@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
-import { NaiveTable } from './naive-fixture.ts';
 import type { Frame } from './table.ts';
-import { frameOf, routeOf, TableFixture } from './table-fixture.ts';
+import { NaiveTable } from './testing/reference-model.ts';
+import { frameOf, routeOf, TableFixture } from './testing/temporary-table.ts';
 
 const SEQUENCES = 25;
 const STEPS = 80;

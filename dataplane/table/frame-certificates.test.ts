@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { memoryLog } from '../../shared/runtime/log.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
+import { restore } from './disk/restore.ts';
 import { LiveTable } from './live-table.ts';
-import { restore } from './restore.ts';
 import type { CertificateKeeper } from './table.ts';
-import { frameOf, routeOf, ServedRoutes, TableFixture } from './table-fixture.ts';
+import { frameOf, routeOf, ServedRoutes, TableFixture } from './testing/temporary-table.ts';
 
 const route = routeOf('a.test', 'up:1', { source: 'file' });
 

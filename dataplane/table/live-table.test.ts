@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TableChange } from './table.ts';
-import { frameOf, routeOf, TableFixture } from './table-fixture.ts';
+import { frameOf, routeOf, TableFixture } from './testing/temporary-table.ts';
 
 const ofFile = (domain: string, upstream = 'up:1', more = {}) => routeOf(domain, upstream, { source: 'file', ...more });
 

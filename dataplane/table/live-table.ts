@@ -5,16 +5,15 @@ import type { Random } from '../../shared/runtime/random.ts';
 import type { Globals } from '../../shared/settings.ts';
 import type { Applied, CertificateOutcome, Problem, Refused } from '../../shared/wire/apply.ts';
 import type { EntriesChange, Publisher } from '../publish/publisher.ts';
-import { type Claim, type Claims, claimOf, isDoubted, isOverridden, NOBODY, siteOf, sitesOf, visible } from './claims.ts';
-import { Confirmations } from './confirmations.ts';
-import { type ControllerRecord, rewritten, unsettled, withDoubts } from './controllers.ts';
-import { deltaOf } from './delta.ts';
-import { clear, type Doubt, doubtsIn, served } from './doubt.ts';
-import { type Judgement, judge, refusal, repeats } from './judge.ts';
+import { type Claim, type Claims, claimOf, isDoubted, isOverridden, NOBODY, siteOf, sitesOf, visible } from './claims/claims.ts';
+import { deltaOf } from './claims/delta.ts';
+import { type Judgement, judge, refusal, repeats } from './claims/judge.ts';
+import { Owned } from './claims/owned.ts';
+import { Confirmations } from './controllers/confirmations.ts';
+import { type ControllerRecord, rewritten, unsettled, withDoubts } from './controllers/controllers.ts';
+import type { Restored } from './disk/restore.ts';
+import type { Store } from './disk/store.ts';
 import { Mutex } from './mutex.ts';
-import { Owned } from './owned.ts';
-import type { Restored } from './restore.ts';
-import type { Store } from './store.ts';
 import {
   type CertificateKeeper,
   type Frame,
@@ -24,6 +23,7 @@ import {
   type TableChange,
   UnsavedError,
 } from './table.ts';
+import { clear, type Doubt, doubtsIn, served } from './unconfirmed/unconfirmed.ts';
 
 type Parts = {
   readonly restored: Restored;

@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { type Publisher, UnacknowledgedError } from '../publish/publisher.ts';
+import { restore } from './disk/restore.ts';
+import { Store } from './disk/store.ts';
 import { LiveTable } from './live-table.ts';
-import { restore } from './restore.ts';
-import { Store } from './store.ts';
 import { UnsavedError } from './table.ts';
-import { frameOf, routeOf, TableFixture } from './table-fixture.ts';
+import { frameOf, routeOf, TableFixture } from './testing/temporary-table.ts';
 
 /** Workers that serve when the test says so: in their order, everything up to a generation at once. */
 class SlowWorkers implements Publisher {

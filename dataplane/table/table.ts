@@ -12,7 +12,7 @@ import type {
   Remove,
   Revision,
 } from '../../shared/wire/apply.ts';
-import type { Doubt } from './doubt.ts';
+import type { Doubt } from './unconfirmed/unconfirmed.ts';
 
 /** The owner of the routes: one visible route a domain, saved and served before anyone is told so. */
 export interface Table {

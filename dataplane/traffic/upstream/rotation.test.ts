@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteInput } from '../../../shared/route.ts';
-import { gateOf } from '../../ledger/gates.ts';
+import { gateOf } from '../../ledger/health-checks.ts';
 import { targetKey, VERDICT_OF, type Verdict } from '../../ledger/targets.ts';
 import { eventually, get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
 import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Log } from '../../../../shared/runtime/log.ts';
 import { clientNetwork } from '../../../ledger/client-network.ts';
-import type { Turns } from '../../../ledger/turns.ts';
+import type { Turns } from '../../../ledger/shared-semaphore.ts';
 import type { OwnAnswer } from '../../exchange/answer.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import type { Faults } from '../../exchange/faults.ts';

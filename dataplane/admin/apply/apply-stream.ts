@@ -1,0 +1,135 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Log } from '../../../shared/runtime/log.ts';
+import { APPLY_CONTENT_TYPE, KEEP_ALIVE_MS, SILENCE_MS, type StreamLine } from '../../../shared/wire/apply.ts';
+import { SOURCE_FAILED } from '../../../shared/wire/problem-codes.ts';
+import { type Frame, type Table, UnsavedError } from '../../table/table.ts';
+import { finish, welcome } from '../http/early-answer.ts';
+import { ApiError } from '../http/errors.ts';
+import type { ControllerStreams, OpenStream } from './controller-streams.ts';
+import { FrameReader } from './frame-reader.ts';
+import { LineReader } from './line-reader.ts';
+
+/** A controller that leaves this many bytes unread is cut off: the results of several whole tables. */
+const MAX_UNREAD = 67_108_864;
+
+type Parts = {
+  readonly table: Table;
+  readonly streams: ControllerStreams;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly loaded: (errors: readonly string[]) => void;
+  /** Addresses of this machine's or container's interfaces. */
+  readonly addresses: () => string[];
+};
+
+/**
+ * One apply stream: frames in the request, one line for each in the answer, and between them what the
+ * controller must know. The answer's status is that of the first frame. While a frame is applied nothing
+ * more is read, so that a fast controller waits and does not fill memory.
+ */
+export class ApplyStream implements Pick<OpenStream, 'end' | 'send'> {
+  private readonly request: IncomingMessage;
+  private readonly response: ServerResponse;
+  private readonly parts: Parts;
+  private readonly lines = new LineReader();
+  private readonly frames = new FrameReader();
+  private joined: OpenStream | null = null;
+  private heardAt: number;
+
+  constructor(request: IncomingMessage, response: ServerResponse, parts: Parts) {
+    this.request = request;
+    this.response = response;
+    this.parts = parts;
+    this.heardAt = parts.clock.monotonic();
+  }
+
+  /** Serves the stream to its end. @throws ApiError when the first frame fails; later failures are lines. */
+  async serve(): Promise<void> {
+    const { clock, streams } = this.parts;
+    const stops = [clock.every(KEEP_ALIVE_MS, () => this.keepAlive()), clock.every(1_000, () => this.checkSilence())];
+    try {
+      welcome(this.request, this.response);
+      await this.read();
+      if (this.response.headersSent) finish(this.request, this.response, clock);
+    } catch (error) {
+      this.fail(error);
+    } finally {
+      for (const stop of stops) stop();
+      if (this.joined !== null) streams.left(this.joined);
+    }
+  }
+
+  send(line: StreamLine): void {
+    if (!this.response.headersSent || this.response.writableEnded) return;
+    this.response.write(`${JSON.stringify(line)}\n`);
+    if (this.response.writableLength > MAX_UNREAD) this.response.destroy();
+  }
+
+  end(): void {
+    // Nothing was answered yet to a stream that never held a frame.
+    if (!this.response.headersSent) return void this.request.destroy();
+    this.response.end(() => this.request.destroy());
+  }
+
+  private async read(): Promise<void> {
+    for await (const chunk of this.request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      this.heardAt = this.parts.clock.monotonic();
+      if (this.joined !== null) this.parts.table.heard(this.joined.header.controller);
+      for (const line of this.lines.feed(chunk)) if (!(await this.take(line))) return;
+      this.heardAt = this.parts.clock.monotonic();
+    }
+    if (!(await this.take(this.lines.rest()))) return;
+    if (this.frames.open) throw new ApiError('malformedStream', 'the stream ends in the middle of a frame');
+    if (!this.response.headersSent) throw new ApiError('malformedStream', 'the stream holds no frame');
+  }
+
+  /** @returns whether the stream goes on. */
+  private async take(line: string): Promise<boolean> {
+    if (line === '') return true;
+    const frame = this.frames.take(line);
+    return frame === null || this.apply(frame);
+  }
+
+  private async apply(frame: Frame): Promise<boolean> {
+    const { table, streams } = this.parts;
+    const outcome = await table.apply(frame);
+    const applied = 'applied' in outcome;
+    const first = !this.response.headersSent;
+    if (first) this.response.writeHead(applied ? 200 : 409, { 'content-type': APPLY_CONTENT_TYPE, 'cache-control': 'no-store' });
+    this.send(first && applied ? { applied: { ...outcome.applied, addresses: this.parts.addresses() } } : outcome);
+    // A controller that is told "refused" on an open stream sends the whole truth next; a first frame that is stale ends it.
+    if (!applied) return this.joined !== null;
+    this.join(frame);
+    if (frame.reload !== undefined) streams.reloaded(frame.reload, outcome.applied);
+    else if (frame.header.reload)
+      this.parts.loaded(frame.problems.filter(({ code }) => code === SOURCE_FAILED).map(({ message }) => message));
+    return true;
+  }
+
+  private join(frame: Frame): void {
+    if (this.joined !== null && this.joined.header.controller !== frame.header.controller) this.parts.streams.left(this.joined);
+    if (this.joined?.header.controller !== frame.header.controller)
+      this.joined = { header: frame.header, send: (line) => this.send(line), end: () => this.end() };
+    this.parts.streams.joined(this.joined);
+  }
+
+  private fail(error: unknown): void {
+    // The client is gone: a frame that was cut off takes no effect, and there is nobody to tell.
+    if (this.response.destroyed) return;
+    const known = error instanceof UnsavedError ? new ApiError('unsaved', error.message) : error;
+    if (!this.response.headersSent) throw known;
+    const { message } = known as Error;
+    this.parts.log.warn({ reason: message }, 'an apply stream was ended');
+    this.send({ refused: { error: message, current: null } });
+    finish(this.request, this.response, this.parts.clock);
+  }
+
+  private keepAlive(): void {
+    if (this.response.headersSent && !this.response.writableEnded) this.response.write('\n');
+  }
+
+  private checkSilence(): void {
+    if (this.parts.clock.monotonic() - this.heardAt > SILENCE_MS) this.end();
+  }
+}

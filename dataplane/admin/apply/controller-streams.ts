@@ -1,0 +1,92 @@
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Random } from '../../../shared/runtime/random.ts';
+import type { Applied, Apply, ReloadOutcome, StreamLine, TargetReport } from '../../../shared/wire/apply.ts';
+import type { EventFeed } from '../events/event-feed.ts';
+
+/** One apply stream that is open now. */
+export type OpenStream = { readonly header: Apply; send(line: StreamLine): void; end(): void };
+
+/** How a reload ended: what was applied, or what is wrong in the file. */
+export type ReloadResult = { readonly errors: readonly string[]; readonly applied: Applied | null };
+
+/** The controllers that are connected, and what they are asked and told. */
+export class ControllerStreams {
+  private readonly open = new Map<string, OpenStream>();
+  private readonly reloads = new Map<string, (result: ReloadResult) => void>();
+  private readonly events: EventFeed;
+  private readonly random: Random;
+  private readonly clock: Clock;
+  private readonly standing: () => readonly TargetReport[];
+
+  /** `standing`: what a controller that connects has missed about targets. */
+  constructor(events: EventFeed, random: Random, clock: Clock, standing: () => readonly TargetReport[]) {
+    this.events = events;
+    this.random = random;
+    this.clock = clock;
+    this.standing = standing;
+  }
+
+  /** A stream's frame has been taken: from now on it is its controller's. A second stream of one controller ends the first. */
+  joined(stream: OpenStream): void {
+    const id = stream.header.controller;
+    const before = this.open.get(id);
+    if (before === stream) return;
+    this.open.set(id, stream);
+    before?.end();
+    for (const upstream of this.standing()) stream.send({ upstream });
+    if (before === undefined) this.events.emit({ kind: 'controller', controller: id, connected: true });
+  }
+
+  left(stream: OpenStream): void {
+    const id = stream.header.controller;
+    if (this.open.get(id) !== stream) return;
+    this.open.delete(id);
+    this.events.emit({ kind: 'controller', controller: id, connected: false });
+  }
+
+  isConnected(controller: string): boolean {
+    return this.open.has(controller);
+  }
+
+  isReloadable(controller: string): boolean {
+    return this.open.get(controller)?.header.reload === true;
+  }
+
+  /** Whether anyone can read a config file again. */
+  get reloadable(): boolean {
+    return [...this.open.values()].some((stream) => stream.header.reload);
+  }
+
+  /** Asks for a reload. @returns its outcome, or null when it does not come within `withinMs`. */
+  reload(withinMs: number): Promise<ReloadResult | null> {
+    const id = this.random.hex(8);
+    return new Promise((resolve) => {
+      const settle = (result: ReloadResult | null) => {
+        this.reloads.delete(id);
+        cancel();
+        resolve(result);
+      };
+      const cancel = this.clock.after(withinMs, () => settle(null));
+      this.reloads.set(id, settle);
+      for (const stream of this.open.values()) if (stream.header.reload) stream.send({ reload: { id } });
+    });
+  }
+
+  /** A frame said how a reload ended. */
+  reloaded(outcome: ReloadOutcome, applied: Applied | null): void {
+    this.reloads.get(outcome.id)?.({ errors: outcome.errors, applied });
+  }
+
+  /** Tells one controller, if it is connected. */
+  tell(controller: string, line: StreamLine): void {
+    this.open.get(controller)?.send(line);
+  }
+
+  broadcast(line: StreamLine): void {
+    for (const stream of this.open.values()) stream.send(line);
+  }
+
+  closeAll(): void {
+    for (const stream of this.open.values()) stream.end();
+  }
+}

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { makePair } from '../../../shared/certificates/pair-fixture.ts';
+import type { FrameCertificates } from '../../../shared/wire/apply.ts';
+import { FrameReader } from './frame-reader.ts';
+
+const { certificate, privateKey } = await makePair(['a.test', '*.a.test']);
+const other = await makePair(['b.test']);
+const line = (more: object) => ({ certificate: { domains: ['a.test'], certificate, private_key: privateKey, source: 'file', ...more } });
+
+/** What a frame with these lines says of certificates. */
+function read(based_on: number | null, ...lines: object[]): FrameCertificates | undefined {
+  const reader = new FrameReader();
+  const apply = { controller: 'c', epoch: 1, revision: 2, based_on, sources: ['file'] };
+  for (const one of [{ apply }, ...lines]) assert.equal(reader.take(JSON.stringify(one)), null);
+  return reader.take(JSON.stringify({ end: { revision: 2 } }))?.certificates;
+}
+
+test('a certificate comes with its chain and the domains that it is for, in lower case and each once', () => {
+  const brought = read(null, line({ domains: ['WWW.a.test', 'a.test', 'a.test'] }))?.brought;
+  assert.deepEqual(
+    brought?.map(({ domains, source, pair }) => [domains, source, pair.chain]),
+    [[['www.a.test', 'a.test'], 'file', certificate]],
+  );
+});
+
+test('one that can’t be used is rejected on its own, in words that hold nothing of the key', () => {
+  const rejected = read(
+    null,
+    line({ domains: ['b.test'] }),
+    line({ private_key: other.privateKey }),
+    line({ certificate: 'words' }),
+    line({ source: 'mine' }),
+    line({}),
+  )?.rejected.map(({ reason }) => reason);
+  assert.equal(rejected?.length, 4);
+  assert.match(rejected?.[0] ?? '', /^certificate: it does not cover b\.test, only a\.test, \*\.a\.test$/);
+  assert.match(rejected?.[1] ?? '', /^private_key: the key belongs to another certificate/);
+  assert.match(rejected?.[2] ?? '', /^certificate: there is no certificate in it/);
+  assert.match(rejected?.[3] ?? '', /^its source "mine" is none of the frame's$/);
+});
+
+test('what says not even whose it is makes the frame malformed, and so does taking away by name in a whole truth', () => {
+  for (const wrong of [
+    line({ domains: [] }),
+    line({ domains: ['no domain'] }),
+    line({ private_key: undefined }),
+    line({ domains: 'a.test' }),
+  ])
+    assert.throws(() => read(null, wrong), /certificate: (domains|private_key)/);
+  const removal = { remove_certificate: { domains: ['a.test'], source: 'file' } };
+  assert.throws(() => read(null, removal), /the whole truth removes by not naming/);
+  assert.deepEqual(read(1, removal)?.removed, [{ domains: ['a.test'], source: 'file' }]);
+});

@@ -1,0 +1,148 @@
+import type { ZodType } from 'zod';
+import { readCertificate } from '../../../shared/certificates/certificate.ts';
+import { covers } from '../../../shared/certificates/certificate-names.ts';
+import { type RouteSpec, readAppliedRoute } from '../../../shared/route.ts';
+import type { Globals } from '../../../shared/settings.ts';
+import {
+  type AppliedCertificate,
+  type Apply,
+  applySchema,
+  certificateSchema,
+  endSchema,
+  FRAME_LINES,
+  type FrameCertificates,
+  type FrameLineKind,
+  type Problem,
+  problemSchema,
+  type ReloadOutcome,
+  type Remove,
+  type RemoveCertificate,
+  reloadOutcomeSchema,
+  removeCertificateSchema,
+  removeSchema,
+  settingsLineSchema,
+} from '../../../shared/wire/apply.ts';
+import type { Frame } from '../../table/table.ts';
+import { ApiError } from '../http/errors.ts';
+
+type Draft = {
+  header: Apply;
+  routes: RouteSpec[];
+  rejected: { domain: string; source: string | null; reason: string }[];
+  removes: Remove[];
+  problems: Problem[];
+  certificates: {
+    brought: FrameCertificates['brought'][number][];
+    rejected: FrameCertificates['rejected'][number][];
+    removed: RemoveCertificate[];
+  };
+  settings?: Globals;
+  reload?: ReloadOutcome;
+};
+
+/** Puts lines together into frames. A frame is everything from its `apply` line to its `end` line. */
+export class FrameReader {
+  private draft: Draft | null = null;
+
+  /** Whether a frame has begun and not ended. */
+  get open(): boolean {
+    return this.draft !== null;
+  }
+
+  /** Takes one line that is not blank. @returns the frame that it completes, or null. @throws ApiError for what is malformed. */
+  take(text: string): Frame | null {
+    const { kind, value } = read(text);
+    if (kind === 'apply') {
+      if (this.draft !== null) throw malformed('a frame begins before the last one has ended');
+      const certificates = { brought: [], rejected: [], removed: [] };
+      this.draft = { header: checked(applySchema, kind, value), routes: [], rejected: [], removes: [], problems: [], certificates };
+      return null;
+    }
+    if (this.draft === null) throw malformed(`a line of kind ${kind} stands before any apply line`);
+    if (kind === 'end') return this.end(this.draft, checked(endSchema, kind, value).revision);
+    add(this.draft, kind, value);
+    return null;
+  }
+
+  private end(draft: Draft, revision: unknown): Frame {
+    if (revision !== draft.header.revision) throw malformed('the end line names another revision than the apply line');
+    this.draft = null;
+    return draft;
+  }
+}
+
+function add(draft: Draft, kind: Exclude<FrameLineKind, 'apply' | 'end'>, value: unknown): void {
+  switch (kind) {
+    case 'route':
+      return addRoute(draft, value);
+    case 'remove':
+      if (draft.header.based_on === null) throw malformed('a frame that is the whole truth removes by not naming');
+      draft.removes.push(checked(removeSchema, kind, value));
+      return;
+    case 'certificate':
+      return addCertificate(draft, checked(certificateSchema, kind, value));
+    case 'remove_certificate':
+      if (draft.header.based_on === null) throw malformed('a frame that is the whole truth removes by not naming');
+      draft.certificates.removed.push(checked(removeCertificateSchema, kind, value));
+      return;
+    case 'settings':
+      draft.settings = checked(settingsLineSchema, kind, value);
+      return;
+    case 'problem':
+      draft.problems.push(checked(problemSchema, kind, value));
+      return;
+    case 'reload':
+      draft.reload = checked(reloadOutcomeSchema, kind, value);
+  }
+}
+
+/** A route is judged on its own: a bad one spoils only itself, as long as it says which domain it is about. */
+function addRoute(draft: Draft, value: unknown): void {
+  const result = readAppliedRoute(value);
+  if ('route' in result) {
+    draft.routes.push(result.route);
+    return;
+  }
+  const { domain, source } = (value ?? {}) as { domain?: unknown; source?: unknown };
+  if (typeof domain !== 'string') throw malformed('a route line names no domain');
+  draft.rejected.push({
+    domain: domain.toLowerCase(),
+    source: typeof source === 'string' ? source : null,
+    reason: `${result.problem.member}: ${result.problem.reason}`,
+  });
+}
+
+/** So is a certificate. */
+function addCertificate({ header, certificates }: Draft, { domains, certificate, private_key, source }: AppliedCertificate): void {
+  const reject = (reason: string) => void certificates.rejected.push({ domains, reason });
+  if (!header.sources.includes(source)) return reject(`its source "${source}" is none of the frame's`);
+  const pair = readCertificate(certificate, private_key);
+  if (!pair.ok) return reject(pair.reason);
+  const bare = domains.find((domain) => !covers(pair.value.domains, domain));
+  if (bare !== undefined) return reject(`certificate: it does not cover ${bare}, only ${pair.value.domains.slice(0, 5).join(', ')}`);
+  certificates.brought.push({ domains: [...new Set(domains)], source, pair: pair.value });
+}
+
+function read(text: string): { kind: FrameLineKind; value: unknown } {
+  let line: unknown;
+  try {
+    line = JSON.parse(text);
+  } catch (error) {
+    throw malformed(`a line is no JSON (${error instanceof Error ? error.message : String(error)})`);
+  }
+  const [kind, more] = Object.keys(line ?? {});
+  if (!isKind(kind) || more !== undefined) throw malformed(`a line is an object with one member: ${FRAME_LINES.join(', ')}`);
+  return { kind, value: (line as Record<FrameLineKind, unknown>)[kind] };
+}
+
+const KINDS: ReadonlySet<unknown> = new Set(FRAME_LINES);
+const isKind = (name: string | undefined): name is FrameLineKind => KINDS.has(name);
+
+function checked<T>(schema: ZodType<T>, kind: FrameLineKind, value: unknown): T {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0];
+  throw malformed(`${kind}: ${issue?.path.join('.') || 'value'}: ${issue?.message ?? 'is not valid'}`);
+}
+
+const malformed = (detail: string): ApiError => new ApiError('malformedStream', detail);

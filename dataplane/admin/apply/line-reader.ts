@@ -1,0 +1,57 @@
+import { isUtf8 } from 'node:buffer';
+import { MAX_LINE_BYTES } from '../../../shared/wire/apply.ts';
+import { ApiError } from '../http/errors.ts';
+
+const LF = 10;
+/** Room for the first bytes of a line that has not ended. */
+const FIRST_ROOM = 4_096;
+
+/** Cuts the bytes of an apply stream into lines, however they are split. */
+export class LineReader {
+  /** What has come of a line that has not ended: the first `held` bytes. It grows by doubling, so that a byte a read costs no more. */
+  private room = Buffer.alloc(0);
+  private held = 0;
+
+  /** @returns the lines that are whole now, without their ends. @throws ApiError for a line that is too long or no UTF-8. */
+  *feed(chunk: Buffer): Generator<string> {
+    let from = 0;
+    for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, from)) {
+      yield this.text(chunk.subarray(from, end));
+      from = end + 1;
+    }
+    this.hold(chunk.subarray(from));
+  }
+
+  /** What stands after the last line end: a line too, when the body ends there. */
+  rest(): string {
+    return this.text(Buffer.alloc(0));
+  }
+
+  private hold(piece: Buffer): void {
+    const size = this.held + piece.length;
+    if (size > MAX_LINE_BYTES) throw tooLong();
+    if (size > this.room.length) {
+      const roomier = Buffer.alloc(Math.max(FIRST_ROOM, 2 * size));
+      this.room.copy(roomier, 0, 0, this.held);
+      this.room = roomier;
+    }
+    piece.copy(this.room, this.held);
+    this.held = size;
+  }
+
+  private text(end: Buffer): string {
+    if (this.held === 0) return textOf(end);
+    this.hold(end);
+    const line = this.room.subarray(0, this.held);
+    this.held = 0;
+    return textOf(line);
+  }
+}
+
+function textOf(line: Buffer): string {
+  if (line.length > MAX_LINE_BYTES) throw tooLong();
+  if (!isUtf8(line)) throw new ApiError('malformedStream', 'a line is not UTF-8');
+  return line.toString().trim();
+}
+
+const tooLong = (): ApiError => new ApiError('malformedStream', 'a line is longer than 1 MB');

@@ -1,0 +1,34 @@
+import type { Clock } from '../../shared/runtime/clock.ts';
+import type { Log } from '../../shared/runtime/log.ts';
+import type { AnalyticsSnapshot } from '../../shared/wire/analytics.ts';
+import type { TargetReport } from '../../shared/wire/apply.ts';
+import type { DataplaneStatus, Explanation, SettingStatus, UpstreamStatus } from '../../shared/wire/status.ts';
+import type { Table } from '../table/table.ts';
+import type { CertificateDesk } from '../tls/certificate-desk.ts';
+import type { EventFeed } from './events/event-feed.ts';
+
+/** What the Admin API shows and moves; the data plane's main thread has it. */
+export type AdminParts = {
+  readonly table: Table;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly token: string | undefined;
+  readonly events: EventFeed;
+  readonly analytics: { snapshots(): Promise<AnalyticsSnapshot[]>; snapshot(host: string): Promise<AnalyticsSnapshot | undefined> };
+  /** null: switched off. */
+  readonly metrics: { text(): Promise<string> } | null;
+  readonly uptimeSecs: () => number;
+  readonly ready: () => { readonly ready: boolean; readonly reason: string | null };
+  readonly settings: () => SettingStatus[];
+  readonly upstreams: () => UpstreamStatus[];
+  /** What has been found out about targets by asking them, for a controller that has just connected. */
+  readonly standing: () => readonly TargetReport[];
+  readonly certificates: Pick<CertificateDesk, 'list' | 'push' | 'remove' | 'retry'>;
+  /** PEM of the internal authority's root; null where there never was one. */
+  readonly internalRoot: () => string | null;
+  readonly explain: (url: URL) => Promise<Explanation>;
+  readonly status: () => Omit<DataplaneStatus, 'controllers' | 'last_reload'>;
+  readonly reloaded: (ok: boolean) => void;
+  /** Addresses of this machine's or container's interfaces, as they are now. */
+  readonly addresses: () => string[];
+};

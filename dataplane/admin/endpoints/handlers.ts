@@ -1,0 +1,176 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { parseDomain } from '../../../shared/host.ts';
+import { IGNORED_HEADER, NAME } from '../../../shared/name.ts';
+import { published, readRoute } from '../../../shared/route.ts';
+import { APPLY_CONTENT_TYPE } from '../../../shared/wire/apply.ts';
+import { displaySafe } from '../../../shared/wire/errors.ts';
+import type { ControllerStatus } from '../../../shared/wire/status.ts';
+import { UnacknowledgedError } from '../../publish/publisher.ts';
+import { fullRoute } from '../../status/explain.ts';
+import { UnsavedError } from '../../table/table.ts';
+import { ApplyStream } from '../apply/apply-stream.ts';
+import type { ControllerStreams, ReloadResult } from '../apply/controller-streams.ts';
+import type { Reload } from '../apply/reload.ts';
+import type { AdminParts } from '../dependencies.ts';
+import { serveEvents } from '../events/event-stream.ts';
+import { readJson } from '../http/body.ts';
+import { ApiError } from '../http/errors.ts';
+import { sendJson, sendList } from '../http/json.ts';
+import { deleteCertificate, getInternalRoot, postCertificate, retryCertificate } from './certificates.ts';
+import type { HandlerName } from './endpoints.ts';
+import { ignoredMembers } from './ignored-members.ts';
+
+export type Call = {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly segments: readonly string[];
+  readonly query: URLSearchParams;
+};
+export type Handlers = Readonly<Record<HandlerName, (call: Call) => unknown>>;
+
+/** What each endpoint does. Everything before it (token, limit, path, method) has been settled. */
+export function createHandlers(parts: AdminParts, streams: ControllerStreams, reload: Reload): Handlers {
+  const { table } = parts;
+  return {
+    health: ({ response }) => sendJson(response, 200, { status: 'ok', uptime_secs: parts.uptimeSecs() }),
+    ready: ({ response }) => {
+      const { ready, reason } = parts.ready();
+      const words = reason === null ? {} : { [ready ? 'waiting' : 'error']: displaySafe(reason) };
+      sendJson(response, ready ? 200 : 503, { ready, ...words });
+    },
+    listRoutes: ({ response, query }) => {
+      const view = query.get('view');
+      if (view !== null && view !== 'full') throw new ApiError('invalidQuery', 'view is full or absent');
+      return sendList(response, table.list(), view === 'full' ? fullRoute : (owned) => published(owned.route));
+    },
+    postRoute: (call) =>
+      isApply(call.request)
+        ? new ApplyStream(call.request, call.response, { ...parts, streams, loaded: (errors) => reload.loaded(errors) }).serve()
+        : postRoute(call, parts),
+    deleteRoute: async ({ response, segments: [segment = ''] }) => {
+      if (segment === '') throw new ApiError('missingDomain');
+      const domain = segment.toLowerCase();
+      if (!(await settled(table.remove(domain)))) throw new ApiError('routeNotFound');
+      sendJson(response, 200, { deleted: domain });
+    },
+    metrics: async ({ response }) => {
+      if (parts.metrics === null) throw new ApiError('metricsOff');
+      const text = await parts.metrics.text();
+      response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4' });
+      response.end(text);
+    },
+    listAnalytics: async ({ response }) => sendList(response, await parts.analytics.snapshots(), (snapshot) => snapshot),
+    oneAnalytics: async ({ response, segments: [segment = ''] }) => {
+      const domain = parseDomain(segment);
+      if (!domain.ok) throw new ApiError('invalidDomain', domain.reason);
+      const snapshot = await parts.analytics.snapshot(domain.value);
+      if (snapshot === undefined) throw new ApiError('analyticsNotFound');
+      sendJson(response, 200, snapshot);
+    },
+    purge: ({ segments: [host = '', path = ''] }) => {
+      if (host === '' || path.replace(/^\//, '') === '') throw new ApiError('missingKey');
+      throw new ApiError('noCache');
+    },
+    reload: async ({ response, query }) => {
+      const outcome = reload.trigger();
+      if (query.get('wait') !== 'true') return sendJson(response, 200, { message: 'config reload triggered' });
+      sendOutcome(response, await outcome);
+    },
+    events: ({ response }) => serveEvents(response, parts.events, parts.clock),
+    listCertificates: async ({ response }) => sendList(response, await parts.certificates.list(), (record) => record),
+    internalRoot: (call) => getInternalRoot(call, parts),
+    postCertificate: (call) => postCertificate(call, parts),
+    retryCertificate: (call) => retryCertificate(call, parts),
+    deleteCertificate: (call) => deleteCertificate(call, parts),
+    upstreams: ({ response }) => sendList(response, parts.upstreams(), (upstream) => upstream),
+    explain: async ({ response, query }) => sendJson(response, 200, await parts.explain(urlOf(query.get('url')))),
+    settings: ({ response }) => sendJson(response, 200, parts.settings()),
+    status: ({ response }) =>
+      sendJson(response, 200, { ...parts.status(), controllers: controllersOf(parts, streams), last_reload: reload.last }),
+  };
+}
+
+const isApply = (request: IncomingMessage): boolean =>
+  (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() === APPLY_CONTENT_TYPE;
+
+/** The shape comes first, then the domain, then the upstream. A site that answers by itself has a null upstream. */
+const REQUIRED = [
+  ['domain', 'string'],
+  ['upstream', 'string'],
+  ['tls', 'boolean'],
+] as const;
+
+async function postRoute({ request, response }: Call, { table, clock, log }: AdminParts): Promise<void> {
+  const asked = await readJson(request, response, clock);
+  const { origin: _, ...body } = asked;
+  for (const [member, type] of REQUIRED) {
+    if (body[member] === undefined) throw new ApiError('invalidJson', `missing member ${member}`);
+    const isNull = member === 'upstream' && body.upstream === null;
+    if (!isNull && typeof body[member] !== type) throw new ApiError('invalidJson', `${member}: expected a ${type}`);
+  }
+  const domain = parseDomain(body.domain as string);
+  if (!domain.ok) throw new ApiError('invalidDomain', domain.reason);
+  const result = readRoute(body);
+  if ('problem' in result) throw refusedRoute(result.problem.member, result.problem.reason, body);
+  const { route } = await settled(table.post(result.route));
+  const ignored = ignoredMembers(asked, result.route).join(', ');
+  if (ignored === '') return sendJson(response, 201, published(route));
+  log.warn({ domain: route.domain, ignored }, 'members of a posted route are not known and were ignored');
+  sendJson(response, 201, published(route), { [IGNORED_HEADER]: ignored });
+}
+
+/** The contract names three kinds of bad input; which one it is depends on whether the member has the right type at all. */
+function refusedRoute(member: string, reason: string, body: Record<string, unknown>): ApiError {
+  if (member === 'upstream' && typeof body.upstream === 'string') return new ApiError('invalidUpstream', reason);
+  if (/^upstreams\.\d+\.address$/.test(member)) return new ApiError('invalidUpstream', `${member}: ${reason}`);
+  return new ApiError('invalidJson', `${member}: ${reason}`);
+}
+
+/** The table's own failures as answers. */
+async function settled<T>(change: Promise<T>): Promise<T> {
+  try {
+    return await change;
+  } catch (error) {
+    if (error instanceof UnsavedError) throw new ApiError('unsaved', error.message);
+    if (error instanceof UnacknowledgedError) throw new ApiError('unacknowledged', error.message);
+    throw error;
+  }
+}
+
+function sendOutcome(response: ServerResponse, result: ReloadResult | null): void {
+  if (result === null) throw new ApiError('reloadUnanswered', 'the controller may still be at it; see `status`');
+  if (result.errors.length > 0) throw new ApiError('reloadFailed', '', { body: { errors: result.errors } });
+  const count = (wanted: string): number => result.applied?.results.filter((outcome) => outcome.result === wanted).length ?? 0;
+  const applied = {
+    added: count('added'),
+    changed: count('changed'),
+    removed: result.applied?.removed.length ?? 0,
+    unchanged: count('unchanged'),
+  };
+  sendJson(response, 200, { message: 'config reloaded', applied });
+}
+
+/** `HOST[/PATH]` or a whole URL. */
+function urlOf(text: string | null): URL {
+  if (text === null || text === '') throw new ApiError('invalidQuery', 'url is missing (expected ?url=https://HOST/PATH)');
+  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`);
+  if (url === null || url.hostname === '' || !/^https?:$/.test(url.protocol))
+    throw new ApiError('invalidQuery', 'url is no URL (expected HOST[/PATH] or https://HOST/PATH)');
+  return url;
+}
+
+function controllersOf({ table }: AdminParts, streams: ControllerStreams): ControllerStatus[] {
+  return table.controllers().map(({ id, epoch, revision, sources, confirmed, lastApplied }) => ({
+    id,
+    connected: streams.isConnected(id),
+    reloadable: streams.isReloadable(id),
+    epoch,
+    revision,
+    sources: [...sources],
+    listed: Object.keys(confirmed),
+    last_applied: new Date(lastApplied).toISOString(),
+  }));
+}
+
+/** Shown by `WWW-Authenticate` (RFC 9110 11.6.1). */
+export const CHALLENGE = `Bearer realm="${NAME}"`;

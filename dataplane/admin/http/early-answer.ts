@@ -1,0 +1,36 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+
+/** What is still taken of a request that has its answer: bytes, and milliseconds. */
+const MAX_REST = 8_388_608;
+const REST_MS = 5_000;
+
+/**
+ * Ends an answer, whether the whole request has come or not. A connection that is closed on a client that still
+ * sends takes the answer with it (RFC 9112 9.6), so the rest is read and thrown away first, up to a bound.
+ */
+export function finish(request: IncomingMessage, response: ServerResponse, clock: Clock, text = ''): void {
+  if (request.complete || request.destroyed) return void response.end(text);
+  if (text !== '') response.write(text);
+  let rest = 0;
+  const cancel = clock.after(REST_MS, () => cut());
+  const cut = () => {
+    response.once('finish', () => request.destroy());
+    end();
+  };
+  const end = () => {
+    cancel();
+    request.off('data', count).off('end', end).off('close', cancel);
+    response.end();
+  };
+  const count = (piece: Buffer) => {
+    rest += piece.length;
+    if (rest > MAX_REST) cut();
+  };
+  request.on('data', count).once('end', end).once('close', cancel).resume();
+}
+
+/** Lets a client begin that waits to be asked for its body (RFC 9110 10.1.1). */
+export function welcome(request: IncomingMessage, response: ServerResponse): void {
+  if (request.headers.expect?.toLowerCase() === '100-continue') response.writeContinue();
+}

@@ -1,0 +1,81 @@
+import { displaySafe } from '../../../shared/wire/errors.ts';
+
+/** Every error that the Admin API answers: one table, held against docs/reference/admin-api.md by a test. */
+export const ERRORS = {
+  invalidJson: { status: 400, message: 'invalid JSON: ...', cause: 'The body is no JSON, or a member is missing or of the wrong type' },
+  invalidDomain: { status: 400, message: 'invalid domain: ...', cause: 'The domain fails validation' },
+  invalidUpstream: {
+    status: 400,
+    message: 'invalid upstream address: ...',
+    cause: 'The upstream is neither host:port nor unix/ and the path of a socket',
+  },
+  invalidCertificate: {
+    status: 400,
+    message: 'invalid certificate: ...',
+    cause: "The certificate or its key can't be used, they don't belong together, or a domain is not covered",
+  },
+  missingDomain: { status: 400, message: 'missing domain', cause: 'The path of a DELETE ends where the domain should stand' },
+  missingKey: { status: 400, message: 'missing cache key', cause: 'The path of a PURGE has no host or no path' },
+  invalidPath: { status: 400, message: 'invalid path: ...', cause: 'The path has a bad percent-escape' },
+  invalidQuery: { status: 400, message: 'invalid query: ...', cause: 'A query parameter is missing or has a value that is not known' },
+  malformedStream: { status: 400, message: 'malformed apply stream: ...', cause: 'A line of an apply stream is not what it should be' },
+  unauthorized: { status: 401, message: 'unauthorized', cause: 'The bearer token is absent or wrong (TCP)' },
+  foreign: {
+    status: 403,
+    message: 'forbidden: ...',
+    cause: 'A browser sent the request for a page of another site, or by a name that is not this service’s',
+  },
+  notFound: { status: 404, message: 'not found', cause: 'There is no such path' },
+  routeNotFound: { status: 404, message: 'route not found', cause: 'DELETE of a domain that has no route' },
+  certificateNotFound: { status: 404, message: 'certificate not found', cause: 'DELETE of a domain that no posted certificate is for' },
+  nothingToRetry: {
+    status: 404,
+    message: 'no order waits for that domain',
+    cause: 'POST of a domain whose certificate no order has failed for, or that none is ordered for',
+  },
+  rootNotFound: {
+    status: 404,
+    message: 'no internal authority',
+    cause: 'GET /certificates/root: no site has had a certificate of the internal authority so far',
+  },
+  analyticsNotFound: { status: 404, message: 'no analytics for domain', cause: 'The domain has had no traffic since the start' },
+  metricsOff: { status: 404, message: 'metrics not enabled', cause: 'The data plane was started with --no-metrics' },
+  wrongMethod: { status: 405, message: 'method not allowed', cause: 'The path exists, the method does not; Allow lists those that do' },
+  slowBody: { status: 408, message: 'request timeout', cause: 'The body did not come within 30 seconds' },
+  tooLarge: { status: 413, message: 'request body too large', cause: 'The body is over 64 KB' },
+  reloadFailed: { status: 422, message: 'reload failed', cause: 'POST /reload?wait=true: the config file has mistakes, listed in errors' },
+  rateLimit: { status: 429, message: 'rate limit exceeded', cause: 'More requests within 60 seconds than the limit' },
+  reloadTooSoon: { status: 429, message: 'reload too soon', cause: 'Less than 5 seconds since the last reload' },
+  serialize: { status: 500, message: 'serialize error: ...', cause: 'An internal failure while answering' },
+  noReload: {
+    status: 501,
+    message: 'reload not supported — config watcher not active',
+    cause: 'No controller with a config file is connected',
+  },
+  noCache: { status: 501, message: 'cache not enabled', cause: 'PURGE without a cache' },
+  unsaved: { status: 503, message: 'not saved: ...', cause: 'The disk refused the change; nothing was applied' },
+  unacknowledged: {
+    status: 503,
+    message: 'not served yet: ...',
+    cause: 'The change is saved, but not every worker serves it after 5 seconds',
+  },
+  reloadUnanswered: { status: 503, message: 'reload not answered: ...', cause: 'The controller did not say in time how the reload ended' },
+} as const satisfies Record<string, { status: number; message: string; cause: string }>;
+
+export type ErrorName = keyof typeof ERRORS;
+
+/** An answer that is an error. `detail` stands for the dots of the message. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Readonly<Record<string, unknown>>;
+
+  constructor(name: ErrorName, detail = '', more: { headers?: Record<string, string>; body?: Record<string, unknown> } = {}) {
+    const { status, message } = ERRORS[name];
+    const text = message.endsWith('...') ? message.slice(0, -3) + displaySafe(detail) : message;
+    super(text);
+    this.status = status;
+    this.headers = more.headers ?? {};
+    this.body = { error: text, ...more.body };
+  }
+}

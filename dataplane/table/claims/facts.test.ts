@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseRoute, type RouteSpec } from '../../../shared/route.ts';
+import { type Claims, claimOf, NOBODY, siteOf, sitesOf } from './claims.ts';
+
+function claims(more: object): Claims {
+  const parsed = parseRoute({ domain: 'a.test', upstream: null, tls: false, respond: { status: 200, body: 'x' }, ...more });
+  assert.ok(parsed.ok, parsed.ok ? '' : parsed.reason);
+  return { hand: null, applied: claimOf(parsed.value as RouteSpec, 'c', 1) };
+}
+
+test('how a site comes to HTTPS is what its route says, whatever else stands in it', () => {
+  const decoy = { respond: { status: 200, body: '"https":"internal"' }, headers: [{ op: 'set', name: 'https', value: '"https":"off"' }] };
+  for (const https of ['auto', 'off', 'internal', 'provided'] as const)
+    assert.deepEqual(siteOf('a.test', claims({ https, ...decoy })), { domain: 'a.test', https });
+  assert.deepEqual(siteOf('a.test', claims(decoy)), { domain: 'a.test', https: 'auto' });
+});
+
+test('a domain that nobody wishes for is no site, and a route by hand speaks for what it hides', () => {
+  const applied = claims({ https: 'off' });
+  const both: Claims = { hand: claims({ https: 'internal' }).applied, applied: applied.applied };
+  const table = new Map([
+    ['a.test', both],
+    ['b.test', NOBODY],
+    ['c.test', applied],
+  ]);
+  assert.deepEqual(
+    [...sitesOf(table)],
+    [
+      { domain: 'a.test', https: 'internal' },
+      { domain: 'c.test', https: 'off' },
+    ],
+  );
+  assert.equal(siteOf('d.test'), null);
+});

@@ -1,0 +1,38 @@
+import type { RouteSpec } from '../../../shared/route.ts';
+import type { OwnedRoute } from '../table.ts';
+import { type Claim, type Claims, isDoubted, isOverridden, routeOf, visible } from './claims.ts';
+
+/** Routes are parsed when somebody looks, and not kept. */
+export class Owned implements OwnedRoute {
+  private readonly claims: Claims;
+
+  constructor(claims: Claims) {
+    this.claims = claims;
+  }
+
+  get route(): RouteSpec {
+    return routeOf(this.top);
+  }
+
+  get controller(): string | null {
+    return this.top.controller;
+  }
+
+  get overrides(): RouteSpec | null {
+    return isOverridden(this.claims) && this.claims.applied !== null ? routeOf(this.claims.applied) : null;
+  }
+
+  get since(): number {
+    return this.top.since;
+  }
+
+  get doubted(): boolean {
+    return isDoubted(this.top);
+  }
+
+  private get top(): Claim {
+    const top = visible(this.claims);
+    if (top === null) throw new Error('a listed domain has a claim');
+    return top;
+  }
+}

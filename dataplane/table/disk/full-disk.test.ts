@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { UnsavedError } from '../table.ts';
+import { frameOf, routeOf, TableFixture } from '../testing/temporary-table.ts';
+
+/** A file system of 1 MB that goes with the test. */
+class SmallDisk {
+  readonly path = mkdtempSync(join(tmpdir(), 'sluice-disk-'));
+  readonly state = join(this.path, 'state');
+  readonly mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'none', this.path]).status === 0;
+
+  constructor() {
+    mkdirSync(this.state);
+  }
+
+  /** Writes until nothing more fits. */
+  fill(): void {
+    const file = openSync(this.ballast, 'w');
+    const piece = Buffer.alloc(4_096);
+    try {
+      for (;;) writeSync(file, piece);
+    } catch (error) {
+      assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC');
+    } finally {
+      closeSync(file);
+    }
+  }
+
+  empty(): void {
+    rmSync(this.ballast);
+  }
+
+  private get ballast(): string {
+    return join(this.path, 'ballast');
+  }
+
+  [Symbol.dispose](): void {
+    if (this.mounted) assert.equal(spawnSync('umount', [this.path]).status, 0);
+    rmSync(this.path, { recursive: true, force: true });
+  }
+}
+
+function skipped(context: TestContext, disk: SmallDisk): boolean {
+  if (disk.mounted) return false;
+  if (process.env.CI === 'true') assert.fail('a small file system could not be mounted');
+  context.skip('needs the right to mount a small file system');
+  return true;
+}
+
+const many = (count: number) => Array.from({ length: count }, (_, at) => routeOf(`site-${at}.test`, 'up:1', { source: 'file' }));
+
+test('a change that does not fit on the disk is not made at all; the next one that fits is', async (context) => {
+  using disk = new SmallDisk();
+  if (skipped(context, disk)) return;
+  using fixture = await TableFixture.start(disk.state);
+  await fixture.table.post(routeOf('before.test'));
+  for (let round = 0; round < 3; round++) {
+    await assert.rejects(fixture.table.apply(frameOf({ revision: 1 }, many(20_000))), UnsavedError);
+    assert.deepEqual(fixture.visible(), ['before.test up:1 hand']);
+    assert.deepEqual([...fixture.publisher.served.keys()], ['before.test']);
+    assert.deepEqual(fixture.table.controllers(), []);
+  }
+  await fixture.table.apply(frameOf({ revision: 1 }, many(10)));
+  await fixture.restart();
+  assert.equal(fixture.table.counts().routes, 11);
+});
+
+test('a full disk refuses posts and deletes, and takes them again when there is room', async (context) => {
+  using disk = new SmallDisk();
+  if (skipped(context, disk)) return;
+  using fixture = await TableFixture.start(disk.state);
+  await fixture.table.post(routeOf('before.test'));
+  disk.fill();
+  let refused = 0;
+  // What the log still has room for goes through.
+  for (let at = 0; at < 200 && refused < 5; at++)
+    await fixture.table.post(routeOf('more.test', `up:${at + 1}`)).catch((error: unknown) => {
+      assert.ok(error instanceof UnsavedError);
+      refused++;
+    });
+  assert.equal(refused, 5);
+  const served = fixture.publisher.served.get('more.test');
+  await assert.rejects(fixture.table.remove('before.test'), UnsavedError);
+  assert.equal(fixture.publisher.served.get('more.test'), served);
+  assert.ok(fixture.table.find('before.test'));
+  disk.empty();
+  assert.equal(await fixture.table.remove('before.test'), true);
+  await fixture.table.post(routeOf('after.test'));
+  await fixture.restart();
+  assert.ok(fixture.table.find('after.test'));
+  assert.equal(fixture.table.find('before.test'), undefined);
+});
+
+test('a full disk does not keep a saved table from being restored', async (context) => {
+  using disk = new SmallDisk();
+  if (skipped(context, disk)) return;
+  using fixture = await TableFixture.start(disk.state);
+  await fixture.table.post(routeOf('saved.test'));
+  disk.fill();
+  await fixture.restart();
+  assert.ok(fixture.table.find('saved.test'));
+  await assert.rejects(fixture.table.post(routeOf('new.test')), UnsavedError);
+  disk.empty();
+  await fixture.table.post(routeOf('new.test'));
+  assert.ok(fixture.table.find('new.test'));
+});
+
+test('a disk that has no room for a first table is named', async (context) => {
+  using disk = new SmallDisk();
+  if (skipped(context, disk)) return;
+  disk.fill();
+  await assert.rejects(TableFixture.start(disk.state), /can't use .*state\/routes\.db: .+/);
+});

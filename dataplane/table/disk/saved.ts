@@ -1,0 +1,124 @@
+import { crc32 } from 'node:zlib';
+import { type ZodType, z } from 'zod';
+import { isFramingHeader } from '../../../shared/response-header.ts';
+import { readAppliedRoute, routeSchema } from '../../../shared/route.ts';
+import type { Log } from '../../../shared/runtime/log.ts';
+import { type Globals, globalsSchema } from '../../../shared/settings.ts';
+import { type Claim, type Claims, LAYERS, type Layer } from '../claims/claims.ts';
+import { type ControllerRecord, controllerSchema } from '../controllers/controllers.ts';
+import type { SavedEntry, SavedRoute, Store } from './store.ts';
+
+/** What has been read from disk, entry by entry: each one is judged on its own. */
+export class Saved {
+  readonly claims = new Map<string, Claims>();
+  readonly controllers = new Map<string, ControllerRecord>();
+  globals: Globals = {};
+  /** Routes that serve in another form than they are saved in. */
+  readonly mended: { readonly domain: string; readonly layer: Layer; readonly claim: Claim }[] = [];
+  private readonly leftOut = new Set<string>();
+  private readonly log: Log;
+
+  constructor(log: Log) {
+    this.log = log;
+  }
+
+  /** Whether anything was left out. */
+  get lost(): boolean {
+    return this.leftOut.size > 0;
+  }
+
+  readGlobals(store: Store): void {
+    for (const entry of store.globals()) {
+      const judged = judgeEntry(entry, globalsSchema);
+      if ('reason' in judged) this.leaveOut('globals', judged, 'the saved globals of the config file are damaged and are left out');
+      else this.globals = judged.value;
+    }
+  }
+
+  readControllers(store: Store): void {
+    for (const entry of store.controllers()) {
+      const judged = judgeEntry(entry, controllerSchema);
+      if ('reason' in judged)
+        this.leaveOut(`controller ${entry.name}`, { controller: entry.name, ...judged }, 'a saved controller is damaged and is left out');
+      else this.controllers.set(entry.name, judged.value);
+    }
+  }
+
+  /** `passed`: every one has been through today's schema before, so that its checksum is enough. */
+  readRoutes(store: Store, passed: boolean, from?: 'end'): void {
+    for (const row of store.routes(from)) {
+      const { domain, layer } = row;
+      const judged = judgeRoute(row, passed);
+      if ('reason' in judged) {
+        this.leaveOut(`${layer} ${domain}`, { domain, reason: judged.reason }, 'a saved route is damaged and is left out');
+        continue;
+      }
+      const { claim, dropped } = judged;
+      if (dropped.length > 0) {
+        this.log.warn({ domain, headers: dropped }, 'headers of a saved route are left out: the proxy itself sets them');
+        this.mended.push({ domain, layer: layer as Layer, claim });
+      }
+      if (layer === 'hand') this.claims.set(domain, { hand: claim, applied: this.claims.get(domain)?.applied ?? null });
+      else this.claims.set(domain, { hand: this.claims.get(domain)?.hand ?? null, applied: claim });
+    }
+  }
+
+  /** An entry may be met from both ends; it is named once. */
+  private leaveOut(entry: string, fields: object, message: string): void {
+    if (this.leftOut.has(entry)) return;
+    this.leftOut.add(entry);
+    this.log.error(fields, message);
+  }
+}
+
+type Judged = { readonly claim: Claim; readonly dropped: readonly string[] } | { readonly reason: string };
+
+function judgeRoute(row: SavedRoute, passed: boolean): Judged {
+  const damage = unsound(row);
+  if (damage !== null) return { reason: damage };
+  if (passed) return { claim: row.claim, dropped: [] };
+  const reason = unusable(row);
+  if (reason === null) return { claim: row.claim, dropped: [] };
+  const { json, dropped } = withoutFramingHeaders(row.claim.json);
+  const claim = { ...row.claim, json };
+  return dropped.length > 0 && unusable({ ...row, claim }) === null ? { claim, dropped } : { reason };
+}
+
+/** A route whose headers an earlier version took in, and which serves without those that are refused today. */
+function withoutFramingHeaders(json: string): { readonly json: string; readonly dropped: readonly string[] } {
+  const dropped: string[] = [];
+  const without = (key: string, value: unknown): unknown => {
+    if (key !== 'headers' || !Array.isArray(value)) return value;
+    return value.filter((header: { readonly name?: unknown } | null) => {
+      const name = header?.name;
+      if (typeof name !== 'string' || !isFramingHeader(name)) return true;
+      dropped.push(name);
+      return false;
+    });
+  };
+  return { json: JSON.stringify(JSON.parse(json, without)), dropped };
+}
+
+function unsound({ sound, layer }: SavedRoute): string | null {
+  if (!sound) return 'its checksum does not fit';
+  return LAYERS.includes(layer as Layer) ? null : `the layer "${layer}" is unknown`;
+}
+
+/** What the route is by the schema of today, which may be another one than that which took it in. */
+function unusable({ domain, claim }: SavedRoute): string | null {
+  const result = readAppliedRoute(JSON.parse(claim.json));
+  if ('problem' in result) return `${result.problem.member}: ${result.problem.reason}`;
+  return result.route.domain === domain ? null : 'it is saved under another domain';
+}
+
+/** Names the schema of routes as it is today. */
+export const formOfRoutes = (): string =>
+  crc32(JSON.stringify(z.toJSONSchema(routeSchema, { io: 'input', unrepresentable: 'any' }))).toString(16);
+
+function judgeEntry<T>(entry: SavedEntry, schema: ZodType<T>): { readonly value: T } | { readonly reason: string } {
+  if (!entry.sound) return { reason: 'its checksum does not fit' };
+  const result = schema.safeParse(JSON.parse(entry.json));
+  if (result.success) return { value: result.data };
+  const issue = result.error.issues[0];
+  return { reason: `${issue?.path.join('.') || 'value'}: ${issue?.message ?? 'is not valid'}` };
+}

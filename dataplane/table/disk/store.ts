@@ -1,0 +1,224 @@
+import { closeSync, constants, fchmodSync, openSync } from 'node:fs';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { crc32 } from 'node:zlib';
+import type { Globals } from '../../../shared/settings.ts';
+import type { Claim, Layer } from '../claims/claims.ts';
+import type { ControllerRecord } from '../controllers/controllers.ts';
+import { inSteps } from '../steps.ts';
+import { UnsavedError } from '../table.ts';
+
+/** The write-ahead log is cut back to this size (bytes) after a checkpoint. */
+const LOG_LIMIT = 16_777_216;
+
+/** Written into the file; one of another version is not read. */
+const SCHEMA_VERSION = 1;
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS routes (
+    domain TEXT NOT NULL, layer TEXT NOT NULL, json TEXT NOT NULL, origin TEXT, source TEXT, controller TEXT, since INTEGER NOT NULL, checksum INTEGER NOT NULL,
+    PRIMARY KEY (domain, layer)
+  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS controllers (
+    id TEXT PRIMARY KEY, json TEXT NOT NULL, checksum INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, json TEXT NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID;
+`;
+
+const ROUTE_COLUMNS = 'domain, layer, json, origin, source, controller, since, checksum';
+
+/** One change of what is on disk: all of it, or nothing. */
+export type Save = {
+  readonly puts: readonly { readonly domain: string; readonly layer: Layer; readonly claim: Claim }[];
+  readonly deletes: readonly { readonly domain: string; readonly layer: Layer }[];
+  readonly controllers?: readonly ControllerRecord[];
+  readonly globals?: Globals;
+  /** Names the schema that every saved route has passed. */
+  readonly form?: string;
+};
+
+type RouteRow = [
+  domain: string,
+  layer: string,
+  json: string,
+  origin: string | null,
+  source: string | null,
+  controller: string | null,
+  since: number,
+  checksum: number,
+];
+type NamedRow = { name: string; json: string; checksum: number };
+
+/** A saved row as it was found; `sound` is false when its checksum does not fit. */
+export type SavedRoute = {
+  readonly domain: string;
+  readonly layer: string;
+  readonly claim: Claim;
+  readonly sound: boolean;
+};
+
+/** A saved controller, or the saved globals, as JSON. */
+export type SavedEntry = { readonly name: string; readonly json: string; readonly sound: boolean };
+
+/** The file was written by a version that this one does not know. */
+export class OtherVersionError extends Error {}
+
+/** The structure of the file is damaged. */
+export class DamagedError extends Error {}
+
+/** The table on disk: SQLite with a write-ahead log, where a commit is on the disk before it returns. */
+export class Store {
+  readonly path: string;
+  private database: DatabaseSync;
+  private statements: Statements;
+  private broken = false;
+
+  /** @throws the database's error when the file can't be opened, is none, or belongs to a running process. */
+  constructor(path: string) {
+    this.path = path;
+    this.database = open(path);
+    this.statements = prepare(this.database);
+  }
+
+  /** @throws DamagedError when the file's structure is damaged, though its entries may still be read. */
+  check(): void {
+    const [found] = Object.values(this.database.prepare('PRAGMA quick_check(1)').get() ?? {});
+    if (found !== 'ok') throw new DamagedError(`${found}`.replace(/\s+/g, ' '));
+  }
+
+  /** From either end: what one way can't get past, the other may come to from behind. */
+  *routes(from: 'start' | 'end' = 'start'): Generator<SavedRoute> {
+    const order = from === 'start' ? '' : ' ORDER BY domain DESC, layer DESC';
+    const rows = this.database.prepare(`SELECT ${ROUTE_COLUMNS} FROM routes${order}`);
+    rows.setReturnArrays(true);
+    for (const row of rows.iterate() as Iterable<unknown>) {
+      const [domain, layer, json, origin, source, controller, since, checksum] = row as RouteRow;
+      const claim = { json, origin, source, controller, since };
+      yield { domain, layer, claim, sound: checksum === routeChecksum(domain, layer, claim) };
+    }
+  }
+
+  controllers(): SavedEntry[] {
+    return this.entries('SELECT id AS name, json, checksum FROM controllers');
+  }
+
+  /** The saved globals of the config file: one entry, or none. */
+  globals(): SavedEntry[] {
+    return this.entries("SELECT name, json, checksum FROM settings WHERE name = 'globals'");
+  }
+
+  /** Writes one change in one transaction, in steps that leave the event loop free. @throws UnsavedError; then nothing is changed. */
+  async save(change: Save): Promise<void> {
+    try {
+      this.reopen();
+      this.database.exec('BEGIN IMMEDIATE');
+      await inSteps(change.puts, ({ domain, layer, claim }) => {
+        const { json, origin, source, controller, since } = claim;
+        this.statements.put.run(domain, layer, json, origin, source, controller, since, routeChecksum(domain, layer, claim));
+      });
+      await inSteps(change.deletes, ({ domain, layer }) => this.statements.delete.run(domain, layer));
+      for (const controller of change.controllers ?? []) this.putEntry(this.statements.controller, controller.id, controller);
+      if (change.globals !== undefined) this.putEntry(this.statements.setting, 'globals', change.globals);
+      if (change.form !== undefined) this.putEntry(this.statements.setting, 'form', change.form);
+      this.database.exec('COMMIT');
+    } catch (error) {
+      this.undo();
+      throw new UnsavedError(`the change could not be saved: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  close(): void {
+    // One that was let go of, and taken back without a save since, is closed already.
+    if (this.database.isOpen) this.database.close();
+  }
+
+  /** Lets another process have the file. The next save asks for it back. */
+  release(): void {
+    this.broken = true;
+    this.database.close();
+  }
+
+  /** The schema that every saved route has passed, if it is known. */
+  form(): string | null {
+    const [entry] = this.entries("SELECT name, json, checksum FROM settings WHERE name = 'form'");
+    return entry?.sound === true ? JSON.parse(entry.json) : null;
+  }
+
+  private entries(query: string): SavedEntry[] {
+    const rows = this.database.prepare(query).all() as NamedRow[];
+    return rows.map(({ name, json, checksum }) => ({ name, json, sound: checksum === entryChecksum(name, json) }));
+  }
+
+  private putEntry(statement: StatementSync, name: string, value: ControllerRecord | Globals | string): void {
+    const json = JSON.stringify(value);
+    statement.run(name, json, entryChecksum(name, json));
+  }
+
+  /** After a write that even its undoing failed for, the handle may be in any state: the next save begins with a fresh one. */
+  private undo(): void {
+    try {
+      if (!this.broken && this.database.isTransaction) this.database.exec('ROLLBACK');
+    } catch {
+      this.broken = true;
+      this.database.close();
+    }
+  }
+
+  private reopen(): void {
+    if (!this.broken) return;
+    this.database = open(this.path);
+    this.statements = prepare(this.database);
+    this.broken = false;
+  }
+}
+
+type Statements = {
+  readonly put: StatementSync;
+  readonly delete: StatementSync;
+  readonly controller: StatementSync;
+  readonly setting: StatementSync;
+};
+
+function open(path: string): DatabaseSync {
+  keepPrivate(path);
+  const database = new DatabaseSync(path);
+  try {
+    // One process owns the table: a second one is told so by the lock, not by what it overwrites.
+    database.exec(
+      `PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${LOG_LIMIT};`,
+    );
+    const version = Number(Object.values(database.prepare('PRAGMA user_version').get() ?? {})[0]);
+    if (version !== SCHEMA_VERSION && version !== 0) throw new OtherVersionError(`it was written in version ${version} of its form`);
+    // A file that can be read but not written is found out now, not when the first change comes.
+    database.exec(`BEGIN; PRAGMA user_version = ${SCHEMA_VERSION}; ROLLBACK;`);
+    if (version === 0) database.exec(`BEGIN; ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  return database;
+}
+
+/** Routes hold hashes of passwords, and the directory may be one that others can enter. SQLite makes its other files with the same mode. */
+function keepPrivate(path: string): void {
+  if (path === ':memory:') return;
+  // SQLite follows a link at this name, so one is refused here (ELOOP): it would lead out of the directory.
+  const file = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
+  try {
+    fchmodSync(file, 0o600);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function prepare(database: DatabaseSync): Statements {
+  return {
+    put: database.prepare(`INSERT OR REPLACE INTO routes (${ROUTE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`),
+    delete: database.prepare('DELETE FROM routes WHERE domain = ? AND layer = ?'),
+    controller: database.prepare('INSERT OR REPLACE INTO controllers (id, json, checksum) VALUES (?, ?, ?)'),
+    setting: database.prepare('INSERT OR REPLACE INTO settings (name, json, checksum) VALUES (?, ?, ?)'),
+  };
+}
+
+/** Checksums are over everything that a row says. */
+const routeChecksum = (domain: string, layer: string, { json, origin, source, controller, since }: Claim): number =>
+  crc32(`${domain}\n${layer}\n${json}\n${origin}\n${source}\n${controller}\n${since}`);
+const entryChecksum = (name: string, json: string): number => crc32(`${name}\n${json}`);

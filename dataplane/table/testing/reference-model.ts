@@ -1,0 +1,88 @@
+import type { RouteSpec } from '../../../shared/route.ts';
+import type { Revision } from '../../../shared/wire/apply.ts';
+import type { Frame } from '../table.ts';
+
+type Wish = { readonly route: RouteSpec; readonly controller: string };
+type Life = { readonly epoch: number; readonly revision: Revision; readonly sources: ReadonlySet<string>; readonly settled: boolean };
+
+/** Test support: the rules of ownership once more, as slow and as plain as they can be written. */
+export class NaiveTable {
+  readonly byHand = new Map<string, RouteSpec>();
+  readonly applied = new Map<string, Wish>();
+  readonly lives = new Map<string, Life>();
+
+  post(route: RouteSpec): void {
+    const { domain, source } = route;
+    const holder = this.applied.get(domain)?.controller;
+    const owner = [...this.lives.keys()]
+      .sort()
+      .filter((id) => holder === undefined || id === holder)
+      .find((id) => source !== null && this.lives.get(id)?.sources.has(source));
+    if (owner === undefined) {
+      this.byHand.set(domain, route);
+      return;
+    }
+    this.distrust(owner);
+    this.byHand.delete(domain);
+    this.applied.set(domain, { route, controller: owner });
+  }
+
+  remove(domain: string): boolean {
+    if (this.byHand.delete(domain)) return true;
+    this.distrust(this.applied.get(domain)?.controller);
+    return this.applied.delete(domain);
+  }
+
+  /** @returns `DOMAIN RESULT` of each route and `DOMAIN removed`, sorted, or null when the frame is refused. */
+  apply({ header, routes, rejected, removes }: Frame): string[] | null {
+    const { controller, epoch, revision, based_on, sources } = header;
+    const life = this.lives.get(controller);
+    if (life !== undefined && epoch < life.epoch) return null;
+    const same = life !== undefined && epoch === life.epoch;
+    if (same && Number(revision) < Number(life.revision)) return null;
+    if (same && life.settled && revision === life.revision) return routes.map(({ domain }) => `${domain} unchanged`).sort();
+    if (based_on !== null && (life === undefined || based_on !== life.revision || !life.settled)) return null;
+    this.lives.set(controller, { epoch, revision, sources: new Set([...(life?.sources ?? []), ...sources]), settled: true });
+    const said = rejected.map(({ domain }) => `${domain} rejected`);
+    const named = new Set(rejected.map(({ domain }) => domain));
+    const taken = new Set<string>();
+    for (const route of routes) {
+      named.add(route.domain);
+      said.push(`${route.domain} ${this.take(route, controller, sources, taken)}`);
+    }
+    for (const domain of based_on === null ? [...this.applied.keys()] : new Set(removes.map((one) => one.domain))) {
+      const wish = this.applied.get(domain);
+      const asked = based_on === null ? sources : removes.filter((one) => one.domain === domain).map(({ source }) => source);
+      if (named.has(domain) || wish?.controller !== controller || !asked.includes(wish.route.source ?? '')) continue;
+      this.applied.delete(domain);
+      said.push(`${domain} removed`);
+    }
+    return said.sort();
+  }
+
+  /** `DOMAIN UPSTREAM OWNER`, and what lies beneath, of each route that is served; sorted. */
+  visible(): string[] {
+    return [...new Set([...this.byHand.keys(), ...this.applied.keys()])].sort().map((domain) => {
+      const hand = this.byHand.get(domain);
+      const wish = this.applied.get(domain);
+      if (hand === undefined) return `${domain} ${wish?.route.upstream} ${wish?.controller}`;
+      return `${domain} ${hand.upstream} hand${wish === undefined ? '' : ` over ${wish.route.upstream}`}`;
+    });
+  }
+
+  private take(route: RouteSpec, controller: string, sources: readonly string[], taken: Set<string>): string {
+    const { domain, source, upstream } = route;
+    if (source === null || !sources.includes(source) || taken.has(domain)) return 'rejected';
+    taken.add(domain);
+    const held = this.applied.get(domain);
+    if (held !== undefined && held.controller !== controller) return 'conflicted';
+    this.applied.set(domain, { route, controller });
+    if (held === undefined) return 'added';
+    return held.route.upstream === upstream && held.route.source === source ? 'unchanged' : 'changed';
+  }
+
+  private distrust(controller: string | undefined): void {
+    const life = controller === undefined ? undefined : this.lives.get(controller);
+    if (controller !== undefined && life !== undefined) this.lives.set(controller, { ...life, settled: false });
+  }
+}

@@ -10,14 +10,14 @@ import type { ControllerSettings } from './flags.ts';
 import { Pusher } from './push/pusher.ts';
 import { createReconciler } from './reconcile/reconciler.ts';
 import { keepRunning } from './reconcile/source-task.ts';
-import { createEngine } from './sources/docker/engine.ts';
+import { createEngine } from './sources/docker/engine/engine.ts';
 import type { DockerSettings } from './sources/docker/flags.ts';
-import { discover } from './sources/docker/routes.ts';
+import { discover } from './sources/docker/routes/translate.ts';
 import { createDockerSource, type DockerSource } from './sources/docker/source.ts';
 import { createFileSource } from './sources/file/source.ts';
 import type { Snapshot } from './sources/source.ts';
 import { createControllerMetrics } from './status/metrics.ts';
-import { watchPush } from './status/push-watch.ts';
+import { watchPush } from './status/push-recorder.ts';
 import { Report } from './status/report.ts';
 import { listenStatus, type StatusServer } from './status/server.ts';
 

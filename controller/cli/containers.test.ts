@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ContainerStatus } from '../status/container-book.ts';
+import type { ContainerStatus } from '../status/containers.ts';
 import { admin, sluice } from './cli-fixture.ts';
 import { containerInWords } from './containers.ts';
 

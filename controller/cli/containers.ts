@@ -11,7 +11,7 @@ import { controllerSocketBeside } from '../../shared/controller-socket.ts';
 import { DEFAULT_CONTROLLER_LISTEN } from '../../shared/name.ts';
 import type { Flag, Flags } from '../../shared/runtime/flags.ts';
 import type { Fact } from '../sources/source.ts';
-import type { ContainerStatus } from '../status/container-book.ts';
+import type { ContainerStatus } from '../status/containers.ts';
 import type { ControllerReport } from '../status/report.ts';
 import { addressesOf } from './ask.ts';
 import type { Terminal } from './command.ts';

@@ -2,8 +2,8 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Applied, Problem, Revision } from '../../shared/wire/apply.ts';
 import type { Truth } from '../reconcile/reconciler.ts';
 import type { ContainerReading } from '../sources/source.ts';
-import { ContainerBook, type ContainerStatus, type TargetReport } from './container-book.ts';
-import { ObjectBook, type ObjectStatus } from './object-book.ts';
+import { ContainerBook, type ContainerStatus, type TargetReport } from './containers.ts';
+import { ObjectBook, type ObjectStatus } from './route-conditions.ts';
 
 export type PushOutcome = 'applied' | 'refused' | 'failed';
 

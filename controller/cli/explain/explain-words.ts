@@ -1,7 +1,7 @@
 import type { Problem } from '../../../shared/wire/apply.ts';
 import { SOURCE_FAILED } from '../../../shared/wire/problem-codes.ts';
 import type { Explanation, FullRoute, UpstreamStatus } from '../../../shared/wire/status.ts';
-import type { ContainerStatus } from '../../status/container-book.ts';
+import type { ContainerStatus } from '../../status/containers.ts';
 import type { Terminal } from '../command.ts';
 import { containerInWords } from '../containers.ts';
 import { plain, styled } from '../terminal.ts';

@@ -1,6 +1,6 @@
 import type { Log } from '../../../shared/runtime/log.ts';
-import { rotationOf } from './rotation.ts';
-import type { Reading, World } from './world.ts';
+import type { Reading, World } from './routes/engine-snapshot.ts';
+import { rotationOf } from './routes/readiness.ts';
 
 /** What a line about one site of a container says, and what it is told by: the same words are told once. */
 type Told = { readonly message: string; readonly fields: object };

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
-import { SESSION_MS } from './conversation.ts';
 import { fakeId } from './testing/fake-container.ts';
 import { gist, started, withEngine } from './testing/source-fixture.ts';
+import { SESSION_MS } from './watch/reflector.ts';
 
 const app = (number: number, domain = 'a.example') => ({ id: fakeId(number), name: `app-${number}`, labels: { 'sluice.domain': domain } });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { discover } from './routes.ts';
+import { discover } from './routes/translate.ts';
 import { fakeId } from './testing/fake-container.ts';
 import { started } from './testing/source-fixture.ts';
 

@@ -3,19 +3,19 @@ import { type Clock, sleep } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import type { ContainerReading, Snapshot, Source } from '../source.ts';
+import { createDating } from '../transition-times.ts';
 import { createChangeLog } from './change-log.ts';
-import { Conversation } from './conversation.ts';
-import type { Engine } from './engine.ts';
-import { EngineFailure } from './engine-failure.ts';
+import type { Engine } from './engine/engine.ts';
+import { EngineFailure } from './engine/engine-failure.ts';
 import type { DockerSettings } from './flags.ts';
-import { Inventory } from './inventory.ts';
-import type { LastGood } from './last-good.ts';
-import { createLifecycle } from './lifecycle.ts';
-import { Lingering } from './lingering.ts';
-import { lostOne, type Nearness, rotationOf } from './rotation.ts';
-import { createDating } from './since.ts';
-import { Whereabouts } from './whereabouts.ts';
-import { type Discovered, DOCKER_SOURCE, type World } from './world.ts';
+import type { LastGood } from './labels/last-good.ts';
+import { Whereabouts } from './network/network-reach.ts';
+import { type Discovered, DOCKER_SOURCE, type World } from './routes/engine-snapshot.ts';
+import { lostOne, type Nearness, rotationOf } from './routes/readiness.ts';
+import { Lingering } from './routes/retained-routes.ts';
+import { Inventory } from './watch/container-store.ts';
+import { createLifecycle } from './watch/draining.ts';
+import { Conversation } from './watch/reflector.ts';
 
 export type DockerSource = Source & {
   /** Lists everything again, soon. */

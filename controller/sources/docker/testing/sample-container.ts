@@ -1,5 +1,5 @@
-import type { Container } from '../container.ts';
-import type { World } from '../world.ts';
+import type { Container } from '../engine/container.ts';
+import type { World } from '../routes/engine-snapshot.ts';
 import { fakeId } from './fake-container.ts';
 
 /** A running container for tests, number 1 being the oldest: `sampleContainer(1, { labels: { 'sluice.domain': 'a.example' } })`. */

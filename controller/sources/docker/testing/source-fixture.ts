@@ -8,10 +8,10 @@ import { type Clock, systemClock } from '../../../../shared/runtime/clock.ts';
 import { memoryLog } from '../../../../shared/runtime/log.ts';
 import { systemRandom } from '../../../../shared/runtime/random.ts';
 import type { Snapshot } from '../../source.ts';
-import type { Container } from '../container.ts';
-import { createEngine } from '../engine.ts';
+import type { Container } from '../engine/container.ts';
+import { createEngine } from '../engine/engine.ts';
+import type { Discovered, World } from '../routes/engine-snapshot.ts';
 import { createDockerSource } from '../source.ts';
-import type { Discovered, World } from '../world.ts';
 import { FakeEngine } from './fake-engine.ts';
 
 /** Longest wait for anything that a test expects (ms). */

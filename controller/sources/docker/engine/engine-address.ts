@@ -1,0 +1,52 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { splitAddress } from '../../../../shared/address.ts';
+import { accepted, type Parsed, refused } from '../../../../shared/parsed.ts';
+
+/** Where a container engine answers: a socket file, or a socket proxy's plain TCP port. */
+export type EngineAddress =
+  | { readonly kind: 'unix'; readonly path: string }
+  | { readonly kind: 'tcp'; readonly host: string; readonly port: number };
+
+export const DEFAULT_SOCKET = '/var/run/docker.sock';
+
+const FORMS = 'an engine is a socket path, unix:PATH or tcp://HOST:PORT';
+
+/** `/path`, `unix:PATH`, `unix:///path` or `tcp://HOST:PORT`; port 2375 if none is named. */
+export function parseEngineAddress(text: string): Parsed<EngineAddress> {
+  if (text.startsWith('tcp://') || text.startsWith('http://')) return parseTcp(text.slice(text.indexOf('//') + 2).replace(/\/$/, ''));
+  if (text.startsWith('ssh://') || text.startsWith('https://'))
+    return refused('an engine is reached over a socket or plain tcp://HOST:PORT on a private network, not over ssh or TLS');
+  const path = text.replace(/^unix:(?:\/\/)?/, '');
+  return path !== '' && !/^[a-z]+:\/\//.test(path) ? accepted({ kind: 'unix', path }) : refused(FORMS);
+}
+
+function parseTcp(text: string): Parsed<EngineAddress> {
+  const withPort = /:\d+$/.test(text) ? text : `${text}:2375`;
+  const { host, port } = splitAddress(withPort);
+  if (host === '' || host.includes('/') || Number(port) < 1 || Number(port) > 65_535) return refused(FORMS);
+  return accepted({ kind: 'tcp', host, port: Number(port) });
+}
+
+/** Where to look when no engine is named: `DOCKER_HOST`, else the first socket that exists. */
+export function defaultEngineAddress(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+  exists: (path: string) => boolean = existsSync,
+): Parsed<EngineAddress> {
+  const named = env.DOCKER_HOST;
+  if (named) {
+    const parsed = parseEngineAddress(named);
+    return parsed.ok ? parsed : refused(`DOCKER_HOST "${named}": ${parsed.reason}`);
+  }
+  const own = env.XDG_RUNTIME_DIR;
+  const candidates = [
+    DEFAULT_SOCKET,
+    ...(own ? [join(own, 'docker.sock'), join(own, 'podman/podman.sock')] : []),
+    '/run/podman/podman.sock',
+  ];
+  return accepted({ kind: 'unix', path: candidates.find(exists) ?? DEFAULT_SOCKET });
+}
+
+/** As a person would write it. */
+export const formatEngineAddress = (address: EngineAddress): string =>
+  address.kind === 'unix' ? address.path : `tcp://${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`;

@@ -1,0 +1,86 @@
+import type { Domain } from '../../../../shared/host.ts';
+import { LABEL_PREFIX } from '../../../../shared/name.ts';
+import type { Container } from '../engine/container.ts';
+import type { BadSite, ReadLabels, SiteLabels } from './read-labels.ts';
+
+/** Sites as they were last understood, by whose they are: labels never change, but a container is created anew with others. */
+export type LastGood = ReadonlyMap<string, Remembered>;
+
+type Remembered = {
+  /** By name; null for the site without one. */
+  readonly sites: ReadonlyMap<string | null, SiteLabels>;
+  /** Since when there is no such container (ms since 1970); null while there is one. */
+  readonly goneSince: number | null;
+};
+
+export type ReadContainer = { readonly container: Container; readonly labels: ReadLabels };
+
+/** What no container has asked for this long is forgotten (ms). */
+export const FORGOTTEN_MS = 600_000;
+
+/** What remains of a container when it is created anew: its service, or without one its name. */
+const placeOf = ({ composeProject, composeService, name }: Container): string =>
+  JSON.stringify(composeProject !== null && composeService !== null ? [composeProject, composeService] : [name]);
+
+/** `containers` the oldest first: the good version of the youngest one there is remembered, else the last one's that was. A site that nobody there asks for any more is forgotten at once. */
+export function remember(before: LastGood, containers: readonly ReadContainer[], now: number): LastGood {
+  const known = stillKnown(before, now);
+  const present = new Map<string, Map<string | null, SiteLabels>>();
+  for (const { container, labels } of containers) {
+    const place = placeOf(container);
+    const sites = present.get(place) ?? new Map<string | null, SiteLabels>();
+    present.set(place, sites);
+    for (const { site } of labels.bad) {
+      const last = known.get(place)?.sites.get(site);
+      if (last && !sites.has(site)) sites.set(site, last);
+    }
+    for (const site of labels.sites) sites.set(site.site, site);
+  }
+  const after = new Map([...known].filter(([place]) => !present.has(place)));
+  for (const [place, sites] of present) if (sites.size > 0) after.set(place, { sites, goneSince: null });
+  return after;
+}
+
+function stillKnown(before: LastGood, now: number): Map<string, Remembered> {
+  const known = new Map<string, Remembered>();
+  for (const [place, { sites, goneSince }] of before) {
+    const since = goneSince ?? now;
+    if (now - since < FORGOTTEN_MS) known.set(place, { sites, goneSince: since });
+  }
+  return known;
+}
+
+/** @returns a site whose labels are wrong as it was before; undefined where nothing is to stay. */
+export type Recall = (container: Container, bad: BadSite) => SiteLabels | undefined;
+
+/** `running` are those whose understood labels count: what they ask for is not kept from them. */
+export function recall(lastGood: LastGood, running: readonly ReadContainer[]): Recall {
+  const askedBy = askersOf(running);
+  return (container, bad) => {
+    const last = lastGood.get(placeOf(container))?.sites.get(bad.site);
+    // Whoever takes the domain away wants the site to be gone.
+    if (!last || !isSaid(container, bad.site, 'domain')) return undefined;
+    const own = siteKey(container, bad.site);
+    const isFree = (domain: Domain) => [...(askedBy.get(domain) ?? [])].every((asker) => asker === own);
+    const domains = last.domains.filter((domain) => bad.domains.includes(domain) || isFree(domain));
+    if (domains.length === 0) return undefined;
+    // Where the container is to be reached is its own, as far as it says that well.
+    const port = bad.port ?? (isSaid(container, bad.site, 'port') ? last.port : null);
+    const network = bad.network ?? (isSaid(container, bad.site, 'network') ? last.network : null);
+    return { ...last, domains, port, network };
+  };
+}
+
+/** By domain, the sites whose understood labels name it. */
+function askersOf(containers: readonly ReadContainer[]): Map<Domain, Set<string>> {
+  const askers = new Map<Domain, Set<string>>();
+  for (const { container, labels } of containers)
+    for (const { site, domains } of labels.sites)
+      for (const domain of domains) askers.set(domain, (askers.get(domain) ?? new Set()).add(siteKey(container, site)));
+  return askers;
+}
+
+const siteKey = (container: Container, site: string | null): string => `${placeOf(container)} ${site ?? ''}`;
+
+const isSaid = ({ labels }: Container, site: string | null, word: string): boolean =>
+  Object.hasOwn(labels, `${LABEL_PREFIX}${site === null ? '' : `${site}.`}${word}`);

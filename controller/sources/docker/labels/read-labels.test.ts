@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readLabels } from './read-labels.ts';
+
+const DOMAIN = { 'sluice.domain': 'a.example' };
+const reasonsOf = (labels: Record<string, string>): string[] => readLabels(labels).bad.flatMap(({ reasons }) => reasons);
+
+test('labels of others say nothing, and neither does a container without any', () => {
+  for (const labels of [{}, { 'traefik.enable': 'true', sluice: 'x', 'Sluice.domain': 'a.example' }])
+    assert.deepEqual(readLabels(labels as Record<string, string>), { sites: [], bad: [], warnings: [] });
+});
+
+for (const [value, domains] of [
+  ['a.example', ['a.example']],
+  [' A.Example , *.b.example ', ['a.example', '*.b.example']],
+  ['a.example,a.EXAMPLE', ['a.example']],
+  ['a.example,', ['a.example']],
+] as const)
+  test(`the domains of ${JSON.stringify(value)} are ${domains.join(' and ')}`, () => {
+    assert.deepEqual(readLabels({ 'sluice.domain': value }).sites[0]?.domains, domains);
+  });
+
+for (const [label, value, reason] of [
+  ['domain', '', 'it is empty'],
+  ['domain', ' , ', 'it names no domain'],
+  ['domain', 'http://a.example', 'a domain has no scheme'],
+  ['domain', 'b.example,a.example:80', 'a domain has no port'],
+  ['port', '', 'it is empty'],
+  ['port', '0', 'from 1 to 65535'],
+  ['port', '65536', 'from 1 to 65535'],
+  ['port', '80/tcp', 'from 1 to 65535'],
+  ['tls', 'no', 'only be switched off'],
+  ['tls', 'OFF', 'only be switched off'],
+  ['rate_limit', '10', 'a rate is written <n>/s'],
+  ['rate_limit', '0/s', 'a rate is from 1/s'],
+  ['header.', 'x', 'a header name is'],
+  ['header.X Y', 'x', 'a header name is'],
+  ['header.Content-Length', '1', 'the proxy itself sets this header'],
+  ['header.http2-settings', 'x', 'the proxy itself sets this header'],
+  ['domain', 'bücher.example', 'browsers send this name as xn--bcher-kva.example: write that'],
+  ['header.X-A', 'a\nb', 'no control characters'],
+  ['health', 'healthz', 'a path starts with /'],
+  ['health', '/a b', 'a path starts with /'],
+  ['hold', '10', 'a duration is a number with a unit'],
+  ['hold', '500ms', 'whole seconds'],
+  ['hold', '301s', '300s at most'],
+  ['network', ' ', 'it is empty'],
+  ['upstream_tls', 'yes', 'true, insecure or false'],
+  ['transport', 'http/2', 'h2c, or h2'],
+  ['read_timeout', '90', 'a duration is a number with a unit'],
+  ['response_header_timeout', '1.5s', 'whole seconds'],
+  ['analytics', 'yes', 'on or off'],
+] as const)
+  test(`sluice.${label}=${JSON.stringify(value)} spoils its site, in one line with the label, the reason and the form`, () => {
+    const labels = { ...DOMAIN, [`sluice.${label}`]: value, 'sluice.other.domain': 'b.example', 'sluice.other.port': '81' };
+    const { sites, bad } = readLabels(labels);
+    assert.deepEqual(
+      sites.map(({ site }) => site),
+      ['other'],
+    );
+    const [message = ''] = bad.flatMap(({ reasons }) => reasons);
+    assert.ok(message.startsWith(`sluice.${label} `) && message.includes(reason), message);
+    assert.match(message, /the form is sluice\.[^\n]*=.+$/);
+    assert.doesNotMatch(message, /[\p{Cc}\u2028\u2029]/u);
+  });
+
+test('everything that labels can say is read', () => {
+  const { sites, bad, warnings } = readLabels({
+    ...DOMAIN,
+    'sluice.port': ' 8080 ',
+    'sluice.tls': 'off',
+    'sluice.rate_limit': '10/s',
+    'sluice.header.X-Frame-Options': 'DENY',
+    'sluice.header.X.Dotted': '',
+    'sluice.network': 'shop',
+    'sluice.health': '/up?x=1',
+    'sluice.hold': '1m30s',
+    'sluice.upstream_tls': 'true',
+    'sluice.analytics': 'off',
+  });
+  assert.deepEqual([bad, warnings], [[], []]);
+  const { common: _, ...site } = sites[0] ?? { common: new Map() };
+  assert.partialDeepStrictEqual(site, {
+    site: null,
+    domains: ['a.example'],
+    port: 8080,
+    network: 'shop',
+    https: 'off',
+    rateLimit: 10,
+    headers: [
+      { name: 'X-Frame-Options', value: 'DENY' },
+      { name: 'X.Dotted', value: '' },
+    ],
+    health: '/up?x=1',
+    holdSecs: 90,
+    upstreamTls: true,
+    upstreamInsecure: false,
+    transport: null,
+    responseHeaderTimeoutSecs: null,
+    readTimeoutSecs: null,
+  });
+});
+
+test('a header that is named twice in different letters spoils its site', () => {
+  assert.match(reasonsOf({ ...DOMAIN, 'sluice.header.X-A': '1', 'sluice.header.x-a': '2' })[0] ?? '', /named twice/);
+});
+
+test('a site without a domain is told that it has none', () => {
+  assert.deepEqual(reasonsOf({ 'sluice.port': '80' }), ['sluice.domain is missing: name the domain of the site in it']);
+  assert.deepEqual(reasonsOf({ 'sluice.api.port': '80' }), ['sluice.api.domain is missing: name the domain of the site in it']);
+});
+
+test('a bad site still knows the domains that could be read', () => {
+  assert.deepEqual(readLabels({ 'sluice.domain': 'a.example,b_.example', 'sluice.port': '80' }).bad[0]?.domains, ['a.example']);
+});
+
+for (const [label, meant] of [
+  ['sluice.prot', 'sluice.port'],
+  ['sluice.Domain', 'sluice.domain'],
+  ['sluice.api.hlod', 'sluice.api.hold'],
+  ['sluice.tranport', 'sluice.transport'],
+  ['sluice.analytic', 'sluice.analytics'],
+  ['sluice.netwrok', 'sluice.network'],
+] as const)
+  test(`${label} is unknown, does no harm, and ${meant} is proposed`, () => {
+    const { sites, warnings } = readLabels({ ...DOMAIN, [label]: 'x' });
+    assert.equal(sites.length, 1);
+    assert.deepEqual(warnings, [
+      { code: 'unknown_label', domain: 'a.example', message: `${label} is no label of ours (did you mean ${meant}?)` },
+    ]);
+  });
+
+for (const [label, advice] of [
+  ['basic_auth', /labels carry no passwords: give the site a block in the Sluicefile, with basic_auth/],
+  ['basic_auth.admin', /labels carry no passwords/],
+  ['basicauth', /labels carry no passwords/],
+  ['basci_auth', /labels carry no passwords/],
+  ['BASIC_AUTH', /labels carry no passwords/],
+  ['auth', /labels carry no passwords/],
+  ['users', /labels carry no passwords/],
+  ['forward_auth', /not available/],
+  ['forward-auth.address', /not available/],
+  ['under_attack', /not available/],
+  ['under_atack', /not available/],
+  ['ip_filter', /remote_ip/],
+  ['ipfilters', /remote_ip/],
+  ['allow', /remote_ip/],
+  ['deny', /remote_ip/],
+  ['ip_whitelist', /remote_ip/],
+  ['client_auth', /client_ca/],
+  ['mtls', /client_ca/],
+  ['ratelimit', /write sluice\.rate_limit=<n>\/s/],
+  ['rate-limit', /write sluice\.rate_limit=<n>\/s/],
+  ['Rate_Limit', /write sluice\.rate_limit=<n>\/s/],
+  ['rate_limt', /write sluice\.rate_limit=<n>\/s/],
+  ['rate_limit.burst', /write sluice\.rate_limit=<n>\/s/],
+  ['upstream-tls', /write sluice\.upstream_tls=true/],
+] as const)
+  test(`no site is served without what sluice.${label} means`, () => {
+    const labels = { ...DOMAIN, [`sluice.${label}`]: 'x-secret-x', 'sluice.api.domain': 'b.example' };
+    const { sites, bad, warnings } = readLabels(labels);
+    assert.deepEqual([sites.map(({ site }) => site), bad.map(({ domains }) => domains), warnings], [['api'], [['a.example']], []]);
+    const [reason = ''] = bad.flatMap(({ reasons }) => reasons);
+    assert.match(reason, advice);
+    assert.ok(
+      reason.startsWith(`sluice.${label} is no label of ours, and the site would be open without`) && !reason.includes('secret'),
+      reason,
+    );
+  });
+
+test('a label that means a protection spoils the site that it names, all sites where it names none, and nothing where it is switched off', () => {
+  const spoilt = (labels: Record<string, string>) => readLabels(labels).bad.map(({ site }) => site);
+  const named = { 'sluice.web.domain': 'a.example', 'sluice.api.domain': 'b.example' };
+  assert.deepEqual(spoilt({ ...named, 'sluice.api.basic_auth': 'x' }), ['api']);
+  assert.deepEqual(spoilt({ ...named, ...DOMAIN, 'sluice.api.basic_auth.users': 'x' }), ['api']);
+  assert.deepEqual(spoilt({ ...named, 'sluice.basic_auth': 'x' }), ['api', 'web']);
+  assert.deepEqual(spoilt({ ...named, 'sluice.wbe.basic_auth': 'x' }), ['api', 'web']);
+  assert.deepEqual(spoilt({ ...named, ...DOMAIN, 'sluice.wbe.basic_auth': 'x' }), [null, 'api', 'web']);
+  assert.deepEqual(spoilt({ 'sluice.basic_auth': 'x' }), []);
+  assert.deepEqual(spoilt({ ...DOMAIN, 'sluice.basic_auth': '' }), [null]);
+  for (const value of ['off', 'false', ' no ', '0']) assert.deepEqual(spoilt({ ...DOMAIN, 'sluice.under_attack': value }), []);
+});
+
+test('what is not available yet is told, and the site is routed', () => {
+  const { sites, warnings } = readLabels({ ...DOMAIN, 'sluice.analytics': 'on' });
+  assert.equal(sites.length, 1);
+  assert.deepEqual(
+    warnings.map(({ code }) => code),
+    ['not_available'],
+  );
+});
+
+test('the order of the labels does not matter', () => {
+  const labels = {
+    'sluice.b.domain': 'b.example',
+    ...DOMAIN,
+    'sluice.a.domain': 'c.example',
+    'sluice.header.B': '1',
+    'sluice.header.A': '2',
+  };
+  const reversed = Object.fromEntries(Object.entries(labels).reverse());
+  assert.deepEqual(readLabels(reversed), readLabels(labels));
+  assert.deepEqual(
+    readLabels(labels).sites.map(({ site }) => site),
+    [null, 'a', 'b'],
+  );
+});

@@ -1,0 +1,145 @@
+import { closest } from '../../../../shared/closest.ts';
+import type { Domain } from '../../../../shared/host.ts';
+import { LABEL_PREFIX } from '../../../../shared/name.ts';
+import { LABELS, type SiteDraft } from './label-rules.ts';
+import { protectionOf } from './protections.ts';
+
+/** What one site of a container asks for. */
+export type SiteLabels = Readonly<SiteDraft> & {
+  /** `sluice.<name>.domain`; null for the site without a name. */
+  readonly site: string | null;
+  /** Labels that are the site's and not the single container's, as they were given: where containers of a pool differ, it is told. */
+  readonly common: ReadonlyMap<string, string>;
+};
+
+/** A site that can't be routed as it is: some of its labels are wrong, the others were read. */
+export type BadSite = SiteLabels & { readonly reasons: readonly string[] };
+
+export type LabelWarning = { readonly code: 'unknown_label' | 'not_available'; readonly domain: Domain | null; readonly message: string };
+
+export type ReadLabels = {
+  readonly sites: readonly SiteLabels[];
+  readonly bad: readonly BadSite[];
+  readonly warnings: readonly LabelWarning[];
+};
+
+type Draft = SiteDraft & { site: string | null; common: Map<string, string>; reasons: string[]; notYet: string[] };
+
+/** Reads the labels of one container. Never throws; a mistake spoils its own site only. Sites without a name come first, then by name. */
+export function readLabels(labels: Readonly<Record<string, string>>): ReadLabels {
+  const drafts = new Map<string | null, Draft>();
+  const unknown: string[] = [];
+  for (const label of Object.keys(labels).sort()) {
+    if (!label.startsWith(LABEL_PREFIX)) continue;
+    const place = placeOf(label.slice(LABEL_PREFIX.length));
+    if (place === undefined) unknown.push(label);
+    else readOne(draftOf(drafts, place.site), label, place, (labels[label] ?? '').trim());
+  }
+  const all = [...drafts.values()].sort((a, b) => ((a.site ?? '') < (b.site ?? '') ? -1 : 1));
+  const harmless = unknown.filter((label) => !spoils(label, labels[label] ?? '', drafts));
+  for (const { site, domains, reasons } of all)
+    if (domains.length === 0 && reasons.length === 0)
+      reasons.push(oneLine(`${LABEL_PREFIX}${site === null ? '' : `${site}.`}domain is missing: name the domain of the site in it`));
+  const firstDomain = all.find(({ domains }) => domains.length > 0)?.domains[0] ?? null;
+  return {
+    sites: all.filter(({ reasons }) => reasons.length === 0),
+    bad: all.filter(({ reasons }) => reasons.length > 0),
+    warnings: [
+      ...harmless.map((label) => ({
+        code: 'unknown_label' as const,
+        domain: firstDomain,
+        message: oneLine(`${label} is no label of ours${suggestion(label)}`),
+      })),
+      ...all.flatMap(({ domains, notYet }) =>
+        notYet.map((label) => ({
+          code: 'not_available' as const,
+          domain: domains[0] ?? null,
+          message: oneLine(`${label} is not available yet`),
+        })),
+      ),
+    ],
+  };
+}
+
+/** Whether an unknown label means a protection: no site is served without it. It is every site's where it names none that there is. */
+function spoils(label: string, value: string, drafts: ReadonlyMap<string | null, Draft>): boolean {
+  const protection = protectionOf(label.slice(LABEL_PREFIX.length), value.trim());
+  if (protection === undefined) return false;
+  const own = drafts.get(protection.site);
+  const spoilt = own === undefined ? [...drafts.values()] : [own];
+  // A password may stand in the value.
+  const reason = oneLine(`${label} is no label of ours, and the site would be open without what it means: ${protection.advice}`);
+  for (const { reasons } of spoilt) reasons.push(reason);
+  return spoilt.length > 0;
+}
+
+type Place = { readonly site: string | null; readonly word: string; readonly header: string | null };
+
+const SITE_NAME = /^[A-Za-z0-9_-]{1,63}$/;
+
+/** `port`, `api.port`, `header.X-A`, `api.header.X-A`. */
+function placeOf(rest: string): Place | undefined {
+  const own = wordOf(rest);
+  if (own) return { site: null, ...own };
+  const dot = rest.indexOf('.');
+  const named = SITE_NAME.test(rest.slice(0, dot)) ? wordOf(rest.slice(dot + 1)) : undefined;
+  return named && { site: rest.slice(0, dot), ...named };
+}
+
+function wordOf(text: string): Omit<Place, 'site'> | undefined {
+  if (text.startsWith('header.')) return { word: 'header', header: text.slice('header.'.length) };
+  return text !== 'header' && LABELS.has(text) ? { word: text, header: null } : undefined;
+}
+
+function draftOf(drafts: Map<string | null, Draft>, site: string | null): Draft {
+  const known = drafts.get(site);
+  if (known) return known;
+  const draft: Draft = {
+    site,
+    common: new Map(),
+    reasons: [],
+    notYet: [],
+    domains: [],
+    port: null,
+    network: null,
+    https: 'auto',
+    rateLimit: null,
+    headers: [],
+    health: null,
+    holdSecs: null,
+    upstreamTls: false,
+    upstreamInsecure: false,
+    transport: null,
+    responseHeaderTimeoutSecs: null,
+    readTimeoutSecs: null,
+  };
+  drafts.set(site, draft);
+  return draft;
+}
+
+function readOne(draft: Draft, label: string, { word, header }: Place, value: string): void {
+  const rule = LABELS.get(word);
+  if (!rule) return;
+  if (!rule.perContainer) draft.common.set(header === null ? word : `header.${header}`, value);
+  const wrong = value === '' && word !== 'header' ? 'it is empty' : rule.read(value, draft, header ?? '');
+  if (wrong === 'not available yet') draft.notYet.push(label);
+  else if (wrong !== undefined)
+    draft.reasons.push(oneLine(`${label} "${value.slice(0, 200)}": ${wrong}; the form is ${label}=${rule.form}`));
+}
+
+const LONGEST_MESSAGE = 1_000;
+
+/** What ends a line or can't be seen is spelt out: labels are anybody's text. */
+function oneLine(text: string): string {
+  const shown = text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, (char) => `<U+${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}>`);
+  return shown.length > LONGEST_MESSAGE ? `${shown.slice(0, LONGEST_MESSAGE)}…` : shown;
+}
+
+/** ` (did you mean …?)` for the closest label, or nothing. */
+function suggestion(label: string): string {
+  const rest = label.slice(LABEL_PREFIX.length);
+  const dot = rest.lastIndexOf('.');
+  const front = dot > 0 ? rest.slice(0, dot + 1) : '';
+  const meant = closest(rest.slice(front.length).toLowerCase(), [...LABELS.keys()]);
+  return meant === undefined ? '' : ` (did you mean ${LABEL_PREFIX}${front}${meant}?)`;
+}

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Container } from '../engine/container.ts';
+import type { SiteLabels } from '../labels/read-labels.ts';
+import type { World } from '../routes/engine-snapshot.ts';
+import { sampleContainer, sampleWorld } from '../testing/sample-container.ts';
+import { type Choice, chooseAddress } from './choose-address.ts';
+
+type Site = Pick<SiteLabels, 'port' | 'network' | 'site'>;
+
+const network = (name: string, ipv4: string | null, ipv6: string | null = null) => ({ name, id: `${name}-id`, ipv4, ipv6 });
+const inside = (...names: string[]): Partial<World> => ({
+  reach: { kind: 'networks', ids: new Set(names.map((name) => `${name}-id`)), names, container: 'proxy', homes: new Set(['proxy-id']) },
+});
+const choose = (container: Partial<Container>, world: Partial<World> = {}, site: Partial<Site> = {}): Choice =>
+  chooseAddress(sampleContainer(1, container), { port: null, network: null, site: null, ...site }, sampleWorld([], world));
+
+const several = { networks: [network('a', '10.0.1.2'), network('b', '10.0.2.2', 'fd00:2::2'), network('c', null, 'fd00:3::2')] };
+
+for (const [claim, container, world, site, address] of [
+  ['the port of the label comes before the exposed one', {}, {}, { port: 8080 }, '172.18.0.1:8080'],
+  ['the only exposed port needs no label', { exposedTcpPorts: [3000] }, {}, {}, '172.18.0.1:3000'],
+  ['from the host the first network by name is taken', several, {}, {}, '10.0.1.2:80'],
+  ['a network that the data plane is not on is passed over', several, inside('b', 'c'), {}, '10.0.2.2:80'],
+  ['IPv6 stands in brackets, where there is no IPv4', several, inside('c'), {}, '[fd00:3::2]:80'],
+  ['the flag prefers a network', several, { ...inside('a', 'b'), network: 'b' }, {}, '10.0.2.2:80'],
+  ['the label comes before the flag', several, { ...inside('a', 'b'), network: 'b' }, { network: 'a' }, '10.0.1.2:80'],
+  ['a flag whose network the container is not on changes nothing', several, { network: 'z' }, {}, '10.0.1.2:80'],
+  ['with "container" nobody asks which networks are shared', several, { ...inside('z'), addresses: 'container' }, {}, '10.0.1.2:80'],
+  ["the host's own network is loopback from the host", { networkMode: 'host', networks: [] }, {}, {}, '127.0.0.1:80'],
+  [
+    'a published port of all addresses is taken at loopback',
+    { publishedPorts: [{ containerPort: 80, hostIp: '0.0.0.0', hostPort: 32_768 }] },
+    { addresses: 'published' },
+    {},
+    '127.0.0.1:32768',
+  ],
+  [
+    'a published port of one address is taken there',
+    { publishedPorts: [{ containerPort: 80, hostIp: '192.0.2.1', hostPort: 32_768 }] },
+    { addresses: 'published', ...inside('z') },
+    {},
+    '192.0.2.1:32768',
+  ],
+] as const)
+  test(claim, () => {
+    const choice = choose(container, world, site);
+    assert.equal(choice.address, address, choice.reason);
+    assert.ok(choice.reason.length > 10);
+  });
+
+for (const [claim, container, world, site, reason, change] of [
+  ['no exposed port is told, with the label to set', { exposedTcpPorts: [] }, {}, {}, /exposes no TCP port/, /sluice\.port=PORT/],
+  [
+    'several exposed ports are named, with the label of the site',
+    { exposedTcpPorts: [80, 443] },
+    {},
+    { site: 'api' },
+    /80, 443/,
+    /sluice\.api\.port=80/,
+  ],
+  ['no common network is told, with the command that makes one', several, inside('z'), {}, /a, b, c.*proxy.*z/, /network connect z app-1/],
+  ['a network of the label that it is not on is told', several, {}, { network: 'x' }, /not on the network "x"/, /a, b, c/],
+  ['a network of the label that is not shared is told', several, inside('b'), { network: 'a' }, /the data plane/, /connect/],
+  ['no data plane has said anything yet', {}, { reach: { kind: 'unknown' } }, {}, /no data plane/, /answers/],
+  [
+    "the host's own network is not reached from a container",
+    { networkMode: 'host' },
+    inside('shop'),
+    {},
+    /host's own network/,
+    /put it on/,
+  ],
+  ['the network of another container has no address of its own', { networkMode: 'container:abc' }, {}, {}, /another container/, /labels/],
+  ['no network is told', { networkMode: 'none', networks: [] }, {}, {}, /no address on any network/, /connect it/],
+  ['a port that is not published is told', {}, { addresses: 'published' }, {}, /80 is not published/, /-p 127\.0\.0\.1::80/],
+  [
+    'a loopback port of the host is not reached from a container',
+    { publishedPorts: [{ containerPort: 80, hostIp: '127.0.0.1', hostPort: 32_768 }] },
+    { addresses: 'published', ...inside('shop') },
+    {},
+    /loopback/,
+    /--docker-address/,
+  ],
+] as const)
+  test(claim, () => {
+    const choice = choose(container as Partial<Container>, world as Partial<World>, site);
+    assert.equal(choice.address, null);
+    assert.match(choice.reason, reason);
+    assert.match('change' in choice ? choice.change : '', change);
+  });

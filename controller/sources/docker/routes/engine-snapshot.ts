@@ -1,0 +1,47 @@
+import type { Domain } from '../../../../shared/host.ts';
+import type { RouteSpec } from '../../../../shared/route.ts';
+import type { Problem } from '../../../../shared/wire/apply.ts';
+import type { ContainerReading, Fact } from '../../source.ts';
+import type { Container } from '../engine/container.ts';
+import type { AddressKind } from '../flags.ts';
+import type { LastGood } from '../labels/last-good.ts';
+import type { Reach } from '../network/network-reach.ts';
+
+/** The name of this source, as routes carry it. */
+export const DOCKER_SOURCE = 'docker';
+
+/** All that routes of containers are made of: the same world gives the same routes. */
+export type World = {
+  /** Labelled ones, running or not, the oldest first. */
+  readonly containers: readonly Container[];
+  /** Ids of those that were told to end and have not ended yet. */
+  readonly draining: ReadonlySet<string>;
+  readonly reach: Reach;
+  readonly addresses: AddressKind;
+  /** The network to prefer. */
+  readonly network: string | null;
+  /** What was remembered of sites the last time. */
+  readonly lastGood: LastGood;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+};
+
+/** A fact without the moment since when it holds; who remembers the last one stamps it. */
+export type Judgement = Omit<Fact, 'since'>;
+
+export type Reading = Omit<ContainerReading, 'accepted' | 'resolved'> & { readonly accepted: Judgement; readonly resolved: Judgement };
+
+/** What one site of a container says of itself; the others of its pools are known when all were asked. */
+export type SiteReading = Omit<Reading, 'others' | 'domains'> & { readonly domains: readonly Domain[] };
+
+/** What is wrong with a container, without the moment since when. */
+export type Finding = Omit<Problem, 'since'>;
+
+export type Discovered = {
+  /** Sorted by domain, each with source and origin. */
+  readonly routes: readonly RouteSpec[];
+  readonly problems: readonly Finding[];
+  readonly readings: readonly Reading[];
+  /** What is to be remembered until the next time. */
+  readonly lastGood: LastGood;
+};

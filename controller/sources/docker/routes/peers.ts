@@ -1,0 +1,28 @@
+import type { Domain } from '../../../../shared/host.ts';
+import type { Reading } from './engine-snapshot.ts';
+import type { Pools } from './pools.ts';
+
+/** A pool may be hundreds; whoever wants them all finds them by its domain. */
+const MOST_NAMED = 10;
+
+/** Who else is in the pools that a site of a container is in or wants to be in, the oldest first. */
+export function othersIn(pools: Pools): (site: { readonly id: string; readonly domains: readonly Domain[] }) => Reading['others'] {
+  const unions = new Map<string, ReadonlyMap<string, string>>();
+  return ({ id, domains }) => {
+    const key = domains.join(' ');
+    const all = unions.get(key) ?? namesIn(pools, domains);
+    unions.set(key, all);
+    const names: string[] = [];
+    for (const [other, name] of all) {
+      if (names.length === MOST_NAMED) break;
+      if (other !== id) names.push(name);
+    }
+    return { count: all.size - (all.has(id) ? 1 : 0), names };
+  };
+}
+
+/** The names of all members, by id. */
+function namesIn(pools: Pools, domains: readonly Domain[]): Map<string, string> {
+  const members = domains.flatMap((domain) => pools.get(domain) ?? []);
+  return new Map(members.map(({ container }) => [container.id, container.name]));
+}

@@ -1,0 +1,63 @@
+import { LABEL_PREFIX } from '../../../../shared/name.ts';
+import type { Container } from '../engine/container.ts';
+import type { BadSite, SiteLabels } from '../labels/read-labels.ts';
+import type { Choice } from '../network/choose-address.ts';
+import type { Judgement, SiteReading } from './engine-snapshot.ts';
+
+/** As people know it: `container shop-web-1 (3f2a9c0d1e2f)`. */
+export const originOf = ({ name, id }: Container): string => `container ${name.slice(0, 900)} (${id.slice(0, 12)})`;
+
+const about = (container: Container) => ({ id: container.id, container: container.name, origin: originOf(container) });
+
+/** A site whose labels are understood. */
+export function readingOf(container: Container, site: SiteLabels, choice: Choice, isDraining: boolean): SiteReading {
+  const { resolved, change } = resolve(container, choice, isDraining);
+  return {
+    ...about(container),
+    site: site.site,
+    domains: site.domains,
+    accepted: { holds: true, reason: 'its labels are understood' },
+    resolved,
+    address: choice.address,
+    change,
+  };
+}
+
+export const STAYS = 'the site stays as it was before';
+
+/** The same of a site whose labels are wrong, and that is routed as it was before they were. */
+export function staying(reading: SiteReading, { site, reasons }: BadSite): SiteReading {
+  return { ...reading, accepted: { holds: false, reason: `${reasons.join('; ')}; ${STAYS}` }, change: correction(site) };
+}
+
+/** A site whose labels are wrong, and that is not routed. */
+export function readingOfBad(container: Container, { site, domains, reasons }: BadSite): SiteReading {
+  return {
+    ...about(container),
+    site,
+    domains,
+    accepted: { holds: false, reason: reasons.join('; ') },
+    resolved: { holds: false, reason: 'its labels are not understood' },
+    address: null,
+    change: correction(site),
+  };
+}
+
+const correction = (site: string | null): string =>
+  `correct the labels ${LABEL_PREFIX}${site === null ? '' : `${site}.`}* and create the container again`;
+
+type Resolution = { readonly resolved: Judgement; readonly change: string | null };
+
+const no = (reason: string, change: string): Resolution => ({ resolved: { holds: false, reason }, change });
+
+function resolve(container: Container, choice: Choice, isDraining: boolean): Resolution {
+  const { status, health } = container;
+  if (status === 'paused') return no('it is paused', 'unpause it');
+  if (status !== 'running') return no(status === 'created' ? 'it was never started' : `it does not run (${status})`, 'start it');
+  if (choice.address === null) return no(choice.reason, choice.change);
+  if (isDraining)
+    return no('it was told to end; it finishes what it has', 'nothing, if it is to end; one that still runs a minute later is taken back');
+  if (health === 'starting') return no('its HEALTHCHECK has not passed yet', 'its HEALTHCHECK passes');
+  if (health === 'unhealthy') return no('its HEALTHCHECK fails', 'its HEALTHCHECK passes again');
+  return { resolved: { holds: true, reason: choice.reason }, change: null };
+}

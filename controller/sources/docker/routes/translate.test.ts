@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Container } from '../engine/container.ts';
+import { fakeId } from '../testing/fake-container.ts';
+import { sampleContainer, sampleWorld } from '../testing/sample-container.ts';
+import { discover } from './translate.ts';
+
+const labels = (more: Record<string, string>) => ({ labels: { 'sluice.domain': 'a.example', ...more } });
+const codes = (containers: readonly Container[]) => discover(sampleWorld(containers)).problems.map(({ code, origin }) => [code, origin]);
+
+test('containers of one domain are one pool, the oldest first, each target with the id of its container', () => {
+  const { routes, problems } = discover(sampleWorld([sampleContainer(1), sampleContainer(2)]));
+  assert.deepEqual(problems, []);
+  assert.equal(routes.length, 1);
+  assert.partialDeepStrictEqual(routes[0], {
+    domain: 'a.example',
+    upstream: '172.18.0.1:80',
+    source: 'docker',
+    origin: 'container app-1 (000000000001)',
+    upstreams: [
+      { address: '172.18.0.1:80', id: fakeId(1), weight: 1 },
+      { address: '172.18.0.2:80', id: fakeId(2), weight: 1 },
+    ],
+  });
+});
+
+test('each domain of a site is a route, sorted, and named sites are routes of their own', () => {
+  const site = labels({ 'sluice.domain': 'c.example,a.example', 'sluice.api.domain': 'b.example', 'sluice.api.port': '81' });
+  const { routes } = discover(sampleWorld([sampleContainer(1, site)]));
+  assert.deepEqual(
+    routes.map(({ domain, upstream }) => [domain, upstream]),
+    [
+      ['a.example', '172.18.0.1:80'],
+      ['b.example', '172.18.0.1:81'],
+      ['c.example', '172.18.0.1:80'],
+    ],
+  );
+});
+
+test('labels become members of the route', () => {
+  const site = labels({
+    'sluice.tls': 'off',
+    'sluice.rate_limit': '10/s',
+    'sluice.header.X-A': 'b',
+    'sluice.health': '/up',
+    'sluice.hold': '20s',
+    'sluice.upstream_tls': 'true',
+  });
+  assert.partialDeepStrictEqual(discover(sampleWorld([sampleContainer(1, site)])).routes[0], {
+    tls: true,
+    https: 'off',
+    rate_limit_rps: 10,
+    headers: [{ name: 'X-A', value: 'b' }],
+    health: { path: '/up' },
+    hold_secs: 20,
+  });
+});
+
+for (const [said, tls, transport] of [
+  [{ 'sluice.upstream_tls': 'insecure' }, true, { insecure: true }],
+  [{ 'sluice.transport': 'h2c' }, false, { protocol: 'h2c' }],
+  [{ 'sluice.upstream_tls': 'insecure', 'sluice.transport': 'h2' }, true, { protocol: 'h2', insecure: true }],
+  [{ 'sluice.upstream_tls': 'true' }, true, undefined],
+  [
+    { 'sluice.response_header_timeout': '2m', 'sluice.read_timeout': 'off' },
+    false,
+    { response_header_timeout_secs: 120, read_timeout_secs: 0 },
+  ],
+] as const)
+  test(`an app is spoken to as ${JSON.stringify(said)} says`, () => {
+    const [route] = discover(sampleWorld([sampleContainer(1, labels(said))])).routes;
+    assert.deepEqual([route?.tls, route?.transport], [tls, transport]);
+  });
+
+test('an app can not be spoken to over HTTP/2 with TLS and without it', () => {
+  const { routes, problems } = discover(
+    sampleWorld([sampleContainer(1, labels({ 'sluice.upstream_tls': 'true', 'sluice.transport': 'h2c' }))]),
+  );
+  assert.deepEqual(routes, []);
+  assert.match(problems[0]?.message ?? '', /transport: h2c is HTTP\/2 without TLS/);
+});
+
+for (const [claim, container, draining, target] of [
+  ['no HEALTHCHECK: tried by the data plane', {}, false, { state: 'starting', probe: true }],
+  ['HEALTHCHECK starting: out, and not tried', { health: 'starting' }, false, { state: 'starting', probe: undefined }],
+  ['HEALTHCHECK healthy: in', { health: 'healthy' }, false, { state: 'healthy', probe: undefined }],
+  ['HEALTHCHECK unhealthy: out', { health: 'unhealthy' }, false, { state: 'unhealthy', probe: undefined }],
+  ['paused: out, whatever its health', { status: 'paused', health: 'healthy' }, false, { state: 'paused', probe: undefined }],
+  ['told to end: finishes what it has', { health: 'healthy' }, true, { state: 'draining', probe: undefined }],
+  ['told to end without a HEALTHCHECK: not tried any more', {}, true, { state: 'draining', probe: undefined }],
+] as const)
+  test(`${claim}`, () => {
+    const { routes } = discover(sampleWorld([sampleContainer(1, container)], { draining: new Set(draining ? [fakeId(1)] : []) }));
+    const { state, probe } = routes[0]?.upstreams[0] ?? {};
+    assert.deepEqual({ state, probe }, target);
+  });
+
+for (const status of ['created', 'exited', 'dead', 'removing'] as const)
+  test(`a container that is ${status} is in no pool and has no route`, () => {
+    assert.deepEqual(discover(sampleWorld([sampleContainer(1, { status })])).routes, []);
+  });
+
+test('a container that restarts keeps its domain known, without a target', () => {
+  const [route] = discover(sampleWorld([sampleContainer(1, { status: 'restarting' })])).routes;
+  assert.deepEqual([route?.domain, route?.upstream, route?.upstreams], ['a.example', null, []]);
+});
+
+test('where containers of a pool differ, the oldest one’s labels hold, and the difference is told of the other', () => {
+  const containers = [
+    sampleContainer(1, labels({ 'sluice.rate_limit': '10/s', 'sluice.port': '80' })),
+    sampleContainer(2, labels({ 'sluice.rate_limit': '20/s', 'sluice.hold': '5s', 'sluice.port': '81' })),
+  ];
+  const { routes, problems } = discover(sampleWorld(containers));
+  assert.partialDeepStrictEqual(routes[0], { rate_limit_rps: 10, hold_secs: null });
+  assert.deepEqual(
+    routes[0]?.upstreams.map(({ address }) => address),
+    ['172.18.0.1:80', '172.18.0.2:81'],
+  );
+  assert.deepEqual(
+    problems.map(({ origin, domain, code, message }) => [origin, domain, code, message]),
+    [
+      [
+        'container app-2 (000000000002)',
+        'a.example',
+        'labels_differ',
+        'sluice.hold is absent in container app-1 (000000000001), which is older: that holds for a.example',
+      ],
+      [
+        'container app-2 (000000000002)',
+        'a.example',
+        'labels_differ',
+        'sluice.rate_limit is "10/s" in container app-1 (000000000001), which is older: that holds for a.example',
+      ],
+    ],
+  );
+});
+
+test('a container that is told to end hands its say to the oldest one that stays, and nothing is told of a difference to it', () => {
+  const containers = ['10/s', '20/s', '30/s'].map((limit, at) => sampleContainer(at + 1, labels({ 'sluice.rate_limit': limit })));
+  const found = (...numbers: number[]) => discover(sampleWorld(containers, { draining: new Set(numbers.map(fakeId)) }));
+  const limits = (...numbers: number[]) => found(...numbers).routes.map(({ rate_limit_rps }) => rate_limit_rps);
+  assert.deepEqual([limits(), limits(1), limits(1, 2), limits(2)], [[10], [20], [30], [10]]);
+  assert.deepEqual(limits(1, 2, 3), [10], 'where nobody stays, the oldest one’s labels hold on');
+  assert.deepEqual(
+    found(1).problems.map(({ code, origin }) => [code, origin]),
+    [['labels_differ', 'container app-3 (000000000003)']],
+  );
+  assert.deepEqual(
+    found(1).routes[0]?.upstreams.map(({ state }) => state),
+    ['draining', 'starting', 'starting'],
+  );
+  assert.equal(found(1).routes[0]?.origin, 'container app-2 (000000000002)');
+});
+
+test('sites of different names share a pool across containers, and the oldest one’s labels hold', () => {
+  const other = { labels: { 'sluice.web.domain': 'a.example', 'sluice.web.tls': 'off' } };
+  const { routes } = discover(sampleWorld([sampleContainer(1), sampleContainer(2, other)]));
+  assert.deepEqual([routes.length, routes[0]?.upstreams.length, routes[0]?.https], [1, 2, 'auto']);
+});
+
+test('a domain that two sites of one container name belongs to the first, and that is told', () => {
+  const twice = labels({ 'sluice.api.domain': 'a.example', 'sluice.api.port': '81' });
+  assert.deepEqual(codes([sampleContainer(1, twice)]), [['domain_taken', 'container app-1 (000000000001)']]);
+  assert.equal(discover(sampleWorld([sampleContainer(1, twice)])).routes[0]?.upstreams.length, 1);
+});
+
+test('bad labels spoil their own site alone: not the other sites, not the pool, not other containers', () => {
+  const containers = [
+    sampleContainer(1),
+    sampleContainer(2, labels({ 'sluice.rate_limit': '10', 'sluice.api.domain': 'b.example' })),
+    sampleContainer(3, { labels: { 'sluice.domain': 'c.example' } }),
+  ];
+  const { routes, problems, readings } = discover(sampleWorld(containers));
+  assert.deepEqual(
+    routes.map(({ domain, upstreams }) => [domain, upstreams.length]),
+    [
+      ['a.example', 1],
+      ['b.example', 1],
+      ['c.example', 1],
+    ],
+  );
+  assert.deepEqual(
+    problems.map(({ code, domain }) => [code, domain]),
+    [['bad_label', 'a.example']],
+  );
+  assert.deepEqual(
+    readings.map(({ container, site, accepted, resolved }) => [container, site, accepted.holds, resolved.holds]),
+    [
+      ['app-1', null, true, true],
+      ['app-2', 'api', true, true],
+      ['app-2', null, false, false],
+      ['app-3', null, true, true],
+    ],
+  );
+});
+
+test('a container without a reachable address keeps its domain known, and says what would change it', () => {
+  const { routes, problems, readings } = discover(sampleWorld([sampleContainer(1, { exposedTcpPorts: [] })]));
+  assert.deepEqual(routes[0]?.upstreams, []);
+  assert.equal(problems[0]?.code, 'no_address');
+  assert.match(readings[0]?.change ?? '', /sluice\.port=PORT/);
+});
+
+test('what the engine says beyond any measure is a problem of its container, and the others are routed', () => {
+  const odd = sampleContainer(1, { networks: [{ name: 'shop', id: 'shop-id', ipv4: 'no address', ipv6: null }] });
+  const { routes, problems } = discover(sampleWorld([odd, sampleContainer(2, { labels: { 'sluice.domain': 'b.example' } })]));
+  assert.deepEqual(
+    routes.map(({ domain }) => domain),
+    ['b.example'],
+  );
+  assert.deepEqual(
+    problems.map(({ code, domain }) => [code, domain]),
+    [['bad_route', 'a.example']],
+  );
+});
+
+test('the same world gives the same bytes, and the same objects for what did not change', () => {
+  const world = () => sampleWorld([sampleContainer(1), sampleContainer(2, { labels: { 'sluice.domain': 'b.example' } })]);
+  const one = discover(world());
+  const other = discover(world());
+  assert.equal(JSON.stringify(one), JSON.stringify(other));
+  assert.equal(one.routes[0], other.routes[0]);
+});
+
+test('a reading names the others of its pools, also where its own site is not in them, and at most ten', () => {
+  const containers = [
+    sampleContainer(1, labels({ 'sluice.domain': 'a.example, b.example' })),
+    sampleContainer(2),
+    sampleContainer(3, labels({ 'sluice.hold': 'x' })),
+    sampleContainer(4, { status: 'exited' }),
+    sampleContainer(5, labels({ 'sluice.domain': 'b.example' })),
+    sampleContainer(6, labels({ 'sluice.domain': 'c.example' })),
+  ];
+  const others = (world: readonly Container[]) => discover(sampleWorld(world)).readings.map((reading) => reading.others);
+  assert.deepEqual(
+    others(containers).map(({ count, names }) => `${count} ${names}`),
+    ['2 app-2,app-5', '1 app-1', '2 app-1,app-2', '2 app-1,app-2', '1 app-1', '0 '],
+  );
+  const many = others(Array.from({ length: 14 }, (_, at) => sampleContainer(at + 1)));
+  assert.deepEqual(many[2], { count: 13, names: [1, 2, 4, 5, 6, 7, 8, 9, 10, 11].map((number) => `app-${number}`) });
+});

@@ -1,0 +1,169 @@
+import type { Domain } from '../../../../shared/host.ts';
+import { type RouteInput, type RouteSpec, readAppliedRoute, type UpstreamSpec } from '../../../../shared/route.ts';
+import type { Container } from '../engine/container.ts';
+import { type LastGood, type ReadContainer, recall, remember } from '../labels/last-good.ts';
+import { type BadSite, type ReadLabels, readLabels, type SiteLabels } from '../labels/read-labels.ts';
+import { type Choice, chooseAddress } from '../network/choose-address.ts';
+import { type Discovered, DOCKER_SOURCE, type Finding, type SiteReading, type World } from './engine-snapshot.ts';
+import { othersIn } from './peers.ts';
+import { differencesOf, join, leaderOf, type Member } from './pools.ts';
+import { originOf, readingOf, readingOfBad, STAYS, staying } from './site-reading.ts';
+
+/**
+ * Containers to routes: same world, same routes, same bytes. All containers of a domain are one pool, in which the
+ * labels of the oldest one that stays hold. Who does not run is in no pool, and a domain of which nobody runs has no route here.
+ */
+export function discover(world: World): Discovered {
+  const read = world.containers.map((container) => ({ container, labels: labelsOf(container) }));
+  const lastGood = remember(world.lastGood, read, world.now);
+  const { pools, problems, readings } = collect(world, read, lastGood);
+  const routes: RouteSpec[] = [];
+  for (const [domain, pool] of [...pools].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    problems.push(...differencesOf(domain, pool, world.draining));
+    const route = routeOf(domain, pool, world.draining);
+    if ('domain' in route) routes.push(route);
+    else problems.push(refusal(domain, leaderOf(pool, world.draining), route.reason));
+  }
+  const others = othersIn(pools);
+  return { routes, problems, readings: readings.map((reading) => ({ ...reading, others: others(reading) })), lastGood };
+}
+
+/** What each container wants, one after the other. */
+function collect(world: World, read: readonly ReadContainer[], lastGood: LastGood) {
+  const problems: Finding[] = [];
+  const readings: SiteReading[] = [];
+  const pools = new Map<Domain, Member[]>();
+  const running = read.filter(({ container }) => isLive(container));
+  const before = recall(lastGood, running);
+  for (const { container, labels } of read) {
+    const isHere = isLive(container) || container.status === 'created';
+    if (isHere) problems.push(...labels.warnings.map((warning) => ({ ...about(container), ...warning })));
+    for (const { site, bad } of claimsOf(labels, (one) => (isHere ? before(container, one) : undefined))) {
+      if (bad && isHere) problems.push(...mistakes(container, bad, site));
+      if (!site) {
+        readings.push(readingOfBad(container, bad));
+        continue;
+      }
+      const choice = chooseAddress(container, site, world);
+      const reading = readingOf(container, site, choice, world.draining.has(container.id));
+      readings.push(bad ? staying(reading, bad) : reading);
+      if (!isLive(container)) continue;
+      if (choice.address === null) problems.push(unreachable(container, site, choice));
+      for (const domain of site.domains) problems.push(...join(pools, domain, { container, site, choice }));
+    }
+  }
+  return { pools, problems, readings };
+}
+
+const isLive = ({ status }: Container): boolean => status === 'running' || status === 'paused' || status === 'restarting';
+
+function labelsOf({ labels }: Container): ReadLabels {
+  const known = remembered.get(labels);
+  if (known) return known;
+  const read = readLabels(labels);
+  remembered.set(labels, read);
+  return read;
+}
+
+/** Labels never change while a container lives. */
+const remembered = new WeakMap<object, ReadLabels>();
+
+/** What a container wants routed: a site as its labels say, or as it was before they went wrong, or only what is wrong. */
+type Claim = { readonly site: SiteLabels; readonly bad: BadSite | undefined } | { readonly site: undefined; readonly bad: BadSite };
+
+/** Understood sites come first, so that they have a domain before one that stays. */
+function claimsOf({ sites, bad }: ReadLabels, before: (bad: BadSite) => SiteLabels | undefined): Claim[] {
+  const spoilt = bad.map((one): Claim => {
+    const site = before(one);
+    return site ? { site, bad: one } : { site, bad: one };
+  });
+  return [...sites.map((site) => ({ site, bad: undefined })), ...spoilt];
+}
+
+const about = (container: Container) => ({ source: DOCKER_SOURCE, origin: originOf(container) });
+
+/** Told of the domains that the labels name, and of those that stay. */
+function mistakes(container: Container, { domains, reasons }: BadSite, stays: SiteLabels | undefined): Finding[] {
+  const concerned = [...new Set([...domains, ...(stays?.domains ?? [])])];
+  return reasons.flatMap((reason) =>
+    (concerned.length === 0 ? [null] : concerned).map((domain) => ({
+      ...about(container),
+      domain,
+      code: 'bad_label',
+      message: stays ? `${reason}; ${STAYS}` : reason,
+    })),
+  );
+}
+
+function unreachable(container: Container, { domains }: SiteLabels, choice: Choice): Finding {
+  const change = 'change' in choice ? `; ${choice.change}` : '';
+  return {
+    ...about(container),
+    domain: domains[0] ?? null,
+    code: 'no_address',
+    message: `${choice.reason}${change}`,
+  };
+}
+
+function refusal(domain: Domain, { container }: Member, reason: string): Finding {
+  return { ...about(container), domain, code: 'bad_route', message: `${domain} can't be routed: ${reason}` };
+}
+
+/** @returns why there is none where an engine says what no route can be made of. */
+function routeOf(domain: Domain, pool: readonly Member[], draining: ReadonlySet<string>): RouteSpec | { readonly reason: string } {
+  const { container, site } = leaderOf(pool, draining);
+  const upstreams = new Map<string, { address: string; id: string; state: UpstreamSpec['state']; probe?: true }>();
+  for (const member of pool) {
+    const { address } = member.choice;
+    if (address !== null && member.container.status !== 'restarting' && !upstreams.has(address))
+      upstreams.set(address, { address, id: member.container.id, ...stateOf(member.container, draining) });
+  }
+  const targets = [...upstreams.values()];
+  return checked({
+    domain,
+    upstream: targets[0]?.address ?? null,
+    tls: site.upstreamTls,
+    rate_limit_rps: site.rateLimit,
+    source: DOCKER_SOURCE,
+    https: site.https,
+    upstreams: targets,
+    ...transportOf(site),
+    hold_secs: site.holdSecs,
+    health: site.health === null ? null : { path: site.health },
+    headers: site.headers.map(({ name, value }) => ({ name, value })),
+    origin: originOf(container),
+  });
+}
+
+/** Nothing where there is nothing particular about it. */
+function transportOf({ transport, upstreamInsecure, ...site }: SiteLabels): Pick<RouteInput, 'transport'> {
+  const particular = {
+    ...(transport !== null && { protocol: transport }),
+    ...(upstreamInsecure && { insecure: true }),
+    ...(site.responseHeaderTimeoutSecs !== null && { response_header_timeout_secs: site.responseHeaderTimeoutSecs }),
+    ...(site.readTimeoutSecs !== null && { read_timeout_secs: site.readTimeoutSecs }),
+  };
+  return Object.keys(particular).length === 0 ? {} : { transport: particular };
+}
+
+/** Without a HEALTHCHECK nobody knows yet whether the app listens: the data plane tries it and takes it in by itself. */
+function stateOf({ id, status, health }: Container, draining: ReadonlySet<string>): { state: UpstreamSpec['state']; probe?: true } {
+  if (status === 'paused') return { state: 'paused' };
+  if (draining.has(id)) return { state: 'draining' };
+  return health === 'none' ? { state: 'starting', probe: true } : { state: health };
+}
+
+function checked(input: RouteInput): RouteSpec | { readonly reason: string } {
+  const text = JSON.stringify(input);
+  const known = built.get(input.domain);
+  if (known?.text === text) return known.route;
+  const read = readAppliedRoute(input);
+  if ('problem' in read) return { reason: `${read.problem.member}: ${read.problem.reason}` };
+  if (built.size > MOST_REMEMBERED) built.clear();
+  built.set(input.domain, { text, route: read.route });
+  return read.route;
+}
+
+/** The same object again for what did not change; its readers remember what they made of it. */
+const built = new Map<string, { readonly text: string; readonly route: RouteSpec }>();
+const MOST_REMEMBERED = 10_000;

@@ -33,3 +33,12 @@ function editDistance(a: string, b: string): number {
   }
   return previous[b.length] ?? 0;
 }
+
+/** A file may define any number of names; a thousand mistakes must not be compared with all of them. */
+const MOST_CANDIDATES = 200;
+
+/** ` (did you mean "x"?)` for the candidate nearest to what was typed, or nothing. */
+export function didYouMean(typed: string, candidates: readonly string[]): string {
+  const near = typed.length > 64 ? undefined : closest(typed, candidates.slice(0, MOST_CANDIDATES));
+  return near === undefined ? '' : ` (did you mean "${near}"?)`;
+}

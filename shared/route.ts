@@ -156,7 +156,7 @@ const directives = {
 };
 
 /** A path-scoped block. `path` null matches everything; `strip_prefix` is what handle_path takes off. */
-const handle = z.object({
+export const handleSchema = z.object({
   path: z.string().min(1).max(8_192).startsWith('/').nullable(),
   /** What else a request must be like. */
   match: conditionSchema.optional(),
@@ -188,7 +188,7 @@ export const routeSchema = z.object({
   basic_auth: directives.basic_auth,
   respond: directives.respond,
   responds: directives.responds,
-  handles: z.array(handle).max(1_000).default([]),
+  handles: z.array(handleSchema).max(1_000).default([]),
   /** Where the route came from, in words for people: `Sluicefile:12`, `container shop-web-1 (3f2a9c)`. */
   origin: z.string().max(1_024).optional(),
 });

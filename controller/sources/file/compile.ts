@@ -1,3 +1,5 @@
+import type { Block, Directive } from '../../../shared/config-file/directive.ts';
+import type { Place, Word } from '../../../shared/config-file/word.ts';
 import type { Domain } from '../../../shared/host.ts';
 import type { RouteSpec } from '../../../shared/route.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
@@ -15,10 +17,9 @@ import { textNamedBy } from './text/named-file.ts';
 import { readContent } from './text/read.ts';
 import { readText } from './text/text.ts';
 import { createLexer } from './tokens/lexer.ts';
-import type { Place, Word } from './tokens/word.ts';
 import { parseLines } from './tree/lines.ts';
 import { parse } from './tree/parser.ts';
-import type { Block, Directive, Part } from './tree/syntax.ts';
+import type { Part } from './tree/syntax.ts';
 
 /** A config file, understood as a whole or not at all. */
 export type Compiled =
@@ -97,7 +98,7 @@ function createHouse(report: Collected, env: Environment, files: Files): House {
   return {
     report,
     imports,
-    shared: { report, expanded, textOf, now: systemClock.now() },
+    shared: { report, expanded, textOf, now: systemClock.now(), wordOf: new WeakMap() },
     taken: new Map(),
     routes: [],
     certificates: [],
@@ -139,7 +140,7 @@ function readPart(part: Part, before: number, house: House): void {
 function readGlobals(block: Block, before: number, { report, shared }: House): { sound: Globals | null } {
   const draft: GlobalsDraft = {};
   // No global holds a block of directives.
-  readLines(block, 'globals', GLOBAL_RULES, draft, [], { ...shared, matchers: new Map(), readBlock: () => undefined });
+  readLines(block, 'globals', GLOBAL_RULES, draft, [], { ...shared, conditionFor: () => undefined, readBlock: () => undefined });
   return { sound: report.count() === before ? draft : null };
 }
 

@@ -1,4 +1,5 @@
-import type { Place } from './tokens/word.ts';
+import { LONGEST_SEEN, MARKED, MARKS, spelt } from '../../../shared/config-file/quote.ts';
+import type { Place } from '../../../shared/config-file/word.ts';
 
 /**
  * Messages go to logs and pages that more people read than the file: they repeat what somebody wrote in it, and neither what
@@ -6,33 +7,7 @@ import type { Place } from './tokens/word.ts';
  * stands in a message is marked, and what becomes of it is decided where the message is taken, by the place it is about.
  */
 
-/** Noncharacters, which text in a message never holds: there they are spelt out. */
-const START = '\ufdd0';
-const END = '\ufdd1';
-const MARKED = /\ufdd0("?)([^\ufdd0\ufdd1]*?)("?)\ufdd1/g;
-const MARKS = /[\ufdd0\ufdd1]/g;
-
 const LONGEST_QUOTE = 60;
-/** Characters of a word that are looked at. */
-const LONGEST_SEEN = 4_096;
-
-/** What someone typed, in quotes, short, and with what can't be seen spelt out. */
-export const quote = (text: string): string => `${START}"${spelt(text)}"${END}`;
-
-/** The same without quotes, where the message itself says what to write. */
-export const said = (text: string): string => `${START}${spelt(text)}${END}`;
-
-function spelt(text: string): string {
-  let shown = '';
-  for (const char of text.length > LONGEST_SEEN ? text.slice(0, LONGEST_SEEN) : text)
-    shown += /[\p{C}\p{Z}]/u.test(char) && char !== ' ' ? `<${codePointName(char)}>` : char;
-  return shown;
-}
-
-/** `U+00A0` for a character, as people look it up. */
-export function codePointName(char: string): string {
-  return `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
-}
 
 /** What stood for a variable: `{$NAME}`, and its value as messages would spell it. */
 type Variable = { readonly shown: string; readonly value: string };

@@ -1,6 +1,5 @@
-import { closest } from '../../../shared/closest.ts';
+import type { Place } from '../../../shared/config-file/word.ts';
 import { type Concealment, createConcealment } from './concealed.ts';
-import type { Place } from './tokens/word.ts';
 
 /** One mistake, or one thing worth a second look, in a config file. */
 export type Diagnostic = {
@@ -112,13 +111,4 @@ function createLines(texts: ReadonlyMap<string, string>): (place: Place) => stri
     lines.set(path, ofFile);
     return ofFile[line - 1];
   };
-}
-
-/** A file may define any number of names; a thousand mistakes must not be compared with all of them. */
-const MOST_CANDIDATES = 200;
-
-/** ` (did you mean "x"?)` for the candidate nearest to what was typed, or nothing. */
-export function didYouMean(typed: string, candidates: readonly string[]): string {
-  const near = typed.length > 64 ? undefined : closest(typed, candidates.slice(0, MOST_CANDIDATES));
-  return near === undefined ? '' : ` (did you mean "${near}"?)`;
 }

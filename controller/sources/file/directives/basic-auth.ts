@@ -1,10 +1,10 @@
 import { parseBcryptHash } from '../../../../shared/bcrypt-hash.ts';
+import { type Block, type Directive, firstOf } from '../../../../shared/config-file/directive.ts';
+import { quote } from '../../../../shared/config-file/quote.ts';
+import { lineOf, type Word } from '../../../../shared/config-file/word.ts';
 import { DEFAULT_REALM } from '../../../../shared/realm.ts';
 import type { BasicAuthSpec } from '../../../../shared/route.ts';
-import { quote } from '../concealed.ts';
-import { type Context, firstOf, type Rule, type SiteDraft } from '../sites/rule.ts';
-import { lineOf, type Word } from '../tokens/word.ts';
-import type { Block, Directive } from '../tree/syntax.ts';
+import type { Context, Rule, SiteDraft } from '../sites/rule.ts';
 
 const FORM = '<user> <bcrypt_hash>';
 const REALM = /^[\x20-\x7e\x80-\xff]*$/;
@@ -26,7 +26,7 @@ export const basicAuth: Rule<SiteDraft> = {
     if (word && wrong) report.error(word, `basic_auth ${quote(realm)}: ${wrong}`);
     const users = readUsers(name, expanded(block), report);
     // Also with mistakes: a place that asks who is there is not one that lets everybody in.
-    draft.basicAuth = { realm, users };
+    draft.said.basic_auth = { realm, users };
   },
 };
 

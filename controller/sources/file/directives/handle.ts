@@ -1,10 +1,9 @@
 import type { Condition } from '../../../../shared/condition.ts';
-import { quote, said } from '../concealed.ts';
-import { conditionFor, isMatcher } from '../matchers/matcher.ts';
-import { covers, parsePathPattern } from '../matchers/path-pattern.ts';
+import type { Directive } from '../../../../shared/config-file/directive.ts';
+import { covers, parsePathPattern } from '../../../../shared/config-file/path-pattern.ts';
+import { quote, said } from '../../../../shared/config-file/quote.ts';
+import { isMatcher, lineOf, type Place, type Word } from '../../../../shared/config-file/word.ts';
 import { type Context, emptyDraft, type HandleDraft, type Rule, type SiteDraft } from '../sites/rule.ts';
-import { lineOf, type Place, type Word } from '../tokens/word.ts';
-import type { Directive } from '../tree/syntax.ts';
 
 const MOST_HANDLES = 1_000;
 
@@ -15,6 +14,7 @@ export const handle: Rule<SiteDraft> = {
   args: [0, 1],
   block: 'required',
   repeats: true,
+  answers: true,
   matcher: 'instead',
   read: (directive, draft, context) => readHandle(directive, draft, context, false),
 };
@@ -26,14 +26,15 @@ export const handlePath: Rule<SiteDraft> = {
   args: [1, 1],
   block: 'required',
   repeats: true,
+  answers: true,
   read: (directive, draft, context) => readHandle(directive, draft, context, true),
 };
 
 function readHandle({ name, args: [word], block }: Directive, draft: SiteDraft, context: Context, strip: boolean): void {
   if (!block) return;
-  const { report, matchers } = context;
+  const { report } = context;
   const isConditional = word !== undefined && !strip && isMatcher(word);
-  const match = isConditional ? conditionFor(name.text, word, matchers, report) : null;
+  const match = isConditional ? context.conditionFor(name.text, word) : null;
   const path = word && !isConditional ? readPattern(name, word, strip, report) : null;
   const inner = emptyDraft();
   context.readBlock(block, 'handle', inner);

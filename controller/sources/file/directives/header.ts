@@ -1,4 +1,6 @@
 import type { Condition } from '../../../../shared/condition.ts';
+import { quote, said } from '../../../../shared/config-file/quote.ts';
+import type { Word } from '../../../../shared/config-file/word.ts';
 import {
   HEADER_NAME,
   HEADER_VALUE,
@@ -6,9 +8,7 @@ import {
   LONGEST_HEADER_NAME,
   LONGEST_HEADER_VALUE,
 } from '../../../../shared/response-header.ts';
-import { quote, said } from '../concealed.ts';
 import type { Context, Rule, SiteDraft } from '../sites/rule.ts';
-import type { Word } from '../tokens/word.ts';
 import { findPlaceholder } from './placeholder.ts';
 
 const MOST_HEADERS = 1_000;
@@ -47,10 +47,11 @@ function readHeader(name: Word, values: readonly Word[], condition: Condition | 
   if (extra) return report.error(extra, `header ${quote(name.text)} has several values: put the value in quotes`);
   const wrongValue = value && faultOfValue(value);
   if (value && wrongValue) return report.error(value, `header ${quote(name.text)}: ${wrongValue}`);
-  if (draft.headers.some((other) => other.name.toLowerCase() === field.toLowerCase() && (other.match ?? null) === condition))
+  const { headers = [] } = draft.said;
+  if (headers.some((other) => other.name.toLowerCase() === field.toLowerCase() && (other.match ?? null) === condition))
     report.warn(name, `header ${quote(field)} stands twice in this block; the last one wins`);
-  if (draft.headers.length === MOST_HEADERS) return report.error(name, `a block has at most ${MOST_HEADERS} headers`);
-  draft.headers.push({ name: field, value: value?.text ?? null, ...(condition && { match: condition }) });
+  if (headers.length === MOST_HEADERS) return report.error(name, `a block has at most ${MOST_HEADERS} headers`);
+  draft.said.headers = [...headers, { name: field, value: value?.text ?? null, ...(condition && { match: condition }) }];
 }
 
 function faultOfName(name: string): string | undefined {

@@ -1,6 +1,6 @@
+import { quote } from '../../../../shared/config-file/quote.ts';
 import { parseDuration } from '../../../../shared/duration.ts';
 import { MAX_HOLD_SECS } from '../../../../shared/longest-hold.ts';
-import { quote } from '../concealed.ts';
 import type { Rule, SiteDraft } from '../sites/rule.ts';
 
 export const hold: Rule<SiteDraft> = {
@@ -16,6 +16,6 @@ export const hold: Rule<SiteDraft> = {
     if (!time.ok) report.error(word, `hold ${quote(word.text)}: ${time.reason}`);
     else if (time.value % 1_000 !== 0 || time.value > MAX_HOLD_SECS * 1_000)
       report.error(word, `hold ${quote(word.text)}: whole seconds, ${MAX_HOLD_SECS}s at most`);
-    else draft.holdSecs = time.value / 1_000;
+    else draft.said.hold_secs = time.value / 1_000;
   },
 };

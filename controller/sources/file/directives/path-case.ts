@@ -1,4 +1,4 @@
-import { quote } from '../concealed.ts';
+import { quote } from '../../../../shared/config-file/quote.ts';
 import type { Rule, SiteDraft } from '../sites/rule.ts';
 
 export const pathCase: Rule<SiteDraft> = {
@@ -9,7 +9,7 @@ export const pathCase: Rule<SiteDraft> = {
   block: 'none',
   repeats: false,
   read({ args: [word] }, draft, { report }) {
-    if (word?.text === 'insensitive' || word?.text === 'sensitive') draft.pathCase = word.text;
+    if (word?.text === 'insensitive' || word?.text === 'sensitive') draft.said.path_case = word.text;
     else if (word) report.error(word, `path_case ${quote(word.text)}: it is insensitive or sensitive`);
   },
 };

@@ -1,12 +1,11 @@
+import { didYouMean } from '../../../../shared/closest.ts';
+import { covers, parsePathPattern } from '../../../../shared/config-file/path-pattern.ts';
+import { quote } from '../../../../shared/config-file/quote.ts';
+import { isMatcher, type Word } from '../../../../shared/config-file/word.ts';
 import { PLACEHOLDERS } from '../../../../shared/placeholders.ts';
 import { faultOfTarget } from '../../../../shared/redirect-target.ts';
 import type { RedirectSpec } from '../../../../shared/route.ts';
-import { quote } from '../concealed.ts';
-import { didYouMean } from '../diagnostics.ts';
-import { conditionFor, isMatcher } from '../matchers/matcher.ts';
-import { covers, parsePathPattern } from '../matchers/path-pattern.ts';
 import type { Context, Rule, SiteDraft } from '../sites/rule.ts';
-import type { Word } from '../tokens/word.ts';
 
 type Status = RedirectSpec['status'];
 const STATUSES: ReadonlyMap<string, Status> = new Map([301, 302, 303, 307, 308].map((status) => [String(status), status as Status]));
@@ -21,24 +20,28 @@ export const redir: Rule<SiteDraft> = {
   args: [3, 3],
   block: 'none',
   repeats: true,
+  answers: true,
   matcher: 'instead',
-  read({ name, args: [from, to, status] }, draft, { report, matchers }) {
+  read({ name, args: [from, to, status] }, draft, { report, conditionFor, wordOf }) {
     if (!from || !to || !status) return;
-    const match = isMatcher(from) ? conditionFor(name.text, from, matchers, report) : null;
+    const match = isMatcher(from) ? conditionFor(name.text, from) : null;
     const pattern = parsePathPattern(isMatcher(from) ? '/*' : from.text);
     if (!pattern.ok) report.error(from, `redir ${quote(from.text)}: ${pattern.reason}`);
     const code = STATUSES.get(status.text);
     if (code === undefined) report.error(status, `redir ${quote(status.text)}: the status is one of ${[...STATUSES.keys()].join(', ')}`);
     const target = readTarget(to, report);
     if (!pattern.ok || match === undefined || code === undefined || target === undefined) return;
-    const earlier = draft.redirects.find(({ spec }) => (spec.match ? spec.match === match : covers(spec.from, pattern.value)));
+    const { redirects = [] } = draft.said;
+    const earlier = redirects.find((other) => (other.match ? other.match === match : covers(other.from, pattern.value)));
     if (earlier)
       return report.error(
         from,
-        `this redir is never reached: redir ${earlier.spec.match?.name ?? earlier.spec.from} before it answers first; move it up or delete it`,
+        `this redir is never reached: redir ${earlier.match?.name ?? earlier.from} before it answers first; move it up or delete it`,
       );
-    if (draft.redirects.length === MOST_REDIRECTS) return report.error(name, `a block has at most ${MOST_REDIRECTS} redir lines`);
-    draft.redirects.push({ spec: { from: pattern.value, to: target, status: code, ...(match && { match }) }, target: to });
+    if (redirects.length === MOST_REDIRECTS) return report.error(name, `a block has at most ${MOST_REDIRECTS} redir lines`);
+    const spec = { from: pattern.value, to: target, status: code, ...(match && { match }) };
+    draft.said.redirects = [...redirects, spec];
+    wordOf.set(spec, to);
   },
 };
 

@@ -1,6 +1,6 @@
-import { quote, said } from '../concealed.ts';
+import { quote, said } from '../../../../shared/config-file/quote.ts';
+import type { Word } from '../../../../shared/config-file/word.ts';
 import type { Rule, SiteDraft } from '../sites/rule.ts';
-import type { Word } from '../tokens/word.ts';
 import { findPlaceholder } from './placeholder.ts';
 
 /** Characters. */
@@ -16,8 +16,9 @@ export const respond: Rule<SiteDraft> = {
   args: [1, 2],
   block: 'none',
   repeats: 'conditionally',
+  answers: true,
   matcher: 'before',
-  read({ name, args: [first, second] }, draft, { report }, condition) {
+  read({ name, args: [first, second] }, draft, { report, wordOf }, condition) {
     if (!first) return;
     const statusWord = isNumber(first) ? first : second;
     const body = isNumber(first) ? second : first;
@@ -39,10 +40,15 @@ export const respond: Rule<SiteDraft> = {
         `respond ${quote(body.text)}: paths are chosen by a block: write "handle ${said(body.text)} {", respond inside it, and "}"`,
       );
     const answer = { status, body: body?.text ?? '' };
-    if (condition === null) draft.respond = answer;
-    else if (draft.responds.length === MOST_RESPONDS)
-      report.error(name, `a block has at most ${MOST_RESPONDS} respond lines with a matcher`);
-    else draft.responds.push({ place: name, spec: { ...answer, match: condition } });
+    if (condition === null) {
+      draft.said.respond = answer;
+      return;
+    }
+    const { responds = [] } = draft.said;
+    if (responds.length === MOST_RESPONDS) return report.error(name, `a block has at most ${MOST_RESPONDS} respond lines with a matcher`);
+    const spec = { ...answer, match: condition };
+    draft.said.responds = [...responds, spec];
+    wordOf.set(spec, name);
   },
 };
 

@@ -1,7 +1,8 @@
 import { parseUpstream, socketPath } from '../../../../shared/address.ts';
-import { quote, said } from '../concealed.ts';
+import { quote, said } from '../../../../shared/config-file/quote.ts';
+import type { Word } from '../../../../shared/config-file/word.ts';
+import type { UpstreamSpec } from '../../../../shared/route.ts';
 import type { Context, Rule, SiteDraft } from '../sites/rule.ts';
-import type { Word } from '../tokens/word.ts';
 import { CADDY_REVERSE_PROXY } from './caddy-words.ts';
 
 const MOST_UPSTREAMS = 10_000;
@@ -14,8 +15,10 @@ export const reverseProxy: Rule<SiteDraft> = {
   block: 'none',
   foreign: CADDY_REVERSE_PROXY,
   repeats: false,
+  answers: true,
   read({ args }, draft, { report }) {
     const tlsOfFirst = schemeOf(args[0]?.text ?? '') === 'https://';
+    const upstreams: UpstreamSpec[] = [];
     const seen = new Set<string>();
     for (const word of args) {
       const scheme = schemeOf(word.text);
@@ -28,10 +31,11 @@ export const reverseProxy: Rule<SiteDraft> = {
       else if ((scheme === 'https://') !== tlsOfFirst)
         report.error(word, `reverse_proxy ${quote(word.text)}: upstreams of one pool all have https:// or none of them has`);
       else if (seen.has(name)) report.error(word, `reverse_proxy ${quote(word.text)}: this upstream is listed twice; delete one`);
-      else draft.upstreams.push({ address: address.value, weight: 1, state: 'healthy' });
+      else upstreams.push({ address: address.value, weight: 1, state: 'healthy' });
       seen.add(name);
     }
-    draft.tls = tlsOfFirst;
+    draft.said.tls = tlsOfFirst;
+    draft.said.upstreams = upstreams;
   },
 };
 

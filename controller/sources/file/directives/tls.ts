@@ -1,9 +1,9 @@
 import { type Certificate, readCertificate } from '../../../../shared/certificates/certificate.ts';
 import { readClientAuthorities } from '../../../../shared/certificates/client-authorities.ts';
-import { quote } from '../concealed.ts';
-import { type Context, firstOf, type Rule, type SiteDraft } from '../sites/rule.ts';
-import { lineOf, type Word } from '../tokens/word.ts';
-import type { Block, Directive } from '../tree/syntax.ts';
+import { type Block, type Directive, firstOf } from '../../../../shared/config-file/directive.ts';
+import { quote } from '../../../../shared/config-file/quote.ts';
+import { lineOf, type Word } from '../../../../shared/config-file/word.ts';
+import type { Context, Rule, SiteDraft } from '../sites/rule.ts';
 import { CADDY_TLS } from './caddy-words.ts';
 
 const CLIENT_CA = 'client_ca <file>';
@@ -28,7 +28,7 @@ export const tls: Rule<SiteDraft> = {
 };
 
 function readWord(word: Word, draft: SiteDraft, { report }: Context): void {
-  if (word.text === 'off' || word.text === 'internal') draft.https = word.text;
+  if (word.text === 'off' || word.text === 'internal') draft.said.https = word.text;
   else if (word.text.includes('@')) report.error(word, 'tls takes no e-mail address: write it as the global email');
   else report.error(word, `tls ${quote(word.text)}: write ${FORMS}`);
 }
@@ -36,7 +36,7 @@ function readWord(word: Word, draft: SiteDraft, { report }: Context): void {
 /** The files are read anew whenever they change. */
 function readPair(certificate: Word, key: Word, draft: SiteDraft, { report, textOf, now }: Context): void {
   // Also with mistakes: a site with a certificate of its own is none that one is ordered for.
-  draft.https = 'provided';
+  draft.said.https = 'provided';
   const texts = [certificate, key].map((word) => {
     const text = textOf(word);
     if (!text.ok) report.error(word, `tls ${quote(word.text)}: ${text.reason}`);
@@ -83,5 +83,5 @@ function readOption({ name, args: [word, extra], block }: Directive, seen: Word[
       word,
       `client_ca ${quote(word.text)}: an authority in it was good until ${new Date(authorities.value.notAfter).toISOString().slice(0, 10)}`,
     );
-  draft.clientAuth = { ca: authorities.value.text };
+  draft.said.client_auth = { ca: authorities.value.text };
 }

@@ -1,3 +1,6 @@
+import { type Directive, firstOf } from '../../../../shared/config-file/directive.ts';
+import { quote } from '../../../../shared/config-file/quote.ts';
+import { lineOf, type Word } from '../../../../shared/config-file/word.ts';
 import { parseDuration } from '../../../../shared/duration.ts';
 import { parseSize } from '../../../../shared/size.ts';
 import {
@@ -8,10 +11,7 @@ import {
   readServerName,
   type TransportSpec,
 } from '../../../../shared/transport.ts';
-import { quote } from '../concealed.ts';
-import { type Context, firstOf, type Rule, type SiteDraft } from '../sites/rule.ts';
-import { lineOf, type Word } from '../tokens/word.ts';
-import type { Directive } from '../tree/syntax.ts';
+import type { Context, Rule, SiteDraft } from '../sites/rule.ts';
 import { CADDY_TRANSPORT } from './caddy-words.ts';
 
 /** What stands in the block, each at most once. */
@@ -52,7 +52,7 @@ export const transport: Rule<SiteDraft> = {
     const seen: Word[] = [];
     for (const line of block === null ? [] : context.expanded(block).lines) readOption(line, seen, spec, context);
     // Without anything particular it says that nothing of the site's holds here.
-    draft.transport = Object.keys(spec).length === 0 ? null : spec;
+    draft.said.transport = Object.keys(spec).length === 0 ? null : spec;
   },
 };
 

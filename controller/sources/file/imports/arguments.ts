@@ -1,6 +1,6 @@
-import { quote, said } from '../concealed.ts';
+import { quote, said } from '../../../../shared/config-file/quote.ts';
+import type { Place, Word } from '../../../../shared/config-file/word.ts';
 import type { Token } from '../tokens/lexer.ts';
-import type { Place, Word } from '../tokens/word.ts';
 import type { Reading } from './variables.ts';
 
 const RANGE = /^\{args\[(\d{0,4}):(\d{0,4})\]\}$/;

@@ -1,14 +1,16 @@
 import { dirname, isAbsolute, join, normalize } from 'node:path';
-import { quote, said } from '../concealed.ts';
-import { didYouMean, positionOf, type Report } from '../diagnostics.ts';
+import { didYouMean } from '../../../../shared/closest.ts';
+import type { Directive } from '../../../../shared/config-file/directive.ts';
+import { quote, said } from '../../../../shared/config-file/quote.ts';
+import type { Place, Word } from '../../../../shared/config-file/word.ts';
+import { positionOf, type Report } from '../diagnostics.ts';
 import type { Files } from '../text/files.ts';
 import { isGlob } from '../text/glob.ts';
 import { NO_FILE } from '../text/read.ts';
 import { readText } from '../text/text.ts';
 import { createLexer, replay, type Tokens } from '../tokens/lexer.ts';
-import type { Place, Word } from '../tokens/word.ts';
 import { parseLines } from '../tree/lines.ts';
-import type { Directive, Snippet } from '../tree/syntax.ts';
+import type { Snippet } from '../tree/syntax.ts';
 import type { Environment, Reading } from './variables.ts';
 
 /** Imports within imports. */

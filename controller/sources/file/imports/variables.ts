@@ -1,7 +1,7 @@
-import { quote, said } from '../concealed.ts';
+import { quote, said } from '../../../../shared/config-file/quote.ts';
+import { characters, type Import, type Place, type Word } from '../../../../shared/config-file/word.ts';
 import type { Report } from '../diagnostics.ts';
 import type { Token } from '../tokens/lexer.ts';
-import { characters, type Import, type Place, type Word } from '../tokens/word.ts';
 import { argumentFor } from './arguments.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;

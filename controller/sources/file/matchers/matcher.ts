@@ -1,8 +1,9 @@
+import { didYouMean } from '../../../../shared/closest.ts';
 import type { Condition, PlainCondition } from '../../../../shared/condition.ts';
-import { quote, said } from '../concealed.ts';
-import { didYouMean, type Report } from '../diagnostics.ts';
-import { lineOf, type Word } from '../tokens/word.ts';
-import type { Block, Directive } from '../tree/syntax.ts';
+import type { Block, Directive } from '../../../../shared/config-file/directive.ts';
+import { quote, said } from '../../../../shared/config-file/quote.ts';
+import { isMatcher, lineOf, type Word } from '../../../../shared/config-file/word.ts';
+import type { Report } from '../diagnostics.ts';
 import { KINDS, type PlainDraft } from './matcher-kinds.ts';
 
 /** A named matcher, `@name …`, and whether anything asks for it. */
@@ -22,9 +23,6 @@ const OTHER_KINDS: ReadonlyMap<string, string> = new Map([
   ['methods', 'method'],
   ['headers', 'header'],
 ]);
-
-/** Whether a word names a matcher. */
-export const isMatcher = ({ text, style }: Word): boolean => style === 'bare' && text.startsWith('@');
 
 /** Reads the matchers that a block defines. @returns them with those around the block, and the block without their lines. */
 export function readMatchers(block: Block, around: Matchers, report: Report): { matchers: Matchers; rest: Block } {

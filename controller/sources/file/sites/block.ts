@@ -1,14 +1,14 @@
+import { didYouMean } from '../../../../shared/closest.ts';
 import type { Condition } from '../../../../shared/condition.ts';
-import { quote, said } from '../concealed.ts';
-import { didYouMean, type Report } from '../diagnostics.ts';
+import { type Block, type Directive, firstOf } from '../../../../shared/config-file/directive.ts';
+import { quote, said } from '../../../../shared/config-file/quote.ts';
+import { isMatcher, lineOf, type Place, type Word } from '../../../../shared/config-file/word.ts';
+import type { Report } from '../diagnostics.ts';
 import { CADDY_DIRECTIVES, CADDY_GLOBALS, CADDY_TRANSPORT } from '../directives/caddy-words.ts';
 import { SITE_RULES } from '../directives/directives.ts';
 import { OTHER_GLOBALS, OTHER_NAMES } from '../directives/other-names.ts';
-import { conditionFor, isMatcher } from '../matchers/matcher.ts';
-import { lineOf, type Place, type Word } from '../tokens/word.ts';
-import type { Block, Directive } from '../tree/syntax.ts';
 import { GLOBAL_RULES } from './globals.ts';
-import { type Context, firstOf, type PlannedRule, type Rule, type Rules, type Scope } from './rule.ts';
+import type { Context, PlannedRule, Rule, Rules, Scope } from './rule.ts';
 
 /**
  * Reads the directives of one block into `draft`. `seen` collects the first of each. A rule
@@ -38,10 +38,10 @@ export function readLines<Draft>(written: Block, scope: Scope, rules: Rules<Draf
 function conditionOf<Draft>(
   { name, args: [first] }: Directive,
   rule: Rule<Draft> | PlannedRule | undefined,
-  { matchers, report }: Context,
+  { conditionFor }: Context,
 ): Condition | null | undefined {
   const isConditional = rule && !('planned' in rule) && rule.matcher === 'before' && first && isMatcher(first);
-  return isConditional ? conditionFor(name.text, first, matchers, report) : null;
+  return isConditional ? conditionFor(name.text, first) : null;
 }
 
 function readLine<Draft>(

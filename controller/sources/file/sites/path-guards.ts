@@ -1,18 +1,20 @@
-import { said } from '../concealed.ts';
-import type { Report } from '../diagnostics.ts';
-import { covers } from '../matchers/path-pattern.ts';
-import type { Place } from '../tokens/word.ts';
-import type { HandleDraft, SiteDraft } from './rule.ts';
+import { covers } from '../../../../shared/config-file/path-pattern.ts';
+import { said } from '../../../../shared/config-file/quote.ts';
+import type { Place } from '../../../../shared/config-file/word.ts';
+import type { RespondSpec } from '../../../../shared/route.ts';
+import type { Context, HandleDraft, SiteDraft } from './rule.ts';
+
+type WordOf = Context['wordOf'];
 
 /** Paths that not everybody comes to, and where that is said. */
 type PathGuard = { readonly place: Place; readonly paths: readonly string[] };
 
 /** Hints about guarded paths that are perhaps not as guarded as is meant. A limit or a redirect keeps nobody out. */
-export function reportPathGuards(site: SiteDraft, report: Report): void {
-  const guards = [...ofDirectives(site), ...site.handles.flatMap(ofBlock)];
+export function reportPathGuards(site: SiteDraft, { report, wordOf }: Pick<Context, 'report' | 'wordOf'>): void {
+  const guards = [...ofDirectives(site, wordOf), ...site.handles.flatMap((handle) => ofBlock(handle, wordOf))];
   const [first] = guards;
   if (first === undefined) return;
-  if (site.pathCase === undefined)
+  if (site.said.path_case === undefined)
     report.warn(
       first.place,
       'guarded paths are compared with regard to case: where the upstream takes /ADMIN for /admin, write path_case insensitive in the site, else path_case sensitive',
@@ -20,7 +22,7 @@ export function reportPathGuards(site: SiteDraft, report: Report): void {
   for (const { place, paths } of guards)
     for (const path of paths) {
       const bare = /^\/.*[^/](?=\/\*$)/.exec(path)?.[0];
-      if (bare !== undefined && !paths.some((other) => covers(other, bare)) && isOpen(bare, site))
+      if (bare !== undefined && !paths.some((other) => covers(other, bare)) && isOpen(bare, site, wordOf))
         report.warn(
           place,
           `${said(path)} leaves ${said(bare)} open, which it does not match: guard both, or write redir ${said(bare)} ${said(bare)}/ 308 in the site`,
@@ -29,27 +31,31 @@ export function reportPathGuards(site: SiteDraft, report: Report): void {
 }
 
 /** Refusals with a matcher about paths. */
-const ofDirectives = ({ responds }: SiteDraft): PathGuard[] =>
-  responds
-    .filter(({ spec }) => spec.status >= 400)
-    .flatMap(({ place, spec }) => (spec.match.path === undefined ? [] : [{ place, paths: spec.match.path }]));
+const ofDirectives = ({ said: { responds = [] } }: SiteDraft, wordOf: WordOf): PathGuard[] =>
+  responds.flatMap((spec) => {
+    const place = wordOf.get(spec);
+    return place && isRefusal(spec) && spec.match.path !== undefined ? [{ place, paths: spec.match.path }] : [];
+  });
 
-function ofBlock({ place, path, match, draft }: HandleDraft): PathGuard[] {
+function ofBlock({ place, path, match, draft }: HandleDraft, wordOf: WordOf): PathGuard[] {
   const paths = path === null ? match?.path : path === '/*' ? undefined : [path];
-  return [...(paths !== undefined && isGuarded(draft) ? [{ place, paths }] : []), ...ofDirectives(draft)];
+  return [...(paths !== undefined && isGuarded(draft) ? [{ place, paths }] : []), ...ofDirectives(draft, wordOf)];
 }
 
+const isRefusal = ({ status }: RespondSpec): boolean => status >= 400;
+
 /** Whether a block asks for a password, or refuses what comes to it. */
-const isGuarded = ({ basicAuth, respond, responds }: SiteDraft): boolean =>
-  basicAuth !== null || (respond !== null && respond.status >= 400) || responds.some(({ spec }) => spec.status >= 400);
+const isGuarded = ({ said: { basic_auth: passwords, respond, responds = [] } }: SiteDraft): boolean =>
+  passwords != null || (respond != null && isRefusal(respond)) || responds.some(isRefusal);
 
 /** Whether a path is answered by what has no guard. */
-function isOpen(path: string, site: SiteDraft): boolean {
-  if (site.basicAuth !== null || site.redirects.some(({ spec }) => !spec.match && covers(spec.from, path))) return false;
-  if (ofDirectives(site).some(({ paths }) => paths.some((pattern) => covers(pattern, path)))) return false;
+function isOpen(path: string, site: SiteDraft, wordOf: WordOf): boolean {
+  const { basic_auth: passwords, redirects = [], upstreams = [], respond } = site.said;
+  if (passwords != null || redirects.some((spec) => !spec.match && covers(spec.from, path))) return false;
+  if (ofDirectives(site, wordOf).some(({ paths }) => paths.some((pattern) => covers(pattern, path)))) return false;
   const block = site.handles.find(({ path: pattern, match }) =>
     match === null ? covers(pattern, path) : match.path?.some((one) => covers(one, path)) === true,
   );
-  if (block !== undefined) return !isGuarded(block.draft) && block.draft.redirects.length === 0;
-  return site.upstreams.length > 0 || site.respond !== null;
+  if (block !== undefined) return !isGuarded(block.draft) && (block.draft.said.redirects ?? []).length === 0;
+  return upstreams.length > 0 || respond != null;
 }

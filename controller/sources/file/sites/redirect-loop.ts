@@ -1,21 +1,32 @@
+import { covers } from '../../../../shared/config-file/path-pattern.ts';
+import { quote, said as shown } from '../../../../shared/config-file/quote.ts';
+import { lineOf, type Word } from '../../../../shared/config-file/word.ts';
 import { normalizedPath } from '../../../../shared/path.ts';
-import { quote, said as shown } from '../concealed.ts';
+import type { RedirectSpec } from '../../../../shared/route.ts';
 import type { Report } from '../diagnostics.ts';
-import { covers } from '../matchers/path-pattern.ts';
-import { lineOf } from '../tokens/word.ts';
-import type { RedirectDraft, SiteDraft } from './rule.ts';
+import type { Context, SiteDraft } from './rule.ts';
 
 /** A longer circle of redirects is not looked for: no browser follows so many. */
 const LONGEST_CIRCLE = 20;
 
 /** A redir line, and the path of the block that it stands in; null for the site itself. */
-type Line = RedirectDraft & { readonly block: string | null };
+type Line = { readonly spec: RedirectSpec; readonly target: Word; readonly block: string | null };
 
 /** Where a target leads as far as that is known: to one path, to every path below a prefix, or to the path it came from. */
 type Goal = { readonly kind: 'path' | 'below'; readonly pattern: string } | { readonly kind: 'same' } | { readonly kind: 'elsewhere' };
 
 /** Reports each redirect of a site that leads to itself, by itself or through others. `hosts` are the addresses of the site. */
-export function reportRedirectLoops(draft: SiteDraft, hosts: ReadonlySet<string>, report: Report): void {
+export function reportRedirectLoops(
+  draft: SiteDraft,
+  hosts: ReadonlySet<string>,
+  { report, wordOf }: Pick<Context, 'report' | 'wordOf'>,
+): void {
+  /** Where a condition decides, nobody knows beforehand whether a redirect answers. */
+  const unconditional = ({ said: { redirects = [] } }: SiteDraft, block: string | null): Line[] =>
+    redirects.flatMap((spec) => {
+      const target = spec.match ? undefined : wordOf.get(spec);
+      return target ? [{ spec, target, block }] : [];
+    });
   const ofSite = unconditional(draft, null);
   const blocks = draft.handles.filter(({ match }) => match === null);
   const ofBlocks = blocks.map(({ path, draft: inner }) => ({ path: path ?? '/*', lines: unconditional(inner, path ?? '/*') }));
@@ -29,10 +40,6 @@ export function reportRedirectLoops(draft: SiteDraft, hosts: ReadonlySet<string>
   };
   for (const line of all) reportLoop(line, goals, answering, report);
 }
-
-/** Where a condition decides, nobody knows beforehand whether a redirect answers. */
-const unconditional = ({ redirects }: SiteDraft, block: string | null): Line[] =>
-  redirects.filter(({ spec }) => !spec.match).map((redirect) => ({ ...redirect, block }));
 
 function reportLoop(line: Line, goals: ReadonlyMap<Line, Goal>, answering: (pattern: string) => Line | undefined, report: Report): void {
   const target = line.target;

@@ -1,7 +1,7 @@
 import { covers } from '../../../../shared/certificates/certificate-names.ts';
+import { quote, said } from '../../../../shared/config-file/quote.ts';
 import { CATCH_ALL, type Domain, parseDomain } from '../../../../shared/host.ts';
 import type { SourceCertificate } from '../../source.ts';
-import { quote, said } from '../concealed.ts';
 import type { Report } from '../diagnostics.ts';
 import type { SiteDraft } from './rule.ts';
 
@@ -15,7 +15,7 @@ export type BroughtCertificate = SourceCertificate & { readonly everything: bool
 
 /** Visitors of every address have to be shown something that is good for it; which hosts `*` is asked for nobody knows. */
 export function reportUncovered(
-  { pair: draft, https }: SiteDraft,
+  { pair: draft, said: { https } }: SiteDraft,
   domains: ReadonlyMap<Domain, unknown>,
   place: Place,
   report: Report,

@@ -1,16 +1,17 @@
+import { firstOf } from '../../../../shared/config-file/directive.ts';
+import { quote, said } from '../../../../shared/config-file/quote.ts';
+import type { Place, Word } from '../../../../shared/config-file/word.ts';
 import { CATCH_ALL, type Domain } from '../../../../shared/host.ts';
-import type { HandleSpec, RouteSpec } from '../../../../shared/route.ts';
-import { quote, said } from '../concealed.ts';
+import { type HandleSpec, handleSchema, type RouteSpec, routeSchema } from '../../../../shared/route.ts';
 import { positionOf, type Report } from '../diagnostics.ts';
 import { SITE_RULES } from '../directives/directives.ts';
 import { OTHER_NAMES } from '../directives/other-names.ts';
-import { type Matchers, readMatchers, reportUnused } from '../matchers/matcher.ts';
-import type { Place, Word } from '../tokens/word.ts';
+import { conditionFor, type Matchers, readMatchers, reportUnused } from '../matchers/matcher.ts';
 import type { Site } from '../tree/syntax.ts';
 import { readLines } from './block.ts';
 import { reportPathGuards } from './path-guards.ts';
 import { reportRedirectLoops } from './redirect-loop.ts';
-import { type Context, emptyDraft, firstOf, type HandleDraft, type SiteDraft } from './rule.ts';
+import { type Context, emptyDraft, type HandleDraft, type SiteDraft } from './rule.ts';
 import { parseSiteAddress } from './site-address.ts';
 import { type BroughtCertificate, certificateOf, reportUncovered } from './site-certificate.ts';
 import { reportTransports } from './transports.ts';
@@ -21,7 +22,7 @@ export const FILE_SOURCE = 'file';
 const LONGEST_ORIGIN = 1_024;
 
 /** What all sites of a file are read with. */
-export type Shared = Pick<Context, 'report' | 'expanded' | 'textOf' | 'now'>;
+export type Shared = Pick<Context, 'report' | 'expanded' | 'textOf' | 'now' | 'wordOf'>;
 
 /** What comes of a site: a route per address, and perhaps a certificate. */
 export type Emit = { route(route: RouteSpec): void; certificate(certificate: BroughtCertificate): void };
@@ -38,14 +39,14 @@ export function readSite(site: Site, taken: Map<Domain, Place>, shared: Shared, 
   blockReader(NO_MATCHERS, shared)(site.block, 'site', draft);
   reportSilence(draft, first ?? site.block.open, report);
   reportTransports(draft, report);
-  reportPathGuards(draft, report);
+  reportPathGuards(draft, shared);
   const handles = draft.handles.map(handleOf);
   const domains = new Map<Domain, Word>();
   for (const word of site.addresses) {
     const domain = claim(word, taken, report);
     if (domain !== undefined) domains.set(domain, word);
   }
-  reportRedirectLoops(draft, new Set(domains.keys()), report);
+  reportRedirectLoops(draft, new Set(domains.keys()), shared);
   reportUncovered(draft, domains, first ?? site.block.open, report);
   for (const [domain, word] of domains) emit.route(routeOf(domain, word, draft, handles));
   const certificate = certificateOf(draft, domains);
@@ -60,7 +61,11 @@ function blockReader(around: Matchers, shared: Shared): Context['readBlock'] {
   return (written, scope, draft) => {
     const block = expanded(written);
     const { matchers, rest } = readMatchers(block, around, report);
-    readLines(rest, scope, SITE_RULES, draft, draft.seen, { ...shared, matchers, readBlock: blockReader(matchers, shared) });
+    readLines(rest, scope, SITE_RULES, draft, draft.seen, {
+      ...shared,
+      conditionFor: (directive, word) => conditionFor(directive, word, matchers, report),
+      readBlock: blockReader(matchers, shared),
+    });
     reportUnused(block, matchers, report);
     reportShadowed(draft, report);
   };
@@ -109,51 +114,23 @@ function reportSilence(draft: SiteDraft, place: Place, report: Report): void {
 /** A directive that was refused or mistyped may have been the answer: it has its own error, which is enough. */
 const isSilent = ({ seen }: SiteDraft): boolean => seen.every(({ text }) => NEVER_ANSWERS.has(text));
 const NEVER_ANSWERS: ReadonlySet<string> = new Set(
-  [...SITE_RULES.keys()].filter((name) => !['reverse_proxy', 'respond', 'redir', 'handle', 'handle_path', 'file_server'].includes(name)),
+  [...SITE_RULES.values()].filter((rule) => !('answers' in rule) && rule.name !== 'file_server').map(({ name }) => name),
 );
 
-function routeOf(domain: Domain, word: Word, draft: SiteDraft, handles: HandleSpec[]): RouteSpec {
-  return {
-    domain,
-    upstream: draft.upstreams[0]?.address ?? null,
-    tls: draft.tls,
-    rate_limit_rps: draft.rateLimit,
-    under_attack: false,
-    source: FILE_SOURCE,
-    https: draft.https,
-    ...(draft.clientAuth && { client_auth: draft.clientAuth }),
-    ...(draft.pathCase && { path_case: draft.pathCase }),
-    upstreams: draft.upstreams,
-    headers: draft.headers,
-    redirects: draft.redirects.map(({ spec }) => spec),
-    basic_auth: draft.basicAuth,
-    respond: draft.respond,
-    ...conditionalOf(draft),
-    handles,
-    origin: `${word.path}:${word.line}`.slice(-LONGEST_ORIGIN),
-  };
+/** What a route, or a block, says where nothing is said. */
+const { handles, ...NOTHING } = routeSchema.parse({ domain: CATCH_ALL, upstream: null, tls: false });
+const { path, ...NOTHING_INSIDE } = handleSchema.parse({ path: null });
+
+function routeOf(domain: Domain, word: Word, { said: members }: SiteDraft, handles: HandleSpec[]): RouteSpec {
+  const upstream = members.upstreams?.[0]?.address ?? null;
+  const origin = `${word.path}:${word.line}`.slice(-LONGEST_ORIGIN);
+  return { ...NOTHING, ...members, domain, upstream, source: FILE_SOURCE, handles, origin };
 }
 
-/** What only some requests get, and what a block takes from its site; absent where nothing is said. */
-const conditionalOf = ({ transport, rateLimits, responds, holdSecs }: SiteDraft) => ({
-  ...(transport !== undefined && { transport }),
-  ...(holdSecs !== undefined && { hold_secs: holdSecs }),
-  ...(rateLimits.length > 0 && { rate_limits: rateLimits }),
-  ...(responds.length > 0 && { responds: responds.map(({ spec }) => spec) }),
+const handleOf = ({ path, match, strip, draft }: HandleDraft): HandleSpec => ({
+  path,
+  ...(match && { match }),
+  ...NOTHING_INSIDE,
+  ...draft.said,
+  strip_prefix: strip,
 });
-
-function handleOf({ path, match, strip, draft }: HandleDraft): HandleSpec {
-  return {
-    path,
-    ...(match && { match }),
-    strip_prefix: strip,
-    tls: draft.tls,
-    rate_limit_rps: draft.rateLimit,
-    upstreams: draft.upstreams,
-    headers: draft.headers,
-    redirects: draft.redirects.map(({ spec }) => spec),
-    basic_auth: draft.basicAuth,
-    respond: draft.respond,
-    ...conditionalOf(draft),
-  };
-}

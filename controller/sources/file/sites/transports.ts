@@ -1,12 +1,13 @@
+import { firstOf } from '../../../../shared/config-file/directive.ts';
 import { ownPool, type PoolSpec } from '../../../../shared/pools.ts';
 import type { TransportSpec } from '../../../../shared/transport.ts';
 import type { Report } from '../diagnostics.ts';
-import { firstOf, type SiteDraft } from './rule.ts';
+import type { Said, SiteDraft } from './rule.ts';
 
 /** Reports where the upstreams of a site or of one of its blocks can't be spoken to as it says. */
 export function reportTransports(site: SiteDraft, report: Report): void {
   for (const draft of [site, ...site.handles.map((handle) => handle.draft)]) {
-    const pool: PoolSpec | null = draft === site ? site : ownPool(site, draft);
+    const pool = draft === site ? poolOf(site.said) : ownPool(poolOf(site.said), poolOf(draft.said));
     const wrong = pool === null ? null : faultOf(pool);
     if (wrong === null) continue;
     const own = firstOf(draft.seen, 'transport');
@@ -18,6 +19,8 @@ export function reportTransports(site: SiteDraft, report: Report): void {
     }
   }
 }
+
+const poolOf = ({ upstreams = [], tls = false, transport }: Said): PoolSpec => ({ upstreams, tls, transport });
 
 /** What to write instead; null where it is right. Where no upstream was understood there is nothing to compare with. */
 function faultOf({ upstreams, tls, transport }: PoolSpec): string | null {

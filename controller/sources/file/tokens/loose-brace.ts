@@ -1,4 +1,4 @@
-import { quote } from '../concealed.ts';
+import { quote } from '../../../../shared/config-file/quote.ts';
 
 /** A longer word is taken whole, wherever a brace in it stands: it is no address and no directive. Characters. */
 const LONGEST_CUT = 256;

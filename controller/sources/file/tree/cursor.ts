@@ -1,7 +1,7 @@
+import type { Place, Word } from '../../../../shared/config-file/word.ts';
 import { argumentsFor } from '../imports/arguments.ts';
 import { type Reading, wordOf } from '../imports/variables.ts';
 import type { Token, Tokens } from '../tokens/lexer.ts';
-import type { Place, Word } from '../tokens/word.ts';
 
 /** The token that is read next. Comments are passed over: here they have no meaning. */
 export type Cursor = { token: Token; readonly tokens: Tokens; readonly reading: Reading };

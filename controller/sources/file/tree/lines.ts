@@ -1,9 +1,9 @@
-import { quote } from '../concealed.ts';
+import type { Block, Directive } from '../../../../shared/config-file/directive.ts';
+import { quote } from '../../../../shared/config-file/quote.ts';
+import type { Place } from '../../../../shared/config-file/word.ts';
 import type { Reading } from '../imports/variables.ts';
 import type { Tokens } from '../tokens/lexer.ts';
-import type { Place } from '../tokens/word.ts';
 import { advance, type Cursor, here, skipLineEnds, startOf, wordsOfLine } from './cursor.ts';
-import type { Block, Directive } from './syntax.ts';
 
 /** No construct of the language is deeper than half of this. */
 const DEEPEST = 8;

@@ -1,8 +1,8 @@
-import { quote, said } from '../concealed.ts';
+import { quote, said } from '../../../../shared/config-file/quote.ts';
+import { splitAtCommas, type Word } from '../../../../shared/config-file/word.ts';
 import type { Report } from '../diagnostics.ts';
 import { type Reading, wordOf } from '../imports/variables.ts';
 import type { Token, Tokens } from '../tokens/lexer.ts';
-import { splitAtCommas, type Word } from '../tokens/word.ts';
 import { advance, type Cursor, here, skipLineEnds, startOf, wordsOfLine } from './cursor.ts';
 import { blockAfter, endBlock, opens, readBlock } from './lines.ts';
 import type { Part } from './syntax.ts';

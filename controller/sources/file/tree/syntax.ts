@@ -1,5 +1,6 @@
+import type { Block, Directive } from '../../../../shared/config-file/directive.ts';
+import type { Word } from '../../../../shared/config-file/word.ts';
 import type { Token } from '../tokens/lexer.ts';
-import type { Place, Word } from '../tokens/word.ts';
 
 /** What stands at the top level of a file: globals, snippets, imports and sites. */
 export type Part =
@@ -23,8 +24,3 @@ export type Snippet = {
   /** What stands between its braces. The last one is `end`. */
   readonly tokens: readonly Token[];
 };
-
-export type Block = { readonly open: Place; readonly lines: readonly Directive[] };
-
-/** `name args… [{ … }]`. */
-export type Directive = { readonly name: Word; readonly args: readonly Word[]; readonly block: Block | null };

@@ -1,6 +1,6 @@
-import { accepted, type Parsed, refused } from '../../../../shared/parsed.ts';
-import { normalizedPath } from '../../../../shared/path.ts';
-import { said } from '../concealed.ts';
+import { accepted, type Parsed, refused } from '../parsed.ts';
+import { normalizedPath } from '../path.ts';
+import { said } from './quote.ts';
 
 /** The longest pattern. Characters. */
 const LONGEST = 8_192;

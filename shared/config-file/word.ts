@@ -49,3 +49,6 @@ export function characters(text: string): number {
 export function lineOf(place: Place, reader: Place): string {
   return place.path === reader.path ? `line ${place.line}` : `${place.path}:${place.line}`;
 }
+
+/** Whether a word names a matcher. */
+export const isMatcher = ({ text, style }: Word): boolean => style === 'bare' && text.startsWith('@');

@@ -1,5 +1,5 @@
-import { formatAdminAddress } from '../shared/admin-client.ts';
-import { controllerSocketBeside } from '../shared/controller-socket.ts';
+import { formatAdminAddress } from '../shared/api/admin-client.ts';
+import { controllerSocketBeside } from '../shared/api/controller-socket.ts';
 import { NAME } from '../shared/name.ts';
 import { runningBuild } from '../shared/runtime/build.ts';
 import type { Clock } from '../shared/runtime/clock.ts';

@@ -1,11 +1,11 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { splitAddress } from '../shared/address.ts';
-import { type AdminAddress, defaultAdminAddress, parseAdminAddress } from '../shared/admin-client.ts';
+import { type AdminAddress, defaultAdminAddress, parseAdminAddress } from '../shared/api/admin-client.ts';
 import { CONFIG_FILE, DEFAULT_ADMIN_LISTEN, DEFAULT_CONFIG_PATH, DEFAULT_CONTROLLER_LISTEN, NAME } from '../shared/name.ts';
-import { accepted, type Parsed, refused } from '../shared/parsed.ts';
 import { type Flag, type Flags, UsageError } from '../shared/runtime/flags.ts';
 import { LOG_LEVELS, type LogLevel } from '../shared/runtime/log-level.ts';
+import { splitAddress } from '../shared/values/address.ts';
+import { accepted, type Parsed, refused } from '../shared/values/parsed.ts';
 import { DOCKER_FLAGS, type DockerSettings, dockerSettings } from './sources/docker/flags.ts';
 
 export const CONFIG_FLAG: Flag = {

@@ -1,4 +1,4 @@
-import { TOKEN_VARIABLE } from '../shared/admin-client.ts';
+import { TOKEN_VARIABLE } from '../shared/api/admin-client.ts';
 import { exampleIn } from '../shared/command-examples.ts';
 import { NAME } from '../shared/name.ts';
 import { systemClock } from '../shared/runtime/clock.ts';

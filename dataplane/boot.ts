@@ -5,17 +5,17 @@ import type { Clock } from '../shared/runtime/clock.ts';
 import { UsageError } from '../shared/runtime/flags.ts';
 import type { Log } from '../shared/runtime/log.ts';
 import type { Random } from '../shared/runtime/random.ts';
-import { takenBy, whoRuns } from '../shared/runtime/who-runs.ts';
+import { takenBy, whoRuns } from '../shared/runtime/running-instance.ts';
 import { TAKEOVER_SOCKET } from '../shared/wire/takeover.ts';
 import { usable } from './listen-error.ts';
-import { prepareStateDir } from './settings/directories.ts';
 import { type DataplaneSettings, type Effective, effective, requireTrustedProxies, trafficSettings } from './settings/settings.ts';
+import { prepareStateDir } from './settings/state-directory.ts';
 import { bootId } from './table/controllers/confirmations.ts';
 import { type Restored, restore } from './table/disk/restore.ts';
-import { Successor } from './takeover/successor.ts';
+import { Successor } from './takeover/takeover-client.ts';
 import type { DnsSettings } from './tls/issue/dns/dns-settings.ts';
 import { Keyring } from './tls/keyring.ts';
-import { probePort } from './workers/port.ts';
+import { probePort } from './workers/probe-port.ts';
 
 /** What is outside of the process. */
 export type Edge = { readonly clock: Clock; readonly random: Random; readonly log: Log };

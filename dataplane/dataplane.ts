@@ -1,26 +1,26 @@
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
-import { splitAddress } from '../shared/address.ts';
 import { installedVersion, runningBuild } from '../shared/runtime/build.ts';
 import type { UpgradeOutcome } from '../shared/runtime/parent.ts';
+import { splitAddress } from '../shared/values/address.ts';
 import { TAKEOVER_SOCKET } from '../shared/wire/takeover.ts';
 import { Admin } from './admin/admin.ts';
 import type { AdminParts } from './admin/dependencies.ts';
 import { EventFeed } from './admin/events/event-feed.ts';
 import { type Boot, boot, type Edge, takenOver } from './boot.ts';
-import { certify, openCertificates } from './certify.ts';
+import { assemble, type Parts } from './components.ts';
+import { certify, openCertificates } from './configure-certificates.ts';
 import { usable } from './listen-error.ts';
-import { assemble, type Parts } from './parts.ts';
 import { exposedDirectories, type KeptDirectory } from './settings/exposed-directories.ts';
 import { type DataplaneSettings, trafficSettings, usesHttps } from './settings/settings.ts';
 import { explain } from './status/explain.ts';
 import { ownAddresses } from './status/own-addresses.ts';
 import { savedRoutes } from './table/live-table.ts';
 import { awaitWord } from './table/unconfirmed/await-controllers.ts';
-import { describe } from './takeover/describe.ts';
-import { Predecessor } from './takeover/predecessor.ts';
-import { MemoryWatch } from './workers/memory.ts';
-import { queueAdvice } from './workers/queues.ts';
+import { describe } from './takeover/describe-process.ts';
+import { Predecessor } from './takeover/takeover-server.ts';
+import { MemoryWatch } from './workers/memory-watchdog.ts';
+import { queueAdvice } from './workers/tcp-migration.ts';
 
 /** How often quiet clients are dropped from the rate ledger (ms). */
 const SWEEP_MS = 60_000;

@@ -1,7 +1,7 @@
 import { NAME } from '../shared/name.ts';
 import { UsageError } from '../shared/runtime/flags.ts';
 import { SocketInUseError } from '../shared/runtime/unix-socket.ts';
-import { ListenError } from './workers/workers.ts';
+import { ListenError } from './workers/worker-pool.ts';
 
 /** An address that can't be had is a matter for whoever started us: one line, with the flag that names another. */
 export async function usable(flag: string, open: () => Promise<unknown>, what: string | number): Promise<void> {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseCidr } from './cidr.ts';
+import { parseCidr } from './values/cidr.ts';
 
 /**
  * What a request must be like for a block or a directive to apply: every member that stands must match, and none of

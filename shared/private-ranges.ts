@@ -1,4 +1,4 @@
-import type { Cidr } from './cidr.ts';
+import type { Cidr } from './values/cidr.ts';
 
 const RANGES: readonly string[] = ['127.0.0.0/8', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '::1', 'fc00::/7'];
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { BcryptHash } from './bcrypt-hash.ts';
 import type { BasicAuthSpec, RouteSpec } from './route.ts';
+import type { BcryptHash } from './values/bcrypt-hash.ts';
 
 /**
  * A route as it may be shown: its password hashes are replaced by marks that tell nothing of them but

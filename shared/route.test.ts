@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { MAX_RATE_PER_SECOND } from './rate.ts';
 import { parseRoute, published, type RouteSpec, readAppliedRoute, readRoute } from './route.ts';
+import { MAX_RATE_PER_SECOND } from './values/rate.ts';
 
 const ROUTE = { domain: 'a.example', upstream: '10.0.0.1:80', tls: false };
 const good = (input: object): RouteSpec => {

@@ -1,17 +1,17 @@
 import { z } from 'zod';
-import { parseUpstream } from './address.ts';
-import { parseBcryptHash } from './bcrypt-hash.ts';
 import { MOST_AUTHORITIES_TEXT, readClientAuthorities } from './certificates/client-authorities.ts';
 import { conditionSchema } from './condition.ts';
-import { CATCH_ALL, parseDomain } from './host.ts';
 import { MAX_HOLD_SECS } from './longest-hold.ts';
-import { accepted, type Parsed, refused } from './parsed.ts';
 import { transportProblem } from './pools.ts';
-import { MAX_RATE_PER_SECOND } from './rate.ts';
 import { DEFAULT_REALM } from './realm.ts';
 import { faultOfTarget } from './redirect-target.ts';
 import { HEADER_NAME, HEADER_VALUE, LONGEST_HEADER_NAME, LONGEST_HEADER_VALUE, NOT_FRAMING } from './response-header.ts';
 import { transportSchema } from './transport-schema.ts';
+import { parseUpstream } from './values/address.ts';
+import { parseBcryptHash } from './values/bcrypt-hash.ts';
+import { CATCH_ALL, parseDomain } from './values/host.ts';
+import { accepted, type Parsed, refused } from './values/parsed.ts';
+import { MAX_RATE_PER_SECOND } from './values/rate.ts';
 
 /**
  * The one schema of a route: what POST takes, what an apply frame carries, what is saved, what `adapt`

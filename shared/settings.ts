@@ -2,9 +2,9 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { parseDirectoryUrl } from './certificates/acme-directory.ts';
 import { readAcmeRoots } from './certificates/acme-roots.ts';
-import { parseCidr } from './cidr.ts';
 import { MOST_CONNECTIONS } from './most-connections.ts';
-import { accepted, type Parsed, refused } from './parsed.ts';
+import { parseCidr } from './values/cidr.ts';
+import { accepted, type Parsed, refused } from './values/parsed.ts';
 
 /**
  * The globals of a config file as they cross to the data plane. Absent: the file says nothing, and

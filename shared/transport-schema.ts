@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Parsed } from './parsed.ts';
 import {
   MAX_ANSWER_SECS,
   MAX_DIAL_SECS,
@@ -9,6 +8,7 @@ import {
   readServerName,
   type TransportSpec,
 } from './transport.ts';
+import type { Parsed } from './values/parsed.ts';
 
 /** Text that a reader understands, in the form that it gives it. */
 const readBy = (text: z.ZodString, read: (text: string) => Parsed<string>) =>

@@ -1,8 +1,8 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import { pemBlocks } from './certificates/pem.ts';
-import { type Domain, parseDomain } from './host.ts';
-import { accepted, type Parsed, refused } from './parsed.ts';
+import { type Domain, parseDomain } from './values/host.ts';
+import { accepted, type Parsed, refused } from './values/parsed.ts';
 
 /** More than anybody's own authorities take up (characters). */
 export const MOST_CA_TEXT = 65_536;

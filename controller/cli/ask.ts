@@ -5,10 +5,10 @@ import {
   createAdminClient,
   parseAdminAddress,
   TOKEN_VARIABLE,
-} from '../../shared/admin-client.ts';
+} from '../../shared/api/admin-client.ts';
 import { ADMIN_SOCKET_FILE, DEFAULT_STATE_DIR, NAME } from '../../shared/name.ts';
-import { type Parsed, refused } from '../../shared/parsed.ts';
 import { type Flag, type Flags, UsageError } from '../../shared/runtime/flags.ts';
+import { type Parsed, refused } from '../../shared/values/parsed.ts';
 import { CommandError } from './command.ts';
 import { firstThatAnswers, likelyAddresses } from './find-admin.ts';
 

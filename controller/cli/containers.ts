@@ -6,8 +6,8 @@ import {
   formatAdminAddress,
   parseAdminAddress,
   TOKEN_VARIABLE,
-} from '../../shared/admin-client.ts';
-import { controllerSocketBeside } from '../../shared/controller-socket.ts';
+} from '../../shared/api/admin-client.ts';
+import { controllerSocketBeside } from '../../shared/api/controller-socket.ts';
 import { DEFAULT_CONTROLLER_LISTEN } from '../../shared/name.ts';
 import type { Flag, Flags } from '../../shared/runtime/flags.ts';
 import type { Fact } from '../sources/source.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { formatAdminAddress } from '../../shared/admin-client.ts';
+import { formatAdminAddress } from '../../shared/api/admin-client.ts';
 import { admin, sluice, temporary } from './cli-fixture.ts';
 import { likelyAddresses } from './find-admin.ts';
 

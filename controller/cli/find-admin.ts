@@ -7,7 +7,7 @@ import {
   createAdminClient,
   formatAdminAddress,
   parseAdminAddress,
-} from '../../shared/admin-client.ts';
+} from '../../shared/api/admin-client.ts';
 import { ADMIN_SOCKET_FILE, DEFAULT_ADMIN_LISTEN, DEFAULT_ADMIN_SOCKET } from '../../shared/name.ts';
 import { envTwin } from '../../shared/runtime/flags.ts';
 import { CommandError } from './command.ts';

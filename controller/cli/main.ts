@@ -1,4 +1,4 @@
-import { AdminUnreachable } from '../../shared/admin-client.ts';
+import { AdminUnreachable } from '../../shared/api/admin-client.ts';
 import { closest } from '../../shared/closest.ts';
 import { exampleIn } from '../../shared/command-examples.ts';
 import { NAME } from '../../shared/name.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { systemClock } from '../../shared/runtime/clock.ts';
-import { ManualClock } from '../../shared/runtime/manual-clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
+import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
 import { desire, type Listing, type SourceView } from '../desired/desire.ts';
 import { sampleListing, sampleRoute } from '../desired/sample-listing.ts';
 import type { Truth } from '../reconcile/reconciler.ts';

@@ -1,5 +1,5 @@
-import { type AdminAddress, AdminUnreachable, formatAdminAddress } from '../../shared/admin-client.ts';
-import { type ApplyStream, openApplyStream } from '../../shared/apply-stream.ts';
+import { type AdminAddress, AdminUnreachable, formatAdminAddress } from '../../shared/api/admin-client.ts';
+import { type ApplyStream, openApplyStream } from '../../shared/api/apply-stream.ts';
 import { type Backoff, createBackoff } from '../../shared/runtime/backoff.ts';
 import { type Clock, sleep } from '../../shared/runtime/clock.ts';
 import type { Random } from '../../shared/runtime/random.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ManualClock } from '../../shared/runtime/manual-clock.ts';
+import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
 import { createHoldOff } from './hold-off.ts';
 
 function counted(): { clock: ManualClock; holdOff: ReturnType<typeof createHoldOff>; runs: () => number } {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ManualClock } from '../../shared/runtime/manual-clock.ts';
+import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
 import type { ContainerReading } from '../sources/source.ts';
 import { ContainerBook } from './containers.ts';
 import type { ObjectStatus } from './route-conditions.ts';

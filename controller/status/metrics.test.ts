@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { ManualClock } from '../../shared/runtime/manual-clock.ts';
+import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
 import { createControllerMetrics } from './metrics.ts';
 import { Report } from './report.ts';
 

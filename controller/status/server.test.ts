@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { memoryLog } from '../../shared/runtime/log.ts';
-import { ManualClock } from '../../shared/runtime/manual-clock.ts';
+import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
 import { desire } from '../desired/desire.ts';
 import { sampleListing, sampleRoute } from '../desired/sample-listing.ts';
 import type { Truth } from '../reconcile/reconciler.ts';

@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
-import { authorized } from '../../shared/bearer-token.ts';
-import { foreignRequest } from '../../shared/foreign-request.ts';
+import { authorized } from '../../shared/api/bearer-token.ts';
+import { ConnectionRoom } from '../../shared/api/connection-room.ts';
+import { foreignRequest } from '../../shared/api/foreign-request.ts';
 import { NAME } from '../../shared/name.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
-import { ConnectionRoom } from '../../shared/runtime/connection-room.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import { listenUnix } from '../../shared/runtime/unix-socket.ts';
 import type { Report } from './report.ts';

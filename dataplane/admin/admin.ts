@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import express, { type ErrorRequestHandler } from 'express';
-import { authorized } from '../../shared/bearer-token.ts';
-import { foreignRequest } from '../../shared/foreign-request.ts';
+import { authorized } from '../../shared/api/bearer-token.ts';
+import { ConnectionRoom } from '../../shared/api/connection-room.ts';
+import { foreignRequest } from '../../shared/api/foreign-request.ts';
 import { NAME } from '../../shared/name.ts';
 import { published } from '../../shared/route.ts';
-import { ConnectionRoom } from '../../shared/runtime/connection-room.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import { listenUnix } from '../../shared/runtime/unix-socket.ts';
 import { ControllerStreams } from './apply/controller-streams.ts';

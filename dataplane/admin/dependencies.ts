@@ -4,7 +4,7 @@ import type { AnalyticsSnapshot } from '../../shared/wire/analytics.ts';
 import type { TargetReport } from '../../shared/wire/apply.ts';
 import type { DataplaneStatus, Explanation, SettingStatus, UpstreamStatus } from '../../shared/wire/status.ts';
 import type { Table } from '../table/table.ts';
-import type { CertificateDesk } from '../tls/certificate-desk.ts';
+import type { CertificateDesk } from '../tls/certificate-admin.ts';
 import type { EventFeed } from './events/event-feed.ts';
 
 /** What the Admin API shows and moves; the data plane's main thread has it. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { AnalyticsSnapshot } from '../../shared/wire/analytics.ts';
 import { type DomainReport, type TrafficReport, UNROUTED } from '../traffic/protocol.ts';
-import { DomainCounts } from './domain.ts';
+import { DomainCounts } from './domain-counts.ts';
 import { visitorRoom } from './visitors.ts';
 
 /** Real hosts that have a snapshot of their own under one wildcard route. */

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
-import { connectOptions } from '../../shared/address.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
+import { connectOptions } from '../../shared/values/address.ts';
 import { wordsFor } from './connection-error.ts';
 
 /** How long a connection may take to stand (ms). */

@@ -4,8 +4,8 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { test } from 'node:test';
 import { type RouteInput, readRoute } from '../../shared/route.ts';
 import { memoryLog } from '../../shared/runtime/log.ts';
-import { ManualClock } from '../../shared/runtime/manual-clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
+import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
 import { Targets, targetKey, VERDICT_OF } from '../ledger/targets.ts';
 import { Health, type HealthChange } from './health.ts';
 

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { ManualClock } from '../../shared/runtime/manual-clock.ts';
+import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
 import { askForPage } from './page.ts';
 
 const PAGE = { path: '/up', host: 'a.test' };

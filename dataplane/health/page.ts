@@ -3,12 +3,12 @@ import { connect as connectHttp2 } from 'node:http2';
 import { request as requestTls } from 'node:https';
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { connectOptions } from '../../shared/address.ts';
 import { certificateShown } from '../../shared/certificate-shown.ts';
 import { NAME } from '../../shared/name.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { keepUntilCollected, nativeHalf } from '../../shared/runtime/native-half.ts';
 import type { TransportSpec } from '../../shared/transport.ts';
+import { connectOptions } from '../../shared/values/address.ts';
 import { wordsFor } from './connection-error.ts';
 import type { Watched } from './wanted-checks.ts';
 

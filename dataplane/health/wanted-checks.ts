@@ -1,7 +1,7 @@
-import { certificateName } from '../../shared/address.ts';
 import { type PoolSpec, poolsIn } from '../../shared/pools.ts';
 import type { RouteSpec, UpstreamSpec } from '../../shared/route.ts';
 import { type TransportSpec, transportName } from '../../shared/transport.ts';
+import { certificateName } from '../../shared/values/address.ts';
 import { type Gate, gateOf, questionTo } from '../ledger/health-checks.ts';
 
 /** A question to a target, as one route has it. */

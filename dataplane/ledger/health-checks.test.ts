@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseAddress } from '../../shared/address.ts';
 import type { UpstreamSpec } from '../../shared/route.ts';
+import { parseAddress } from '../../shared/values/address.ts';
 import { gateOf } from './health-checks.ts';
 
 const HEALTH = { path: '/healthz', interval_secs: 10, timeout_secs: 5 };

@@ -1,6 +1,6 @@
-import { socketPath } from '../../shared/address.ts';
 import type { HealthCheckSpec, UpstreamSpec } from '../../shared/route.ts';
 import { type TransportSpec, transportName } from '../../shared/transport.ts';
+import { socketPath } from '../../shared/values/address.ts';
 import { type Key, keyOf } from './hash.ts';
 import { targetKey, targetName } from './targets.ts';
 

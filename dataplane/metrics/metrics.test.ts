@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
 import { type DomainReport, DURATION_BOUNDS } from '../traffic/protocol.ts';
+import { MAX_UPSTREAMS, type Reading } from './gauges.ts';
 import { createMetrics } from './metrics.ts';
-import { MAX_UPSTREAMS, type Reading } from './reading.ts';
 import { MAX_DOMAIN_LABELS } from './totals.ts';
 
 const NOTHING: Reading = {

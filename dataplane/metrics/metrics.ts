@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { METRIC_PREFIX } from '../../shared/name.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { FAULT_SCOPES, type TrafficReport, UNROUTED } from '../traffic/protocol.ts';
-import { type Reading, registerReading } from './reading.ts';
+import { type Reading, registerReading } from './gauges.ts';
 import { addReport, emptyTotals, TotalsByDomain } from './totals.ts';
 import { registerTraffic } from './traffic.ts';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
-import { ListenError } from '../workers/workers.ts';
-import { eventually, insideOneWorker, WorkersFixture } from './workers-fixture.ts';
+import { ListenError } from '../workers/worker-pool.ts';
+import { eventually, insideOneWorker, WorkersFixture } from './testing/workers-fixture.ts';
 
 const answering = (domain: string, body: string) => ({ domain, upstream: null, tls: false, respond: { status: 200, body } });
 const HANG = '{ const end = Date.now() + 20000; while (Date.now() < end); }';
@@ -81,7 +81,7 @@ test('a port that is taken by somebody else is told, not retried', async () => {
   await new Promise((resolve) => taken.once('listening', resolve));
   try {
     const { createLedger } = await import('../ledger/ledger.ts');
-    const { Workers } = await import('../workers/workers.ts');
+    const { Workers } = await import('../workers/worker-pool.ts');
     const { systemClock } = await import('../../shared/runtime/clock.ts');
     const workers = new Workers({
       count: 1,

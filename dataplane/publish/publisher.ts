@@ -1,6 +1,6 @@
 import { packEntries } from '../traffic/match/packed.ts';
 import type { EntriesPublication, PublishedChallenge, TrafficSettings, WholeState } from '../traffic/protocol.ts';
-import type { Workers } from '../workers/workers.ts';
+import type { Workers } from '../workers/worker-pool.ts';
 
 /** A change of what stands under names, as JSON that has been judged already: routes, saved before, or certificates. */
 export type EntriesChange = {

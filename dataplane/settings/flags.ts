@@ -1,8 +1,5 @@
 import { isIP } from 'node:net';
-import { type Address, parseAddress, splitAddress } from '../../shared/address.ts';
 import { parseDirectoryUrl } from '../../shared/certificates/acme-directory.ts';
-import { parseCidr } from '../../shared/cidr.ts';
-import { type Milliseconds, parseDuration } from '../../shared/duration.ts';
 import { MOST_CONNECTIONS } from '../../shared/most-connections.ts';
 import {
   DEFAULT_ACME_DIRECTORY,
@@ -11,9 +8,12 @@ import {
   DEFAULT_CERT_DIR,
   DEFAULT_STATE_DIR,
 } from '../../shared/name.ts';
-import { accepted, type Parsed, refused } from '../../shared/parsed.ts';
 import type { Flag } from '../../shared/runtime/flags.ts';
 import { LOG_LEVELS, type LogLevel } from '../../shared/runtime/log-level.ts';
+import { type Address, parseAddress, splitAddress } from '../../shared/values/address.ts';
+import { parseCidr } from '../../shared/values/cidr.ts';
+import { type Milliseconds, parseDuration } from '../../shared/values/duration.ts';
+import { accepted, type Parsed, refused } from '../../shared/values/parsed.ts';
 
 /** Ties an account at the authority to one that somebody has there already (RFC 8555 7.3.4). */
 export type AccountBinding = { readonly kid: string; readonly key: string };

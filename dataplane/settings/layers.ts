@@ -1,5 +1,4 @@
 import { availableParallelism } from 'node:os';
-import type { Cidr } from '../../shared/cidr.ts';
 import {
   DEFAULT_ACME_DIRECTORY,
   DEFAULT_ADMIN_LISTEN,
@@ -10,7 +9,8 @@ import {
 import type { FlagValue } from '../../shared/runtime/flags.ts';
 import type { LogLevel } from '../../shared/runtime/log.ts';
 import type { Globals, Origin } from '../../shared/settings.ts';
-import { roomForSockets } from './descriptors.ts';
+import type { Cidr } from '../../shared/values/cidr.ts';
+import { roomForSockets } from './file-descriptors.ts';
 import type { AccountBinding, DnsServer } from './flags.ts';
 
 export type SettingValues = {

@@ -5,8 +5,9 @@ import { describe, it, test } from 'node:test';
 import { DEFAULT_ADMIN_SOCKET } from '../../shared/name.ts';
 import { UsageError } from '../../shared/runtime/flags.ts';
 import { type Globals, parseGlobals } from '../../shared/settings.ts';
-import { limitIn, roomForSockets } from './descriptors.ts';
+import { limitIn, roomForSockets } from './file-descriptors.ts';
 import { DATAPLANE_FLAGS } from './flags.ts';
+import { durationText } from './setting-statuses.ts';
 import {
   type DataplaneSettings,
   dataplaneHelp,
@@ -17,7 +18,6 @@ import {
   requireTrustedProxies,
   trafficSettings,
 } from './settings.ts';
-import { durationText } from './status.ts';
 
 const globals = (input: object): Globals => {
   const parsed = parseGlobals(input);

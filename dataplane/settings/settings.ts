@@ -7,10 +7,10 @@ import { type FlagValue, helpOf, readFlags, UsageError } from '../../shared/runt
 import { type Globals, type Origin, parseGlobals } from '../../shared/settings.ts';
 import type { SettingStatus } from '../../shared/wire/status.ts';
 import type { TrafficSettings } from '../traffic/protocol.ts';
-import { roomForSockets } from './descriptors.ts';
+import { roomForSockets } from './file-descriptors.ts';
 import { DATAPLANE_FLAGS } from './flags.ts';
 import { layered, type SettingName, type SettingValues } from './layers.ts';
-import { statusesOf } from './status.ts';
+import { statusesOf } from './setting-statuses.ts';
 
 export const COMMAND = 'dataplane';
 /** How a supervisor hands over the config file's globals before the first apply: as JSON. */

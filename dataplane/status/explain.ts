@@ -1,11 +1,11 @@
-import { wildcardOf } from '../../shared/host.ts';
 import { redacted } from '../../shared/redacted.ts';
+import { wildcardOf } from '../../shared/values/host.ts';
 import type { Problem } from '../../shared/wire/apply.ts';
 import { SOURCE_FAILED } from '../../shared/wire/problem-codes.ts';
 import type { Explanation, FullRoute, UpstreamStatus } from '../../shared/wire/status.ts';
 import type { OwnedRoute, Table } from '../table/table.ts';
 import type { DryRun, DryRunResult } from '../traffic/protocol.ts';
-import { nearDomain } from './near-domain.ts';
+import { nearDomain } from './suggest-domain.ts';
 import type { Upstreams } from './upstreams.ts';
 
 type Parts = {

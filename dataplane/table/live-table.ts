@@ -1,4 +1,4 @@
-import type { Site } from '../../shared/certificates/certifier.ts';
+import type { Site } from '../../shared/certificates/issuer.ts';
 import type { RouteSpec } from '../../shared/route.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Random } from '../../shared/runtime/random.ts';

@@ -1,4 +1,4 @@
-import type { Site } from '../../shared/certificates/certifier.ts';
+import type { Site } from '../../shared/certificates/issuer.ts';
 import type { RouteSpec } from '../../shared/route.ts';
 import type { Globals } from '../../shared/settings.ts';
 import type {

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { chmodSync, closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { accepted, type Parsed, refused } from '../../shared/parsed.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import type { Random } from '../../shared/runtime/random.ts';
+import { accepted, type Parsed, refused } from '../../shared/values/parsed.ts';
 import { FRESH } from './store/private-file.ts';
 
 /** Bytes of the secret of hashes, and of the keys of tickets (a name, one to sign and one to seal). */

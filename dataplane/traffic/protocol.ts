@@ -1,6 +1,6 @@
-import type { Authorities } from '../../shared/certificates/certifier.ts';
-import type { Cidr } from '../../shared/cidr.ts';
+import type { Authorities } from '../../shared/certificates/issuer.ts';
 import type { LogLevel } from '../../shared/runtime/log.ts';
+import type { Cidr } from '../../shared/values/cidr.ts';
 import type { LedgerBuffers } from '../ledger/ledger.ts';
 
 /**

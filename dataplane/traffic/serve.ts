@@ -1,4 +1,4 @@
-import { normalizedPath } from '../../shared/path.ts';
+import { normalizedPath } from '../../shared/values/path.ts';
 import { MOST_HOPS } from './codec/hops.ts';
 import {
   AMBIGUOUS_PATH,

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rootCertificatePath } from '../../dataplane/tls/internal/root.ts';
-import { trustingLine } from '../../dataplane/tls/internal/trusting.ts';
-import { accepted, type Parsed, refused } from '../../shared/parsed.ts';
+import { trustingLine } from '../../dataplane/tls/internal/trust-command.ts';
 import { sleep, systemClock } from '../../shared/runtime/clock.ts';
 import { type Flag, type Flags, helpOf, readFlags, UsageError } from '../../shared/runtime/flags.ts';
+import { accepted, type Parsed, refused } from '../../shared/values/parsed.ts';
 import { choosePorts, PortTakenError, statusOf } from './ports.ts';
 
 /** `npm start [-- --http-port N]`: two sample upstreams, the proxy in front of them, and what to try. Ends everything on Ctrl-C. */

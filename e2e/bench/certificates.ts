@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
-import { CertificateMaker, type Signed } from '../../dataplane/tls/internal/certificate-maker.ts';
+import { CertificateMaker, type Signed } from '../../dataplane/tls/internal/certificate-generator.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { Dataplane, Folder } from '../harness/dataplane.ts';
 import { freePort } from '../harness/ports.ts';

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { controllerSocketBeside } from '../../shared/controller-socket.ts';
+import { controllerSocketBeside } from '../../shared/api/controller-socket.ts';
 import type { Folder } from './dataplane.ts';
 import { type Answer, type Ask, ask, visit } from './http.ts';
 import { freePort } from './ports.ts';

@@ -1,4 +1,4 @@
-import { accepted, type Parsed, refused } from '../parsed.ts';
+import { accepted, type Parsed, refused } from '../values/parsed.ts';
 
 /** Reads the URL of an authority's directory (RFC 8555 7.1.1): always https, since accounts are asked for over it. */
 export function parseDirectoryUrl(text: string): Parsed<string> {

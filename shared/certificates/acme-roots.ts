@@ -1,5 +1,5 @@
-import { type Parsed, refused } from '../parsed.ts';
 import { readAuthorities } from '../transport.ts';
+import { type Parsed, refused } from '../values/parsed.ts';
 
 /** Characters. Globals reach a starting data plane through its environment, where one variable holds 128 KB. */
 const MOST = 65_536;

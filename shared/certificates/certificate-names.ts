@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { wildcardOf } from '../host.ts';
+import { wildcardOf } from '../values/host.ts';
 
 /** One entry of what OpenSSL writes for subjectAltName; a value with odd bytes stands in quotes. */
 const ENTRY = /(?:^|, )(DNS|IP Address):("(?:[^"\\]|\\.)*"|[^,]*)/g;

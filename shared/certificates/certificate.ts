@@ -1,5 +1,5 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { accepted, type Parsed, refused } from '../parsed.ts';
+import { accepted, type Parsed, refused } from '../values/parsed.ts';
 import { namesOf } from './certificate-names.ts';
 import { type PemBlock, pemBlocks } from './pem.ts';
 

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { accepted, type Parsed, refused } from '../parsed.ts';
+import { accepted, type Parsed, refused } from '../values/parsed.ts';
 import { pemBlocks } from './pem.ts';
 
 /** The certificates of all public authorities together are smaller (characters), and nobody means those. */

@@ -1,4 +1,4 @@
-import { accepted, type Parsed, refused } from '../parsed.ts';
+import { accepted, type Parsed, refused } from '../values/parsed.ts';
 
 const BEGIN = /^-----BEGIN ([A-Z0-9 ]+)-----[ \t]*\r?$/gm;
 

@@ -1,5 +1,5 @@
 import type { Condition } from '../condition.ts';
-import type { Parsed } from '../parsed.ts';
+import type { Parsed } from '../values/parsed.ts';
 import type { Place, Word } from './word.ts';
 
 export type Block = { readonly open: Place; readonly lines: readonly Directive[] };

@@ -1,5 +1,5 @@
-import { accepted, type Parsed, refused } from '../parsed.ts';
-import { normalizedPath } from '../path.ts';
+import { accepted, type Parsed, refused } from '../values/parsed.ts';
+import { normalizedPath } from '../values/path.ts';
 import { said } from './quote.ts';
 
 /** The longest pattern. Characters. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ManualClock } from '../runtime/manual-clock.ts';
 import type { ToParent, UpgradeOutcome } from '../runtime/parent.ts';
+import { ManualClock } from '../runtime/testing/manual-clock.ts';
 import type { Heard, Launch } from './child.ts';
 import { Parent } from './parent.ts';
 

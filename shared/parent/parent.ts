@@ -5,7 +5,7 @@ import type { Random } from '../runtime/random.ts';
 import { HANDED_OVER_EXIT } from '../runtime/supervised.ts';
 import { SUCCESSOR_START_MS, type VersionOf } from '../wire/takeover.ts';
 import type { Child, Heard, Launch } from './child.ts';
-import { reasonIn } from './last-words.ts';
+import { reasonIn } from './crash-reason.ts';
 import type { ServiceManager } from './service-manager.ts';
 
 /** A child that lasted this long had started well: its next restart comes at once again. Milliseconds. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { accepted, refused } from '../parsed.ts';
+import { accepted, refused } from '../values/parsed.ts';
 import { envTwin, type Flag, helpOf, readFlags, UsageError } from './flags.ts';
 
 const TABLE: readonly Flag[] = [

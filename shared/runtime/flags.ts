@@ -1,6 +1,6 @@
 import { closest } from '../closest.ts';
 import { ENV_PREFIX, NAME } from '../name.ts';
-import type { Parsed } from '../parsed.ts';
+import type { Parsed } from '../values/parsed.ts';
 
 /**
  * Flags of a command, from one table each. Every flag has an environment twin (`--http-port` is

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Certificate } from '../certificates/certificate.ts';
-import { parseDomain } from '../host.ts';
 import type { PublishedRoute } from '../route.ts';
 import { globalsSchema } from '../settings.ts';
+import { parseDomain } from '../values/host.ts';
 
 /**
  * The apply stream: a controller's desired state as lines of JSON (`application/x-ndjson`) in the body

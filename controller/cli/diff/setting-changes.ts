@@ -1,5 +1,5 @@
-import { parseDuration } from '../../../shared/duration.ts';
 import type { Globals } from '../../../shared/settings.ts';
+import { parseDuration } from '../../../shared/values/duration.ts';
 import type { SettingStatus } from '../../../shared/wire/status.ts';
 import { canonical } from '../../desired/canonical.ts';
 import { GLOBAL_RULES } from '../../sources/file/sites/globals.ts';

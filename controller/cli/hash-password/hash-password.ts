@@ -1,5 +1,5 @@
-import { accepted, type Parsed, refused } from '../../../shared/parsed.ts';
 import type { Flag } from '../../../shared/runtime/flags.ts';
+import { accepted, type Parsed, refused } from '../../../shared/values/parsed.ts';
 import { noArguments } from '../ask.ts';
 import { type Command, CommandError, type Terminal } from '../command.ts';
 import { Cancelled, hiddenLines } from './hidden-lines.ts';

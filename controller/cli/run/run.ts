@@ -6,7 +6,7 @@ import { systemClock } from '../../../shared/runtime/clock.ts';
 import { helpOf, readFlags, UsageError } from '../../../shared/runtime/flags.ts';
 import { createLog } from '../../../shared/runtime/log.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
-import { takenBy, whoRuns } from '../../../shared/runtime/who-runs.ts';
+import { takenBy, whoRuns } from '../../../shared/runtime/running-instance.ts';
 import type { Globals } from '../../../shared/settings.ts';
 import { CONTROLLER_FLAGS, type ControllerSettings, controllerSettings } from '../../flags.ts';
 import { compileFile } from '../../sources/file/compile.ts';

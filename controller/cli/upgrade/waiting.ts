@@ -1,7 +1,7 @@
 import { NAME } from '../../../shared/name.ts';
 import { type Clock, sleep } from '../../../shared/runtime/clock.ts';
-import { processSpace } from '../../../shared/runtime/process-space.ts';
-import { whoRuns } from '../../../shared/runtime/who-runs.ts';
+import { processSpace } from '../../../shared/runtime/pid-namespace.ts';
+import { whoRuns } from '../../../shared/runtime/running-instance.ts';
 import { type Description, SUCCESSOR_START_MS } from '../../../shared/wire/takeover.ts';
 import { CommandError } from '../command.ts';
 

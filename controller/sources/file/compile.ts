@@ -1,9 +1,9 @@
 import type { Block, Directive } from '../../../shared/config-file/directive.ts';
 import type { Place, Word } from '../../../shared/config-file/word.ts';
-import type { Domain } from '../../../shared/host.ts';
 import type { RouteSpec } from '../../../shared/route.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import type { Globals } from '../../../shared/settings.ts';
+import type { Domain } from '../../../shared/values/host.ts';
 import type { SourceCertificate } from '../source.ts';
 import { type Collected, collectDiagnostics, type Diagnostic } from './diagnostics.ts';
 import { createImports, type Imports, type Piece } from './imports/imports.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accepted, refused } from '../../../shared/parsed.ts';
+import { accepted, refused } from '../../../shared/values/parsed.ts';
 import { compileBytes } from './compile.ts';
 import { formatDiagnostic } from './diagnostics.ts';
 import type { Files } from './text/files.ts';

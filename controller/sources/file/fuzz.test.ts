@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { accepted, refused } from '../../../shared/parsed.ts';
 import { parseRoute } from '../../../shared/route.ts';
 import { parseGlobals } from '../../../shared/settings.ts';
+import { accepted, refused } from '../../../shared/values/parsed.ts';
 import { compileBytes } from './compile.ts';
 import { formatDiagnostic } from './diagnostics.ts';
 import { type PseudoRandom, pseudoRandom } from './testing/pseudo-random.ts';

@@ -3,13 +3,13 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { makeChain, makePair } from '../../../shared/certificates/pair-fixture.ts';
+import { makeChain, makePair } from '../../../shared/certificates/testing/pair-fixture.ts';
 import { memoryLog } from '../../../shared/runtime/log.ts';
-import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
+import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
 import type { CertificateRecord } from '../../../shared/wire/certificate.ts';
 import { UnacknowledgedError } from '../../publish/publisher.ts';
-import { CertificateDesk, type Plan } from '../../tls/certificate-desk.ts';
+import { CertificateDesk, type Plan } from '../../tls/certificate-admin.ts';
 import { DirectoryStore } from '../../tls/store/directory-store.ts';
 import { AdminFixture, type Reply } from '../testing/running-admin.ts';
 

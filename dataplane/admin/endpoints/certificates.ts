@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Certificate, readCertificate } from '../../../shared/certificates/certificate.ts';
 import { covers } from '../../../shared/certificates/certificate-names.ts';
-import { parseDomain } from '../../../shared/host.ts';
+import { parseDomain } from '../../../shared/values/host.ts';
 import { UnacknowledgedError } from '../../publish/publisher.ts';
-import { CertificateDirectoryError } from '../../tls/https-on-demand.ts';
+import { CertificateDirectoryError } from '../../tls/lazy-certificate-manager.ts';
 import type { AdminParts } from '../dependencies.ts';
 import { readJson } from '../http/body.ts';
 import { ApiError } from '../http/errors.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { parseDomain } from '../../../shared/host.ts';
 import { IGNORED_HEADER, NAME } from '../../../shared/name.ts';
 import { published, readRoute } from '../../../shared/route.ts';
+import { parseDomain } from '../../../shared/values/host.ts';
 import { APPLY_CONTENT_TYPE } from '../../../shared/wire/apply.ts';
 import { displaySafe } from '../../../shared/wire/errors.ts';
 import type { ControllerStatus } from '../../../shared/wire/status.ts';

@@ -1,4 +1,4 @@
-import type { Site } from '../../../shared/certificates/certifier.ts';
+import type { Site } from '../../../shared/certificates/issuer.ts';
 import { type RouteSpec, routeSchema } from '../../../shared/route.ts';
 
 /** Someone's wish for a domain. The route is kept as JSON, without its origin: parsed, 100,000 of them would take ten times the memory. */

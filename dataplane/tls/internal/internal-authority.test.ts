@@ -11,8 +11,8 @@ import { type Certificate, readCertificate } from '../../../shared/certificates/
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import { memoryLog } from '../../../shared/runtime/log.ts';
-import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
+import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
 import { InternalAuthority, type InternalCertificate } from './internal-authority.ts';
 
 const DAY_MS = 86_400_000;

@@ -3,7 +3,7 @@ import type { Certificate } from '../../../shared/certificates/certificate.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
-import { CertificateMaker, type Signed } from './certificate-maker.ts';
+import { CertificateMaker, type Signed } from './certificate-generator.ts';
 import { BEHIND_MS, openRoot } from './root.ts';
 
 const SECOND = 1_000;

@@ -6,7 +6,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import { syncFolder, writeFresh, writePrivate } from '../store/private-file.ts';
-import type { CertificateMaker, Signed } from './certificate-maker.ts';
+import type { CertificateMaker, Signed } from './certificate-generator.ts';
 
 /** The certificate alone, to be copied to where it is trusted. The suffix is the one that Debian asks for there. */
 const PUBLIC_FILE = `${NAME}-internal-root.crt`;

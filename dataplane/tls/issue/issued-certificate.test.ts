@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemRandom } from '../../../shared/runtime/random.ts';
-import { CertificateMaker } from '../internal/certificate-maker.ts';
-import { IssueError } from './failure.ts';
+import { CertificateMaker } from '../internal/certificate-generator.ts';
+import { IssueError } from './issue-error.ts';
 import { readIssued } from './issued-certificate.ts';
 
 const DAY = 86_400_000;

@@ -1,8 +1,8 @@
 import { type Certificate, readCertificate } from '../../../shared/certificates/certificate.ts';
 import { covers } from '../../../shared/certificates/certificate-names.ts';
-import type { Issued } from './authority.ts';
-import { IssueError } from './failure.ts';
-import type { Validity } from './renewal/renewal.ts';
+import type { Issued } from './acme/acme-client.ts';
+import { IssueError } from './issue-error.ts';
+import type { Validity } from './renewal/renewal-time.ts';
 
 /**
  * Reads what an authority has issued for `name`. What no visitor could use is not kept, and nothing takes the place of `held` that

@@ -16,11 +16,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type Certificate, readCertificate } from '../../../shared/certificates/certificate.ts';
-import { type MadePair, makePair } from '../../../shared/certificates/pair-fixture.ts';
+import { type MadePair, makePair } from '../../../shared/certificates/testing/pair-fixture.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import { memoryLog } from '../../../shared/runtime/log.ts';
-import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
+import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
 import type { StoreChange } from './cert-store.ts';
 import { DirectoryStore } from './directory-store.ts';
 

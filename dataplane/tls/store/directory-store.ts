@@ -5,14 +5,14 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import type { CertStore, Holdings, Lease, NewCertificate, NoteKind, StoreChange, StoredCertificate } from './cert-store.ts';
-import { ACCOUNTS, Entries, isOurs, OWN_FOLDERS, type OwnFolder } from './entries.ts';
+import { makeWritable } from './directory-access.ts';
+import { ACCOUNTS, Entries, isOurs, OWN_FOLDERS, type OwnFolder } from './directory-index.ts';
 import { takeLease } from './file-lease.ts';
 import { accountName, folderName } from './folder-name.ts';
-import { FolderWatches } from './folder-watches.ts';
-import { Notes } from './notes.ts';
+import { FolderWatches } from './folder-watcher.ts';
+import { Notes } from './key-value-folder.ts';
 import { writePairFolder } from './pair-folder.ts';
 import { makePrivateFolder, syncFolder, writePrivate } from './private-file.ts';
-import { makeWritable } from './usable-directory.ts';
 
 /** Whoever replaces two files has a moment (ms) for the second. */
 const QUIET_MS = 200;

@@ -2,7 +2,7 @@ import { existsSync, lstatSync, readdirSync, readFileSync, renameSync, statSync 
 import { join } from 'node:path';
 import { z } from 'zod';
 import { type Certificate, readCertificate } from '../../../shared/certificates/certificate.ts';
-import { accepted, type Parsed, refused } from '../../../shared/parsed.ts';
+import { accepted, type Parsed, refused } from '../../../shared/values/parsed.ts';
 import { makePrivateFolder, syncFolder, writePrivate } from './private-file.ts';
 
 const CHAIN = 'cert.pem';

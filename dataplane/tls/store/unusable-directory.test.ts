@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { readCertificate } from '../../../shared/certificates/certificate.ts';
-import { makePair } from '../../../shared/certificates/pair-fixture.ts';
+import { makePair } from '../../../shared/certificates/testing/pair-fixture.ts';
 import { memoryLog } from '../../../shared/runtime/log.ts';
-import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
+import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
+import { makeReadable, reasonOf } from './directory-access.ts';
 import { DirectoryStore } from './directory-store.ts';
-import { makeReadable, reasonOf } from './usable-directory.ts';
 
 const skip = process.getuid?.() !== 0 && 'steps down from root';
 const NOBODY = 65_534;

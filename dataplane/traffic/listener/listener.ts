@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
-import { matcherOf } from '../../../shared/cidr.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
+import { matcherOf } from '../../../shared/values/cidr.ts';
 import { UNCOUNTED } from '../../ledger/connections.ts';
 import type { ClientTools } from '../client/client-tools.ts';
 import { type Peer, peerOf } from '../client/forwarded.ts';

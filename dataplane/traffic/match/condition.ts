@@ -1,5 +1,5 @@
-import { matcherOf } from '../../../shared/cidr.ts';
 import type { Condition, FieldCondition, ParameterCondition, PlainCondition } from '../../../shared/condition.ts';
+import { matcherOf } from '../../../shared/values/cidr.ts';
 import { withoutOws } from '../codec/http1/protocols.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { compilePattern, folded } from './pattern.ts';

@@ -1,4 +1,4 @@
-import { CATCH_ALL } from '../../../shared/host.ts';
+import { CATCH_ALL } from '../../../shared/values/host.ts';
 import type { EntriesPublication } from '../protocol.ts';
 import { PackedEntry, readPacked } from './packed.ts';
 

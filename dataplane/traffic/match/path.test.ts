@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { normalizedPath } from '../../../shared/path.ts';
+import { normalizedPath } from '../../../shared/values/path.ts';
 import { rawPath, sentPrefixLength } from './path.ts';
 import { compilePattern, remainderOf } from './pattern.ts';
 

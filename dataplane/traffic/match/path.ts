@@ -1,4 +1,4 @@
-import { isNormalPath, normalizedSegment, type Segment, segmentsOf } from '../../../shared/path.ts';
+import { isNormalPath, normalizedSegment, type Segment, segmentsOf } from '../../../shared/values/path.ts';
 
 /** The path of a target, without the query: `/a?b` → `/a`. `*` has the path `*`. */
 export function rawPath(target: string): string {

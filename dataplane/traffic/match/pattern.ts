@@ -1,5 +1,5 @@
-import { normalizedPath } from '../../../shared/path.ts';
 import type { RouteSpec } from '../../../shared/route.ts';
+import { normalizedPath } from '../../../shared/values/path.ts';
 
 /** A path pattern: exact, or everything below a prefix. `/api/*` matches `/api/` and `/api/x`, not `/api`. */
 export type Pattern = {

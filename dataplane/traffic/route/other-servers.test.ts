@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Condition } from '../../../shared/condition.ts';
-import { normalizedPath } from '../../../shared/path.ts';
+import { normalizedPath } from '../../../shared/values/path.ts';
 import { type Asked, compileCondition } from '../match/condition.ts';
 import { compilePattern } from '../match/pattern.ts';
 import { type Readings, readingsOf } from '../match/readings.ts';

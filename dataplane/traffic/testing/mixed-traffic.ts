@@ -3,8 +3,8 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { hashSync } from 'bcrypt';
-import type { Cidr } from '../../../shared/cidr.ts';
 import type { RouteInput } from '../../../shared/route.ts';
+import type { Cidr } from '../../../shared/values/cidr.ts';
 import { Http2UpstreamFixture } from './http2-upstream-fixture.ts';
 import { ProxyFixture, site } from './proxy-fixture.ts';
 import { SecureFixture } from './secure-fixture.ts';

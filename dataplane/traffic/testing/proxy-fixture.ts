@@ -1,8 +1,8 @@
-import type { Cidr } from '../../../shared/cidr.ts';
 import { type RouteInput, readAppliedRoute } from '../../../shared/route.ts';
 import { memoryLog } from '../../../shared/runtime/log.ts';
-import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
+import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
+import type { Cidr } from '../../../shared/values/cidr.ts';
 import { createLedger, type Ledger } from '../../ledger/ledger.ts';
 import type { PublishedCertificate } from '../listener/certificates.ts';
 import { packEntries } from '../match/packed.ts';

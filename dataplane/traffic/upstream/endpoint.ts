@@ -1,6 +1,6 @@
-import { socketPath, splitAddress } from '../../../shared/address.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
+import { socketPath, splitAddress } from '../../../shared/values/address.ts';
 import { FAILURES_TO_EJECT, type Targets, targetKey } from '../../ledger/targets.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Failure } from '../exchange/failure.ts';

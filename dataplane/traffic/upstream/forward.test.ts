@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { parseAddress } from '../../../shared/address.ts';
 import { readRoute } from '../../../shared/route.ts';
 import { memoryLog } from '../../../shared/runtime/log.ts';
-import { ManualClock } from '../../../shared/runtime/manual-clock.ts';
+import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
+import { parseAddress } from '../../../shared/values/address.ts';
 import { Targets } from '../../ledger/targets.ts';
 import { type Downstream, Exchange } from '../exchange/exchange.ts';
 import { Faults } from '../exchange/faults.ts';

@@ -1,6 +1,6 @@
-import { certificateName } from '../../../shared/address.ts';
 import type { HealthCheckSpec, UpstreamSpec } from '../../../shared/route.ts';
 import type { TransportSpec } from '../../../shared/transport.ts';
+import { certificateName } from '../../../shared/values/address.ts';
 import { type Gate, gateOf } from '../../ledger/health-checks.ts';
 import { type Targets, VERDICT_OF } from '../../ledger/targets.ts';
 import type { Endpoint, Endpoints } from './endpoint.ts';

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns';
 import { isIP } from 'node:net';
-import { socketPath } from '../../../shared/address.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import { socketPath } from '../../../shared/values/address.ts';
 
 /** How long an answer of the system's resolver is used (ms). Containers change addresses; names don't say for how long. */
 const FRESH_MS = 30_000;

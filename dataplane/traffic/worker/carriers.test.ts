@@ -4,7 +4,7 @@ import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2';
 import { after, before, describe, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { hashSync } from 'bcrypt';
-import { makePair } from '../../../shared/certificates/pair-fixture.ts';
+import { makePair } from '../../../shared/certificates/testing/pair-fixture.ts';
 import type { RouteInput } from '../../../shared/route.ts';
 import { Http2UpstreamFixture } from '../testing/http2-upstream-fixture.ts';
 import { site } from '../testing/proxy-fixture.ts';

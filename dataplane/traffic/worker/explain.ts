@@ -1,5 +1,5 @@
-import { normalizedPath } from '../../../shared/path.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import { normalizedPath } from '../../../shared/values/path.ts';
 import { AMBIGUOUS_PATH, OWN_PATH } from '../exchange/answer.ts';
 import { type Downstream, Exchange } from '../exchange/exchange.ts';
 import type { HostIndex } from '../match/host-index.ts';

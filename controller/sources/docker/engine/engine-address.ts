@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { splitAddress } from '../../../../shared/address.ts';
-import { accepted, type Parsed, refused } from '../../../../shared/parsed.ts';
+import { splitAddress } from '../../../../shared/values/address.ts';
+import { accepted, type Parsed, refused } from '../../../../shared/values/parsed.ts';
 
 /** Where a container engine answers: a socket file, or a socket proxy's plain TCP port. */
 export type EngineAddress =

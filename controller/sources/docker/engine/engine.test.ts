@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { systemClock } from '../../../../shared/runtime/clock.ts';
-import { ManualClock } from '../../../../shared/runtime/manual-clock.ts';
+import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
 import { fakeId } from '../testing/fake-container.ts';
 import { FakeEngine } from '../testing/fake-engine.ts';
 import { ANSWER_MS, agreedVersion, createEngine } from './engine.ts';

@@ -1,7 +1,4 @@
-import { parseDuration } from '../../../../shared/duration.ts';
-import { type Domain, parseDomain } from '../../../../shared/host.ts';
 import { MAX_HOLD_SECS } from '../../../../shared/longest-hold.ts';
-import { parseRate } from '../../../../shared/rate.ts';
 import {
   HEADER_NAME,
   HEADER_VALUE,
@@ -10,6 +7,9 @@ import {
   LONGEST_HEADER_VALUE,
 } from '../../../../shared/response-header.ts';
 import { MAX_ANSWER_SECS } from '../../../../shared/transport.ts';
+import { parseDuration } from '../../../../shared/values/duration.ts';
+import { type Domain, parseDomain } from '../../../../shared/values/host.ts';
+import { parseRate } from '../../../../shared/values/rate.ts';
 
 /** What labels write into. */
 export type SiteDraft = {

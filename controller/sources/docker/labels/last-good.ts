@@ -1,5 +1,5 @@
-import type { Domain } from '../../../../shared/host.ts';
 import { LABEL_PREFIX } from '../../../../shared/name.ts';
+import type { Domain } from '../../../../shared/values/host.ts';
 import type { Container } from '../engine/container.ts';
 import type { BadSite, ReadLabels, SiteLabels } from './read-labels.ts';
 

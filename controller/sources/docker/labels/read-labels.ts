@@ -1,6 +1,6 @@
 import { closest } from '../../../../shared/closest.ts';
-import type { Domain } from '../../../../shared/host.ts';
 import { LABEL_PREFIX } from '../../../../shared/name.ts';
+import type { Domain } from '../../../../shared/values/host.ts';
 import { LABELS, type SiteDraft } from './label-rules.ts';
 import { protectionOf } from './protections.ts';
 

@@ -1,5 +1,5 @@
-import type { Domain } from '../../../../shared/host.ts';
 import type { RouteSpec } from '../../../../shared/route.ts';
+import type { Domain } from '../../../../shared/values/host.ts';
 import type { Problem } from '../../../../shared/wire/apply.ts';
 import type { ContainerReading, Fact } from '../../source.ts';
 import type { Container } from '../engine/container.ts';

@@ -1,4 +1,4 @@
-import type { Domain } from '../../../../shared/host.ts';
+import type { Domain } from '../../../../shared/values/host.ts';
 import type { Reading } from './engine-snapshot.ts';
 import type { Pools } from './pools.ts';
 

@@ -1,5 +1,5 @@
-import type { Domain } from '../../../../shared/host.ts';
 import { LABEL_PREFIX } from '../../../../shared/name.ts';
+import type { Domain } from '../../../../shared/values/host.ts';
 import type { Container } from '../engine/container.ts';
 import type { SiteLabels } from '../labels/read-labels.ts';
 import type { Choice } from '../network/choose-address.ts';

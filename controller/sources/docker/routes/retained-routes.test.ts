@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type RouteSpec, readRoute } from '../../../../shared/route.ts';
-import { ManualClock } from '../../../../shared/runtime/manual-clock.ts';
+import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
 import { LEAST_MS, Lingering } from './retained-routes.ts';
 
 function route(domain: string, hold_secs: number | null = null): RouteSpec {

@@ -1,5 +1,5 @@
-import type { Domain } from '../../../../shared/host.ts';
 import { type RouteInput, type RouteSpec, readAppliedRoute, type UpstreamSpec } from '../../../../shared/route.ts';
+import type { Domain } from '../../../../shared/values/host.ts';
 import type { Container } from '../engine/container.ts';
 import { type LastGood, type ReadContainer, recall, remember } from '../labels/last-good.ts';
 import { type BadSite, type ReadLabels, readLabels, type SiteLabels } from '../labels/read-labels.ts';

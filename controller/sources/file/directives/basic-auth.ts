@@ -1,9 +1,9 @@
-import { parseBcryptHash } from '../../../../shared/bcrypt-hash.ts';
 import { type Block, type Directive, firstOf } from '../../../../shared/config-file/directive.ts';
 import { quote } from '../../../../shared/config-file/quote.ts';
 import { lineOf, type Word } from '../../../../shared/config-file/word.ts';
 import { DEFAULT_REALM } from '../../../../shared/realm.ts';
 import type { BasicAuthSpec } from '../../../../shared/route.ts';
+import { parseBcryptHash } from '../../../../shared/values/bcrypt-hash.ts';
 import type { Context, Rule, SiteDraft } from '../sites/rule.ts';
 
 const FORM = '<user> <bcrypt_hash>';

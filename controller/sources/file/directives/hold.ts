@@ -1,6 +1,6 @@
 import { quote } from '../../../../shared/config-file/quote.ts';
-import { parseDuration } from '../../../../shared/duration.ts';
 import { MAX_HOLD_SECS } from '../../../../shared/longest-hold.ts';
+import { parseDuration } from '../../../../shared/values/duration.ts';
 import type { Rule, SiteDraft } from '../sites/rule.ts';
 
 export const hold: Rule<SiteDraft> = {

@@ -1,5 +1,5 @@
 import { quote } from '../../../../shared/config-file/quote.ts';
-import { parseRate } from '../../../../shared/rate.ts';
+import { parseRate } from '../../../../shared/values/rate.ts';
 import type { Rule, SiteDraft } from '../sites/rule.ts';
 
 const MOST_LIMITS = 100;

@@ -1,8 +1,6 @@
 import { type Directive, firstOf } from '../../../../shared/config-file/directive.ts';
 import { quote } from '../../../../shared/config-file/quote.ts';
 import { lineOf, type Word } from '../../../../shared/config-file/word.ts';
-import { parseDuration } from '../../../../shared/duration.ts';
-import { parseSize } from '../../../../shared/size.ts';
 import {
   MAX_ANSWER_SECS,
   MAX_DIAL_SECS,
@@ -11,6 +9,8 @@ import {
   readServerName,
   type TransportSpec,
 } from '../../../../shared/transport.ts';
+import { parseDuration } from '../../../../shared/values/duration.ts';
+import { parseSize } from '../../../../shared/values/size.ts';
 import type { Context, Rule, SiteDraft } from '../sites/rule.ts';
 import { CADDY_TRANSPORT } from './caddy-words.ts';
 

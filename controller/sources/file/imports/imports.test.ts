@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
-import { accepted, refused } from '../../../../shared/parsed.ts';
+import { accepted, refused } from '../../../../shared/values/parsed.ts';
 import { type Compiled, compileBytes, compileFile } from '../compile.ts';
 import { formatDiagnostic } from '../diagnostics.ts';
 import type { Files } from '../text/files.ts';

@@ -1,9 +1,9 @@
-import { type Cidr, parseCidr } from '../../../../shared/cidr.ts';
 import type { FieldCondition, PlainCondition } from '../../../../shared/condition.ts';
 import { parsePathPart } from '../../../../shared/config-file/path-pattern.ts';
 import { said } from '../../../../shared/config-file/quote.ts';
 import type { Word } from '../../../../shared/config-file/word.ts';
 import { PRIVATE_RANGES } from '../../../../shared/private-ranges.ts';
+import { type Cidr, parseCidr } from '../../../../shared/values/cidr.ts';
 
 /** A condition while it is read. */
 export type PlainDraft = { -readonly [Member in keyof PlainCondition]: PlainCondition[Member] };

@@ -1,13 +1,13 @@
 import { isIP } from 'node:net';
 import { parseDirectoryUrl } from '../../../../shared/certificates/acme-directory.ts';
 import { readAcmeRoots } from '../../../../shared/certificates/acme-roots.ts';
-import { type Cidr, parseCidr } from '../../../../shared/cidr.ts';
 import { quote } from '../../../../shared/config-file/quote.ts';
 import type { Word } from '../../../../shared/config-file/word.ts';
-import { parseDuration } from '../../../../shared/duration.ts';
 import { MOST_CONNECTIONS } from '../../../../shared/most-connections.ts';
 import { PRIVATE_RANGES } from '../../../../shared/private-ranges.ts';
 import type { Globals } from '../../../../shared/settings.ts';
+import { type Cidr, parseCidr } from '../../../../shared/values/cidr.ts';
+import { parseDuration } from '../../../../shared/values/duration.ts';
 import { type Context, type Rule, type Rules, rulesByName } from './rule.ts';
 
 /** The globals while they are read. */

@@ -1,8 +1,8 @@
 import { covers } from '../../../../shared/config-file/path-pattern.ts';
 import { quote, said as shown } from '../../../../shared/config-file/quote.ts';
 import { lineOf, type Word } from '../../../../shared/config-file/word.ts';
-import { normalizedPath } from '../../../../shared/path.ts';
 import type { RedirectSpec } from '../../../../shared/route.ts';
+import { normalizedPath } from '../../../../shared/values/path.ts';
 import type { Report } from '../diagnostics.ts';
 import type { Context, SiteDraft } from './rule.ts';
 

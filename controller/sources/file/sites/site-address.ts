@@ -1,6 +1,6 @@
 import { said } from '../../../../shared/config-file/quote.ts';
-import { CATCH_ALL, type Domain, parseDomain } from '../../../../shared/host.ts';
-import { accepted, type Parsed, refused } from '../../../../shared/parsed.ts';
+import { CATCH_ALL, type Domain, parseDomain } from '../../../../shared/values/host.ts';
+import { accepted, type Parsed, refused } from '../../../../shared/values/parsed.ts';
 
 /** Reads the address of a site: a domain, a wildcard, or `*` for every host that has no site of its own. */
 export function parseSiteAddress(text: string): Parsed<Domain> {

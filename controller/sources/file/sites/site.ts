@@ -1,8 +1,8 @@
 import { firstOf } from '../../../../shared/config-file/directive.ts';
 import { quote, said } from '../../../../shared/config-file/quote.ts';
 import type { Place, Word } from '../../../../shared/config-file/word.ts';
-import { CATCH_ALL, type Domain } from '../../../../shared/host.ts';
 import { type HandleSpec, handleSchema, type RouteSpec, routeSchema } from '../../../../shared/route.ts';
+import { CATCH_ALL, type Domain } from '../../../../shared/values/host.ts';
 import { positionOf, type Report } from '../diagnostics.ts';
 import { SITE_RULES } from '../directives/directives.ts';
 import { OTHER_NAMES } from '../directives/other-names.ts';

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { accepted, type Parsed, refused } from '../../../../shared/parsed.ts';
+import { accepted, type Parsed, refused } from '../../../../shared/values/parsed.ts';
 import { expandGlob } from './glob.ts';
 import { LARGEST, reasonOf, TOO_LARGE } from './read.ts';
 

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { accepted, type Parsed, refused } from '../../../../shared/parsed.ts';
+import { accepted, type Parsed, refused } from '../../../../shared/values/parsed.ts';
 import { isMissing, reasonOf } from './read.ts';
 
 /** Whether a path is a pattern: `*` stands for any part of a name, `?` for one character of it. */

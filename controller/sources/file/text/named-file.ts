@@ -1,7 +1,7 @@
 import { dirname, isAbsolute, join, normalize } from 'node:path';
 import { said } from '../../../../shared/config-file/quote.ts';
 import type { Word } from '../../../../shared/config-file/word.ts';
-import { accepted, type Parsed, refused } from '../../../../shared/parsed.ts';
+import { accepted, type Parsed, refused } from '../../../../shared/values/parsed.ts';
 import type { Files } from './files.ts';
 
 /** Where a file is that a word names: a relative path begins at the file that the word stands in. */

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import { accepted, type Parsed, refused } from '../../../../shared/parsed.ts';
+import { accepted, type Parsed, refused } from '../../../../shared/values/parsed.ts';
 
 /** Far more than 100,000 sites. Bytes. */
 export const LARGEST = 64 * 1_048_576;

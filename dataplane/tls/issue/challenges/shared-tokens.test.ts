@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { memoryLog } from '../../../../shared/runtime/log.ts';
-import { ManualClock } from '../../../../shared/runtime/manual-clock.ts';
 import { systemRandom } from '../../../../shared/runtime/random.ts';
+import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
 import { DirectoryStore } from '../../store/directory-store.ts';
 import { type SharedToken, SharedTokens } from './shared-tokens.ts';
 

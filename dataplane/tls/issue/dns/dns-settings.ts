@@ -3,11 +3,11 @@ import { resolve } from 'node:path';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Log } from '../../../../shared/runtime/log.ts';
 import type { Random } from '../../../../shared/runtime/random.ts';
-import type { DnsServer } from './dns-exchange.ts';
-import { DynamicUpdate } from './dynamic-update.ts';
-import { Hook } from './hook.ts';
-import { PublicDns } from './public-dns.ts';
-import type { DnsRecords } from './records.ts';
+import type { DnsServer } from './exchange.ts';
+import { Hook } from './hook-provider.ts';
+import { PublicDns } from './propagation.ts';
+import type { DnsRecords } from './provider.ts';
+import { DynamicUpdate } from './rfc2136-provider.ts';
 import type { TsigKey } from './tsig.ts';
 import { parseTsigKey } from './tsig-key.ts';
 

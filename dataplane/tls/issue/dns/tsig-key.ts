@@ -1,4 +1,4 @@
-import { accepted, type Parsed, refused } from '../../../../shared/parsed.ts';
+import { accepted, type Parsed, refused } from '../../../../shared/values/parsed.ts';
 import { TSIG_ALGORITHMS, type TsigAlgorithm, type TsigKey } from './tsig.ts';
 
 const isAlgorithm = (text: string): text is TsigAlgorithm => Object.hasOwn(TSIG_ALGORITHMS, text);

@@ -1,5 +1,5 @@
-import { costOf } from '../../../../shared/bcrypt-hash.ts';
 import type { BasicAuthSpec } from '../../../../shared/route.ts';
+import { costOf } from '../../../../shared/values/bcrypt-hash.ts';
 import type { OwnAnswer } from '../../exchange/answer.ts';
 import { LATER, type Policy, type PolicyKind } from '../order.ts';
 import { credentialsIn } from './credentials.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Cidr } from '../../../../shared/cidr.ts';
+import type { Cidr } from '../../../../shared/values/cidr.ts';
 import { CertificatesFixture } from '../../testing/certificates-fixture.ts';
 import { get, ProxyFixture, site } from '../../testing/proxy-fixture.ts';
 import { ok, UpstreamFixture } from '../../testing/upstream-fixture.ts';

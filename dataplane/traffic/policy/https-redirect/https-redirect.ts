@@ -1,5 +1,5 @@
-import { certifierOf } from '../../../../shared/certificates/certifier.ts';
-import { CATCH_ALL } from '../../../../shared/host.ts';
+import { certifierOf } from '../../../../shared/certificates/issuer.ts';
+import { CATCH_ALL } from '../../../../shared/values/host.ts';
 import type { OwnAnswer } from '../../exchange/answer.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import type { Policy, PolicyKind, PolicyTools } from '../order.ts';

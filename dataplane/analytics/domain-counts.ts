@@ -1,0 +1,69 @@
+import type { AnalyticsSnapshot, Percentiles } from '../../shared/wire/analytics.ts';
+import type { DomainReport } from '../traffic/protocol.ts';
+import { SlidingCount } from './sliding-count.ts';
+import { SpaceSaving } from './space-saving.ts';
+import { type VisitorRoom, Visitors } from './visitors.ts';
+
+/** Names that are followed of each list, and how many of them are answered. */
+const FOLLOWED = 128;
+const ANSWERED = 10;
+
+/** Everything that is known of one domain's traffic since the process started. */
+export class DomainCounts {
+  private readonly minute = new SlidingCount(60, 1_000);
+  private readonly hour = new SlidingCount(60, 60_000);
+  private readonly visitors: Visitors;
+  private readonly pages = new SpaceSaving(FOLLOWED);
+  private readonly referrers = new SpaceSaving(FOLLOWED);
+  private readonly classes: [number, number, number, number, number, number] = [0, 0, 0, 0, 0, 0];
+  private bytes = 0;
+
+  constructor(room: VisitorRoom) {
+    this.visitors = new Visitors(room);
+  }
+
+  /** `now` in ms of a clock that never goes back. */
+  add(report: DomainReport, now: number): void {
+    this.minute.add(report.requests, now);
+    this.hour.add(report.requests, now);
+    for (const hash of report.visitors) this.visitors.add(hash);
+    for (const [path, views] of report.pages) this.pages.add(path, views);
+    for (const [host, count] of report.referrers) this.referrers.add(host, count);
+    this.addTotals(report.classes, report.bytes);
+  }
+
+  /** Takes over everything that `other` counted; `other` is of no use afterwards. */
+  absorb(other: DomainCounts, now: number): void {
+    this.minute.merge(other.minute, now);
+    this.hour.merge(other.hour, now);
+    this.visitors.absorb(other.visitors);
+    this.pages.merge(other.pages);
+    this.referrers.merge(other.referrers);
+    this.addTotals(other.classes, other.bytes);
+  }
+
+  /** `taken` in ms since 1970. */
+  snapshot(domain: string, now: number, taken: number): AnalyticsSnapshot {
+    const [s1xx, s2xx, s3xx, s4xx, s5xx, other] = this.classes;
+    return {
+      domain,
+      page_views_1m: this.minute.total(now),
+      page_views_60m: this.hour.total(now),
+      unique_visitors: this.visitors.count,
+      top_pages: this.pages.top(ANSWERED).map(([path, views]) => ({ path, views })),
+      referrers: this.referrers.top(ANSWERED).map(([host, count]) => ({ domain: host, count })),
+      countries: [],
+      status_codes: { s1xx, s2xx, s3xx, s4xx, s5xx, other },
+      bytes_sent: this.bytes,
+      web_vitals: { lcp: unobserved(), cls: unobserved(), inp: unobserved() },
+      timestamp: new Date(taken).toISOString(),
+    };
+  }
+
+  private addTotals(classes: DomainReport['classes'], bytes: number): void {
+    for (const [index, count] of classes.entries()) this.classes[index] = (this.classes[index] ?? 0) + count;
+    this.bytes += bytes;
+  }
+}
+
+const unobserved = (): Percentiles => ({ p50: 0, p75: 0, p95: 0, p99: 0 });

@@ -1,0 +1,105 @@
+import { networkInterfaces } from 'node:os';
+import { runningBuild } from '../shared/runtime/build.ts';
+import type { ServiceEvent } from '../shared/wire/events.ts';
+import { createAnalytics } from './analytics/analytics.ts';
+import type { Boot, Edge } from './boot.ts';
+import { Health } from './health/health.ts';
+import { createLedger } from './ledger/ledger.ts';
+import { inWords } from './listen-error.ts';
+import { createMetrics, type Metrics } from './metrics/metrics.ts';
+import { StatePublisher } from './publish/publisher.ts';
+import { LiveSettings } from './settings/live-settings.ts';
+import { type DataplaneSettings, trafficSettings } from './settings/settings.ts';
+import { ownAddresses } from './status/own-addresses.ts';
+import { Readiness } from './status/readiness.ts';
+import { Upstreams } from './status/upstreams.ts';
+import { initialRoutes, LiveTable } from './table/live-table.ts';
+import type { CertificateKeeper } from './table/table.ts';
+import { HttpsOnDemand } from './tls/lazy-certificate-manager.ts';
+import { probePort } from './workers/probe-port.ts';
+import { Workers } from './workers/worker-pool.ts';
+
+export type Parts = ReturnType<typeof assemble>;
+
+/** Everything on the main thread but the Admin API, each with what it needs of the others. Nothing runs yet. */
+export function assemble({ base, atBoot, keyring, restored }: Boot, { clock, random, log }: Edge, tell: (event: ServiceEvent) => void) {
+  const { settings } = atBoot;
+  const publisher = new StatePublisher(initialRoutes(restored), trafficSettings(settings));
+  const certificates: CertificateKeeper = { bring: (frame) => https.bring(frame), drop: (frame) => https.drop(frame) };
+  const table = new LiveTable({ restored, publisher, clock, random, certificates });
+  const readiness = new Readiness(table, restored);
+  const ledger = createLedger(Workers.slots(settings.workers));
+  const health = new Health({
+    ...{ clock, random, log, targets: ledger.targets },
+    changed: ({ tls: _, ...change }) => {
+      if (change.healthy) workers.tellVerdicts();
+      tell({ kind: 'upstream', ...change });
+    },
+  });
+  const upstreams = new Upstreams({ table, targets: ledger.targets, health, clock });
+  const analytics = createAnalytics({ clock });
+  const metrics: Metrics = createMetrics({
+    clock,
+    version: runningBuild.version,
+    read: () => ({
+      ...table.counts(),
+      workers: workers.serving,
+      inFlight: ledger.inFlight.total(),
+      connections: ledger.connections.reading(),
+      upstreams: upstreams.list(),
+      certificates: https.reading(),
+    }),
+  });
+  const workers = new Workers({
+    ...{ count: settings.workers, ledger, hashKey: keyring.visitors, clock, log },
+    state: () => publisher.state(),
+    onReport: (report) => {
+      analytics.take(report);
+      metrics.take(report);
+      upstreams.take(report);
+    },
+    onTarget: (change) => {
+      upstreams.changed(change);
+      const { tls: _, ...report } = change;
+      tell({ kind: 'upstream', ...report });
+    },
+    onAwaited: (name) => https.hurry(name),
+    onChange: (worker, state, reason) => {
+      if (state === 'died' || state === 'replaced') metrics.countWorkerRestart(state === 'died' ? 'died' : 'silent');
+      tell({ kind: 'worker', worker, state, reason });
+    },
+  });
+  const live = new LiveSettings(base, atBoot, {
+    publisher,
+    log,
+    probe: (bind, port) => inWords(() => probePort(bind, port)),
+    moved: () =>
+      inWords(() => {
+        const { unmoved } = workers;
+        return unmoved === null ? Promise.resolve() : Promise.reject(unmoved);
+      }),
+  });
+  const https = new HttpsOnDemand({
+    ...{ clock, random, log, keyring, publisher, certDir: settings.certDir, stateDir: base.stateDir },
+    sites: () => table.sites(),
+    site: (domain) => table.site(domain),
+    reachable: () => reachable(live.settings),
+    addresses: () => ownAddresses(networkInterfaces()),
+    httpPort: () => live.settings.httpPort,
+    opened: async () => {
+      await publisher
+        .publish({ settings: trafficSettings(live.settings) })
+        .catch((error: unknown) => log.error({ error: String(error) }, 'the port for HTTPS is not open everywhere'));
+    },
+  });
+  return { publisher, table, readiness, ledger, health, upstreams, analytics, metrics, workers, live, https };
+}
+
+/** @throws where the port for HTTPS is closed and can't be had. */
+async function reachable(settings: DataplaneSettings): Promise<void> {
+  const { bind, httpsPort } = settings;
+  if (trafficSettings(settings).httpsPort !== null) return;
+  await inWords(() => probePort(bind, httpsPort)).catch((error: Error) => {
+    throw new Error(`can't listen on ${httpsPort}: ${error.message}; name another with --https-port`);
+  });
+}

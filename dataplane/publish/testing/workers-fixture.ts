@@ -1,0 +1,123 @@
+import { get, type IncomingMessage } from 'node:http';
+import { Session } from 'node:inspector';
+import { createServer } from 'node:net';
+import { type RouteInput, readRoute } from '../../../shared/route.ts';
+import { systemClock } from '../../../shared/runtime/clock.ts';
+import { memoryLog } from '../../../shared/runtime/log.ts';
+import { createLedger, type Ledger } from '../../ledger/ledger.ts';
+import type { TrafficReport } from '../../traffic/protocol.ts';
+import { Workers } from '../../workers/worker-pool.ts';
+import { type EntriesChange, StatePublisher } from '../publisher.ts';
+
+/** Test support: real worker threads on a port of their own, fed by a real publisher. */
+export class WorkersFixture {
+  readonly port: number;
+  readonly publisher: StatePublisher;
+  readonly workers: Workers;
+  readonly ledger: Ledger;
+  readonly log = memoryLog();
+  readonly reports: TrafficReport[] = [];
+  readonly changes: string[] = [];
+
+  private constructor(port: number, count: number, routes: readonly RouteInput[]) {
+    this.port = port;
+    this.ledger = createLedger(Workers.slots(count));
+    this.publisher = new StatePublisher(whole(routes), {
+      bind: '127.0.0.1',
+      httpPort: port,
+      httpsPort: null,
+      https: { automatic: false, anyName: false, dns: false, internal: false, local: false, publicPort: 443 },
+      trustedProxies: [],
+      proxyProtocol: false,
+      maxConnections: 10_000,
+      maxConnectionsPerAddress: 10_000,
+      maxSockets: 20_000,
+      logLevel: 'debug',
+    });
+    this.workers = new Workers({
+      count,
+      ledger: this.ledger,
+      hashKey: Buffer.alloc(16),
+      clock: systemClock,
+      log: this.log,
+      state: () => this.publisher.state(),
+      onReport: (report) => this.reports.push(report),
+      onTarget: () => undefined,
+      onAwaited: () => undefined,
+      onChange: (_, state) => this.changes.push(state),
+    });
+    this.publisher.attach(this.workers);
+  }
+
+  static async start(count: number, routes: readonly RouteInput[]): Promise<WorkersFixture> {
+    const fixture = new WorkersFixture(await freePort(), count, routes);
+    await fixture.workers.start();
+    return fixture;
+  }
+
+  add(...routes: RouteInput[]): Promise<number> {
+    return this.publisher.publish({ routes: { ...whole(routes), whole: false } });
+  }
+
+  remove(...removed: string[]): Promise<number> {
+    return this.publisher.publish({ routes: { whole: false, upserts: [], removed } });
+  }
+
+  /** One GET on a connection of its own: any of the workers answers. */
+  visit(host: string, path = '/'): Promise<{ status: number; text: string }> {
+    return new Promise((resolve, reject) => {
+      const call = get({ host: '127.0.0.1', port: this.port, path, headers: { host }, agent: false }, (response: IncomingMessage) => {
+        let text = '';
+        response.setEncoding('utf8').on('data', (piece: string) => {
+          text += piece;
+        });
+        response.on('error', reject).on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+      });
+      call.on('error', reject);
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.workers.stop();
+  }
+}
+
+/** Runs code inside the first worker thread that the debugger finds, whatever the worker itself thinks of it. */
+export async function insideOneWorker(code: string): Promise<void> {
+  const session = new Session();
+  session.connect();
+  const attached = new Promise<string>((resolve) => session.once('NodeWorker.attachedToWorker', ({ params }) => resolve(params.sessionId)));
+  session.post('NodeWorker.enable', { waitForDebuggerOnStart: false });
+  const sessionId = await attached;
+  const message = JSON.stringify({ id: 1, method: 'Runtime.evaluate', params: { expression: code } });
+  session.post('NodeWorker.sendMessageToWorker', { sessionId, message });
+  // The worker may never answer; the session goes with the process or the worker.
+}
+
+export function whole(routes: readonly RouteInput[]): EntriesChange {
+  const upserts = routes.map((input) => {
+    const result = readRoute(input);
+    if ('problem' in result) throw new Error(`${result.problem.member}: ${result.problem.reason}`);
+    return { domain: result.route.domain, json: JSON.stringify(result.route) };
+  });
+  return { whole: true, upserts, removed: [] };
+}
+
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => (address !== null && typeof address === 'object' ? resolve(address.port) : reject(new Error('no port'))));
+    });
+  });
+}
+
+/** Waits for a condition, for 10 s at most. */
+export async function eventually(what: string, met: () => boolean | Promise<boolean>): Promise<void> {
+  const end = performance.now() + 10_000;
+  while (!(await met())) {
+    if (performance.now() > end) throw new Error(`waited for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

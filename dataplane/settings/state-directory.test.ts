@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { UsageError } from '../../shared/runtime/flags.ts';
+import { prepareStateDir } from './state-directory.ts';
+
+const NOBODY = 65_534;
+
+describe('the state directory', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'state-dir-'));
+  after(() => rmSync(dir, { recursive: true }));
+
+  it('is made with its parents, for its owner alone', () => {
+    const path = join(dir, 'a', 'b');
+    prepareStateDir(path);
+    prepareStateDir(path);
+    assert.equal(statSync(path).mode & 0o777, 0o700);
+  });
+
+  it('is refused where a file stands, naming the flag', () => {
+    const file = join(dir, 'file');
+    writeFileSync(file, '');
+    assert.throws(() => prepareStateDir(file), {
+      message: `sluice dataplane: can't write the state directory ${file} (it is no directory); name another one with --state-dir PATH`,
+    });
+    assert.throws(() => prepareStateDir(join(file, 'below')), /a part of the path is no directory/);
+  });
+
+  it('is refused where this user may not write', () => {
+    const closed = join(dir, 'closed');
+    prepareStateDir(closed);
+    chmodSync(dir, 0o755);
+    chmodSync(closed, 0o555);
+    const refused = (error: unknown) => error instanceof UsageError && /permission denied.*--state-dir/.test(error.message);
+    asNobody(() => assert.throws(() => prepareStateDir(join(closed, 'mine')), refused));
+  });
+
+  it('is refused when it exists but belongs to someone else', {
+    skip: process.getuid?.() !== 0 && 'needs root to give a directory away',
+  }, () => {
+    const path = join(dir, 'theirs');
+    prepareStateDir(path);
+    asNobody(() => assert.throws(() => prepareStateDir(path), /permission denied/));
+  });
+
+  it('advises root only for the default one', () => {
+    asNobody(() => assert.throws(() => prepareStateDir('/var/lib/sluice'), /run as root or name another one with --state-dir PATH/));
+  });
+});
+
+/** Root may write everywhere, so these tests step down for a moment. */
+function asNobody(claim: () => void): void {
+  const root = process.geteuid?.() === 0;
+  if (root) process.seteuid?.(NOBODY);
+  try {
+    claim();
+  } finally {
+    if (root) process.seteuid?.(0);
+  }
+}

@@ -1,0 +1,20 @@
+import { closest } from '../../shared/closest.ts';
+import { wildcardOf } from '../../shared/values/host.ts';
+
+/** What was probably meant by a host that is not routed, in words; null when nothing is near. `domains`: all that are. */
+export function nearDomain(host: string, domains: readonly string[]): string | null {
+  if (domains.length === 0) return 'nothing is routed at all: status says whether a controller is connected';
+  const known = new Set(domains);
+  const wildcard = wildcardsAbove(host).find((domain) => known.has(domain));
+  if (wildcard !== undefined) return `${wildcard} is routed; a wildcard stands for one label only`;
+  const bare = host.startsWith('www.') ? host.slice('www.'.length) : `www.${host}`;
+  const near = known.has(bare) ? bare : closest(host, domains);
+  return near === undefined ? null : `${near} is routed`;
+}
+
+/** `*.b.c` and `*.c` for `a.x.b.c`: wildcards that would match if they stood for several labels. */
+function wildcardsAbove(host: string): string[] {
+  const above: string[] = [];
+  for (let dot = host.indexOf('.'); dot >= 0; dot = host.indexOf('.', dot + 1)) above.push(`*${host.slice(dot)}`);
+  return above.filter((domain) => domain !== wildcardOf(host));
+}

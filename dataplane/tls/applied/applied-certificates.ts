@@ -1,0 +1,93 @@
+import type { Apply, CertificateOutcome, FrameCertificates } from '../../../shared/wire/apply.ts';
+import type { CertStore, StoredCertificate } from '../store/cert-store.ts';
+import { reasonOf } from '../store/directory-access.ts';
+
+export type AppliedTools = {
+  readonly store: CertStore;
+  /** Everything that is held by now. */
+  held(): Iterable<StoredCertificate>;
+  /** Resolves when every worker shows what the store holds. */
+  shown(): Promise<void>;
+};
+
+/** What of a frame is about certificates. */
+export type AppliedFrame = { readonly header: Apply; readonly certificates?: FrameCertificates };
+type Brought = FrameCertificates['brought'][number];
+
+/** Certificates that controllers apply: kept in the store, so that they outlive the process, and theirs to renew. */
+export class AppliedCertificates {
+  private readonly tools: AppliedTools;
+
+  constructor(tools: AppliedTools) {
+    this.tools = tools;
+  }
+
+  /** Keeps what a frame brings. Resolves when it is on disk and shown. */
+  async bring({ header, certificates }: AppliedFrame): Promise<CertificateOutcome[]> {
+    const outcomes: CertificateOutcome[] = (certificates?.rejected ?? []).map((one) => ({ ...one, result: 'rejected' }));
+    const taken = new Set<string>();
+    for (const brought of certificates?.brought ?? []) {
+      const { domains } = brought;
+      const repeated = taken.has(keyOf(domains));
+      taken.add(keyOf(domains));
+      outcomes.push(
+        repeated
+          ? { domains, result: 'rejected', reason: 'the frame has these domains twice; the first one holds' }
+          : await this.take(brought, header.controller),
+      );
+    }
+    if (outcomes.some(({ result }) => result === 'added' || result === 'changed')) await this.tools.shown();
+    return outcomes;
+  }
+
+  /** Forgets what a frame takes away. */
+  async drop({ header, certificates }: AppliedFrame): Promise<CertificateOutcome[]> {
+    const outcomes: CertificateOutcome[] = [];
+    for (const { id, domains } of this.unwanted(header, certificates)) {
+      try {
+        await this.tools.store.delete(id);
+        outcomes.push({ domains, result: 'removed' });
+      } catch (error) {
+        outcomes.push({ domains, result: 'rejected', reason: `it can't be deleted: ${reasonOf(error)}` });
+      }
+    }
+    if (outcomes.length > 0) await this.tools.shown();
+    return outcomes;
+  }
+
+  private async take({ domains, source, pair }: Brought, controller: string): Promise<CertificateOutcome> {
+    const { store } = this.tools;
+    const held = this.all();
+    const others = held.find(({ owner, domains: theirs }) => !isOf(owner, controller) && domains.some((domain) => theirs.includes(domain)));
+    if (others) return { domains, result: 'conflicted', reason: `it belongs to controller "${others.owner?.controller}"` };
+    const before = held.find((one) => keyOf(one.domains) === keyOf(domains));
+    try {
+      const there = before === undefined ? null : await store.get(before.id);
+      const same = there !== null && there.chain === pair.chain && there.privateKey === pair.privateKey;
+      if (same && before?.owner?.source === source) return { domains, result: 'unchanged' };
+      await store.put({ source: 'applied', domains, pair, owner: { controller, source } });
+      return { domains, result: before === undefined ? 'added' : 'changed' };
+    } catch (error) {
+      return { domains, result: 'rejected', reason: `it can't be kept: ${reasonOf(error)}` };
+    }
+  }
+
+  /** In a whole truth what the controller had from the frame's sources and no longer names, else what is taken away by name. */
+  private unwanted({ controller, sources, based_on }: Apply, certificates: FrameCertificates | undefined): StoredCertificate[] {
+    const { brought = [], rejected = [], removed = [] } = certificates ?? {};
+    const named = new Set([...brought, ...rejected].map(({ domains }) => keyOf(domains)));
+    const theirs = this.all().filter(({ owner, domains }) => isOf(owner, controller) && !named.has(keyOf(domains)));
+    if (based_on === null) return theirs.filter(({ owner }) => owner === undefined || sources.includes(owner.source));
+    const gone = new Set(removed.map(({ domains }) => keyOf(domains)));
+    return theirs.filter(({ domains }) => gone.has(keyOf(domains)));
+  }
+
+  private all(): StoredCertificate[] {
+    return [...this.tools.held()].filter(({ source }) => source === 'applied');
+  }
+}
+
+/** What nobody can say the owner of is anybody's. */
+const isOf = (owner: StoredCertificate['owner'], controller: string): boolean => owner === undefined || owner.controller === controller;
+
+const keyOf = (domains: readonly string[]): string => [...new Set(domains)].sort().join();

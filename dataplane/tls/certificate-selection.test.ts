@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
+import { KnownCertificates } from './certificate-selection.ts';
+import type { CertificateSource, StoredCertificate } from './store/cert-store.ts';
+
+const DAY_MS = 86_400_000;
+
+class Desk {
+  readonly clock = new ManualClock();
+  readonly known = new KnownCertificates(this.clock);
+  readonly told: string[] = [];
+
+  constructor() {
+    this.known.onChange((changes) => this.told.push(...changes.map(({ name, certificate }) => `${name}=${certificate?.id ?? 'none'}`)));
+  }
+
+  put(
+    id: string,
+    domains: string[],
+    { source = 'acme', from = -1, until = 30 }: { source?: CertificateSource; from?: number; until?: number } = {},
+  ): void {
+    const now = this.clock.now();
+    const times = { notBefore: now + from * DAY_MS, notAfter: now + until * DAY_MS };
+    const certificate: StoredCertificate = {
+      id,
+      source,
+      domains,
+      issuer: 'x',
+      serial: '1',
+      savedAt: now,
+      order: null,
+      ariId: null,
+      ...times,
+    };
+    this.known.take({ put: [certificate], removed: [] });
+  }
+
+  find(...names: string[]): (string | undefined)[] {
+    return names.map((name) => this.known.find(name)?.id);
+  }
+
+  /** What was told since the last time. */
+  news(): string[] {
+    return this.told.splice(0).sort();
+  }
+}
+
+test('the exact name comes first, then the wildcard of one label, then nobody', () => {
+  const desk = new Desk();
+  desk.put('exact', ['a.test', 'x.a.test']);
+  desk.put('wild', ['*.a.test']);
+  assert.deepEqual(desk.find('a.test', 'x.a.test', 'y.a.test', 'z.y.a.test', 'b.test', 'test'), [
+    'exact',
+    'exact',
+    'wild',
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});
+
+test('of several for one name the one that is good now wins, then one that was brought, then the longest', () => {
+  const desk = new Desk();
+  desk.put('over', ['a.test'], { source: 'file', from: -90, until: -1 });
+  assert.deepEqual(desk.find('a.test'), ['over']);
+  desk.put('short', ['a.test'], { until: 30 });
+  desk.put('long', ['a.test'], { until: 60 });
+  assert.deepEqual(desk.find('a.test'), ['long']);
+  desk.put('brought', ['a.test'], { source: 'pushed', until: 10 });
+  desk.put('later', ['a.test'], { source: 'file', from: 1, until: 90 });
+  assert.deepEqual(desk.find('a.test'), ['brought']);
+});
+
+test('a certificate that begins, or is over, changes what is shown without anybody doing anything', () => {
+  const desk = new Desk();
+  desk.put('brought', ['a.test'], { source: 'pushed', until: 2 });
+  desk.put('ours', ['a.test'], { until: 30 });
+  desk.put('next', ['a.test'], { source: 'pushed', from: 4, until: 90 });
+  assert.deepEqual(desk.news(), ['a.test=brought']);
+  desk.clock.pass(2 * DAY_MS + 60_000);
+  assert.deepEqual(desk.news(), ['a.test=ours']);
+  desk.clock.pass(2 * DAY_MS);
+  assert.deepEqual(desk.news(), ['a.test=next']);
+});
+
+test('only names that are shown another certificate are told', () => {
+  const desk = new Desk();
+  desk.put('one', ['a.test', 'b.test']);
+  assert.deepEqual(desk.news(), ['a.test=one', 'b.test=one']);
+  desk.put('worse', ['a.test'], { until: 5 });
+  assert.deepEqual(desk.news(), []);
+  desk.put('one', ['b.test', 'c.test']);
+  assert.deepEqual(desk.news(), ['a.test=worse', 'b.test=one', 'c.test=one']);
+  desk.known.take({ put: [], removed: ['one', 'never'] });
+  assert.deepEqual(desk.news(), ['b.test=none', 'c.test=none']);
+  assert.deepEqual(desk.find('a.test', 'b.test'), ['worse', undefined]);
+  assert.deepEqual(
+    [...desk.known.all()].map(({ id }) => id),
+    ['worse'],
+  );
+});
+
+test('10,000 certificates are taken in under a second', () => {
+  const desk = new Desk();
+  const now = desk.clock.now();
+  const put = Array.from({ length: 10_000 }, (_, number) => ({
+    ...{ id: `acme/n${number}.test`, source: 'acme' as const, domains: [`n${number}.test`], issuer: 'x', serial: '1' },
+    ...{ notBefore: now, notAfter: now + DAY_MS, savedAt: now, order: null, ariId: null },
+  }));
+  const start = process.cpuUsage();
+  desk.known.take({ put, removed: [] });
+  const { user, system } = process.cpuUsage(start);
+  assert.ok(user + system < 1_000_000);
+  assert.deepEqual(desk.find('n9999.test'), ['acme/n9999.test']);
+});

@@ -1,0 +1,113 @@
+import type { Clock } from '../../shared/runtime/clock.ts';
+import { wildcardOf } from '../../shared/values/host.ts';
+import type { StoreChange, StoredCertificate } from './store/cert-store.ts';
+
+/** Names with several certificates are judged again this often (ms): one begins or ends. */
+const JUDGE_MS = 60_000;
+
+/** A name that is shown another certificate from now on; null: none. */
+export type ShownChange = { readonly name: string; readonly certificate: StoredCertificate | null };
+
+/** Which of the certificates that there are is shown for which name. */
+export class KnownCertificates {
+  private readonly clock: Clock;
+  private readonly byId = new Map<string, StoredCertificate>();
+  /** Every name, wildcards as they are written, with all that were brought for it. */
+  private readonly byName = new Map<string, StoredCertificate[]>();
+  private readonly shown = new Map<string, StoredCertificate>();
+  private readonly listeners = new Set<(changes: readonly ShownChange[]) => void>();
+  private readonly stopJudging: () => void;
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+    this.stopJudging = clock.every(JUDGE_MS, () => this.judge(this.byName.keys()));
+  }
+
+  /** Tells which names are shown another certificate, after each change. The returned function ends it. */
+  onChange(listener: (changes: readonly ShownChange[]) => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  /** Takes over what changed in a store; the first time everything in it. */
+  take({ put, removed }: Pick<StoreChange, 'put' | 'removed'>): void {
+    const touched = new Set<string>();
+    for (const id of removed) this.forget(id, touched);
+    for (const certificate of put) {
+      this.forget(certificate.id, touched);
+      this.byId.set(certificate.id, certificate);
+      for (const name of certificate.domains) {
+        touched.add(name);
+        const others = this.byName.get(name);
+        if (others === undefined) this.byName.set(name, [certificate]);
+        else others.push(certificate);
+      }
+    }
+    this.judge(touched);
+  }
+
+  all(): Iterable<StoredCertificate> {
+    return this.byId.values();
+  }
+
+  /** The certificate for exactly this name, else for the wildcard over it (one label); null: none. `name` in lower case. */
+  find(name: string): StoredCertificate | null {
+    return this.shown.get(name) ?? this.shown.get(wildcardOf(name) ?? '') ?? null;
+  }
+
+  /** What is shown for each name and wildcard. */
+  everyShown(): Iterable<readonly [string, StoredCertificate]> {
+    return this.shown;
+  }
+
+  close(): void {
+    this.stopJudging();
+    this.listeners.clear();
+  }
+
+  private forget(id: string, touched: Set<string>): void {
+    const certificate = this.byId.get(id);
+    if (certificate === undefined) return;
+    this.byId.delete(id);
+    for (const name of certificate.domains) {
+      touched.add(name);
+      const rest = (this.byName.get(name) ?? []).filter((one) => one !== certificate);
+      if (rest.length > 0) this.byName.set(name, rest);
+      else this.byName.delete(name);
+    }
+  }
+
+  private judge(names: Iterable<string>): void {
+    const now = this.clock.now();
+    const changes: ShownChange[] = [];
+    for (const name of names) {
+      const certificate = best(this.byName.get(name) ?? [], now);
+      if (certificate === (this.shown.get(name) ?? null)) continue;
+      if (certificate === null) this.shown.delete(name);
+      else this.shown.set(name, certificate);
+      changes.push({ name, certificate });
+    }
+    if (changes.length > 0) for (const listener of this.listeners) listener(changes);
+  }
+}
+
+/**
+ * One that is good now wins, then one that somebody brought, then one of our own authority, which is there only where
+ * it is asked for, then the one that lasts longest. One that is over is better than none: whoever visits is told what is wrong.
+ */
+function best(candidates: readonly StoredCertificate[], now: number): StoredCertificate | null {
+  return candidates.reduce<StoredCertificate | null>((found, one) => (found === null || isBetter(one, found, now) ? one : found), null);
+}
+
+function isBetter(one: StoredCertificate, other: StoredCertificate, now: number): boolean {
+  if (isGood(one, now) !== isGood(other, now)) return isGood(one, now);
+  if (wish(one) !== wish(other)) return wish(one) > wish(other);
+  if (one.notAfter !== other.notAfter) return one.notAfter > other.notAfter;
+  // Any order will do, as long as it is always the same.
+  return one.id < other.id;
+}
+
+const isGood = ({ notBefore, notAfter }: StoredCertificate, now: number): boolean => notBefore <= now && now < notAfter;
+/** How much it is what somebody wanted for the name. */
+const wish = ({ source }: StoredCertificate): number => WISHES[source];
+const WISHES: Readonly<Record<StoredCertificate['source'], number>> = { pushed: 2, applied: 2, file: 2, internal: 1, acme: 0 };

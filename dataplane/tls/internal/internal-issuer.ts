@@ -1,0 +1,149 @@
+import type { Certificate } from '../../../shared/certificates/certificate.ts';
+import { certifierOf, type Site } from '../../../shared/certificates/issuer.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Log } from '../../../shared/runtime/log.ts';
+import type { Random } from '../../../shared/runtime/random.ts';
+import { wildcardOf } from '../../../shared/values/host.ts';
+import type { StoreChange, StoredCertificate } from '../store/cert-store.ts';
+import { InternalAuthority, type InternalCertificate } from './internal-authority.ts';
+import { readRootCertificate, rootCertificatePath } from './root.ts';
+import { trustingLine } from './trust-command.ts';
+
+/** After this time (ms) an authority that could not be opened is tried again. */
+const AGAIN_MS = 2_000;
+
+/** Domains of routes that came, are different, or went. */
+export type RoutesChange = {
+  readonly added: readonly string[];
+  readonly changed: readonly string[];
+  readonly removed: readonly string[];
+};
+
+export type InternalTools = {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly stateDir: string;
+  sites(): Iterable<Site>;
+  site(domain: string): Site | null;
+  /** Whether the port for HTTPS is open, or can be. @throws the reason. */
+  reachable(): Promise<void>;
+  /** There is a root: from now on sites of this authority are served on HTTPS. */
+  opened(): Promise<void>;
+  /** There are other certificates. */
+  changed(change: Pick<StoreChange, 'put' | 'removed'>): void;
+};
+
+/** Whether a site has its certificate from our own authority; `local`: those that say nothing do. */
+export const isInternal = (site: Site, local: boolean): boolean =>
+  certifierOf(site, { automatic: false, anyName: false, dns: false, internal: true, local }) === 'internal';
+
+/** Certificates of our own authority for the sites that are to have one. The authority is opened for the first of them. */
+export class InternalSites {
+  private readonly tools: InternalTools;
+  private readonly names = new Set<string>();
+  private local = false;
+  private authority: InternalAuthority | null = null;
+  private opening: Promise<void> | null = null;
+  private failure: string | null = null;
+  private stopped = false;
+
+  constructor(tools: InternalTools) {
+    this.tools = tools;
+  }
+
+  /** Why its sites have no certificates; null where all is well. */
+  get warning(): string | null {
+    return this.failure;
+  }
+
+  /** PEM; null where there never was a site to be certified. */
+  get root(): string | null {
+    return this.authority?.root ?? readRootCertificate(this.tools.stateDir);
+  }
+
+  /** All sites are judged anew. Resolves when the authority is open, if it is needed. */
+  adopt(local: boolean): Promise<void> {
+    this.local = local;
+    const wanted = new Set<string>();
+    for (const site of this.tools.sites()) if (isInternal(site, local)) wanted.add(site.domain);
+    for (const name of this.names) if (!wanted.has(name)) this.drop(name);
+    for (const name of wanted) this.add(name);
+    return this.open();
+  }
+
+  routesChanged({ added, changed, removed }: RoutesChange): void {
+    for (const domain of removed) this.drop(domain);
+    for (const domain of [...added, ...changed]) {
+      const site = this.tools.site(domain);
+      if (site !== null && isInternal(site, this.local)) this.add(domain);
+      else this.drop(domain);
+    }
+    void this.open();
+  }
+
+  /** Of many names that are to have certificates this one is the next, or the wildcard over it. `name` in lower case. */
+  hurry(name: string): void {
+    this.authority?.hurry(this.names.has(name) ? name : (wildcardOf(name) ?? ''));
+  }
+
+  get(name: string): InternalCertificate | null {
+    return this.authority?.get(name) ?? null;
+  }
+
+  stop(): void {
+    this.stopped = true;
+    this.authority?.stop();
+  }
+
+  private add(name: string): void {
+    this.names.add(name);
+    this.authority?.add(name);
+  }
+
+  private drop(name: string): void {
+    if (this.names.delete(name)) this.authority?.drop(name);
+  }
+
+  private open(): Promise<void> {
+    if (this.authority !== null || this.names.size === 0 || this.stopped) return Promise.resolve();
+    this.opening ??= this.opened().finally(() => {
+      this.opening = null;
+    });
+    return this.opening;
+  }
+
+  private async opened(): Promise<void> {
+    const { clock, log, stateDir, reachable, opened } = this.tools;
+    try {
+      await reachable();
+      const authority = await InternalAuthority.open(stateDir, this.tools, (name, certificate) => this.changed(name, certificate));
+      if (this.stopped) return authority.stop();
+      this.authority = authority;
+      this.failure = null;
+      const root = rootCertificatePath(stateDir);
+      log.info(
+        { root, trust: trustingLine(root) },
+        'sites have certificates of the internal authority: browsers believe them where its root is trusted',
+      );
+      for (const name of this.names) authority.add(name);
+      await opened();
+    } catch (error) {
+      const reason = `the internal authority can't work: ${error instanceof Error ? error.message : error}`;
+      if (reason !== this.failure) log.error(reason);
+      this.failure = reason;
+      clock.after(AGAIN_MS, () => void this.open());
+    }
+  }
+
+  private changed(name: string, certificate: InternalCertificate | null): void {
+    const id = `internal/${name}`;
+    if (certificate === null) this.tools.changed({ put: [], removed: [id] });
+    else this.tools.changed({ put: [storedAs(id, name, certificate, this.tools.clock.now())], removed: [] });
+  }
+}
+
+function storedAs(id: string, name: string, certificate: Certificate, savedAt: number): StoredCertificate {
+  const { issuer, serial, notBefore, notAfter } = certificate;
+  return { id, source: 'internal', domains: [name], issuer, serial, notBefore, notAfter, savedAt, order: null, ariId: null };
+}

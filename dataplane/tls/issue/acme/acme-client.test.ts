@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, beforeEach, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { Challenge } from '../challenges/challenge.ts';
+import { IssueError } from '../issue-error.ts';
+import { type OddAnswer, OddAuthority } from '../testing/faulty-acme-server.ts';
+import { Authority } from './acme-client.ts';
+
+const HTML = { 'content-type': 'text/html' };
+
+describe('an authority', async () => {
+  const odd = await OddAuthority.start();
+  after(() => odd[Symbol.asyncDispose]());
+  const presented: Challenge[] = [];
+  beforeEach(() => {
+    odd.instead.clear();
+    presented.length = 0;
+  });
+
+  /** What comes of an order while one path is answered so. */
+  async function failureWith(path: string, answer: OddAnswer): Promise<IssueError> {
+    odd.instead.set(path, answer);
+    const board = {
+      present: async (challenge: Challenge): Promise<void> => void presented.push(challenge),
+      withdraw: () => undefined,
+    };
+    const request = { name: 'shop.test', replaces: null, types: ['http-01'], begun: null } as const;
+    try {
+      const authority = await Authority.open(odd.settings, null);
+      await authority.issue({ ...request, remember: async () => undefined, checkFailed: () => undefined }, board);
+    } catch (error) {
+      if (error instanceof IssueError) return error;
+      throw error;
+    }
+    throw new Error('it issued');
+  }
+
+  test('whose front says that it is away is away, wherever that is met, and may say for how long', async () => {
+    for (const path of ['/dir', '/account', '/order', '/authorization']) {
+      const { kind, message, retryAfterMs } = await failureWith(path, {
+        status: 503,
+        headers: { ...HTML, 'retry-after': '30' },
+        body: '<h1>',
+      });
+      assert.deepEqual([path, kind, retryAfterMs], [path, 'unreachable', 30_000], message);
+      assert.match(message, /not in order: it answers 503$/);
+      odd.instead.clear();
+    }
+  });
+
+  test('that has a limit says until when, in seconds or as a date by its own clock', async () => {
+    const date = (at: number): string => new Date(at).toUTCString();
+    const limited = (retryAfter: string): OddAnswer => ({ status: 429, headers: { 'retry-after': retryAfter, date: date(3_600_000) } });
+    for (const retryAfter of ['7200', date(3 * 3_600_000)]) {
+      const { kind, retryAfterMs } = await failureWith('/order', limited(retryAfter));
+      assert.deepEqual([kind, retryAfterMs], ['limited', 7_200_000]);
+    }
+    assert.equal((await failureWith('/order', limited('soon'))).retryAfterMs, null);
+    const body = { type: 'urn:ietf:params:acme:error:rateLimited', detail: 'busy' };
+    const { kind, retryAfterMs } = await failureWith('/order', { status: 503, headers: { 'retry-after': '60' }, body });
+    assert.deepEqual([kind, retryAfterMs], ['limited', 60_000]);
+  });
+
+  test('that is none is told apart, with the flag that names another', async () => {
+    for (const answer of [
+      { status: 404, headers: HTML, body: '<h1>' },
+      { status: 200, headers: HTML, body: '<h1>' },
+      { status: 200, body: {} },
+    ]) {
+      const { kind, message } = await failureWith('/dir', answer);
+      assert.equal(kind, 'refused');
+      assert.match(message, /^https:\/\/localhost:\d+\/dir is no directory of .*; name the right one with --acme-directory URL$/);
+    }
+  });
+
+  test('that sends us elsewhere is followed, but not out of HTTPS', async () => {
+    const to = (location: string): OddAnswer => ({ status: 302, headers: { location } });
+    odd.instead.set('/elsewhere', { status: 429 });
+    assert.equal((await failureWith('/dir', to('/elsewhere'))).kind, 'limited');
+    const { kind, message } = await failureWith('/dir', to('http://localhost:1/dir'));
+    assert.equal(kind, 'refused');
+    assert.match(message, /http:\/\/localhost:1\/dir is not https/);
+  });
+
+  test('is not asked while the file with its roots can not be used, and the flag is named', async () => {
+    const asked = odd.asked.length;
+    for (const [rootPath, reason] of [
+      ['/nowhere/root.pem', /--acme-ca-root: \/nowhere\/root.pem: it can't be read \(ENOENT/],
+      [fileURLToPath(import.meta.url), /--acme-ca-root: .*authority.test.ts: there is no certificate in it/],
+    ] as const)
+      await assert.rejects(
+        Authority.open({ ...odd.settings, rootPath }, null),
+        (error) => error instanceof IssueError && error.kind === 'local' && reason.test(error.message),
+      );
+    assert.equal(odd.asked.length, asked);
+  });
+
+  test('is believed by roots that no file holds here', async () => {
+    const { rootPath, ...others } = odd.settings;
+    await assert.doesNotReject(Authority.open({ ...others, rootPath: null, roots: readFileSync(rootPath ?? '', 'utf8') }, null));
+  });
+
+  test('is not read without end', async () => {
+    const { kind, message } = await failureWith('/order', { status: 201, body: 'x'.repeat(2_000_000) });
+    assert.equal(kind, 'refused');
+    assert.match(message, /^shop.test: .*1048576/);
+  });
+
+  test('has nothing presented for another name, and no token that could be a path', async () => {
+    assert.match((await failureWith('/authorization', odd.authorization('other.test', 'token'))).message, /a check of other\.test instead/);
+    for (const token of ['../../etc/passwd', 'a/b', '', 'x'.repeat(5_000), 'a\r\nb'])
+      assert.match((await failureWith('/authorization', odd.authorization('shop.test', token))).message, /RFC 8555 8\.1/, token);
+    assert.deepEqual(presented, []);
+    await failureWith('/authorization', odd.authorization('SHOP.test', 'To-k_en'));
+    assert.deepEqual(
+      presented.map(({ name, token }) => [name, token]),
+      [['shop.test', 'To-k_en']],
+    );
+  });
+
+  test('that refuses nonce after nonce is not in order', async () => {
+    const body = { type: 'urn:ietf:params:acme:error:badNonce', detail: 'the nonce is not mine' };
+    assert.equal((await failureWith('/order', { status: 400, body })).kind, 'unreachable');
+  });
+});

@@ -1,0 +1,70 @@
+import { AccountGoneError, IssueError } from '../issue-error.ts';
+import { ProblemError } from './problem.ts';
+
+/** Codes of the system and of TLS that mean: nobody there, or nobody we trust. */
+const UNREACHABLE: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nobody listens there',
+  ENOTFOUND: 'its name can not be resolved',
+  EAI_AGAIN: 'its name can not be resolved now',
+  ETIMEDOUT: 'it does not answer',
+  ECONNABORTED: 'it does not answer in time',
+  ECONNRESET: 'it closed the connection',
+  EHOSTUNREACH: 'there is no way to it',
+  ENETUNREACH: 'there is no way to it',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not from an authority that is trusted here; name its root with --acme-ca-root PATH',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed; name it with --acme-ca-root PATH',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not from an authority that is trusted here; name its root with --acme-ca-root PATH',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    'its certificate is not from an authority that is trusted here; name its root with --acme-ca-root PATH',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
+  CERT_HAS_EXPIRED: 'its certificate has expired, or the clock of this machine is wrong',
+  CERT_NOT_YET_VALID: 'its certificate is not good yet, or the clock of this machine is wrong',
+};
+
+/** Codes of an answer that came, and is none. */
+const ODD = /^ERR_(INVALID_URL|BAD_RESPONSE|FR_TOO_MANY_REDIRECTS|FR_REDIRECTION_FAILURE)$/;
+/** How the library says that what it was given is no directory. */
+const NO_DIRECTORY = /in ACME directory|ACME directory returned|get nonce from/;
+
+/** What went wrong, told by code, or by the words of the authority where it has any. `about` is what was asked for. */
+export function wordsForFailure(error: unknown, about: string, authority = 'the certificate authority'): IssueError {
+  if (error instanceof IssueError) return error;
+  if (error instanceof ProblemError) return wordsForProblem(error, about);
+  const message = error instanceof Error ? error.message : String(error);
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const unreachable = UNREACHABLE[code];
+  if (unreachable !== undefined) return new IssueError('unreachable', `${authority} can't be reached: ${unreachable}`);
+  if (ODD.test(code)) return new IssueError('refused', `${about}: the certificate authority answers what is no ACME: ${message}`);
+  // Whatever else the system or TLS has a code for happened on the way there.
+  if (code !== '') return new IssueError('unreachable', `${authority} can't be reached: ${message}`);
+  if (/rate ?limit|too many/i.test(message)) return new IssueError('limited', `${about}: ${message}`);
+  if (/pending or processing|returned error 5\d\d|\bnonce\b|HTTP 5\d\d|serverInternal/i.test(message))
+    return new IssueError('unreachable', `the certificate authority is not in order: ${message}`);
+  return new IssueError('refused', `${about}: ${message}`);
+}
+
+/** What went wrong with the account, and the flag that mends it. */
+export function wordsForAccount(error: unknown, directory: string): IssueError {
+  if (error instanceof Error && NO_DIRECTORY.test(error.message)) {
+    const words = `${directory} is no directory of a certificate authority (${error.message}); name the right one with --acme-directory URL`;
+    return new IssueError('refused', words);
+  }
+  if (!(error instanceof ProblemError)) return wordsForFailure(error, directory, `the certificate authority at ${directory}`);
+  const { problem, message } = error;
+  const refused = (advice: string): IssueError =>
+    new IssueError('refused', `the certificate authority gives us no account: ${message}; ${advice}`);
+  if (problem === 'externalAccountRequired') return refused('name the account that you have there with --acme-eab KID:KEY');
+  if (/contact|email/i.test(problem + message)) return refused('name another address with --acme-email EMAIL');
+  if (/external|eab|binding|\bkid\b|key identifier|mac\b/i.test(message))
+    return refused('see whether --acme-eab KID:KEY is what the authority gave you');
+  return wordsForProblem(error, directory);
+}
+
+function wordsForProblem({ problem, message }: ProblemError, about: string): IssueError {
+  // RFC 8555 7.3.6: one that was deactivated is unauthorized, as much else is.
+  const ended = problem === 'unauthorized' && /\baccount\b.*\b(deactivated|revoked)\b/i.test(message);
+  if (problem === 'accountDoesNotExist' || ended) return new AccountGoneError(message);
+  if (problem === 'rateLimited') return new IssueError('limited', `${about}: ${message}`);
+  if (problem === 'serverInternal') return new IssueError('unreachable', `the certificate authority is not in order: ${message}`);
+  return new IssueError('refused', `${about}: ${message}`);
+}

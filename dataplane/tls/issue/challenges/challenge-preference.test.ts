@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { memoryLog } from '../../../../shared/runtime/log.ts';
+import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
+import { mayFollow, Preference } from './challenge-preference.ts';
+
+class Scene {
+  readonly folder = mkdtempSync(join(tmpdir(), 'checks-'));
+  readonly clock = new ManualClock();
+
+  start(dns = false): Preference {
+    const preference = new Preference(this.folder, this.clock, memoryLog());
+    preference.allowDns(dns);
+    return preference;
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.folder, { recursive: true, maxRetries: 10 });
+  }
+}
+
+describe('a name is checked', () => {
+  test('over HTTP first, then in a handshake, and no more than twice in one attempt', () => {
+    using scene = new Scene();
+    for (const dns of [false, true]) assert.deepEqual(scene.start(dns).of('a.test'), ['http-01', 'tls-alpn-01']);
+  });
+
+  test('as it was last time, also after a restart', async () => {
+    using scene = new Scene();
+    const before = scene.start(true);
+    before.worked('a.test', 'tls-alpn-01');
+    before.worked('b.test', 'dns-01');
+    before.worked('c.test', 'dns-01');
+    before.worked('c.test', 'http-01');
+    assert.deepEqual(before.of('a.test'), ['tls-alpn-01', 'http-01']);
+    scene.clock.pass(1_000);
+    for (const end = performance.now() + 5_000; ; ) {
+      const after = scene.start(true);
+      if (after.of('a.test')[0] === 'tls-alpn-01' || performance.now() > end) {
+        assert.deepEqual(
+          ['a.test', 'b.test', 'c.test'].map((name) => after.of(name)[0]),
+          ['tls-alpn-01', 'dns-01', 'http-01'],
+        );
+        break;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    assert.deepEqual(scene.start(false).of('b.test'), ['http-01', 'tls-alpn-01'], 'records can no longer be set');
+  });
+
+  test('over DNS alone when it is a wildcard', () => {
+    using scene = new Scene();
+    assert.deepEqual(scene.start(true).of('*.a.test'), ['dns-01']);
+  });
+
+  test('over DNS in the attempt after one in which nothing else worked', () => {
+    using scene = new Scene();
+    const preference = scene.start(true);
+    preference.failed('a.test', 'http-01');
+    preference.failed('a.test', 'tls-alpn-01');
+    assert.deepEqual(preference.of('a.test'), ['dns-01', 'http-01']);
+    assert.deepEqual(preference.of('b.test'), ['http-01', 'tls-alpn-01']);
+    preference.failed('a.test', 'dns-01');
+    preference.failed('a.test', 'http-01');
+    assert.deepEqual(preference.of('a.test'), ['tls-alpn-01', 'dns-01']);
+    preference.worked('a.test', 'http-01');
+    assert.deepEqual(preference.of('a.test'), ['http-01', 'tls-alpn-01']);
+  });
+});
+
+test('a handshake follows where port 80 could not be reached, not where it answered wrongly; DNS follows on everything', () => {
+  assert.ok(mayFollow('tls-alpn-01', 'http-01', 'connection'));
+  for (const problem of ['unauthorized', 'dns', null]) {
+    assert.equal(mayFollow('tls-alpn-01', 'http-01', problem), false);
+    assert.ok(mayFollow('dns-01', 'http-01', problem));
+    assert.ok(mayFollow('http-01', 'tls-alpn-01', problem));
+  }
+});

@@ -1,0 +1,86 @@
+import { Resolver } from 'node:dns/promises';
+import { connect, isIPv4 } from 'node:net';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+
+/** The whole look takes no longer (ms): nobody waits for it but an order that has failed. */
+const LOOK_MS = 3_000;
+/** Where authorities look (RFC 8555 8.3). */
+const HTTP_PORT = 80;
+/** Addresses that nobody outside can reach: private (RFC 1918), shared (RFC 6598), link-local, unique local (RFC 4193). */
+const PRIVATE =
+  /^(10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|100\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.|169\.254\.|127\.|f[cd]|fe[89ab]|::1$)/i;
+
+export type PreflightTools = {
+  readonly clock: Clock;
+  /** The addresses that a name stands for; none where there is no such name. @throws what kept us from knowing. */
+  resolve(name: string): Promise<readonly string[]>;
+  /** Why nobody can connect to a port; null: somebody can, or it is not known. */
+  knock(address: string, port: number): Promise<string | null>;
+  /** The addresses of this machine. */
+  addresses(): readonly string[];
+  /** The port for plain HTTP here. */
+  httpPort(): number;
+};
+
+/** Why an authority will hardly be able to verify a name over the network, seen from here: a hint, and no more. null: nothing stands out. */
+export function preflight(name: string, tools: PreflightTools): Promise<string | null> {
+  if (name.startsWith('*.')) return Promise.resolve(null);
+  return new Promise((resolve) => {
+    const cancel = tools.clock.after(LOOK_MS, () => resolve(null));
+    look(name, tools)
+      .catch((error: unknown) => `${name} can't be resolved here (${codeOf(error)})`)
+      .then(resolve)
+      .finally(cancel);
+  });
+}
+
+async function look(name: string, tools: PreflightTools): Promise<string | null> {
+  const found = await tools.resolve(name);
+  const own = tools.addresses();
+  const outside = own.filter((address) => !PRIVATE.test(address));
+  if (found.length === 0)
+    return `${name} does not resolve here; set its address record to where this machine is reached${inBrackets(outside)}`;
+  const elsewhere = found.filter((address) => !own.includes(address));
+  const [first] = elsewhere;
+  if (first === undefined) return portHint(tools.httpPort());
+  const closed = await tools.knock(first, HTTP_PORT);
+  const there = closed === null ? '' : `; port ${HTTP_PORT} of ${first}: ${closed}`;
+  const also = elsewhere.length < found.length ? ' also' : '';
+  const to = `${name} resolves${also} to ${elsewhere.join(', ')}`;
+  if (outside.some((address) => isIPv4(address) === isIPv4(first)))
+    return `${to}, which is no address of this machine${inBrackets(own)}${there}`;
+  return `${to}, whose port ${HTTP_PORT} has to lead to port ${tools.httpPort()} of this machine${inBrackets(own)}${there}`;
+}
+
+const portHint = (port: number): string | null =>
+  port === HTTP_PORT ? null : `authorities look at port ${HTTP_PORT}, which has to lead to port ${port} of this machine (--http-port)`;
+
+const inBrackets = (addresses: readonly string[]): string => (addresses.length === 0 ? '' : ` (${addresses.join(', ')})`);
+
+/** Asks the system's name servers for both kinds of addresses. @throws the resolver's error. */
+export async function resolveName(name: string): Promise<readonly string[]> {
+  const resolver = new Resolver({ timeout: LOOK_MS, tries: 1 });
+  const asked = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+  const found = asked.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
+  const failed = asked.find((one) => one.status === 'rejected' && !NOT_THERE.has(codeOf(one.reason)));
+  if (found.length === 0 && failed?.status === 'rejected') throw failed.reason;
+  return found;
+}
+
+const NOT_THERE: ReadonlySet<string> = new Set(['ENOTFOUND', 'ENODATA']);
+const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : String(error));
+
+/** Only who refuses is told: silence may be ours, behind an address translation that does not lead back. */
+export function knock(address: string, port: number): Promise<string | null> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: address, port, timeout: LOOK_MS });
+    const end = (reason: string | null): void => {
+      socket.destroy();
+      resolve(reason);
+    };
+    socket
+      .on('connect', () => end(null))
+      .on('timeout', () => end(null))
+      .on('error', (error) => end(codeOf(error) === 'ECONNREFUSED' ? 'connection refused' : null));
+  });
+}

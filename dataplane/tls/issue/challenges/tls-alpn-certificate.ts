@@ -1,0 +1,12 @@
+import type * as Acme from 'acme-client';
+import { newKey } from '../acme/private-key.ts';
+import type { Challenge } from './challenge.ts';
+
+/** What an authority is shown in a handshake (RFC 8737 3): the name, and a critical extension with the digest that it expects. PEM. */
+export async function checkCertificate({ name, keyAuthorization }: Challenge): Promise<{ certificate: string; privateKey: string }> {
+  const { crypto } = (await import('acme-client')).default as typeof Acme;
+  const privateKey = newKey();
+  const authorization = { identifier: { type: 'dns', value: name } } as Acme.Authorization;
+  const [, certificate] = await crypto.createAlpnCertificate(authorization, keyAuthorization, privateKey);
+  return { certificate: certificate.toString(), privateKey };
+}

@@ -1,0 +1,97 @@
+import { spawn } from 'node:child_process';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import type { Log } from '../../../../shared/runtime/log.ts';
+import { IssueError } from '../issue-error.ts';
+import type { DnsRecords } from './provider.ts';
+
+/** How long one run may take (ms). */
+const RUN_MS = 120_000;
+/** So much of what it writes goes into the log (characters). */
+const MOST_OUTPUT = 4_096;
+/** The part of our environment that it gets: nothing of ours is secret to it, but nothing need leak either. */
+const ENVIRONMENT = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'SSL_CERT_FILE', 'HTTPS_PROXY'];
+
+type Action = 'present' | 'cleanup';
+export type HookTools = { readonly path: string; readonly clock: Clock; readonly log: Log };
+
+/** Somebody's program that sets records: `PATH present|cleanup NAME VALUE`, one run at a time. */
+export class Hook implements DnsRecords {
+  private readonly tools: HookTools;
+  private last: Promise<unknown> = Promise.resolve();
+
+  constructor(tools: HookTools) {
+    this.tools = tools;
+  }
+
+  add(name: string, value: string): Promise<void> {
+    return this.inTurn('present', name, value);
+  }
+
+  remove(name: string, value: string): Promise<void> {
+    return this.inTurn('cleanup', name, value);
+  }
+
+  private inTurn(action: Action, name: string, value: string): Promise<void> {
+    const done = this.last.then(() => this.run(action, name, value));
+    this.last = done.catch(() => undefined);
+    return done;
+  }
+
+  private async run(action: Action, name: string, value: string): Promise<void> {
+    const { path, log } = this.tools;
+    const { ending, output } = await this.ended([action, name, value]);
+    const said = output.trim();
+    if (ending === null) {
+      if (said !== '') log.info({ hook: path, action, name, output: said }, 'the DNS hook');
+      return;
+    }
+    log.warn({ hook: path, action, name, output: said }, `the DNS hook ${ending}`);
+    const words = said.split('\n').at(-1) ?? '';
+    throw new IssueError('records', `the DNS hook (${path} ${action} ${name}) ${ending}${words === '' ? '' : `: ${words.slice(0, 200)}`}`);
+  }
+
+  /** `ending` is null where all went well. */
+  private ended(args: readonly string[]): Promise<{ ending: string | null; output: string }> {
+    const { path, clock } = this.tools;
+    return new Promise((resolve) => {
+      // A process group of its own, so that what it has started ends with it.
+      const child = spawn(path, args, { stdio: ['ignore', 'pipe', 'pipe'], env: environment(), detached: true });
+      let output = '';
+      let late = false;
+      const keep = (text: string): void => {
+        output = (output + text).slice(-MOST_OUTPUT);
+      };
+      child.stdout.setEncoding('utf8').on('data', keep);
+      child.stderr.setEncoding('utf8').on('data', keep);
+      const cancel = clock.after(RUN_MS, () => {
+        late = true;
+        if (child.pid !== undefined) endGroup(child.pid);
+      });
+      const end = (ending: string | null): void => {
+        cancel();
+        resolve({ ending, output });
+      };
+      child.on('error', (error) => end(`can't be run (${error.message})`));
+      child.on('exit', (code, signal) => {
+        // What it leaves running may hold its output open for good.
+        child.stdout.destroy();
+        child.stderr.destroy();
+        if (late) end(`took longer than ${RUN_MS / 1_000} s`);
+        else if (code === 0) end(null);
+        else end(signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`);
+      });
+    });
+  }
+}
+
+const environment = (): Record<string, string> =>
+  Object.fromEntries(ENVIRONMENT.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
+
+function endGroup(leader: number): void {
+  try {
+    process.kill(-leader, 'SIGKILL');
+  } catch (error) {
+    // It may have ended by itself at this very moment.
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}

@@ -1,0 +1,104 @@
+import { type Answer, decode, encode, type Packet } from 'dns-packet';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import type { Random } from '../../../../shared/runtime/random.ts';
+import { IssueError } from '../issue-error.ts';
+import { type DnsServer, exchange } from './exchange.ts';
+import type { DnsRecords } from './provider.ts';
+import { sign, type TsigKey, type Verdict, verify } from './tsig.ts';
+import { skipName } from './wire-name.ts';
+
+/** RFC 2136 1.3, in its place in the head (RFC 1035 4.1.1). */
+const UPDATE = 5 << 11;
+/** A record of class NONE is taken out of its set, and others stay (RFC 2136 2.5.4). */
+const NONE = 254;
+const IN = 1;
+const HEADER = 12;
+/** Long enough for a check, short enough that nobody remembers it for long (s). */
+const TTL = 60;
+
+export type DynamicUpdateTools = {
+  readonly server: DnsServer;
+  /** null: the server lets our address change the zone. */
+  readonly key: TsigKey | null;
+  readonly clock: Clock;
+  readonly random: Random;
+};
+
+type Reply = Packet & { readonly rcode?: string };
+
+/** Sets records of a zone at the server that keeps it (RFC 2136), over TCP, signed (RFC 8945). */
+export class DynamicUpdate implements DnsRecords {
+  private readonly tools: DynamicUpdateTools;
+
+  constructor(tools: DynamicUpdateTools) {
+    this.tools = tools;
+  }
+
+  add(name: string, value: string): Promise<void> {
+    return this.update({ type: 'TXT', name, ttl: TTL, data: value }, IN);
+  }
+
+  remove(name: string, value: string): Promise<void> {
+    return this.update({ type: 'TXT', name, ttl: 0, data: value }, NONE);
+  }
+
+  private async update(change: Answer & { name: string }, recordClass: number): Promise<void> {
+    const zone = await this.zoneOf(change.name);
+    const question: Packet = { flags: UPDATE, questions: [{ type: 'SOA', name: zone, class: 'IN' }], authorities: [change] };
+    const { rcode } = await this.ask(question, (message) => classify(message, recordClass));
+    if (rcode !== 'NOERROR') throw this.failure(`it does not take changes of the zone ${zone} (${rcode}): ${this.advice(rcode)}`);
+  }
+
+  private advice(rcode: string | undefined): string {
+    const { key } = this.tools;
+    if (rcode !== 'REFUSED') return 'look into its log';
+    return key === null ? 'name a key with --acme-dns-key-file PATH' : `allow them for the key ${key.name}`;
+  }
+
+  /** The zone that the server keeps this name in: the first name upwards that has a start of authority. */
+  private async zoneOf(name: string): Promise<string> {
+    for (let at = name; at.includes('.'); at = at.slice(at.indexOf('.') + 1)) {
+      const { answers = [] } = await this.ask({ questions: [{ type: 'SOA', name: at, class: 'IN' }] });
+      if (answers.some((answer) => answer.type === 'SOA' && answer.name.toLowerCase() === at)) return at;
+    }
+    throw this.failure(`it keeps no zone for ${name}`);
+  }
+
+  private async ask(question: Packet, finish: (message: Buffer) => Buffer = (message) => message): Promise<Reply> {
+    const { server, key, clock, random } = this.tools;
+    const id = random.bytes(2).readUInt16BE(0);
+    const message = finish(encode({ ...question, type: 'query', id }));
+    const seconds = Math.floor(clock.now() / 1_000);
+    const signed = key === null ? null : sign(message, key, seconds);
+    try {
+      const answer = await exchange(server, signed?.message ?? message, clock);
+      const reply: Reply = decode(answer);
+      if (reply.id !== id) throw new Error('it answers another question');
+      if (key !== null && signed !== null) this.trust(verify(answer, key, signed.mac, seconds), key, reply);
+      return reply;
+    } catch (error) {
+      if (error instanceof IssueError) throw error;
+      throw this.failure(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  private trust(verdict: Verdict, key: TsigKey, { rcode }: Reply): void {
+    if (verdict === 'BADKEY') throw this.failure(`it does not know the key ${key.name} (${key.algorithm})`);
+    if (verdict === 'BADSIG') throw this.failure(`the secret of the key ${key.name} is another there`);
+    if (verdict === 'BADTIME') throw this.failure('its clock and ours differ by more than 5 minutes');
+    // A refusal need not be signed: nobody gains by forging one.
+    if (verdict !== 'good' && rcode === 'NOERROR') throw this.failure(`its answer is not signed with the key ${key.name}`);
+  }
+
+  private failure(reason: string): IssueError {
+    const { host, port } = this.tools.server;
+    return new IssueError('records', `the DNS server ${host}:${port} (--acme-dns-server): ${reason}`);
+  }
+}
+
+/** Sets the class of the one change after the zone: the library does not know of all classes. Changes the message. */
+function classify(message: Buffer, recordClass: number): Buffer {
+  const change = skipName(message, HEADER) + 4;
+  message.writeUInt16BE(recordClass, skipName(message, change) + 2);
+  return message;
+}

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, test } from 'node:test';
+import { memoryLog } from '../../../../shared/runtime/log.ts';
+import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
+import { Attempts } from './attempts.ts';
+
+let folder = '';
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'attempts-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, maxRetries: 10 }));
+const file = () => join(folder, 'issuing.json');
+const FAILED = { failures: 2, nextTry: 5_000, lastError: 'a.test: refused' };
+
+/** Waits until the file holds what it should. */
+async function saved(expected: object, part: (file: object) => object = (all) => all): Promise<void> {
+  for (const end = performance.now() + 5_000; ; ) {
+    try {
+      return assert.deepEqual(part(JSON.parse(readFileSync(file(), 'utf8'))), expected);
+    } catch (error) {
+      if (performance.now() > end) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+}
+
+test('what failed is known after a restart, and forgotten once it went well', async () => {
+  const clock = new ManualClock();
+  const attempts = new Attempts(folder, clock, memoryLog());
+  attempts.set('a.test', FAILED);
+  attempts.set('b.test', FAILED);
+  clock.pass(1_000);
+  await saved({ 'a.test': FAILED, 'b.test': FAILED });
+  assert.equal(statSync(file()).mode & 0o777, 0o600);
+  const next = new Attempts(folder, clock, memoryLog());
+  assert.deepEqual(next.get('a.test'), FAILED);
+  next.set('a.test', null);
+  clock.pass(1_000);
+  await saved({ 'b.test': FAILED });
+});
+
+test('whoever changes how certificates are ordered is not made to wait; who only restarts is', async () => {
+  const clock = new ManualClock();
+  const settings = { directory: 'https://ca.test/dir', binding: null };
+  const attempts = new Attempts(folder, clock, memoryLog());
+  attempts.under(settings);
+  attempts.set('a.test', FAILED);
+  clock.pass(1_000);
+  await saved(['a.test'], (file) => Object.keys(file));
+  const next = new Attempts(folder, clock, memoryLog());
+  next.under({ ...settings });
+  assert.deepEqual(next.get('a.test'), FAILED);
+  next.under({ ...settings, binding: { kid: 'k', key: 'xyzzy' } });
+  assert.equal(next.get('a.test'), null);
+  next.set('a.test', FAILED);
+  assert.deepEqual(next.get('a.test'), FAILED);
+  next.under(settings);
+  assert.equal(next.get('a.test'), null);
+});
+
+test('a file that can not be read costs nothing but patience', () => {
+  for (const text of ['', '{"a.test":{"failures":"x"}}', '[]']) {
+    writeFileSync(file(), text);
+    const log = memoryLog();
+    assert.equal(new Attempts(folder, new ManualClock(), log).get('a.test'), null);
+    assert.equal(log.lines[0]?.level, 'warn');
+  }
+});

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { memoryLog } from '../../../../shared/runtime/log.ts';
+import { systemRandom } from '../../../../shared/runtime/random.ts';
+import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
+import { DirectoryStore } from '../../store/directory-store.ts';
+import { IssueError } from '../issue-error.ts';
+import { Orders } from './order-coordinator.ts';
+
+const CA = 'https://ca.test/directory';
+const BEGUN = { url: 'https://ca.test/order/1', privateKey: 'a key' };
+
+/** Processes that share a certificate directory, on one clock. */
+class Scene {
+  readonly folder = mkdtempSync(join(tmpdir(), 'orders-'));
+  readonly clock = new ManualClock();
+
+  process(instance: string): Orders {
+    const log = memoryLog();
+    const store = new DirectoryStore(this.folder, { clock: this.clock, random: systemRandom, log, instance });
+    return new Orders({ store, clock: this.clock, log });
+  }
+
+  get notes(): string[] {
+    return readdirSync(join(this.folder, '.orders'));
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.folder, { recursive: true, maxRetries: 10 });
+  }
+}
+
+/** Runs an order that ends as a crash would: nothing comes after what was remembered. */
+async function crash(orders: Orders): Promise<void> {
+  await new Promise<void>((resolve) => {
+    void orders.run('a.test', CA, null, async ({ remember }) => {
+      await remember(BEGUN);
+      resolve();
+      return new Promise(() => undefined);
+    });
+  });
+}
+
+test('an order that a crash cut off is taken up by the next process, one that ended well or badly is not', async () => {
+  using scene = new Scene();
+  await crash(scene.process('one'));
+  const next = scene.process('one');
+  const seen: unknown[] = [];
+  for (const ending of [null, new IssueError('validation', 'no')]) {
+    await next
+      .run('a.test', CA, null, async ({ begun, remember }) => {
+        seen.push(begun);
+        await remember(BEGUN);
+        if (ending !== null) throw ending;
+      })
+      .catch((error: unknown) => assert.equal(error, ending));
+  }
+  await next.run('a.test', CA, null, async ({ begun }) => void seen.push(begun));
+  assert.deepEqual(seen, [BEGUN, null, null]);
+  assert.deepEqual(scene.notes, []);
+});
+
+test('an order goes on later where the authority was only away, and not at another authority', async () => {
+  using scene = new Scene();
+  const orders = scene.process('one');
+  const away = orders.run('a.test', CA, null, async ({ remember }) => {
+    await remember(BEGUN);
+    throw new IssueError('unreachable', 'nobody there');
+  });
+  await assert.rejects(away, /nobody there/);
+  await orders.run('a.test', 'https://other.test/directory', null, async ({ begun }) => assert.equal(begun, null));
+  await assert.rejects(
+    orders.run('a.test', CA, null, async ({ remember }) => {
+      await remember(BEGUN);
+      throw new IssueError('limited', 'later');
+    }),
+  );
+  await orders.run('a.test', CA, null, async ({ begun }) => assert.deepEqual(begun, BEGUN));
+});
+
+test('after three crashes in its order a name waits a minute', async () => {
+  using scene = new Scene();
+  for (let crashes = 0; crashes < 3; crashes++) await crash(scene.process('one'));
+  const orders = scene.process('one');
+  const place = (): Promise<void> => orders.run('a.test', CA, null, async () => undefined);
+  await assert.rejects(place(), (error) => error instanceof IssueError && error.retryAfterMs === 60_000);
+  scene.clock.pass(60_000);
+  await place();
+});
+
+test('one process orders at a time; the one that waited learns of a failure instead of repeating it', async () => {
+  using scene = new Scene();
+  const [one, other] = [scene.process('one'), scene.process('other')];
+  let fail: (error: Error) => void = () => undefined;
+  let placed = 0;
+  scene.clock.pass(1);
+  const begun = Promise.withResolvers<void>();
+  const first = one.run('a.test', CA, null, () => {
+    placed++;
+    begun.resolve();
+    return new Promise((_, reject) => {
+      fail = reject;
+    });
+  });
+  await begun.promise;
+  const second = other.run('a.test', CA, null, async () => void placed++);
+  const settled = Promise.allSettled([first, second]);
+  fail(new IssueError('validation', 'a.test: connection refused'));
+  let done = false;
+  void settled.then(() => {
+    done = true;
+  });
+  while (!done) {
+    scene.clock.pass(25);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  for (const { status, ...rest } of await settled)
+    assert.match(`${status} ${'reason' in rest ? rest.reason : ''}`, /^rejected .*connection refused$/);
+  assert.equal(placed, 1);
+  await other.run('a.test', CA, null, async () => void placed++);
+  assert.equal(placed, 2, 'its own time comes');
+});

@@ -1,0 +1,344 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { memoryLog } from '../../../../shared/runtime/log.ts';
+import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
+import { CheckError, IssueError } from '../issue-error.ts';
+import { type Attempt, type Held, Issuer } from './order-scheduler.ts';
+
+const DAY = 86_400_000;
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** An issuer whose authority answers as the test says, on a clock that the test moves. */
+class Scene {
+  readonly clock = new ManualClock();
+  readonly log = memoryLog();
+  readonly held = new Map<string, Held>();
+  readonly attempts = new Map<string, Attempt>();
+  readonly orders: { name: string; replaces: string | null; settle: (error?: Error) => void }[] = [];
+  uncertified: readonly string[] = [];
+  hint: string | null = null;
+  /** What chance brings next; 0 after that. */
+  fractions: number[] = [];
+  readonly issuer: Issuer;
+
+  constructor() {
+    this.issuer = new Issuer({
+      clock: this.clock,
+      random: { bytes: (size) => Buffer.alloc(size), hex: () => '', fraction: () => this.fractions.shift() ?? 0 },
+      log: this.log,
+      held: (name) => this.held.get(name) ?? null,
+      order: (name, replaces) =>
+        new Promise((resolve, reject) =>
+          this.orders.push({
+            name,
+            replaces,
+            settle: (error) => {
+              if (error !== undefined) return reject(error);
+              this.hold(name, 90);
+              resolve();
+            },
+          }),
+        ),
+      hint: async () => this.hint,
+      attempts: {
+        get: (name) => this.attempts.get(name) ?? null,
+        set: (name, attempt) => {
+          if (attempt === null) this.attempts.delete(name);
+          else this.attempts.set(name, attempt);
+        },
+      },
+      uncertified: (names) => {
+        this.uncertified = names;
+      },
+    });
+  }
+
+  hold(name: string, days: number, more: Partial<Held> = {}): void {
+    const notBefore = this.clock.now();
+    this.held.set(name, {
+      notBefore,
+      notAfter: notBefore + days * DAY,
+      savedAt: notBefore,
+      automatic: true,
+      window: null,
+      ariId: null,
+      ...more,
+    });
+  }
+
+  async settle(error?: Error): Promise<void> {
+    this.orders.at(-1)?.settle(error);
+    await turn();
+  }
+}
+
+describe('a name that is wanted', () => {
+  test('is ordered at once, and renewed before it expires, with the old one named', async () => {
+    const scene = new Scene();
+    scene.issuer.want(['a.test']);
+    assert.deepEqual(
+      scene.orders.map(({ name, replaces }) => [name, replaces]),
+      [['a.test', null]],
+    );
+    await scene.settle();
+    scene.hold('a.test', 90, { ariId: 'akid.serial' });
+    scene.issuer.changed('a.test');
+    scene.clock.pass(57 * DAY);
+    assert.equal(scene.orders.length, 1);
+    for (let days = 0; days < 4; days++) scene.clock.pass(DAY);
+    assert.deepEqual(
+      scene.orders.map(({ name, replaces }) => [name, replaces]),
+      [
+        ['a.test', null],
+        ['a.test', 'akid.serial'],
+      ],
+    );
+  });
+
+  test('and has a certificate from someone else is left alone', () => {
+    const scene = new Scene();
+    scene.hold('a.test', 1, { automatic: false });
+    scene.issuer.want(['a.test']);
+    scene.clock.pass(2 * DAY);
+    assert.deepEqual(scene.orders, []);
+  });
+
+  test('is ordered once, however often it is wanted', () => {
+    const scene = new Scene();
+    scene.issuer.want(['a.test']);
+    scene.issuer.want(['a.test', 'b.test']);
+    scene.issuer.changed('a.test');
+    assert.deepEqual(
+      scene.orders.map(({ name }) => name),
+      ['a.test', 'b.test'],
+    );
+  });
+
+  test('and no longer is, is not renewed', async () => {
+    const scene = new Scene();
+    scene.issuer.want(['a.test']);
+    await scene.settle();
+    scene.issuer.want([]);
+    scene.clock.pass(80 * DAY);
+    assert.equal(scene.orders.length, 1);
+  });
+
+  test('is not awaited by handshakes between two tries for its first certificate', async () => {
+    const scene = new Scene();
+    scene.issuer.want(['a.test']);
+    assert.deepEqual(scene.uncertified, []);
+    await scene.settle(new IssueError('validation', 'no'));
+    assert.deepEqual(scene.uncertified, ['a.test']);
+    scene.clock.pass(60_000);
+    assert.deepEqual(scene.uncertified, []);
+    await scene.settle();
+    assert.deepEqual(scene.uncertified, []);
+    scene.clock.pass(61 * DAY);
+    await scene.settle(new IssueError('validation', 'the renewal failed'));
+    assert.deepEqual([scene.orders.length, scene.uncertified], [3, []]);
+  });
+
+  test('that failed waits longer each time, also after a restart', async () => {
+    const scene = new Scene();
+    scene.issuer.want(['a.test']);
+    await scene.settle(new IssueError('validation', 'a.test: connection refused'));
+    assert.equal(scene.attempts.get('a.test')?.lastError, 'a.test: connection refused');
+    scene.clock.pass(59_000);
+    assert.equal(scene.orders.length, 1);
+    scene.clock.pass(1_000);
+    assert.equal(scene.orders.length, 2);
+    await scene.settle(new IssueError('validation', 'again'));
+    const next = new Scene();
+    for (const [name, attempt] of scene.attempts) next.attempts.set(name, { ...attempt, nextTry: next.clock.now() + 300_000 });
+    next.issuer.want(['a.test']);
+    next.clock.pass(299_000);
+    assert.equal(next.orders.length, 0);
+    next.clock.pass(1_000);
+    assert.equal(next.orders.length, 1);
+  });
+});
+
+test('what is known of a name stands with the words of the authority that could not verify it, and only there', async () => {
+  const scene = new Scene();
+  scene.hint = 'a.test resolves to 203.0.113.9';
+  scene.issuer.want(['a.test', 'b.test']);
+  scene.orders[0]?.settle(new IssueError('validation', 'a.test: connection refused'));
+  scene.orders[1]?.settle(new IssueError('refused', 'b.test: no'));
+  await turn();
+  assert.equal(scene.attempts.get('a.test')?.lastError, 'a.test: connection refused; a.test resolves to 203.0.113.9');
+  assert.equal(scene.attempts.get('b.test')?.lastError, 'b.test: no');
+  scene.issuer.want(['c.test']);
+  await scene.settle(new CheckError('c.test: no such record', 'dns-01', 'dns'));
+  assert.equal(scene.attempts.get('c.test')?.lastError, 'c.test: no such record');
+});
+
+test('a name that is no longer wanted when its order fails leaves nothing behind', async () => {
+  const scene = new Scene();
+  scene.issuer.want(['a.test']);
+  scene.issuer.want([]);
+  await scene.settle(new IssueError('validation', 'no'));
+  assert.deepEqual([...scene.attempts], []);
+});
+
+test('an order that waits after a failure is made at once when somebody asks for it', async () => {
+  const scene = new Scene();
+  scene.issuer.want(['a.example', 'b.example']);
+  assert.equal(scene.issuer.retry('a.example'), false);
+  scene.orders[0]?.settle(new IssueError('validation', 'no such host'));
+  scene.orders[1]?.settle();
+  await turn();
+  assert.equal(scene.issuer.retry('b.example'), false);
+  assert.equal(scene.issuer.retry('c.example'), false);
+  assert.equal(scene.issuer.retry('a.example'), true);
+  assert.equal(scene.issuer.retry('a.example'), true);
+  assert.deepEqual(
+    scene.orders.map(({ name }) => name),
+    ['a.example', 'b.example', 'a.example'],
+  );
+  scene.orders[2]?.settle();
+  await turn();
+  assert.equal(scene.attempts.has('a.example'), false);
+});
+
+test('an order that waits for an authority to come back is made at once, too', async () => {
+  const scene = new Scene();
+  scene.issuer.want(['a.example']);
+  scene.orders[0]?.settle(new IssueError('unreachable', 'connection refused'));
+  await turn();
+  assert.equal(scene.issuer.retry('a.example'), true);
+  assert.equal(scene.orders.length, 2);
+});
+
+test('orders are counted by how they ended', async () => {
+  const scene = new Scene();
+  scene.issuer.want(['a.test']);
+  await scene.settle();
+  scene.clock.pass(61 * DAY);
+  await scene.settle(new IssueError('limited', 'no'));
+  scene.clock.pass(2 * 3_600_000);
+  await scene.settle();
+  assert.deepEqual(Object.fromEntries(scene.issuer.results), { issued: 1, limited: 1, renewed: 1 });
+});
+
+describe('a renewal', () => {
+  test('that fails is tried again later each time, and what failed is told while the old certificate serves', async () => {
+    const scene = new Scene();
+    scene.hold('a.test', 6);
+    scene.issuer.want(['a.test']);
+    scene.clock.pass(4 * DAY);
+    await scene.settle(new IssueError('validation', 'no'));
+    const { renewAt, attempt } = scene.issuer.plans('a.test') ?? {};
+    assert.ok((renewAt ?? Infinity) <= scene.clock.now());
+    assert.deepEqual([attempt?.lastError, attempt?.nextTry], ['no', scene.clock.now() + 60_000]);
+    scene.clock.pass(60_000);
+    await scene.settle(new IssueError('validation', 'no'));
+    scene.clock.pass(299_000);
+    assert.equal(scene.orders.length, 2);
+    scene.clock.pass(1_000);
+    assert.equal(scene.orders.length, 3);
+    await scene.settle();
+    assert.equal(scene.issuer.plans('a.test')?.attempt, null);
+  });
+
+  test('of one that lives for an hour is tried again several times before it ends, but not against a limit', async () => {
+    const scene = new Scene();
+    scene.hold('a.test', 1 / 24);
+    scene.issuer.want(['a.test']);
+    scene.clock.pass(40 * 60_000);
+    for (let minutes = 40; minutes < 60; minutes++) {
+      scene.clock.pass(60_000);
+      await scene.settle(new IssueError('refused', 'no'));
+    }
+    assert.ok(scene.orders.length >= 5, `${scene.orders.length} orders`);
+    const limited = new Scene();
+    limited.hold('a.test', 1 / 24);
+    limited.issuer.want(['a.test']);
+    limited.clock.pass(41 * 60_000);
+    await limited.settle(new IssueError('limited', 'no'));
+    assert.equal(limited.attempts.get('a.test')?.nextTry, limited.clock.now() + 3_600_000);
+  });
+
+  test('begins when a window that is over becomes known, as for one that was revoked', () => {
+    const scene = new Scene();
+    scene.hold('a.test', 90);
+    scene.issuer.want(['a.test']);
+    scene.clock.pass(DAY);
+    assert.equal(scene.orders.length, 0);
+    const window = { start: 1, end: 2 };
+    scene.held.set('a.test', { ...(scene.held.get('a.test') as Held), window, ariId: 'key.serial' });
+    scene.issuer.changed('a.test');
+    assert.deepEqual(
+      scene.orders.map(({ replaces }) => replaces),
+      ['key.serial'],
+    );
+  });
+
+  test('is for names that are wanted: one that left is not renewed, one that came back is', async () => {
+    const scene = new Scene();
+    scene.hold('a.test', 6);
+    scene.issuer.want(['a.test']);
+    scene.issuer.want([]);
+    scene.clock.pass(5 * DAY);
+    assert.equal(scene.orders.length, 0);
+    scene.issuer.want(['a.test']);
+    assert.equal(scene.orders.length, 1);
+  });
+
+  test('of one that lives for minutes begins in its last third', () => {
+    const scene = new Scene();
+    scene.hold('a.test', 6 / (24 * 60));
+    scene.issuer.want(['a.test']);
+    scene.clock.pass(3.7 * 60_000);
+    assert.equal(scene.orders.length, 0);
+    scene.clock.pass(0.4 * 60_000);
+    assert.equal(scene.orders.length, 1);
+  });
+});
+
+test('a name does not wait longer because its authority was away', async () => {
+  const scene = new Scene();
+  scene.issuer.want(['a.test']);
+  for (let tries = 0; tries < 20; tries++) {
+    await scene.settle(new IssueError('unreachable', 'nobody there'));
+    scene.clock.pass(8_000);
+  }
+  await scene.settle(new IssueError('validation', 'no'));
+  assert.equal(scene.attempts.get('a.test')?.nextTry, scene.clock.now() + 60_000);
+});
+
+describe('many names', () => {
+  test('are ordered ten at a time', async () => {
+    const scene = new Scene();
+    scene.issuer.want(Array.from({ length: 25 }, (_, at) => `site-${at}.test`));
+    assert.equal(scene.orders.length, 10);
+    await scene.settle();
+    assert.equal(scene.orders.length, 11);
+  });
+
+  test('wait while the authority can’t be reached, one finds out when it is back, and then all are ordered', async () => {
+    const scene = new Scene();
+    scene.issuer.want(Array.from({ length: 25 }, (_, at) => `site-${at}.test`));
+    for (const { settle } of [...scene.orders]) settle(new IssueError('unreachable', 'nobody there'));
+    await turn();
+    const before = scene.orders.length;
+    scene.clock.pass(8_000);
+    assert.equal(scene.orders.length, before + 1, 'one asks');
+    await scene.settle(new IssueError('unreachable', 'nobody there'));
+    scene.clock.pass(8_000);
+    await scene.settle();
+    assert.ok(scene.orders.length >= before + 2 + 9, `${scene.orders.length - before} since`);
+  });
+
+  test('are asked for again however the clocks of the wait and of the timer differ', async () => {
+    const scene = new Scene();
+    const { now } = scene.clock;
+    // The wait for the authority is longer than that of the name.
+    scene.fractions = [1, 0];
+    scene.issuer.want(['a.test']);
+    await scene.settle(new IssueError('unreachable', 'nobody there'));
+    // A timer of the system may run a moment before the wall clock says so.
+    scene.clock.now = () => now.call(scene.clock) - 1;
+    for (let seconds = 0; seconds < 10; seconds++) scene.clock.pass(1_000);
+    assert.equal(scene.orders.length, 2);
+  });
+});

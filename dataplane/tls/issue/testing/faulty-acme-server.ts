@@ -1,0 +1,75 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemRandom } from '../../../../shared/runtime/random.ts';
+import { CertificateMaker } from '../../internal/certificate-generator.ts';
+import type { AuthoritySettings } from '../acme/acme-client.ts';
+
+type Headers = Readonly<Record<string, string>>;
+export type OddAnswer = { readonly status: number; readonly headers?: Headers; readonly body?: string | object };
+
+const DAY_MS = 86_400_000;
+
+/** Test support: what answers as an ACME server does for one order of `shop.test`, except where it is told otherwise. */
+export class OddAuthority {
+  /** What is answered instead, by path: `/dir`, `/nonce`, `/account`, `/order`, `/authorization`, `/check`. */
+  readonly instead = new Map<string, OddAnswer>();
+  /** The paths that were asked for. */
+  readonly asked: string[] = [];
+  private readonly folder = mkdtempSync(join(tmpdir(), 'odd-authority-'));
+  private readonly server: Server;
+
+  private constructor(server: Server, root: string) {
+    this.server = server;
+    writeFileSync(join(this.folder, 'root.pem'), root);
+    server.on('request', ({ url = '' }, response) => {
+      this.asked.push(url);
+      const { status, headers, body = '' } = this.instead.get(url) ?? this.usual(url);
+      response.writeHead(status, { 'replay-nonce': 'a-nonce', 'content-type': 'application/json', ...headers });
+      response.end(typeof body === 'string' ? body : JSON.stringify(body));
+    });
+  }
+
+  static async start(): Promise<OddAuthority> {
+    const maker = await CertificateMaker.load(systemRandom);
+    const life = { notBefore: Date.now() - DAY_MS, notAfter: Date.now() + DAY_MS };
+    const root = await maker.root('an odd authority', life);
+    const { certificate: cert, privateKey: key } = await maker.leaf('localhost', life, root);
+    const server = createServer({ cert, key });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return new OddAuthority(server, root.certificate);
+  }
+
+  get settings(): AuthoritySettings {
+    return { directory: this.url('/dir'), rootPath: join(this.folder, 'root.pem'), email: null, binding: null, dns: null };
+  }
+
+  url(path: string): string {
+    return `https://localhost:${(this.server.address() as AddressInfo).port}${path}`;
+  }
+
+  /** The check that it asks for. */
+  authorization(name: string, token: string): OddAnswer {
+    const challenges = [{ type: 'http-01', status: 'pending', url: this.url('/check'), token }];
+    return { status: 200, body: { status: 'pending', identifier: { type: 'dns', value: name }, challenges } };
+  }
+
+  private usual(path: string): OddAnswer {
+    const [newNonce, newAccount, newOrder] = ['/nonce', '/account', '/order'].map((each) => this.url(each));
+    const order = { status: 'pending', authorizations: [this.url('/authorization')], finalize: this.url('/finalize') };
+    if (path === '/dir') return { status: 200, body: { newNonce, newAccount, newOrder } };
+    if (path === '/nonce') return { status: 200 };
+    if (path === '/account') return { status: 201, headers: { location: this.url('/account/1') }, body: { status: 'valid' } };
+    if (path === '/order') return { status: 201, headers: { location: this.url('/order/1') }, body: order };
+    if (path === '/authorization') return this.authorization('shop.test', 'a-token');
+    return { status: 404, body: { type: 'urn:ietf:params:acme:error:malformed', detail: `there is no ${path}` } };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+    rmSync(this.folder, { recursive: true });
+  }
+}

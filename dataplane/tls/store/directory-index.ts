@@ -1,0 +1,215 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Certificate } from '../../../shared/certificates/certificate.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { CertificateSource, StoreChange, StoredCertificate, StoreProblem } from './cert-store.ts';
+import { reasonOf } from './directory-access.ts';
+import {
+  finishWriting,
+  lookAt,
+  misnamedAt,
+  OUR_FILES,
+  type PairMeta,
+  readMeta,
+  readSeen,
+  readTexts,
+  type Seen,
+  USUAL_FILES,
+} from './pair-folder.ts';
+
+/** Folders of the certificate directory that are not somebody's pair of files. */
+export const OWN_FOLDERS: readonly OwnFolder[] = ['acme', 'pushed'];
+export type OwnFolder = 'acme' | 'pushed' | 'applied';
+export const ACCOUNTS = 'accounts';
+/** The file system's own, where the directory is a disk of its own. */
+const LOST = 'lost+found';
+/** The event loop is not kept for longer at a time (ms). */
+const TURN_MS = 8;
+
+type Entry = {
+  readonly fingerprint: string;
+  readonly stored: StoredCertificate | null;
+  /** The last good pair of files that others write: while they are at it, the two files don't fit together. */
+  readonly pair: Certificate | null;
+  /** All names of a pair of ours whose files need not be judged again while they are the same. */
+  readonly names: readonly string[] | null;
+  readonly reason: string | null;
+};
+
+/** What a certificate directory holds, as of the last look. */
+export class Entries {
+  private readonly root: string;
+  private readonly clock: Clock;
+  private readonly folders: readonly OwnFolder[];
+  private readonly entries = new Map<string, Entry>();
+  /** Folders that can't be listed, by their name, with the reason. */
+  private closed: ReadonlyMap<string, string> = new Map();
+
+  constructor(root: string, clock: Clock, folders: readonly OwnFolder[]) {
+    this.root = root;
+    this.clock = clock;
+    this.folders = folders;
+  }
+
+  get(id: string): Entry | undefined {
+    return this.entries.get(id);
+  }
+
+  certificates(): StoredCertificate[] {
+    return [...this.entries.values()].flatMap(({ stored }) => stored ?? []);
+  }
+
+  problems(): StoreProblem[] {
+    return [
+      ...[...this.closed].map(([id, reason]) => ({ id, source: sourceOf(`${id}/`), reason })),
+      ...[...this.entries].flatMap(([id, { reason }]) => (reason === null ? [] : [{ id, source: sourceOf(id), reason }])),
+    ];
+  }
+
+  /** The ids of pairs that others put there. */
+  foreign(): string[] {
+    return [...this.entries.keys()].filter((id) => !isOurs(id));
+  }
+
+  /** Looks at every folder, and reads those that changed. 10,000 that did not take less than a second. */
+  async scan(): Promise<Omit<StoreChange, 'problems'>> {
+    const ids = this.listIds();
+    const put: StoredCertificate[] = [];
+    const removed: string[] = [];
+    let turn = this.clock.monotonic();
+    const known = new Set(ids);
+    for (const id of this.entries.keys()) if (!known.has(id)) removed.push(...this.forget(id));
+    for (const id of ids) {
+      if (this.closed.has(folderOf(id))) continue;
+      const { put: one, removed: gone } = this.look(id);
+      if (one !== null) put.push(one);
+      removed.push(...gone);
+      if (this.clock.monotonic() - turn < TURN_MS) continue;
+      await nextTurn();
+      turn = this.clock.monotonic();
+    }
+    return { put, removed };
+  }
+
+  /** Looks at one folder, and reads it when it changed. */
+  look(id: string): { put: StoredCertificate | null; removed: string[] } {
+    const before = this.entries.get(id);
+    const seen = this.seen(id);
+    if (seen === null) return { put: null, removed: this.missed(id) };
+    if (seen.fingerprint === before?.fingerprint) return { put: null, removed: [] };
+    const entry = this.read(id, seen, before ?? null);
+    this.entries.set(id, entry);
+    if (entry.stored === null) return { put: null, removed: before?.stored ? [id] : [] };
+    return { put: entry.stored === before?.stored ? null : entry.stored, removed: [] };
+  }
+
+  /** The pair as of the last look; one of ours as it is on disk now. null where there is none, or none that can be used. */
+  pair(id: string): Certificate | null {
+    const entry = this.entries.get(id);
+    if (entry?.stored == null || entry.pair !== null) return entry?.pair ?? null;
+    const seen = this.seen(id);
+    if (seen === null) return null;
+    const { stored, names } = entry;
+    if (names === null || seen.fingerprint !== entry.fingerprint) return goodPair(seen);
+    const texts = readTexts(seen);
+    if (!texts.ok) return null;
+    const { issuer, serial, notBefore, notAfter } = stored;
+    return { domains: names, issuer, serial, notBefore, notAfter, ...texts.value };
+  }
+
+  private seen(id: string): Seen | null {
+    const folder = join(this.root, id);
+    if (!isOurs(id)) return lookAt(folder, USUAL_FILES);
+    return lookAt(folder, OUR_FILES) ?? (finished(folder) ? lookAt(folder, OUR_FILES) : null);
+  }
+
+  private read(id: string, seen: Seen, before: Entry | null): Entry {
+    const folder = join(this.root, id);
+    const ours = isOurs(id);
+    const { fingerprint } = seen;
+    const read = readSeen(seen);
+    // A crash while it was written: the rest of it lies beside it.
+    const pair = !read.ok && ours && finished(folder) ? readSeen(seen) : read;
+    if (!pair.ok) {
+      const last = ours ? null : before;
+      return { fingerprint, stored: last?.stored ?? null, pair: last?.pair ?? null, names: null, reason: pair.reason };
+    }
+    const { asWritten, ...certificate } = pair.value;
+    const stored = storedOf(id, certificate, ours ? readMeta(folder) : null, this.clock.now());
+    return { fingerprint, stored, pair: ours ? null : certificate, names: ours && asWritten ? certificate.domains : null, reason: null };
+  }
+
+  /** What can't be listed now keeps what was known of it. */
+  private listIds(): string[] {
+    const closed = new Map<string, string>();
+    const known = [...this.entries.keys()];
+    const inside = (folder: string): string[] => {
+      try {
+        return readdirSync(join(this.root, folder)).filter((name) => !name.startsWith('.'));
+      } catch (error) {
+        if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+        closed.set(folder, `${join(this.root, folder)} can't be read (${reasonOf(error)}); give it to the user that this process runs as`);
+        return known.flatMap((id) => (folderOf(id) === folder ? [id.slice(id.indexOf('/') + 1)] : []));
+      }
+    };
+    const reserved: ReadonlySet<string> = new Set([...this.folders, ACCOUNTS, LOST]);
+    const ids = this.folders.flatMap((folder) => inside(folder).map((name) => `${folder}/${name}`));
+    ids.push(...inside('').filter((name) => !reserved.has(name)));
+    this.closed = closed;
+    return ids;
+  }
+
+  /** There is no pair. Of what looks as if it were to be one it is known why it is none. */
+  private missed(id: string): string[] {
+    const reason = isOurs(id) ? null : misnamedAt(join(this.root, id));
+    const removed = this.forget(id);
+    if (reason !== null) this.entries.set(id, { fingerprint: reason, stored: null, pair: null, names: null, reason });
+    return removed;
+  }
+
+  private forget(id: string): string[] {
+    const entry = this.entries.get(id);
+    this.entries.delete(id);
+    return entry?.stored ? [id] : [];
+  }
+}
+
+/** As `finishWriting`; on a disk that takes nothing what there is stays as it is. */
+function finished(folder: string): boolean {
+  try {
+    return finishWriting(folder);
+  } catch {
+    // The files are judged as they are, and whoever writes next is told the reason.
+    return false;
+  }
+}
+
+function goodPair(seen: Seen): Certificate | null {
+  const read = readSeen(seen);
+  if (!read.ok) return null;
+  const { asWritten: _, ...certificate } = read.value;
+  return certificate;
+}
+
+function storedOf(id: string, pair: Certificate, meta: PairMeta | null, now: number): StoredCertificate {
+  const { domains, issuer, serial, notBefore, notAfter } = pair;
+  return {
+    ...{ issuer, serial, notBefore, notAfter },
+    id,
+    source: sourceOf(id),
+    domains: meta?.domains ?? domains,
+    savedAt: meta === null ? now : Date.parse(meta.saved_at),
+    order: meta?.order ?? null,
+    ariId: meta?.ari_id ?? null,
+    ...(meta?.owner && { owner: meta.owner }),
+  };
+}
+
+/** `acme` for `acme/a.test`; empty for what others put there. */
+const folderOf = (id: string): string => (isOurs(id) ? id.slice(0, id.indexOf('/')) : '');
+
+export const isOurs = (id: string): boolean => id.includes('/');
+
+const EVERY_FOLDER: readonly OwnFolder[] = [...OWN_FOLDERS, 'applied'];
+const sourceOf = (id: string): CertificateSource => EVERY_FOLDER.find((folder) => folder === folderOf(id)) ?? 'file';

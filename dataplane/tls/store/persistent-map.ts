@@ -1,0 +1,73 @@
+import { readFileSync, renameSync } from 'node:fs';
+import { z } from 'zod';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Log } from '../../../shared/runtime/log.ts';
+import { writePrivate } from './private-file.ts';
+
+/** Changes are gathered for this long (ms): a thousand names that change together are one write. */
+const GATHER_MS = 1_000;
+
+export type SavedFile<T> = {
+  readonly path: string;
+  readonly schema: z.ZodType<T>;
+  /** What it holds, for the log, and what its loss costs. */
+  readonly what: string;
+  readonly cost: string;
+  /** Changes are gathered for this long instead (ms). */
+  readonly gatherMs?: number;
+};
+
+/** Something about each name that outlives the process. */
+export class SavedByName<T> {
+  private readonly file: SavedFile<T>;
+  private readonly clock: Clock;
+  private readonly log: Log;
+  private readonly byName: Map<string, T>;
+  private saving = false;
+
+  constructor(file: SavedFile<T>, clock: Clock, log: Log) {
+    this.file = file;
+    this.clock = clock;
+    this.log = log;
+    this.byName = new Map(Object.entries(read(file, log)));
+  }
+
+  get(name: string): T | null {
+    return this.byName.get(name) ?? null;
+  }
+
+  entries(): IterableIterator<[string, T]> {
+    return this.byName.entries();
+  }
+
+  /** null forgets it. */
+  set(name: string, value: T | null): void {
+    if (value === null && !this.byName.delete(name)) return;
+    if (value !== null) this.byName.set(name, value);
+    if (this.saving) return;
+    this.saving = true;
+    this.clock.after(this.file.gatherMs ?? GATHER_MS, () => void this.save());
+  }
+
+  private async save(): Promise<void> {
+    this.saving = false;
+    const { path, what, cost } = this.file;
+    try {
+      await writePrivate(`${path}.new`, `${JSON.stringify(Object.fromEntries(this.byName))}\n`);
+      renameSync(`${path}.new`, path);
+    } catch (error) {
+      this.log.warn({ path, error: String(error) }, `${what} can not be saved; ${cost}`);
+    }
+  }
+}
+
+/** Nothing but patience is lost with a file that can't be read. */
+function read<T>({ path, schema, what }: SavedFile<T>, log: Log): Record<string, T> {
+  try {
+    return z.record(z.string(), schema).parse(JSON.parse(readFileSync(path, 'utf8')));
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {};
+    log.warn({ path, error: error instanceof Error ? error.name : String(error) }, `${what} can not be read`);
+    return {};
+  }
+}

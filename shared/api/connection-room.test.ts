@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { ManualClock } from '../runtime/testing/manual-clock.ts';
+import { ConnectionRoom } from './connection-room.ts';
+
+/** A server with room for three. `/held` stays open until it is released; everything else is answered at once. */
+async function start() {
+  const clock = new ManualClock();
+  const held: ServerResponse[] = [];
+  const server = createServer((request, response) => {
+    if (request.url !== '/held') return void response.end('here');
+    room.hold(request.socket, response);
+    response.write('held');
+    held.push(response);
+  });
+  const room = new ConnectionRoom(server, clock, 3);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const sockets: Socket[] = [];
+  const open = async (path?: string): Promise<Socket> => {
+    const socket = connect(port, '127.0.0.1');
+    sockets.push(socket);
+    const accepted = once(server, 'connection');
+    await once(socket, 'connect');
+    await accepted;
+    if (path !== undefined) await answered(socket, path);
+    return socket;
+  };
+  return {
+    clock,
+    held,
+    open,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function answered(socket: Socket, path: string): Promise<void> {
+  const answer = once(socket, 'data');
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+  await answer;
+}
+
+const closed = (socket: Socket): Promise<unknown> => (socket.closed ? Promise.resolve() : once(socket.resume(), 'close'));
+
+test('when the listener is full the connection that has been quiet longest gives way', async () => {
+  await using server = await start();
+  const first = await server.open();
+  const second = await server.open();
+  await server.open();
+  await answered(first, '/');
+  await server.open('/');
+  await closed(second);
+  assert.equal(first.closed, false);
+});
+
+test('a connection with an admitted request under way never gives way, and is quiet again after it', async () => {
+  await using server = await start();
+  const streams = [await server.open('/held'), await server.open('/held'), await server.open('/held')];
+  await closed(await server.open());
+  server.clock.pass(3_600_000);
+  assert.deepEqual(
+    streams.map((socket) => socket.closed),
+    [false, false, false],
+  );
+  server.held[1]?.end();
+  await server.open('/');
+  await closed(streams[1] as Socket);
+});
+
+test('a connection on which nothing is under way is closed after ten seconds, with half a head as without a byte', async () => {
+  await using server = await start();
+  const silent = await server.open();
+  const half = await server.open();
+  half.write('GET / HTTP/1.1\r\n');
+  const busy = await server.open('/held');
+  server.clock.pass(9_000);
+  assert.deepEqual([silent.closed, half.closed], [false, false]);
+  server.clock.pass(2_000);
+  await Promise.all([closed(silent), closed(half)]);
+  assert.equal(busy.closed, false);
+});

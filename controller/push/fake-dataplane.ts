@@ -35,14 +35,14 @@ export class FakeDataplane {
   streams = 0;
   /** What to answer; undefined: nothing. */
   answer: (frame: Heard) => StreamLine | undefined = (frame) => this.applied(frame);
-  readonly #server: Server;
-  readonly #news = new EventEmitter();
-  #response: ServerResponse | undefined;
+  private readonly server: Server;
+  private readonly news = new EventEmitter();
+  private response: ServerResponse | undefined;
 
   constructor() {
-    this.#server = createServer((request, response) => {
+    this.server = createServer((request, response) => {
       this.streams += 1;
-      this.#response = response;
+      this.response = response;
       response.writeHead(200, { 'content-type': 'application/x-ndjson' });
       let frame: Heard | undefined;
       const lines = createInterface({ input: request });
@@ -50,19 +50,19 @@ export class FakeDataplane {
       for (const end of [request, lines]) end.on('error', () => lines.close());
       lines.on('line', (text) => {
         if (text === '') this.blanks += 1;
-        else frame = this.#take(frame, JSON.parse(text) as Line);
-        this.#news.emit('news');
+        else frame = this.take(frame, JSON.parse(text) as Line);
+        this.news.emit('news');
       });
-      this.#news.emit('news');
+      this.news.emit('news');
     });
   }
 
   async listen(where: number | string = 0): Promise<AdminAddress> {
-    if (typeof where === 'string') this.#server.listen(where);
-    else this.#server.listen(where, '127.0.0.1');
-    await once(this.#server, 'listening');
+    if (typeof where === 'string') this.server.listen(where);
+    else this.server.listen(where, '127.0.0.1');
+    await once(this.server, 'listening');
     if (typeof where === 'string') return { kind: 'unix', path: where };
-    return { kind: 'tcp', host: '127.0.0.1', port: (this.#server.address() as AddressInfo).port };
+    return { kind: 'tcp', host: '127.0.0.1', port: (this.server.address() as AddressInfo).port };
   }
 
   applied(frame: Heard, results: { domain: string; result: 'rejected' | 'conflicted' | 'added'; reason?: string }[] = []): StreamLine {
@@ -79,12 +79,12 @@ export class FakeDataplane {
   }
 
   say(line: StreamLine): void {
-    this.#response?.write(`${JSON.stringify(line)}\n`);
+    this.response?.write(`${JSON.stringify(line)}\n`);
   }
 
   /** Cuts the open stream as a crash would. */
   cut(): void {
-    this.#response?.socket?.destroy();
+    this.response?.socket?.destroy();
   }
 
   /** The frame of that number, from 0, once it has arrived. */
@@ -94,15 +94,15 @@ export class FakeDataplane {
   }
 
   async until(holds: () => boolean): Promise<void> {
-    while (!holds()) await once(this.#news, 'news');
+    while (!holds()) await once(this.news, 'news');
   }
 
   async close(): Promise<void> {
-    this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
   }
 
-  #take(frame: Heard | undefined, line: Line): Heard | undefined {
+  private take(frame: Heard | undefined, line: Line): Heard | undefined {
     if (line.apply) return { apply: line.apply, routes: [], removes: [], problems: [], settings: undefined, reload: undefined };
     if (!frame) throw new Error('a line before its frame');
     if (line.route) frame.routes.push(line.route);

@@ -40,55 +40,55 @@ const AWAY_MS = 1_000;
 /** The task of one data plane: keeps its apply stream open and its table equal to the truth. */
 export class Pusher {
   readonly address: string;
-  readonly #options: PushOptions;
-  readonly #backoff: Backoff;
-  #revision = 0;
-  #session: Session | undefined;
-  #stopped = false;
-  #woken: () => void = () => undefined;
+  private readonly options: PushOptions;
+  private readonly backoff: Backoff;
+  private revision = 0;
+  private session: Session | undefined;
+  private stopped = false;
+  private woken: () => void = () => undefined;
 
   constructor(options: PushOptions) {
     this.address = formatAdminAddress(options.address);
-    this.#options = options;
-    this.#backoff = createBackoff(options.random);
+    this.options = options;
+    this.backoff = createBackoff(options.random);
   }
 
   /** The truth changed. */
   wake(): void {
-    this.#woken();
-    this.#session?.pump();
+    this.woken();
+    this.session?.pump();
   }
 
   /** Runs until the signal is aborted. Never throws: a data plane that is away is tried again, 100 ms to 1 s apart, one that refuses up to 5 s. */
   async run(signal: AbortSignal): Promise<void> {
-    signal.addEventListener('abort', () => this.#stop(), { once: true });
+    signal.addEventListener('abort', () => this.stop(), { once: true });
     while (!signal.aborted) {
-      if (!this.#options.truth()) {
+      if (!this.options.truth()) {
         await new Promise<void>((resolve) => {
-          this.#woken = resolve;
+          this.woken = resolve;
         });
         continue;
       }
-      const { reason, away } = await this.#converse();
+      const { reason, away } = await this.converse();
       if (signal.aborted) return;
-      this.#options.watch({ kind: 'disconnected', reason });
-      const wait = this.#backoff.next();
-      await sleep(this.#options.clock, away ? Math.min(wait, AWAY_MS) : wait, signal);
+      this.options.watch({ kind: 'disconnected', reason });
+      const wait = this.backoff.next();
+      await sleep(this.options.clock, away ? Math.min(wait, AWAY_MS) : wait, signal);
     }
   }
 
-  #stop(): void {
-    this.#stopped = true;
-    this.#woken();
-    this.#session?.stream.close();
+  private stop(): void {
+    this.stopped = true;
+    this.woken();
+    this.session?.stream.close();
   }
 
   /** One stream from its opening to its end. @returns why it ended, and whether nobody was there to end it in order. */
-  async #converse(): Promise<{ reason: string; away: boolean }> {
-    const stream = openApplyStream(this.#options);
-    const session = new Session(this.#options, stream, this.#backoff, () => ++this.#revision);
-    this.#session = session;
-    if (this.#stopped) stream.close();
+  private async converse(): Promise<{ reason: string; away: boolean }> {
+    const stream = openApplyStream(this.options);
+    const session = new Session(this.options, stream, this.backoff, () => ++this.revision);
+    this.session = session;
+    if (this.stopped) stream.close();
     try {
       session.pump();
       for await (const line of stream.lines) session.hear(line);
@@ -98,7 +98,7 @@ export class Pusher {
       throw error;
     } finally {
       session.end();
-      this.#session = undefined;
+      this.session = undefined;
     }
   }
 }
@@ -106,70 +106,70 @@ export class Pusher {
 /** One open stream: at most one frame is on its way, and nothing counts as said before it is acknowledged. */
 class Session {
   readonly stream: ApplyStream;
-  readonly #options: PushOptions;
-  readonly #backoff: Backoff;
-  readonly #nextRevision: () => number;
-  readonly #again = new Set<string>();
-  readonly #conflicted = new Set<string>();
-  readonly #reloads: ReloadOutcome[] = [];
-  readonly #pauses = new Set<() => void>();
-  readonly #stopRetry: () => void;
-  #acknowledged: Acknowledged | undefined;
-  #onItsWay: { frame: Frame; truth: Truth; reload: ReloadOutcome | undefined } | undefined;
-  #cancelRetry: (() => void) | undefined;
-  #ended = false;
+  private readonly options: PushOptions;
+  private readonly backoff: Backoff;
+  private readonly nextRevision: () => number;
+  private readonly again = new Set<string>();
+  private readonly conflicted = new Set<string>();
+  private readonly reloads: ReloadOutcome[] = [];
+  private readonly pauses = new Set<() => void>();
+  private readonly stopRetry: () => void;
+  private acknowledged: Acknowledged | undefined;
+  private onItsWay: { frame: Frame; truth: Truth; reload: ReloadOutcome | undefined } | undefined;
+  private cancelRetry: (() => void) | undefined;
+  private ended = false;
 
   constructor(options: PushOptions, stream: ApplyStream, backoff: Backoff, nextRevision: () => number) {
-    this.#options = options;
+    this.options = options;
     this.stream = stream;
-    this.#backoff = backoff;
-    this.#nextRevision = nextRevision;
-    this.#stopRetry = options.clock.every(CONFLICT_RETRY_MS, () => {
-      for (const domain of this.#conflicted) this.#again.add(domain);
+    this.backoff = backoff;
+    this.nextRevision = nextRevision;
+    this.stopRetry = options.clock.every(CONFLICT_RETRY_MS, () => {
+      for (const domain of this.conflicted) this.again.add(domain);
       this.pump();
     });
   }
 
   end(): void {
-    this.#ended = true;
-    this.#stopRetry();
-    this.#cancelRetry?.();
+    this.ended = true;
+    this.stopRetry();
+    this.cancelRetry?.();
     this.stream.close();
   }
 
   /** Says what is to be said, unless an answer or a pause is awaited. */
   pump(): void {
-    const truth = this.#options.truth();
-    if (this.#ended || this.#onItsWay || this.#cancelRetry || this.#pauses.size > 0 || !truth) return;
-    const reload = this.#reloads[0];
-    const frame = this.#nextFrame(truth, reload);
+    const truth = this.options.truth();
+    if (this.ended || this.onItsWay || this.cancelRetry || this.pauses.size > 0 || !truth) return;
+    const reload = this.reloads[0];
+    const frame = this.nextFrame(truth, reload);
     if (!frame) return;
-    this.#again.clear();
-    this.#onItsWay = { frame, truth, reload };
-    this.#write(frame).catch((error: unknown) => {
+    this.again.clear();
+    this.onItsWay = { frame, truth, reload };
+    this.write(frame).catch((error: unknown) => {
       // The reading side ends with the same failure and reports it.
       if (!(error instanceof AdminUnreachable)) throw error;
     });
   }
 
   hear(line: StreamLine): void {
-    if ('applied' in line) this.#applied(line.applied);
-    else if ('refused' in line) this.#refused(line.refused.error);
-    else if ('reload' in line) void this.#reload(line.reload.id);
+    if ('applied' in line) this.applied(line.applied);
+    else if ('refused' in line) this.refused(line.refused.error);
+    else if ('reload' in line) void this.answerReload(line.reload.id);
     else if ('routes' in line) {
-      this.#again.add(line.routes.domain);
+      this.again.add(line.routes.domain);
       this.pump();
-    } else if ('upstream' in line) this.#options.watch({ kind: 'upstream', ...line.upstream });
+    } else if ('upstream' in line) this.options.watch({ kind: 'upstream', ...line.upstream });
   }
 
-  #nextFrame(truth: Truth, reload: ReloadOutcome | undefined): Frame | undefined {
-    const { identity } = this.#options;
-    const base = this.#acknowledged;
-    if (!base || needsWhole(base, truth)) return wholeTruth(identity, this.#nextRevision(), truth, reload);
-    return difference(identity, base, this.#nextRevision(), truth, this.#again, reload);
+  private nextFrame(truth: Truth, reload: ReloadOutcome | undefined): Frame | undefined {
+    const { identity } = this.options;
+    const base = this.acknowledged;
+    if (!base || needsWhole(base, truth)) return wholeTruth(identity, this.nextRevision(), truth, reload);
+    return difference(identity, base, this.nextRevision(), truth, this.again, reload);
   }
 
-  async #write(frame: Frame): Promise<void> {
+  private async write(frame: Frame): Promise<void> {
     let piece = '';
     for (const line of frame.lines) {
       piece += line;
@@ -180,43 +180,43 @@ class Session {
     await this.stream.write(piece);
   }
 
-  #applied(applied: Applied): void {
-    const sent = this.#onItsWay;
+  private applied(applied: Applied): void {
+    const sent = this.onItsWay;
     if (!sent || applied.revision !== sent.frame.becomes.revision) return this.stream.close();
-    this.#onItsWay = undefined;
-    this.#acknowledged = sent.frame.becomes;
-    if (sent.reload) this.#reloads.splice(this.#reloads.indexOf(sent.reload), 1);
-    this.#backoff.reset();
-    if (sent.frame.whole) this.#conflicted.clear();
+    this.onItsWay = undefined;
+    this.acknowledged = sent.frame.becomes;
+    if (sent.reload) this.reloads.splice(this.reloads.indexOf(sent.reload), 1);
+    this.backoff.reset();
+    if (sent.frame.whole) this.conflicted.clear();
     for (const { domain, result } of applied.results) {
-      if (result === 'conflicted') this.#conflicted.add(domain);
-      else this.#conflicted.delete(domain);
+      if (result === 'conflicted') this.conflicted.add(domain);
+      else this.conflicted.delete(domain);
     }
-    this.#options.watch({ kind: 'applied', applied, whole: sent.frame.whole, truth: sent.truth });
+    this.options.watch({ kind: 'applied', applied, whole: sent.frame.whole, truth: sent.truth });
     this.pump();
   }
 
   /** Whatever the data plane has now, the whole truth is right again. */
-  #refused(error: string): void {
-    this.#onItsWay = undefined;
-    this.#acknowledged = undefined;
-    this.#options.watch({ kind: 'refused', error });
-    this.#cancelRetry ??= this.#options.clock.after(this.#backoff.next(), () => {
-      this.#cancelRetry = undefined;
+  private refused(error: string): void {
+    this.onItsWay = undefined;
+    this.acknowledged = undefined;
+    this.options.watch({ kind: 'refused', error });
+    this.cancelRetry ??= this.options.clock.after(this.backoff.next(), () => {
+      this.cancelRetry = undefined;
       this.pump();
     });
   }
 
-  async #reload(id: string): Promise<void> {
+  private async answerReload(id: string): Promise<void> {
     const proceed = () => {
       cancel();
-      if (this.#pauses.delete(proceed)) this.pump();
+      if (this.pauses.delete(proceed)) this.pump();
     };
-    const cancel = this.#options.clock.after(RELOAD_PAUSE_MS, proceed);
-    this.#pauses.add(proceed);
-    const errors = await this.#options.reload();
-    this.#reloads.push({ id, errors: [...errors] });
-    this.#pauses.delete(proceed);
+    const cancel = this.options.clock.after(RELOAD_PAUSE_MS, proceed);
+    this.pauses.add(proceed);
+    const errors = await this.options.reload();
+    this.reloads.push({ id, errors: [...errors] });
+    this.pauses.delete(proceed);
     cancel();
     this.pump();
   }

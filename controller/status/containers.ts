@@ -15,30 +15,30 @@ const MOST_TARGETS = 10_000;
 
 /** Joins what sources know about containers with what data planes say about their addresses and routes. */
 export class ContainerBook {
-  readonly #clock: Clock;
-  readonly #readings: () => readonly ContainerReading[];
-  readonly #down = new Map<string, Fact>();
+  private readonly clock: Clock;
+  private readonly readings: () => readonly ContainerReading[];
+  private readonly down = new Map<string, Fact>();
 
   constructor(clock: Clock, readings: () => readonly ContainerReading[]) {
-    this.#clock = clock;
-    this.#readings = readings;
+    this.clock = clock;
+    this.readings = readings;
   }
 
   /** A data plane found a target up or down. Only those with an id are containers. */
   upstream({ address, id, healthy, reason }: TargetReport): void {
     if (id === undefined) return;
     const key = `${id} ${address}`;
-    if (healthy) this.#down.delete(key);
-    else this.#down.set(key, { holds: false, reason, since: this.#down.get(key)?.since ?? new Date(this.#clock.now()).toISOString() });
-    const [oldest] = this.#down.size > MOST_TARGETS ? this.#down.keys() : [];
-    if (oldest !== undefined) this.#down.delete(oldest);
+    if (healthy) this.down.delete(key);
+    else this.down.set(key, { holds: false, reason, since: this.down.get(key)?.since ?? new Date(this.clock.now()).toISOString() });
+    const [oldest] = this.down.size > MOST_TARGETS ? this.down.keys() : [];
+    if (oldest !== undefined) this.down.delete(oldest);
   }
 
   /** `objects` are the routes with what data planes made of them. */
   list(objects: readonly ObjectStatus[]): ContainerStatus[] {
     const programmed = new Map(objects.filter(({ source }) => source === 'docker').map((one) => [one.domain, one.programmed]));
-    return this.#readings().map((reading) => {
-      const down = this.#down.get(`${reading.id} ${reading.address}`);
+    return this.readings().map((reading) => {
+      const down = this.down.get(`${reading.id} ${reading.address}`);
       const resolved = reading.resolved.holds && down ? down : reading.resolved;
       const change = reading.change ?? (resolved === down ? 'it answers again' : null);
       // One whose labels are wrong may have an address all the same: it is routed as it was before.

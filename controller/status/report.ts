@@ -38,13 +38,13 @@ export type ControllerReport = {
 /** Keeps what the controller's own pages answer. Everything in it was told to it; it asks nobody. */
 export class Report {
   readonly objects: ObjectBook;
-  readonly #containers: ContainerBook;
-  readonly #clock: Clock;
-  readonly #about: { controller: string; epoch: number; version: string; sources: readonly string[] };
-  readonly #dataplanes = new Map<string, DataplaneView>();
-  #truth: Truth | undefined;
-  #lastReload: ControllerReport['last_reload'] = null;
-  #lastGoodReload: number | null = null;
+  private readonly containerBook: ContainerBook;
+  private readonly clock: Clock;
+  private readonly about: { controller: string; epoch: number; version: string; sources: readonly string[] };
+  private readonly views = new Map<string, DataplaneView>();
+  private truth: Truth | undefined;
+  private lastReload: ControllerReport['last_reload'] = null;
+  private lastGoodReload: number | null = null;
 
   constructor(
     clock: Clock,
@@ -52,13 +52,13 @@ export class Report {
     addresses: readonly string[],
     readings: () => readonly ContainerReading[] = () => [],
   ) {
-    this.#clock = clock;
-    this.#about = about;
+    this.clock = clock;
+    this.about = about;
     this.objects = new ObjectBook(clock);
-    this.#containers = new ContainerBook(clock, readings);
+    this.containerBook = new ContainerBook(clock, readings);
     for (const address of addresses) {
       const outcomes = { applied: 0, refused: 0, failed: 0 };
-      this.#dataplanes.set(address, {
+      this.views.set(address, {
         address,
         connected: false,
         instance: null,
@@ -71,18 +71,18 @@ export class Report {
   }
 
   built(truth: Truth): void {
-    this.#truth = truth;
+    this.truth = truth;
     this.objects.built(truth);
   }
 
   applied(address: string, applied: Applied, truth: Truth): void {
-    const view = this.#dataplanes.get(address);
+    const view = this.views.get(address);
     if (!view) return;
     view.connected = true;
     view.instance = applied.instance;
     view.revision = applied.revision;
     // A greeting, before any source has listed, serves nobody yet.
-    if (truth.desired.listed.length > 0) view.last_applied = this.#time();
+    if (truth.desired.listed.length > 0) view.last_applied = this.time();
     view.last_error = null;
     view.outcomes.applied += 1;
     this.objects.applied(address, applied, truth);
@@ -91,17 +91,17 @@ export class Report {
   /** A data plane found a target up or down. */
   upstream(target: TargetReport): void {
     this.objects.upstream(target.address, target.healthy, target.reason);
-    this.#containers.upstream(target);
+    this.containerBook.upstream(target);
   }
 
   /** Whether this process has never had an acknowledgement from there. */
   isNew(address: string): boolean {
-    return this.#dataplanes.get(address)?.last_applied === null;
+    return this.views.get(address)?.last_applied === null;
   }
 
   /** @returns whether this is news: the same failure again is not. */
   failed(address: string, outcome: 'refused' | 'failed', error: string): boolean {
-    const view = this.#dataplanes.get(address);
+    const view = this.views.get(address);
     if (!view) return false;
     const news = view.last_error !== error;
     view.connected = outcome === 'refused';
@@ -111,14 +111,14 @@ export class Report {
   }
 
   reloaded(errors: readonly string[]): void {
-    this.#lastReload = { at: this.#time(), ok: errors.length === 0, errors };
-    if (errors.length === 0) this.#lastGoodReload = this.#clock.now();
+    this.lastReload = { at: this.time(), ok: errors.length === 0, errors };
+    if (errors.length === 0) this.lastGoodReload = this.clock.now();
   }
 
   /** Ready: a source has listed, and every data plane has acknowledged a frame of this process. */
   readiness(): { ready: boolean; reason: string | null } {
-    if (!this.#truth || this.#truth.desired.listed.length === 0) return { ready: false, reason: 'no source has listed yet' };
-    const silent = [...this.#dataplanes.values()].find(({ last_applied }) => last_applied === null);
+    if (!this.truth || this.truth.desired.listed.length === 0) return { ready: false, reason: 'no source has listed yet' };
+    const silent = [...this.views.values()].find(({ last_applied }) => last_applied === null);
     if (!silent) return { ready: true, reason: null };
     return {
       ready: false,
@@ -127,38 +127,38 @@ export class Report {
   }
 
   dataplanes(): readonly DataplaneView[] {
-    return [...this.#dataplanes.values()];
+    return [...this.views.values()];
   }
 
   problems(): readonly Problem[] {
-    return this.#truth?.problems ?? [];
+    return this.truth?.problems ?? [];
   }
 
   counts(): { routes: number; lastReloadOk: boolean | null; lastGoodReload: number | null } {
     return {
-      routes: this.#truth?.desired.routes.size ?? 0,
-      lastReloadOk: this.#lastReload?.ok ?? null,
-      lastGoodReload: this.#lastGoodReload,
+      routes: this.truth?.desired.routes.size ?? 0,
+      lastReloadOk: this.lastReload?.ok ?? null,
+      lastGoodReload: this.lastGoodReload,
     };
   }
 
   full(): ControllerReport {
-    const { sources, ...about } = this.#about;
+    const { sources, ...about } = this.about;
     const objects = this.objects.list();
     return {
       ...about,
       ...this.readiness(),
       routes: this.counts().routes,
-      sources: sources.map((name) => ({ name, listed: this.#truth?.desired.listed.includes(name) ?? false })),
-      dataplanes: [...this.#dataplanes.values()],
+      sources: sources.map((name) => ({ name, listed: this.truth?.desired.listed.includes(name) ?? false })),
+      dataplanes: [...this.views.values()],
       problems: this.problems(),
-      last_reload: this.#lastReload,
+      last_reload: this.lastReload,
       objects,
-      containers: this.#containers.list(objects),
+      containers: this.containerBook.list(objects),
     };
   }
 
-  #time(): string {
-    return new Date(this.#clock.now()).toISOString();
+  private time(): string {
+    return new Date(this.clock.now()).toISOString();
   }
 }

@@ -28,33 +28,33 @@ type Entry = {
 
 /** Remembers each object's conditions and since when they hold. */
 export class ObjectBook {
-  readonly #clock: Clock;
-  readonly #entries = new Map<string, Entry>();
-  readonly #down = new Map<string, string>();
+  private readonly clock: Clock;
+  private readonly entries = new Map<string, Entry>();
+  private readonly down = new Map<string, string>();
   /** The time in words, made once for all that changes at one time: a table may have 100,000 routes. */
-  #instant = { at: Number.NaN, text: '' };
+  private instant = { at: Number.NaN, text: '' };
 
   constructor(clock: Clock) {
-    this.#clock = clock;
+    this.clock = clock;
   }
 
   /** The table was built anew: the objects are its routes, and those that lost their host. */
   built({ desired, problems }: Truth): void {
     const seen = new Set<string>();
     for (const [domain, { route, source }] of desired.routes) {
-      const entry = this.#entry(seen, domain, source, route.origin ?? source);
-      entry.accepted = this.#next(entry.accepted, true, 'understood; the host is its own');
+      const entry = this.entry(seen, domain, source, route.origin ?? source);
+      entry.accepted = this.next(entry.accepted, true, 'understood; the host is its own');
       const handles = route.handles.flatMap((handle) => handle.upstreams);
       entry.targets = [...route.upstreams, ...handles].map((upstream) => upstream.address);
-      this.#resolve(entry);
+      this.resolve(entry);
     }
     for (const { domain, source, origin, message } of problems) {
       if (domain === null || desired.routes.get(domain)?.route.origin === origin) continue;
-      const entry = this.#entry(seen, domain, source, origin);
-      entry.accepted = this.#next(entry.accepted, false, message);
+      const entry = this.entry(seen, domain, source, origin);
+      entry.accepted = this.next(entry.accepted, false, message);
       entry.programmed.clear();
     }
-    for (const key of this.#entries.keys()) if (!seen.has(key)) this.#entries.delete(key);
+    for (const key of this.entries.keys()) if (!seen.has(key)) this.entries.delete(key);
   }
 
   /** A data plane answered a frame: what it holds of the truth is served there, but for what it names. */
@@ -64,24 +64,24 @@ export class ObjectBook {
     );
     const said = new Set(applied.results.map(({ domain }) => domain));
     for (const [domain, { route, source }] of desired.routes) {
-      const entry = this.#entries.get(keyOf(domain, source, route.origin ?? source));
+      const entry = this.entries.get(keyOf(domain, source, route.origin ?? source));
       const before = entry?.programmed.get(dataplane);
       if (!entry || (before?.holds === false && !said.has(domain))) continue;
       const refusal = bad.get(domain);
       const reason = refusal ? `${refusal.result}: ${refusal.reason ?? 'no reason given'}` : 'served';
-      entry.programmed.set(dataplane, this.#next(before, !refusal, reason));
+      entry.programmed.set(dataplane, this.next(before, !refusal, reason));
     }
   }
 
   /** A data plane found a target up or down. */
   upstream(address: string, healthy: boolean, reason: string): void {
-    if (healthy) this.#down.delete(address);
-    else this.#down.set(address, reason);
-    for (const entry of this.#entries.values()) if (entry.targets.includes(address)) this.#resolve(entry);
+    if (healthy) this.down.delete(address);
+    else this.down.set(address, reason);
+    for (const entry of this.entries.values()) if (entry.targets.includes(address)) this.resolve(entry);
   }
 
   list(): ObjectStatus[] {
-    return [...this.#entries.values()].map(({ domain, source, origin, accepted, resolved, programmed }) => ({
+    return [...this.entries.values()].map(({ domain, source, origin, accepted, resolved, programmed }) => ({
       domain,
       source,
       origin,
@@ -91,33 +91,33 @@ export class ObjectBook {
     }));
   }
 
-  #entry(seen: Set<string>, domain: string, source: string, origin: string): Entry {
+  private entry(seen: Set<string>, domain: string, source: string, origin: string): Entry {
     const key = keyOf(domain, source, origin);
     seen.add(key);
-    const known = this.#entries.get(key);
+    const known = this.entries.get(key);
     if (known) return known;
-    const unknown = this.#next(undefined, false, 'not judged');
+    const unknown = this.next(undefined, false, 'not judged');
     const entry = { domain, source, origin, targets: [], accepted: unknown, resolved: unknown, programmed: new Map<string, Fact>() };
-    this.#entries.set(key, entry);
+    this.entries.set(key, entry);
     return entry;
   }
 
-  #resolve(entry: Entry): void {
-    const down = entry.targets.filter((target) => this.#down.has(target));
-    if (entry.targets.length === 0) entry.resolved = this.#next(entry.resolved, true, 'answers without a target');
-    else if (down.length < entry.targets.length) entry.resolved = this.#next(entry.resolved, true, 'has a target');
-    else entry.resolved = this.#next(entry.resolved, false, `no target is up: ${down[0]} ${this.#down.get(down[0] as string)}`);
+  private resolve(entry: Entry): void {
+    const down = entry.targets.filter((target) => this.down.has(target));
+    if (entry.targets.length === 0) entry.resolved = this.next(entry.resolved, true, 'answers without a target');
+    else if (down.length < entry.targets.length) entry.resolved = this.next(entry.resolved, true, 'has a target');
+    else entry.resolved = this.next(entry.resolved, false, `no target is up: ${down[0]} ${this.down.get(down[0] as string)}`);
   }
 
-  #next(before: Fact | undefined, holds: boolean, reason: string): Fact {
+  private next(before: Fact | undefined, holds: boolean, reason: string): Fact {
     if (before?.holds === holds && before.reason === reason) return before;
-    return { holds, reason, since: before?.holds === holds ? before.since : this.#now() };
+    return { holds, reason, since: before?.holds === holds ? before.since : this.now() };
   }
 
-  #now(): string {
-    const at = this.#clock.now();
-    if (at !== this.#instant.at) this.#instant = { at, text: new Date(at).toISOString() };
-    return this.#instant.text;
+  private now(): string {
+    const at = this.clock.now();
+    if (at !== this.instant.at) this.instant = { at, text: new Date(at).toISOString() };
+    return this.instant.text;
   }
 }
 

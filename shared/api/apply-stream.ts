@@ -107,34 +107,34 @@ function readLine(line: string, status: number): StreamLine | undefined {
 
 /** Lines that wait for their reader. */
 class LineQueue implements AsyncIterable<StreamLine> {
-  readonly #waiting: StreamLine[] = [];
-  #ended = false;
-  #error: AdminUnreachable | undefined;
-  #wake: (() => void) | undefined;
+  private readonly waiting: StreamLine[] = [];
+  private ended = false;
+  private error: AdminUnreachable | undefined;
+  private wake: (() => void) | undefined;
 
   push(line: StreamLine): void {
-    if (this.#ended) return;
-    this.#waiting.push(line);
-    this.#wake?.();
+    if (this.ended) return;
+    this.waiting.push(line);
+    this.wake?.();
   }
 
   end(error?: AdminUnreachable): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#error = error;
-    this.#wake?.();
+    if (this.ended) return;
+    this.ended = true;
+    this.error = error;
+    this.wake?.();
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<StreamLine> {
     for (;;) {
-      const line = this.#waiting.shift();
+      const line = this.waiting.shift();
       if (line) yield line;
-      else if (this.#ended) break;
+      else if (this.ended) break;
       else
         await new Promise<void>((resolve) => {
-          this.#wake = resolve;
+          this.wake = resolve;
         });
     }
-    if (this.#error) throw this.#error;
+    if (this.error) throw this.error;
   }
 }

@@ -45,166 +45,166 @@ type Kept = {
  * its successor. The first start is the exception: one that ends before it ever served ends the parent with its code.
  */
 export class Parent {
-  readonly #argv: readonly string[];
-  readonly #outside: Outside;
-  readonly #backoff: Backoff;
-  #launcher: string;
-  #current: Kept | null = null;
-  #next: Kept | null = null;
+  private readonly argv: readonly string[];
+  private readonly outside: Outside;
+  private readonly backoff: Backoff;
+  private launcher: string;
+  private current: Kept | null = null;
+  private next: Kept | null = null;
   /** Those who have handed over and finish what they have. */
-  readonly #leaving = new Set<Kept>();
-  #hasServed = false;
-  #stops = 0;
-  #code = 0;
-  #cancelRestart: (() => void) | null = null;
-  #end: (code: number) => void = () => undefined;
+  private readonly leaving = new Set<Kept>();
+  private hasServed = false;
+  private stops = 0;
+  private code = 0;
+  private cancelRestart: (() => void) | null = null;
+  private end: (code: number) => void = () => undefined;
 
   constructor({ launcher, argv }: Launch, outside: Outside) {
-    this.#launcher = launcher;
-    this.#argv = argv;
-    this.#outside = outside;
-    this.#backoff = createBackoff(outside.random);
+    this.launcher = launcher;
+    this.argv = argv;
+    this.outside = outside;
+    this.backoff = createBackoff(outside.random);
   }
 
   /** @returns the exit code, when there is nothing left to stay for. */
   run(): Promise<number> {
     return new Promise((resolve) => {
-      this.#end = resolve;
-      this.#start();
+      this.end = resolve;
+      this.start();
     });
   }
 
   /** The first time everyone finishes what it has; the second time it ends at once. */
   stop(): void {
-    this.#stops += 1;
-    if (this.#stops === 1) this.#outside.manager.stopping('finishing what is under way');
-    this.#cancelRestart?.();
-    this.#cancelRestart = null;
-    this.#tellAll('SIGTERM');
-    if (this.#stops > 1) this.#outside.clock.after(HURRY_MS, () => this.#tellAll('SIGKILL'));
-    this.#endIfAlone();
+    this.stops += 1;
+    if (this.stops === 1) this.outside.manager.stopping('finishing what is under way');
+    this.cancelRestart?.();
+    this.cancelRestart = null;
+    this.tellAll('SIGTERM');
+    if (this.stops > 1) this.outside.clock.after(HURRY_MS, () => this.tellAll('SIGKILL'));
+    this.endIfAlone();
   }
 
   signal(signal: NodeJS.Signals): void {
-    this.#current?.child.signal(signal);
+    this.current?.child.signal(signal);
   }
 
-  #tellAll(signal: NodeJS.Signals): void {
-    for (const { child } of this.#all()) child.signal(signal);
+  private tellAll(signal: NodeJS.Signals): void {
+    for (const { child } of this.all()) child.signal(signal);
   }
 
-  #all(): Kept[] {
-    return [this.#current, this.#next, ...this.#leaving].filter((one) => one !== null);
+  private all(): Kept[] {
+    return [this.current, this.next, ...this.leaving].filter((one) => one !== null);
   }
 
-  #start(): void {
-    this.#current = this.#launch(this.#launcher, this.#argv);
+  private start(): void {
+    this.current = this.launch(this.launcher, this.argv);
   }
 
-  #launch(launcher: string, argv: readonly string[]): Kept {
-    const { clock, start } = this.#outside;
+  private launch(launcher: string, argv: readonly string[]): Kept {
+    const { clock, start } = this.outside;
     const child = start(
       { launcher, argv },
       {
-        said: (message) => this.#hear(kept, message),
-        ended: (code) => this.#ended(kept, code),
+        said: (message) => this.hear(kept, message),
+        ended: (code) => this.ended(kept, code),
       },
     );
     const kept: Kept = { child, launcher, startedAt: clock.monotonic(), version: null, handedOver: false, reason: '' };
     return kept;
   }
 
-  #hear(kept: Kept, message: ToParent): void {
+  private hear(kept: Kept, message: ToParent): void {
     if (message.kind === 'failed') kept.reason = message.reason;
     if (message.kind === 'handed-over') kept.handedOver = true;
-    if (message.kind === 'upgrade') this.#upgrade(kept, message.launcher);
-    if (message.kind === 'serving') this.#serves(kept, message.version);
+    if (message.kind === 'upgrade') this.upgrade(kept, message.launcher);
+    if (message.kind === 'serving') this.serves(kept, message.version);
   }
 
-  #serves(kept: Kept, version: string): void {
+  private serves(kept: Kept, version: string): void {
     kept.version = version;
-    this.#hasServed = true;
-    if (kept === this.#next) {
-      const old = this.#current;
-      this.#next = null;
-      this.#current = kept;
-      this.#launcher = kept.launcher;
-      this.#backoff.reset();
-      if (old !== null) this.#leaving.add(old);
+    this.hasServed = true;
+    if (kept === this.next) {
+      const old = this.current;
+      this.next = null;
+      this.current = kept;
+      this.launcher = kept.launcher;
+      this.backoff.reset();
+      if (old !== null) this.leaving.add(old);
       old?.child.send({ kind: 'upgraded', upgraded: { old: versionOf(old), new: versionOf(kept) } });
     }
-    if (this.#stops === 0) this.#outside.manager.ready(`serving: version ${version}, process ${kept.child.pid}`);
+    if (this.stops === 0) this.outside.manager.ready(`serving: version ${version}, process ${kept.child.pid}`);
   }
 
-  #upgrade(asking: Kept, launcher: string): void {
-    const refusal = this.#refusal(asking);
+  private upgrade(asking: Kept, launcher: string): void {
+    const refusal = this.refusal(asking);
     if (refusal !== null) return asking.child.send(notUpgraded(refusal));
-    const { clock, manager } = this.#outside;
+    const { clock, manager } = this.outside;
     manager.reloading('starting the successor');
-    const argv = this.#argv.includes('--takeover') ? this.#argv : [...this.#argv, '--takeover'];
-    const next = this.#launch(launcher, argv);
-    this.#next = next;
+    const argv = this.argv.includes('--takeover') ? this.argv : [...this.argv, '--takeover'];
+    const next = this.launch(launcher, argv);
+    this.next = next;
     clock.after(SUCCESSOR_START_MS, () => {
-      if (this.#next !== next) return;
+      if (this.next !== next) return;
       next.reason = `did not serve within ${SUCCESSOR_START_MS / 1_000} s`;
       next.child.signal('SIGTERM');
-      clock.after(HURRY_MS, () => (this.#next === next ? next.child.signal('SIGKILL') : undefined));
+      clock.after(HURRY_MS, () => (this.next === next ? next.child.signal('SIGKILL') : undefined));
     });
   }
 
-  #refusal(asking: Kept): string | null {
-    if (this.#stops > 0) return 'it is being stopped';
-    if (this.#next !== null) return 'another upgrade is under way';
-    return asking === this.#current ? null : 'another process has its place already';
+  private refusal(asking: Kept): string | null {
+    if (this.stops > 0) return 'it is being stopped';
+    if (this.next !== null) return 'another upgrade is under way';
+    return asking === this.current ? null : 'another process has its place already';
   }
 
-  #ended(kept: Kept, code: number): void {
-    if (this.#leaving.delete(kept)) return this.#endIfAlone(code);
-    if (kept === this.#next) return this.#failed(kept, code);
-    this.#current = null;
-    if (this.#stops > 0) return this.#endIfAlone(code);
+  private ended(kept: Kept, code: number): void {
+    if (this.leaving.delete(kept)) return this.endIfAlone(code);
+    if (kept === this.next) return this.failed(kept, code);
+    this.current = null;
+    if (this.stops > 0) return this.endIfAlone(code);
     // The one that it made room for decides what comes next.
-    if (this.#next !== null) return;
-    if (kept.handedOver) return this.#leave();
-    if (!this.#hasServed) return this.#end(code);
-    this.#restart(kept, code);
+    if (this.next !== null) return;
+    if (kept.handedOver) return this.leave();
+    if (!this.hasServed) return this.end(code);
+    this.restart(kept, code);
   }
 
   /** A successor that ended before it served. */
-  #failed(next: Kept, code: number): void {
-    this.#next = null;
+  private failed(next: Kept, code: number): void {
+    this.next = null;
     const said = next.reason || reasonIn(next.child.lastWords);
     const reason = `the new process ended (exit code ${code})${said ? `: ${said}` : ' without a word'}`;
-    this.#outside.report({ pid: next.child.pid, code, reason: said }, 'the upgrade failed');
-    if (this.#stops > 0) return this.#endIfAlone(code);
-    if (this.#current === null) return this.#restart(next, code);
-    this.#current.child.send(notUpgraded(reason));
-    this.#outside.manager.ready(`serving: version ${this.#current.version}; the last upgrade failed`);
+    this.outside.report({ pid: next.child.pid, code, reason: said }, 'the upgrade failed');
+    if (this.stops > 0) return this.endIfAlone(code);
+    if (this.current === null) return this.restart(next, code);
+    this.current.child.send(notUpgraded(reason));
+    this.outside.manager.ready(`serving: version ${this.current.version}; the last upgrade failed`);
   }
 
-  #restart({ startedAt, child, reason }: Kept, code: number): void {
-    const { clock, report, manager } = this.#outside;
-    if (clock.monotonic() - startedAt > STEADY_MS) this.#backoff.reset();
-    const wait = this.#backoff.next();
+  private restart({ startedAt, child, reason }: Kept, code: number): void {
+    const { clock, report, manager } = this.outside;
+    if (clock.monotonic() - startedAt > STEADY_MS) this.backoff.reset();
+    const wait = this.backoff.next();
     report({ pid: child.pid, code, ...(reason && { reason }), restart_in_ms: wait }, 'the process ended and is started again');
     manager.ready(`the process ended (exit code ${code}) and is started again`);
-    this.#cancelRestart = clock.after(wait, () => {
-      this.#cancelRestart = null;
-      this.#start();
+    this.cancelRestart = clock.after(wait, () => {
+      this.cancelRestart = null;
+      this.start();
     });
   }
 
   /** A process that is no child of this one has its place. */
-  #leave(): void {
-    if (!this.#outside.staysBehind) return this.#end(0);
-    this.#outside.report({}, 'another process has taken over: this container has nothing left to do and waits to be stopped');
+  private leave(): void {
+    if (!this.outside.staysBehind) return this.end(0);
+    this.outside.report({}, 'another process has taken over: this container has nothing left to do and waits to be stopped');
   }
 
   /** Stopped, and nobody left. */
-  #endIfAlone(code = 0): void {
-    if (this.#stops === 0) return;
-    if (!AS_TOLD.has(code)) this.#code = Math.max(this.#code, code);
-    if (this.#all().length === 0) this.#end(this.#code);
+  private endIfAlone(code = 0): void {
+    if (this.stops === 0) return;
+    if (!AS_TOLD.has(code)) this.code = Math.max(this.code, code);
+    if (this.all().length === 0) this.end(this.code);
   }
 }
 

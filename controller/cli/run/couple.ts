@@ -4,59 +4,59 @@ import type { Supervised } from './supervisor.ts';
 
 /** Data plane and controller under one supervisor, from the start of both to their end. */
 export class Couple {
-  readonly #dataplane: Supervised;
-  readonly #controller: Supervised;
-  #stops = 0;
-  #handedOver = false;
-  #serving: () => void = () => undefined;
+  private readonly dataplane: Supervised;
+  private readonly controller: Supervised;
+  private stops = 0;
+  private handedOver = false;
+  private serving: () => void = () => undefined;
 
   constructor(dataplane: (heard: (message: ToParent) => void) => Supervised, controller: Supervised) {
-    this.#dataplane = dataplane((message) => this.#hear(message));
-    this.#controller = controller;
+    this.dataplane = dataplane((message) => this.hear(message));
+    this.controller = controller;
   }
 
   /** With `takeover` the controller starts when the data plane has taken over. @returns the code of the one whose first start came to nothing. */
   async run(takeover: boolean): Promise<number> {
-    const stop = () => this.#stop();
+    const stop = () => this.stop();
     process.on('SIGTERM', stop);
     process.on('SIGINT', stop);
-    process.on('SIGHUP', () => this.#controller.signal('SIGHUP'));
-    process.on('SIGUSR2', () => this.#dataplane.signal('SIGUSR2'));
+    process.on('SIGHUP', () => this.controller.signal('SIGHUP'));
+    process.on('SIGUSR2', () => this.dataplane.signal('SIGUSR2'));
     whenOrphaned(stop);
-    hearParent((outcome) => this.#dataplane.send(outcome));
+    hearParent((outcome) => this.dataplane.send(outcome));
     const serving = new Promise<void>((resolve) => {
-      this.#serving = resolve;
+      this.serving = resolve;
     });
-    const dataplane = this.#whole(this.#dataplane);
+    const dataplane = this.whole(this.dataplane);
     if (takeover) await Promise.race([serving, dataplane]);
-    const codes = await Promise.all([dataplane, this.#whole(this.#controller)]);
-    return Math.max(...codes, this.#stops > 1 && !this.#handedOver ? 1 : 0);
+    const codes = await Promise.all([dataplane, this.whole(this.controller)]);
+    return Math.max(...codes, this.stops > 1 && !this.handedOver ? 1 : 0);
   }
 
   /** Without one of them the other has no use. */
-  async #whole(child: Supervised): Promise<number> {
+  private async whole(child: Supervised): Promise<number> {
     const code = await child.run();
-    if (code !== 0 && this.#stops === 0) this.#stop();
+    if (code !== 0 && this.stops === 0) this.stop();
     return code;
   }
 
   /** The first TERM or INT drains both, a second one ends them at once. */
-  #stop(): void {
-    this.#stops += 1;
-    for (const child of [this.#dataplane, this.#controller]) {
-      if (this.#stops === 1) child.stop();
+  private stop(): void {
+    this.stops += 1;
+    for (const child of [this.dataplane, this.controller]) {
+      if (this.stops === 1) child.stop();
       else child.signal('SIGKILL');
     }
   }
 
-  #hear(message: ToParent): void {
+  private hear(message: ToParent): void {
     if (message.kind === 'handed-over') {
-      this.#handedOver = true;
-      this.#dataplane.retire();
-      this.#controller.stop();
+      this.handedOver = true;
+      this.dataplane.retire();
+      this.controller.stop();
     }
-    if (message.kind === 'serving') this.#serving();
-    if (message.kind === 'upgrade' && !process.connected) this.#dataplane.send(NOBODY_ABOVE);
+    if (message.kind === 'serving') this.serving();
+    if (message.kind === 'upgrade' && !process.connected) this.dataplane.send(NOBODY_ABOVE);
     else tellParent(message);
   }
 }

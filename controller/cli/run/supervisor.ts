@@ -27,31 +27,31 @@ export type ChildSpec = {
 
 /** Keeps one child process running until it is told to stop. */
 export class Supervised {
-  readonly #spec: ChildSpec;
-  readonly #parts: { clock: Clock; random: Random; log: Log; err: (text: string) => void };
-  #child: ChildProcess | undefined;
-  #stopping = false;
-  #served = false;
-  #cancelRestart: () => void = () => undefined;
+  private readonly spec: ChildSpec;
+  private readonly parts: { clock: Clock; random: Random; log: Log; err: (text: string) => void };
+  private child: ChildProcess | undefined;
+  private stopping = false;
+  private served = false;
+  private cancelRestart: () => void = () => undefined;
 
   constructor(spec: ChildSpec, parts: { clock: Clock; random: Random; log: Log; err: (text: string) => void }) {
-    this.#spec = spec;
-    this.#parts = parts;
+    this.spec = spec;
+    this.parts = parts;
   }
 
   /** @returns its code when its first start came to nothing, 0 once it was stopped or another process has its place. */
   async run(): Promise<number> {
-    const { clock, log } = this.#parts;
-    const backoff = createBackoff(this.#parts.random);
-    for (let starts = 1; !this.#stopping; starts++) {
+    const { clock, log } = this.parts;
+    const backoff = createBackoff(this.parts.random);
+    for (let starts = 1; !this.stopping; starts++) {
       const startedAt = clock.monotonic();
-      const code = await this.#once();
-      if (this.#stopping || code === HANDED_OVER_EXIT) break;
-      if (starts === 1 && this.#isFinal(code)) return code;
+      const code = await this.once();
+      if (this.stopping || code === HANDED_OVER_EXIT) break;
+      if (starts === 1 && this.isFinal(code)) return code;
       if (clock.monotonic() - startedAt > STEADY_MS) backoff.reset();
       const wait = backoff.next();
-      log.error({ child: this.#spec.name, code, restart_in_ms: wait }, `the ${this.#spec.name} ended and is started again`);
-      await this.#pause(wait);
+      log.error({ child: this.spec.name, code, restart_in_ms: wait }, `the ${this.spec.name} ended and is started again`);
+      await this.pause(wait);
     }
     return 0;
   }
@@ -64,51 +64,51 @@ export class Supervised {
 
   /** Does not start it again when it ends. */
   retire(): void {
-    this.#stopping = true;
-    this.#cancelRestart();
+    this.stopping = true;
+    this.cancelRestart();
   }
 
   /** What its parent, or the one above, has to say to it. */
   send(outcome: UpgradeOutcome): void {
     // One that is gone meanwhile needs no answer.
-    if (this.#child?.connected) this.#child.send(outcome, undefined, undefined, () => undefined);
+    if (this.child?.connected) this.child.send(outcome, undefined, undefined, () => undefined);
   }
 
   signal(signal: NodeJS.Signals): void {
-    this.#child?.kill(signal);
+    this.child?.kill(signal);
   }
 
   /**
    * stdin is a pipe whose other end closes with this process, however it dies. A session of its own: Ctrl-C in the
    * terminal reaches the supervisor alone, which passes it on once.
    */
-  async #once(): Promise<number> {
-    const env = { ...process.env, ...(await this.#spec.env()), [SUPERVISED_VARIABLE]: '1' };
-    if (this.#stopping) return 0;
-    const child = spawn(process.execPath, this.#spec.argv, { stdio: ['pipe', 'inherit', 'pipe', 'ipc'], detached: true, env });
-    this.#child = child;
+  private async once(): Promise<number> {
+    const env = { ...process.env, ...(await this.spec.env()), [SUPERVISED_VARIABLE]: '1' };
+    if (this.stopping) return 0;
+    const child = spawn(process.execPath, this.spec.argv, { stdio: ['pipe', 'inherit', 'pipe', 'ipc'], detached: true, env });
+    this.child = child;
     // A child that dies closes its end first; its exit says the rest.
     child.stdin?.on('error', () => undefined);
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => this.#parts.err(text));
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => this.parts.err(text));
     child.on('message', (message) => {
       if (!isToParent(message)) return;
-      if (message.kind === 'serving') this.#served = true;
-      this.#spec.heard?.(message);
+      if (message.kind === 'serving') this.served = true;
+      this.spec.heard?.(message);
     });
     const code = await exitOf(child);
-    this.#child = undefined;
+    this.child = undefined;
     return code;
   }
 
-  #isFinal(code: number): boolean {
-    if (this.#spec.mustServe) return !this.#served;
-    return code === USAGE_EXIT && !this.#spec.persistent;
+  private isFinal(code: number): boolean {
+    if (this.spec.mustServe) return !this.served;
+    return code === USAGE_EXIT && !this.spec.persistent;
   }
 
-  #pause(ms: number): Promise<void> {
+  private pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
-      const cancel = this.#parts.clock.after(ms, resolve);
-      this.#cancelRestart = () => {
+      const cancel = this.parts.clock.after(ms, resolve);
+      this.cancelRestart = () => {
         cancel();
         resolve();
       };

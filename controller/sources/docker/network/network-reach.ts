@@ -32,22 +32,22 @@ type Place = {
  * the host. While it is being replaced it is taken to be where it was: its old address may be another container's by now.
  */
 export class Whereabouts {
-  readonly #places = new Map<string, Place>();
+  private readonly places = new Map<string, Place>();
 
   /** A data plane opened its stream and named the addresses of its interfaces. The next list tells whose they are. */
   heard(dataplane: string, addresses: readonly string[]): void {
-    this.#places.set(dataplane, { addresses: new Set(addresses), isNew: true, home: this.#places.get(dataplane)?.home });
+    this.places.set(dataplane, { addresses: new Set(addresses), isNew: true, home: this.places.get(dataplane)?.home });
   }
 
   /** The engine listed all containers. */
   listed(containers: readonly ListedContainer[]): void {
-    for (const place of this.#places.values()) settle(place, containers);
+    for (const place of this.places.values()) settle(place, containers);
   }
 
   /** Of several data planes all get the same routes, so that only what every one of them reaches counts. */
   reach(): Reach {
     let reach: Reach = { kind: 'unknown' };
-    for (const { home } of this.#places.values()) {
+    for (const { home } of this.places.values()) {
       if (home === undefined) continue;
       reach = reach.kind === 'networks' ? (home ? common(reach, home) : reach) : (home ?? { kind: 'host' });
     }

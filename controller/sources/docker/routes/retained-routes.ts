@@ -11,42 +11,42 @@ type Kept = { readonly route: RouteSpec; readonly cancel: () => void };
  * container that replaces it, or hear 503 and not 404.
  */
 export class Lingering {
-  readonly #clock: Clock;
-  readonly #over: () => void;
-  readonly #kept = new Map<string, Kept>();
-  #last: readonly RouteSpec[] = [];
+  private readonly clock: Clock;
+  private readonly over: () => void;
+  private readonly kept = new Map<string, Kept>();
+  private last: readonly RouteSpec[] = [];
 
   /** `over` hears that a domain's time has come. */
   constructor(clock: Clock, over: () => void) {
-    this.#clock = clock;
-    this.#over = over;
+    this.clock = clock;
+    this.over = over;
   }
 
   /** Adds to the routes of containers that are there those of domains whose containers went, without targets. */
   with(routes: readonly RouteSpec[]): RouteSpec[] {
     const present = new Set<string>(routes.map(({ domain }) => domain));
-    for (const [domain, { cancel }] of this.#kept) {
+    for (const [domain, { cancel }] of this.kept) {
       if (!present.has(domain)) continue;
       cancel();
-      this.#kept.delete(domain);
+      this.kept.delete(domain);
     }
-    for (const route of this.#last) if (!present.has(route.domain) && !this.#kept.has(route.domain)) this.#keep(route);
-    this.#last = routes;
-    return [...routes, ...[...this.#kept.values()].map(({ route }) => route)];
+    for (const route of this.last) if (!present.has(route.domain) && !this.kept.has(route.domain)) this.keep(route);
+    this.last = routes;
+    return [...routes, ...[...this.kept.values()].map(({ route }) => route)];
   }
 
   stop(): void {
-    for (const { cancel } of this.#kept.values()) cancel();
-    this.#kept.clear();
-    this.#last = [];
+    for (const { cancel } of this.kept.values()) cancel();
+    this.kept.clear();
+    this.last = [];
   }
 
-  #keep(route: RouteSpec): void {
+  private keep(route: RouteSpec): void {
     const { domain } = route;
-    const cancel = this.#clock.after(Math.max(LEAST_MS, (route.hold_secs ?? 0) * 1_000), () => {
-      this.#kept.delete(domain);
-      this.#over();
+    const cancel = this.clock.after(Math.max(LEAST_MS, (route.hold_secs ?? 0) * 1_000), () => {
+      this.kept.delete(domain);
+      this.over();
     });
-    this.#kept.set(domain, { route: { ...route, upstream: null, upstreams: [] }, cancel });
+    this.kept.set(domain, { route: { ...route, upstream: null, upstreams: [] }, cancel });
   }
 }

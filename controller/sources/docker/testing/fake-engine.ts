@@ -12,38 +12,38 @@ export class FakeEngine {
   skew = 0;
   /** Answers instead of the engine; true when it did. */
   intercept: (path: string, response: ServerResponse) => boolean = () => false;
-  #server: Server | undefined;
-  #streams = new Set<ServerResponse>();
-  #past: { line: string; at: number }[] = [];
-  #clock = 0;
+  private server: Server | undefined;
+  private streams = new Set<ServerResponse>();
+  private past: { line: string; at: number }[] = [];
+  private clock = 0;
 
   async listen(path: string): Promise<void> {
-    this.#server = createServer((request, response) => this.#answer(request, response));
-    this.#server.listen(path);
-    await once(this.#server, 'listening');
+    this.server = createServer((request, response) => this.answer(request, response));
+    this.server.listen(path);
+    await once(this.server, 'listening');
   }
 
   /** As an engine that ends: every connection is gone, the socket file too, and so is what it remembered. */
   async stop(): Promise<void> {
-    const server = this.#server;
+    const server = this.server;
     if (!server) return;
-    this.#server = undefined;
+    this.server = undefined;
     const closed = once(server, 'close');
     server.close();
     server.closeAllConnections();
-    this.#streams.clear();
-    this.#past = [];
+    this.streams.clear();
+    this.past = [];
     await closed;
   }
 
   /** As a proxy that limits how long an answer may take. */
   cutStreams(): void {
-    for (const stream of this.#streams) stream.destroy();
-    this.#streams.clear();
+    for (const stream of this.streams) stream.destroy();
+    this.streams.clear();
   }
 
   get following(): number {
-    return this.#streams.size;
+    return this.streams.size;
   }
 
   count(pattern: RegExp): number {
@@ -82,27 +82,27 @@ export class FakeEngine {
   tell(action: string, id: string, attributes: Record<string, string> = {}): void {
     const { labels = {}, name = id } = this.containers.get(id) ?? {};
     const actor = { ID: id, Attributes: { ...labels, image: 'app', name, ...attributes } };
-    this.#clock = Math.max(this.#clock + 0.001, Date.now() + this.skew);
-    const timeNano = Math.round(this.#clock * 1e6);
-    const line = `${JSON.stringify({ status: action, id, Type: 'container', Action: action, Actor: actor, scope: 'local', time: Math.floor(this.#clock / 1_000), timeNano })}\n`;
-    this.#past.push({ line, at: this.#clock });
-    for (const stream of this.#streams) stream.write(line);
+    this.clock = Math.max(this.clock + 0.001, Date.now() + this.skew);
+    const timeNano = Math.round(this.clock * 1e6);
+    const line = `${JSON.stringify({ status: action, id, Type: 'container', Action: action, Actor: actor, scope: 'local', time: Math.floor(this.clock / 1_000), timeNano })}\n`;
+    this.past.push({ line, at: this.clock });
+    for (const stream of this.streams) stream.write(line);
   }
 
   tellNetwork(action: string, container: string): void {
     const actor = { ID: 'net1', Attributes: { container, name: 'shop', type: 'bridge' } };
-    for (const stream of this.#streams)
+    for (const stream of this.streams)
       stream.write(`${JSON.stringify({ Type: 'network', Action: action, Actor: actor, timeNano: Date.now() * 1e6 })}\n`);
   }
 
-  #answer(request: IncomingMessage, response: ServerResponse): void {
+  private answer(request: IncomingMessage, response: ServerResponse): void {
     const url = new URL(request.url ?? '/', 'http://engine');
     this.asked.push(`${request.method} ${url.pathname}`);
     const path = url.pathname.replace(/^\/v\d+\.\d+/, '');
     if (this.intercept(path, response)) return;
     if (path === '/version') return json(response, { Version: '28.0', ApiVersion: this.apiVersion, MinAPIVersion: this.minApiVersion });
-    if (path === '/events') return this.#follow(url, response);
-    if (path === '/containers/json') return json(response, this.#list());
+    if (path === '/events') return this.follow(url, response);
+    if (path === '/containers/json') return json(response, this.list());
     const id = /^\/containers\/([^/]+)\/json$/.exec(path)?.[1] ?? '';
     const container = this.containers.get(id);
     if (container) return json(response, inspectionOf(container));
@@ -110,17 +110,17 @@ export class FakeEngine {
     json(response, { message: `No such container: ${id}` });
   }
 
-  #list(): Listing[] {
+  private list(): Listing[] {
     return [...this.containers.values()].map(listingOf);
   }
 
-  #follow(url: URL, response: ServerResponse): void {
+  private follow(url: URL, response: ServerResponse): void {
     response.writeHead(200, { 'content-type': 'application/json' });
     response.flushHeaders();
     const since = Number(url.searchParams.get('since') ?? Number.POSITIVE_INFINITY) * 1_000;
-    for (const { line, at } of this.#past) if (at >= since) response.write(line);
-    this.#streams.add(response);
-    response.once('close', () => this.#streams.delete(response));
+    for (const { line, at } of this.past) if (at >= since) response.write(line);
+    this.streams.add(response);
+    response.once('close', () => this.streams.delete(response));
   }
 }
 

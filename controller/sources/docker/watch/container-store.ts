@@ -19,51 +19,51 @@ type Entry = {
  * or the engine's list words it differently.
  */
 export class Inventory {
-  readonly #entries = new Map<string, Entry>();
-  readonly #dirty = new Set<string>();
+  private readonly entries = new Map<string, Entry>();
+  private readonly dirty = new Set<string>();
   /** Containers whose end was told while they were being inspected: that inspection is older than the end. */
-  readonly #overtaken = new Set<string>();
-  #everything: readonly ListedContainer[] = [];
+  private readonly overtaken = new Set<string>();
+  private summaries: readonly ListedContainer[] = [];
 
   /** Labelled ones, the oldest first. */
   containers(): Container[] {
-    return [...this.#entries.values()]
+    return [...this.entries.values()]
       .map(({ container }) => container)
       .sort((a, b) => a.createdAt.localeCompare(b.createdAt) || (a.id < b.id ? -1 : 1));
   }
 
   /** All containers of the engine's last list, labelled or not. */
   everything(): readonly ListedContainer[] {
-    return this.#everything;
+    return this.summaries;
   }
 
   get(id: string): Container | undefined {
-    return this.#entries.get(id)?.container;
+    return this.entries.get(id)?.container;
   }
 
   get size(): number {
-    return this.#entries.size;
+    return this.entries.size;
   }
 
   hasNews(): boolean {
-    return this.#dirty.size > 0;
+    return this.dirty.size > 0;
   }
 
   /** An event named it: it is inspected in the next round. */
   touch(id: string): void {
-    this.#dirty.add(id);
+    this.dirty.add(id);
   }
 
   /** Whatever happened meanwhile, nothing is known for sure any more. */
   touchAll(): void {
-    for (const id of this.#entries.keys()) this.#dirty.add(id);
+    for (const id of this.entries.keys()) this.dirty.add(id);
   }
 
   /** Its process ended; that counts at once. @returns whether it was known to run. */
   ended(id: string): boolean {
-    this.#overtaken.add(id);
-    this.#dirty.add(id);
-    const entry = this.#entries.get(id);
+    this.overtaken.add(id);
+    this.dirty.add(id);
+    const entry = this.entries.get(id);
     if (!entry || entry.container.status === 'exited') return false;
     entry.container = { ...entry.container, status: 'exited' };
     entry.text = '';
@@ -72,31 +72,31 @@ export class Inventory {
 
   /** It is no more. @returns whether it was known. */
   gone(id: string): boolean {
-    this.#overtaken.add(id);
-    this.#dirty.delete(id);
-    return this.#entries.delete(id);
+    this.overtaken.add(id);
+    this.dirty.delete(id);
+    return this.entries.delete(id);
   }
 
   /** Takes the engine's list: who is gone is dropped, who is new or worded differently is inspected in the next round. @returns who is gone. */
   take(listed: readonly ListedContainer[]): string[] {
-    this.#everything = listed;
+    this.summaries = listed;
     const labelled = new Map(listed.filter(({ labels }) => hasOwnLabel(labels)).map((one) => [one.id, JSON.stringify(one)]));
-    for (const [id, text] of labelled) if (this.#entries.get(id)?.listed !== text) this.#dirty.add(id);
-    for (const id of this.#dirty) if (!labelled.has(id)) this.#dirty.delete(id);
-    return [...this.#entries.keys()].filter((id) => !labelled.has(id) && this.gone(id));
+    for (const [id, text] of labelled) if (this.entries.get(id)?.listed !== text) this.dirty.add(id);
+    for (const id of this.dirty) if (!labelled.has(id)) this.dirty.delete(id);
+    return [...this.entries.keys()].filter((id) => !labelled.has(id) && this.gone(id));
   }
 
   /** Inspects whom events or the list named. @returns whether anything is another than before. */
   async inspect(session: EngineSession): Promise<boolean> {
-    const waiting = [...this.#dirty];
-    this.#dirty.clear();
-    this.#overtaken.clear();
-    const texts = new Map(this.#everything.map((one) => [one.id, one]));
+    const waiting = [...this.dirty];
+    this.dirty.clear();
+    this.overtaken.clear();
+    const texts = new Map(this.summaries.map((one) => [one.id, one]));
     let changed = false;
     const one = async () => {
       for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
         const listed = texts.get(id);
-        if (await this.#inspectOne(session, id, listed ? JSON.stringify(listed) : '')) changed = true;
+        if (await this.inspectOne(session, id, listed ? JSON.stringify(listed) : '')) changed = true;
       }
     };
     try {
@@ -109,16 +109,16 @@ export class Inventory {
     return changed;
   }
 
-  async #inspectOne(session: EngineSession, id: string, listed: string): Promise<boolean> {
+  private async inspectOne(session: EngineSession, id: string, listed: string): Promise<boolean> {
     const found = await session.inspect(id);
-    if (this.#overtaken.has(id)) return false;
-    if (found === undefined) return this.#entries.delete(id);
+    if (this.overtaken.has(id)) return false;
+    if (found === undefined) return this.entries.delete(id);
     const container = readContainer(found);
-    if (!hasOwnLabel(container.labels)) return this.#entries.delete(id);
+    if (!hasOwnLabel(container.labels)) return this.entries.delete(id);
     const text = JSON.stringify(container);
-    const before = this.#entries.get(id);
+    const before = this.entries.get(id);
     // The same object again for what did not change: what is made of it can be remembered by it.
-    this.#entries.set(id, { container: before?.text === text ? before.container : container, text, listed });
+    this.entries.set(id, { container: before?.text === text ? before.container : container, text, listed });
     return before?.text !== text;
   }
 }

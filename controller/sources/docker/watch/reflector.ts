@@ -33,31 +33,31 @@ export type ConversationParts = {
 
 /** Keeps the inventory equal to what the engine has: subscribe first, then list, then inspect what events name. */
 export class Conversation {
-  readonly #parts: ConversationParts;
+  private readonly parts: ConversationParts;
   /** When the last event happened that was heard (ms, the engine's clock, which may differ from ours and jump). */
-  #since: number;
+  private since: number;
   /** What a new stream tells again is not new. */
-  readonly #heard = new Set<string>();
-  #wantsList = false;
+  private readonly heard = new Set<string>();
+  private wantsList = false;
   /** The engine was away: what is known may be outdated, and an empty list may be a half-started engine's. */
-  #inDoubt = false;
-  #emptySince: number | undefined;
-  #wake: () => void = () => undefined;
+  private inDoubt = false;
+  private emptySince: number | undefined;
+  private wake: () => void = () => undefined;
 
   constructor(parts: ConversationParts) {
-    this.#parts = parts;
-    this.#since = parts.clock.now() - LOOK_BACK_MS;
+    this.parts = parts;
+    this.since = parts.clock.now() - LOOK_BACK_MS;
   }
 
   /** Asks for everything again, soon. */
   relist(): void {
-    this.#wantsList = true;
-    this.#wake();
+    this.wantsList = true;
+    this.wake();
   }
 
   /** One session, from its opening to its end or the signal. @throws EngineFailure when the engine went away or never came. */
   async hold(signal: AbortSignal): Promise<void> {
-    const { engine, clock } = this.#parts;
+    const { engine, clock } = this.parts;
     try {
       const session = await engine.open();
       const over = new AbortController();
@@ -65,7 +65,7 @@ export class Conversation {
       const cancel = clock.after(SESSION_MS, end);
       signal.addEventListener('abort', end, { once: true });
       try {
-        if (!signal.aborted) await this.#serve(session, over);
+        if (!signal.aborted) await this.serve(session, over);
       } finally {
         cancel();
         signal.removeEventListener('abort', end);
@@ -73,82 +73,82 @@ export class Conversation {
         session.close();
       }
     } catch (error) {
-      if (error instanceof EngineFailure) this.#inDoubt = true;
+      if (error instanceof EngineFailure) this.inDoubt = true;
       throw error;
     }
   }
 
-  async #serve(session: EngineSession, { signal: over }: AbortController): Promise<void> {
+  private async serve(session: EngineSession, { signal: over }: AbortController): Promise<void> {
     const cut = Promise.withResolvers<never>();
-    await Promise.race([session.follow(this.#since, (event) => this.#hear(event), cut.reject), cut.promise]);
-    this.#wantsList = true;
+    await Promise.race([session.follow(this.since, (event) => this.hear(event), cut.reject), cut.promise]);
+    this.wantsList = true;
     const rounds = async () => {
       while (!over.aborted) {
-        await this.#round(session);
-        await sleep(this.#parts.clock, PACE_MS, over);
-        await this.#news(over);
+        await this.round(session);
+        await sleep(this.parts.clock, PACE_MS, over);
+        await this.news(over);
       }
     };
     await Promise.race([rounds(), cut.promise]);
   }
 
   /** Resolves when there is something to ask, or the session is over. */
-  #news(over: AbortSignal): Promise<void> {
+  private news(over: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const wake = () => {
         over.removeEventListener('abort', wake);
         resolve();
       };
-      this.#wake = wake;
+      this.wake = wake;
       over.addEventListener('abort', wake, { once: true });
-      if (over.aborted || this.#wantsList || this.#parts.inventory.hasNews()) wake();
+      if (over.aborted || this.wantsList || this.parts.inventory.hasNews()) wake();
     });
   }
 
-  async #round(session: EngineSession): Promise<void> {
-    const { inventory, changed, listed } = this.#parts;
-    const isListing = this.#wantsList;
-    this.#wantsList = false;
-    const isKnown = isListing && this.#take(await session.list());
+  private async round(session: EngineSession): Promise<void> {
+    const { inventory, changed, listed } = this.parts;
+    const isListing = this.wantsList;
+    this.wantsList = false;
+    const isKnown = isListing && this.take(await session.list());
     const isNew = await inventory.inspect(session);
     if (isKnown) listed();
     else if (isNew) changed();
   }
 
   /** @returns false when the list is not believed yet. */
-  #take(containers: readonly ListedContainer[]): boolean {
-    const { inventory, lifecycle, clock } = this.#parts;
+  private take(containers: readonly ListedContainer[]): boolean {
+    const { inventory, lifecycle, clock } = this.parts;
     const isEmpty = !containers.some(({ labels }) => hasOwnLabel(labels));
-    if (this.#inDoubt && isEmpty && inventory.size > 0) {
-      this.#emptySince ??= clock.monotonic();
-      const left = this.#emptySince + SECOND_LISTING_MS - clock.monotonic();
+    if (this.inDoubt && isEmpty && inventory.size > 0) {
+      this.emptySince ??= clock.monotonic();
+      const left = this.emptySince + SECOND_LISTING_MS - clock.monotonic();
       if (left > 0) {
         clock.after(left, () => this.relist());
         return false;
       }
     }
-    if (this.#inDoubt) inventory.touchAll();
-    this.#inDoubt = false;
-    this.#emptySince = undefined;
+    if (this.inDoubt) inventory.touchAll();
+    this.inDoubt = false;
+    this.emptySince = undefined;
     for (const id of inventory.take(containers)) lifecycle.over(id);
     return true;
   }
 
-  #hear(event: EngineEvent): void {
-    const { inventory, isHome } = this.#parts;
+  private hear(event: EngineEvent): void {
+    const { inventory, isHome } = this.parts;
     const key = `${event.at} ${event.action} ${event.id}`;
-    if (this.#heard.has(key)) return;
-    this.#heard.add(key);
-    const [oldest] = this.#heard.size > MOST_HEARD ? this.#heard : [];
-    if (oldest !== undefined) this.#heard.delete(oldest);
-    this.#since = event.at;
+    if (this.heard.has(key)) return;
+    this.heard.add(key);
+    const [oldest] = this.heard.size > MOST_HEARD ? this.heard : [];
+    if (oldest !== undefined) this.heard.delete(oldest);
+    this.since = event.at;
     const isOurs = inventory.get(event.id) !== undefined || (event.labels !== undefined && hasOwnLabel(event.labels));
-    if (isOurs) this.#happened(event);
+    if (isOurs) this.happened(event);
     else if (isHome(event.id)) this.relist();
   }
 
-  #happened({ action, id, signal }: EngineEvent): void {
-    const { inventory, lifecycle, changed } = this.#parts;
+  private happened({ action, id, signal }: EngineEvent): void {
+    const { inventory, lifecycle, changed } = this.parts;
     switch (action) {
       case 'kill': {
         if (signal === undefined || !isStopSignal(signal, inventory.get(id)?.stopSignal ?? null)) return;
@@ -174,7 +174,7 @@ export class Conversation {
         inventory.touch(id);
     }
     // An engine that tells what happens is up, and its list may be believed by now.
-    if (this.#inDoubt) this.#wantsList = true;
-    this.#wake();
+    if (this.inDoubt) this.wantsList = true;
+    this.wake();
   }
 }

@@ -26,7 +26,7 @@ class Fixture {
     const upserts = routes.map((input) => {
       const read = readRoute(input);
       assert.ok('route' in read, JSON.stringify(read));
-      return { domain: read.route.domain, json: JSON.stringify(read.route) };
+      return { domain: read.route.domain, json: JSON.stringify(read.route), healthChecks: true };
     });
     this.health.take({ whole: false, upserts, removed: [] });
   }

@@ -5,7 +5,7 @@ import { transportName } from '../../shared/transport.ts';
 import type { Targets } from '../ledger/targets.ts';
 import { Watch, type WatchTools } from './check-session.ts';
 import { Turnstile } from './semaphore.ts';
-import { mentionsQuestions, type Watched, watchedIn } from './wanted-checks.ts';
+import { type Watched, watchedIn } from './wanted-checks.ts';
 
 /** Targets that are asked at a time. */
 const MOST_AT_A_TIME = 64;
@@ -25,10 +25,10 @@ export type HealthChange = {
   readonly reason: string;
 };
 
-/** Routes as they are published: each as the JSON of its RouteSpec. */
+/** Routes as they are published: each as the JSON of its RouteSpec. `healthChecks`: whether a target is checked or probed. */
 export type PublishedRoutes = {
   readonly whole: boolean;
-  readonly upserts: readonly { readonly domain: string; readonly json: string }[];
+  readonly upserts: readonly { readonly domain: string; readonly json: string; readonly healthChecks: boolean }[];
   readonly removed: readonly string[];
 };
 
@@ -72,9 +72,9 @@ export class Health {
   /** Takes in what is published. Verdicts are kept for as long as a route names the same target and question. */
   take({ whole, upserts, removed }: PublishedRoutes): void {
     const gone = new Set(whole ? this.byDomain.keys() : removed);
-    for (const { domain, json } of upserts) {
+    for (const { domain, json, healthChecks } of upserts) {
       gone.delete(domain);
-      if (this.byDomain.has(domain) || mentionsQuestions(json)) this.adopt(domain, watchedIn(json));
+      if (this.byDomain.has(domain) || healthChecks) this.adopt(domain, watchedIn(json));
     }
     for (const domain of gone) this.adopt(domain, []);
   }

@@ -20,9 +20,6 @@ export type Watched = {
   readonly timeoutMs: number;
 };
 
-/** Whether a route as JSON has anything to be asked. Inside a string the quotes would be escaped. */
-export const mentionsQuestions = (json: string): boolean => json.includes('"probe":true') || json.includes('"health":{');
-
 /** What is to be known of the targets of a route, which was judged before it was published. */
 export function watchedIn(json: string): Watched[] {
   const route: RouteSpec = JSON.parse(json);

@@ -3,12 +3,18 @@ import type { EntriesPublication, PublishedChallenge, TrafficSettings, WholeStat
 import type { Workers } from '../workers/worker-pool.ts';
 
 /** A change of what stands under names, as JSON that has been judged already: routes, saved before, or certificates. */
-export type EntriesChange = {
+export type EntriesChange<Entry extends NamedEntry = NamedEntry> = {
   /** true: `upserts` are all there are. */
   readonly whole: boolean;
-  readonly upserts: readonly { readonly domain: string; readonly json: string }[];
+  readonly upserts: readonly Entry[];
   readonly removed: readonly string[];
 };
+
+export type NamedEntry = { readonly domain: string; readonly json: string };
+
+/** `healthChecks`: whether the health of a target is checked or probed. */
+export type PublishedRoute = NamedEntry & { readonly healthChecks: boolean };
+export type RoutesChange = EntriesChange<PublishedRoute>;
 
 /** Not every worker serves the state within 5 s. It is published all the same and will be served. */
 export class UnacknowledgedError extends Error {}
@@ -17,7 +23,7 @@ export class UnacknowledgedError extends Error {}
 const ACKNOWLEDGE_MS = 5_000;
 
 export type Change = {
-  readonly routes?: EntriesChange;
+  readonly routes?: RoutesChange;
   /** By the name that each is shown for: see PublishedCertificate. */
   readonly certificates?: EntriesChange;
   /** All that are awaited now. */
@@ -51,7 +57,7 @@ export class StatePublisher implements Publisher {
   private ticketKeys: Uint8Array | null = null;
   private settings: TrafficSettings;
   private workers: Workers | null = null;
-  private readonly routeWatchers: ((change: EntriesChange) => void)[] = [];
+  private readonly routeWatchers: ((change: RoutesChange) => void)[] = [];
 
   constructor(routes: EntriesChange, settings: TrafficSettings) {
     this.routes.keep(routes);
@@ -64,7 +70,7 @@ export class StatePublisher implements Publisher {
   }
 
   /** Calls back with the routes that are published from now on, at the moment at which workers are told. */
-  watchRoutes(watcher: (change: EntriesChange) => void): void {
+  watchRoutes(watcher: (change: RoutesChange) => void): void {
     this.routeWatchers.push(watcher);
   }
 

@@ -4,7 +4,7 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import type { Globals } from '../../shared/settings.ts';
 import type { Applied, CertificateOutcome, Problem, Refused } from '../../shared/wire/apply.ts';
-import type { EntriesChange, Publisher } from '../publish/publisher.ts';
+import type { PublishedRoute, Publisher, RoutesChange } from '../publish/publisher.ts';
 import { type Claim, type Claims, claimOf, isDoubted, isOverridden, NOBODY, siteOf, sitesOf, visible } from './claims/claims.ts';
 import { deltaOf } from './claims/delta.ts';
 import { type Judgement, judge, refusal, repeats } from './claims/judge.ts';
@@ -312,7 +312,7 @@ export class LiveTable implements Table {
   }
 
   /** @returns the generation that holds everything so far, once every worker serves it. @throws UnacknowledgedError. */
-  private serve(routes: EntriesChange | null): Promise<number> {
+  private serve(routes: RoutesChange | null): Promise<number> {
     if (routes === null && this.unserved === null) return Promise.resolve(this.publisher.generation);
     // What is found done already may still be on its way to the workers: one more round tells that it has arrived.
     const served = this.publisher.publish(routes === null ? {} : { routes });
@@ -352,16 +352,17 @@ const unchanged = (frame: Frame): Judgement => ({
 });
 
 /** What workers start with. */
-export const initialRoutes = (restored: Restored): EntriesChange => restoredRoutes(restored, served);
+export const initialRoutes = (restored: Restored): RoutesChange => restoredRoutes(restored, served);
 
 /** The same as it was saved, with targets that are in doubt: what is found out about those meanwhile holds once they are confirmed. */
-export const savedRoutes = (restored: Restored): EntriesChange => restoredRoutes(restored, ({ json }) => json);
+export const savedRoutes = (restored: Restored): RoutesChange =>
+  restoredRoutes(restored, (domain, { json, facts }) => ({ domain, json, healthChecks: facts.healthChecks }));
 
-function restoredRoutes({ claims: all }: Restored, jsonOf: (claim: Claim) => string): EntriesChange {
-  const upserts: { domain: string; json: string }[] = [];
+function restoredRoutes({ claims: all }: Restored, published: (domain: string, claim: Claim) => PublishedRoute): RoutesChange {
+  const upserts: PublishedRoute[] = [];
   for (const [domain, claims] of all) {
     const claim = visible(claims);
-    if (claim !== null) upserts.push({ domain, json: jsonOf(claim) });
+    if (claim !== null) upserts.push(published(domain, claim));
   }
   return { whole: true, upserts, removed: [] };
 }

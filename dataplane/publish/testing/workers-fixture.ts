@@ -7,7 +7,7 @@ import { memoryLog } from '../../../shared/runtime/log.ts';
 import { createLedger, type Ledger } from '../../ledger/ledger.ts';
 import type { TrafficReport } from '../../traffic/protocol.ts';
 import { Workers } from '../../workers/worker-pool.ts';
-import { type EntriesChange, StatePublisher } from '../publisher.ts';
+import { type RoutesChange, StatePublisher } from '../publisher.ts';
 
 /** Test support: real worker threads on a port of their own, fed by a real publisher. */
 export class WorkersFixture {
@@ -94,11 +94,11 @@ export async function insideOneWorker(code: string): Promise<void> {
   // The worker may never answer; the session goes with the process or the worker.
 }
 
-export function whole(routes: readonly RouteInput[]): EntriesChange {
+export function whole(routes: readonly RouteInput[]): RoutesChange {
   const upserts = routes.map((input) => {
     const result = readRoute(input);
     if ('problem' in result) throw new Error(`${result.problem.member}: ${result.problem.reason}`);
-    return { domain: result.route.domain, json: JSON.stringify(result.route) };
+    return { domain: result.route.domain, json: JSON.stringify(result.route), healthChecks: false };
   });
   return { whole: true, upserts, removed: [] };
 }

@@ -1,8 +1,9 @@
 import type { Site } from '../../../shared/certificates/issuer.ts';
 import { type RouteSpec, routeSchema } from '../../../shared/route.ts';
+import { factsOf, type RouteFacts } from './facts.ts';
 
-/** Someone's wish for a domain. The route is kept as JSON, without its origin: parsed, 100,000 of them would take ten times the memory. */
-export type Claim = {
+/** A claim as it is on disk. The route is kept as JSON, without its origin: parsed, 100,000 of them would take ten times the memory. */
+export type SavedClaim = {
   readonly json: string;
   readonly origin: string | null;
   readonly source: string | null;
@@ -10,6 +11,11 @@ export type Claim = {
   readonly controller: string | null;
   /** Milliseconds since 1970. */
   readonly since: number;
+};
+
+/** A route that someone wants for a domain. */
+export type Claim = SavedClaim & {
+  readonly facts: RouteFacts;
   /** Restored, and nobody has said yet that its targets are still where they were. Not saved. */
   readonly doubted?: boolean;
 };
@@ -28,7 +34,7 @@ export const visible = (claims: Claims): Claim | null => claims.hand ?? claims.a
 
 export function claimOf(route: RouteSpec, controller: string | null, since: number): Claim {
   const { origin, ...rest } = route;
-  return { json: JSON.stringify(rest), origin: origin ?? null, source: route.source, controller, since };
+  return { json: JSON.stringify(rest), facts: factsOf(route), origin: origin ?? null, source: route.source, controller, since };
 }
 
 export function routeOf(claim: Claim): RouteSpec {
@@ -36,7 +42,6 @@ export function routeOf(claim: Claim): RouteSpec {
   return claim.origin === null ? route : { ...route, origin: claim.origin };
 }
 
-/** How sites come to HTTPS. Their routes are not read for it: there may be 100,000, asked at every start. */
 export function* sitesOf(claims: ReadonlyMap<string, Claims>): Generator<Site> {
   for (const [domain, wishes] of claims) {
     const site = siteOf(domain, wishes);
@@ -47,18 +52,7 @@ export function* sitesOf(claims: ReadonlyMap<string, Claims>): Generator<Site> {
 /** null where nobody wishes for the domain. */
 export function siteOf(domain: string, claims: Claims = NOBODY): Site | null {
   const claim = visible(claims);
-  return claim && { domain, https: httpsIn(claim.json) };
-}
-
-const HTTPS = '"https":"';
-const MODES = routeSchema.shape.https.unwrap().options;
-
-/** No other object of a route has such a member, and in a text its quotes would be escaped. */
-function httpsIn(json: string): RouteSpec['https'] {
-  const at = json.indexOf(HTTPS);
-  if (at < 0) return 'auto';
-  const value = json.slice(at + HTTPS.length, json.indexOf('"', at + HTTPS.length));
-  return MODES.find((mode) => mode === value) ?? 'auto';
+  return claim && { domain, https: claim.facts.https };
 }
 
 /** Whether a route that was posted by hand hides a controller's. */

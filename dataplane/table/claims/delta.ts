@@ -1,4 +1,4 @@
-import type { EntriesChange } from '../../publish/publisher.ts';
+import type { RoutesChange } from '../../publish/publisher.ts';
 import type { Save } from '../disk/store.ts';
 import { inSteps } from '../steps.ts';
 import { served } from '../unconfirmed/unconfirmed.ts';
@@ -7,7 +7,7 @@ import { type Claims, isDoubted, isOverridden, LAYERS, NOBODY, sameRoute, sameRo
 /** What a change of claims comes to: on disk, for visitors, and for those who are told. */
 export type Delta = {
   readonly save: Pick<Save, 'puts' | 'deletes'>;
-  readonly routes: EntriesChange;
+  readonly routes: RoutesChange;
   readonly added: readonly string[];
   readonly changed: readonly string[];
   readonly removed: readonly string[];
@@ -21,7 +21,7 @@ export type Delta = {
 export async function deltaOf(next: ReadonlyMap<string, Claims>, current: ReadonlyMap<string, Claims>): Promise<Delta> {
   const puts: Save['puts'][number][] = [];
   const deletes: Save['deletes'][number][] = [];
-  const upserts: EntriesChange['upserts'][number][] = [];
+  const upserts: RoutesChange['upserts'][number][] = [];
   const added: string[] = [];
   const changed: string[] = [];
   const removed: string[] = [];
@@ -41,7 +41,7 @@ export async function deltaOf(next: ReadonlyMap<string, Claims>, current: Readon
     const after = visible(will);
     if (sameRoute(after, before)) return;
     if (after === null) return void removed.push(domain);
-    upserts.push({ domain, json: served(after) });
+    upserts.push(served(domain, after));
     if (before === null) added.push(domain);
     else if (before.json !== after.json) changed.push(domain);
   });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseRoute, type RouteSpec } from '../../../shared/route.ts';
 import { type Claims, claimOf, NOBODY, siteOf, sitesOf } from './claims.ts';
+import { factsOf } from './facts.ts';
 
 function claims(more: object): Claims {
   const parsed = parseRoute({ domain: 'a.test', upstream: null, tls: false, respond: { status: 200, body: 'x' }, ...more });
@@ -32,4 +33,22 @@ test('a domain that nobody wishes for is no site, and a route by hand speaks for
     ],
   );
   assert.equal(siteOf('d.test'), null);
+});
+
+test('facts of a route are those of its members, in its blocks too; members of the same name elsewhere say nothing', () => {
+  const target = { address: '10.0.0.1:80' };
+  const entering = { ...target, state: 'starting', probe: true } as const;
+  const block = (upstream: object) => ({ handles: [{ path: '/x', upstreams: [{ ...target, ...upstream }] }] });
+  const facts = (more: object) => factsOf({ domain: 'a.test', upstream: null, tls: false, ...more });
+  const none = { https: 'auto', identifiedTargets: false, healthChecks: false };
+  assert.deepEqual(facts({}), none);
+  assert.deepEqual(facts({ health: null, upstreams: [{ ...entering, probe: false }] }), none);
+  assert.deepEqual(
+    facts({ transport: { id: 'x', probe: true, health: {}, https: 'off' }, handles: [{ path: '/x', id: 'x', health: {} }] }),
+    none,
+  );
+  assert.deepEqual(facts({ https: 'off', health: { path: '/' } }), { https: 'off', identifiedTargets: false, healthChecks: true });
+  for (const more of [{ upstreams: [{ ...entering, id: 'x' }] }, block({ ...entering, id: 'x' })])
+    assert.deepEqual(facts(more), { https: 'auto', identifiedTargets: true, healthChecks: true });
+  assert.equal(facts(block({ id: 'x' })), facts({ upstreams: [{ ...target, id: 'y' }] }), 'one object for all with the same facts');
 });

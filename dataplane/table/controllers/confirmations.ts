@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import { hasIdentifiedTargets } from '../claims/facts.ts';
 import type { Frame } from '../table.ts';
-import { hasPassingTargets } from '../unconfirmed/unconfirmed.ts';
 import type { ControllerRecord } from './controllers.ts';
 
 /** The last time that a controller stood by what one of its sources says. */
@@ -71,7 +71,7 @@ export class Confirmations {
     const { controller, epoch } = header;
     const sources = new Set([...this.spokenIn(controller, epoch), ...this.standsBy(header)]);
     this.spoken.set(controller, { epoch, sources });
-    if (routes.some(hasPassingTargets)) this.due.set(controller, this.clock.monotonic() + RENEW_MS);
+    if (routes.some(hasIdentifiedTargets)) this.due.set(controller, this.clock.monotonic() + RENEW_MS);
   }
 
   /** Whether a sign of life of this controller is to be written down. Says so once in RENEW_MS. */

@@ -1,10 +1,11 @@
 import { crc32 } from 'node:zlib';
 import { type ZodType, z } from 'zod';
 import { isFramingHeader } from '../../../shared/response-header.ts';
-import { readAppliedRoute, routeSchema } from '../../../shared/route.ts';
+import { type RouteInput, readAppliedRoute, routeSchema } from '../../../shared/route.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import { type Globals, globalsSchema } from '../../../shared/settings.ts';
 import { type Claim, type Claims, LAYERS, type Layer } from '../claims/claims.ts';
+import { factsOf, type RouteFacts } from '../claims/facts.ts';
 import { type ControllerRecord, controllerSchema } from '../controllers/controllers.ts';
 import type { SavedEntry, SavedRoute, Store } from './store.ts';
 
@@ -76,12 +77,13 @@ type Judged = { readonly claim: Claim; readonly dropped: readonly string[] } | {
 function judgeRoute(row: SavedRoute, passed: boolean): Judged {
   const damage = unsound(row);
   if (damage !== null) return { reason: damage };
-  if (passed) return { claim: row.claim, dropped: [] };
-  const reason = unusable(row);
-  if (reason === null) return { claim: row.claim, dropped: [] };
-  const { json, dropped } = withoutFramingHeaders(row.claim.json);
-  const claim = { ...row.claim, json };
-  return dropped.length > 0 && unusable({ ...row, claim }) === null ? { claim, dropped } : { reason };
+  const { json, origin, source, controller, since } = row.claim;
+  const route: RouteInput = JSON.parse(json);
+  const read = passed ? { facts: factsOf(route) } : readSaved(row.domain, route);
+  if ('facts' in read) return { claim: { json, facts: read.facts, origin, source, controller, since }, dropped: [] };
+  const { json: mended, dropped } = withoutFramingHeaders(json);
+  const again = dropped.length === 0 ? read : readSaved(row.domain, JSON.parse(mended));
+  return 'facts' in again ? { claim: { ...row.claim, json: mended, facts: again.facts }, dropped } : read;
 }
 
 /** A route whose headers an earlier version took in, and which serves without those that are refused today. */
@@ -105,10 +107,10 @@ function unsound({ sound, layer }: SavedRoute): string | null {
 }
 
 /** What the route is by the schema of today, which may be another one than that which took it in. */
-function unusable({ domain, claim }: SavedRoute): string | null {
-  const result = readAppliedRoute(JSON.parse(claim.json));
-  if ('problem' in result) return `${result.problem.member}: ${result.problem.reason}`;
-  return result.route.domain === domain ? null : 'it is saved under another domain';
+function readSaved(domain: string, saved: RouteInput): { readonly facts: RouteFacts } | { readonly reason: string } {
+  const result = readAppliedRoute(saved);
+  if ('problem' in result) return { reason: `${result.problem.member}: ${result.problem.reason}` };
+  return result.route.domain === domain ? { facts: factsOf(result.route) } : { reason: 'it is saved under another domain' };
 }
 
 /** Names the schema of routes as it is today. */

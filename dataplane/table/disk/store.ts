@@ -2,7 +2,7 @@ import { closeSync, constants, fchmodSync, openSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import type { Globals } from '../../../shared/settings.ts';
-import type { Claim, Layer } from '../claims/claims.ts';
+import type { Layer, SavedClaim } from '../claims/claims.ts';
 import type { ControllerRecord } from '../controllers/controllers.ts';
 import { inSteps } from '../steps.ts';
 import { UnsavedError } from '../table.ts';
@@ -27,7 +27,7 @@ const ROUTE_COLUMNS = 'domain, layer, json, origin, source, controller, since, c
 
 /** One change of what is on disk: all of it, or nothing. */
 export type Save = {
-  readonly puts: readonly { readonly domain: string; readonly layer: Layer; readonly claim: Claim }[];
+  readonly puts: readonly { readonly domain: string; readonly layer: Layer; readonly claim: SavedClaim }[];
   readonly deletes: readonly { readonly domain: string; readonly layer: Layer }[];
   readonly controllers?: readonly ControllerRecord[];
   readonly globals?: Globals;
@@ -51,7 +51,7 @@ type NamedRow = { name: string; json: string; checksum: number };
 export type SavedRoute = {
   readonly domain: string;
   readonly layer: string;
-  readonly claim: Claim;
+  readonly claim: SavedClaim;
   readonly sound: boolean;
 };
 
@@ -219,6 +219,6 @@ function prepare(database: DatabaseSync): Statements {
 }
 
 /** Checksums are over everything that a row says. */
-const routeChecksum = (domain: string, layer: string, { json, origin, source, controller, since }: Claim): number =>
+const routeChecksum = (domain: string, layer: string, { json, origin, source, controller, since }: SavedClaim): number =>
   crc32(`${domain}\n${layer}\n${json}\n${origin}\n${source}\n${controller}\n${since}`);
 const entryChecksum = (name: string, json: string): number => crc32(`${name}\n${json}`);

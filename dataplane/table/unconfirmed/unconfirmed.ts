@@ -1,5 +1,7 @@
 import type { HandleSpec, RouteSpec, UpstreamSpec } from '../../../shared/route.ts';
+import type { PublishedRoute } from '../../publish/publisher.ts';
 import type { Claim, Claims } from '../claims/claims.ts';
+import { factsOf, isIdentified } from '../claims/facts.ts';
 import { inSteps } from '../steps.ts';
 
 /** How long requests wait for a target that may have become another one, at least (s). */
@@ -8,19 +10,12 @@ const HOLD_SECS = 10;
 /** Routes of one source whose targets wait for their controller. */
 export type Doubt = { readonly controller: string; readonly source: string; readonly routes: number };
 
-const isPassing = ({ id }: UpstreamSpec): boolean => id !== undefined;
-const isWaiting = ({ upstreams }: Pick<HandleSpec, 'upstreams'>): boolean => upstreams.some(isPassing);
-
-/** Whether a route names a target whose address may belong to something else tomorrow. */
-export const hasPassingTargets = (route: RouteSpec): boolean => isWaiting(route) || route.handles.some(isWaiting);
-
-/** The same of a claim, without reading its route: a quote inside of a JSON string is escaped, so this is a member's name. */
-const mayPass = ({ json }: Claim): boolean => json.includes('"id":');
+const isWaiting = ({ upstreams }: Pick<HandleSpec, 'upstreams'>): boolean => upstreams.some(isIdentified);
 
 /** Restored claims of controllers, in doubt where `doubted` says so and there is a target to doubt. */
 export function inDoubt(claims: Map<string, Claims>, doubted: (controller: string, source: string) => boolean): void {
   for (const [domain, { hand, applied }] of claims) {
-    if (applied === null || applied.controller === null || applied.source === null || !mayPass(applied)) continue;
+    if (applied === null || applied.controller === null || applied.source === null || !applied.facts.identifiedTargets) continue;
     if (doubted(applied.controller, applied.source)) claims.set(domain, { hand, applied: { ...applied, doubted: true } });
   }
 }
@@ -52,19 +47,23 @@ export async function clear(
   });
 }
 
-/** What workers are given of a claim: while it is in doubt none of its passing targets is in rotation, and requests wait for one. */
-export const served = ({ json, doubted }: Claim): string => (doubted === true ? withheld(JSON.parse(json)) : json);
+/** What workers are given of a claim: while it is in doubt none of its targets that have an id is in rotation, and requests wait for one. */
+export function served(domain: string, { json, facts, doubted }: Claim): PublishedRoute {
+  if (doubted !== true) return { domain, json, healthChecks: facts.healthChecks };
+  const route = withheld(JSON.parse(json));
+  return { domain, json: JSON.stringify(route), healthChecks: factsOf(route).healthChecks };
+}
 
-function withheld(route: RouteSpec): string {
+function withheld(route: RouteSpec): RouteSpec {
   const handles = route.handles.map((handle) => {
     const hold = handle.hold_secs === undefined ? route.hold_secs : handle.hold_secs;
     // A block without targets has those of its site.
     return { ...handle, ...heldBack(handle.upstreams, hold, isWaiting(handle.upstreams.length === 0 ? route : handle)) };
   });
-  return JSON.stringify({ ...route, ...heldBack(route.upstreams, route.hold_secs, isWaiting(route)), handles });
+  return { ...route, ...heldBack(route.upstreams, route.hold_secs, isWaiting(route)), handles };
 }
 
 const heldBack = (upstreams: readonly UpstreamSpec[], hold: number | null | undefined, waits: boolean) => ({
-  upstreams: upstreams.map((target) => (isPassing(target) ? { ...target, state: 'starting', probe: false } : target)),
+  upstreams: upstreams.map((target) => (isIdentified(target) ? { ...target, state: 'starting' as const, probe: false } : target)),
   hold_secs: waits ? Math.max(hold ?? 0, HOLD_SECS) : (hold ?? null),
 });

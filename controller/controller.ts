@@ -12,12 +12,12 @@ import { createReconciler } from './reconcile/reconciler.ts';
 import { keepRunning } from './reconcile/source-task.ts';
 import { createEngine } from './sources/docker/engine/engine.ts';
 import type { DockerSettings } from './sources/docker/flags.ts';
-import { discover } from './sources/docker/routes/translate.ts';
+import { translate } from './sources/docker/routes/translate.ts';
 import { createDockerSource, type DockerSource } from './sources/docker/source.ts';
 import { createFileSource } from './sources/file/source.ts';
 import type { Snapshot } from './sources/source.ts';
 import { createControllerMetrics } from './status/metrics.ts';
-import { watchPush } from './status/push-recorder.ts';
+import { createPushRecorder } from './status/push-recorder.ts';
 import { Report } from './status/report.ts';
 import { listenStatus, type StatusServer } from './status/server.ts';
 
@@ -89,7 +89,9 @@ export async function startController(
         identity: { controller: settings.id, epoch: startedAt, reload: file !== null },
         truth: () => reconciler.truth(),
         reload,
-        watch: watchPush(formatAdminAddress(address), report, log, (addresses) => docker?.heard(formatAdminAddress(address), addresses)),
+        watch: createPushRecorder(formatAdminAddress(address), report, log, (addresses) =>
+          docker?.heard(formatAdminAddress(address), addresses),
+        ),
       }),
   );
   if (docker) reconciler.greet();
@@ -113,7 +115,7 @@ export async function startController(
 }
 
 function containersOf(settings: DockerSettings, parts: { clock: Clock; random: Random; log: Log }): DockerSource {
-  return createDockerSource({ ...parts, settings, engine: createEngine(settings.engine, parts.clock), discover });
+  return createDockerSource({ ...parts, settings, engine: createEngine(settings.engine, parts.clock), translate });
 }
 
 type Pages = Pick<Parameters<typeof listenStatus>[0], 'report' | 'token' | 'clock' | 'log' | 'uptimeSecs'>;

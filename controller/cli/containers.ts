@@ -10,7 +10,7 @@ import {
 import { controllerSocketBeside } from '../../shared/api/controller-socket.ts';
 import { DEFAULT_CONTROLLER_LISTEN } from '../../shared/name.ts';
 import type { Flag, Flags } from '../../shared/runtime/flags.ts';
-import type { Fact } from '../sources/source.ts';
+import type { Condition } from '../sources/source.ts';
 import type { ContainerStatus } from '../status/containers.ts';
 import type { ControllerReport } from '../status/report.ts';
 import { addressesOf } from './ask.ts';
@@ -90,7 +90,7 @@ function besideIt({ others: { count, names } }: ContainerStatus): string {
 }
 
 /** How far it came, and the fact that says so: the first of the three that does not hold, else the last. */
-function stateOf({ accepted, resolved, programmed }: ContainerStatus): { fact: Fact; words: string } {
+function stateOf({ accepted, resolved, programmed }: ContainerStatus): { fact: Condition; words: string } {
   const isServed = resolved.holds && Object.keys(programmed).length > 0;
   if (!accepted.holds) return { fact: accepted, words: isServed ? 'not accepted, routed as before' : 'not accepted' };
   if (!resolved.holds) return { fact: resolved, words: 'accepted, not resolved' };
@@ -103,5 +103,5 @@ function stateOf({ accepted, resolved, programmed }: ContainerStatus): { fact: F
 
 const NOT_YET = 'no data plane has taken its route yet';
 
-const whyOf = ({ change }: ContainerStatus, { reason }: Fact): string =>
+const whyOf = ({ change }: ContainerStatus, { reason }: Condition): string =>
   change === null ? reason : `${reason}; what would change it: ${change}`;

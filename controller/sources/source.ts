@@ -42,7 +42,7 @@ export interface Source {
 }
 
 /** One fact about an object: whether it holds, why (in words), since when (RFC 3339). */
-export type Fact = { readonly holds: boolean; readonly reason: string; readonly since: string };
+export type Condition = { readonly holds: boolean; readonly reason: string; readonly since: string };
 
 /** What became of one site of a container that asks for one, whether or not a route came of it. */
 export type ContainerReading = {
@@ -57,9 +57,9 @@ export type ContainerReading = {
   /** Who else is in these pools, the oldest first: how many, and the names of ten at most. */
   readonly others: { readonly count: number; readonly names: readonly string[] };
   /** Its labels are understood. One that has an address although they are not is routed as it was before. */
-  readonly accepted: Fact;
+  readonly accepted: Condition;
   /** There is an address that visitors may be sent to. */
-  readonly resolved: Fact;
+  readonly resolved: Condition;
   /** That address; null while there is none. */
   readonly address: string | null;
   /** What would make it better; null while nothing has to. */

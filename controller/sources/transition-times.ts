@@ -1,9 +1,9 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
-import type { Judgement, Reading } from './docker/routes/engine-snapshot.ts';
-import type { ContainerReading, Fact } from './source.ts';
+import type { Reading, UndatedCondition } from './docker/routes/engine-snapshot.ts';
+import type { Condition, ContainerReading } from './source.ts';
 
 /** Remembers since when each fact holds, or does not. */
-export function createDating(clock: Clock): (readings: readonly Reading[]) => ContainerReading[] {
+export function createTransitionTimes(clock: Clock): (readings: readonly Reading[]) => ContainerReading[] {
   let known = new Map<string, ContainerReading>();
   return (readings) => {
     const now = new Date(clock.now()).toISOString();
@@ -22,7 +22,7 @@ export function createDating(clock: Clock): (readings: readonly Reading[]) => Co
 
 const keyOf = ({ id, site }: Pick<Reading, 'id' | 'site'>): string => `${id} ${site ?? ''}`;
 
-const dateOf = (judgement: Judgement, before: Fact | undefined, now: string): Fact => ({
+const dateOf = (judgement: UndatedCondition, before: Condition | undefined, now: string): Condition => ({
   ...judgement,
   since: before?.holds === judgement.holds ? before.since : now,
 });

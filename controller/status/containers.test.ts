@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
 import type { ContainerReading } from '../sources/source.ts';
 import { ContainerBook } from './containers.ts';
-import type { ObjectStatus } from './route-conditions.ts';
+import type { RouteStatus } from './route-conditions.ts';
 
 const SINCE = '2026-01-01T00:00:00.000Z';
 const fact = (holds: boolean, reason: string) => ({ holds, reason, since: SINCE });
@@ -20,7 +20,7 @@ const READING: ContainerReading = {
   change: null,
 };
 
-const route = (domain: string, holds: boolean, source = 'docker'): ObjectStatus => ({
+const route = (domain: string, holds: boolean, source = 'docker'): RouteStatus => ({
   domain,
   source,
   origin: 'x',
@@ -31,7 +31,7 @@ const route = (domain: string, holds: boolean, source = 'docker'): ObjectStatus 
 
 test('a site is programmed where all of its domains are', () => {
   const book = new ContainerBook(new ManualClock(), () => [READING]);
-  const programmed = (...objects: ObjectStatus[]) => book.list(objects)[0]?.programmed.d?.reason;
+  const programmed = (...objects: RouteStatus[]) => book.list(objects)[0]?.programmed.d?.reason;
   assert.equal(programmed(route('a.example', true), route('b.example', true)), 'served');
   assert.equal(programmed(route('a.example', true), route('b.example', false)), 'conflicted');
   assert.equal(programmed(route('a.example', false, 'file')), undefined);

@@ -1,11 +1,11 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
-import type { ContainerReading, Fact } from '../sources/source.ts';
-import type { ObjectStatus } from './route-conditions.ts';
+import type { Condition, ContainerReading } from '../sources/source.ts';
+import type { RouteStatus } from './route-conditions.ts';
 
 /** One site of a labelled container: what its source found, what data planes found, and where it is served. */
 export type ContainerStatus = ContainerReading & {
   /** By data plane: every domain of it is served there. */
-  readonly programmed: Readonly<Record<string, Fact>>;
+  readonly programmed: Readonly<Record<string, Condition>>;
 };
 
 export type TargetReport = { readonly address: string; readonly id?: string; readonly healthy: boolean; readonly reason: string };
@@ -17,7 +17,7 @@ const MOST_TARGETS = 10_000;
 export class ContainerBook {
   private readonly clock: Clock;
   private readonly readings: () => readonly ContainerReading[];
-  private readonly down = new Map<string, Fact>();
+  private readonly down = new Map<string, Condition>();
 
   constructor(clock: Clock, readings: () => readonly ContainerReading[]) {
     this.clock = clock;
@@ -35,7 +35,7 @@ export class ContainerBook {
   }
 
   /** `objects` are the routes with what data planes made of them. */
-  list(objects: readonly ObjectStatus[]): ContainerStatus[] {
+  list(objects: readonly RouteStatus[]): ContainerStatus[] {
     const programmed = new Map(objects.filter(({ source }) => source === 'docker').map((one) => [one.domain, one.programmed]));
     return this.readings().map((reading) => {
       const down = this.down.get(`${reading.id} ${reading.address}`);
@@ -49,8 +49,11 @@ export class ContainerBook {
 }
 
 /** A site with several domains is served where all of them are. */
-function together(domains: readonly string[], programmed: ReadonlyMap<string, Readonly<Record<string, Fact>>>): Record<string, Fact> {
-  const joined: Record<string, Fact> = {};
+function together(
+  domains: readonly string[],
+  programmed: ReadonlyMap<string, Readonly<Record<string, Condition>>>,
+): Record<string, Condition> {
+  const joined: Record<string, Condition> = {};
   for (const domain of domains)
     for (const [dataplane, fact] of Object.entries(programmed.get(domain) ?? {})) {
       const known = joined[dataplane];

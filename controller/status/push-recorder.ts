@@ -20,7 +20,7 @@ const NOT_THERE = /^(?:no such socket|connection refused)/;
  * Writes what happens on one data plane's stream into the report and the log: each change once, each lasting failure once.
  * `located` hears which addresses its interfaces have.
  */
-export function watchPush(
+export function createPushRecorder(
   address: string,
   report: Report,
   log: Log,

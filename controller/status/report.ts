@@ -3,7 +3,7 @@ import type { Applied, Problem, Revision } from '../../shared/wire/apply.ts';
 import type { Truth } from '../reconcile/reconciler.ts';
 import type { ContainerReading } from '../sources/source.ts';
 import { ContainerBook, type ContainerStatus, type TargetReport } from './containers.ts';
-import { ObjectBook, type ObjectStatus } from './route-conditions.ts';
+import { RouteConditions, type RouteStatus } from './route-conditions.ts';
 
 export type PushOutcome = 'applied' | 'refused' | 'failed';
 
@@ -31,13 +31,13 @@ export type ControllerReport = {
   dataplanes: DataplaneView[];
   problems: readonly Problem[];
   last_reload: { at: string; ok: boolean; errors: readonly string[] } | null;
-  objects: ObjectStatus[];
+  objects: RouteStatus[];
   containers: ContainerStatus[];
 };
 
 /** Keeps what the controller's own pages answer. Everything in it was told to it; it asks nobody. */
 export class Report {
-  readonly objects: ObjectBook;
+  readonly objects: RouteConditions;
   private readonly containerBook: ContainerBook;
   private readonly clock: Clock;
   private readonly about: { controller: string; epoch: number; version: string; sources: readonly string[] };
@@ -54,7 +54,7 @@ export class Report {
   ) {
     this.clock = clock;
     this.about = about;
-    this.objects = new ObjectBook(clock);
+    this.objects = new RouteConditions(clock);
     this.containerBook = new ContainerBook(clock, readings);
     for (const address of addresses) {
       const outcomes = { applied: 0, refused: 0, failed: 0 };

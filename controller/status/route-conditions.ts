@@ -1,19 +1,19 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Applied } from '../../shared/wire/apply.ts';
 import type { Truth } from '../reconcile/reconciler.ts';
-import type { Fact } from '../sources/source.ts';
+import type { Condition } from '../sources/source.ts';
 
 /** A route that a source wants: understood, with a reachable target, served. Three facts, shown as three. */
-export type ObjectStatus = {
+export type RouteStatus = {
   readonly domain: string;
   readonly source: string;
   readonly origin: string;
   /** Understood, and the host is its own. */
-  readonly accepted: Fact;
+  readonly accepted: Condition;
   /** Has a target that is not known to be down, or needs none. */
-  readonly resolved: Fact;
+  readonly resolved: Condition;
   /** By data plane: it serves this route. */
-  readonly programmed: Readonly<Record<string, Fact>>;
+  readonly programmed: Readonly<Record<string, Condition>>;
 };
 
 type Entry = {
@@ -21,13 +21,13 @@ type Entry = {
   source: string;
   origin: string;
   targets: readonly string[];
-  accepted: Fact;
-  resolved: Fact;
-  programmed: Map<string, Fact>;
+  accepted: Condition;
+  resolved: Condition;
+  programmed: Map<string, Condition>;
 };
 
 /** Remembers each object's conditions and since when they hold. */
-export class ObjectBook {
+export class RouteConditions {
   private readonly clock: Clock;
   private readonly entries = new Map<string, Entry>();
   private readonly down = new Map<string, string>();
@@ -80,7 +80,7 @@ export class ObjectBook {
     for (const entry of this.entries.values()) if (entry.targets.includes(address)) this.resolve(entry);
   }
 
-  list(): ObjectStatus[] {
+  list(): RouteStatus[] {
     return [...this.entries.values()].map(({ domain, source, origin, accepted, resolved, programmed }) => ({
       domain,
       source,
@@ -97,7 +97,7 @@ export class ObjectBook {
     const known = this.entries.get(key);
     if (known) return known;
     const unknown = this.next(undefined, false, 'not judged');
-    const entry = { domain, source, origin, targets: [], accepted: unknown, resolved: unknown, programmed: new Map<string, Fact>() };
+    const entry = { domain, source, origin, targets: [], accepted: unknown, resolved: unknown, programmed: new Map<string, Condition>() };
     this.entries.set(key, entry);
     return entry;
   }
@@ -109,7 +109,7 @@ export class ObjectBook {
     else entry.resolved = this.next(entry.resolved, false, `no target is up: ${down[0]} ${this.down.get(down[0] as string)}`);
   }
 
-  private next(before: Fact | undefined, holds: boolean, reason: string): Fact {
+  private next(before: Condition | undefined, holds: boolean, reason: string): Condition {
     if (before?.holds === holds && before.reason === reason) return before;
     return { holds, reason, since: before?.holds === holds ? before.since : this.now() };
   }

@@ -17,7 +17,7 @@ const FIRST_RETRY_MS = 250;
 /** At most so long (ms): another process may have it for as long as it lives. */
 const LAST_RETRY_MS = 5_000;
 /** The failure in a row that is told: by then nobody is about to mend it. */
-const TELLING = 6;
+const WARN_AFTER_FAILURES = 6;
 
 type Parts = {
   readonly host: string;
@@ -85,7 +85,7 @@ function keepListening(parts: Parts, path: string): () => Promise<void> {
       return server;
     } catch (error) {
       failures++;
-      if (failures === TELLING)
+      if (failures === WARN_AFTER_FAILURES)
         log.warn({ path, reason: error instanceof Error ? error.message : String(error) }, 'the status pages have no socket so far');
       if (!stopped)
         cancel = clock.after(Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LAST_RETRY_MS), () => {

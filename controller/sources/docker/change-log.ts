@@ -1,37 +1,36 @@
 import type { Log } from '../../../shared/runtime/log.ts';
-import type { Reading, World } from './routes/engine-snapshot.ts';
-import { rotationOf } from './routes/readiness.ts';
+import type { EngineSnapshot, Reading } from './routes/engine-snapshot.ts';
+import { READY, readinessOf } from './routes/readiness.ts';
 
-/** What a line about one site of a container says, and what it is told by: the same words are told once. */
-type Told = { readonly message: string; readonly fields: object };
+/** One line about one site of a container. The same line is written once. */
+type Line = { readonly message: string; readonly fields: { readonly container: string; readonly [field: string]: unknown } };
 
 /** One INFO line a change: who is routed where, who is out and why, who is gone. */
-export function createChangeLog(log: Log): { tell(world: World, readings: readonly Reading[]): void } {
-  let before = new Map<string, Told>();
+export function createChangeLog(log: Log): { record(snapshot: EngineSnapshot, readings: readonly Reading[]): void } {
+  let before = new Map<string, Line>();
   return {
-    tell: (world, readings) => {
-      const rotation = rotationOf(world);
-      const now = new Map(readings.map((reading) => [keyOf(reading), toldOf(reading, world, rotation.get(reading.id) === 2)]));
-      for (const [key, told] of now) if (!sameAs(before.get(key), told)) log.info(told.fields, told.message);
-      for (const [key, { fields }] of before)
-        if (!now.has(key)) log.info({ container: (fields as { container?: string }).container }, 'container gone');
+    record: (snapshot, readings) => {
+      const readiness = readinessOf(snapshot);
+      const now = new Map(readings.map((reading) => [keyOf(reading), lineOf(reading, snapshot, readiness.get(reading.id) === READY)]));
+      for (const [key, line] of now) if (!isSame(before.get(key), line)) log.info(line.fields, line.message);
+      for (const [key, { fields }] of before) if (!now.has(key)) log.info({ container: fields.container }, 'container gone');
       before = now;
     },
   };
 }
 
 const keyOf = ({ id, site }: Reading): string => `${id} ${site ?? ''}`;
-const sameAs = (before: Told | undefined, now: Told): boolean =>
+const isSame = (before: Line | undefined, now: Line): boolean =>
   before?.message === now.message && JSON.stringify(before.fields) === JSON.stringify(now.fields);
 
-function toldOf({ id, container, domains, accepted, resolved, address }: Reading, { draining }: World, isUp: boolean): Told {
+function lineOf({ id, container, domains, accepted, resolved, address }: Reading, { draining }: EngineSnapshot, isReady: boolean): Line {
   const site = { container, id: id.slice(0, 12), domains };
   if (!accepted.holds && address === null) return { message: 'container not routed', fields: { ...site, reason: accepted.reason } };
   // One whose labels are wrong may be routed as it was before.
   const about = { ...site, ...(accepted.holds ? {} : { mistake: accepted.reason }) };
   if (draining.has(id)) return { message: 'container draining', fields: { ...about, address } };
   if (!resolved.holds) return { message: 'container not in rotation', fields: { ...about, reason: resolved.reason } };
-  return isUp
+  return isReady
     ? { message: 'container routed', fields: { ...about, address } }
     : { message: 'container not in rotation', fields: { ...about, address, reason: resolved.reason } };
 }

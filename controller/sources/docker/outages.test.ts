@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
 import { fakeId } from './testing/fake-container.ts';
 import { gist, started, withEngine } from './testing/source-fixture.ts';
-import { SESSION_MS } from './watch/reflector.ts';
+import { RESYNC_MS } from './watch/reflector.ts';
 
 const app = (number: number, domain = 'a.example') => ({ id: fakeId(number), name: `app-${number}`, labels: { 'sluice.domain': domain } });
 
@@ -106,7 +106,7 @@ test('a container that was told to end before the controller started drains, one
 });
 
 test('a session that ends in its time is renewed without a word, and finds what no event told', async (t) => {
-  const short: Clock = { ...systemClock, after: (ms, task) => systemClock.after(ms === SESSION_MS ? 200 : ms, task) };
+  const short: Clock = { ...systemClock, after: (ms, task) => systemClock.after(ms === RESYNC_MS ? 200 : ms, task) };
   const { engine, next, snapshots } = await started(t, short);
   engine.run(app(1));
   await next('a.example=healthy');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { discover } from './routes/translate.ts';
+import { translate } from './routes/translate.ts';
 import { fakeId } from './testing/fake-container.ts';
 import { started } from './testing/source-fixture.ts';
 
@@ -16,7 +16,7 @@ const web = (number: number, labels: Record<string, string>) => ({
 });
 
 test('a container that is created anew with a mistake is served as before, through an engine that restarts, and the log has the mistake', async (t) => {
-  const { engine, next, log, path } = await started(t, undefined, discover);
+  const { engine, next, log, path } = await started(t, undefined, translate);
   engine.run(web(2, GOOD));
   await next('a.example=healthy');
   engine.die(fakeId(2));

@@ -3,19 +3,19 @@ import { type Clock, sleep } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import type { ContainerReading, Snapshot, Source } from '../source.ts';
-import { createDating } from '../transition-times.ts';
+import { createTransitionTimes } from '../transition-times.ts';
 import { createChangeLog } from './change-log.ts';
 import type { Engine } from './engine/engine.ts';
 import { EngineFailure } from './engine/engine-failure.ts';
 import type { DockerSettings } from './flags.ts';
 import type { LastGood } from './labels/last-good.ts';
-import { Whereabouts } from './network/network-reach.ts';
-import { type Discovered, DOCKER_SOURCE, type World } from './routes/engine-snapshot.ts';
-import { lostOne, type Nearness, rotationOf } from './routes/readiness.ts';
-import { Lingering } from './routes/retained-routes.ts';
-import { Inventory } from './watch/container-store.ts';
-import { createLifecycle } from './watch/draining.ts';
-import { Conversation } from './watch/reflector.ts';
+import { DataplaneNetworks } from './network/network-reach.ts';
+import { DOCKER_SOURCE, type EngineSnapshot, type Translation } from './routes/engine-snapshot.ts';
+import { lostReadiness, type Readiness, readinessOf } from './routes/readiness.ts';
+import { RetainedRoutes } from './routes/retained-routes.ts';
+import { ContainerStore } from './watch/container-store.ts';
+import { createDraining } from './watch/draining.ts';
+import { Reflector } from './watch/reflector.ts';
 
 export type DockerSource = Source & {
   /** Lists everything again, soon. */
@@ -29,62 +29,62 @@ export type DockerSource = Source & {
 export type DockerSourceOptions = {
   readonly engine: Engine;
   readonly settings: Pick<DockerSettings, 'addresses' | 'network'>;
-  readonly discover: (world: World) => Discovered;
+  readonly translate: (snapshot: EngineSnapshot) => Translation;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
 };
 
 /** Containers as a source of routes. Nothing is listed before a data plane has said where it is. */
-export function createDockerSource({ engine, settings, discover, clock, random, log }: DockerSourceOptions): DockerSource {
-  const where = new Whereabouts();
-  const inventory = new Inventory();
-  const lifecycle = createLifecycle(clock, () => publish());
-  const lingering = new Lingering(clock, () => publish());
+export function createDockerSource({ engine, settings, translate, clock, random, log }: DockerSourceOptions): DockerSource {
+  const networks = new DataplaneNetworks();
+  const store = new ContainerStore();
+  const draining = createDraining(clock, () => publish());
+  const retained = new RetainedRoutes(clock, () => publish());
   const changes = createChangeLog(log);
-  const dated = createDating(clock);
+  const withTransitionTimes = createTransitionTimes(clock);
   let emit: ((snapshot: Snapshot) => void) | undefined;
   /** Whether the engine has been listed since it last failed. */
   let isListed = false;
   let readings: readonly ContainerReading[] = [];
   let lastGood: LastGood = new Map();
-  let rotation: ReadonlyMap<string, Nearness> = new Map();
+  let readiness: ReadonlyMap<string, Readiness> = new Map();
 
   const publish = () => {
     if (!emit || !isListed) return;
-    const seen = { containers: inventory.containers(), draining: lifecycle.draining(), reach: where.reach(), lastGood, now: clock.now() };
-    const world = { ...seen, ...settings };
-    const discovered = discover(world);
+    const seen = { containers: store.containers(), draining: draining.ids(), reach: networks.reach(), lastGood, now: clock.now() };
+    const snapshot = { ...seen, ...settings };
+    const discovered = translate(snapshot);
     lastGood = discovered.lastGood;
-    readings = dated(discovered.readings);
-    if (world.reach.kind === 'unknown') return;
-    changes.tell(world, discovered.readings);
-    const before = rotation;
-    rotation = rotationOf(world);
+    readings = withTransitionTimes(discovered.readings);
+    if (snapshot.reach.kind === 'unknown') return;
+    changes.record(snapshot, discovered.readings);
+    const before = readiness;
+    readiness = readinessOf(snapshot);
     const since = new Date(clock.now()).toISOString();
     emit({
       kind: 'listed',
       source: DOCKER_SOURCE,
-      routes: lingering.with(discovered.routes),
+      routes: retained.merge(discovered.routes),
       problems: discovered.problems.map((problem) => ({ ...problem, since })),
-      urgent: lostOne(before, rotation),
+      urgent: lostReadiness(before, readiness),
     });
   };
 
-  const conversation = new Conversation({
+  const reflector = new Reflector({
     engine,
     clock,
-    inventory,
-    lifecycle,
-    isHome: (id) => {
-      const shared = where.reach();
-      return shared.kind === 'networks' && shared.homes.has(id);
+    store,
+    draining,
+    isDataplane: (id) => {
+      const shared = networks.reach();
+      return shared.kind === 'networks' && shared.dataplanes.has(id);
     },
     changed: () => publish(),
-    listed: () => {
-      if (!isListed) log.info({ engine: engine.where, containers: inventory.size }, 'containers are discovered');
+    synced: () => {
+      if (!isListed) log.info({ engine: engine.where, containers: store.size }, 'containers are discovered');
       isListed = true;
-      where.listed(inventory.everything());
+      networks.locate(store.summaries());
       publish();
     },
   });
@@ -95,7 +95,7 @@ export function createDockerSource({ engine, settings, discover, clock, random, 
     emit = tell;
     while (!signal.aborted) {
       try {
-        await conversation.hold(signal);
+        await reflector.runSession(signal);
         backoff.reset();
       } catch (error) {
         if (!(error instanceof EngineFailure)) throw error;
@@ -111,17 +111,17 @@ export function createDockerSource({ engine, settings, discover, clock, random, 
       }
     }
     emit = undefined;
-    lifecycle.stop();
-    lingering.stop();
+    draining.stop();
+    retained.stop();
   };
 
   return {
     name: DOCKER_SOURCE,
     run,
-    relist: () => conversation.relist(),
+    relist: () => reflector.relist(),
     heard: (dataplane, addresses) => {
-      where.heard(dataplane, addresses);
-      conversation.relist();
+      networks.reported(dataplane, addresses);
+      reflector.relist();
     },
     readings: () => readings,
   };

@@ -1,5 +1,5 @@
 /** A container as the engine's list has it: enough to know which ones to look at, and whose an address is. */
-export type ListedContainer = {
+export type ContainerSummary = {
   readonly id: string;
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -22,7 +22,7 @@ type Raw = {
 type RawNetwork = { NetworkID?: unknown; IPAddress?: unknown; GlobalIPv6Address?: unknown };
 
 /** Engines leave out what is empty, or say null. @returns undefined for what has no id. */
-export function readListed(value: unknown): ListedContainer | undefined {
+export function readSummary(value: unknown): ContainerSummary | undefined {
   const raw = (typeof value === 'object' && value !== null ? value : {}) as Raw;
   if (typeof raw.Id !== 'string') return undefined;
   const [first] = Array.isArray(raw.Names) ? (raw.Names as unknown[]) : [];

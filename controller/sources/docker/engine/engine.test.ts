@@ -8,7 +8,7 @@ import { systemClock } from '../../../../shared/runtime/clock.ts';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
 import { fakeId } from '../testing/fake-container.ts';
 import { FakeEngine } from '../testing/fake-engine.ts';
-import { ANSWER_MS, agreedVersion, createEngine } from './engine.ts';
+import { ANSWER_MS, createEngine, negotiatedVersion } from './engine.ts';
 import type { EngineAddress } from './engine-address.ts';
 import type { EngineEvent } from './engine-event.ts';
 import { EngineFailure } from './engine-failure.ts';
@@ -52,7 +52,8 @@ test('only read questions are ever asked, each on the agreed version', async (t)
 });
 
 test('the lower version of the two is spoken, and an engine that dropped ours is asked in its oldest', () => {
-  const agree = (ApiVersion: string, MinAPIVersion?: string) => agreedVersion({ kind: 'unix', path: '/s' }, { ApiVersion, MinAPIVersion });
+  const agree = (ApiVersion: string, MinAPIVersion?: string) =>
+    negotiatedVersion({ kind: 'unix', path: '/s' }, { ApiVersion, MinAPIVersion });
   assert.deepEqual([agree('1.40'), agree('1.51', '1.44'), agree('1.60', '1.44'), agree('1.70', '1.60')], ['1.40', '1.51', '1.51', '1.60']);
   assert.throws(() => agree('1.20'), /speaks API 1\.20; 1\.24 or newer is needed/);
   assert.throws(() => agree('none'), /no container engine/);

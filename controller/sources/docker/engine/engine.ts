@@ -2,7 +2,7 @@ import { Agent } from 'node:http';
 import { inspect } from 'node:util';
 import type Dockerode from 'dockerode';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
-import { type ListedContainer, readListed } from './container-summary.ts';
+import { type ContainerSummary, readSummary } from './container-summary.ts';
 import { type EngineAddress, formatEngineAddress } from './engine-address.ts';
 import { type EngineEvent, readEvent } from './engine-event.ts';
 import { EngineFailure, engineFailure } from './engine-failure.ts';
@@ -13,7 +13,7 @@ import { EngineFailure, engineFailure } from './engine-failure.ts';
  */
 export interface EngineSession {
   /** All containers, running or not. */
-  list(): Promise<ListedContainer[]>;
+  list(): Promise<ContainerSummary[]>;
   /** @returns undefined when it is gone. */
   inspect(id: string): Promise<Dockerode.ContainerInspectInfo | undefined>;
   /**
@@ -70,7 +70,7 @@ export function createEngine(address: EngineAddress, clock: Clock): Engine {
       const options = { ...target, protocol: 'http', agent } as const;
       try {
         const about = await within(asked, 'tell its version', new Docker(options).version());
-        const version = agreedVersion(address, about);
+        const version = negotiatedVersion(address, about);
         return session(asked, new Docker({ ...options, version: `v${version}` }), agent);
       } catch (error) {
         agent.destroy();
@@ -86,7 +86,7 @@ function session(asked: Asked, docker: Dockerode, agent: Agent): EngineSession {
     list: async () => {
       const listed: unknown = await within(asked, 'list containers', docker.listContainers({ all: true }));
       if (!Array.isArray(listed)) throw engineFailure(asked.address, 'list containers', new Error('the answer was cut off'));
-      return listed.map(readListed).filter((one) => one !== undefined);
+      return listed.map(readSummary).filter((one) => one !== undefined);
     },
     inspect: async (id) => {
       try {
@@ -119,7 +119,7 @@ function session(asked: Asked, docker: Dockerode, agent: Agent): EngineSession {
 }
 
 /** The lower of ours and the engine's; an engine that refuses ours as too old is asked for its oldest. */
-export function agreedVersion(address: EngineAddress, about: { ApiVersion?: unknown; MinAPIVersion?: unknown }): string {
+export function negotiatedVersion(address: EngineAddress, about: { ApiVersion?: unknown; MinAPIVersion?: unknown }): string {
   const theirs = typeof about.ApiVersion === 'string' && /^\d+\.\d+$/.test(about.ApiVersion) ? about.ApiVersion : undefined;
   const where = formatEngineAddress(address);
   if (theirs === undefined) throw new EngineFailure(`what answers at ${where} is no container engine; name one with --docker SOCKET`);

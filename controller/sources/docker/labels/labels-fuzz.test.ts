@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { problemSchema } from '../../../../shared/wire/apply.ts';
 import type { Container } from '../engine/container.ts';
-import type { Discovered, World } from '../routes/engine-snapshot.ts';
+import type { EngineSnapshot, Translation } from '../routes/engine-snapshot.ts';
 import { STAYS } from '../routes/site-reading.ts';
-import { discover } from '../routes/translate.ts';
+import { translate } from '../routes/translate.ts';
 import { fakeId } from '../testing/fake-container.ts';
-import { sampleContainer, sampleWorld } from '../testing/sample-container.ts';
+import { sampleContainer, sampleSnapshot } from '../testing/sample-container.ts';
 import { LABELS } from './label-rules.ts';
 
 /** Each process tries another one; the name of the test tells which. */
@@ -92,29 +92,29 @@ const someContainer = (random: Random, number: number): Container =>
     health: pick(random, ['none', 'starting', 'healthy', 'unhealthy']),
   });
 
-function someWorld(random: Random): World {
+function someWorld(random: Random): EngineSnapshot {
   const containers = Array.from({ length: random(5) }, (_, at) => someContainer(random, at + 1));
-  const shop = { kind: 'networks', ids: new Set(['shop-id']), names: ['shop'], container: 'proxy', homes: new Set<string>() } as const;
-  return sampleWorld(containers, {
+  const shop = { kind: 'networks', ids: new Set(['shop-id']), names: ['shop'], container: 'proxy', dataplanes: new Set<string>() } as const;
+  return sampleSnapshot(containers, {
     draining: new Set(random(3) === 0 ? [fakeId(1)] : []),
-    reach: pick<World['reach']>(random, [{ kind: 'host' }, { kind: 'unknown' }, shop]),
+    reach: pick<EngineSnapshot['reach']>(random, [{ kind: 'host' }, { kind: 'unknown' }, shop]),
     addresses: pick(random, ['auto', 'container', 'published']),
     network: pick(random, [null, 'shop']),
   });
 }
 
-const bytesOf = (discovered: Discovered): string => JSON.stringify(discovered, (_, value) => (value instanceof Map ? [...value] : value));
+const bytesOf = (discovered: Translation): string => JSON.stringify(discovered, (_, value) => (value instanceof Map ? [...value] : value));
 
-test(`whatever the labels say: nothing is thrown, problems are one line each, a domain is one route, the same world the same bytes (FUZZ_SEED=${SEED})`, () => {
+test(`whatever the labels say: nothing is thrown, problems are one line each, a domain is one route, the same snapshot the same bytes (FUZZ_SEED=${SEED})`, () => {
   const random = seeded(SEED);
   let routed = 0;
   let refused = 0;
   let stayed = 0;
-  let lastGood: World['lastGood'] = new Map();
+  let lastGood: EngineSnapshot['lastGood'] = new Map();
   for (let round = 0; round < WORLDS; round++) {
-    const world = { ...someWorld(random), lastGood, now: round * 60_000 };
-    const found = discover(world);
-    assert.equal(bytesOf(found), bytesOf(discover(structuredClone(world))));
+    const snapshot = { ...someWorld(random), lastGood, now: round * 60_000 };
+    const found = translate(snapshot);
+    assert.equal(bytesOf(found), bytesOf(translate(structuredClone(snapshot))));
     const { routes, problems, readings } = found;
     lastGood = found.lastGood;
     assert.equal(new Set(routes.map(({ domain }) => domain)).size, routes.length);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container } from '../engine/container.ts';
-import type { Discovered, World } from '../routes/engine-snapshot.ts';
-import { discover } from '../routes/translate.ts';
-import { sampleContainer, sampleWorld } from '../testing/sample-container.ts';
+import type { EngineSnapshot, Translation } from '../routes/engine-snapshot.ts';
+import { translate } from '../routes/translate.ts';
+import { sampleContainer, sampleSnapshot } from '../testing/sample-container.ts';
 import { FORGOTTEN_MS } from './last-good.ts';
 
 type Labels = Record<string, string>;
@@ -13,16 +13,16 @@ const of = (labels: Labels, more: Partial<Container> = {}) => ({ labels, name: '
 
 /** Worlds one after the other, with what is remembered from each to the next. */
 function discovery() {
-  let lastGood: World['lastGood'] = new Map();
-  return (containers: readonly Container[], more: Partial<World> = {}): Discovered => {
-    const found = discover(sampleWorld(containers, { lastGood, ...more }));
+  let lastGood: EngineSnapshot['lastGood'] = new Map();
+  return (containers: readonly Container[], more: Partial<EngineSnapshot> = {}): Translation => {
+    const found = translate(sampleSnapshot(containers, { lastGood, ...more }));
     lastGood = found.lastGood;
     return found;
   };
 }
 
 /** `a.example 10/s 172.18.0.2:3000` for each route. */
-const routesOf = ({ routes }: Discovered): string[] =>
+const routesOf = ({ routes }: Translation): string[] =>
   routes.map(({ domain, rate_limit_rps, upstreams }) =>
     [domain, rate_limit_rps === null ? 'no limit' : `${rate_limit_rps}/s`, ...upstreams.map(({ address }) => address)].join(' '),
   );

@@ -1,7 +1,7 @@
 import { LABEL_PREFIX } from '../../../../shared/name.ts';
 import type { Domain } from '../../../../shared/values/host.ts';
 import type { Container } from '../engine/container.ts';
-import type { BadSite, ReadLabels, SiteLabels } from './read-labels.ts';
+import type { InvalidSite, ReadLabels, SiteLabels } from './read-labels.ts';
 
 /** Sites as they were last understood, by whose they are: labels never change, but a container is created anew with others. */
 export type LastGood = ReadonlyMap<string, Remembered>;
@@ -51,7 +51,7 @@ function stillKnown(before: LastGood, now: number): Map<string, Remembered> {
 }
 
 /** @returns a site whose labels are wrong as it was before; undefined where nothing is to stay. */
-export type Recall = (container: Container, bad: BadSite) => SiteLabels | undefined;
+export type Recall = (container: Container, bad: InvalidSite) => SiteLabels | undefined;
 
 /** `running` are those whose understood labels count: what they ask for is not kept from them. */
 export function recall(lastGood: LastGood, running: readonly ReadContainer[]): Recall {

@@ -13,13 +13,13 @@ export type SiteLabels = Readonly<SiteDraft> & {
 };
 
 /** A site that can't be routed as it is: some of its labels are wrong, the others were read. */
-export type BadSite = SiteLabels & { readonly reasons: readonly string[] };
+export type InvalidSite = SiteLabels & { readonly reasons: readonly string[] };
 
 export type LabelWarning = { readonly code: 'unknown_label' | 'not_available'; readonly domain: Domain | null; readonly message: string };
 
 export type ReadLabels = {
   readonly sites: readonly SiteLabels[];
-  readonly bad: readonly BadSite[];
+  readonly bad: readonly InvalidSite[];
   readonly warnings: readonly LabelWarning[];
 };
 

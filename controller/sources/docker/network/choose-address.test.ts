@@ -2,22 +2,28 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container } from '../engine/container.ts';
 import type { SiteLabels } from '../labels/read-labels.ts';
-import type { World } from '../routes/engine-snapshot.ts';
-import { sampleContainer, sampleWorld } from '../testing/sample-container.ts';
-import { type Choice, chooseAddress } from './choose-address.ts';
+import type { EngineSnapshot } from '../routes/engine-snapshot.ts';
+import { sampleContainer, sampleSnapshot } from '../testing/sample-container.ts';
+import { type AddressChoice, chooseAddress } from './choose-address.ts';
 
 type Site = Pick<SiteLabels, 'port' | 'network' | 'site'>;
 
 const network = (name: string, ipv4: string | null, ipv6: string | null = null) => ({ name, id: `${name}-id`, ipv4, ipv6 });
-const inside = (...names: string[]): Partial<World> => ({
-  reach: { kind: 'networks', ids: new Set(names.map((name) => `${name}-id`)), names, container: 'proxy', homes: new Set(['proxy-id']) },
+const inside = (...names: string[]): Partial<EngineSnapshot> => ({
+  reach: {
+    kind: 'networks',
+    ids: new Set(names.map((name) => `${name}-id`)),
+    names,
+    container: 'proxy',
+    dataplanes: new Set(['proxy-id']),
+  },
 });
-const choose = (container: Partial<Container>, world: Partial<World> = {}, site: Partial<Site> = {}): Choice =>
-  chooseAddress(sampleContainer(1, container), { port: null, network: null, site: null, ...site }, sampleWorld([], world));
+const choose = (container: Partial<Container>, snapshot: Partial<EngineSnapshot> = {}, site: Partial<Site> = {}): AddressChoice =>
+  chooseAddress(sampleContainer(1, container), { port: null, network: null, site: null, ...site }, sampleSnapshot([], snapshot));
 
 const several = { networks: [network('a', '10.0.1.2'), network('b', '10.0.2.2', 'fd00:2::2'), network('c', null, 'fd00:3::2')] };
 
-for (const [claim, container, world, site, address] of [
+for (const [claim, container, snapshot, site, address] of [
   ['the port of the label comes before the exposed one', {}, {}, { port: 8080 }, '172.18.0.1:8080'],
   ['the only exposed port needs no label', { exposedTcpPorts: [3000] }, {}, {}, '172.18.0.1:3000'],
   ['from the host the first network by name is taken', several, {}, {}, '10.0.1.2:80'],
@@ -44,12 +50,12 @@ for (const [claim, container, world, site, address] of [
   ],
 ] as const)
   test(claim, () => {
-    const choice = choose(container, world, site);
+    const choice = choose(container, snapshot, site);
     assert.equal(choice.address, address, choice.reason);
     assert.ok(choice.reason.length > 10);
   });
 
-for (const [claim, container, world, site, reason, change] of [
+for (const [claim, container, snapshot, site, reason, change] of [
   ['no exposed port is told, with the label to set', { exposedTcpPorts: [] }, {}, {}, /exposes no TCP port/, /sluice\.port=PORT/],
   [
     'several exposed ports are named, with the label of the site',
@@ -84,7 +90,7 @@ for (const [claim, container, world, site, reason, change] of [
   ],
 ] as const)
   test(claim, () => {
-    const choice = choose(container as Partial<Container>, world as Partial<World>, site);
+    const choice = choose(container as Partial<Container>, snapshot as Partial<EngineSnapshot>, site);
     assert.equal(choice.address, null);
     assert.match(choice.reason, reason);
     assert.match('change' in choice ? choice.change : '', change);

@@ -1,17 +1,17 @@
 import { LABEL_PREFIX } from '../../../../shared/name.ts';
 import type { Container, ContainerNetwork } from '../engine/container.ts';
 import type { SiteLabels } from '../labels/read-labels.ts';
-import type { World } from '../routes/engine-snapshot.ts';
+import type { EngineSnapshot } from '../routes/engine-snapshot.ts';
 
 /** Where visitors of a site of a container are sent and why there, or why nowhere and what would change it. */
-export type Choice =
+export type AddressChoice =
   | { readonly address: string; readonly reason: string }
   | { readonly address: null; readonly reason: string; readonly change: string };
 
-type Where = Pick<World, 'reach' | 'addresses' | 'network'>;
+type Where = Pick<EngineSnapshot, 'reach' | 'addresses' | 'network'>;
 
-/** Fixed order, so that the same world gives the same address: the label's network, the flag's, then by name; IPv4 before IPv6. */
-export function chooseAddress(container: Container, site: Pick<SiteLabels, 'port' | 'network' | 'site'>, where: Where): Choice {
+/** Fixed order, so that the same snapshot gives the same address: the label's network, the flag's, then by name; IPv4 before IPv6. */
+export function chooseAddress(container: Container, site: Pick<SiteLabels, 'port' | 'network' | 'site'>, where: Where): AddressChoice {
   const port = site.port ?? onlyPort(container);
   if (port === null) return withoutPort(container, site.site);
   if (where.addresses === 'published') return published(container, port, where);
@@ -24,14 +24,14 @@ export function chooseAddress(container: Container, site: Pick<SiteLabels, 'port
 
 const onlyPort = ({ exposedTcpPorts: [first, ...others] }: Container): number | null => (others.length === 0 ? (first ?? null) : null);
 
-function withoutPort({ exposedTcpPorts: ports }: Container, site: string | null): Choice {
+function withoutPort({ exposedTcpPorts: ports }: Container, site: string | null): AddressChoice {
   const label = `${LABEL_PREFIX}${site === null ? '' : `${site}.`}port`;
   return ports.length === 0
     ? nowhere('it exposes no TCP port', `name the port that the app listens on with the label ${label}=PORT`)
     : nowhere(`it exposes the ports ${ports.join(', ')}`, `name one of them with the label ${label}=${ports[0]}`);
 }
 
-function published({ publishedPorts }: Container, port: number, { reach }: Where): Choice {
+function published({ publishedPorts }: Container, port: number, { reach }: Where): AddressChoice {
   const found = publishedPorts.find(({ containerPort, hostPort }) => containerPort === port && hostPort > 0);
   if (!found) return nowhere(`its port ${port} is not published`, `publish it on a loopback address: -p 127.0.0.1::${port}`);
   const isAny = found.hostIp === '' || found.hostIp === '0.0.0.0' || found.hostIp === '::';
@@ -44,12 +44,12 @@ function published({ publishedPorts }: Container, port: number, { reach }: Where
   return { address: socketAddress(host, found.hostPort), reason: `the published port of its port ${port}` };
 }
 
-function onHost(port: number, { reach }: Where): Choice {
+function onHost(port: number, { reach }: Where): AddressChoice {
   if (reach.kind === 'host') return { address: `127.0.0.1:${port}`, reason: "it is on the host's own network, as the data plane is" };
   return nowhere("it is on the host's own network, which the data plane does not share", 'put it on a network of the data plane');
 }
 
-function onNetwork(container: Container, port: number, named: string | null, where: Where): Choice {
+function onNetwork(container: Container, port: number, named: string | null, where: Where): AddressChoice {
   const { networks } = container;
   if (networks.length === 0) return nowhere('it has no address on any network', 'connect it to a network of the data plane');
   const wanted = named === null ? networks : networks.filter(({ name }) => name === named);
@@ -71,14 +71,14 @@ function reasonFor({ name }: ContainerNetwork, named: string | null, { network, 
   return `its address on the network ${name} (${why})${shared}`;
 }
 
-function notShared({ name, networks }: Container, { reach }: Where): Choice {
-  const [own, home] = reach.kind === 'networks' ? [reach.names, reach.container] : [[], ''];
+function notShared({ name, networks }: Container, { reach }: Where): AddressChoice {
+  const [own, dataplane] = reach.kind === 'networks' ? [reach.names, reach.container] : [[], ''];
   return nowhere(
-    `it is on ${networks.map((one) => one.name).join(', ')}, and the data plane (${home}) is on ${own.join(', ') || 'no network with others'}`,
+    `it is on ${networks.map((one) => one.name).join(', ')}, and the data plane (${dataplane}) is on ${own.join(', ') || 'no network with others'}`,
     own[0] === undefined ? `connect both to one network` : `connect them: docker network connect ${own[0]} ${name}`,
   );
 }
 
 const isLoopback = (host: string): boolean => host.startsWith('127.') || host === '::1';
-const nowhere = (reason: string, change: string): Choice => ({ address: null, reason, change });
+const nowhere = (reason: string, change: string): AddressChoice => ({ address: null, reason, change });
 const socketAddress = (host: string, port: number): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ListedContainer } from '../engine/container-summary.ts';
-import { Whereabouts } from './network-reach.ts';
+import type { ContainerSummary } from '../engine/container-summary.ts';
+import { DataplaneNetworks } from './network-reach.ts';
 
-function container(name: string, networks: Record<string, string>): ListedContainer {
+function container(name: string, networks: Record<string, string>): ContainerSummary {
   const listed = Object.entries(networks).map(([network, address]) => ({
     id: `${network}-id`,
     name: network,
@@ -16,15 +16,15 @@ const APP = container('app', { shop: '172.18.0.2' });
 const PROXY = container('proxy', { edge: '172.19.0.2', shop: '172.18.0.9' });
 const SECOND = container('second', { edge: '172.19.0.3' });
 
-const words = (where: Whereabouts) => {
+const words = (where: DataplaneNetworks) => {
   const reach = where.reach();
   return reach.kind === 'networks' ? [reach.container, ...reach.names, ...reach.ids].join(' ') : reach.kind;
 };
 
 function found(...dataplanes: string[][]): string {
-  const where = new Whereabouts();
-  for (const [at, addresses] of dataplanes.entries()) where.heard(String(at), addresses);
-  where.listed([APP, PROXY, SECOND]);
+  const where = new DataplaneNetworks();
+  for (const [at, addresses] of dataplanes.entries()) where.reported(String(at), addresses);
+  where.locate([APP, PROXY, SECOND]);
   return words(where);
 }
 
@@ -39,8 +39,8 @@ test("a data plane that has no container's address runs on the host", () => {
 
 test('nothing is known before a data plane has spoken and all containers were listed since', () => {
   assert.equal(found(), 'unknown');
-  const where = new Whereabouts();
-  where.heard('d', ['172.19.0.2']);
+  const where = new DataplaneNetworks();
+  where.reported('d', ['172.19.0.2']);
   assert.equal(words(where), 'unknown');
 });
 
@@ -51,23 +51,23 @@ test('of several data planes only what all of them reach counts', () => {
 });
 
 test('while its container is replaced it is where it was, whoever has its address; then it is where it says', () => {
-  const where = new Whereabouts();
-  where.heard('d', ['172.19.0.2', '172.18.0.9']);
-  where.listed([APP, PROXY, SECOND]);
-  where.listed([APP, SECOND, container('thief', { other: '172.19.0.2' })]);
+  const where = new DataplaneNetworks();
+  where.reported('d', ['172.19.0.2', '172.18.0.9']);
+  where.locate([APP, PROXY, SECOND]);
+  where.locate([APP, SECOND, container('thief', { other: '172.19.0.2' })]);
   assert.equal(words(where), 'proxy edge shop edge-id shop-id');
-  where.heard('d', ['172.19.0.3']);
+  where.reported('d', ['172.19.0.3']);
   assert.equal(words(where), 'proxy edge shop edge-id shop-id');
-  where.listed([APP, SECOND]);
+  where.locate([APP, SECOND]);
   assert.equal(words(where), 'second edge edge-id');
 });
 
 test('a data plane whose container joins a network, stops or gets another address stays where it is', () => {
-  const where = new Whereabouts();
-  where.heard('d', ['172.19.0.3']);
-  where.listed([SECOND]);
-  where.listed([container('second', { edge: '' })]);
+  const where = new DataplaneNetworks();
+  where.reported('d', ['172.19.0.3']);
+  where.locate([SECOND]);
+  where.locate([container('second', { edge: '' })]);
   assert.equal(words(where), 'second edge edge-id');
-  where.listed([container('second', { edge: '172.19.0.7', shop: '172.18.0.7' })]);
+  where.locate([container('second', { edge: '172.19.0.7', shop: '172.18.0.7' })]);
   assert.equal(words(where), 'second edge shop edge-id shop-id');
 });

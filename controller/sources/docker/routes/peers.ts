@@ -6,7 +6,7 @@ import type { Pools } from './pools.ts';
 const MOST_NAMED = 10;
 
 /** Who else is in the pools that a site of a container is in or wants to be in, the oldest first. */
-export function othersIn(pools: Pools): (site: { readonly id: string; readonly domains: readonly Domain[] }) => Reading['others'] {
+export function peersIn(pools: Pools): (site: { readonly id: string; readonly domains: readonly Domain[] }) => Reading['others'] {
   const unions = new Map<string, ReadonlyMap<string, string>>();
   return ({ id, domains }) => {
     const key = domains.join(' ');

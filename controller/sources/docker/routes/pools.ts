@@ -2,18 +2,18 @@ import { LABEL_PREFIX } from '../../../../shared/name.ts';
 import type { Domain } from '../../../../shared/values/host.ts';
 import type { Container } from '../engine/container.ts';
 import type { SiteLabels } from '../labels/read-labels.ts';
-import type { Choice } from '../network/choose-address.ts';
-import { DOCKER_SOURCE, type Finding } from './engine-snapshot.ts';
+import type { AddressChoice } from '../network/choose-address.ts';
+import { DOCKER_SOURCE, type UndatedProblem } from './engine-snapshot.ts';
 import { originOf } from './site-reading.ts';
 
 /** One container's part in the pool of a domain. */
-export type Member = { readonly container: Container; readonly site: SiteLabels; readonly choice: Choice };
+export type Member = { readonly container: Container; readonly site: SiteLabels; readonly choice: AddressChoice };
 
 /** The members of a domain's pool, the oldest first; never empty. */
 export type Pools = ReadonlyMap<Domain, readonly Member[]>;
 
 /** @returns what is wrong where another site of the same container is in the pool already. */
-export function join(pools: Map<Domain, Member[]>, domain: Domain, member: Member): Finding[] {
+export function join(pools: Map<Domain, Member[]>, domain: Domain, member: Member): UndatedProblem[] {
   const pool = pools.get(domain);
   if (!pool) pools.set(domain, [member]);
   else if (pool.at(-1)?.container === member.container)
@@ -40,7 +40,7 @@ export function leaderOf(pool: readonly Member[], draining: ReadonlySet<string>)
 }
 
 /** What of the members' labels does not hold, since the leader's do. Of those on their way out nothing is told. */
-export function differencesOf(domain: Domain, pool: readonly Member[], draining: ReadonlySet<string>): Finding[] {
+export function differencesOf(domain: Domain, pool: readonly Member[], draining: ReadonlySet<string>): UndatedProblem[] {
   const leader = leaderOf(pool, draining);
   return pool
     .filter(({ container }) => container !== leader.container && !draining.has(container.id))

@@ -1,21 +1,22 @@
 import type { Container } from '../engine/container.ts';
-import type { World } from './engine-snapshot.ts';
+import type { EngineSnapshot } from './engine-snapshot.ts';
 
-/** How near a container is to its visitors: gets new ones, only finishes or waits, is not there. */
-export type Nearness = 2 | 1 | 0;
+/** How ready a container is for visitors: gets new ones, only finishes or waits, is not there. */
+export type Readiness = 2 | 1 | 0;
+export const READY: Readiness = 2;
 
-/** Each container's nearness by id; who is not named is not there. */
-export function rotationOf({ containers, draining }: Pick<World, 'containers' | 'draining'>): ReadonlyMap<string, Nearness> {
-  return new Map(containers.map((container) => [container.id, nearnessOf(container, draining)]));
+/** Each container's readiness by id; who is not named is not there. */
+export function readinessOf({ containers, draining }: Pick<EngineSnapshot, 'containers' | 'draining'>): ReadonlyMap<string, Readiness> {
+  return new Map(containers.map((container) => [container.id, readinessOfOne(container, draining)]));
 }
 
-function nearnessOf({ id, status, health }: Container, draining: ReadonlySet<string>): Nearness {
+function readinessOfOne({ id, status, health }: Container, draining: ReadonlySet<string>): Readiness {
   if (status !== 'running' && status !== 'paused') return 0;
-  return status === 'running' && (health === 'none' || health === 'healthy') && !draining.has(id) ? 2 : 1;
+  return status === 'running' && (health === 'none' || health === 'healthy') && !draining.has(id) ? READY : 1;
 }
 
-/** Whether a container is farther from its visitors than before: every moment in which they are still sent there costs. */
-export function lostOne(before: ReadonlyMap<string, Nearness>, now: ReadonlyMap<string, Nearness>): boolean {
-  for (const [id, nearness] of before) if ((now.get(id) ?? 0) < nearness) return true;
+/** Whether a container is less ready than before: every moment in which visitors are still sent there costs. */
+export function lostReadiness(before: ReadonlyMap<string, Readiness>, now: ReadonlyMap<string, Readiness>): boolean {
+  for (const [id, readiness] of before) if ((now.get(id) ?? 0) < readiness) return true;
   return false;
 }

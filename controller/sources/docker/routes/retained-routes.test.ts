@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type RouteSpec, readRoute } from '../../../../shared/route.ts';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
-import { LEAST_MS, Lingering } from './retained-routes.ts';
+import { MIN_RETENTION_MS, RetainedRoutes } from './retained-routes.ts';
 
 function route(domain: string, hold_secs: number | null = null): RouteSpec {
   const read = readRoute({ domain, upstream: '172.18.0.2:80', tls: false, source: 'docker', hold_secs });
@@ -12,22 +12,22 @@ function route(domain: string, hold_secs: number | null = null): RouteSpec {
 
 function started() {
   const clock = new ManualClock();
-  let over = 0;
-  const lingering = new Lingering(clock, () => {
-    over += 1;
+  let expired = 0;
+  const retained = new RetainedRoutes(clock, () => {
+    expired += 1;
   });
-  const now = (...routes: RouteSpec[]) => lingering.with(routes).map(({ domain, upstream }) => `${domain} ${upstream ?? 'nowhere'}`);
-  return { clock, now, over: () => over };
+  const now = (...routes: RouteSpec[]) => retained.merge(routes).map(({ domain, upstream }) => `${domain} ${upstream ?? 'nowhere'}`);
+  return { clock, now, expired: () => expired };
 }
 
 test('a domain whose last container went is known for ten seconds more, and then it is not', () => {
-  const { clock, now, over } = started();
+  const { clock, now, expired } = started();
   now(route('a.example'));
   assert.deepEqual(now(), ['a.example nowhere']);
-  clock.pass(LEAST_MS - 1);
+  clock.pass(MIN_RETENTION_MS - 1);
   assert.deepEqual(now(), ['a.example nowhere']);
   clock.pass(1);
-  assert.deepEqual([now(), over()], [[], 1]);
+  assert.deepEqual([now(), expired()], [[], 1]);
 });
 
 test('one that holds requests for longer is known as long', () => {
@@ -41,12 +41,12 @@ test('one that holds requests for longer is known as long', () => {
 });
 
 test('a container that comes back in time has its domain at once, and may go again', () => {
-  const { clock, now, over } = started();
+  const { clock, now, expired } = started();
   now(route('a.example'));
   now();
-  clock.pass(LEAST_MS - 1);
+  clock.pass(MIN_RETENTION_MS - 1);
   assert.deepEqual(now(route('a.example')), ['a.example 172.18.0.2:80']);
   now();
-  clock.pass(LEAST_MS - 1);
-  assert.deepEqual([now(), over()], [['a.example nowhere'], 0]);
+  clock.pass(MIN_RETENTION_MS - 1);
+  assert.deepEqual([now(), expired()], [['a.example nowhere'], 0]);
 });

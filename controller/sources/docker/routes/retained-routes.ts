@@ -2,51 +2,51 @@ import type { RouteSpec } from '../../../../shared/route.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 
 /** A domain whose last container went stays known at least this long (ms). */
-export const LEAST_MS = 10_000;
+export const MIN_RETENTION_MS = 10_000;
 
-type Kept = { readonly route: RouteSpec; readonly cancel: () => void };
+type Retained = { readonly route: RouteSpec; readonly cancel: () => void };
 
 /**
  * Domains whose last container went. They stay known for their hold time, so that requests wait for the
  * container that replaces it, or hear 503 and not 404.
  */
-export class Lingering {
+export class RetainedRoutes {
   private readonly clock: Clock;
-  private readonly over: () => void;
-  private readonly kept = new Map<string, Kept>();
+  private readonly expired: () => void;
+  private readonly retained = new Map<string, Retained>();
   private last: readonly RouteSpec[] = [];
 
-  /** `over` hears that a domain's time has come. */
-  constructor(clock: Clock, over: () => void) {
+  /** `expired` hears that a domain's time has come. */
+  constructor(clock: Clock, expired: () => void) {
     this.clock = clock;
-    this.over = over;
+    this.expired = expired;
   }
 
   /** Adds to the routes of containers that are there those of domains whose containers went, without targets. */
-  with(routes: readonly RouteSpec[]): RouteSpec[] {
+  merge(routes: readonly RouteSpec[]): RouteSpec[] {
     const present = new Set<string>(routes.map(({ domain }) => domain));
-    for (const [domain, { cancel }] of this.kept) {
+    for (const [domain, { cancel }] of this.retained) {
       if (!present.has(domain)) continue;
       cancel();
-      this.kept.delete(domain);
+      this.retained.delete(domain);
     }
-    for (const route of this.last) if (!present.has(route.domain) && !this.kept.has(route.domain)) this.keep(route);
+    for (const route of this.last) if (!present.has(route.domain) && !this.retained.has(route.domain)) this.retain(route);
     this.last = routes;
-    return [...routes, ...[...this.kept.values()].map(({ route }) => route)];
+    return [...routes, ...[...this.retained.values()].map(({ route }) => route)];
   }
 
   stop(): void {
-    for (const { cancel } of this.kept.values()) cancel();
-    this.kept.clear();
+    for (const { cancel } of this.retained.values()) cancel();
+    this.retained.clear();
     this.last = [];
   }
 
-  private keep(route: RouteSpec): void {
+  private retain(route: RouteSpec): void {
     const { domain } = route;
-    const cancel = this.clock.after(Math.max(LEAST_MS, (route.hold_secs ?? 0) * 1_000), () => {
-      this.kept.delete(domain);
-      this.over();
+    const cancel = this.clock.after(Math.max(MIN_RETENTION_MS, (route.hold_secs ?? 0) * 1_000), () => {
+      this.retained.delete(domain);
+      this.expired();
     });
-    this.kept.set(domain, { route: { ...route, upstream: null, upstreams: [] }, cancel });
+    this.retained.set(domain, { route: { ...route, upstream: null, upstreams: [] }, cancel });
   }
 }

@@ -1,8 +1,8 @@
 import { LABEL_PREFIX } from '../../../../shared/name.ts';
 import type { Container } from '../engine/container.ts';
-import type { BadSite, SiteLabels } from '../labels/read-labels.ts';
-import type { Choice } from '../network/choose-address.ts';
-import type { Judgement, SiteReading } from './engine-snapshot.ts';
+import type { InvalidSite, SiteLabels } from '../labels/read-labels.ts';
+import type { AddressChoice } from '../network/choose-address.ts';
+import type { SiteReading, UndatedCondition } from './engine-snapshot.ts';
 
 /** As people know it: `container shop-web-1 (3f2a9c0d1e2f)`. */
 export const originOf = ({ name, id }: Container): string => `container ${name.slice(0, 900)} (${id.slice(0, 12)})`;
@@ -10,7 +10,7 @@ export const originOf = ({ name, id }: Container): string => `container ${name.s
 const about = (container: Container) => ({ id: container.id, container: container.name, origin: originOf(container) });
 
 /** A site whose labels are understood. */
-export function readingOf(container: Container, site: SiteLabels, choice: Choice, isDraining: boolean): SiteReading {
+export function readingOf(container: Container, site: SiteLabels, choice: AddressChoice, isDraining: boolean): SiteReading {
   const { resolved, change } = resolve(container, choice, isDraining);
   return {
     ...about(container),
@@ -26,12 +26,12 @@ export function readingOf(container: Container, site: SiteLabels, choice: Choice
 export const STAYS = 'the site stays as it was before';
 
 /** The same of a site whose labels are wrong, and that is routed as it was before they were. */
-export function staying(reading: SiteReading, { site, reasons }: BadSite): SiteReading {
+export function staying(reading: SiteReading, { site, reasons }: InvalidSite): SiteReading {
   return { ...reading, accepted: { holds: false, reason: `${reasons.join('; ')}; ${STAYS}` }, change: correction(site) };
 }
 
 /** A site whose labels are wrong, and that is not routed. */
-export function readingOfBad(container: Container, { site, domains, reasons }: BadSite): SiteReading {
+export function readingOfBad(container: Container, { site, domains, reasons }: InvalidSite): SiteReading {
   return {
     ...about(container),
     site,
@@ -46,11 +46,11 @@ export function readingOfBad(container: Container, { site, domains, reasons }: B
 const correction = (site: string | null): string =>
   `correct the labels ${LABEL_PREFIX}${site === null ? '' : `${site}.`}* and create the container again`;
 
-type Resolution = { readonly resolved: Judgement; readonly change: string | null };
+type Resolution = { readonly resolved: UndatedCondition; readonly change: string | null };
 
 const no = (reason: string, change: string): Resolution => ({ resolved: { holds: false, reason }, change });
 
-function resolve(container: Container, choice: Choice, isDraining: boolean): Resolution {
+function resolve(container: Container, choice: AddressChoice, isDraining: boolean): Resolution {
   const { status, health } = container;
   if (status === 'paused') return no('it is paused', 'unpause it');
   if (status !== 'running') return no(status === 'created' ? 'it was never started' : `it does not run (${status})`, 'start it');

@@ -2,14 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container } from '../engine/container.ts';
 import { fakeId } from '../testing/fake-container.ts';
-import { sampleContainer, sampleWorld } from '../testing/sample-container.ts';
-import { discover } from './translate.ts';
+import { sampleContainer, sampleSnapshot } from '../testing/sample-container.ts';
+import { translate } from './translate.ts';
 
 const labels = (more: Record<string, string>) => ({ labels: { 'sluice.domain': 'a.example', ...more } });
-const codes = (containers: readonly Container[]) => discover(sampleWorld(containers)).problems.map(({ code, origin }) => [code, origin]);
+const codes = (containers: readonly Container[]) =>
+  translate(sampleSnapshot(containers)).problems.map(({ code, origin }) => [code, origin]);
 
 test('containers of one domain are one pool, the oldest first, each target with the id of its container', () => {
-  const { routes, problems } = discover(sampleWorld([sampleContainer(1), sampleContainer(2)]));
+  const { routes, problems } = translate(sampleSnapshot([sampleContainer(1), sampleContainer(2)]));
   assert.deepEqual(problems, []);
   assert.equal(routes.length, 1);
   assert.partialDeepStrictEqual(routes[0], {
@@ -26,7 +27,7 @@ test('containers of one domain are one pool, the oldest first, each target with 
 
 test('each domain of a site is a route, sorted, and named sites are routes of their own', () => {
   const site = labels({ 'sluice.domain': 'c.example,a.example', 'sluice.api.domain': 'b.example', 'sluice.api.port': '81' });
-  const { routes } = discover(sampleWorld([sampleContainer(1, site)]));
+  const { routes } = translate(sampleSnapshot([sampleContainer(1, site)]));
   assert.deepEqual(
     routes.map(({ domain, upstream }) => [domain, upstream]),
     [
@@ -46,7 +47,7 @@ test('labels become members of the route', () => {
     'sluice.hold': '20s',
     'sluice.upstream_tls': 'true',
   });
-  assert.partialDeepStrictEqual(discover(sampleWorld([sampleContainer(1, site)])).routes[0], {
+  assert.partialDeepStrictEqual(translate(sampleSnapshot([sampleContainer(1, site)])).routes[0], {
     tls: true,
     https: 'off',
     rate_limit_rps: 10,
@@ -68,13 +69,13 @@ for (const [said, tls, transport] of [
   ],
 ] as const)
   test(`an app is spoken to as ${JSON.stringify(said)} says`, () => {
-    const [route] = discover(sampleWorld([sampleContainer(1, labels(said))])).routes;
+    const [route] = translate(sampleSnapshot([sampleContainer(1, labels(said))])).routes;
     assert.deepEqual([route?.tls, route?.transport], [tls, transport]);
   });
 
 test('an app can not be spoken to over HTTP/2 with TLS and without it', () => {
-  const { routes, problems } = discover(
-    sampleWorld([sampleContainer(1, labels({ 'sluice.upstream_tls': 'true', 'sluice.transport': 'h2c' }))]),
+  const { routes, problems } = translate(
+    sampleSnapshot([sampleContainer(1, labels({ 'sluice.upstream_tls': 'true', 'sluice.transport': 'h2c' }))]),
   );
   assert.deepEqual(routes, []);
   assert.match(problems[0]?.message ?? '', /transport: h2c is HTTP\/2 without TLS/);
@@ -90,18 +91,18 @@ for (const [claim, container, draining, target] of [
   ['told to end without a HEALTHCHECK: not tried any more', {}, true, { state: 'draining', probe: undefined }],
 ] as const)
   test(`${claim}`, () => {
-    const { routes } = discover(sampleWorld([sampleContainer(1, container)], { draining: new Set(draining ? [fakeId(1)] : []) }));
+    const { routes } = translate(sampleSnapshot([sampleContainer(1, container)], { draining: new Set(draining ? [fakeId(1)] : []) }));
     const { state, probe } = routes[0]?.upstreams[0] ?? {};
     assert.deepEqual({ state, probe }, target);
   });
 
 for (const status of ['created', 'exited', 'dead', 'removing'] as const)
   test(`a container that is ${status} is in no pool and has no route`, () => {
-    assert.deepEqual(discover(sampleWorld([sampleContainer(1, { status })])).routes, []);
+    assert.deepEqual(translate(sampleSnapshot([sampleContainer(1, { status })])).routes, []);
   });
 
 test('a container that restarts keeps its domain known, without a target', () => {
-  const [route] = discover(sampleWorld([sampleContainer(1, { status: 'restarting' })])).routes;
+  const [route] = translate(sampleSnapshot([sampleContainer(1, { status: 'restarting' })])).routes;
   assert.deepEqual([route?.domain, route?.upstream, route?.upstreams], ['a.example', null, []]);
 });
 
@@ -110,7 +111,7 @@ test('where containers of a pool differ, the oldest one’s labels hold, and the
     sampleContainer(1, labels({ 'sluice.rate_limit': '10/s', 'sluice.port': '80' })),
     sampleContainer(2, labels({ 'sluice.rate_limit': '20/s', 'sluice.hold': '5s', 'sluice.port': '81' })),
   ];
-  const { routes, problems } = discover(sampleWorld(containers));
+  const { routes, problems } = translate(sampleSnapshot(containers));
   assert.partialDeepStrictEqual(routes[0], { rate_limit_rps: 10, hold_secs: null });
   assert.deepEqual(
     routes[0]?.upstreams.map(({ address }) => address),
@@ -137,7 +138,7 @@ test('where containers of a pool differ, the oldest one’s labels hold, and the
 
 test('a container that is told to end hands its say to the oldest one that stays, and nothing is told of a difference to it', () => {
   const containers = ['10/s', '20/s', '30/s'].map((limit, at) => sampleContainer(at + 1, labels({ 'sluice.rate_limit': limit })));
-  const found = (...numbers: number[]) => discover(sampleWorld(containers, { draining: new Set(numbers.map(fakeId)) }));
+  const found = (...numbers: number[]) => translate(sampleSnapshot(containers, { draining: new Set(numbers.map(fakeId)) }));
   const limits = (...numbers: number[]) => found(...numbers).routes.map(({ rate_limit_rps }) => rate_limit_rps);
   assert.deepEqual([limits(), limits(1), limits(1, 2), limits(2)], [[10], [20], [30], [10]]);
   assert.deepEqual(limits(1, 2, 3), [10], 'where nobody stays, the oldest one’s labels hold on');
@@ -154,14 +155,14 @@ test('a container that is told to end hands its say to the oldest one that stays
 
 test('sites of different names share a pool across containers, and the oldest one’s labels hold', () => {
   const other = { labels: { 'sluice.web.domain': 'a.example', 'sluice.web.tls': 'off' } };
-  const { routes } = discover(sampleWorld([sampleContainer(1), sampleContainer(2, other)]));
+  const { routes } = translate(sampleSnapshot([sampleContainer(1), sampleContainer(2, other)]));
   assert.deepEqual([routes.length, routes[0]?.upstreams.length, routes[0]?.https], [1, 2, 'auto']);
 });
 
 test('a domain that two sites of one container name belongs to the first, and that is told', () => {
   const twice = labels({ 'sluice.api.domain': 'a.example', 'sluice.api.port': '81' });
   assert.deepEqual(codes([sampleContainer(1, twice)]), [['domain_taken', 'container app-1 (000000000001)']]);
-  assert.equal(discover(sampleWorld([sampleContainer(1, twice)])).routes[0]?.upstreams.length, 1);
+  assert.equal(translate(sampleSnapshot([sampleContainer(1, twice)])).routes[0]?.upstreams.length, 1);
 });
 
 test('bad labels spoil their own site alone: not the other sites, not the pool, not other containers', () => {
@@ -170,7 +171,7 @@ test('bad labels spoil their own site alone: not the other sites, not the pool, 
     sampleContainer(2, labels({ 'sluice.rate_limit': '10', 'sluice.api.domain': 'b.example' })),
     sampleContainer(3, { labels: { 'sluice.domain': 'c.example' } }),
   ];
-  const { routes, problems, readings } = discover(sampleWorld(containers));
+  const { routes, problems, readings } = translate(sampleSnapshot(containers));
   assert.deepEqual(
     routes.map(({ domain, upstreams }) => [domain, upstreams.length]),
     [
@@ -195,7 +196,7 @@ test('bad labels spoil their own site alone: not the other sites, not the pool, 
 });
 
 test('a container without a reachable address keeps its domain known, and says what would change it', () => {
-  const { routes, problems, readings } = discover(sampleWorld([sampleContainer(1, { exposedTcpPorts: [] })]));
+  const { routes, problems, readings } = translate(sampleSnapshot([sampleContainer(1, { exposedTcpPorts: [] })]));
   assert.deepEqual(routes[0]?.upstreams, []);
   assert.equal(problems[0]?.code, 'no_address');
   assert.match(readings[0]?.change ?? '', /sluice\.port=PORT/);
@@ -203,7 +204,7 @@ test('a container without a reachable address keeps its domain known, and says w
 
 test('what the engine says beyond any measure is a problem of its container, and the others are routed', () => {
   const odd = sampleContainer(1, { networks: [{ name: 'shop', id: 'shop-id', ipv4: 'no address', ipv6: null }] });
-  const { routes, problems } = discover(sampleWorld([odd, sampleContainer(2, { labels: { 'sluice.domain': 'b.example' } })]));
+  const { routes, problems } = translate(sampleSnapshot([odd, sampleContainer(2, { labels: { 'sluice.domain': 'b.example' } })]));
   assert.deepEqual(
     routes.map(({ domain }) => domain),
     ['b.example'],
@@ -214,10 +215,10 @@ test('what the engine says beyond any measure is a problem of its container, and
   );
 });
 
-test('the same world gives the same bytes, and the same objects for what did not change', () => {
-  const world = () => sampleWorld([sampleContainer(1), sampleContainer(2, { labels: { 'sluice.domain': 'b.example' } })]);
-  const one = discover(world());
-  const other = discover(world());
+test('the same snapshot gives the same bytes, and the same objects for what did not change', () => {
+  const snapshot = () => sampleSnapshot([sampleContainer(1), sampleContainer(2, { labels: { 'sluice.domain': 'b.example' } })]);
+  const one = translate(snapshot());
+  const other = translate(snapshot());
   assert.equal(JSON.stringify(one), JSON.stringify(other));
   assert.equal(one.routes[0], other.routes[0]);
 });
@@ -231,7 +232,7 @@ test('a reading names the others of its pools, also where its own site is not in
     sampleContainer(5, labels({ 'sluice.domain': 'b.example' })),
     sampleContainer(6, labels({ 'sluice.domain': 'c.example' })),
   ];
-  const others = (world: readonly Container[]) => discover(sampleWorld(world)).readings.map((reading) => reading.others);
+  const others = (snapshot: readonly Container[]) => translate(sampleSnapshot(snapshot)).readings.map((reading) => reading.others);
   assert.deepEqual(
     others(containers).map(({ count, names }) => `${count} ${names}`),
     ['2 app-2,app-5', '1 app-1', '2 app-1,app-2', '2 app-1,app-2', '1 app-1', '0 '],

@@ -2,35 +2,35 @@ import { type RouteInput, type RouteSpec, readAppliedRoute, type UpstreamSpec } 
 import type { Domain } from '../../../../shared/values/host.ts';
 import type { Container } from '../engine/container.ts';
 import { type LastGood, type ReadContainer, recall, remember } from '../labels/last-good.ts';
-import { type BadSite, type ReadLabels, readLabels, type SiteLabels } from '../labels/read-labels.ts';
-import { type Choice, chooseAddress } from '../network/choose-address.ts';
-import { type Discovered, DOCKER_SOURCE, type Finding, type SiteReading, type World } from './engine-snapshot.ts';
-import { othersIn } from './peers.ts';
+import { type InvalidSite, type ReadLabels, readLabels, type SiteLabels } from '../labels/read-labels.ts';
+import { type AddressChoice, chooseAddress } from '../network/choose-address.ts';
+import { DOCKER_SOURCE, type EngineSnapshot, type SiteReading, type Translation, type UndatedProblem } from './engine-snapshot.ts';
+import { peersIn } from './peers.ts';
 import { differencesOf, join, leaderOf, type Member } from './pools.ts';
 import { originOf, readingOf, readingOfBad, STAYS, staying } from './site-reading.ts';
 
 /**
- * Containers to routes: same world, same routes, same bytes. All containers of a domain are one pool, in which the
+ * Containers to routes: same snapshot, same routes, same bytes. All containers of a domain are one pool, in which the
  * labels of the oldest one that stays hold. Who does not run is in no pool, and a domain of which nobody runs has no route here.
  */
-export function discover(world: World): Discovered {
-  const read = world.containers.map((container) => ({ container, labels: labelsOf(container) }));
-  const lastGood = remember(world.lastGood, read, world.now);
-  const { pools, problems, readings } = collect(world, read, lastGood);
+export function translate(snapshot: EngineSnapshot): Translation {
+  const read = snapshot.containers.map((container) => ({ container, labels: labelsOf(container) }));
+  const lastGood = remember(snapshot.lastGood, read, snapshot.now);
+  const { pools, problems, readings } = collect(snapshot, read, lastGood);
   const routes: RouteSpec[] = [];
   for (const [domain, pool] of [...pools].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    problems.push(...differencesOf(domain, pool, world.draining));
-    const route = routeOf(domain, pool, world.draining);
+    problems.push(...differencesOf(domain, pool, snapshot.draining));
+    const route = routeOf(domain, pool, snapshot.draining);
     if ('domain' in route) routes.push(route);
-    else problems.push(refusal(domain, leaderOf(pool, world.draining), route.reason));
+    else problems.push(refusal(domain, leaderOf(pool, snapshot.draining), route.reason));
   }
-  const others = othersIn(pools);
+  const others = peersIn(pools);
   return { routes, problems, readings: readings.map((reading) => ({ ...reading, others: others(reading) })), lastGood };
 }
 
 /** What each container wants, one after the other. */
-function collect(world: World, read: readonly ReadContainer[], lastGood: LastGood) {
-  const problems: Finding[] = [];
+function collect(snapshot: EngineSnapshot, read: readonly ReadContainer[], lastGood: LastGood) {
+  const problems: UndatedProblem[] = [];
   const readings: SiteReading[] = [];
   const pools = new Map<Domain, Member[]>();
   const running = read.filter(({ container }) => isLive(container));
@@ -44,8 +44,8 @@ function collect(world: World, read: readonly ReadContainer[], lastGood: LastGoo
         readings.push(readingOfBad(container, bad));
         continue;
       }
-      const choice = chooseAddress(container, site, world);
-      const reading = readingOf(container, site, choice, world.draining.has(container.id));
+      const choice = chooseAddress(container, site, snapshot);
+      const reading = readingOf(container, site, choice, snapshot.draining.has(container.id));
       readings.push(bad ? staying(reading, bad) : reading);
       if (!isLive(container)) continue;
       if (choice.address === null) problems.push(unreachable(container, site, choice));
@@ -69,10 +69,10 @@ function labelsOf({ labels }: Container): ReadLabels {
 const remembered = new WeakMap<object, ReadLabels>();
 
 /** What a container wants routed: a site as its labels say, or as it was before they went wrong, or only what is wrong. */
-type Claim = { readonly site: SiteLabels; readonly bad: BadSite | undefined } | { readonly site: undefined; readonly bad: BadSite };
+type Claim = { readonly site: SiteLabels; readonly bad: InvalidSite | undefined } | { readonly site: undefined; readonly bad: InvalidSite };
 
 /** Understood sites come first, so that they have a domain before one that stays. */
-function claimsOf({ sites, bad }: ReadLabels, before: (bad: BadSite) => SiteLabels | undefined): Claim[] {
+function claimsOf({ sites, bad }: ReadLabels, before: (bad: InvalidSite) => SiteLabels | undefined): Claim[] {
   const spoilt = bad.map((one): Claim => {
     const site = before(one);
     return site ? { site, bad: one } : { site, bad: one };
@@ -83,7 +83,7 @@ function claimsOf({ sites, bad }: ReadLabels, before: (bad: BadSite) => SiteLabe
 const about = (container: Container) => ({ source: DOCKER_SOURCE, origin: originOf(container) });
 
 /** Told of the domains that the labels name, and of those that stay. */
-function mistakes(container: Container, { domains, reasons }: BadSite, stays: SiteLabels | undefined): Finding[] {
+function mistakes(container: Container, { domains, reasons }: InvalidSite, stays: SiteLabels | undefined): UndatedProblem[] {
   const concerned = [...new Set([...domains, ...(stays?.domains ?? [])])];
   return reasons.flatMap((reason) =>
     (concerned.length === 0 ? [null] : concerned).map((domain) => ({
@@ -95,7 +95,7 @@ function mistakes(container: Container, { domains, reasons }: BadSite, stays: Si
   );
 }
 
-function unreachable(container: Container, { domains }: SiteLabels, choice: Choice): Finding {
+function unreachable(container: Container, { domains }: SiteLabels, choice: AddressChoice): UndatedProblem {
   const change = 'change' in choice ? `; ${choice.change}` : '';
   return {
     ...about(container),
@@ -105,7 +105,7 @@ function unreachable(container: Container, { domains }: SiteLabels, choice: Choi
   };
 }
 
-function refusal(domain: Domain, { container }: Member, reason: string): Finding {
+function refusal(domain: Domain, { container }: Member, reason: string): UndatedProblem {
   return { ...about(container), domain, code: 'bad_route', message: `${domain} can't be routed: ${reason}` };
 }
 

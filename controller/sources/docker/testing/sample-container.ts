@@ -1,5 +1,5 @@
 import type { Container } from '../engine/container.ts';
-import type { World } from '../routes/engine-snapshot.ts';
+import type { EngineSnapshot } from '../routes/engine-snapshot.ts';
 import { fakeId } from './fake-container.ts';
 
 /** A running container for tests, number 1 being the oldest: `sampleContainer(1, { labels: { 'sluice.domain': 'a.example' } })`. */
@@ -25,7 +25,7 @@ export function sampleContainer(number: number, more: Partial<Container> = {}): 
 }
 
 /** Containers and a data plane on the host. */
-export const sampleWorld = (containers: readonly Container[], more: Partial<World> = {}): World => ({
+export const sampleSnapshot = (containers: readonly Container[], more: Partial<EngineSnapshot> = {}): EngineSnapshot => ({
   containers,
   draining: new Set(),
   reach: { kind: 'host' },

@@ -10,7 +10,7 @@ import { systemRandom } from '../../../../shared/runtime/random.ts';
 import type { Snapshot } from '../../source.ts';
 import type { Container } from '../engine/container.ts';
 import { createEngine } from '../engine/engine.ts';
-import type { Discovered, World } from '../routes/engine-snapshot.ts';
+import type { EngineSnapshot, Translation } from '../routes/engine-snapshot.ts';
 import { createDockerSource } from '../source.ts';
 import { FakeEngine } from './fake-engine.ts';
 
@@ -18,7 +18,7 @@ import { FakeEngine } from './fake-engine.ts';
 const PATIENCE_MS = 10_000;
 
 /** A fake engine and the source on it; nothing runs yet. */
-export function withEngine(t: TestContext, clock: Clock = systemClock, discover: (world: World) => Discovered = simply) {
+export function withEngine(t: TestContext, clock: Clock = systemClock, translate: (snapshot: EngineSnapshot) => Translation = simply) {
   const directory = mkdtempSync(join(tmpdir(), 'docker-'));
   const path = join(directory, 'docker.sock');
   const engine = new FakeEngine();
@@ -26,7 +26,7 @@ export function withEngine(t: TestContext, clock: Clock = systemClock, discover:
   const source = createDockerSource({
     engine: createEngine({ kind: 'unix', path }, clock),
     settings: { addresses: 'auto', network: null },
-    discover,
+    translate,
     clock,
     random: systemRandom,
     log,
@@ -60,8 +60,8 @@ export function withEngine(t: TestContext, clock: Clock = systemClock, discover:
 }
 
 /** The same, both running, with a data plane on the host. */
-export async function started(t: TestContext, clock: Clock = systemClock, discover: (world: World) => Discovered = simply) {
-  const parts = withEngine(t, clock, discover);
+export async function started(t: TestContext, clock: Clock = systemClock, translate: (snapshot: EngineSnapshot) => Translation = simply) {
+  const parts = withEngine(t, clock, translate);
   await parts.listen();
   parts.source.heard('d', []);
   parts.run();
@@ -78,7 +78,7 @@ export function gist(snapshot: Snapshot): string {
 }
 
 /** Routes by the label of the domain alone: what the labels mean is not what these tests are about. */
-function simply({ containers, draining, lastGood }: World): Discovered {
+function simply({ containers, draining, lastGood }: EngineSnapshot): Translation {
   const pools = Map.groupBy(
     containers.filter(({ status }) => status === 'running' || status === 'paused'),
     ({ labels }) => labels['sluice.domain'] ?? '',

@@ -1,10 +1,10 @@
 import { LABEL_PREFIX } from '../../../../shared/name.ts';
 import { type Container, readContainer } from '../engine/container.ts';
-import type { ListedContainer } from '../engine/container-summary.ts';
+import type { ContainerSummary } from '../engine/container-summary.ts';
 import type { EngineSession } from '../engine/engine.ts';
 
 /** Containers are inspected this many at a time: an engine that starts them has other work too. */
-const AT_A_TIME = 8;
+const INSPECTIONS_AT_ONCE = 8;
 
 type Entry = {
   container: Container;
@@ -18,12 +18,12 @@ type Entry = {
  * The labelled containers as they were last inspected. An inspection is used until an event names its container
  * or the engine's list words it differently.
  */
-export class Inventory {
+export class ContainerStore {
   private readonly entries = new Map<string, Entry>();
   private readonly dirty = new Set<string>();
   /** Containers whose end was told while they were being inspected: that inspection is older than the end. */
   private readonly overtaken = new Set<string>();
-  private summaries: readonly ListedContainer[] = [];
+  private lastList: readonly ContainerSummary[] = [];
 
   /** Labelled ones, the oldest first. */
   containers(): Container[] {
@@ -33,8 +33,8 @@ export class Inventory {
   }
 
   /** All containers of the engine's last list, labelled or not. */
-  everything(): readonly ListedContainer[] {
-    return this.summaries;
+  summaries(): readonly ContainerSummary[] {
+    return this.lastList;
   }
 
   get(id: string): Container | undefined {
@@ -45,22 +45,22 @@ export class Inventory {
     return this.entries.size;
   }
 
-  hasNews(): boolean {
+  hasDirty(): boolean {
     return this.dirty.size > 0;
   }
 
   /** An event named it: it is inspected in the next round. */
-  touch(id: string): void {
+  markDirty(id: string): void {
     this.dirty.add(id);
   }
 
   /** Whatever happened meanwhile, nothing is known for sure any more. */
-  touchAll(): void {
+  markAllDirty(): void {
     for (const id of this.entries.keys()) this.dirty.add(id);
   }
 
   /** Its process ended; that counts at once. @returns whether it was known to run. */
-  ended(id: string): boolean {
+  markExited(id: string): boolean {
     this.overtaken.add(id);
     this.dirty.add(id);
     const entry = this.entries.get(id);
@@ -71,27 +71,27 @@ export class Inventory {
   }
 
   /** It is no more. @returns whether it was known. */
-  gone(id: string): boolean {
+  remove(id: string): boolean {
     this.overtaken.add(id);
     this.dirty.delete(id);
     return this.entries.delete(id);
   }
 
   /** Takes the engine's list: who is gone is dropped, who is new or worded differently is inspected in the next round. @returns who is gone. */
-  take(listed: readonly ListedContainer[]): string[] {
-    this.summaries = listed;
+  replace(listed: readonly ContainerSummary[]): string[] {
+    this.lastList = listed;
     const labelled = new Map(listed.filter(({ labels }) => hasOwnLabel(labels)).map((one) => [one.id, JSON.stringify(one)]));
     for (const [id, text] of labelled) if (this.entries.get(id)?.listed !== text) this.dirty.add(id);
     for (const id of this.dirty) if (!labelled.has(id)) this.dirty.delete(id);
-    return [...this.entries.keys()].filter((id) => !labelled.has(id) && this.gone(id));
+    return [...this.entries.keys()].filter((id) => !labelled.has(id) && this.remove(id));
   }
 
   /** Inspects whom events or the list named. @returns whether anything is another than before. */
-  async inspect(session: EngineSession): Promise<boolean> {
+  async inspectDirty(session: EngineSession): Promise<boolean> {
     const waiting = [...this.dirty];
     this.dirty.clear();
     this.overtaken.clear();
-    const texts = new Map(this.summaries.map((one) => [one.id, one]));
+    const texts = new Map(this.lastList.map((one) => [one.id, one]));
     let changed = false;
     const one = async () => {
       for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
@@ -100,7 +100,7 @@ export class Inventory {
       }
     };
     try {
-      await Promise.all(Array.from({ length: Math.min(AT_A_TIME, waiting.length) }, one));
+      await Promise.all(Array.from({ length: Math.min(INSPECTIONS_AT_ONCE, waiting.length) }, one));
     } catch (error) {
       // Whoever is left is inspected after the next list: nothing is known for sure then.
       waiting.length = 0;

@@ -1,42 +1,41 @@
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 
 /** A container that was told to end and runs on this much later has changed its mind (ms). */
-export const OUTLIVED_MS = 60_000;
+export const DRAIN_TIMEOUT_MS = 60_000;
 
 /**
- * Who is on the way out: containers that were sent a signal to end and have not ended yet. The engine has
+ * Which containers drain: they were sent a signal to end and have not ended yet. The engine has
  * no such state, only the event; so it is remembered here.
  */
-export type Lifecycle = {
+export type Draining = {
   /** A signal to end was sent. */
-  stopping(id: string): void;
-  /** It ended, began anew, or is no more. @returns whether it was on the way out. */
-  over(id: string): boolean;
-  /** The containers that are on the way out. */
-  draining(): ReadonlySet<string>;
+  begin(id: string): void;
+  /** It ended, began anew, or is no more. @returns whether it was draining. */
+  end(id: string): boolean;
+  ids(): ReadonlySet<string>;
   stop(): void;
 };
 
-/** `outlived` hears when a container is taken back. */
-export function createLifecycle(clock: Clock, outlived: (id: string) => void): Lifecycle {
-  const draining = new Map<string, () => void>();
-  const over = (id: string) => {
-    draining.get(id)?.();
-    return draining.delete(id);
+/** `expired` hears when a container is taken back. */
+export function createDraining(clock: Clock, expired: (id: string) => void): Draining {
+  const timers = new Map<string, () => void>();
+  const end = (id: string) => {
+    timers.get(id)?.();
+    return timers.delete(id);
   };
   return {
-    stopping: (id) => {
-      over(id);
+    begin: (id) => {
+      end(id);
       const takeBack = () => {
-        draining.delete(id);
-        outlived(id);
+        timers.delete(id);
+        expired(id);
       };
-      draining.set(id, clock.after(OUTLIVED_MS, takeBack));
+      timers.set(id, clock.after(DRAIN_TIMEOUT_MS, takeBack));
     },
-    over,
-    draining: () => new Set(draining.keys()),
+    end,
+    ids: () => new Set(timers.keys()),
     stop: () => {
-      for (const id of [...draining.keys()]) over(id);
+      for (const id of [...timers.keys()]) end(id);
     },
   };
 }

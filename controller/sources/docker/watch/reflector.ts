@@ -1,71 +1,71 @@
 import { type Clock, sleep } from '../../../../shared/runtime/clock.ts';
-import type { ListedContainer } from '../engine/container-summary.ts';
+import type { ContainerSummary } from '../engine/container-summary.ts';
 import type { Engine, EngineSession } from '../engine/engine.ts';
 import type { EngineEvent } from '../engine/engine-event.ts';
 import { EngineFailure } from '../engine/engine-failure.ts';
-import { hasOwnLabel, type Inventory } from './container-store.ts';
-import type { Lifecycle } from './draining.ts';
+import { type ContainerStore, hasOwnLabel } from './container-store.ts';
+import type { Draining } from './draining.ts';
 import { isStopSignal } from './stop-signals.ts';
 
 /** A session lasts this long (ms); the next one subscribes and lists anew, whatever became of the stream of the last. */
-export const SESSION_MS = 60_000;
+export const RESYNC_MS = 60_000;
 /** Questions about what events named are this far apart (ms): a storm of events is a few rounds, a single one waits for nothing. */
-export const PACE_MS = 20;
+export const SYNC_INTERVAL_MS = 20;
 /** An engine that was away and has no container of ours any more is asked again after this long before it is believed (ms). */
 export const SECOND_LISTING_MS = 5_000;
-/** As many events are remembered as heard; engines tell the last 256 again at most. */
-const MOST_HEARD = 1_000;
+/** As many events are remembered; engines tell the last 256 again at most. */
+const MAX_SEEN_EVENTS = 1_000;
 /** How far back the first session looks for signals whose container has not ended yet (ms). */
 const LOOK_BACK_MS = 60_000;
 
-export type ConversationParts = {
+export type ReflectorOptions = {
   readonly engine: Engine;
   readonly clock: Clock;
-  readonly inventory: Inventory;
-  readonly lifecycle: Lifecycle;
+  readonly store: ContainerStore;
+  readonly draining: Draining;
   /** Whether a container is a data plane's own, whose networks matter though it has no label. */
-  readonly isHome: (id: string) => boolean;
-  /** The inventory or the lifecycle is another than before; called at once where a target was lost. */
+  readonly isDataplane: (id: string) => boolean;
+  /** The store or who drains is another than before; called at once where a target was lost. */
   readonly changed: () => void;
   /** The engine answers, and everything about it is known. */
-  readonly listed: () => void;
+  readonly synced: () => void;
 };
 
-/** Keeps the inventory equal to what the engine has: subscribe first, then list, then inspect what events name. */
-export class Conversation {
-  private readonly parts: ConversationParts;
+/** Keeps the store equal to what the engine has: subscribe first, then list, then inspect what events name. */
+export class Reflector {
+  private readonly options: ReflectorOptions;
   /** When the last event happened that was heard (ms, the engine's clock, which may differ from ours and jump). */
   private since: number;
   /** What a new stream tells again is not new. */
-  private readonly heard = new Set<string>();
-  private wantsList = false;
+  private readonly seenEvents = new Set<string>();
+  private listRequested = false;
   /** The engine was away: what is known may be outdated, and an empty list may be a half-started engine's. */
-  private inDoubt = false;
+  private isStale = false;
   private emptySince: number | undefined;
   private wake: () => void = () => undefined;
 
-  constructor(parts: ConversationParts) {
-    this.parts = parts;
-    this.since = parts.clock.now() - LOOK_BACK_MS;
+  constructor(options: ReflectorOptions) {
+    this.options = options;
+    this.since = options.clock.now() - LOOK_BACK_MS;
   }
 
   /** Asks for everything again, soon. */
   relist(): void {
-    this.wantsList = true;
+    this.listRequested = true;
     this.wake();
   }
 
   /** One session, from its opening to its end or the signal. @throws EngineFailure when the engine went away or never came. */
-  async hold(signal: AbortSignal): Promise<void> {
-    const { engine, clock } = this.parts;
+  async runSession(signal: AbortSignal): Promise<void> {
+    const { engine, clock } = this.options;
     try {
       const session = await engine.open();
       const over = new AbortController();
       const end = () => over.abort();
-      const cancel = clock.after(SESSION_MS, end);
+      const cancel = clock.after(RESYNC_MS, end);
       signal.addEventListener('abort', end, { once: true });
       try {
-        if (!signal.aborted) await this.serve(session, over);
+        if (!signal.aborted) await this.followAndSync(session, over);
       } finally {
         cancel();
         signal.removeEventListener('abort', end);
@@ -73,27 +73,27 @@ export class Conversation {
         session.close();
       }
     } catch (error) {
-      if (error instanceof EngineFailure) this.inDoubt = true;
+      if (error instanceof EngineFailure) this.isStale = true;
       throw error;
     }
   }
 
-  private async serve(session: EngineSession, { signal: over }: AbortController): Promise<void> {
+  private async followAndSync(session: EngineSession, { signal: over }: AbortController): Promise<void> {
     const cut = Promise.withResolvers<never>();
-    await Promise.race([session.follow(this.since, (event) => this.hear(event), cut.reject), cut.promise]);
-    this.wantsList = true;
+    await Promise.race([session.follow(this.since, (event) => this.onEvent(event), cut.reject), cut.promise]);
+    this.listRequested = true;
     const rounds = async () => {
       while (!over.aborted) {
-        await this.round(session);
-        await sleep(this.parts.clock, PACE_MS, over);
-        await this.news(over);
+        await this.sync(session);
+        await sleep(this.options.clock, SYNC_INTERVAL_MS, over);
+        await this.nextWork(over);
       }
     };
     await Promise.race([rounds(), cut.promise]);
   }
 
   /** Resolves when there is something to ask, or the session is over. */
-  private news(over: AbortSignal): Promise<void> {
+  private nextWork(over: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const wake = () => {
         over.removeEventListener('abort', wake);
@@ -101,25 +101,25 @@ export class Conversation {
       };
       this.wake = wake;
       over.addEventListener('abort', wake, { once: true });
-      if (over.aborted || this.wantsList || this.parts.inventory.hasNews()) wake();
+      if (over.aborted || this.listRequested || this.options.store.hasDirty()) wake();
     });
   }
 
-  private async round(session: EngineSession): Promise<void> {
-    const { inventory, changed, listed } = this.parts;
-    const isListing = this.wantsList;
-    this.wantsList = false;
-    const isKnown = isListing && this.take(await session.list());
-    const isNew = await inventory.inspect(session);
-    if (isKnown) listed();
+  private async sync(session: EngineSession): Promise<void> {
+    const { store, changed, synced } = this.options;
+    const isListing = this.listRequested;
+    this.listRequested = false;
+    const isKnown = isListing && this.accept(await session.list());
+    const isNew = await store.inspectDirty(session);
+    if (isKnown) synced();
     else if (isNew) changed();
   }
 
   /** @returns false when the list is not believed yet. */
-  private take(containers: readonly ListedContainer[]): boolean {
-    const { inventory, lifecycle, clock } = this.parts;
+  private accept(containers: readonly ContainerSummary[]): boolean {
+    const { store, draining, clock } = this.options;
     const isEmpty = !containers.some(({ labels }) => hasOwnLabel(labels));
-    if (this.inDoubt && isEmpty && inventory.size > 0) {
+    if (this.isStale && isEmpty && store.size > 0) {
       this.emptySince ??= clock.monotonic();
       const left = this.emptySince + SECOND_LISTING_MS - clock.monotonic();
       if (left > 0) {
@@ -127,54 +127,54 @@ export class Conversation {
         return false;
       }
     }
-    if (this.inDoubt) inventory.touchAll();
-    this.inDoubt = false;
+    if (this.isStale) store.markAllDirty();
+    this.isStale = false;
     this.emptySince = undefined;
-    for (const id of inventory.take(containers)) lifecycle.over(id);
+    for (const id of store.replace(containers)) draining.end(id);
     return true;
   }
 
-  private hear(event: EngineEvent): void {
-    const { inventory, isHome } = this.parts;
+  private onEvent(event: EngineEvent): void {
+    const { store, isDataplane } = this.options;
     const key = `${event.at} ${event.action} ${event.id}`;
-    if (this.heard.has(key)) return;
-    this.heard.add(key);
-    const [oldest] = this.heard.size > MOST_HEARD ? this.heard : [];
-    if (oldest !== undefined) this.heard.delete(oldest);
+    if (this.seenEvents.has(key)) return;
+    this.seenEvents.add(key);
+    const [oldest] = this.seenEvents.size > MAX_SEEN_EVENTS ? this.seenEvents : [];
+    if (oldest !== undefined) this.seenEvents.delete(oldest);
     this.since = event.at;
-    const isOurs = inventory.get(event.id) !== undefined || (event.labels !== undefined && hasOwnLabel(event.labels));
-    if (isOurs) this.happened(event);
-    else if (isHome(event.id)) this.relist();
+    const isOurs = store.get(event.id) !== undefined || (event.labels !== undefined && hasOwnLabel(event.labels));
+    if (isOurs) this.apply(event);
+    else if (isDataplane(event.id)) this.relist();
   }
 
-  private happened({ action, id, signal }: EngineEvent): void {
-    const { inventory, lifecycle, changed } = this.parts;
+  private apply({ action, id, signal }: EngineEvent): void {
+    const { store, draining, changed } = this.options;
     switch (action) {
       case 'kill': {
-        if (signal === undefined || !isStopSignal(signal, inventory.get(id)?.stopSignal ?? null)) return;
-        lifecycle.stopping(id);
+        if (signal === undefined || !isStopSignal(signal, store.get(id)?.stopSignal ?? null)) return;
+        draining.begin(id);
         return changed();
       }
       case 'die': {
-        lifecycle.over(id);
-        if (inventory.ended(id)) changed();
+        draining.end(id);
+        if (store.markExited(id)) changed();
         break;
       }
       case 'destroy': {
-        lifecycle.over(id);
-        if (inventory.gone(id)) changed();
+        draining.end(id);
+        if (store.remove(id)) changed();
         return;
       }
       case 'start': {
-        inventory.touch(id);
-        if (lifecycle.over(id)) changed();
+        store.markDirty(id);
+        if (draining.end(id)) changed();
         break;
       }
       default:
-        inventory.touch(id);
+        store.markDirty(id);
     }
     // An engine that tells what happens is up, and its list may be believed by now.
-    if (this.inDoubt) this.wantsList = true;
+    if (this.isStale) this.listRequested = true;
     this.wake();
   }
 }

@@ -1,13 +1,21 @@
 import { hopsLine } from '../codec/hops.ts';
 import type { RequestHead } from '../codec/http1/request-head.ts';
 import { requestedUpgrade } from '../codec/http1/requested-upgrade.ts';
-import { CHUNKED, type Downstream, Exchange } from '../exchange/exchange.ts';
+import { CHUNKED, type Downstream, Exchange, type RequestPath } from '../exchange/exchange.ts';
 import { type Asked, type Peer, trustedHost } from './forwarded.ts';
 
 /** The exchange that a sound head begins. `now` in milliseconds on the monotonic clock. */
-export function beginExchange(client: Downstream, head: RequestHead, peer: Peer, asked: Asked, id: string, now: number): Exchange {
+export function beginExchange(
+  client: Downstream,
+  requestPath: RequestPath,
+  head: RequestHead,
+  peer: Peer,
+  asked: Asked,
+  id: string,
+  now: number,
+): Exchange {
   const { fields } = head;
-  return new Exchange(client, {
+  return new Exchange(client, requestPath, {
     method: head.method,
     target: head.target,
     host: head.host,

@@ -1,8 +1,6 @@
 import type { HeaderSpec, RouteSpec } from '../../../shared/route.ts';
-import { httpDate } from '../codec/date.ts';
 import { hashName } from '../codec/http1/field-names.ts';
 import type { Fields } from '../codec/http1/fields.ts';
-import type { Exchange } from './exchange.ts';
 
 /** Strict-Transport-Security, over HTTPS only: one year (RFC 6797). */
 const STRICT_TRANSPORT = 'Strict-Transport-Security: max-age=31536000\r\n';
@@ -50,12 +48,6 @@ export function addedFields(fields: AnswerFields, answer: Fields, secure: boolea
   const noSniff = fields.noSniff && !answer.hasContentTypeOptions ? NO_SNIFF : '';
   const sameOrigin = fields.sameOrigin && !answer.hasFrameOptions ? SAME_ORIGIN : '';
   return strict + noSniff + sameOrigin + fields.own;
-}
-
-/** The lines of an upstream's answer as its visitor gets them. */
-export function answerLines({ block, strictTransport }: Exchange, answer: Fields): string {
-  const lines = answer.hasDate ? answer.kept : answer.kept + httpDate();
-  return block === null ? lines : lines + addedFields(block.fields, answer, strictTransport);
 }
 
 /** The lines to add to an answer of our own. */

@@ -1,10 +1,11 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
-import type { CompiledBlock, CompiledRoute } from '../route/compile.ts';
-import type { Endpoint } from '../upstream/endpoint.ts';
-import type { Pool } from '../upstream/pool.ts';
-import type { Attempt } from './attempt.ts';
+import type { AnswerFields } from './answer-fields.ts';
+import type { Attempt, Progress } from './attempt.ts';
 import type { Failure } from './failure.ts';
+import type { BodyStage, Filter } from './filter.ts';
+import type { Limits } from './limits.ts';
+import type { OwnAnswer } from './own-answer.ts';
 
 /** Length of a body that ends when its coding says so. */
 export const CHUNKED = -1;
@@ -54,9 +55,46 @@ export type LentSocket = { readonly socket: Socket; readonly early: Buffer | nul
 /** One stream of a connection, of which nothing has been read. */
 export type LentStream = { readonly stream: ServerHttp2Stream };
 
+/** The way in. What is thrown is the caller's to deal with: `later.ts` does for all who come back to an exchange in a later turn. */
+export interface RequestPath {
+  /** Serves what has just come, or as if it had: by the newest table, with all of its policies. */
+  serve(x: Exchange): void;
+  /** A policy has decided at last: null asks those after it. */
+  resume(x: Exchange, own: OwnAnswer | null): void;
+}
+
+/** The upstream's side of an exchange that is forwarded; see `later.ts`. */
+export interface Upstream {
+  readonly limits: Limits;
+  /** An attempt has failed before the client saw anything of an answer: another target may be tried. */
+  failed(x: Exchange, endpoint: NamedEndpoint, failure: Failure, progress: Progress): void;
+  /** Tries the targets again for a request that has waited. */
+  retry(x: Exchange): void;
+  /** Answers for the upstream. */
+  giveUp(x: Exchange, failure: Failure): void;
+}
+
+/** A target, as it is named in logs. */
+export type NamedEndpoint = { readonly address: string };
+
+/** What the whole path knows of a site. */
+export type Site = {
+  readonly domain: string;
+  /** Default and own response headers, for answers that come from no block. */
+  readonly fields: AnswerFields;
+};
+
+/** What the whole path knows of the block that answers. */
+export type Block = {
+  readonly fields: AnswerFields;
+  /** What answers go through on their way back, the one nearest to the upstream first; null for nothing. */
+  readonly filters: readonly Filter[] | null;
+};
+
 /** One request and its answer: the only value that travels through the house. */
 export class Exchange {
   readonly client: Downstream;
+  readonly requestPath: RequestPath;
   readonly method: string;
   /** As the client sent it (origin-form or `*`). */
   readonly target: string;
@@ -86,10 +124,13 @@ export class Exchange {
   /** Milliseconds on the monotonic clock. */
   readonly startedAt: number;
 
-  route: CompiledRoute | null = null;
-  block: CompiledBlock | null = null;
+  route: Site | null = null;
+  block: Block | null = null;
   /** The path that blocks and rules look at: decoded, merged, without dot segments and query. */
   path = '';
+  /** The target and the fields as the upstream gets them: blocks and policies may change them. */
+  upstreamTarget: string;
+  upstreamFields: string;
 
   /** A small body, taken whole; null when it streams or there is none. */
   held: Buffer | null = null;
@@ -97,13 +138,15 @@ export class Exchange {
   bodyConsumed = false;
   /** Whether all of the request has been read from the client. */
   bodyComplete = false;
-  pool: Pool | null = null;
+  upstream: Upstream | null = null;
   /** The target that it was sent to last. */
-  endpoint: Endpoint | null = null;
+  endpoint: NamedEndpoint | null = null;
   attempt: Attempt | null = null;
+  /** What the body of its answer goes through; null for nothing. */
+  filtering: BodyStage | null = null;
   lastFailure: Failure | null = null;
   /** Targets that have failed this request. */
-  tried: Endpoint[] | null = null;
+  tried: NamedEndpoint[] | null = null;
 
   /** Whether it has been counted before its end, as an upgrade is. */
   counted = false;
@@ -118,6 +161,7 @@ export class Exchange {
 
   constructor(
     client: Downstream,
+    requestPath: RequestPath,
     request: Pick<
       Exchange,
       | 'method'
@@ -139,11 +183,14 @@ export class Exchange {
     >,
   ) {
     this.client = client;
+    this.requestPath = requestPath;
     this.method = request.method;
     this.target = request.target;
     this.host = request.host;
     this.hostField = request.hostField;
     this.fields = request.fields;
+    this.upstreamTarget = request.target;
+    this.upstreamFields = request.fields;
     this.bodyLength = request.bodyLength;
     this.expectsContinue = request.expectsContinue;
     this.referer = request.referer;
@@ -156,4 +203,15 @@ export class Exchange {
     this.clientRule = request.clientRule;
     this.startedAt = request.startedAt;
   }
+}
+
+/** Takes away whatever would still answer an exchange. @returns the way to let go of it, where anything is left. */
+export function callOff(x: Exchange): () => void {
+  const { attempt, filtering } = x;
+  x.attempt = null;
+  x.filtering = null;
+  return () => {
+    attempt?.cancel();
+    filtering?.cancel();
+  };
 }

@@ -1,7 +1,8 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import { FAULT_SCOPES, type FaultScope } from '../protocol.ts';
-import type { Exchange } from './exchange.ts';
+import type { Answerable } from './answerable.ts';
+import { callOff, type Exchange } from './exchange.ts';
 
 /** Faults that are logged with their stack in one minute; a client that can provoke one could fill the disk with more. */
 const MOST_LOGGED = 20;
@@ -9,12 +10,6 @@ const MINUTE = 60_000;
 
 /** Why an exchange ended; for the log and for people who ask why. */
 export const FAULT_REASON = 'something failed in the proxy itself';
-
-/** Who loses what it is at when something is thrown while it is served, and nobody else. */
-export interface Answerable {
-  /** Ends what is torn. Throws nothing. */
-  broke(error: unknown): void;
-}
 
 /**
  * Does one thing of `owner` that somebody outside of our code has called for: a socket, a timer, a library. Whatever is
@@ -46,25 +41,6 @@ export const guarded =
 export function onBehalf(x: Exchange, act: () => void): void {
   try {
     act();
-  } catch (error) {
-    x.client.broke(error);
-  }
-}
-
-/** The upstream has said all: from here on it is between the client and us. */
-export function endAnswer(x: Exchange, trailers: string): void {
-  try {
-    x.client.end(x, trailers);
-    x.client.flush();
-  } catch (error) {
-    x.client.broke(error);
-  }
-}
-
-/** The upstream's answer breaks off. */
-export function abortAnswer(x: Exchange): void {
-  try {
-    x.client.abort(x);
   } catch (error) {
     x.client.broke(error);
   }
@@ -106,12 +82,12 @@ export class Faults {
    * answer, and its attempt called off. What the client is told is left to its carrier.
    */
   end(x: Exchange, error: unknown, answered: boolean, settle: (x: Exchange) => void): void {
-    const { attempt } = x;
+    const letGo = callOff(x);
     this.note('exchange', error, { host: x.host, method: x.method });
     if (!answered) x.status = 500;
     x.failure = FAULT_REASON;
     this.step(() => settle(x));
-    if (attempt !== null) this.step(() => attempt.cancel());
+    this.step(letGo);
   }
 
   /** One step of what has to be done whatever becomes of the others. */

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { Log } from '../../../shared/runtime/log.ts';
 import { matcherOf } from '../../../shared/values/cidr.ts';
 import { UNCOUNTED } from '../../ledger/connections.ts';
-import type { ClientTools } from '../client/client-tools.ts';
+import type { ClientTools, OpenConnection } from '../client/client-tools.ts';
 import { type Peer, peerOf } from '../client/forwarded.ts';
 import { ClientConnection } from '../client/http1/connection.ts';
 import { Http2Connection } from '../client/http2/connection.ts';
@@ -20,9 +20,6 @@ import type { Handshakes } from './tls-servers.ts';
 const IPV4_IN_IPV6 = '::ffff:';
 /** Handshakes of one worker that may wait for certificates which are being ordered. */
 const MOST_WAITING = 1_000;
-
-/** A connection at one of its stages: its PROXY header is awaited, TLS is, or it speaks HTTP. */
-type Connection = Preface | Securing | ClientConnection | Http2Connection;
 
 export type ListenerParts = {
   readonly tools: Omit<ClientTools, 'trusts' | 'speaksHttp2' | 'closed'>;
@@ -46,11 +43,11 @@ export class Listener {
   private readonly awaited: ListenerParts['awaited'];
   private readonly handshakes: Handshakes;
   private readonly log: Log;
-  private readonly tools: Omit<ClientTools, 'closed'> & { closed(connection: Connection): void };
+  private readonly tools: ClientTools;
   /** Each with its place in the ledger of addresses. */
-  private readonly connections = new Map<Connection, number>();
+  private readonly connections = new Map<OpenConnection, number>();
   /** Who stands at the other end of those that speak HTTP. */
-  private readonly peers = new Map<Connection, Peer>();
+  private readonly peers = new Map<OpenConnection, Peer>();
   /** Those that wait for a certificate. */
   private readonly waiting = new Set<Securing>();
   private trusts: (address: string) => boolean = () => false;
@@ -135,7 +132,7 @@ export class Listener {
   }
 
   sweep(now: number): void {
-    for (const connection of this.connections.keys()) guard<Connection, number>(connection, connection.sweep, now);
+    for (const connection of this.connections.keys()) guard<OpenConnection, number>(connection, connection.sweep, now);
   }
 
   /**
@@ -145,7 +142,7 @@ export class Listener {
   drain(patient: boolean): Promise<void> {
     this.plain.close();
     this.secure.close();
-    for (const connection of this.connections.keys()) guard<Connection, boolean>(connection, connection.drain, patient);
+    for (const connection of this.connections.keys()) guard<OpenConnection, boolean>(connection, connection.drain, patient);
     this.emptied ??= new Promise((resolve) => {
       this.whenEmpty = resolve;
     });
@@ -265,10 +262,10 @@ export class Listener {
     this.connections.set(connection, place);
     this.peers.set(connection, peer);
     // It was read so far while the draining began.
-    if (this.emptied !== null) guard<Connection, boolean>(connection, connection.drain, true);
+    if (this.emptied !== null) guard<OpenConnection, boolean>(connection, connection.drain, true);
   }
 
-  private leaveToHttp2(connection: ClientConnection, socket: Socket): void {
+  private leaveToHttp2(connection: OpenConnection, socket: Socket): void {
     const place = this.connections.get(connection);
     const peer = this.peers.get(connection);
     if (place === undefined || peer === undefined) return void socket.destroy();
@@ -281,7 +278,7 @@ export class Listener {
     }
   }
 
-  private closed(connection: Connection): void {
+  private closed(connection: OpenConnection): void {
     const place = this.connections.get(connection);
     if (place === undefined) return;
     this.admission.leave(place);

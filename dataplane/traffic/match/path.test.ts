@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { normalizedPath } from '../../../shared/values/path.ts';
-import { rawPath, sentPrefixLength } from './path.ts';
+import { rawPath, sentPrefixLength, withoutPrefix } from './path.ts';
 import { compilePattern, remainderOf } from './pattern.ts';
 
 test('paths are compared in their normal form (RFC 3986 6.2.2)', () => {
@@ -87,4 +87,17 @@ test('a pattern is exact, or everything below a prefix', () => {
   );
   assert.equal(remainderOf(exact, '/status'), '');
   assert.equal(compilePattern('/*').prefix, '');
+});
+
+test('the stripped prefix leaves the rest of the target as it was sent', () => {
+  for (const [target, sent] of [
+    ['/api/a%2Fb?c', '/a%2Fb?c'],
+    ['/api/', '/'],
+    ['/api', '/'],
+    ['/api?b', '/?b'],
+    ['/%61pi//x', '//x'],
+    ['/other', '/other'],
+  ] as const) {
+    assert.equal(withoutPrefix(target, '/api', false), sent, target);
+  }
 });

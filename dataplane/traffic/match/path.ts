@@ -28,6 +28,13 @@ export function sentPrefixLength(path: string, prefix: string, folds = false): n
   return -1;
 }
 
+/** The target as it was sent, without the `prefix` of its path, as above; as it is where the path does not begin with that. */
+export function withoutPrefix(target: string, prefix: string, folds: boolean): string {
+  const cut = sentPrefixLength(rawPath(target), prefix, folds);
+  const rest = cut < 0 ? target : target.slice(cut);
+  return rest.startsWith('/') ? rest : `/${rest}`;
+}
+
 /** Where the first `wanted` characters of a segment's normal form end in the path as it was sent; an escape is taken whole. */
 function sentLength(path: string, { from, to }: Segment, wanted: number): number {
   let at = from;

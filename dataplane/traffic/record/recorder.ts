@@ -5,7 +5,7 @@ import type { Exchange } from '../exchange/exchange.ts';
 import type { Failure } from '../exchange/failure.ts';
 import { rawPath } from '../match/path.ts';
 import { type DomainReport, DURATION_BOUNDS, type TargetFailures, type TrafficReport, UNROUTED } from '../protocol.ts';
-import type { Place } from '../upstream/endpoint.ts';
+import type { TargetName } from '../upstream/endpoint.ts';
 
 /** Distinct pages and referrers of one host that one report can hold; rarer ones of that second are left out. */
 const MAX_LISTED = 2_048;
@@ -94,7 +94,7 @@ export class Recorder {
   }
 
   /** A try failed by the fault of its target; `at` in ms since 1970. */
-  targetFailed({ address, serverName, id, manner }: Place, { code, reason }: Failure, at: number): void {
+  targetFailed({ address, serverName, id, manner }: TargetName, { code, reason }: Failure, at: number): void {
     const tls = serverName !== null;
     const name = targetName(address, tls, id, manner.name);
     const count = (this.failing.get(name)?.count ?? 0) + 1;

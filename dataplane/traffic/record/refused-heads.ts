@@ -1,12 +1,10 @@
 import type { Log } from '../../../shared/runtime/log.ts';
+import type { RefusedHead } from '../client/client-tools.ts';
 
 /** How long the log stays silent about further ones (ms). */
 const SILENCE_MS = 60_000;
 /** A target or a head that is too large. */
 const TOO_LARGE: ReadonlySet<number> = new Set([414, 431]);
-
-/** A head that was refused before it was an exchange. */
-export type RefusedHead = { readonly status: number; readonly reason: string; readonly address: string };
 
 /**
  * Tells of heads that a limit of ours has refused, which may well be sound ones: a browser with many cookies can't open

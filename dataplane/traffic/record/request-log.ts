@@ -5,7 +5,7 @@ import type { Exchange } from '../exchange/exchange.ts';
 import { type Failure, foundNobody } from '../exchange/failure.ts';
 import { FAULT_REASON } from '../exchange/faults.ts';
 import { rawPath } from '../match/path.ts';
-import { ANSWERED_BY_SITE } from '../policy/respond/respond.ts';
+import { ANSWERED_BY_SITE } from '../respond/fixed.ts';
 
 /** How often those are counted that had no line of their own (ms). */
 const SUMMARY_MS = 60_000;

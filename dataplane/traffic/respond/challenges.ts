@@ -1,4 +1,4 @@
-import type { OwnAnswer } from '../exchange/answer.ts';
+import type { OwnAnswer } from '../exchange/own-answer.ts';
 import type { PublishedChallenge } from '../protocol.ts';
 
 const PREFIX = '/.well-known/acme-challenge/';

@@ -5,7 +5,8 @@ import { rawPath } from '../match/path.ts';
 import { foldsPaths } from '../match/pattern.ts';
 import { type Readings, readingsBehindHost, readingsOf } from '../match/readings.ts';
 import { type ConditionJudgement, judgeCondition, judgePattern, type Verdict } from '../match/verdict.ts';
-import { type Guard, guardsOf } from '../policy/order.ts';
+import { guardsOf } from '../policy/order.ts';
+import type { Guard } from '../policy/policy.ts';
 
 /**
  * Whether a path, as it was sent, could mean another block than it means here to someone behind us, or another verdict of

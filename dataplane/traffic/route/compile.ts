@@ -1,19 +1,25 @@
 import { ownPool, type PoolSpec } from '../../../shared/pools.ts';
 import type { HandleSpec, HeaderSpec, RouteSpec } from '../../../shared/route.ts';
 import { type Key, keyOf } from '../../ledger/hash.ts';
-import { type AnswerFields, compileAnswerFields } from '../exchange/answer-fields.ts';
-import type { Exchange } from '../exchange/exchange.ts';
+import { compileAnswerFields } from '../exchange/answer-fields.ts';
+import type { Block, Exchange, Site } from '../exchange/exchange.ts';
+import type { Filter } from '../exchange/filter.ts';
+import type { Responder } from '../exchange/responder.ts';
 import { compileCondition, type Test } from '../match/condition.ts';
+import type { HostIndex } from '../match/host-index.ts';
 import { compilePattern, foldsPaths, type Pattern } from '../match/pattern.ts';
 import { type ClientAuth, compileClientAuth } from '../policy/client-certificate/client-auth.ts';
-import { type Policy, policiesOf } from '../policy/order.ts';
+import { policiesOf } from '../policy/order.ts';
+import type { Policy } from '../policy/policy.ts';
+import { FILTERS, type FilterKind } from '../respond/filters.ts';
+import { fixedResponder } from '../respond/fixed.ts';
+import { Forwarder, type ForwardTools } from '../upstream/forward.ts';
 import type { Pool, Pools } from '../upstream/pool.ts';
 import { type Ambiguity, compileAmbiguity } from './ambiguity.ts';
 import { compileVariants, unconditional, type Variants } from './variants.ts';
 
 /** A route as the request path uses it: everything that depends on the route alone is worked out. */
-export type CompiledRoute = {
-  readonly domain: string;
+export type CompiledRoute = Site & {
   readonly https: RouteSpec['https'];
   /** Names what visitors have to show before they are served: equal only for equal rules. Empty for nothing. */
   readonly clientRule: string;
@@ -22,14 +28,12 @@ export type CompiledRoute = {
   /** What answers when no block matches; null when nothing stands outside the blocks. */
   readonly site: CompiledBlock | null;
   readonly blocks: readonly CompiledBlock[];
-  /** Default and own response headers, for answers that come from no block. */
-  readonly fields: AnswerFields;
   /** Where something of the site is for some paths and not for others: then a path has to mean the same to everybody. */
   readonly ambiguity: Ambiguity | null;
 };
 
 /** A path block with the site's directives already worked in. */
-export type CompiledBlock = {
+export type CompiledBlock = Block & {
   /** Its place among the blocks, -1 for the site itself. */
   readonly index: number;
   /** null matches every path. */
@@ -41,87 +45,141 @@ export type CompiledBlock = {
   /** Whether that is taken off without regard to the case of letters. */
   readonly folds: boolean;
   readonly policies: readonly Policy[];
+  /** What answers when all policies have let a request pass; null where nothing does. */
+  readonly responder: Responder | null;
   /** How long a request waits for a target when the pool has none for it (ms); 0 is not at all. */
   readonly holdMs: number;
-  /** null when a policy always answers. */
+  /** null where nothing is forwarded. */
   readonly pool: Pool | null;
-  readonly fields: AnswerFields;
   /** Where response headers depend on the request; null where none does. */
-  readonly variants: Variants | null;
+  readonly variants: Variants<CompiledBlock> | null;
 };
 
 /** The identity of a limit or a pool that belongs to a route: stable over swaps and restarts. */
 export const routeKey = (domain: string, part: string): Key => keyOf(`${domain}\n${part}`);
 
-/** Reads a published route. It was judged before it was saved, so a worker needs no schema, nor the memory for one. */
-export function compileRoute(json: string, pools: Pools): CompiledRoute {
-  const route: RouteSpec = JSON.parse(json);
-  const answers = route.respond !== null || route.redirects.length > 0 || route.responds !== undefined;
-  // A site that says nothing at all is one whose last target went.
-  const deserted = route.upstreams.length === 0 && route.handles.length === 0 && !answers;
-  const sitePool = deserted ? pools.open(route.domain, [], route.tls) : poolOf(route, route, pools);
-  const clientAuth = compileClientAuth(route);
-  return {
-    domain: route.domain,
-    https: route.https,
-    clientRule: clientAuth?.rule ?? '',
-    clientAuth,
-    site: answers || sitePool !== null ? siteBlock(route, sitePool) : null,
-    blocks: route.handles.map((handle, index) => pathBlock(route, handle, index, sitePool, pools)),
-    fields: compileAnswerFields(unconditional(route.headers), route.https),
-    ambiguity: compileAmbiguity(route),
-  };
-}
+/** A responder of another kind than those of `RouteCompiler`; null where a block has none of it. */
+export type ResponderKind = (route: RouteSpec, handle: HandleSpec | null) => Responder | null;
 
-function siteBlock(route: RouteSpec, pool: Pool | null): CompiledBlock {
-  return withHeaders(
-    {
+/** What blocks can have beside policies and upstreams. */
+export type BlockKinds = { readonly responders: readonly ResponderKind[]; readonly filters: readonly FilterKind[] };
+
+const KINDS: BlockKinds = { responders: [], filters: FILTERS };
+
+/** Makes of published routes what the request path uses. */
+export class RouteCompiler {
+  private readonly pools: Pools;
+  private readonly tools: ForwardTools;
+  private readonly kinds: BlockKinds;
+
+  constructor(pools: Pools, tools: ForwardTools, kinds = KINDS) {
+    this.pools = pools;
+    this.tools = tools;
+    this.kinds = kinds;
+  }
+
+  /** Reads a published route. It was judged before it was saved, so a worker needs no schema, nor the memory for one. */
+  compile(json: string): CompiledRoute {
+    const route: RouteSpec = JSON.parse(json);
+    const answers = route.respond !== null || route.redirects.length > 0 || route.responds !== undefined;
+    // A site that says nothing at all is one whose last target went.
+    const deserted = route.upstreams.length === 0 && route.handles.length === 0 && !answers;
+    const sitePool = deserted ? this.pools.open(route.domain, [], route.tls) : this.poolOf(route, route);
+    const clientAuth = compileClientAuth(route);
+    return {
+      domain: route.domain,
+      https: route.https,
+      clientRule: clientAuth?.rule ?? '',
+      clientAuth,
+      site: answers || sitePool !== null ? this.siteBlock(route, sitePool) : null,
+      blocks: route.handles.map((handle, index) => this.pathBlock(route, handle, index, sitePool)),
+      fields: compileAnswerFields(unconditional(route.headers), route.https),
+      ambiguity: compileAmbiguity(route),
+    };
+  }
+
+  private siteBlock(route: RouteSpec, pool: Pool | null): CompiledBlock {
+    const holdMs = holdOf(route.hold_secs);
+    const block = {
       index: -1,
       pattern: null,
       condition: null,
       strip: '',
       folds: foldsPaths(route),
       policies: policiesOf(route, null, -1),
-      holdMs: holdOf(route.hold_secs),
+      filters: this.filtersOf(route, null),
+      responder: this.responderOf(route, null, pool, holdMs),
+      holdMs,
       pool,
-    },
-    route.headers,
-    route,
-  );
-}
+    };
+    return withHeaders(block, route.headers, route);
+  }
 
-function pathBlock(route: RouteSpec, handle: HandleSpec, index: number, sitePool: Pool | null, pools: Pools): CompiledBlock {
-  const folds = foldsPaths(route);
-  const pattern = handle.path === null ? null : compilePattern(handle.path, folds);
-  const { match } = handle;
-  const block = {
-    index,
-    pattern,
-    condition: match === undefined ? null : { name: match.name ?? 'a condition', matches: compileCondition(match, folds) },
-    folds,
-    strip: handle.strip_prefix && pattern !== null ? pattern.prefix : '',
-    policies: policiesOf(route, handle, index),
+  private pathBlock(route: RouteSpec, handle: HandleSpec, index: number, sitePool: Pool | null): CompiledBlock {
+    const folds = foldsPaths(route);
+    const pattern = handle.path === null ? null : compilePattern(handle.path, folds);
+    const { match } = handle;
     // A block that says nothing does as its site says.
-    holdMs: holdOf(handle.hold_secs === undefined ? route.hold_secs : handle.hold_secs),
-    pool: poolOf(route, ownPool(route, handle), pools) ?? sitePool,
-  };
-  return withHeaders(block, [...route.headers, ...handle.headers], route);
+    const holdMs = holdOf(handle.hold_secs === undefined ? route.hold_secs : handle.hold_secs);
+    const pool = this.poolOf(route, ownPool(route, handle)) ?? sitePool;
+    const block = {
+      index,
+      pattern,
+      condition: match === undefined ? null : { name: match.name ?? 'a condition', matches: compileCondition(match, folds) },
+      folds,
+      strip: handle.strip_prefix && pattern !== null ? pattern.prefix : '',
+      policies: policiesOf(route, handle, index),
+      filters: this.filtersOf(route, handle),
+      responder: this.responderOf(route, handle, pool, holdMs),
+      holdMs,
+      pool,
+    };
+    return withHeaders(block, [...route.headers, ...handle.headers], route);
+  }
+
+  /** The block's own fixed answer, or the site's where the block has neither answer nor upstream; else the upstream. */
+  private responderOf(route: RouteSpec, handle: HandleSpec | null, pool: Pool | null, holdMs: number): Responder | null {
+    for (const kind of this.kinds.responders) {
+      const responder = kind(route, handle);
+      if (responder !== null) return responder;
+    }
+    const fixed = handle === null ? route.respond : (handle.respond ?? (handle.upstreams.length === 0 ? route.respond : null));
+    if (fixed !== null) return fixedResponder(fixed);
+    return pool === null ? null : new Forwarder(pool, holdMs, this.tools);
+  }
+
+  private filtersOf(route: RouteSpec, handle: HandleSpec | null): readonly Filter[] | null {
+    const filters = this.kinds.filters.flatMap((kind) => kind(route, handle) ?? []);
+    return filters.length === 0 ? null : filters;
+  }
+
+  private poolOf({ domain, health }: RouteSpec, spec: PoolSpec | null): Pool | null {
+    if (spec === null || spec.upstreams.length === 0) return null;
+    return this.pools.open(domain, spec.upstreams, spec.tls, health, spec.transport);
+  }
 }
 
 const holdOf = (secs: number | null | undefined): number => (secs ?? 0) * 1_000;
 
 function withHeaders(bare: Omit<CompiledBlock, 'fields' | 'variants'>, headers: readonly HeaderSpec[], route: RouteSpec): CompiledBlock {
-  const block = { ...bare, fields: compileAnswerFields(unconditional(headers), route.https) };
+  const block: CompiledBlock = { ...bare, fields: compileAnswerFields(unconditional(headers), route.https), variants: null };
   return { ...block, variants: compileVariants(block, headers, route) };
-}
-
-function poolOf({ domain, health }: RouteSpec, spec: PoolSpec | null, pools: Pools): Pool | null {
-  if (spec === null || spec.upstreams.length === 0) return null;
-  return pools.open(domain, spec.upstreams, spec.tls, health, spec.transport);
 }
 
 /** The pools of a route, each once. */
 export const poolsOf = (route: CompiledRoute): Set<Pool> => new Set([route.site, ...route.blocks].flatMap((block) => block?.pool ?? []));
+
+/** The same of a domain in a table; none where it is not routed. */
+export function poolsAt(index: HostIndex<CompiledRoute>, domain: string): ReadonlySet<Pool> {
+  const route = index.at(domain);
+  return route === null ? new Set() : poolsOf(route);
+}
+
+/** The block that a table has for an exchange that was served by an earlier one, perhaps. */
+export function newestBlock(index: HostIndex<CompiledRoute>, x: Exchange): CompiledBlock | null {
+  const route = index.find(x.host);
+  return route && blockFor(route, x);
+}
 
 /** The block that answers a request: the first that matches in the order written, else the site itself. */
 export function blockFor(route: CompiledRoute, x: Exchange): CompiledBlock | null {

@@ -1,9 +1,11 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Faults } from '../exchange/faults.ts';
+import { serveLater } from '../exchange/later.ts';
+import type { HostIndex } from '../match/host-index.ts';
 import type { Endpoint } from '../upstream/endpoint.ts';
 import type { Pool } from '../upstream/pool.ts';
-import { type CompiledBlock, type CompiledRoute, poolsOf } from './compile.ts';
+import { type CompiledRoute, newestBlock, poolsOf } from './compile.ts';
 
 /** Routes looked at in one turn of the event loop: each has to be compiled. */
 const STEP = 50;
@@ -11,12 +13,8 @@ const STEP = 50;
 export type DepartureTools = {
   readonly clock: Clock;
   readonly faults: Faults;
-  /** The route of a domain as the newest table has it. */
-  routeOf(domain: string): CompiledRoute | null;
-  /** The block that the newest table has for an exchange. */
-  blockOf(x: Exchange): CompiledBlock | null;
-  /** Serves the exchange as if it had just come. */
-  serve(x: Exchange): void;
+  /** The newest table. */
+  readonly index: HostIndex<CompiledRoute>;
 };
 
 /**
@@ -34,7 +32,7 @@ export class Departures {
   async follow(replaced: Iterable<readonly [string, CompiledRoute]>, nextTurn: () => Promise<void>): Promise<void> {
     let steps = 0;
     for (const [domain, was] of replaced) {
-      this.tools.faults.step(() => this.look(was, this.tools.routeOf(domain)));
+      this.tools.faults.step(() => this.look(was, this.tools.index.at(domain)));
       if (++steps % STEP === 0) await nextTurn();
     }
   }
@@ -60,10 +58,10 @@ export class Departures {
 
   /** Requests that find no place elsewhere go on waiting: the target may answer yet. */
   private rescue(endpoint: Endpoint): void {
-    const { clock, blockOf, serve } = this.tools;
+    const { clock, index } = this.tools;
     const now = clock.now();
     const elsewhere = (x: Exchange): boolean => {
-      const block = blockOf(x);
+      const block = newestBlock(index, x);
       const pool = block?.pool ?? null;
       if (block === null || pool === null || pool.sendsTo(endpoint)) return false;
       return block.holdMs > 0 || pool.peek(now) !== null || pool.stopping > 0;
@@ -71,7 +69,7 @@ export class Departures {
     for (const x of endpoint.recall(elsewhere)) {
       x.tried = null;
       x.lastFailure = null;
-      serve(x);
+      serveLater(x);
     }
   }
 }

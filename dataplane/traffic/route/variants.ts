@@ -1,28 +1,27 @@
 import type { HeaderSpec, RouteSpec } from '../../../shared/route.ts';
 import { compileAnswerFields } from '../exchange/answer-fields.ts';
-import type { Exchange } from '../exchange/exchange.ts';
+import type { Block, Exchange } from '../exchange/exchange.ts';
 import { compileCondition, type Test } from '../match/condition.ts';
 import { foldsPaths } from '../match/pattern.ts';
-import type { CompiledBlock } from './compile.ts';
 
 /** More are not kept at once: a client must not fill the memory with the sets of conditions that it can meet. */
 const MOST_KEPT = 64;
 
 /** A block whose response headers depend on the request. Each set of conditions that holds has its headers worked out once. */
-export type Variants = { choose(x: Exchange): CompiledBlock };
+export type Variants<B extends Block> = { choose(x: Exchange): B };
 
 /** `block` has the headers without a condition; null where `headers`, which are all of them, have none with one. */
-export function compileVariants(block: Omit<CompiledBlock, 'variants'>, headers: readonly HeaderSpec[], route: RouteSpec): Variants | null {
+export function compileVariants<B extends Block>(block: B, headers: readonly HeaderSpec[], route: RouteSpec): Variants<B> | null {
   const conditions = new Map(headers.flatMap(({ match }) => (match ? [[JSON.stringify(match), match] as const] : [])));
   if (conditions.size === 0) return null;
   const tests: readonly Test[] = [...conditions.values()].map((condition) => compileCondition(condition, foldsPaths(route)));
   const names = [...conditions.keys()];
-  const kept = new Map<string, CompiledBlock>();
-  const build = (held: string): CompiledBlock => {
+  const kept = new Map<string, B>();
+  const build = (held: string): B => {
     const holds = ({ match }: HeaderSpec): boolean => !match || held[names.indexOf(JSON.stringify(match))] === '1';
-    return { ...block, variants: null, fields: compileAnswerFields(headers.filter(holds), route.https) };
+    return { ...block, fields: compileAnswerFields(headers.filter(holds), route.https) };
   };
-  const choose = (x: Exchange): CompiledBlock => {
+  const choose = (x: Exchange): B => {
     let held = '';
     for (const matches of tests) held += matches(x.path, x) ? '1' : '0';
     const known = kept.get(held);

@@ -1,11 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { fieldIn } from '../codec/http1/fields.ts';
 import type { ResponseHead } from '../codec/http1/response-head.ts';
-import { answerLines } from '../exchange/answer-fields.ts';
 import type { Attempt } from '../exchange/attempt.ts';
-import { UNTIL_CLOSE } from '../exchange/exchange.ts';
 import { FAILURE, type Failure } from '../exchange/failure.ts';
-import { abortAnswer, endAnswer, guard } from '../exchange/faults.ts';
+import { guard } from '../exchange/faults.ts';
+import { abortAnswer, endAnswer, flushAnswer, relayBody, relayHead } from '../exchange/relay.ts';
 import { limitsFor } from '../upstream/limits.ts';
 import type { Tunnel } from './tunnel.ts';
 
@@ -32,22 +31,21 @@ export class Declined implements Attempt {
     const { fields } = head;
     x.client.reclaim(x);
     x.attempt = this;
-    const length = fields.chunked || fields.contentLength < 0 ? UNTIL_CLOSE : fields.contentLength;
-    x.client.head(x, head.status, head.reason, answerLines(x, fields), length);
+    relayHead(x, head);
     reply.on('data', (piece: Buffer) => guard(this, this.pass, piece));
     reply.once('end', () => guard(this, this.finish));
     reply.on('error', () => guard(this, this.fail, FAILURE.closed));
     if (!/^text\/event-stream\b/i.test(fieldIn(fields.kept, 'content-type') ?? '')) this.watch();
-    x.client.flush();
+    flushAnswer(x);
   }
 
   private pass(piece: Buffer): void {
     if (this.over) return;
     const { clock } = this.tunnel.endpoint.tools;
-    const { client } = this.tunnel.x;
+    const { x } = this.tunnel;
     this.heardAt = clock.monotonic();
-    if (!client.body(piece, 0, piece.length)) this.reply.pause();
-    client.flush();
+    if (!relayBody(x, piece, 0, piece.length)) this.reply.pause();
+    flushAnswer(x);
   }
 
   private finish(): void {

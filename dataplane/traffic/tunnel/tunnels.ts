@@ -5,16 +5,18 @@ import type { Duplex } from 'node:stream';
 import { createProxyServer, type ProxyServer } from 'http-proxy';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { ResponseHead } from '../codec/http1/response-head.ts';
-import { answer, type OwnAnswer } from '../exchange/answer.ts';
+import { answer } from '../exchange/answer.ts';
+import { NOTHING_SENT } from '../exchange/attempt.ts';
 import type { Exchange, LentSocket } from '../exchange/exchange.ts';
 import { FAILURE, type Failure } from '../exchange/failure.ts';
 import { guarded } from '../exchange/faults.ts';
+import { attemptFailed, giveUpLater } from '../exchange/later.ts';
+import type { OwnAnswer } from '../exchange/own-answer.ts';
 import { cancelStream } from '../io/stream-ends.ts';
-import type { CompiledRoute } from '../route/compile.ts';
 import type { Endpoint } from '../upstream/endpoint.ts';
 import { limitsFor } from '../upstream/limits.ts';
+import type { Pool } from '../upstream/pool.ts';
 import { requestHead } from '../upstream/request-text.ts';
-import type { Progress } from '../upstream/retry.ts';
 import { Declined } from './declined.ts';
 import { Dials, type DialTools } from './dials.ts';
 import { agreementFields, agrees, byName, type Reply, replyHead } from './reply-head.ts';
@@ -27,7 +29,6 @@ const MAX_HEAD = 65_536;
 const CRLF = 2;
 /** Interim answers (1xx) before the final one. */
 const MAX_INTERIM = 32;
-const NOTHING_SENT: Progress = { written: false, answered: false, reused: false };
 
 const HALF_CLOSED: OwnAnswer = {
   status: 400,
@@ -38,12 +39,6 @@ const HALF_CLOSED: OwnAnswer = {
 
 export type TunnelTools = {
   readonly clock: Clock;
-  /** The route of a domain as it is now. */
-  routeOf(domain: string): CompiledRoute | null;
-  /** Nothing was sent: another target may be tried. */
-  failed(x: Exchange, endpoint: Endpoint, failure: Failure, progress: Progress): void;
-  /** The target took the request and did not answer. */
-  giveUp(x: Exchange, failure: Failure): void;
   /** A target agreed: the request counts from now on. */
   answered(x: Exchange): void;
 };
@@ -110,22 +105,16 @@ export class Tunnels {
       guarded({ broke }, () => this.lend(x, endpoint, upstream))();
       endpoint.tools.connected(endpoint);
     },
-    failed: (x, endpoint, failure) => this.tools.failed(x, endpoint, failure, NOTHING_SENT),
+    failed: (x, endpoint, failure) => attemptFailed(x, endpoint, failure, NOTHING_SENT),
   };
 
   /** The table has changed: tunnels whose target is no longer one of their route's are ended, after a while. */
-  tableChanged(): void {
+  tableChanged(poolsOf: (domain: string) => Iterable<Pool>): void {
     const judge = (tunnel: Tunnel): void => {
-      if (this.stands(tunnel)) tunnel.pardon();
+      if (stands(tunnel, poolsOf)) tunnel.pardon();
       else tunnel.condemn();
     };
     for (const tunnel of this.tunnels.values()) guarded(tunnel, judge)(tunnel);
-  }
-
-  private stands({ x, endpoint }: Tunnel): boolean {
-    const route = x.route === null ? null : this.tools.routeOf(x.route.domain);
-    if (route === null) return false;
-    return [route.site, ...route.blocks].some((block) => block?.pool?.keeps(endpoint) === true);
   }
 
   private lend(x: Exchange, endpoint: Endpoint, upstream: Socket): void {
@@ -253,8 +242,14 @@ export class Tunnels {
     x.client.reclaim(x);
     x.attempt = null;
     endpoint.blame(failure);
-    this.tools.giveUp(x, failure);
+    giveUpLater(x, failure);
   }
+}
+
+function stands({ x, endpoint }: Tunnel, poolsOf: (domain: string) => Iterable<Pool>): boolean {
+  if (x.route === null) return false;
+  for (const pool of poolsOf(x.route.domain)) if (pool.keeps(endpoint)) return true;
+  return false;
 }
 
 /** The head that goes to http-proxy: as for every other request, and with the wish that is forwarded before its empty line. */

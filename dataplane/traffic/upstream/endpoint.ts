@@ -8,11 +8,8 @@ import { type Faults, onBehalf } from '../exchange/faults.ts';
 import type { RunQueue } from '../io/run-queue.ts';
 import type { TargetChange } from '../protocol.ts';
 import type { Channel } from './channel.ts';
-import { Connections } from './http1/connections.ts';
-import { Sessions } from './http2/sessions.ts';
 import { limitsFor } from './limits.ts';
 import type { Resolver } from './resolver.ts';
-import type { Progress } from './retry.ts';
 import type { Manner } from './transport.ts';
 
 /** How long a connection may take to stand (ms), name look-up and TLS included. */
@@ -47,12 +44,12 @@ export type EndpointTools = {
   targetChanged(change: TargetChange): void;
   /** A connection to the target stands. */
   connected(endpoint: Endpoint): void;
-  /** A try failed; the retry rules decide what becomes of the exchange. */
-  failed(x: Exchange, endpoint: Endpoint, failure: Failure, progress: Progress): void;
+  /** Sends a request that asks for another protocol. */
+  upgrade(x: Exchange, endpoint: Endpoint): void;
 };
 
 /** Where a target is, and how it is spoken to. */
-export type Place = {
+export type TargetName = {
   readonly address: string;
   /** The name that its certificate must show; null without TLS. */
   readonly serverName: string | null;
@@ -63,7 +60,7 @@ export type Place = {
 };
 
 /** One target address, how it fares, and the way there. */
-export class Endpoint implements Place {
+export class Endpoint implements TargetName {
   readonly address: string;
   /** The path of its socket; null for one on the network. */
   readonly path: string | null;
@@ -89,8 +86,13 @@ export class Endpoint implements Place {
   private readonly channel: Channel;
   private readonly awake: (endpoint: Endpoint) => void;
 
-  /** `awake` is told when a first connection is opened: routes may hold on to an endpoint that was forgotten. */
-  constructor({ address, serverName, id, manner }: Place, tools: EndpointTools, awake: (endpoint: Endpoint) => void) {
+  /** `open` makes the way there; `awake` is told when a first connection is opened: routes may hold on to an endpoint that was forgotten. */
+  constructor(
+    { address, serverName, id, manner }: TargetName,
+    tools: EndpointTools,
+    open: (endpoint: Endpoint) => Channel,
+    awake: (endpoint: Endpoint) => void,
+  ) {
     const path = socketPath(address);
     const { host, port } = path === null ? splitAddress(address) : { host: address, port: '0' };
     this.path = path;
@@ -105,7 +107,7 @@ export class Endpoint implements Place {
     this.awake = awake;
     this.ledgerSlot = this.claimSlot();
     this.lastUse = tools.clock.monotonic();
-    this.channel = manner.http2 ? new Sessions(this) : new Connections(this);
+    this.channel = open(this);
   }
 
   private claimSlot(): number {
@@ -152,7 +154,9 @@ export class Endpoint implements Place {
   /** Sends the exchange's request as soon as there is a way. */
   send(x: Exchange): void {
     this.lastUse = x.startedAt;
-    this.channel.send(x);
+    // HTTP/2 has no upgrades (RFC 9113 8.6); a wish for one may be ignored (RFC 9110 7.8).
+    if (x.upgrade === null || this.manner.http2) this.channel.send(x);
+    else this.tools.upgrade(x, this);
   }
 
   /** As `send`, never over a connection that has served before. */
@@ -195,42 +199,3 @@ export class Endpoint implements Place {
     return !busy && now - this.lastUse > FORGET_MS;
   }
 }
-
-/** The endpoints of one worker, by where they are and how they are spoken to. */
-export class Endpoints {
-  readonly tools: EndpointTools;
-  private readonly byName = new Map<string, Endpoint>();
-  /** Those whose time limits have to be looked at. */
-  private readonly inUse = new Set<Endpoint>();
-
-  constructor(tools: EndpointTools) {
-    this.tools = tools;
-  }
-
-  open(place: Place): Endpoint {
-    const name = nameOf(place);
-    let endpoint = this.byName.get(name);
-    if (endpoint === undefined) {
-      endpoint = new Endpoint(place, this.tools, (used) => this.inUse.add(used));
-      this.byName.set(name, endpoint);
-      this.inUse.add(endpoint);
-    }
-    return endpoint;
-  }
-
-  sweep(now: number): void {
-    for (const endpoint of this.inUse) {
-      let idle = false;
-      // One that can't be swept does not keep the others from it.
-      this.tools.faults.step(() => {
-        idle = endpoint.sweep(now);
-      });
-      if (!idle) continue;
-      this.inUse.delete(endpoint);
-      const name = nameOf(endpoint);
-      if (endpoint.named === 0 && this.byName.get(name) === endpoint) this.byName.delete(name);
-    }
-  }
-}
-
-const nameOf = ({ address, serverName, id, manner }: Place): string => `${address} ${serverName ?? ''} ${manner.name}\n${id ?? ''}`;

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { readRoute } from '../../../shared/route.ts';
 import { memoryLog } from '../../../shared/runtime/log.ts';
 import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
 import { parseAddress } from '../../../shared/values/address.ts';
@@ -10,8 +9,8 @@ import { type Downstream, Exchange } from '../exchange/exchange.ts';
 import { Faults } from '../exchange/faults.ts';
 import { RunQueue } from '../io/run-queue.ts';
 import type { TargetChange } from '../protocol.ts';
-import { compileRoute } from '../route/compile.ts';
-import { Endpoints } from './endpoint.ts';
+import { NOT_SERVED } from '../testing/sample-exchange.ts';
+import { Endpoints } from './endpoints.ts';
 import { Forwarder } from './forward.ts';
 import { Hold } from './hold.ts';
 import { Pools } from './pool.ts';
@@ -85,20 +84,7 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
   const targets = new Targets(Targets.buffer(1), 1);
   const changes: TargetChange[] = [];
   const faults = new Faults({ clock, log });
-  const forwarder = new Forwarder(
-    clock,
-    () => hold,
-    () => assert.fail('nobody asks for a tunnel'),
-  );
-  const hold: Hold = new Hold({
-    clock,
-    faults,
-    most: limits.maxHeld ?? 4_096,
-    poolOf: () => null,
-    retry: (x) => forwarder.attempt(x),
-    serve: (x) => forwarder.attempt(x),
-    giveUp: (x, failure) => forwarder.giveUp(x, failure),
-  });
+  const hold = new Hold({ clock, faults, most: limits.maxHeld ?? 4_096 });
   const endpoints = new Endpoints({
     clock,
     log,
@@ -109,7 +95,7 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
     resolver: new Resolver(clock),
     runQueue: new RunQueue(),
     connected: (endpoint) => hold.connected(endpoint),
-    failed: forwarder.failed,
+    upgrade: () => assert.fail('nobody asks for a tunnel'),
     blamed: () => undefined,
     targetChanged: (change) => changes.push(change),
     ...limits,
@@ -117,9 +103,7 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
   const address = parseAddress(`127.0.0.1:${port}`);
   assert.ok(address.ok);
   const pool = new Pools(endpoints).open('a.test', [{ address: address.value, weight: 1, state: 'healthy' }], false);
-  const route = readRoute({ domain: 'a.test', upstream: address.value, tls: false, hold_secs: 10 });
-  assert.ok('route' in route);
-  const holding = compileRoute(JSON.stringify(route.route), new Pools(endpoints)).site;
+  const forwarder = new Forwarder(pool, limits.maxHeld === undefined ? 0 : 10_000, { clock, hold });
   return {
     clock,
     log,
@@ -128,7 +112,7 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
     refuse: (): void => void server.close(),
     send: (): KeptAnswer => {
       const client = new KeptAnswer();
-      const x = new Exchange(client, {
+      const x = new Exchange(client, NOT_SERVED, {
         method: 'GET',
         target: '/',
         host: 'a.test',
@@ -147,8 +131,7 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
         startedAt: clock.monotonic(),
       });
       x.bodyComplete = true;
-      if (limits.maxHeld !== undefined) x.block = holding;
-      forwarder.forward(x, pool);
+      forwarder.respond(x);
       return client;
     },
     /** Lets time pass, and has the limits looked at as a worker does. */

@@ -1,50 +1,72 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import { MOST_HOPS } from '../codec/hops.ts';
 import { answer } from '../exchange/answer.ts';
-import type { Exchange } from '../exchange/exchange.ts';
+import type { Progress } from '../exchange/attempt.ts';
+import type { Exchange, Upstream } from '../exchange/exchange.ts';
 import { FAILURE, type Failure, foundNobody } from '../exchange/failure.ts';
+import type { Limits } from '../exchange/limits.ts';
+import { LAST_HOP, LOOP, NO_TRACE } from '../exchange/own-answer.ts';
+import type { Responder } from '../exchange/responder.ts';
 import type { Endpoint } from './endpoint.ts';
+import { explainPool } from './explain.ts';
 import type { Hold } from './hold.ts';
+import { endsHere } from './max-forwards.ts';
 import type { Pool } from './pool.ts';
-import { MAX_TARGETS, type Progress, repeatable } from './retry.ts';
+import { MAX_TARGETS, repeatable } from './retry.ts';
 
-/** Brings an exchange to a target of its pool, to another one if that may be, and else says why not. */
-export class Forwarder {
-  private readonly clock: Clock;
-  private readonly hold: () => Hold;
-  private readonly tunnel: (x: Exchange, endpoint: Endpoint) => void;
-  private readonly begin: (x: Exchange) => void;
+export type ForwardTools = {
+  readonly clock: Clock;
+  /** Where requests wait that find no target. */
+  readonly hold: Hold;
+};
 
-  /** `hold` is where requests wait that find no target; `tunnel` takes those that ask for another protocol. */
-  constructor(clock: Clock, hold: () => Hold, tunnel: (x: Exchange, endpoint: Endpoint) => void) {
-    this.clock = clock;
-    this.hold = hold;
-    this.tunnel = tunnel;
-    this.begin = (x) => this.attempt(x);
+/** Brings the exchanges of a block to a target of its pool, to another one if that may be, and else says why not. */
+export class Forwarder implements Responder, Upstream {
+  readonly pool: Pool;
+  readonly limits: Limits;
+  private readonly holdMs: number;
+  private readonly tools: ForwardTools;
+  private readonly attempt: (x: Exchange) => void;
+
+  /** `holdMs` is how long a request waits for a target when the pool has none for it; 0 is not at all. */
+  constructor(pool: Pool, holdMs: number, tools: ForwardTools) {
+    this.pool = pool;
+    this.limits = pool.limits;
+    this.holdMs = holdMs;
+    this.tools = tools;
+    this.attempt = (x) => this.send(x);
   }
 
-  forward(x: Exchange, pool: Pool): void {
-    x.pool = pool;
-    if (x.bodyComplete) this.attempt(x);
-    else x.client.takeBody(x, this.begin);
+  respond(x: Exchange): void {
+    if (endsHere(x.method, x.fields)) return answer(x, x.method === 'TRACE' ? NO_TRACE : LAST_HOP);
+    if (x.hops > MOST_HOPS) return answer(x, LOOP);
+    x.upstream = this;
+    if (x.bodyComplete) this.send(x);
+    else x.client.takeBody(x, this.attempt);
+  }
+
+  explain(now: number): { readonly answeredBy: null; readonly words: string } {
+    return { answeredBy: null, words: explainPool(this.pool, this.holdMs, now) };
   }
 
   /** Picks a target and sends the request there. */
-  attempt(x: Exchange): void {
-    const endpoint = x.pool?.pick(this.clock.now(), x.tried) ?? this.leaving(x);
+  private send(x: Exchange): void {
+    const endpoint = this.pool.pick(this.tools.clock.now(), x.tried) ?? this.leaving(x);
     if (endpoint === null) return this.holdOrGiveUp(x, x.lastFailure ?? FAILURE.noTarget);
     x.endpoint = endpoint;
-    // HTTP/2 has no upgrades (RFC 9113 8.6); a wish for one may be ignored (RFC 9110 7.8).
-    if (x.upgrade === null || endpoint.manner.http2) endpoint.send(x);
-    else this.tunnel(x, endpoint);
+    endpoint.send(x);
   }
 
   /** Where requests wait, those that find no target wait for the next one rather than go to one that is about to end. */
-  private leaving({ pool, block, tried }: Exchange): Endpoint | null {
-    return pool === null || (block !== null && block.holdMs > 0) ? null : pool.pickLeaving(tried);
+  private leaving({ tried }: Exchange): Endpoint | null {
+    return this.holdMs > 0 ? null : this.pool.pickLeaving(tried);
   }
 
-  /** A try has failed before the client saw anything of an answer. */
-  readonly failed = (x: Exchange, endpoint: Endpoint, failure: Failure, progress: Progress): void => {
+  retry(x: Exchange): void {
+    this.send(x);
+  }
+
+  failed(x: Exchange, endpoint: Endpoint, failure: Failure, progress: Progress): void {
     const stale = progress.reused && !progress.answered && failure === FAILURE.closed;
     if (!stale) endpoint.blame(failure);
     if (!repeatable(x, progress)) return this.giveUp(x, failure);
@@ -56,18 +78,17 @@ export class Forwarder {
       x.lastFailure = failure === FAILURE.closed && endpoint.leaving ? FAILURE.ended : failure;
     x.tried ??= [];
     x.tried.push(endpoint);
-    if (x.tried.length < MAX_TARGETS) this.attempt(x);
+    if (x.tried.length < MAX_TARGETS) this.send(x);
     else if (foundNobody(x.lastFailure)) this.holdOrGiveUp(x, x.lastFailure);
     else this.giveUp(x, x.lastFailure);
-  };
+  }
 
   /** Also what a target took and dropped, as one does that ends: the next one may answer. */
   private holdOrGiveUp(x: Exchange, failure: Failure): void {
     const mayWait = foundNobody(failure) || failure === FAILURE.closed;
-    if (!mayWait || !this.hold().take(x, failure)) this.giveUp(x, failure);
+    if (!mayWait || !this.tools.hold.enter(x, this, this.holdMs, failure)) this.giveUp(x, failure);
   }
 
-  /** Answers for the upstream. */
   giveUp(x: Exchange, failure: Failure): void {
     x.lastFailure = failure;
     answer(x, { status: failure.status, fields: failure.status === 503 ? 'Retry-After: 1\r\n' : '', body: null, reason: failure.reason });

@@ -1,8 +1,9 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Attempt } from '../exchange/attempt.ts';
-import type { Exchange } from '../exchange/exchange.ts';
+import type { Exchange, Upstream } from '../exchange/exchange.ts';
 import { FAILURE, type Failure, foundNobody } from '../exchange/failure.ts';
 import { type Faults, onBehalf } from '../exchange/faults.ts';
+import { giveUpLater, retryLater, serveLater } from '../exchange/later.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Pool } from './pool.ts';
 
@@ -22,14 +23,13 @@ export type HoldTools = {
   readonly faults: Faults;
   /** Requests that may wait; MAX_HELD if absent. */
   readonly most?: number;
-  /** The pool that the newest table has for the exchange; null when it has none. */
-  poolOf(x: Exchange): Pool | null;
-  /** Tries the exchange's own pool again. */
-  retry(x: Exchange): void;
-  /** Serves the exchange as if it had just come: by the newest table, with all of its policies. */
-  serve(x: Exchange): void;
-  giveUp(x: Exchange, failure: Failure): void;
 };
+
+/** The pool that a table has for an exchange; null when it has none. */
+export type PoolOf = (x: Exchange) => Pool | null;
+
+/** Where a request goes on that has waited. */
+type Destination = Upstream & { readonly pool: Pool };
 
 /** Requests that wait for the same pool. */
 type Group = { readonly waiting: Set<Held>; probe: Held | null };
@@ -44,16 +44,20 @@ export class Hold {
   /** Requests that have waited before go on with the time that they had left. */
   private readonly known = new WeakMap<Exchange, Held>();
   private count = 0;
+  /** The pool that the newest table has for an exchange: its own, until there is a newer one. */
+  private newest: PoolOf = () => null;
 
   constructor(tools: HoldTools) {
     this.tools = tools;
   }
 
-  /** Takes an exchange that would have ended with `failure`. @returns false where it has waited long enough. */
-  take(x: Exchange, failure: Failure): boolean {
-    const { pool, block } = x;
-    if (pool === null || block === null) return false;
-    const holdMs = Math.max(block.holdMs, pool.undecided ? FIRST_VERDICT_MS : 0);
+  /**
+   * Takes an exchange that would have ended with `failure`; `wishMs` is how long its block has it wait. @returns false where it has
+   * waited long enough.
+   */
+  enter(x: Exchange, upstream: Destination, wishMs: number, failure: Failure): boolean {
+    const { pool } = upstream;
+    const holdMs = Math.max(wishMs, pool.undecided ? FIRST_VERDICT_MS : 0);
     if (holdMs === 0 && !this.known.has(x)) return false;
     const now = this.tools.clock.monotonic();
     let held = this.known.get(x);
@@ -65,17 +69,17 @@ export class Hold {
     const dropped = !foundNobody(failure);
     if (now >= held.until || (dropped && held.drops === MAX_DROPS)) return false;
     if (this.count >= (this.tools.most ?? MAX_HELD)) {
-      this.tools.giveUp(x, FAILURE.holdFull);
+      giveUpLater(x, FAILURE.holdFull);
       return true;
     }
     // A target may have ended because of the request itself: it is not sent from one to the next for as long as it may wait.
     if (dropped) held.drops++;
     held.notBefore = dropped ? now + AFTER_DROP_MS : now;
     held.failure = failure;
-    const newest = this.tools.poolOf(x) ?? pool;
+    const newest = this.newest(x) ?? pool;
     held.moved = newest !== pool;
     x.attempt = held;
-    this.enter(held, newest);
+    this.join(held, newest);
     return true;
   }
 
@@ -95,17 +99,18 @@ export class Hold {
   }
 
   /** The table has changed: a request whose route has another pool now waits for that one, and tries it at once. */
-  tableChanged(): void {
+  tableChanged(poolOf: PoolOf): void {
+    this.newest = poolOf;
     for (const [pool, group] of [...this.groups]) for (const held of [...group.waiting]) onBehalf(held.x, () => this.move(held, pool));
     this.tick();
   }
 
   private move(held: Held, from: Pool): void {
-    const newest = this.tools.poolOf(held.x);
+    const newest = this.newest(held.x);
     if (newest === null || newest === from) return;
     this.leave(held);
     held.moved = true;
-    this.enter(held, newest);
+    this.join(held, newest);
   }
 
   /** A connection to this target stands. */
@@ -114,7 +119,7 @@ export class Hold {
     for (const [pool, group] of [...this.groups]) if (pool.endpoints.includes(endpoint)) this.open(group);
   }
 
-  private enter(held: Held, pool: Pool): void {
+  private join(held: Held, pool: Pool): void {
     let group = this.groups.get(pool);
     if (group === undefined) {
       group = { waiting: new Set(), probe: null };
@@ -150,14 +155,14 @@ export class Hold {
     x.attempt = null;
     x.tried = null;
     x.lastFailure = null;
-    if (held.moved) this.tools.serve(x);
-    else this.tools.retry(x);
+    if (held.moved) serveLater(x);
+    else retryLater(x);
   }
 
   private end(held: Held): void {
     this.leave(held);
     held.x.attempt = null;
-    this.tools.giveUp(held.x, held.failure);
+    giveUpLater(held.x, held.failure);
   }
 
   private landed(held: Held): void {

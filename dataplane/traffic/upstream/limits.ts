@@ -1,19 +1,6 @@
 import type { TransportSpec } from '../../../shared/transport.ts';
-import { type HeadLimits, USUAL_HEAD } from '../codec/http1/response-head-reader.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-
-/** How long the targets of a pool may take (ms; Infinity is as long as they like), and how much the heads of their answers may be. */
-export type Limits = {
-  /** Until a connection stands, name look-up and TLS included; null is what the kind of target suggests. */
-  readonly connectMs: number | null;
-  /** Until an answer begins, counted from the end of the request. */
-  readonly headMs: number;
-  /** Between two pieces of an answer's body. */
-  readonly bodyIdleMs: number;
-  readonly head: HeadLimits;
-};
-
-export const USUAL: Limits = { connectMs: null, headMs: 60_000, bodyIdleMs: 60_000, head: USUAL_HEAD };
+import { type Limits, USUAL } from '../exchange/limits.ts';
 
 /** A head may have a line for so many bytes of what it may be, and never fewer than usual. */
 const BYTES_OF_A_LINE = 256;
@@ -42,4 +29,4 @@ export const linesFor = (bytes: number): number => Math.max(USUAL.head.lines, Ma
 const msOf = (secs: number): number => (secs === 0 ? Number.POSITIVE_INFINITY : secs * 1_000);
 
 /** What holds for an exchange: what its site or block says, which is no part of what a target is. */
-export const limitsFor = (x: Exchange): Limits => x.pool?.limits ?? USUAL;
+export const limitsFor = (x: Exchange): Limits => x.upstream?.limits ?? USUAL;

@@ -3,8 +3,11 @@ import type { TransportSpec } from '../../../shared/transport.ts';
 import { certificateName } from '../../../shared/values/address.ts';
 import { type Gate, gateOf } from '../../ledger/health-checks.ts';
 import { type Targets, VERDICT_OF } from '../../ledger/targets.ts';
-import type { Endpoint, Endpoints } from './endpoint.ts';
-import { type Limits, limitsOf } from './limits.ts';
+import type { NamedEndpoint } from '../exchange/exchange.ts';
+import type { Limits } from '../exchange/limits.ts';
+import type { Endpoint } from './endpoint.ts';
+import type { Endpoints } from './endpoints.ts';
+import { limitsOf } from './limits.ts';
 import { interleave } from './round-robin.ts';
 import { mannerOf } from './transport.ts';
 
@@ -64,7 +67,7 @@ export class Pool {
    * Round robin over the targets that are well and not in `tried`. When all of those are ejected, the next
    * one all the same: passive health never takes out a pool's last target. null when the pool has none left.
    */
-  pick(now: number, tried: readonly Endpoint[] | null): Endpoint | null {
+  pick(now: number, tried: readonly NamedEndpoint[] | null): Endpoint | null {
     const count = this.turns.length;
     let lastResort: Endpoint | null = null;
     for (let step = 0; step < count; step++) {
@@ -79,7 +82,7 @@ export class Pool {
   }
 
   /** A target that was told to stop, for requests that would find none at all: many serve until their end. */
-  pickLeaving(tried: readonly Endpoint[] | null): Endpoint | null {
+  pickLeaving(tried: readonly NamedEndpoint[] | null): Endpoint | null {
     for (let step = 0; step < this.leaving.length; step++) {
       const endpoint = this.leaving[this.nextLeaving++ % this.leaving.length] as Endpoint;
       if (!tried?.includes(endpoint)) return endpoint;

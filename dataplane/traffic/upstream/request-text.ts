@@ -1,5 +1,4 @@
 import { CHUNKED, type Exchange } from '../exchange/exchange.ts';
-import { rawPath, sentPrefixLength } from '../match/path.ts';
 import { oneHopLess } from './max-forwards.ts';
 
 /** The head of a request as the upstream gets it: the client's fields that go on, ours, and framing that we vouch for. */
@@ -10,18 +9,8 @@ export function requestHead(x: Exchange): string {
       : x.bodyLength > 0 || needsLength(x.method)
         ? `Content-Length: ${x.bodyLength}\r\n`
         : '';
-  return `${x.method} ${upstreamTarget(x)} HTTP/1.1\r\n${oneHopLess(x.method, x.fields)}${x.forwarding}${framing}\r\n`;
+  return `${x.method} ${x.upstreamTarget} HTTP/1.1\r\n${oneHopLess(x.method, x.upstreamFields)}${x.forwarding}${framing}\r\n`;
 }
 
 /** RFC 9110 8.6: methods whose request usually has a body say so when it is empty. */
 export const needsLength = (method: string): boolean => method === 'POST' || method === 'PUT' || method === 'PATCH';
-
-/** The target as it was sent, without what handle_path takes off. */
-export function upstreamTarget(x: Exchange): string {
-  const { block } = x;
-  if (block === null || block.strip === '') return x.target;
-  const path = rawPath(x.target);
-  const cut = sentPrefixLength(path, block.strip, block.folds);
-  const rest = cut < 0 ? x.target : x.target.slice(cut);
-  return rest.startsWith('/') ? rest : `/${rest}`;
-}

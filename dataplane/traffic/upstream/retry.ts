@@ -1,16 +1,5 @@
+import type { Progress } from '../exchange/attempt.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-
-/** How far a try had come when it failed. */
-export type Progress = {
-  /** Whether a byte of the request was written. */
-  readonly written: boolean;
-  /** Whether a byte of the answer was read. */
-  readonly answered: boolean;
-  /** Whether the connection had served another request before. */
-  readonly reused: boolean;
-};
-
-export const NOTHING_SENT: Progress = { written: false, answered: false, reused: false };
 
 /** RFC 9110 9.2.2. */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'TRACE']);

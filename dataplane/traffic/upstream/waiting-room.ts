@@ -1,8 +1,8 @@
-import type { Attempt } from '../exchange/attempt.ts';
+import { type Attempt, NOTHING_SENT } from '../exchange/attempt.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { FAILURE, type Failure } from '../exchange/failure.ts';
+import { attemptFailed } from '../exchange/later.ts';
 import type { Endpoint } from './endpoint.ts';
-import { NOTHING_SENT } from './retry.ts';
 
 /** Requests that may wait for a connection to one target; more are answered 503. */
 const MAX_WAITING = 1_024;
@@ -27,7 +27,7 @@ export class WaitingRoom {
     const { tools } = this.endpoint;
     const waits = Math.max(QUEUE_MS, this.endpoint.connectMsFor(x));
     if (this.queue.length < most) this.queue.push(new Waiting(this.queue, x, tools.clock.monotonic() + waits));
-    else tools.failed(x, this.endpoint, FAILURE.queueFull, NOTHING_SENT);
+    else attemptFailed(x, this.endpoint, FAILURE.queueFull, NOTHING_SENT);
   }
 
   /** The one that has waited longest; null where nobody waits. */
@@ -49,7 +49,7 @@ export class WaitingRoom {
   fail(failure: Failure): void {
     for (const { x } of this.queue.splice(0)) {
       x.attempt = null;
-      this.endpoint.tools.failed(x, this.endpoint, failure, NOTHING_SENT);
+      attemptFailed(x, this.endpoint, failure, NOTHING_SENT);
     }
   }
 
@@ -57,7 +57,7 @@ export class WaitingRoom {
   sweep(now: number): void {
     while (this.queue[0] !== undefined && now >= this.queue[0].until) {
       const late = this.queue.shift();
-      if (late !== undefined) this.endpoint.tools.failed(late.x, this.endpoint, FAILURE.queueTimeout, NOTHING_SENT);
+      if (late !== undefined) attemptFailed(late.x, this.endpoint, FAILURE.queueTimeout, NOTHING_SENT);
     }
   }
 }

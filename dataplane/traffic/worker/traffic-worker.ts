@@ -5,8 +5,7 @@ import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import { type Ledger, openLedger } from '../../ledger/ledger.ts';
 import { setHttpDate } from '../codec/date.ts';
-import type { Exchange } from '../exchange/exchange.ts';
-import { Faults, onBehalf } from '../exchange/faults.ts';
+import { Faults } from '../exchange/faults.ts';
 import { RunQueue } from '../io/run-queue.ts';
 import { Admission } from '../listener/admission.ts';
 import { Certificates } from '../listener/certificates.ts';
@@ -14,18 +13,15 @@ import { Listener } from '../listener/listener.ts';
 import { Handshakes } from '../listener/tls-servers.ts';
 import { HostIndex } from '../match/host-index.ts';
 import { type Compare, compareWithBcrypt, Passwords } from '../policy/basic-auth/passwords.ts';
-import type { PolicyTools } from '../policy/order.ts';
+import type { PolicyTools } from '../policy/policy.ts';
 import type { FromWorker, HttpsSettings, Publication, PublishedChallenge, ToWorker, WorkerStart } from '../protocol.ts';
-import { Recorder } from '../record/recorder.ts';
-import { RefusedHeads } from '../record/refused-heads.ts';
-import { RequestLog } from '../record/request-log.ts';
+import { Books } from '../record/books.ts';
 import { Challenges } from '../respond/challenges.ts';
-import { blockFor, type CompiledRoute, compileRoute } from '../route/compile.ts';
+import { type BlockKinds, type CompiledRoute, newestBlock, poolsAt, RouteCompiler } from '../route/compile.ts';
 import { Departures } from '../route/departures.ts';
 import { Server } from '../serve.ts';
 import { Tunnels } from '../tunnel/tunnels.ts';
-import { Endpoints, type EndpointTools } from '../upstream/endpoint.ts';
-import { Forwarder } from '../upstream/forward.ts';
+import { Endpoints } from '../upstream/endpoints.ts';
 import { Hold } from '../upstream/hold.ts';
 import { Pools } from '../upstream/pool.ts';
 import { Resolver } from '../upstream/resolver.ts';
@@ -38,7 +34,7 @@ const PROBE_MS = 250;
 const SWEEP_MS = 500;
 const SECOND = 1_000;
 
-type Parts = {
+export type WorkerTools = {
   readonly start: WorkerStart;
   readonly clock: Clock;
   readonly random: Random;
@@ -48,52 +44,55 @@ type Parts = {
   readonly compare?: Compare;
   /** Open connections to one target; as many as usual if absent. */
   readonly maxPerTarget?: number;
+  /** What blocks can have beside policies and upstreams; as listed if absent. */
+  readonly blockKinds?: BlockKinds;
 };
 
-/** Everything that one worker thread holds, wired in the order in which a request meets it. */
+/** How sites come to HTTPS, as it is now. */
+type HttpsState = {
+  settings: HttpsSettings;
+  /** Whether there is a port that visitors could be sent to. */
+  shown: boolean;
+};
+
+/** Everything that one worker thread holds, wired in the order in which an answer comes about: from the targets up to the client. */
 export class TrafficWorker {
-  private readonly parts: Parts;
+  private readonly tools: WorkerTools;
   private readonly ledger: Ledger;
   readonly faults: Faults;
-  private readonly index: HostIndex<CompiledRoute>;
-  private readonly certificates: Certificates;
-  private readonly handshakes: Handshakes;
-  private readonly challenges = new Challenges();
-  private readonly listener: Listener;
-  private readonly endpoints: Endpoints;
+  private readonly books: Books;
   private readonly hold: Hold;
-  private readonly departures: Departures;
-  private readonly recorder: Recorder;
-  private readonly requestLog: RequestLog;
   private readonly tunnels: Tunnels;
-  /** Whether there is a port that visitors could be sent to. */
-  private showsHttps: boolean;
-  private readonly policyTools: PolicyTools & { https: HttpsSettings };
+  private readonly endpoints: Endpoints;
+  private readonly index: HostIndex<CompiledRoute>;
+  private readonly https: HttpsState;
+  private readonly certificates: Certificates;
+  private readonly policyTools: PolicyTools;
+  private readonly challenges = new Challenges();
+  private readonly departures: Departures;
+  private readonly handshakes: Handshakes;
+  private readonly listener: Listener;
   /** Publications take effect one after the other. */
   private publishing: Promise<void> = Promise.resolve();
   private draining: 'no' | 'patiently' | 'now' = 'no';
 
-  constructor(parts: Parts) {
-    const { start, clock, random, log } = parts;
-    this.parts = parts;
-    const faults = new Faults({ clock, log });
-    this.faults = faults;
-    const { slot } = start;
+  constructor(tools: WorkerTools) {
+    const { start, clock, log, tell } = tools;
+    const { slot, hashKey, state } = start;
     const ledger = openLedger(start.ledger);
-    this.ledger = ledger;
-    const forwarder = new Forwarder(
-      clock,
-      () => this.hold,
-      (x, endpoint) => this.tunnels.begin(x, endpoint),
-    );
-    // One that something was thrown for has its end, whoever may still be at it.
-    const goOn = (x: Exchange, act: () => void): void => {
-      if (x.status === 0) onBehalf(x, act);
-    };
-    const failed: EndpointTools['failed'] = (x, endpoint, failure, progress) =>
-      goOn(x, () => forwarder.failed(x, endpoint, failure, progress));
+    const { inFlight } = ledger;
+    const faults = new Faults({ clock, log });
+    const debug = state.settings.logLevel === 'debug';
+    const books = new Books({ clock, log, hashKey, debug });
     const admission = new Admission({ connections: ledger.connections, slot, now: () => clock.now(), log });
     const runQueue = new RunQueue();
+    this.tools = tools;
+    this.ledger = ledger;
+    this.faults = faults;
+    this.books = books;
+    // Behind us.
+    const hold = new Hold({ clock, faults });
+    const tunnels = new Tunnels({ clock, answered: (x) => faults.step(() => books.upgraded(x)) });
     this.endpoints = new Endpoints({
       clock,
       log,
@@ -103,112 +102,74 @@ export class TrafficWorker {
       resolver: new Resolver(clock),
       sockets: admission,
       runQueue,
-      ...(parts.maxPerTarget !== undefined && { maxConnections: parts.maxPerTarget }),
-      connected: (endpoint) => faults.step(() => this.hold.connected(endpoint)),
-      failed,
-      blamed: (endpoint, failure) => faults.step(() => recorder.targetFailed(endpoint, failure, clock.now())),
-      targetChanged: (change) => parts.tell({ kind: 'target', change }),
+      ...(tools.maxPerTarget !== undefined && { maxConnections: tools.maxPerTarget }),
+      connected: (endpoint) => faults.step(() => hold.connected(endpoint)),
+      upgrade: (x, endpoint) => tunnels.begin(x, endpoint),
+      blamed: (endpoint, failure) => faults.step(() => books.targetFailed(endpoint, failure)),
+      targetChanged: (change) => tell({ kind: 'target', change }),
     });
-    const pools = new Pools(this.endpoints);
-    this.index = new HostIndex<CompiledRoute>((_, json) => compileRoute(json, pools));
-    const { rates, inFlight } = ledger;
-    this.showsHttps = start.state.settings.httpsPort !== null;
-    this.policyTools = {
-      https: start.state.settings.https,
-      isBrought: (domain) => this.showsHttps && (this.certificates.find(domain)?.brought ?? false),
-      now: () => clock.now(),
-      admit: rates.admit.bind(rates),
-      wouldAdmit: rates.wouldAdmit.bind(rates),
-      passwords: new Passwords({
-        turns: ledger.turns,
-        slot,
-        clock,
-        log,
-        faults,
-        key: random.bytes(32),
-        compare: parts.compare ?? compareWithBcrypt,
-        resume: (x, own) => goOn(x, () => server.resume(x, own)),
-      }),
-    };
-    const server = new Server(this.index, this.challenges, this.policyTools, forwarder);
-    const blockOf = (x: Exchange) => {
-      const route = this.index.find(x.host);
-      return route && blockFor(route, x);
-    };
-    this.departures = new Departures({
-      clock,
-      blockOf,
-      routeOf: (domain) => this.index.at(domain),
-      serve: (x) => goOn(x, () => server.serve(x)),
-      faults,
+    this.hold = hold;
+    this.tunnels = tunnels;
+    // What sites say.
+    const compiler = new RouteCompiler(new Pools(this.endpoints), { clock, hold }, tools.blockKinds);
+    const index = new HostIndex<CompiledRoute>((_, json) => compiler.compile(json));
+    const https = { settings: state.settings.https, shown: state.settings.httpsPort !== null };
+    const certificates = new Certificates((name) => {
+      const route = index.find(name);
+      return route !== null && certifierOf(route, https.settings) !== null ? route.domain : null;
     });
-    this.hold = new Hold({
-      clock,
-      poolOf: (x) => blockOf(x)?.pool ?? null,
-      faults,
-      retry: (x) => goOn(x, () => forwarder.attempt(x)),
-      serve: (x) => goOn(x, () => server.serve(x)),
-      giveUp: (x, failure) => goOn(x, () => forwarder.giveUp(x, failure)),
-    });
-    const recorder = new Recorder(start.hashKey);
-    this.recorder = recorder;
-    const refusedHeads = new RefusedHeads(log);
-    this.requestLog = new RequestLog(log, start.state.settings.logLevel === 'debug');
-    this.tunnels = new Tunnels({
-      clock,
-      routeOf: (domain) => this.index.at(domain),
-      failed,
-      giveUp: (x, failure) => goOn(x, () => forwarder.giveUp(x, failure)),
-      answered: (x) => {
-        faults.step(() => recorder.record(x, clock.monotonic()));
-        x.counted = true;
-      },
-    });
-    const idPrefix = random.hex(8);
-    let ids = 0;
-    this.certificates = new Certificates((name) => {
-      const route = this.index.find(name);
-      return route !== null && certifierOf(route, this.policyTools.https) !== null ? route.domain : null;
-    });
+    this.index = index;
+    this.https = https;
+    this.certificates = certificates;
+    this.policyTools = this.policyToolsOf(ledger);
+    const server = new Server(index, this.challenges, this.policyTools);
+    this.departures = new Departures({ clock, index, faults });
+    // In front of us.
     this.handshakes = new Handshakes(log, faults);
     this.listener = new Listener({
       tools: {
         runQueue,
         monotonic: () => clock.monotonic(),
         faults,
-        nextRequestId: () => `${idPrefix}${(ids++).toString(16).padStart(8, '0')}`,
+        nextRequestId: requestIds(tools.random),
         draining: () => this.draining !== 'no',
         hurried: () => this.draining === 'now',
-        serve: (x) => server.serve(x),
+        requestPath: server,
         begun: () => inFlight.begin(slot),
+        // What can't be counted or logged is no harm to its client.
         record: (x) => {
           inFlight.end(slot);
-          // What can't be counted or logged is no harm to its client.
-          faults.step(() => {
-            const now = clock.monotonic();
-            if (x.counted) recorder.more(x, x.bytesSent);
-            else recorder.record(x, now);
-            this.requestLog.over(x, now);
-          });
+          faults.step(() => books.over(x));
         },
-        refused: (head, bytes) =>
-          faults.step(() => {
-            recorder.refused(head.status, bytes);
-            refusedHeads.saw(head, clock.monotonic());
-          }),
+        refused: (head, bytes) => faults.step(() => books.refused(head, bytes)),
       },
       admission,
-      certificates: this.certificates,
-      clientAuthOf: (name) => this.index.find(name)?.clientAuth ?? null,
-      awaited: (name) => parts.tell({ kind: 'awaited', name }),
+      certificates,
+      clientAuthOf: (name) => index.find(name)?.clientAuth ?? null,
+      awaited: (name) => tell({ kind: 'awaited', name }),
       handshakes: this.handshakes,
       log,
     });
   }
 
+  private policyToolsOf({ rates, turns }: Ledger): PolicyTools {
+    const { start, clock, log, random, compare = compareWithBcrypt } = this.tools;
+    const { https, certificates, faults } = this;
+    return {
+      get https() {
+        return https.settings;
+      },
+      isBrought: (domain) => https.shown && (certificates.find(domain)?.brought ?? false),
+      now: () => clock.now(),
+      admit: rates.admit.bind(rates),
+      wouldAdmit: rates.wouldAdmit.bind(rates),
+      passwords: new Passwords({ turns, slot: start.slot, clock, log, faults, key: random.bytes(32), compare }),
+    };
+  }
+
   /** Takes in the state it was started with, opens the port, and says so. */
   async start(): Promise<void> {
-    const { clock, start } = this.parts;
+    const { clock, start } = this.tools;
     const slot = start.slot;
     setHttpDate(clock.now());
     const every = (ms: number, act: () => void): void => void clock.every(ms, () => this.faults.step(act));
@@ -223,7 +184,7 @@ export class TrafficWorker {
   }
 
   private async open(): Promise<void> {
-    const { start, tell } = this.parts;
+    const { start, tell } = this.tools;
     const { routes, certificates, challenges, uncertified, ticketKeys, settings } = start.state;
     if (ticketKeys !== undefined) this.handshakes.useTicketKeys(ticketKeys);
     if (challenges !== undefined) this.takeChallenges(challenges);
@@ -259,10 +220,10 @@ export class TrafficWorker {
       case 'report':
         return this.report(message.id);
       case 'dry-run':
-        return this.parts.tell({
+        return this.tools.tell({
           kind: 'dry-run',
           id: message.id,
-          result: dryRun(message.request, this.index, this.policyTools, this.parts.clock),
+          result: dryRun(message.request, this.index, this.policyTools, this.tools.clock),
         });
       case 'verdicts':
         return this.hold.tick();
@@ -278,14 +239,14 @@ export class TrafficWorker {
     if (publication.uncertified !== undefined) this.certificates.giveUp(publication.uncertified);
     if (publication.certificates !== undefined || publication.uncertified !== undefined) this.listener.certificatesChanged();
     if (publication.settings !== undefined) {
-      this.policyTools.https = publication.settings.https;
-      this.showsHttps = publication.settings.httpsPort !== null;
-    } else if (publication.certificates !== undefined) this.policyTools.https = { ...this.policyTools.https };
+      this.https.settings = publication.settings.https;
+      this.https.shown = publication.settings.httpsPort !== null;
+    } else if (publication.certificates !== undefined) this.https.settings = { ...this.https.settings };
     const refused = publication.settings === undefined ? null : await this.listener.apply(publication.settings);
     if (publication.routes !== undefined) {
       const replaced = await this.index.apply(publication.routes, nextTurn);
-      this.faults.step(() => this.hold.tableChanged());
-      this.faults.step(() => this.tunnels.tableChanged());
+      this.faults.step(() => this.hold.tableChanged((x) => newestBlock(this.index, x)?.pool ?? null));
+      this.faults.step(() => this.tunnels.tableChanged((domain) => poolsAt(this.index, domain)));
       this.acknowledge(publication, refused);
       try {
         return await this.departures.follow(replaced, nextTurn);
@@ -299,7 +260,7 @@ export class TrafficWorker {
 
   private acknowledge({ generation, settings }: Publication, refused: NodeJS.ErrnoException | null): void {
     const listening = settings !== undefined && { refused: refused && { code: refused.code ?? '', message: refused.message } };
-    this.parts.tell({ kind: 'acknowledged', generation, ...listening });
+    this.tools.tell({ kind: 'acknowledged', generation, ...listening });
   }
 
   private takeChallenges(challenges: readonly PublishedChallenge[]): void {
@@ -309,24 +270,31 @@ export class TrafficWorker {
 
   private report(id: number | null): void {
     const faults = this.faults.take();
-    const report = { ...this.recorder.take(), ...(faults !== null && { faults }) };
+    const report = { ...this.books.take(), ...(faults !== null && { faults }) };
     if (id !== null || report.domains.length > 0 || report.targets !== undefined || faults !== null)
-      this.parts.tell({ kind: 'report', id, report });
+      this.tools.tell({ kind: 'report', id, report });
   }
 
   private sweep(): void {
-    const now = this.parts.clock.monotonic();
+    const now = this.tools.clock.monotonic();
     // A target that takes no more of a body makes its client wait: the target is judged first.
     this.endpoints.sweep(now);
     this.listener.sweep(now);
-    this.requestLog.tick(now);
+    this.books.sweep(now);
   }
 
   private async drain(patient: boolean): Promise<void> {
     this.draining = patient ? 'patiently' : 'now';
     await this.listener.drain(patient);
-    this.requestLog.end(this.parts.clock.monotonic());
+    this.books.end(this.tools.clock.monotonic());
     this.report(null);
-    this.parts.tell({ kind: 'drained' });
+    this.tools.tell({ kind: 'drained' });
   }
+}
+
+/** Ids that no other worker gives, nor another process before or after. */
+function requestIds(random: Random): () => string {
+  const prefix = random.hex(8);
+  let count = 0;
+  return () => `${prefix}${(count++).toString(16).padStart(8, '0')}`;
 }

@@ -3,13 +3,14 @@ import { FAULT, type Fault } from '../../codec/http1/fault.ts';
 import type { RequestHead } from '../../codec/http1/request-head.ts';
 import { HeadReader } from '../../codec/http1/request-head-reader.ts';
 import { beginsHttp2, PREFACE } from '../../codec/http2/preface.ts';
-import type { Downstream, Exchange, LentSocket } from '../../exchange/exchange.ts';
+import { callOff, type Downstream, type Exchange, type LentSocket } from '../../exchange/exchange.ts';
 import { FAULT_REASON, guard } from '../../exchange/faults.ts';
+import { resumeAnswer } from '../../exchange/relay.ts';
 import { Intake } from '../../io/intake.ts';
 import { HEAD_COST } from '../../io/run-queue.ts';
 import { beginExchange } from '../begin-exchange.ts';
 import { TOO_SLOW } from '../body-pace.ts';
-import type { ClientTools } from '../client-tools.ts';
+import type { ClientTools, OpenConnection } from '../client-tools.ts';
 import { askedBy, type Peer, trustedRequestId } from '../forwarded.ts';
 import { AnswerWriter } from './answer-writer.ts';
 import { BODY_IDLE_MS, HEAD_MS, IDLE_MS, LAST_REQUEST_MS, LINGER_MS, PIPELINE_BYTES } from './limits.ts';
@@ -22,7 +23,7 @@ const NEVER = Number.POSITIVE_INFINITY;
 const UNSET = 0;
 
 /** A client that speaks HTTP/1.x: its bytes in, exchanges out, answers back in order. */
-export class ClientConnection implements Downstream {
+export class ClientConnection implements Downstream, OpenConnection {
   address: string;
   private readonly socket: Socket;
   private readonly wire: ClientSocket;
@@ -127,7 +128,7 @@ export class ClientConnection implements Downstream {
     const asked = askedBy(this.peer, head, this.tools.trusts);
     const id = trustedRequestId(this.peer, head) ?? this.tools.nextRequestId();
     this.address = asked.address;
-    const x = beginExchange(this, head, this.peer, asked, id, this.tools.monotonic());
+    const x = beginExchange(this, this.tools.requestPath, head, this.peer, asked, id, this.tools.monotonic());
     this.tools.begun();
     this.x = x;
     this.fresh = false;
@@ -136,7 +137,7 @@ export class ClientConnection implements Downstream {
     this.persist = !this.lastRequest;
     this.writer.begin(head.minor);
     this.requestBody.begin(x);
-    this.tools.serve(x);
+    this.tools.requestPath.serve(x);
   }
 
   private readBody(buffer: Buffer): number {
@@ -256,7 +257,7 @@ export class ClientConnection implements Downstream {
   private giveUp(status: RefusalStatus, reason: string): void {
     const { x } = this;
     this.persist = false;
-    x?.attempt?.cancel();
+    if (x !== null) callOff(x)();
     if (x !== null && this.writer.headSent) this.abort(x);
     else this.answerRefused(x, status, reason);
   }
@@ -315,7 +316,7 @@ export class ClientConnection implements Downstream {
     if (!this.blocked) return;
     this.blocked = false;
     this.deadline = this.x !== null && !this.requestBody.open ? NEVER : UNSET;
-    this.x?.attempt?.resume();
+    if (this.x !== null) resumeAnswer(this.x);
     if (this.x !== null || this.pending === null) return;
     this.intake.goAhead();
     this.process();
@@ -337,13 +338,13 @@ export class ClientConnection implements Downstream {
     this.deadline = NEVER;
     const { x } = this;
     if (x !== null) {
-      const { attempt } = x;
+      const letGo = callOff(x);
       // What was answered stays answered; what came of it stands in the bytes.
       if (!this.writer.headSent && x.status === 0) x.status = 499;
       x.failure = 'the client went away';
       if (this.lentAt >= 0) x.bytesSent = this.socket.bytesWritten - this.lentAt;
       this.settle(x);
-      attempt?.cancel();
+      letGo();
     }
     this.tools.closed(this);
   }

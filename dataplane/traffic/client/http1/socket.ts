@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
-import { type Answerable, guard } from '../../exchange/faults.ts';
+import type { Answerable } from '../../exchange/answerable.ts';
+import { guard } from '../../exchange/faults.ts';
 import { cut } from '../../io/cut.ts';
 import { LINGER_BYTES } from './limits.ts';
 

@@ -5,10 +5,11 @@ import { RESPONSE_HEADER_BYTES } from '../../../../shared/transport.ts';
 import { FAULT, type Fault } from '../../codec/http1/fault.ts';
 import { RequestHead } from '../../codec/http1/request-head.ts';
 import { requestText } from '../../codec/http2/request-text.ts';
-import type { Exchange } from '../../exchange/exchange.ts';
-import { FAULT_REASON, type Faults, guard, guarded, onBehalf } from '../../exchange/faults.ts';
-import type { RefusedHead } from '../../record/refused-heads.ts';
+import type { Exchange, RequestPath } from '../../exchange/exchange.ts';
+import { FAULT_REASON, type Faults, guard, guarded } from '../../exchange/faults.ts';
+import { serveLater } from '../../exchange/later.ts';
 import { beginExchange } from '../begin-exchange.ts';
+import type { OpenConnection, RefusedHead } from '../client-tools.ts';
 import { askedBy, type Peer, trustedRequestId } from '../forwarded.ts';
 import { refuse } from './refuse.ts';
 import { StreamClient } from './stream.ts';
@@ -58,20 +59,15 @@ export type Http2Tools = {
   readonly faults: Faults;
   trusts(address: string): boolean;
   nextRequestId(): string;
-  serve(x: Exchange): void;
+  readonly requestPath: RequestPath;
   begun(): void;
   record(x: Exchange): void;
   refused(head: RefusedHead, bytes: number): void;
-  closed(connection: Http2Connection): void;
+  closed(connection: OpenConnection): void;
 };
 
-/** Serves a request that nobody has called off meanwhile. */
-function serve(tools: Http2Tools, x: Exchange): void {
-  if (x.status === 0) onBehalf(x, () => tools.serve(x));
-}
-
 /** A client that speaks HTTP/2 (RFC 9113): each of its streams is an exchange like any other. */
-export class Http2Connection {
+export class Http2Connection implements OpenConnection {
   private readonly socket: Socket;
   private readonly session: ServerHttp2Session;
   private readonly peer: Peer;
@@ -153,11 +149,19 @@ export class Http2Connection {
       outlived: (x) => this.outlived(x),
     });
     this.streams.add(client);
-    const x = beginExchange(client, head, peer, asked, trustedRequestId(peer, head) ?? tools.nextRequestId(), tools.monotonic());
+    const x = beginExchange(
+      client,
+      tools.requestPath,
+      head,
+      peer,
+      asked,
+      trustedRequestId(peer, head) ?? tools.nextRequestId(),
+      tools.monotonic(),
+    );
     client.begin(x);
     tools.begun();
     // After all that was read with it: one that is called off in the same breath is not asked for.
-    setImmediate(serve, tools, x);
+    setImmediate(serveLater, x);
   }
 
   private calledOff(): void {

@@ -1,9 +1,10 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import { fieldArray, fieldsByName, trailerLines } from '../../codec/http2/request-text.ts';
 import type { Attempt } from '../../exchange/attempt.ts';
-import { type Downstream, type Exchange, type LentStream, SMALL_PIECE, UNTIL_CLOSE } from '../../exchange/exchange.ts';
+import { callOff, type Downstream, type Exchange, type LentStream, SMALL_PIECE, UNTIL_CLOSE } from '../../exchange/exchange.ts';
 import { FAULT_REASON, type Faults, guard } from '../../exchange/faults.ts';
 import { isCall } from '../../exchange/grpc.ts';
+import { resumeAnswer } from '../../exchange/relay.ts';
 import { cancelStream, cutStream, leaveStream } from '../../io/stream-ends.ts';
 import { BodyPace, TOO_SLOW } from '../body-pace.ts';
 import { HeldBody } from '../held-body.ts';
@@ -321,7 +322,7 @@ export class StreamClient implements Downstream {
   }
 
   private drained(): void {
-    this.x?.attempt?.resume();
+    if (this.x !== null) resumeAnswer(this.x);
   }
 
   /** Nothing that it knows is to be relied on any more: the stream ends, and its exchange. */
@@ -343,11 +344,11 @@ export class StreamClient implements Downstream {
   private left(): void {
     const { x } = this;
     if (x === null) return;
-    const { attempt } = x;
+    const letGo = callOff(x);
     if (x.status === 0) x.status = 499;
     x.failure = 'the client went away';
     this.settle(x);
-    attempt?.cancel();
+    letGo();
   }
 
   /** As over HTTP/1.1, see `RequestBody`. */
@@ -359,7 +360,7 @@ export class StreamClient implements Downstream {
   }
 
   private giveUp(x: Exchange): void {
-    x.attempt?.cancel();
+    callOff(x)();
     x.status = 408;
     x.failure = TOO_SLOW;
     if (!this.gone) x.bytesSent += refuse(this.stream, 408, TOO_SLOW);

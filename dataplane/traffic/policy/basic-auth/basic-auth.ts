@@ -1,7 +1,7 @@
 import type { BasicAuthSpec } from '../../../../shared/route.ts';
 import { costOf } from '../../../../shared/values/bcrypt-hash.ts';
-import type { OwnAnswer } from '../../exchange/answer.ts';
-import { LATER, type Policy, type PolicyKind } from '../order.ts';
+import type { OwnAnswer } from '../../exchange/own-answer.ts';
+import { answers, LATER, type Policy, type PolicyKind } from '../policy.ts';
 import { credentialsIn } from './credentials.ts';
 
 /** `basic_auth`: the block's own users, or the site's where the block names none. */
@@ -27,7 +27,7 @@ function compile(spec: BasicAuthSpec): Policy {
       const verdict = tools.passwords.check(x, credentials, hashes.get(credentials.user) ?? nobody, wrong);
       return verdict === 'later' ? LATER : verdict;
     },
-    explain: () => `asks for a user and a password: ${spec.users.length} known for "${spec.realm}"`,
+    explain: () => answers(`asks for a user and a password: ${spec.users.length} known for "${spec.realm}"`),
   };
 }
 

@@ -2,9 +2,10 @@ import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Log } from '../../../../shared/runtime/log.ts';
 import { clientNetwork } from '../../../ledger/client-network.ts';
 import type { Turns } from '../../../ledger/shared-semaphore.ts';
-import type { OwnAnswer } from '../../exchange/answer.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import type { Faults } from '../../exchange/faults.ts';
+import { resumeLater } from '../../exchange/later.ts';
+import type { OwnAnswer } from '../../exchange/own-answer.ts';
 import type { Credentials } from './credentials.ts';
 import { FairQueue } from './fair-queue.ts';
 import { type Pair, Verified } from './verified.ts';
@@ -41,8 +42,6 @@ type Parts = {
   /** For what is remembered: unpredictable bytes. */
   readonly key: Buffer;
   readonly compare: Compare;
-  /** Goes on with an exchange: null lets it in. */
-  readonly resume: (x: Exchange, own: OwnAnswer | null) => void;
 };
 
 /** One compare, and every exchange that waits for its outcome with the answer it gets otherwise. */
@@ -105,7 +104,7 @@ export class Passwords {
     if (gone === null) return false;
     // Its place in the count goes to the newcomer.
     this.checks.delete(gone.pair);
-    for (const { x } of gone.exchanges) this.parts.resume(x, BUSY);
+    for (const { x } of gone.exchanges) resumeLater(x, BUSY);
     return true;
   }
 
@@ -175,12 +174,11 @@ export class Passwords {
   };
 
   private settle(check: Check, fits: boolean, broken: OwnAnswer | null): void {
-    const { resume } = this.parts;
     if (fits) {
       this.verified.add(check.pair);
       this.queue.clear(check.from);
     } else if (broken === null) this.queue.blame(check.from);
-    for (const { x, refusal } of check.exchanges) resume(x, fits ? null : (broken ?? refusal));
+    for (const { x, refusal } of check.exchanges) resumeLater(x, fits ? null : (broken ?? refusal));
   }
 }
 

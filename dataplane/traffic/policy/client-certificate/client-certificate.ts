@@ -1,5 +1,5 @@
-import type { OwnAnswer } from '../../exchange/answer.ts';
-import type { Policy, PolicyKind } from '../order.ts';
+import type { OwnAnswer } from '../../exchange/own-answer.ts';
+import { answers, type Policy, type PolicyKind, passes } from '../policy.ts';
 import { compileClientAuth } from './client-auth.ts';
 
 const REFUSED: OwnAnswer = {
@@ -21,7 +21,9 @@ export const clientCertificate: PolicyKind = (route) => {
     name: 'client_auth',
     decide: (x) => (x.clientRule === rule ? null : REFUSED),
     explain: (x) =>
-      x.clientRule === rule ? 'the handshake asks for a client certificate' : '403: a client certificate can be shown over HTTPS only',
+      x.clientRule === rule
+        ? passes('the handshake asks for a client certificate')
+        : answers('403: a client certificate can be shown over HTTPS only'),
   };
   return [policy];
 };

@@ -1,8 +1,8 @@
 import { certifierOf } from '../../../../shared/certificates/issuer.ts';
 import { CATCH_ALL } from '../../../../shared/values/host.ts';
-import type { OwnAnswer } from '../../exchange/answer.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
-import type { Policy, PolicyKind, PolicyTools } from '../order.ts';
+import type { OwnAnswer } from '../../exchange/own-answer.ts';
+import { answers, type Policy, type PolicyKind, type PolicyTools } from '../policy.ts';
 
 /**
  * Sends visitors who came without TLS to the same page over HTTPS (308: the method stays) for as long as certificates
@@ -30,7 +30,7 @@ export const httpsRedirect: PolicyKind = (route) => {
   const policy: Policy = {
     name: 'https',
     decide: (x, tools) => (applies(x, tools) ? redirection(x, tools.https.publicPort) : null),
-    explain: (x, tools) => (applies(x, tools) ? `308 to ${location(x, tools.https.publicPort)}` : null),
+    explain: (x, tools) => (applies(x, tools) ? answers(`308 to ${location(x, tools.https.publicPort)}`) : null),
   };
   return [policy];
 };

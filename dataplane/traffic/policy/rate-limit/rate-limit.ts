@@ -2,10 +2,10 @@ import type { Condition } from '../../../../shared/condition.ts';
 import type { RouteSpec } from '../../../../shared/route.ts';
 import { clientNetwork } from '../../../ledger/client-network.ts';
 import { joinPlace, joinTag, type Key, keyOf } from '../../../ledger/hash.ts';
-import type { OwnAnswer } from '../../exchange/answer.ts';
+import type { OwnAnswer } from '../../exchange/own-answer.ts';
 import { compileCondition, type Test } from '../../match/condition.ts';
 import { foldsPaths } from '../../match/pattern.ts';
-import type { Policy, PolicyKind } from '../order.ts';
+import { answers, type Policy, type PolicyKind, passes } from '../policy.ts';
 
 const OVER: OwnAnswer = { status: 429, fields: 'Retry-After: 1\r\n', body: null, reason: 'over the rate limit' };
 
@@ -39,7 +39,7 @@ function onlyWhere(matches: Test, match: Condition, policy: Policy): Policy {
   return {
     name: policy.name,
     decide: (x, tools) => (matches(x.path, x) ? policy.decide(x, tools) : null),
-    explain: (x, tools) => (matches(x.path, x) ? policy.explain(x, tools) : `${match.name ?? 'its condition'} does not match`),
+    explain: (x, tools) => (matches(x.path, x) ? policy.explain(x, tools) : passes(`${match.name ?? 'its condition'} does not match`)),
   };
 }
 
@@ -53,7 +53,7 @@ function limit(rate: number, scope: Key): Policy {
     explain(x, tools) {
       const client = clientKey(x.client.address);
       const within = tools.wouldAdmit(joinPlace(scope, client), joinTag(scope, client), rate, tools.now());
-      return within ? `within ${rate}/s` : `over ${rate}/s: 429`;
+      return within ? passes(`within ${rate}/s`) : answers(`over ${rate}/s: 429`);
     },
   };
 }

@@ -1,9 +1,9 @@
 import type { RedirectSpec } from '../../../../shared/route.ts';
-import type { OwnAnswer } from '../../exchange/answer.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
+import type { OwnAnswer } from '../../exchange/own-answer.ts';
 import { compileCondition } from '../../match/condition.ts';
 import { compilePattern, foldsPaths, remainderOf } from '../../match/pattern.ts';
-import type { Policy, PolicyKind } from '../order.ts';
+import { answers, type Policy, type PolicyKind, passes } from '../policy.ts';
 import { compileLocation } from './location.ts';
 
 /** `redir <from> <to> <status>`: the site's come first, then the block's own; the first that matches answers. */
@@ -19,7 +19,7 @@ function compile(spec: RedirectSpec, folds: boolean): Policy {
   return {
     name: 'redir',
     decide: (x) => (matches(x) ? answer(spec.status, location(x)) : null),
-    explain: (x) => (matches(x) ? `${spec.status} to ${location(x)}` : `${spec.match?.name ?? spec.from} does not match`),
+    explain: (x) => (matches(x) ? answers(`${spec.status} to ${location(x)}`) : passes(`${spec.match?.name ?? spec.from} does not match`)),
   };
 }
 

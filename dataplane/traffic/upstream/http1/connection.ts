@@ -4,18 +4,19 @@ import { FAULT } from '../../codec/http1/fault.ts';
 import { fieldIn } from '../../codec/http1/fields.ts';
 import type { ResponseHead } from '../../codec/http1/response-head.ts';
 import { AnswerHeads } from '../../codec/http1/response-head-reader.ts';
-import { answerLines } from '../../exchange/answer-fields.ts';
 import type { Attempt } from '../../exchange/attempt.ts';
-import { type Exchange, SMALL_PIECE, UNTIL_CLOSE } from '../../exchange/exchange.ts';
+import { type Exchange, SMALL_PIECE } from '../../exchange/exchange.ts';
 import { connectFailure, FAILURE, type Failure } from '../../exchange/failure.ts';
-import { abortAnswer, endAnswer, guard, guarded } from '../../exchange/faults.ts';
+import { guard, guarded } from '../../exchange/faults.ts';
+import { attemptFailed } from '../../exchange/later.ts';
+import { type Limits, USUAL } from '../../exchange/limits.ts';
+import { abortAnswer, endAnswer, flushAnswer, relayBody, relayHead } from '../../exchange/relay.ts';
 import { Intake } from '../../io/intake.ts';
 import { ReadBuffer } from '../../io/read-buffer.ts';
 import { openPlain, openSecure } from '../connect.ts';
 import type { Endpoint } from '../endpoint.ts';
-import { type Limits, limitsFor, USUAL } from '../limits.ts';
+import { limitsFor } from '../limits.ts';
 import { repeatable } from '../retry.ts';
-import type { ConnectionOwner } from './connection-owner.ts';
 import { RequestWriter } from './request-writer.ts';
 
 /** Interim answers (1xx) before the final one. More is a target that never comes to the point. */
@@ -23,6 +24,22 @@ const MAX_INTERIM = 32;
 const NEVER = Number.POSITIVE_INFINITY;
 
 const STATE = { connecting: 0, idle: 1, head: 2, length: 3, chunked: 4, untilClose: 5, closed: 6 } as const;
+
+/** Who a connection belongs to: it is told when that stands, when it is free, and when it is gone. */
+export type ConnectionOwner = {
+  /** `claimed`: it has a request to send. */
+  stands(connection: UpstreamConnection, claimed: boolean): void;
+  /** Its request was called off before it stood. */
+  abandoned(connection: UpstreamConnection): void;
+  /** `keepAliveSeconds` is how long the target promises to keep it open; -1 if it does not say. */
+  release(connection: UpstreamConnection, keepAliveSeconds: number): void;
+  /** Its time to wait for a request is up. */
+  idled(connection: UpstreamConnection, now: number): void;
+  /** Its target has closed it while it waited for a request. */
+  left(connection: UpstreamConnection): void;
+  /** `failure` is why one never stood; null where it did, or was given up. */
+  closed(connection: UpstreamConnection, stood: boolean, failure: Failure | null): void;
+};
 
 /** One connection to a target, one exchange at a time. */
 export class UpstreamConnection implements Attempt {
@@ -254,7 +271,7 @@ export class UpstreamConnection implements Attempt {
       at = this.readHeads(x, buffer);
       if (at >= 0) this.readBody(x, buffer, at);
     } else this.readBody(x, chunk, 0);
-    if (this.x === x) x.client.flush();
+    if (this.x === x) flushAnswer(x);
   }
 
   /** Reads interim heads and the final one. @returns where its body begins, or -1 when the head is not whole or not sound. */
@@ -290,29 +307,22 @@ export class UpstreamConnection implements Attempt {
   private beginAnswer(x: Exchange, head: ResponseHead): void {
     const { fields } = head;
     const bodyless = head.bodyless(x.method);
-    let length: number;
     if (bodyless) {
       this.remaining = 0;
       this.state = STATE.length;
-      length = fields.contentLength >= 0 ? fields.contentLength : UNTIL_CLOSE;
     } else if (fields.chunked) {
       this.state = STATE.chunked;
       this.decoder ??= new ChunkedDecoder('response');
       this.decoder.reset();
-      length = UNTIL_CLOSE;
     } else if (fields.contentLength >= 0) {
       this.remaining = fields.contentLength;
       this.state = STATE.length;
-      length = fields.contentLength;
-    } else {
-      this.state = STATE.untilClose;
-      length = UNTIL_CLOSE;
-    }
+    } else this.state = STATE.untilClose;
     this.keepAlive = !fields.connectionClose && (head.minor === 1 || fields.connectionKeepAlive);
     if (bodyless && head.speaksOfBody(x.method)) this.keepAlive = false;
     this.endpoint.succeeded();
     this.deadline = this.endpoint.tools.clock.monotonic() + this.limits.bodyIdleMs;
-    x.client.head(x, head.status, head.reason, answerLines(x, fields), length);
+    relayHead(x, head);
   }
 
   private readBody(x: Exchange, buffer: Buffer, at: number): void {
@@ -348,7 +358,7 @@ export class UpstreamConnection implements Attempt {
   private pass(x: Exchange, buffer: Buffer, from: number, to: number): void {
     this.deadline = this.endpoint.tools.clock.monotonic() + this.limits.bodyIdleMs;
     const borrowed = to - from > SMALL_PIECE && ReadBuffer.borrowed(buffer);
-    const more = borrowed ? x.client.body(Buffer.from(buffer.subarray(from, to)), 0, to - from) : x.client.body(buffer, from, to);
+    const more = borrowed ? relayBody(x, Buffer.from(buffer.subarray(from, to)), 0, to - from) : relayBody(x, buffer, from, to);
     if (!more) this.intake?.holdBack();
   }
 
@@ -393,6 +403,6 @@ export class UpstreamConnection implements Attempt {
     this.letGo();
     if (x === null) return;
     if (begun) abortAnswer(x);
-    else endpoint.tools.failed(x, endpoint, failure, { written, answered, reused: this.reused });
+    else attemptFailed(x, endpoint, failure, { written, answered, reused: this.reused });
   }
 }

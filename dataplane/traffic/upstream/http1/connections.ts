@@ -1,10 +1,11 @@
+import { NOTHING_SENT } from '../../exchange/attempt.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { FAILURE, type Failure } from '../../exchange/failure.ts';
 import { guard, onBehalf } from '../../exchange/faults.ts';
+import { attemptFailed } from '../../exchange/later.ts';
 import type { Channel } from '../channel.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { IDLE_MS, IdleLimit } from '../idle-limit.ts';
-import { NOTHING_SENT } from '../retry.ts';
 import { WaitingRoom } from '../waiting-room.ts';
 import { UpstreamConnection } from './connection.ts';
 
@@ -54,7 +55,7 @@ export class Connections implements Channel {
     if (this.open.size === 0) endpoint.wake();
     if (this.open.size >= this.maxConnections || this.connecting >= MAX_CONNECTING)
       return this.waiting.enter(x, MAX_WAITING + this.maxConnections - this.open.size);
-    if (!endpoint.tools.sockets.enterUpstream()) return endpoint.tools.failed(x, endpoint, FAILURE.noDescriptors, NOTHING_SENT);
+    if (!endpoint.tools.sockets.enterUpstream()) return attemptFailed(x, endpoint, FAILURE.noDescriptors, NOTHING_SENT);
     const connection = new UpstreamConnection(endpoint, this, endpoint.connectMsFor(x));
     this.open.add(connection);
     this.connecting++;

@@ -1,7 +1,7 @@
 import { fieldArray } from '../../codec/http2/request-text.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { oneHopLess } from '../max-forwards.ts';
-import { needsLength, upstreamTarget } from '../request-text.ts';
+import { needsLength } from '../request-text.ts';
 
 /** How many of the list are pseudo-header fields, names and values. */
 const PSEUDO = 8;
@@ -11,8 +11,8 @@ const PSEUDO = 8;
  * whatever the client said about them, so `te` says that they are welcome: some servers of gRPC ask for it.
  */
 export function requestFields(x: Exchange, scheme: 'http' | 'https'): string[] {
-  const list = [':method', x.method, ':scheme', scheme, ':authority', x.hostField, ':path', upstreamTarget(x)];
-  fieldArray(oneHopLess(x.method, x.fields), list);
+  const list = [':method', x.method, ':scheme', scheme, ':authority', x.hostField, ':path', x.upstreamTarget];
+  fieldArray(oneHopLess(x.method, x.upstreamFields), list);
   for (let at = PSEUDO; at < list.length; at += 2) {
     if (list[at] !== 'host') continue;
     list.splice(at, 2);

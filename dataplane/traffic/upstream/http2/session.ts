@@ -10,7 +10,7 @@ import { guard, guarded } from '../../exchange/faults.ts';
 import { connectTo } from '../connect.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { linesFor } from '../limits.ts';
-import { UpstreamStream } from './stream.ts';
+import { type StreamOwner, UpstreamStream } from './stream.ts';
 
 /** Without a stream for this long the session ends (ms). A target that ends it sooner says so first (RFC 9113 9.1). */
 const IDLE_MS = 30_000;
@@ -44,7 +44,7 @@ export type SessionOwner = {
 };
 
 /** One connection to a target on which many exchanges are under way (RFC 9113). */
-export class Session {
+export class Session implements StreamOwner {
   readonly endpoint: Endpoint;
   /** Reads one answer's head after the other. */
   readonly head = new ResponseHead();

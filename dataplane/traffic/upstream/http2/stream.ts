@@ -3,17 +3,19 @@ import { keepUntilCollected, nativeHalf } from '../../../../shared/runtime/nativ
 import type { ResponseHead } from '../../codec/http1/response-head.ts';
 import { fieldsByName, trailerLines } from '../../codec/http2/request-text.ts';
 import { answerText } from '../../codec/http2/response-text.ts';
-import { answerLines } from '../../exchange/answer-fields.ts';
 import type { Attempt } from '../../exchange/attempt.ts';
-import { type Exchange, UNTIL_CLOSE } from '../../exchange/exchange.ts';
+import type { Exchange } from '../../exchange/exchange.ts';
 import { FAILURE, type Failure } from '../../exchange/failure.ts';
-import { abortAnswer, endAnswer, guard, guarded } from '../../exchange/faults.ts';
+import { guard, guarded } from '../../exchange/faults.ts';
 import { isCall } from '../../exchange/grpc.ts';
+import { attemptFailed } from '../../exchange/later.ts';
+import type { Limits } from '../../exchange/limits.ts';
+import { abortAnswer, endAnswer, flushAnswer, relayBody, relayHead } from '../../exchange/relay.ts';
 import { cancelStream, leaveStream } from '../../io/stream-ends.ts';
-import { type Limits, limitsFor } from '../limits.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { limitsFor } from '../limits.ts';
 import { repeatable } from '../retry.ts';
 import { requestFields } from './request-fields.ts';
-import type { Session } from './session.ts';
 
 /** Interim answers (1xx) before the final one. */
 const MAX_INTERIM = 32;
@@ -22,9 +24,28 @@ const { NGHTTP2_FLAG_END_STREAM, NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR, NGHTT
 /** What was written: field names and values in turn. */
 type Raw = readonly string[] | undefined;
 
+/** The session that a stream is one of. */
+export interface StreamOwner {
+  readonly endpoint: Endpoint;
+  /** Reads one answer's head after the other. */
+  readonly head: ResponseHead;
+  /** What the library keeps of it outside of JavaScript. */
+  readonly native: object | null;
+  /** Whether its connection stands. */
+  readonly alive: boolean;
+  /** Whether the target has said that it will answer no more than what it has begun (RFC 9113 6.8). */
+  readonly departing: boolean;
+  /** Whether an exchange has been answered on it: one that finds it gone had bad luck, and says nothing about the target. */
+  readonly proven: boolean;
+  /** Why its streams end when it does. */
+  readonly reason: Failure;
+  /** The stream is over; `answered`, whether an answer had begun. */
+  over(stream: UpstreamStream, answered: boolean): void;
+}
+
 /** One exchange with a target over HTTP/2. */
 export class UpstreamStream implements Attempt {
-  private readonly session: Session;
+  private readonly session: StreamOwner;
   private x: Exchange | null;
   private stream: ClientHttp2Stream | null = null;
   private native: object | null = null;
@@ -44,7 +65,7 @@ export class UpstreamStream implements Attempt {
   private requestTrailers = '';
   private trailers = '';
 
-  constructor(session: Session, x: Exchange) {
+  constructor(session: StreamOwner, x: Exchange) {
     const { endpoint } = session;
     this.session = session;
     this.x = x;
@@ -150,18 +171,17 @@ export class UpstreamStream implements Attempt {
     this.fields = raw ?? [];
     this.session.endpoint.succeeded();
     this.deadline = this.now() + this.limits.bodyIdleMs;
-    const length = fields.contentLength >= 0 ? fields.contentLength : UNTIL_CLOSE;
-    x.client.head(x, head.status, head.reason, answerLines(x, fields), length);
+    relayHead(x, head);
     if (ends) return this.finish();
-    if (!head.bodyless(x.method)) this.expect(length);
-    x.client.flush();
+    if (!head.bodyless(x.method)) this.expect(fields.contentLength);
+    flushAnswer(x);
   }
 
   /** A reset that names no error ends the stream like the end of the answer does: what is missing then is looked at here. */
   private expect(length: number): void {
     const { stream } = this;
     if (stream === null) return;
-    if (length !== UNTIL_CLOSE) {
+    if (length >= 0) {
       this.owed = length;
       return;
     }
@@ -188,8 +208,8 @@ export class UpstreamStream implements Attempt {
     if (x === null || !this.begun) return;
     this.deadline = this.now() + this.limits.bodyIdleMs;
     if (this.owed !== null) this.owed -= piece.length;
-    if (!x.client.body(piece, 0, piece.length)) this.stream?.pause();
-    if (this.x === x) x.client.flush();
+    if (!relayBody(x, piece, 0, piece.length)) this.stream?.pause();
+    if (this.x === x) flushAnswer(x);
   }
 
   private takeTrailers(raw: Raw): void {
@@ -256,7 +276,7 @@ export class UpstreamStream implements Attempt {
       if (stream !== null) cancelStream(stream);
     } finally {
       if (this.begun) abortAnswer(x);
-      else endpoint.tools.failed(x, endpoint, failure, { written, answered: this.answered, reused: proven });
+      else attemptFailed(x, endpoint, failure, { written, answered: this.answered, reused: proven });
     }
   }
 

@@ -4,13 +4,13 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { after, before, test } from 'node:test';
 import { AnswerWriter } from '../../../client/http1/answer-writer.ts';
 import { UNTIL_CLOSE } from '../../../exchange/exchange.ts';
+import { FORWARDING, sampleExchange } from '../../../testing/sample-exchange.ts';
 import { requestHead } from '../../../upstream/request-text.ts';
 import { fuzz } from './differential.ts';
 import { linesOf } from './expectation.ts';
 import { KNOWN_METHODS, Llhttp, type TheirMessage } from './llhttp.ts';
 import { type OurMessage, readCut } from './reading.ts';
 import { RequestReader } from './request-reader.ts';
-import { FORWARDING, sampleExchange } from './sample-exchange.ts';
 import { sampleRequest } from './sample-messages.ts';
 
 const WRITTEN = 50_000;

@@ -1,5 +1,5 @@
-import { CHUNKED, type Downstream, Exchange } from '../../../exchange/exchange.ts';
-import type { OurMessage } from './reading.ts';
+import type { OurMessage } from '../codec/http1/oracle/reading.ts';
+import { CHUNKED, type Downstream, Exchange, type RequestPath } from '../exchange/exchange.ts';
 
 /** A client that nobody talks to. */
 const SILENT: Downstream = {
@@ -19,13 +19,16 @@ const SILENT: Downstream = {
   resumeBody: () => undefined,
 };
 
+/** For exchanges that nobody serves again. */
+export const NOT_SERVED: RequestPath = { serve: () => undefined, resume: () => undefined };
+
 export const FORWARDING = 'X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Host: a\r\nX-Request-ID: 7\r\n';
 
 export type SampleRequest = Pick<OurMessage, 'method' | 'target' | 'kept' | 'length' | 'chunked'>;
 
 /** The exchange that a connection makes of a request. */
 export function sampleExchange(request: SampleRequest): Exchange {
-  return new Exchange(SILENT, {
+  return new Exchange(SILENT, NOT_SERVED, {
     method: request.method,
     target: request.target,
     host: 'a',

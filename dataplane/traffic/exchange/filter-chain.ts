@@ -1,0 +1,84 @@
+import type { Exchange } from './exchange.ts';
+import type { BodySink, BodySource, BodyStage, StageMaker } from './filter.ts';
+
+/** The filters that the body of one answer goes through, each with those beside it. */
+export class FilterChain implements BodyStage {
+  private readonly x: Exchange;
+  /** The one nearest to the upstream first. */
+  private readonly stages: readonly BodyStage[];
+  private over = false;
+
+  constructor(x: Exchange, makers: readonly StageMaker[]) {
+    this.x = x;
+    const stages: BodyStage[] = [];
+    // From the client on: each is told where its bytes go. Where they come from is asked for later only.
+    for (let at = makers.length - 1; at >= 0; at--) {
+      const source: BodySource = { resume: () => this.resumeBefore(at), broke: (error) => this.broke(error) };
+      stages.unshift((makers[at] as StageMaker)(stages[0] ?? this.client, source));
+    }
+    this.stages = stages;
+  }
+
+  private get first(): BodyStage {
+    return this.stages[0] as BodyStage;
+  }
+
+  body(buffer: Buffer, from: number, to: number): boolean {
+    return this.over || this.first.body(buffer, from, to);
+  }
+
+  flush(): void {
+    if (!this.over) this.first.flush();
+  }
+
+  end(trailers: string): void {
+    if (!this.over) this.first.end(trailers);
+  }
+
+  abort(): void {
+    this.cancel();
+    this.x.client.abort(this.x);
+  }
+
+  resume(): void {
+    if (!this.over) this.stages.at(-1)?.resume();
+  }
+
+  cancel(): void {
+    if (this.over) return;
+    this.over = true;
+    this.x.filtering = null;
+    for (const stage of this.stages) stage.cancel();
+  }
+
+  private resumeBefore(stage: number): void {
+    if (this.over) return;
+    if (stage === 0) this.x.attempt?.resume();
+    else this.stages[stage - 1]?.resume();
+  }
+
+  private broke(error: unknown): void {
+    if (!this.over) this.x.client.broke(error);
+  }
+
+  /** What the last one passes on. Once the chain is over nothing of it reaches the client. */
+  private readonly client: BodySink = {
+    body: (buffer, from, to) => this.over || this.x.client.body(buffer, from, to),
+    flush: () => {
+      if (!this.over) this.x.client.flush();
+    },
+    end: (trailers) => {
+      if (this.over) return;
+      this.over = true;
+      this.x.filtering = null;
+      this.x.client.end(this.x, trailers);
+      this.x.client.flush();
+    },
+    abort: () => {
+      if (this.over) return;
+      const { attempt } = this.x;
+      this.abort();
+      attempt?.cancel();
+    },
+  };
+}

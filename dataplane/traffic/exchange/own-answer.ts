@@ -1,0 +1,51 @@
+import { MOST_HOPS } from '../codec/hops.ts';
+
+/** An answer that comes from the proxy itself. */
+export type OwnAnswer = {
+  readonly status: number;
+  /** Fields beside the defaults, as lines. */
+  readonly fields: string;
+  /** null: the small page of the status, as HTML or JSON by what the client accepts. */
+  readonly body: string | null;
+  /** For the log and for people who ask why; never shown to visitors. */
+  readonly reason: string;
+};
+
+export const NO_ROUTE: OwnAnswer = { status: 404, fields: '', body: null, reason: 'no route for this host' };
+export const NO_BLOCK: OwnAnswer = { status: 404, fields: '', body: null, reason: 'no block of the site matches this path' };
+export const OWN_PATH: OwnAnswer = {
+  status: 404,
+  fields: '',
+  body: null,
+  reason: 'the path is one of the proxy’s own, and there is nothing',
+};
+export const AMBIGUOUS_PATH: OwnAnswer = {
+  status: 400,
+  fields: '',
+  body: null,
+  reason: 'the path could mean another block of a site that has access rules',
+};
+/** RFC 9110 15.5.20: the client may ask again on a connection of its own. */
+export const MISDIRECTED: OwnAnswer = {
+  status: 421,
+  fields: '',
+  body: null,
+  reason: 'the certificate of this connection does not cover the host',
+};
+/** The same, where the two differ in whom they let in: what the client showed, or did not, was meant for another name. */
+export const OTHER_RULE: OwnAnswer = {
+  status: 421,
+  fields: '',
+  body: null,
+  reason: 'this connection was made under another rule about client certificates than the host has',
+};
+/** RFC 5842 7.2: the request goes in a circle, through this proxy or others like it. */
+export const LOOP: OwnAnswer = {
+  status: 508,
+  fields: '',
+  body: null,
+  reason: `it has come through ${MOST_HOPS} proxies like this one already: a route leads back to the proxy itself`,
+};
+/** To OPTIONS and TRACE that may go no further (RFC 9110 7.6.2). What was sent is never sent back: it may hold secrets (9.3.8). */
+export const LAST_HOP: OwnAnswer = { status: 200, fields: '', body: '', reason: 'Max-Forwards is used up' };
+export const NO_TRACE: OwnAnswer = { status: 405, fields: 'Allow: OPTIONS\r\n', body: null, reason: 'Max-Forwards is used up' };

@@ -1,0 +1,72 @@
+import { httpDate } from '../codec/date.ts';
+import type { Fields } from '../codec/http1/fields.ts';
+import type { ResponseHead } from '../codec/http1/response-head.ts';
+import { addedFields } from './answer-fields.ts';
+import { type Exchange, UNTIL_CLOSE } from './exchange.ts';
+import { FilterChain } from './filter-chain.ts';
+
+/*
+ * THE WAY BACK: the one place where an answer becomes the client's, be it an upstream's of any protocol, that of a declined
+ * upgrade, or our own. Where the block has no filters nothing stands between the two.
+ */
+
+/** The head that an upstream has sent: the fields of the block are added to its own. */
+export function relayHead(x: Exchange, head: ResponseHead): void {
+  const { fields } = head;
+  const length = fields.chunked || fields.contentLength < 0 ? UNTIL_CLOSE : fields.contentLength;
+  beginAnswer(x, head.status, head.reason, answerLines(x, fields), length);
+}
+
+function answerLines({ block, strictTransport }: Exchange, answer: Fields): string {
+  const lines = answer.hasDate ? answer.kept : answer.kept + httpDate();
+  return block === null ? lines : lines + addedFields(block.fields, answer, strictTransport);
+}
+
+/** The final head, with the fields of the block in it. `fields` are whole lines; `length` in bytes or UNTIL_CLOSE. */
+export function beginAnswer(x: Exchange, status: number, reason: string, fields: string, length: number): void {
+  const filters = x.block === null ? null : x.block.filters;
+  if (filters === null) return x.client.head(x, status, reason, fields, length);
+  const bodyless = x.method === 'HEAD' || status === 204 || status === 304;
+  const head = { status, reason, fields, length, bodyless };
+  const stages = filters.flatMap((filter) => filter.begin(x, head) ?? []);
+  if (stages.length > 0 && !bodyless) x.filtering = new FilterChain(x, stages);
+  x.client.head(x, head.status, head.reason, head.fields, head.length);
+}
+
+/** A piece of the body. @returns false when the client should be given time; `resume` of the attempt follows. */
+export function relayBody(x: Exchange, buffer: Buffer, from: number, to: number): boolean {
+  return x.filtering === null ? x.client.body(buffer, from, to) : x.filtering.body(buffer, from, to);
+}
+
+/** Sends what has been gathered; called when nothing more is at hand. */
+export function flushAnswer(x: Exchange): void {
+  x.filtering?.flush();
+  x.client.flush();
+}
+
+/** The answer is whole: from here on it is between the client and us. Throws nothing. */
+export function endAnswer(x: Exchange, trailers: string): void {
+  try {
+    if (x.filtering !== null) return x.filtering.end(trailers);
+    x.client.end(x, trailers);
+    x.client.flush();
+  } catch (error) {
+    x.client.broke(error);
+  }
+}
+
+/** The answer breaks off. Throws nothing. */
+export function abortAnswer(x: Exchange): void {
+  try {
+    if (x.filtering !== null) x.filtering.abort();
+    else x.client.abort(x);
+  } catch (error) {
+    x.client.broke(error);
+  }
+}
+
+/** The client can take more of the body. */
+export function resumeAnswer(x: Exchange): void {
+  if (x.filtering === null) x.attempt?.resume();
+  else x.filtering.resume();
+}

@@ -1,0 +1,72 @@
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Log } from '../../../shared/runtime/log.ts';
+import type { RefusedHead } from '../client/client-tools.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import type { Failure } from '../exchange/failure.ts';
+import type { TrafficReport } from '../protocol.ts';
+import type { TargetName } from '../upstream/endpoint.ts';
+import { Recorder } from './recorder.ts';
+import { RefusedHeads } from './refused-heads.ts';
+import { RequestLog } from './request-log.ts';
+
+export type BookTools = {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Keys the hashes of visitors' addresses. */
+  readonly hashKey: Uint8Array;
+  /** Whether lines of the level `debug` are wanted. */
+  readonly debug: boolean;
+};
+
+/** What one worker counts and logs of its traffic. */
+export class Books {
+  private readonly clock: Clock;
+  private readonly recorder: Recorder;
+  private readonly requestLog: RequestLog;
+  private readonly refusedHeads: RefusedHeads;
+
+  constructor({ clock, log, hashKey, debug }: BookTools) {
+    this.clock = clock;
+    this.recorder = new Recorder(hashKey);
+    this.requestLog = new RequestLog(log, debug);
+    this.refusedHeads = new RefusedHeads(log);
+  }
+
+  /** A target has agreed to go on with another protocol: the request counts from now on. */
+  upgraded(x: Exchange): void {
+    x.counted = true;
+    this.recorder.record(x, this.clock.monotonic());
+  }
+
+  /** The exchange is over, well or not. */
+  over(x: Exchange): void {
+    const now = this.clock.monotonic();
+    if (x.counted) this.recorder.more(x, x.bytesSent);
+    else this.recorder.record(x, now);
+    this.requestLog.over(x, now);
+  }
+
+  /** A head was refused before there was an exchange. */
+  refused(head: RefusedHead, bytes: number): void {
+    this.recorder.refused(head.status, bytes);
+    this.refusedHeads.saw(head, this.clock.monotonic());
+  }
+
+  targetFailed(target: TargetName, failure: Failure): void {
+    this.recorder.targetFailed(target, failure, this.clock.now());
+  }
+
+  /** Everything that was counted since the last call. */
+  take(): TrafficReport {
+    return this.recorder.take();
+  }
+
+  /** To be called now and then, and a last time when the worker goes; `now` on the monotonic clock, in ms. */
+  sweep(now: number): void {
+    this.requestLog.tick(now);
+  }
+
+  end(now: number): void {
+    this.requestLog.end(now);
+  }
+}

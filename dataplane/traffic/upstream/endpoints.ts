@@ -1,0 +1,45 @@
+import type { Channel } from './channel.ts';
+import { Endpoint, type EndpointTools, type TargetName } from './endpoint.ts';
+import { Connections } from './http1/connections.ts';
+import { Sessions } from './http2/sessions.ts';
+
+const channelTo = (endpoint: Endpoint): Channel => (endpoint.manner.http2 ? new Sessions(endpoint) : new Connections(endpoint));
+
+/** The endpoints of one worker, by where they are and how they are spoken to. */
+export class Endpoints {
+  readonly tools: EndpointTools;
+  private readonly byName = new Map<string, Endpoint>();
+  /** Those whose time limits have to be looked at. */
+  private readonly inUse = new Set<Endpoint>();
+
+  constructor(tools: EndpointTools) {
+    this.tools = tools;
+  }
+
+  open(target: TargetName): Endpoint {
+    const name = nameOf(target);
+    let endpoint = this.byName.get(name);
+    if (endpoint === undefined) {
+      endpoint = new Endpoint(target, this.tools, channelTo, (used) => this.inUse.add(used));
+      this.byName.set(name, endpoint);
+      this.inUse.add(endpoint);
+    }
+    return endpoint;
+  }
+
+  sweep(now: number): void {
+    for (const endpoint of this.inUse) {
+      let idle = false;
+      // One that can't be swept does not keep the others from it.
+      this.tools.faults.step(() => {
+        idle = endpoint.sweep(now);
+      });
+      if (!idle) continue;
+      this.inUse.delete(endpoint);
+      const name = nameOf(endpoint);
+      if (endpoint.named === 0 && this.byName.get(name) === endpoint) this.byName.delete(name);
+    }
+  }
+}
+
+const nameOf = ({ address, serverName, id, manner }: TargetName): string => `${address} ${serverName ?? ''} ${manner.name}\n${id ?? ''}`;

@@ -1,0 +1,26 @@
+import { type Limits, USUAL } from '../exchange/limits.ts';
+import type { Pool } from './pool.ts';
+
+/** What becomes of a request that is forwarded to a pool, as the pool fares at `now` (ms since 1970). Takes no turn of it. */
+export function explainPool(pool: Pool, holdMs: number, now: number): string {
+  const next = pool.peek(now);
+  const count = pool.endpoints.length;
+  const { stopping } = pool;
+  if (next === null && stopping > 0 && holdMs === 0)
+    return `forwarded to ${stopping === 1 ? 'a target that was' : `one of ${stopping} targets that were`} told to stop: no other is in rotation`;
+  if (next === null) return `503${holdMs > 0 ? ` after ${holdMs / 1_000} s` : ''}: no target of the pool is in rotation`;
+  const all = `forwarded to one of ${count} target${count === 1 ? '' : 's'}`;
+  const failing = ', though each has failed several times in a row: 502 or 504 if it does so again';
+  return `${all}${next.ejected(now) ? failing : ''}${describeLimits(pool.limits)}`;
+}
+
+/** Limits of time that the site or block sets itself. */
+function describeLimits({ connectMs, headMs, bodyIdleMs }: Limits): string {
+  const within = (ms: number): string => (ms === Number.POSITIVE_INFINITY ? 'at any time' : `within ${ms / 1_000} s`);
+  const said = [
+    connectMs === null ? '' : `connects ${within(connectMs)}`,
+    headMs === USUAL.headMs ? '' : `begins its answer ${within(headMs)}`,
+    bodyIdleMs === USUAL.bodyIdleMs ? '' : `sends the next piece of it ${within(bodyIdleMs)}`,
+  ].filter((words) => words !== '');
+  return said.length === 0 ? '' : `; it ${said.join(', ')}, or it is 504`;
+}

@@ -10,7 +10,7 @@ import { TAKEOVER_SOCKET } from '../shared/wire/takeover.ts';
 import { usable } from './listen-error.ts';
 import { type DataplaneSettings, type Effective, effective, requireTrustedProxies, trafficSettings } from './settings/settings.ts';
 import { prepareStateDir } from './settings/state-directory.ts';
-import { bootId } from './table/controllers/confirmations.ts';
+import { bootId } from './table/controllers/confirmation.ts';
 import { type Restored, restore } from './table/disk/restore.ts';
 import { Successor } from './takeover/takeover-client.ts';
 import type { DnsSettings } from './tls/issue/dns/dns-settings.ts';

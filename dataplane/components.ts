@@ -13,8 +13,9 @@ import { type DataplaneSettings, trafficSettings } from './settings/settings.ts'
 import { ownAddresses } from './status/own-addresses.ts';
 import { Readiness } from './status/readiness.ts';
 import { Upstreams } from './status/upstreams.ts';
-import { initialRoutes, LiveTable } from './table/live-table.ts';
+import { LiveTable } from './table/live-table.ts';
 import type { CertificateKeeper } from './table/table.ts';
+import { initialRoutes } from './table/unconfirmed/published-routes.ts';
 import { HttpsOnDemand } from './tls/lazy-certificate-manager.ts';
 import { probePort } from './workers/probe-port.ts';
 import { Workers } from './workers/worker-pool.ts';

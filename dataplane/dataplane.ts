@@ -15,8 +15,8 @@ import { exposedDirectories, type KeptDirectory } from './settings/exposed-direc
 import { type DataplaneSettings, trafficSettings, usesHttps } from './settings/settings.ts';
 import { explain } from './status/explain.ts';
 import { ownAddresses } from './status/own-addresses.ts';
-import { savedRoutes } from './table/live-table.ts';
-import { awaitWord } from './table/unconfirmed/await-controllers.ts';
+import { awaitControllers } from './table/unconfirmed/await-controllers.ts';
+import { savedRoutes } from './table/unconfirmed/published-routes.ts';
 import { describe } from './takeover/describe-process.ts';
 import { Predecessor } from './takeover/takeover-server.ts';
 import { MemoryWatch } from './workers/memory-watchdog.ts';
@@ -62,7 +62,7 @@ export async function startDataplane(base: DataplaneSettings, edge: Process): Pr
 
   const admin = new Admin(adminParts(parts, { ...edge, events, settings, startedAt }), edge.random);
   await takenOver(base.stateDir, async () => succession?.serving());
-  awaitWord(table, booted.restored, clock, log);
+  awaitControllers(table, booted.restored, clock, log);
   await listen(admin, settings);
   await takenOver(base.stateDir, async () => succession?.done());
   await certify(https, settings, dns);

@@ -6,10 +6,10 @@ import { namedTargets, whyOut } from './named-targets.ts';
 
 type Target = NonNullable<RouteInput['upstreams']>[number];
 
-function owned(domain: string, upstreams: Target[], more: Partial<RouteInput> = {}, doubted = false): OwnedRoute {
+function owned(domain: string, upstreams: Target[], more: Partial<RouteInput> = {}, unconfirmed = false): OwnedRoute {
   const read = readAppliedRoute({ domain, upstream: null, tls: false, upstreams, ...more });
   assert.ok('route' in read, JSON.stringify(read));
-  return { route: read.route, controller: null, overrides: null, since: 0, doubted };
+  return { route: read.route, controller: null, overrides: null, since: 0, unconfirmed };
 }
 
 const ADDRESS = '10.0.0.1:80';

@@ -8,7 +8,7 @@ import type { OwnedRoute } from '../table/table.ts';
 /** Domains that are named of each target; the others are counted. */
 const NAMED_DOMAINS = 10;
 /** In place of a state: what its source says of it is from before the start. */
-export const DOUBTED = 'doubted';
+export const UNCONFIRMED = 'unconfirmed';
 
 /** How one route sees a target. */
 type View = { readonly state: string; readonly gate: Gate | null };
@@ -30,19 +30,19 @@ export type NamedTarget = {
 /** Every target that a route names, by its name. */
 export function namedTargets(routes: readonly OwnedRoute[]): Map<string, NamedTarget> {
   const known = new Map<string, NamedTarget>();
-  for (const { route, doubted } of routes) for (const view of viewsOf(route, doubted)) note(known, route.domain, view);
+  for (const { route, unconfirmed } of routes) for (const view of viewsOf(route, unconfirmed)) note(known, route.domain, view);
   return known;
 }
 
 type Seen = View & Pick<NamedTarget, 'address' | 'tls' | 'id' | 'transport'>;
 
-const viewsOf = (route: RouteSpec, doubted: boolean): Seen[] =>
+const viewsOf = (route: RouteSpec, unconfirmed: boolean): Seen[] =>
   poolsIn(route).flatMap(({ upstreams, tls, transport }) => {
     const manner = transportName(transport);
     return upstreams.map((upstream): Seen => {
       const { address, id = null } = upstream;
       const target = { address, tls, id, transport: manner };
-      if (doubted && id !== null) return { ...target, state: DOUBTED, gate: null };
+      if (unconfirmed && id !== null) return { ...target, state: UNCONFIRMED, gate: null };
       return { ...target, state: upstream.state, gate: gateOf(route.domain, upstream, tls, route.health, transport) };
     });
   });
@@ -79,5 +79,5 @@ export function whyOut({ views }: NamedTarget, outcome: (gate: Gate) => string):
 function whyOutFor({ state, gate }: View, outcome: (gate: Gate) => string): string | null {
   if (gate !== null) return outcome(gate) || null;
   if (state === 'healthy') return null;
-  return state === DOUBTED ? 'its address is from before the restart; waiting for the controller' : `its source says ${state}`;
+  return state === UNCONFIRMED ? 'its address is from before the restart; waiting for the controller' : `its source says ${state}`;
 }

@@ -19,7 +19,7 @@ export class Readiness {
   now(): { ready: boolean; reason: string | null } {
     if (!this.good) return { ready: false, reason: this.missing() };
     const [waiting = null] = this.warnings();
-    return { ready: waiting === null || this.table.doubted < this.table.counts().routes, reason: waiting };
+    return { ready: waiting === null || this.table.unconfirmedRoutes < this.table.counts().routes, reason: waiting };
   }
 
   private missing(): string {
@@ -30,10 +30,12 @@ export class Readiness {
   }
 
   warnings(): string[] {
-    const { doubted } = this.table;
-    if (doubted === 0) return [];
+    const { unconfirmedRoutes } = this.table;
+    if (unconfirmedRoutes === 0) return [];
     const { routes } = this.table.counts();
-    return [`${doubted} of ${routes} routes wait for their controller: the addresses of their targets are from before the restart`];
+    return [
+      `${unconfirmedRoutes} of ${routes} routes wait for their controller: the addresses of their targets are from before the restart`,
+    ];
   }
 }
 

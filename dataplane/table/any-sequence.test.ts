@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import type { Frame } from './table.ts';
-import { NaiveTable } from './testing/reference-model.ts';
-import { frameOf, routeOf, TableFixture } from './testing/temporary-table.ts';
+import { ReferenceModel } from './testing/reference-model.ts';
+import { frameOf, routeOf, TemporaryTable } from './testing/temporary-table.ts';
 
 const SEQUENCES = 25;
 const STEPS = 80;
@@ -24,7 +24,7 @@ function seeded(seed: number): Draw {
   };
 }
 
-function anyFrame(draw: Draw, { lives }: NaiveTable): Frame {
+function anyFrame(draw: Draw, { lives }: ReferenceModel): Frame {
   const controller = pick(draw, ['first', 'second'] as const);
   const own: readonly string[] = CONTROLLERS[controller];
   const known = lives.get(controller);
@@ -43,7 +43,7 @@ function anyFrame(draw: Draw, { lives }: NaiveTable): Frame {
   return frameOf(header, some(draw, 5, route), { rejected, removes });
 }
 
-async function apply(frame: Frame, { table }: TableFixture, naive: NaiveTable): Promise<string> {
+async function apply(frame: Frame, { table }: TemporaryTable, model: ReferenceModel): Promise<string> {
   const { header, routes, rejected, removes } = frame;
   const words = JSON.stringify({
     ...header,
@@ -51,7 +51,7 @@ async function apply(frame: Frame, { table }: TableFixture, naive: NaiveTable): 
     rejected,
     removes,
   });
-  const expected = naive.apply(frame);
+  const expected = model.apply(frame);
   const outcome = await table.apply(frame);
   const said =
     'refused' in outcome
@@ -65,27 +65,27 @@ async function apply(frame: Frame, { table }: TableFixture, naive: NaiveTable): 
 }
 
 /** Does one thing to both, and holds what they say against each other. @returns what was done, in words. */
-async function step(draw: Draw, fixture: TableFixture, naive: NaiveTable): Promise<string> {
+async function step(draw: Draw, fixture: TemporaryTable, model: ReferenceModel): Promise<string> {
   const kind = draw(20);
   if (kind === 0) {
     await fixture.restart();
     for (const { route } of fixture.table.list()) fixture.publisher.served.set(route.domain, JSON.stringify(route));
     return 'restart';
   }
-  if (kind > 8) return apply(anyFrame(draw, naive), fixture, naive);
+  if (kind > 8) return apply(anyFrame(draw, model), fixture, model);
   const domain = pick(draw, DOMAINS);
   if (kind > 5) {
-    assert.equal(await fixture.table.remove(domain), naive.remove(domain), `remove ${domain}`);
+    assert.equal(await fixture.table.remove(domain), model.remove(domain), `remove ${domain}`);
     return `remove ${domain}`;
   }
   const route = routeOf(domain, `up:${draw(3) + 1}`, { source: pick(draw, [null, 'mine', 'file', 'cluster', 'lab']) });
-  naive.post(route);
+  model.post(route);
   await fixture.table.post(route);
   return `post ${domain} ${route.upstream} ${route.source}`;
 }
 
-function agree({ table, publisher }: TableFixture, naive: NaiveTable): void {
-  const expected = naive.visible();
+function agree({ table, publisher }: TemporaryTable, model: ReferenceModel): void {
+  const expected = model.visible();
   const visible = table.list().map(({ route, controller, overrides }) => {
     const beneath = overrides === null ? '' : ` over ${overrides.upstream}`;
     return `${route.domain} ${route.upstream} ${controller ?? 'hand'}${beneath}`;
@@ -102,13 +102,13 @@ test('any sequence of posts, removals, frames and restarts ends as the plainest 
   for (let sequence = 0; sequence < SEQUENCES; sequence++) {
     const seed = Number(process.env.SEED ?? randomInt(1, 2_147_483_647));
     const draw = seeded(seed);
-    const naive = new NaiveTable();
-    using fixture = await TableFixture.start();
+    const model = new ReferenceModel();
+    using fixture = await TemporaryTable.start();
     const done: string[] = [];
     try {
       for (let at = 0; at < STEPS; at++) {
-        done.push(await step(draw, fixture, naive));
-        agree(fixture, naive);
+        done.push(await step(draw, fixture, model));
+        agree(fixture, model);
       }
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);

@@ -6,12 +6,12 @@ import { systemRandom } from '../../shared/runtime/random.ts';
 import { restore } from './disk/restore.ts';
 import { LiveTable } from './live-table.ts';
 import type { CertificateKeeper } from './table.ts';
-import { frameOf, routeOf, ServedRoutes, TableFixture } from './testing/temporary-table.ts';
+import { frameOf, routeOf, ServedRoutes, TemporaryTable } from './testing/temporary-table.ts';
 
 const route = routeOf('a.test', 'up:1', { source: 'file' });
 
 test('certificates are there before the routes of their frame are served, and go only after those that go', async () => {
-  using fixture = new TableFixture();
+  using fixture = new TemporaryTable();
   const publisher = new ServedRoutes();
   const told: string[] = [];
   const served = (): string => [...publisher.served.keys()].join() || 'nothing';

@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TableChange } from './table.ts';
-import { frameOf, routeOf, TableFixture } from './testing/temporary-table.ts';
+import { frameOf, routeOf, TemporaryTable } from './testing/temporary-table.ts';
 
 const ofFile = (domain: string, upstream = 'up:1', more = {}) => routeOf(domain, upstream, { source: 'file', ...more });
 
-async function applied(fixture: TableFixture, ...frame: Parameters<typeof frameOf>) {
+async function applied(fixture: TemporaryTable, ...frame: Parameters<typeof frameOf>) {
   const outcome = await fixture.table.apply(frameOf(...frame));
   assert.ok('applied' in outcome, JSON.stringify(outcome));
   return outcome.applied;
 }
 
-async function refusedBy(fixture: TableFixture, ...frame: Parameters<typeof frameOf>) {
+async function refusedBy(fixture: TemporaryTable, ...frame: Parameters<typeof frameOf>) {
   const outcome = await fixture.table.apply(frameOf(...frame));
   assert.ok('refused' in outcome, JSON.stringify(outcome));
   return outcome.refused;
 }
 
 test('the last one to post a domain has it', async () => {
-  using fixture = await TableFixture.start();
+  using fixture = await TemporaryTable.start();
   await fixture.table.post(routeOf('a.test', 'one:1', { source: 'x' }));
   await fixture.table.post(routeOf('a.test', 'two:2'));
   assert.deepEqual(fixture.visible(), ['a.test two:2 hand']);
@@ -27,7 +27,7 @@ test('the last one to post a domain has it', async () => {
 });
 
 test('a whole frame adds, changes and removes; what is as it was is not touched', async () => {
-  using fixture = await TableFixture.start();
+  using fixture = await TemporaryTable.start();
   await applied(fixture, {}, [ofFile('a.test'), ofFile('b.test'), ofFile('c.test')]);
   const before = fixture.publisher.generation;
   const second = await applied(fixture, { revision: 2 }, [ofFile('a.test'), ofFile('b.test', 'other:1'), ofFile('d.test')]);
@@ -43,7 +43,7 @@ test('a whole frame adds, changes and removes; what is as it was is not touched'
 });
 
 test('a line that moved in its file changes where a route is from, and nothing that is served', async () => {
-  using fixture = await TableFixture.start();
+  using fixture = await TemporaryTable.start();
   await applied(fixture, {}, [ofFile('a.test', 'up:1', { origin: 'Sluicefile:1' })]);
   const { generation } = fixture.publisher;
   const { results } = await applied(fixture, { revision: 2 }, [ofFile('a.test', 'up:1', { origin: 'Sluicefile:9' })]);
@@ -54,7 +54,7 @@ test('a line that moved in its file changes where a route is from, and nothing t
 });
 
 test('sources that a frame does not name keep what they have', async () => {
-  using fixture = await TableFixture.start();
+  using fixture = await TemporaryTable.start();
   await applied(fixture, { sources: ['file', 'docker'] }, [ofFile('a.test'), routeOf('b.test', 'up:1', { source: 'docker' })]);
   const { removed } = await applied(fixture, { revision: 2, sources: ['docker'] }, []);
   assert.deepEqual(removed, ['b.test']);
@@ -62,7 +62,7 @@ test('sources that a frame does not name keep what they have', async () => {
 });
 
 test('a difference is taken on the revision that it is based on, and on no other', async () => {
-  using fixture = await TableFixture.start();
+  using fixture = await TemporaryTable.start();
   await applied(fixture, {}, [ofFile('a.test'), ofFile('b.test')]);
   const next = await applied(fixture, { revision: 2, based_on: 1 }, [ofFile('c.test')], {
     removes: [{ domain: 'a.test', source: 'file' }],
@@ -74,7 +74,7 @@ test('a difference is taken on the revision that it is based on, and on no other
 });
 
 test('an older life of a controller, and an older revision of the same life, are stale', async () => {
-  using fixture = await TableFixture.start();
+  using fixture = await TemporaryTable.start();
   await applied(fixture, { epoch: 5, revision: 7 }, [ofFile('a.test')]);
   assert.equal((await refusedBy(fixture, { epoch: 4, revision: 9 }, [])).current, 7);
   assert.equal((await refusedBy(fixture, { epoch: 5, revision: 6 }, [])).current, 7);
@@ -84,7 +84,7 @@ test('an older life of a controller, and an older revision of the same life, are
 });
 
 test('the same revision again is applied and touches nothing', async () => {
-  using fixture = await TableFixture.start();
+  using fixture = await TemporaryTable.start();
   await applied(fixture, { revision: 'r' }, [ofFile('a.test')]);
   const again = await applied(fixture, { revision: 'r' }, [ofFile('a.test')]);
   assert.deepEqual(again.results, [{ domain: 'a.test', result: 'unchanged' }]);
@@ -92,7 +92,7 @@ test('the same revision again is applied and touches nothing', async () => {
 });
 
 test('a domain that moves between sources of its controller has no gap', async () => {
-  using fixture = await TableFixture.start();
+  using fixture = await TemporaryTable.start();
   const changes: TableChange[] = [];
   await applied(fixture, { sources: ['file', 'docker'] }, [ofFile('a.test')]);
   fixture.table.onChange((change) => changes.push(change));
@@ -107,7 +107,7 @@ test('a domain that moves between sources of its controller has no gap', async (
 });
 
 test('two controllers never steal from each other', async () => {
-  using fixture = await TableFixture.start();
+  using fixture = await TemporaryTable.start();
   await applied(fixture, { controller: 'first' }, [ofFile('a.test', 'one:1')]);
   const { results } = await applied(fixture, { controller: 'second' }, [ofFile('a.test', 'two:2'), ofFile('b.test')]);
   assert.deepEqual(results, [
@@ -119,7 +119,7 @@ test('two controllers never steal from each other', async () => {
 });
 
 test('a route posted by hand lies over the controller’s, which is kept up to date beneath', async () => {
-  using fixture = await TableFixture.start();
+  using fixture = await TemporaryTable.start();
   await applied(fixture, {}, [ofFile('a.test', 'file:1')]);
   await fixture.table.post(routeOf('a.test', 'hand:1'));
   assert.deepEqual(fixture.visible(), ['a.test hand:1 hand']);
@@ -137,7 +137,7 @@ test('a route posted by hand lies over the controller’s, which is kept up to d
 });
 
 test('a controller hears that its route was removed or rewritten by hand, and may put it back with the same truth', async () => {
-  using fixture = await TableFixture.start();
+  using fixture = await TemporaryTable.start();
   const heard: TableChange['byHand'][] = [];
   await applied(fixture, { revision: 5 }, [ofFile('a.test', 'file:1')]);
   fixture.table.onChange(({ byHand }) => heard.push(byHand));
@@ -160,7 +160,7 @@ test('a controller hears that its route was removed or rewritten by hand, and ma
 });
 
 test('routes that are in the wrong frame, twice in it, or no routes are rejected and keep what they had', async () => {
-  using fixture = await TableFixture.start();
+  using fixture = await TemporaryTable.start();
   await applied(fixture, {}, [ofFile('bad.test', 'good:1')]);
   const { results, removed } = await applied(
     fixture,
@@ -179,7 +179,7 @@ test('routes that are in the wrong frame, twice in it, or no routes are rejected
 });
 
 test('problems of a frame replace those of its sources; globals are those of the last frame that had any', async () => {
-  using fixture = await TableFixture.start();
+  using fixture = await TemporaryTable.start();
   const problem = (source: string, message: string) => ({ source, origin: 'x', domain: null, code: 'x', message, since: 'now' });
   await applied(fixture, { sources: ['file', 'docker'] }, [], {
     problems: [problem('file', 'one'), problem('docker', 'two')],
@@ -196,7 +196,7 @@ test('problems of a frame replace those of its sources; globals are those of the
 });
 
 test('many writers at once are taken one after the other', async () => {
-  using fixture = await TableFixture.start();
+  using fixture = await TemporaryTable.start();
   await Promise.all(Array.from({ length: 50 }, (_, at) => fixture.table.post(routeOf(`${at % 10}.test`, `up:${at + 1}`))));
   await fixture.restart();
   assert.deepEqual(

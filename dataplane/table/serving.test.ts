@@ -7,7 +7,7 @@ import { restore } from './disk/restore.ts';
 import { Store } from './disk/store.ts';
 import { LiveTable } from './live-table.ts';
 import { UnsavedError } from './table.ts';
-import { frameOf, routeOf, TableFixture } from './testing/temporary-table.ts';
+import { frameOf, routeOf, TemporaryTable } from './testing/temporary-table.ts';
 
 /** Workers that serve when the test says so: in their order, everything up to a generation at once. */
 class SlowWorkers implements Publisher {
@@ -39,7 +39,7 @@ class FullStore extends Store {
   }
 }
 
-async function open(fixture: TableFixture): Promise<{ workers: SlowWorkers; table: LiveTable }> {
+async function open(fixture: TemporaryTable): Promise<{ workers: SlowWorkers; table: LiveTable }> {
   const workers = new SlowWorkers();
   const restored = await restore(fixture.folder, systemClock, fixture.log);
   return { workers, table: new LiveTable({ restored, publisher: workers, clock: systemClock, random: systemRandom }) };
@@ -62,7 +62,7 @@ async function isOpen(promise: Promise<unknown>): Promise<boolean> {
 }
 
 test('a change is answered, and told, when every worker serves it and not before', async () => {
-  using fixture = new TableFixture();
+  using fixture = new TemporaryTable();
   const { workers, table } = await open(fixture);
   const told: number[] = [];
   table.onChange(({ generation }) => told.push(generation));
@@ -77,7 +77,7 @@ test('a change is answered, and told, when every worker serves it and not before
 });
 
 test('writers do not wait for the workers to serve the changes before theirs', async () => {
-  using fixture = new TableFixture();
+  using fixture = new TemporaryTable();
   const { workers, table } = await open(fixture);
   const all = Promise.all(['a.test', 'b.test', 'c.test'].map((domain) => table.post(routeOf(domain))));
   await published(workers, 3);
@@ -87,7 +87,7 @@ test('writers do not wait for the workers to serve the changes before theirs', a
 });
 
 test('whoever asks for what is on its way already is answered when it has arrived', async () => {
-  using fixture = new TableFixture();
+  using fixture = new TemporaryTable();
   const { workers, table } = await open(fixture);
   const frame = frameOf({}, [routeOf('b.test', 'up:1', { source: 'file' })]);
   const first = [table.post(routeOf('a.test')), table.apply(frame)];
@@ -103,7 +103,7 @@ test('whoever asks for what is on its way already is answered when it has arrive
 });
 
 test('what workers have not served in time is saved and told, and the next one to ask for it waits for it', async () => {
-  using fixture = new TableFixture();
+  using fixture = new TemporaryTable();
   const { workers, table } = await open(fixture);
   const told: (readonly string[])[] = [];
   table.onChange(({ added }) => told.push(added));
@@ -124,7 +124,7 @@ test('what workers have not served in time is saved and told, and the next one t
 });
 
 test('of a frame that could not be saved nothing stays, not even what it reported', async () => {
-  using fixture = new TableFixture();
+  using fixture = new TemporaryTable();
   const restored = await restore(fixture.folder, systemClock, fixture.log);
   restored.store.close();
   const store = new FullStore(restored.store.path);

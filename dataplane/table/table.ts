@@ -12,26 +12,26 @@ import type {
   Remove,
   Revision,
 } from '../../shared/wire/apply.ts';
-import type { Doubt } from './unconfirmed/unconfirmed.ts';
+import type { UnconfirmedSource } from './unconfirmed/unconfirmed.ts';
 
-/** The owner of the routes: one visible route a domain, saved and served before anyone is told so. */
+/** The owner of the routes: one visible route a domain, saved and served before a change is acknowledged. */
 export interface Table {
-  /** Names this process; another instance has to be told everything again. */
+  /** Names this process; another instance needs the whole truth again. */
   readonly instance: string;
   /** Visible routes, sorted by domain. */
   list(): readonly OwnedRoute[];
   find(domain: string): OwnedRoute | undefined;
-  /** How every site comes to HTTPS; quick, also where there are many. */
+  /** How every site comes to HTTPS; fast, even for many. */
   sites(): Iterable<Site>;
   site(domain: string): Site | null;
   counts(): { readonly routes: number; readonly overridden: number };
   controllers(): readonly KnownController[];
-  /** A sign of life of a controller whose stream is open: what it said last holds. */
-  heard(controller: string): void;
-  /** Routes whose targets are from before the start, and wait until their controller names them again; in all, and where they came from. */
-  readonly doubted: number;
-  doubts(): readonly Doubt[];
-  /** What controllers could not use, all sources. */
+  /** A controller with an open stream is alive: what it said last still holds. */
+  noteSignOfLife(controller: string): void;
+  /** How many visible routes have targets from before the start that wait until their controller names them again. */
+  readonly unconfirmedRoutes: number;
+  unconfirmedSources(): readonly UnconfirmedSource[];
+  /** What controllers could not use, from all sources. */
   problems(): readonly Problem[];
   /** The config file's globals as last applied; empty when no file was. */
   globals(): Globals;
@@ -44,7 +44,7 @@ export interface Table {
   remove(domain: string): Promise<boolean>;
   /** One whole frame: takes effect in one swap, or not at all. @throws as `post`. */
   apply(frame: Frame): Promise<{ readonly applied: Applied } | { readonly refused: Refused }>;
-  /** Calls back after each change that is served. Returns the way to stop it. */
+  /** Calls back after each change that is served. @returns a function that stops it. */
   onChange(listener: (change: TableChange) => void): () => void;
   close(): void;
 }
@@ -61,7 +61,7 @@ export type OwnedRoute = {
   /** Milliseconds since 1970: when it was last added or changed. */
   readonly since: number;
   /** Its targets that have an id are not used yet: their addresses are from before the start. */
-  readonly doubted: boolean;
+  readonly unconfirmed: boolean;
 };
 
 export type KnownController = {
@@ -69,7 +69,7 @@ export type KnownController = {
   readonly epoch: number;
   readonly revision: Revision;
   readonly sources: readonly string[];
-  /** By source, each that has been listed without a failure at least once. */
+  /** By source: those that have been listed without a failure at least once. */
   readonly confirmed: Readonly<Record<string, unknown>>;
   /** Milliseconds since 1970. */
   readonly lastApplied: number;
@@ -79,22 +79,22 @@ export type KnownController = {
 export type Frame = {
   readonly header: Apply;
   readonly routes: readonly RouteSpec[];
-  /** Routes that were no routes; their last good version stays. `domain` is what the line said, in lower case. */
+  /** Lines that are no valid routes; the last good version of each stays. `domain` is the one in the line, in lower case. */
   readonly rejected: readonly { readonly domain: string; readonly source: string | null; readonly reason: string }[];
   readonly removes: readonly Remove[];
   /** Present when the frame had a `settings` line. */
   readonly settings?: Globals;
   readonly problems: readonly Problem[];
   readonly reload?: ReloadOutcome;
-  /** Absent where it says nothing of certificates, which in a whole truth means that there are none. */
+  /** Absent where it has no line about certificates, which in a whole truth means that there are none. */
   readonly certificates?: FrameCertificates;
 };
 
-/** Who keeps the certificates that come with frames. */
+/** Keeps the certificates that come with frames. */
 export interface CertificateKeeper {
-  /** Keeps what a frame brings. Resolves when it is on disk and shown: routes that count on it may follow. Failures are outcomes. */
+  /** Keeps what a frame brings. Resolves when it is on disk and shown, so that routes may depend on it. Failures are outcomes. */
   bring(frame: Frame): Promise<CertificateOutcome[]>;
-  /** Forgets what a frame takes away, once the routes that counted on it have gone. */
+  /** Forgets what a frame removes, once the routes that depended on it are gone. */
   drop(frame: Frame): Promise<CertificateOutcome[]>;
 }
 
@@ -103,7 +103,7 @@ export type TableChange = {
   readonly added: readonly string[];
   readonly changed: readonly string[];
   readonly removed: readonly string[];
-  /** Controllers' routes that someone changed or removed by hand; their controllers are told. */
+  /** Controllers' routes that were changed or removed by hand; their controllers are told. */
   readonly byHand: readonly {
     readonly domain: string;
     readonly controller: string;

@@ -75,7 +75,7 @@ export class ApplyStream implements Pick<OpenStream, 'end' | 'send'> {
   private async read(): Promise<void> {
     for await (const chunk of this.request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       this.heardAt = this.parts.clock.monotonic();
-      if (this.joined !== null) this.parts.table.heard(this.joined.header.controller);
+      if (this.joined !== null) this.parts.table.noteSignOfLife(this.joined.header.controller);
       for (const line of this.lines.feed(chunk)) if (!(await this.take(line))) return;
       this.heardAt = this.parts.clock.monotonic();
     }

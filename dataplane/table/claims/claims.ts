@@ -13,21 +13,21 @@ export type SavedClaim = {
   readonly since: number;
 };
 
-/** A route that someone wants for a domain. */
+/** A route that somebody wants for a domain. */
 export type Claim = SavedClaim & {
   readonly facts: RouteFacts;
-  /** Restored, and nobody has said yet that its targets are still where they were. Not saved. */
-  readonly doubted?: boolean;
+  /** Restored, and its controller has not said yet that its targets are still where they were. Not saved. */
+  readonly unconfirmed?: boolean;
 };
 
 export const LAYERS = ['hand', 'applied'] as const;
-/** A route posted by hand lies over the one that a controller applied. */
+/** A route posted by hand hides the one that a controller applied. */
 export type Layer = (typeof LAYERS)[number];
 
-/** Everybody's wishes for one domain. */
+/** All claims to one domain. */
 export type Claims = { readonly hand: Claim | null; readonly applied: Claim | null };
 
-export const NOBODY: Claims = { hand: null, applied: null };
+export const NO_CLAIMS: Claims = { hand: null, applied: null };
 
 /** The claim that is served. */
 export const visible = (claims: Claims): Claim | null => claims.hand ?? claims.applied;
@@ -42,15 +42,16 @@ export function routeOf(claim: Claim): RouteSpec {
   return claim.origin === null ? route : { ...route, origin: claim.origin };
 }
 
+/** How sites come to HTTPS. */
 export function* sitesOf(claims: ReadonlyMap<string, Claims>): Generator<Site> {
-  for (const [domain, wishes] of claims) {
-    const site = siteOf(domain, wishes);
+  for (const [domain, each] of claims) {
+    const site = siteOf(domain, each);
     if (site !== null) yield site;
   }
 }
 
-/** null where nobody wishes for the domain. */
-export function siteOf(domain: string, claims: Claims = NOBODY): Site | null {
+/** null where nobody claims the domain. */
+export function siteOf(domain: string, claims: Claims = NO_CLAIMS): Site | null {
   const claim = visible(claims);
   return claim && { domain, https: claim.facts.https };
 }
@@ -58,13 +59,13 @@ export function siteOf(domain: string, claims: Claims = NOBODY): Site | null {
 /** Whether a route that was posted by hand hides a controller's. */
 export const isOverridden = ({ hand, applied }: Claims): boolean => hand !== null && applied !== null;
 
-/** Whether visitors could tell the two apart. Where a route was written (its line) is not served. */
+/** Whether visitors cannot tell the two apart. Where a route was written (its line) is not served. */
 export const sameRoute = (a: Claim | null, b: Claim | null): boolean =>
-  a === b || (a !== null && b !== null && a.json === b.json && isDoubted(a) === isDoubted(b));
+  a === b || (a !== null && b !== null && a.json === b.json && isUnconfirmed(a) === isUnconfirmed(b));
 
 /** Whether the same is on disk for both. */
 export const sameRow = (a: Claim | null, b: Claim | null): boolean =>
   a === b ||
   (a !== null && b !== null && a.json === b.json && a.origin === b.origin && a.since === b.since && a.controller === b.controller);
 
-export const isDoubted = (claim: Claim | null): boolean => claim?.doubted === true;
+export const isUnconfirmed = (claim: Claim | null): boolean => claim?.unconfirmed === true;

@@ -1,23 +1,23 @@
 import type { RoutesChange } from '../../publish/publisher.ts';
 import type { Save } from '../disk/store.ts';
 import { inSteps } from '../steps.ts';
-import { served } from '../unconfirmed/unconfirmed.ts';
-import { type Claims, isDoubted, isOverridden, LAYERS, NOBODY, sameRoute, sameRow, visible } from './claims.ts';
+import { publishedRoute } from '../unconfirmed/published-routes.ts';
+import { type Claims, isOverridden, isUnconfirmed, LAYERS, NO_CLAIMS, sameRoute, sameRow, visible } from './claims.ts';
 
-/** What a change of claims comes to: on disk, for visitors, and for those who are told. */
+/** The effect of a change of claims: on disk, for visitors, and for listeners. */
 export type Delta = {
   readonly save: Pick<Save, 'puts' | 'deletes'>;
   readonly routes: RoutesChange;
   readonly added: readonly string[];
   readonly changed: readonly string[];
   readonly removed: readonly string[];
-  /** By how many more routes are posted over a controller's. */
+  /** How many more routes are posted over a controller's. */
   readonly overridden: number;
-  /** By how many more routes are in doubt. */
-  readonly doubted: number;
+  /** How many more routes of controllers are unconfirmed. */
+  readonly unconfirmed: number;
 };
 
-/** Compares claims as they will be with those as they are. Nothing happens yet. */
+/** Compares new claims with the current ones, without changing anything. */
 export async function deltaOf(next: ReadonlyMap<string, Claims>, current: ReadonlyMap<string, Claims>): Promise<Delta> {
   const puts: Save['puts'][number][] = [];
   const deletes: Save['deletes'][number][] = [];
@@ -26,11 +26,11 @@ export async function deltaOf(next: ReadonlyMap<string, Claims>, current: Readon
   const changed: string[] = [];
   const removed: string[] = [];
   let overridden = 0;
-  let doubted = 0;
+  let unconfirmed = 0;
   await inSteps(next, ([domain, will]) => {
-    const was = current.get(domain) ?? NOBODY;
+    const was = current.get(domain) ?? NO_CLAIMS;
     overridden += Number(isOverridden(will)) - Number(isOverridden(was));
-    doubted += Number(isDoubted(will.applied)) - Number(isDoubted(was.applied));
+    unconfirmed += Number(isUnconfirmed(will.applied)) - Number(isUnconfirmed(was.applied));
     for (const layer of LAYERS) {
       const claim = will[layer];
       if (sameRow(claim, was[layer])) continue;
@@ -41,9 +41,9 @@ export async function deltaOf(next: ReadonlyMap<string, Claims>, current: Readon
     const after = visible(will);
     if (sameRoute(after, before)) return;
     if (after === null) return void removed.push(domain);
-    upserts.push(served(domain, after));
+    upserts.push(publishedRoute(domain, after));
     if (before === null) added.push(domain);
     else if (before.json !== after.json) changed.push(domain);
   });
-  return { save: { puts, deletes }, routes: { whole: false, upserts, removed }, added, changed, removed, overridden, doubted };
+  return { save: { puts, deletes }, routes: { whole: false, upserts, removed }, added, changed, removed, overridden, unconfirmed };
 }

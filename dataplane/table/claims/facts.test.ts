@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseRoute, type RouteSpec } from '../../../shared/route.ts';
-import { type Claims, claimOf, NOBODY, siteOf, sitesOf } from './claims.ts';
+import { type Claims, claimOf, NO_CLAIMS, siteOf, sitesOf } from './claims.ts';
 import { factsOf } from './facts.ts';
 
 function claims(more: object): Claims {
@@ -22,7 +22,7 @@ test('a domain that nobody wishes for is no site, and a route by hand speaks for
   const both: Claims = { hand: claims({ https: 'internal' }).applied, applied: applied.applied };
   const table = new Map([
     ['a.test', both],
-    ['b.test', NOBODY],
+    ['b.test', NO_CLAIMS],
     ['c.test', applied],
   ]);
   assert.deepEqual(

@@ -3,30 +3,30 @@ import type { Apply, Refused, RouteOutcome } from '../../../shared/wire/apply.ts
 import type { ControllerRecord } from '../controllers/controllers.ts';
 import { inSteps } from '../steps.ts';
 import type { Frame } from '../table.ts';
-import { type Claim, type Claims, claimOf, isDoubted, NOBODY } from './claims.ts';
+import { type Claim, type Claims, claimOf, isUnconfirmed, NO_CLAIMS } from './claims.ts';
 
-/** What a frame comes to: nothing has happened yet. */
+/** The effect of a frame, before anything is changed. */
 export type Judgement = {
   readonly results: RouteOutcome[];
   readonly removed: string[];
-  /** The domains whose claims change. */
+  /** By domain. */
   readonly changes: Map<string, Claims>;
 };
 
-/** Why a frame cannot be taken at all, or null (the rules of `epoch`, `revision` and `based_on`). */
+/** Why a frame cannot be applied at all, or null (the rules of `epoch`, `revision` and `based_on`). */
 export function refusal(header: Apply, known: ControllerRecord | undefined): Refused | null {
   const current = known?.revision ?? null;
   if (known !== undefined && header.epoch < known.epoch)
     return { error: `stale: controller "${header.controller}" has started again since epoch ${header.epoch}`, current };
-  const sameLife = known !== undefined && header.epoch === known.epoch;
-  if (sameLife && typeof header.revision === 'number' && typeof current === 'number' && header.revision < current)
+  const sameRun = known !== undefined && header.epoch === known.epoch;
+  if (sameRun && typeof header.revision === 'number' && typeof current === 'number' && header.revision < current)
     return { error: `stale: revision ${header.revision} is older than what is applied`, current };
   if (header.based_on === null || repeats(header, known)) return null;
   if (header.based_on !== current) return { error: 'stale: the frame is based on another revision than the one that is applied', current };
   return known?.settled === false ? { error: 'stale: routes were changed by hand since; send the whole truth', current } : null;
 }
 
-/** The same revision of the same life once more: nothing to do. */
+/** Whether the same revision of the same run of the controller comes once more. */
 export const repeats = (header: Apply, known: ControllerRecord | undefined): boolean =>
   known?.settled === true && known.epoch === header.epoch && known.revision === header.revision;
 
@@ -38,16 +38,16 @@ export async function judge(frame: Frame, claims: ReadonlyMap<string, Claims>, n
   const { header } = frame;
   const results: RouteOutcome[] = [];
   const changes = new Map<string, Claims>();
-  // What is named in any way, even by a line that is rejected, stays; a domain is taken by the first line that may speak for it.
+  // A domain that is named in any way, even by a line that is rejected, stays. The first line that is accepted for it holds.
   const named = new Set<string>();
-  const taken = new Set<string>();
+  const accepted = new Set<string>();
   await inSteps(frame.routes, (route) => {
-    const reason = misplaced(route, header) ?? (taken.has(route.domain) ? 'the frame has this domain twice; the first one holds' : null);
+    const reason = misplaced(route, header) ?? (accepted.has(route.domain) ? 'the frame has this domain twice; the first one holds' : null);
     named.add(route.domain);
-    if (reason === null) taken.add(route.domain);
+    if (reason === null) accepted.add(route.domain);
     results.push(
       reason === null
-        ? take(route, header, claims.get(route.domain) ?? NOBODY, changes, now)
+        ? judgeRoute(route, header, claims.get(route.domain) ?? NO_CLAIMS, changes, now)
         : { domain: route.domain, result: 'rejected', reason },
     );
   });
@@ -55,17 +55,24 @@ export async function judge(frame: Frame, claims: ReadonlyMap<string, Claims>, n
     named.add(domain);
     results.push({ domain, result: 'rejected', reason });
   }
-  const removed = header.based_on === null ? await missing(header, claims, named) : dropped(frame, claims, named);
+  const removed = header.based_on === null ? await noLongerNamed(header, claims, named) : removedByLine(frame, claims, named);
   await inSteps(removed, (domain) => changes.set(domain, { hand: claims.get(domain)?.hand ?? null, applied: null }));
   return { results, removed, changes };
 }
+
+/** The judgement of a frame that repeats what is applied. */
+export const unchanged = ({ routes }: Frame): Judgement => ({
+  results: routes.map(({ domain }) => ({ domain, result: 'unchanged' })),
+  removed: [],
+  changes: new Map(),
+});
 
 function misplaced(route: RouteSpec, header: Apply): string | null {
   if (route.source === null) return 'it has no source';
   return header.sources.includes(route.source) ? null : `its source "${route.source}" is none of the frame's`;
 }
 
-function take(route: RouteSpec, header: Apply, current: Claims, changes: Map<string, Claims>, now: number): RouteOutcome {
+function judgeRoute(route: RouteSpec, header: Apply, current: Claims, changes: Map<string, Claims>, now: number): RouteOutcome {
   const { domain } = route;
   const { applied } = current;
   if (applied !== null && applied.controller !== header.controller)
@@ -76,10 +83,9 @@ function take(route: RouteSpec, header: Apply, current: Claims, changes: Map<str
     return outcome(domain, 'added', current);
   }
   if (applied.json === fresh.json) {
-    // Moved within its file: kept up to date, but nothing that is served has changed.
-    // And what was in doubt is so no longer.
-    if (applied.origin !== fresh.origin || isDoubted(applied))
-      changes.set(domain, { hand: current.hand, applied: { ...applied, origin: fresh.origin, doubted: false } });
+    // It has moved within its file, or is confirmed now; visitors see no change.
+    if (applied.origin !== fresh.origin || isUnconfirmed(applied))
+      changes.set(domain, { hand: current.hand, applied: { ...applied, origin: fresh.origin, unconfirmed: false } });
     return outcome(domain, 'unchanged', current);
   }
   changes.set(domain, { hand: current.hand, applied: fresh });
@@ -90,8 +96,8 @@ function outcome(domain: string, result: RouteOutcome['result'], current: Claims
   return current.hand === null ? { domain, result } : { domain, result, reason: 'a route posted by hand is served instead' };
 }
 
-/** What the controller had from these sources and no longer names. */
-async function missing(header: Apply, claims: ReadonlyMap<string, Claims>, named: ReadonlySet<string>): Promise<string[]> {
+/** Domains that the controller had from these sources and no longer names. */
+async function noLongerNamed(header: Apply, claims: ReadonlyMap<string, Claims>, named: ReadonlySet<string>): Promise<string[]> {
   const removed: string[] = [];
   await inSteps(claims, ([domain, { applied }]) => {
     if (!named.has(domain) && owns(applied, header, header.sources)) removed.push(domain);
@@ -99,8 +105,8 @@ async function missing(header: Apply, claims: ReadonlyMap<string, Claims>, named
   return removed;
 }
 
-/** What the frame's `remove` lines take away, each once. */
-function dropped({ header, removes }: Frame, claims: ReadonlyMap<string, Claims>, named: ReadonlySet<string>): string[] {
+/** Domains that the frame's `remove` lines remove, each once. */
+function removedByLine({ header, removes }: Frame, claims: ReadonlyMap<string, Claims>, named: ReadonlySet<string>): string[] {
   const theirs = removes.filter(({ domain, source }) => !named.has(domain) && owns(claims.get(domain)?.applied, header, [source]));
   return [...new Set(theirs.map(({ domain }) => domain))];
 }

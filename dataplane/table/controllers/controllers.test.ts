@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ControllerRecord, rewritten } from './controllers.ts';
+import { type ControllerRecord, rewrittenController } from './controllers.ts';
 
 const controller = (id: string, sources: string[]): [string, ControllerRecord] => [
   id,
@@ -9,21 +9,21 @@ const controller = (id: string, sources: string[]): [string, ControllerRecord] =
 const known = new Map([controller('second', ['cluster', 'file']), controller('first', ['file'])]);
 
 test('a post with a tag of the controller that has the domain rewrites its route, whoever else applies that tag', () => {
-  assert.equal(rewritten('file', 'second', known)?.id, 'second');
-  assert.equal(rewritten('file', 'first', known)?.id, 'first');
+  assert.equal(rewrittenController('file', 'second', known)?.id, 'second');
+  assert.equal(rewrittenController('file', 'first', known)?.id, 'first');
 });
 
 test('a post with the tag of another controller is by hand: none takes a domain from another', () => {
-  assert.equal(rewritten('cluster', 'first', known), undefined);
+  assert.equal(rewrittenController('cluster', 'first', known), undefined);
 });
 
 test('a post of a domain that nobody has belongs to whoever applies its tag, the first by name', () => {
-  assert.equal(rewritten('cluster', null, known)?.id, 'second');
-  assert.equal(rewritten('file', null, known)?.id, 'first');
+  assert.equal(rewrittenController('cluster', null, known)?.id, 'second');
+  assert.equal(rewrittenController('file', null, known)?.id, 'first');
 });
 
 test('a post without a tag, or with one that no controller applies, is by hand', () => {
-  assert.equal(rewritten(null, 'first', known), undefined);
-  assert.equal(rewritten('mine', null, known), undefined);
-  assert.equal(rewritten('file', 'gone', known), undefined);
+  assert.equal(rewrittenController(null, 'first', known), undefined);
+  assert.equal(rewrittenController('mine', null, known), undefined);
+  assert.equal(rewrittenController('file', 'gone', known), undefined);
 });

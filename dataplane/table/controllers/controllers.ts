@@ -1,44 +1,47 @@
 import { z } from 'zod';
 import { revisionSchema } from '../../../shared/wire/apply.ts';
-import type { Doubt } from '../unconfirmed/unconfirmed.ts';
-import { confirmationSchema } from './confirmations.ts';
+import type { UnconfirmedSource } from '../unconfirmed/unconfirmed.ts';
+import { confirmationSchema } from './confirmation.ts';
 
-/** What the table knows of a controller, over restarts of both sides. */
+/** What the table knows of a controller, over restarts of both sides. Its members are names on disk. */
 export const controllerSchema = z.object({
   id: z.string(),
   epoch: z.int().min(0),
   revision: revisionSchema,
   sources: z.array(z.string()),
-  /** false: the table no longer holds its revision, because somebody changed a route of its by hand or one was lost. */
+  /** false: the table no longer holds its revision, because a route of its was changed by hand or lost. */
   settled: z.boolean(),
   /** Milliseconds since 1970. */
   lastApplied: z.number(),
   /** By source. */
   confirmed: z.record(z.string(), confirmationSchema).default({}),
-  /** Sources whose targets the process that let go of the table did not believe either. */
+  /** Sources whose targets were unconfirmed in the process that released the table. */
   doubted: z.array(z.string()).default([]),
 });
 
 export type ControllerRecord = Readonly<z.output<typeof controllerSchema>>;
 
-/** The controllers whose `doubted` is not what it should be, as they should be. */
-export function withDoubts(controllers: ReadonlyMap<string, ControllerRecord>, doubts: readonly Doubt[]): ControllerRecord[] {
+/** Corrected records of the controllers whose `doubted` is out of date. */
+export function withUnconfirmedSources(
+  controllers: ReadonlyMap<string, ControllerRecord>,
+  unconfirmed: readonly UnconfirmedSource[],
+): ControllerRecord[] {
   const all = [...controllers.values()].map((record) => ({
     ...record,
-    doubted: doubts.filter(({ controller }) => controller === record.id).map(({ source }) => source),
+    doubted: unconfirmed.filter(({ controller }) => controller === record.id).map(({ source }) => source),
   }));
   return all.filter(({ id, doubted }) => doubted.join('\n') !== controllers.get(id)?.doubted.join('\n'));
 }
 
-/** Whatever it said last does not hold any more: only the whole truth is taken from it next. */
+/** The next frame of this controller has to be the whole truth: its revision no longer holds. */
 export const unsettled = (controller: ControllerRecord): ControllerRecord => ({ ...controller, settled: false });
 
 /**
- * Whose route a post with this tag rewrites. `holder` is the controller that has applied the domain, null where none has: it is
- * the holder's if the tag is one of its own, and by hand if not, as no controller takes a domain from another. Where nobody
- * holds it, it is that of whoever applies the tag, the first by name.
+ * The controller whose route a post with this tag rewrites; undefined where the post is by hand. `holder` is the controller
+ * that has applied the domain, null where none has. Its route is rewritten if the tag is one of its own; other controllers
+ * never take the domain from it. Where no controller holds the domain, the first one by name that applies the tag gets it.
  */
-export function rewritten(
+export function rewrittenController(
   tag: string | null,
   holder: string | null,
   controllers: ReadonlyMap<string, ControllerRecord>,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { UnsavedError } from '../table.ts';
-import { frameOf, routeOf, TableFixture } from '../testing/temporary-table.ts';
+import { frameOf, routeOf, TemporaryTable } from '../testing/temporary-table.ts';
 
 /** A file system of 1 MB that goes with the test. */
 class SmallDisk {
@@ -56,7 +56,7 @@ const many = (count: number) => Array.from({ length: count }, (_, at) => routeOf
 test('a change that does not fit on the disk is not made at all; the next one that fits is', async (context) => {
   using disk = new SmallDisk();
   if (skipped(context, disk)) return;
-  using fixture = await TableFixture.start(disk.state);
+  using fixture = await TemporaryTable.start(disk.state);
   await fixture.table.post(routeOf('before.test'));
   for (let round = 0; round < 3; round++) {
     await assert.rejects(fixture.table.apply(frameOf({ revision: 1 }, many(20_000))), UnsavedError);
@@ -72,7 +72,7 @@ test('a change that does not fit on the disk is not made at all; the next one th
 test('a full disk refuses posts and deletes, and takes them again when there is room', async (context) => {
   using disk = new SmallDisk();
   if (skipped(context, disk)) return;
-  using fixture = await TableFixture.start(disk.state);
+  using fixture = await TemporaryTable.start(disk.state);
   await fixture.table.post(routeOf('before.test'));
   disk.fill();
   let refused = 0;
@@ -98,7 +98,7 @@ test('a full disk refuses posts and deletes, and takes them again when there is 
 test('a full disk does not keep a saved table from being restored', async (context) => {
   using disk = new SmallDisk();
   if (skipped(context, disk)) return;
-  using fixture = await TableFixture.start(disk.state);
+  using fixture = await TemporaryTable.start(disk.state);
   await fixture.table.post(routeOf('saved.test'));
   disk.fill();
   await fixture.restart();
@@ -113,5 +113,5 @@ test('a disk that has no room for a first table is named', async (context) => {
   using disk = new SmallDisk();
   if (skipped(context, disk)) return;
   disk.fill();
-  await assert.rejects(TableFixture.start(disk.state), /can't use .*state\/routes\.db: .+/);
+  await assert.rejects(TemporaryTable.start(disk.state), /can't use .*state\/routes\.db: .+/);
 });

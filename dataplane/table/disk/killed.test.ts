@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { missing } from '../../../e2e/components.ts';
-import { TableFixture } from '../testing/temporary-table.ts';
+import { TemporaryTable } from '../testing/temporary-table.ts';
 
 const SAVER = fileURLToPath(new URL('../testing/saving-process.ts', import.meta.url));
 /** Every call by which a save, and the checkpoint at the end, reach the disk. */
@@ -44,7 +44,7 @@ function save(
 }
 
 /** After a kill the table is one whole version: the last that was acknowledged, or the one that was under way. */
-async function judge(fixture: TableFixture, said: readonly string[], what: string, savedBefore: boolean): Promise<void> {
+async function judge(fixture: TemporaryTable, said: readonly string[], what: string, savedBefore: boolean): Promise<void> {
   await fixture.restart();
   if (savedBefore) assert.equal(fixture.table.counts().routes, 5, `${what}: an earlier version is gone`);
   const versions = new Set(fixture.table.list().map(({ route }) => route.upstream));
@@ -61,7 +61,7 @@ async function judge(fixture: TableFixture, said: readonly string[], what: strin
 }
 
 test('kill -9 at any moment of a busy table leaves one whole version, and all that was acknowledged', { timeout: 60_000 }, async () => {
-  using fixture = new TableFixture();
+  using fixture = new TemporaryTable();
   for (let round = 0; round < 12; round++) {
     const after = 3 + round * 7;
     let count = 0;
@@ -76,7 +76,7 @@ test('kill -9 at any moment of a busy table leaves one whole version, and all th
 test('kill -9 at every step of a save leaves the version before it or after it', { timeout: 110_000 }, async (context) => {
   const reason = missing('strace');
   if (reason !== undefined) return context.skip(reason);
-  using fixture = new TableFixture();
+  using fixture = new TemporaryTable();
   await save([], fixture.folder, 1);
   let steps = 0;
   for (const call of STEPS) {

@@ -5,22 +5,22 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import { UsageError } from '../../../shared/runtime/flags.ts';
-import { frameOf, routeOf, TableFixture } from '../testing/temporary-table.ts';
+import { frameOf, routeOf, TemporaryTable } from '../testing/temporary-table.ts';
 import { restore } from './restore.ts';
-import { formOfRoutes } from './saved.ts';
+import { routeSchemaHash } from './saved.ts';
 import { Store } from './store.ts';
 
 const ROUTES = 400;
 
-async function filled(): Promise<TableFixture> {
-  const fixture = await TableFixture.start();
+async function filled(): Promise<TemporaryTable> {
+  const fixture = await TemporaryTable.start();
   const routes = Array.from({ length: ROUTES }, (_, at) => routeOf(`site-${at}.test`, 'up:1', { source: 'file' }));
   await fixture.table.apply(frameOf({}, routes));
   fixture.close();
   return fixture;
 }
 
-const aside = (fixture: TableFixture): string[] => readdirSync(fixture.folder).filter((name) => name.startsWith('routes.db.corrupt-'));
+const aside = (fixture: TemporaryTable): string[] => readdirSync(fixture.folder).filter((name) => name.startsWith('routes.db.corrupt-'));
 
 test('an entry that is damaged is left out and named; all others serve', async () => {
   using fixture = await filled();
@@ -66,7 +66,7 @@ test('a file that lost its end, or bytes in the middle, never stops the start', 
 });
 
 test('a table that a running process has is not touched by another', async () => {
-  using fixture = await TableFixture.start();
+  using fixture = await TemporaryTable.start();
   await assert.rejects(
     restore(fixture.folder, systemClock, fixture.log),
     (error) => error instanceof UsageError && /already.*--state-dir/.test(error.message),
@@ -151,7 +151,7 @@ test('routes that were saved under another schema are judged by that of today, o
   using fixture = await filled();
   const store = new Store(join(fixture.folder, 'routes.db'));
   const claim = { json: '{"domain":"odd.test","tls":"perhaps"}', origin: null, source: null, controller: null, since: 1 };
-  await store.save({ puts: [{ domain: 'odd.test', layer: 'hand', claim }], deletes: [], form: 'of another version' });
+  await store.save({ puts: [{ domain: 'odd.test', layer: 'hand', claim }], deletes: [], schemaHash: 'of another version' });
   store.close();
   await fixture.restart();
   assert.equal(fixture.table.find('odd.test'), undefined);
@@ -162,7 +162,7 @@ test('routes that were saved under another schema are judged by that of today, o
   assert.equal(fixture.table.counts().routes, ROUTES + 1);
   fixture.close();
   const after = new Store(join(fixture.folder, 'routes.db'));
-  assert.equal(after.form(), formOfRoutes());
+  assert.equal(after.schemaHash(), routeSchemaHash());
   after.close();
 });
 
@@ -174,7 +174,7 @@ test('a saved route with headers that are refused today serves without them, and
   const route = routeOf('old.test', 'up:1', { handles: [{ path: '/a/*', headers: [kept] }] });
   const json = JSON.stringify({ ...route, headers, handles: route.handles.map((handle) => ({ ...handle, headers })) });
   const claim = { json, origin: null, source: null, controller: null, since: 1 };
-  await store.save({ puts: [{ domain: 'old.test', layer: 'hand', claim }], deletes: [], form: 'of another version' });
+  await store.save({ puts: [{ domain: 'old.test', layer: 'hand', claim }], deletes: [], schemaHash: 'of another version' });
   store.close();
   for (let start = 0; start < 2; start++) {
     await fixture.restart();

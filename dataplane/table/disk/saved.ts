@@ -9,12 +9,12 @@ import { factsOf, type RouteFacts } from '../claims/facts.ts';
 import { type ControllerRecord, controllerSchema } from '../controllers/controllers.ts';
 import type { SavedEntry, SavedRoute, Store } from './store.ts';
 
-/** What has been read from disk, entry by entry: each one is judged on its own. */
-export class Saved {
+/** What has been read from disk; each entry is judged on its own. */
+export class SavedTable {
   readonly claims = new Map<string, Claims>();
   readonly controllers = new Map<string, ControllerRecord>();
   globals: Globals = {};
-  /** Routes that serve in another form than they are saved in. */
+  /** Routes that are served in another form than they were saved. */
   readonly mended: { readonly domain: string; readonly layer: Layer; readonly claim: Claim }[] = [];
   private readonly leftOut = new Set<string>();
   private readonly log: Log;
@@ -45,7 +45,7 @@ export class Saved {
     }
   }
 
-  /** `passed`: every one has been through today's schema before, so that its checksum is enough. */
+  /** `passed`: every route has passed the current schema before, so that its checksum is enough. */
   readRoutes(store: Store, passed: boolean, from?: 'end'): void {
     for (const row of store.routes(from)) {
       const { domain, layer } = row;
@@ -64,7 +64,7 @@ export class Saved {
     }
   }
 
-  /** An entry may be met from both ends; it is named once. */
+  /** An entry may be read from both ends; it is logged once. */
   private leaveOut(entry: string, fields: object, message: string): void {
     if (this.leftOut.has(entry)) return;
     this.leftOut.add(entry);
@@ -72,9 +72,9 @@ export class Saved {
   }
 }
 
-type Judged = { readonly claim: Claim; readonly dropped: readonly string[] } | { readonly reason: string };
+type JudgedRoute = { readonly claim: Claim; readonly dropped: readonly string[] } | { readonly reason: string };
 
-function judgeRoute(row: SavedRoute, passed: boolean): Judged {
+function judgeRoute(row: SavedRoute, passed: boolean): JudgedRoute {
   const damage = unsound(row);
   if (damage !== null) return { reason: damage };
   const { json, origin, source, controller, since } = row.claim;
@@ -86,7 +86,7 @@ function judgeRoute(row: SavedRoute, passed: boolean): Judged {
   return 'facts' in again ? { claim: { ...row.claim, json: mended, facts: again.facts }, dropped } : read;
 }
 
-/** A route whose headers an earlier version took in, and which serves without those that are refused today. */
+/** The route without headers that an earlier version accepted and this one refuses. */
 function withoutFramingHeaders(json: string): { readonly json: string; readonly dropped: readonly string[] } {
   const dropped: string[] = [];
   const without = (key: string, value: unknown): unknown => {
@@ -106,15 +106,15 @@ function unsound({ sound, layer }: SavedRoute): string | null {
   return LAYERS.includes(layer as Layer) ? null : `the layer "${layer}" is unknown`;
 }
 
-/** What the route is by the schema of today, which may be another one than that which took it in. */
+/** Judges a route by the current schema; it may have been accepted by another one. */
 function readSaved(domain: string, saved: RouteInput): { readonly facts: RouteFacts } | { readonly reason: string } {
   const result = readAppliedRoute(saved);
   if ('problem' in result) return { reason: `${result.problem.member}: ${result.problem.reason}` };
   return result.route.domain === domain ? { facts: factsOf(result.route) } : { reason: 'it is saved under another domain' };
 }
 
-/** Names the schema of routes as it is today. */
-export const formOfRoutes = (): string =>
+/** Identifies the current schema of routes. */
+export const routeSchemaHash = (): string =>
   crc32(JSON.stringify(z.toJSONSchema(routeSchema, { io: 'input', unrepresentable: 'any' }))).toString(16);
 
 function judgeEntry<T>(entry: SavedEntry, schema: ZodType<T>): { readonly value: T } | { readonly reason: string } {

@@ -31,8 +31,8 @@ export type Save = {
   readonly deletes: readonly { readonly domain: string; readonly layer: Layer }[];
   readonly controllers?: readonly ControllerRecord[];
   readonly globals?: Globals;
-  /** Names the schema that every saved route has passed. */
-  readonly form?: string;
+  /** Identifies the schema that every saved route has passed. */
+  readonly schemaHash?: string;
 };
 
 type RouteRow = [
@@ -47,7 +47,7 @@ type RouteRow = [
 ];
 type NamedRow = { name: string; json: string; checksum: number };
 
-/** A saved row as it was found; `sound` is false when its checksum does not fit. */
+/** A saved row; `sound` is false if its checksum does not match. */
 export type SavedRoute = {
   readonly domain: string;
   readonly layer: string;
@@ -64,7 +64,7 @@ export class OtherVersionError extends Error {}
 /** The structure of the file is damaged. */
 export class DamagedError extends Error {}
 
-/** The table on disk: SQLite with a write-ahead log, where a commit is on the disk before it returns. */
+/** The table on disk: SQLite with a write-ahead log. A commit is on the disk before it returns. */
 export class Store {
   readonly path: string;
   private database: DatabaseSync;
@@ -84,7 +84,7 @@ export class Store {
     if (found !== 'ok') throw new DamagedError(`${found}`.replace(/\s+/g, ' '));
   }
 
-  /** From either end: what one way can't get past, the other may come to from behind. */
+  /** From either end: damage that stops one may be reached from behind by the other. */
   *routes(from: 'start' | 'end' = 'start'): Generator<SavedRoute> {
     const order = from === 'start' ? '' : ' ORDER BY domain DESC, layer DESC';
     const rows = this.database.prepare(`SELECT ${ROUTE_COLUMNS} FROM routes${order}`);
@@ -117,7 +117,7 @@ export class Store {
       await inSteps(change.deletes, ({ domain, layer }) => this.statements.delete.run(domain, layer));
       for (const controller of change.controllers ?? []) this.putEntry(this.statements.controller, controller.id, controller);
       if (change.globals !== undefined) this.putEntry(this.statements.setting, 'globals', change.globals);
-      if (change.form !== undefined) this.putEntry(this.statements.setting, 'form', change.form);
+      if (change.schemaHash !== undefined) this.putEntry(this.statements.setting, 'form', change.schemaHash);
       this.database.exec('COMMIT');
     } catch (error) {
       this.undo();
@@ -126,18 +126,18 @@ export class Store {
   }
 
   close(): void {
-    // One that was let go of, and taken back without a save since, is closed already.
+    // After a release without a save since, it is closed already.
     if (this.database.isOpen) this.database.close();
   }
 
-  /** Lets another process have the file. The next save asks for it back. */
+  /** Lets another process open the file. The next save opens it again. */
   release(): void {
     this.broken = true;
     this.database.close();
   }
 
-  /** The schema that every saved route has passed, if it is known. */
-  form(): string | null {
+  /** Identifies the schema that every saved route has passed; null where it is unknown. */
+  schemaHash(): string | null {
     const [entry] = this.entries("SELECT name, json, checksum FROM settings WHERE name = 'form'");
     return entry?.sound === true ? JSON.parse(entry.json) : null;
   }
@@ -152,7 +152,7 @@ export class Store {
     statement.run(name, json, entryChecksum(name, json));
   }
 
-  /** After a write that even its undoing failed for, the handle may be in any state: the next save begins with a fresh one. */
+  /** If even the rollback fails, the handle may be in any state: the next save opens a fresh one. */
   private undo(): void {
     try {
       if (!this.broken && this.database.isTransaction) this.database.exec('ROLLBACK');
@@ -181,13 +181,13 @@ function open(path: string): DatabaseSync {
   keepPrivate(path);
   const database = new DatabaseSync(path);
   try {
-    // One process owns the table: a second one is told so by the lock, not by what it overwrites.
+    // One process owns the table: a second one is stopped by the lock, before it overwrites anything.
     database.exec(
       `PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${LOG_LIMIT};`,
     );
     const version = Number(Object.values(database.prepare('PRAGMA user_version').get() ?? {})[0]);
     if (version !== SCHEMA_VERSION && version !== 0) throw new OtherVersionError(`it was written in version ${version} of its form`);
-    // A file that can be read but not written is found out now, not when the first change comes.
+    // A file that can be read but not written is noticed now, not at the first change.
     database.exec(`BEGIN; PRAGMA user_version = ${SCHEMA_VERSION}; ROLLBACK;`);
     if (version === 0) database.exec(`BEGIN; ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`);
   } catch (error) {
@@ -197,10 +197,10 @@ function open(path: string): DatabaseSync {
   return database;
 }
 
-/** Routes hold hashes of passwords, and the directory may be one that others can enter. SQLite makes its other files with the same mode. */
+/** Routes hold hashes of passwords, and other users may be able to enter the directory. SQLite gives its other files the same mode. */
 function keepPrivate(path: string): void {
   if (path === ':memory:') return;
-  // SQLite follows a link at this name, so one is refused here (ELOOP): it would lead out of the directory.
+  // SQLite would follow a symbolic link out of the directory, so one is refused here (ELOOP).
   const file = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
   try {
     fchmodSync(file, 0o600);
@@ -218,7 +218,7 @@ function prepare(database: DatabaseSync): Statements {
   };
 }
 
-/** Checksums are over everything that a row says. */
+/** Checksums cover every column of a row. */
 const routeChecksum = (domain: string, layer: string, { json, origin, source, controller, since }: SavedClaim): number =>
   crc32(`${domain}\n${layer}\n${json}\n${origin}\n${source}\n${controller}\n${since}`);
 const entryChecksum = (name: string, json: string): number => crc32(`${name}\n${json}`);

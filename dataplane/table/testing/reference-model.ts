@@ -2,13 +2,13 @@ import type { RouteSpec } from '../../../shared/route.ts';
 import type { Revision } from '../../../shared/wire/apply.ts';
 import type { Frame } from '../table.ts';
 
-type Wish = { readonly route: RouteSpec; readonly controller: string };
+type AppliedRoute = { readonly route: RouteSpec; readonly controller: string };
 type Life = { readonly epoch: number; readonly revision: Revision; readonly sources: ReadonlySet<string>; readonly settled: boolean };
 
-/** Test support: the rules of ownership once more, as slow and as plain as they can be written. */
-export class NaiveTable {
+/** The rules of ownership once more, as slowly and plainly as they can be written. */
+export class ReferenceModel {
   readonly byHand = new Map<string, RouteSpec>();
-  readonly applied = new Map<string, Wish>();
+  readonly applied = new Map<string, AppliedRoute>();
   readonly lives = new Map<string, Life>();
 
   post(route: RouteSpec): void {
@@ -48,12 +48,12 @@ export class NaiveTable {
     const taken = new Set<string>();
     for (const route of routes) {
       named.add(route.domain);
-      said.push(`${route.domain} ${this.take(route, controller, sources, taken)}`);
+      said.push(`${route.domain} ${this.applyRoute(route, controller, sources, taken)}`);
     }
     for (const domain of based_on === null ? [...this.applied.keys()] : new Set(removes.map((one) => one.domain))) {
-      const wish = this.applied.get(domain);
+      const applied = this.applied.get(domain);
       const asked = based_on === null ? sources : removes.filter((one) => one.domain === domain).map(({ source }) => source);
-      if (named.has(domain) || wish?.controller !== controller || !asked.includes(wish.route.source ?? '')) continue;
+      if (named.has(domain) || applied?.controller !== controller || !asked.includes(applied.route.source ?? '')) continue;
       this.applied.delete(domain);
       said.push(`${domain} removed`);
     }
@@ -64,13 +64,13 @@ export class NaiveTable {
   visible(): string[] {
     return [...new Set([...this.byHand.keys(), ...this.applied.keys()])].sort().map((domain) => {
       const hand = this.byHand.get(domain);
-      const wish = this.applied.get(domain);
-      if (hand === undefined) return `${domain} ${wish?.route.upstream} ${wish?.controller}`;
-      return `${domain} ${hand.upstream} hand${wish === undefined ? '' : ` over ${wish.route.upstream}`}`;
+      const applied = this.applied.get(domain);
+      if (hand === undefined) return `${domain} ${applied?.route.upstream} ${applied?.controller}`;
+      return `${domain} ${hand.upstream} hand${applied === undefined ? '' : ` over ${applied.route.upstream}`}`;
     });
   }
 
-  private take(route: RouteSpec, controller: string, sources: readonly string[], taken: Set<string>): string {
+  private applyRoute(route: RouteSpec, controller: string, sources: readonly string[], taken: Set<string>): string {
     const { domain, source, upstream } = route;
     if (source === null || !sources.includes(source) || taken.has(domain)) return 'rejected';
     taken.add(domain);

@@ -11,7 +11,7 @@ import { restore } from '../disk/restore.ts';
 import { LiveTable } from '../live-table.ts';
 import type { Frame } from '../table.ts';
 
-/** Test support: a real table in a folder of its own, and a publisher that keeps what visitors would get. */
+/** A publisher that keeps what visitors would get. */
 export class ServedRoutes implements Publisher {
   generation = 1;
   readonly served = new Map<string, string>();
@@ -24,7 +24,8 @@ export class ServedRoutes implements Publisher {
   }
 }
 
-export class TableFixture {
+/** A real table in a folder of its own. */
+export class TemporaryTable {
   readonly folder: string;
   readonly log = memoryLog();
   publisher = new ServedRoutes();
@@ -40,8 +41,8 @@ export class TableFixture {
     this.folder = folder;
   }
 
-  static async start(folder?: string): Promise<TableFixture> {
-    const fixture = new TableFixture(folder);
+  static async start(folder?: string): Promise<TemporaryTable> {
+    const fixture = new TemporaryTable(folder);
     await fixture.restart();
     return fixture;
   }

@@ -7,12 +7,13 @@ import type { RouteInput, RouteSpec } from '../../../shared/route.ts';
 import { memoryLog } from '../../../shared/runtime/log.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
-import { bootId } from '../controllers/confirmations.ts';
+import { bootId } from '../controllers/confirmation.ts';
 import { restore } from '../disk/restore.ts';
-import { initialRoutes, LiveTable } from '../live-table.ts';
+import { LiveTable } from '../live-table.ts';
 import { type KnownController, UnsavedError } from '../table.ts';
 import { frameOf, routeOf, ServedRoutes } from '../testing/temporary-table.ts';
-import { awaitWord } from './await-controllers.ts';
+import { awaitControllers } from './await-controllers.ts';
+import { initialRoutes } from './published-routes.ts';
 
 const MINUTE = 60_000;
 type Published = Pick<RouteSpec, 'upstreams' | 'hold_secs' | 'handles'>;
@@ -21,7 +22,7 @@ type Published = Pick<RouteSpec, 'upstreams' | 'hold_secs' | 'handles'>;
 class Machine {
   readonly clock = new ManualClock();
   readonly log = memoryLog();
-  readonly folder = mkdtempSync(join(tmpdir(), 'sluice-doubt-'));
+  readonly folder = mkdtempSync(join(tmpdir(), 'sluice-unconfirmed-'));
   boot: string | null = 'first';
   publisher = new ServedRoutes();
   table!: LiveTable;
@@ -37,7 +38,7 @@ class Machine {
     this.publisher = new ServedRoutes();
     this.table = new LiveTable({ restored, publisher: this.publisher, clock: this.clock, random: systemRandom });
     await this.publisher.publish({ routes: initialRoutes(restored) });
-    awaitWord(this.table, restored, this.clock, this.log);
+    awaitControllers(this.table, restored, this.clock, this.log);
   }
 
   async restart(): Promise<void> {
@@ -87,13 +88,13 @@ describe('a target with an id, after a restart', () => {
     await machine.restart();
     assert.deepEqual(machine.targets('a.test'), ['10.0.0.1:80 starting']);
     assert.equal(machine.served('a.test').hold_secs, 10);
-    assert.equal(machine.table.doubted, 1);
+    assert.equal(machine.table.unconfirmedRoutes, 1);
     const outcome = await machine.table.apply(docker(2, [container('a.test', '10.0.0.1:80')], { epoch: 2 }));
     assert.ok('applied' in outcome);
     assert.deepEqual(outcome.applied.results, [{ domain: 'a.test', result: 'unchanged' }]);
     assert.deepEqual(machine.targets('a.test'), ['10.0.0.1:80 healthy']);
     assert.equal(machine.served('a.test').hold_secs ?? null, null);
-    assert.equal(machine.table.doubted, 0);
+    assert.equal(machine.table.unconfirmedRoutes, 0);
   });
 
   test('is never served under its old address when its controller says another one', async () => {
@@ -122,12 +123,12 @@ describe('a target with an id, after a restart', () => {
     assert.deepEqual(machine.targets('a.test'), ['10.0.0.1:80 starting']);
     await machine.pass(1);
     assert.deepEqual(machine.targets('a.test'), ['10.0.0.1:80 healthy']);
-    assert.equal(machine.table.doubted, 0);
+    assert.equal(machine.table.unconfirmedRoutes, 0);
   });
 
   for (const [why, happens, reason] of [
-    ['after another boot', (machine: Machine) => (machine.boot = 'second'), 'the machine was started anew since'],
-    ['where the boot is unknown', (machine: Machine) => (machine.boot = null), 'whether the machine was started anew can not be told'],
+    ['after another boot', (machine: Machine) => (machine.boot = 'second'), 'the machine was restarted since'],
+    ['where the boot is unknown', (machine: Machine) => (machine.boot = null), 'whether the machine was restarted is unknown'],
     ['after eleven minutes', (machine: Machine) => machine.clock.pass(11 * MINUTE), 'their controller was last heard of 11 minutes ago'],
     ['where the clock was set back', (machine: Machine) => machine.clock.pass(-MINUTE), 'the clock was set back since'],
   ] as const)
@@ -142,7 +143,7 @@ describe('a target with an id, after a restart', () => {
       assert.deepEqual(machine.targets('a.test'), ['10.0.0.1:80 healthy']);
     });
 
-  test('stays known to be in doubt however often the process is started', async () => {
+  test('stays unconfirmed however often the process is started', async () => {
     using machine = await withContainer();
     machine.boot = 'second';
     for (let times = 0; times < 3; times++) {
@@ -161,12 +162,12 @@ describe('a target with an id, after a restart', () => {
     const at = () => (machine.table.controllers()[0] as KnownController & { confirmed: { docker: { at: number } } }).confirmed.docker.at;
     const began = at();
     machine.clock.pass(MINUTE - 1);
-    machine.table.heard('c');
+    machine.table.noteSignOfLife('c');
     await machine.pass(0);
     assert.equal(at(), began);
     for (let seconds = 0; seconds < 20 * 60; seconds += 20) {
       machine.clock.pass(20_000);
-      machine.table.heard('c');
+      machine.table.noteSignOfLife('c');
       await machine.pass(0);
     }
     await machine.restart();
@@ -206,7 +207,7 @@ describe('a target with an id, after a restart', () => {
     await machine.table.apply(anew(1, []));
     // The source has failed so far, and is named for the sake of that problem.
     assert.ok('applied' in (await machine.table.apply(anew(2, ['docker'], { based_on: 1 }))));
-    machine.table.heard('c');
+    machine.table.noteSignOfLife('c');
     await machine.pass(10_000);
     assert.deepEqual(machine.targets('a.test'), ['10.0.0.1:80 starting']);
     await machine.table.apply({ ...anew(3, ['docker']), routes: [container('a.test', '10.0.0.1:80')] });
@@ -219,10 +220,10 @@ describe('a target with an id, after a restart', () => {
     machine.boot = 'second';
     await machine.restart();
     assert.deepEqual(machine.targets('a.test'), ['127.0.0.1:9 healthy']);
-    assert.equal(machine.table.doubted, 0);
+    assert.equal(machine.table.unconfirmedRoutes, 0);
     await machine.table.remove('a.test');
     assert.deepEqual(machine.targets('a.test'), ['10.0.0.1:80 starting']);
-    assert.equal(machine.table.doubted, 1);
+    assert.equal(machine.table.unconfirmedRoutes, 1);
   });
 
   test('waits in a block of its site as well, and holds no target that has no id', async () => {
@@ -285,7 +286,7 @@ describe('a target with an id, after a restart', () => {
     await machine.table.apply(frameOf({}, [route]));
     machine.boot = 'second';
     await machine.restart();
-    assert.equal(machine.table.doubted, 0);
+    assert.equal(machine.table.unconfirmedRoutes, 0);
     assert.deepEqual(machine.targets('a.test'), ['127.0.0.1:1 healthy']);
     assert.deepEqual(machine.log.lines, []);
   });
@@ -297,7 +298,7 @@ test('a sign of life after the table was closed opens nothing', async () => {
   const { table } = machine;
   await table.release();
   table.close();
-  table.heard('c');
+  table.noteSignOfLife('c');
   await assert.rejects(table.trust({ controller: 'c', source: 'docker', routes: 1 }), UnsavedError);
   await machine.open();
   assert.equal(machine.table.counts().routes, 1);

@@ -1,9 +1,9 @@
 import type { RouteSpec } from '../../../shared/route.ts';
 import type { OwnedRoute } from '../table.ts';
-import { type Claim, type Claims, isDoubted, isOverridden, routeOf, visible } from './claims.ts';
+import { type Claim, type Claims, isOverridden, isUnconfirmed, routeOf, visible } from './claims.ts';
 
-/** Routes are parsed when somebody looks, and not kept. */
-export class Owned implements OwnedRoute {
+/** Routes are parsed when they are read, and not kept. */
+export class LazyOwnedRoute implements OwnedRoute {
   private readonly claims: Claims;
 
   constructor(claims: Claims) {
@@ -26,8 +26,8 @@ export class Owned implements OwnedRoute {
     return this.top.since;
   }
 
-  get doubted(): boolean {
-    return isDoubted(this.top);
+  get unconfirmed(): boolean {
+    return isUnconfirmed(this.top);
   }
 
   private get top(): Claim {

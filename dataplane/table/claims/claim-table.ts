@@ -1,0 +1,76 @@
+import type { Site } from '../../../shared/certificates/issuer.ts';
+import type { OwnedRoute } from '../table.ts';
+import { type UnconfirmedSource, unconfirmedSourcesIn } from '../unconfirmed/unconfirmed.ts';
+import { type Claims, isOverridden, isUnconfirmed, NO_CLAIMS, siteOf, sitesOf, visible } from './claims.ts';
+import type { Delta } from './delta.ts';
+import { LazyOwnedRoute } from './lazy-owned-route.ts';
+
+/** The claims to every domain, listed and counted. */
+export class ClaimTable {
+  private readonly claims: Map<string, Claims>;
+  private sorted: readonly OwnedRoute[] | null = null;
+  private overridden: number;
+  private unconfirmed: number;
+
+  constructor(claims: Map<string, Claims>) {
+    this.claims = claims;
+    const all = [...claims.values()];
+    this.overridden = all.filter(isOverridden).length;
+    this.unconfirmed = all.filter(({ applied }) => isUnconfirmed(applied)).length;
+  }
+
+  get byDomain(): ReadonlyMap<string, Claims> {
+    return this.claims;
+  }
+
+  get(domain: string): Claims {
+    return this.claims.get(domain) ?? NO_CLAIMS;
+  }
+
+  list(): readonly OwnedRoute[] {
+    this.sorted ??= [...this.claims.keys()].sort().map((domain) => new LazyOwnedRoute(this.get(domain)));
+    return this.sorted;
+  }
+
+  find(domain: string): OwnedRoute | undefined {
+    const claims = this.claims.get(domain);
+    return claims && new LazyOwnedRoute(claims);
+  }
+
+  sites(): Iterable<Site> {
+    return sitesOf(this.claims);
+  }
+
+  site(domain: string): Site | null {
+    return siteOf(domain, this.claims.get(domain));
+  }
+
+  counts(): { routes: number; overridden: number } {
+    return { routes: this.claims.size, overridden: this.overridden };
+  }
+
+  /** Whether any claim is unconfirmed, hidden ones included. */
+  get hasUnconfirmed(): boolean {
+    return this.unconfirmed > 0;
+  }
+
+  get unconfirmedRoutes(): number {
+    if (!this.hasUnconfirmed) return 0;
+    return [...this.claims.values()].filter((claims) => isUnconfirmed(visible(claims))).length;
+  }
+
+  unconfirmedSources(): UnconfirmedSource[] {
+    return this.hasUnconfirmed ? unconfirmedSourcesIn(this.claims) : [];
+  }
+
+  /** Replaces the claims to some domains, in one turn of the event loop: no reader sees half of a change. */
+  replace(changes: ReadonlyMap<string, Claims>, { overridden, unconfirmed }: Delta): void {
+    for (const [domain, claims] of changes) {
+      if (visible(claims) === null) this.claims.delete(domain);
+      else this.claims.set(domain, claims);
+    }
+    if (changes.size > 0) this.sorted = null;
+    this.overridden += overridden;
+    this.unconfirmed += unconfirmed;
+  }
+}

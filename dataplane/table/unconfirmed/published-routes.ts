@@ -1,0 +1,49 @@
+import type { HandleSpec, RouteSpec, UpstreamSpec } from '../../../shared/route.ts';
+import type { PublishedRoute, RoutesChange } from '../../publish/publisher.ts';
+import { type Claim, type Claims, isUnconfirmed, visible } from '../claims/claims.ts';
+import { factsOf, isIdentified } from '../claims/facts.ts';
+
+/** How long requests wait for a target whose address may have gone to another one, at least (s). */
+const HOLD_SECS = 10;
+
+type RestoredClaims = { readonly claims: ReadonlyMap<string, Claims> };
+
+/** The routes that workers start with. */
+export const initialRoutes = (restored: RestoredClaims): RoutesChange => allRoutes(restored, publishedRoute);
+
+/** The same as they were saved, unconfirmed targets included: health checks of those begin at once, and their results hold once they are confirmed. */
+export const savedRoutes = (restored: RestoredClaims): RoutesChange => allRoutes(restored, savedRoute);
+
+/** What workers are given of a claim. While it is unconfirmed, no target with an id is in rotation, and requests wait for one. */
+export function publishedRoute(domain: string, claim: Claim): PublishedRoute {
+  if (!isUnconfirmed(claim)) return savedRoute(domain, claim);
+  const route = withoutIdentifiedTargets(JSON.parse(claim.json));
+  return { domain, json: JSON.stringify(route), healthChecks: factsOf(route).healthChecks };
+}
+
+const savedRoute = (domain: string, { json, facts }: Claim): PublishedRoute => ({ domain, json, healthChecks: facts.healthChecks });
+
+function allRoutes({ claims: all }: RestoredClaims, published: (domain: string, claim: Claim) => PublishedRoute): RoutesChange {
+  const upserts: PublishedRoute[] = [];
+  for (const [domain, claims] of all) {
+    const claim = visible(claims);
+    if (claim !== null) upserts.push(published(domain, claim));
+  }
+  return { whole: true, upserts, removed: [] };
+}
+
+function withoutIdentifiedTargets(route: RouteSpec): RouteSpec {
+  const handles = route.handles.map((handle) => {
+    const hold = handle.hold_secs === undefined ? route.hold_secs : handle.hold_secs;
+    // A block without targets uses those of its site.
+    return { ...handle, ...heldBack(handle.upstreams, hold, isWaiting(handle.upstreams.length === 0 ? route : handle)) };
+  });
+  return { ...route, ...heldBack(route.upstreams, route.hold_secs, isWaiting(route)), handles };
+}
+
+const isWaiting = ({ upstreams }: Pick<HandleSpec, 'upstreams'>): boolean => upstreams.some(isIdentified);
+
+const heldBack = (upstreams: readonly UpstreamSpec[], hold: number | null | undefined, waits: boolean) => ({
+  upstreams: upstreams.map((target) => (isIdentified(target) ? { ...target, state: 'starting' as const, probe: false } : target)),
+  hold_secs: waits ? Math.max(hold ?? 0, HOLD_SECS) : (hold ?? null),
+});

@@ -2,7 +2,7 @@ import { networkInterfaces } from 'node:os';
 import { runningBuild } from '../shared/runtime/build.ts';
 import type { ServiceEvent } from '../shared/wire/events.ts';
 import { createAnalytics } from './analytics/analytics.ts';
-import type { Boot, Edge } from './boot.ts';
+import type { BootState, Runtime } from './boot.ts';
 import { Health } from './health/health.ts';
 import { createLedger } from './ledger/ledger.ts';
 import { inWords } from './listen-error.ts';
@@ -16,24 +16,28 @@ import { Upstreams } from './status/upstreams.ts';
 import { LiveTable } from './table/live-table.ts';
 import type { CertificateKeeper } from './table/table.ts';
 import { initialRoutes } from './table/unconfirmed/published-routes.ts';
-import { HttpsOnDemand } from './tls/lazy-certificate-manager.ts';
+import { LazyCertificateManager } from './tls/lazy-certificate-manager.ts';
 import { probePort } from './workers/probe-port.ts';
-import { Workers } from './workers/worker-pool.ts';
+import { WorkerPool } from './workers/worker-pool.ts';
 
-export type Parts = ReturnType<typeof assemble>;
+export type Components = ReturnType<typeof createComponents>;
 
 /** Everything on the main thread but the Admin API, each with what it needs of the others. Nothing runs yet. */
-export function assemble({ base, atBoot, keyring, restored }: Boot, { clock, random, log }: Edge, tell: (event: ServiceEvent) => void) {
+export function createComponents(
+  { base, atBoot, keyring, restored }: BootState,
+  { clock, random, log }: Runtime,
+  tell: (event: ServiceEvent) => void,
+) {
   const { settings } = atBoot;
   const publisher = new StatePublisher(initialRoutes(restored), trafficSettings(settings));
-  const certificates: CertificateKeeper = { bring: (frame) => https.bring(frame), drop: (frame) => https.drop(frame) };
+  const certificates: CertificateKeeper = { bring: (frame) => https.apply(frame), drop: (frame) => https.removeApplied(frame) };
   const table = new LiveTable({ restored, publisher, clock, random, certificates });
   const readiness = new Readiness(table, restored);
-  const ledger = createLedger(Workers.slots(settings.workers));
+  const ledger = createLedger(WorkerPool.slots(settings.workers));
   const health = new Health({
     ...{ clock, random, log, targets: ledger.targets },
     changed: ({ tls: _, ...change }) => {
-      if (change.healthy) workers.tellVerdicts();
+      if (change.healthy) workers.broadcastVerdicts();
       tell({ kind: 'upstream', ...change });
     },
   });
@@ -48,23 +52,23 @@ export function assemble({ base, atBoot, keyring, restored }: Boot, { clock, ran
       inFlight: ledger.inFlight.total(),
       connections: ledger.connections.reading(),
       upstreams: upstreams.list(),
-      certificates: https.reading(),
+      certificates: https.stats(),
     }),
   });
-  const workers = new Workers({
+  const workers = new WorkerPool({
     ...{ count: settings.workers, ledger, hashKey: keyring.visitors, clock, log },
-    state: () => publisher.state(),
+    state: () => publisher.currentState(),
     onReport: (report) => {
-      analytics.take(report);
-      metrics.take(report);
-      upstreams.take(report);
+      analytics.record(report);
+      metrics.record(report);
+      upstreams.record(report);
     },
     onTarget: (change) => {
       upstreams.changed(change);
       const { tls: _, ...report } = change;
       tell({ kind: 'upstream', ...report });
     },
-    onAwaited: (name) => https.hurry(name),
+    onAwaited: (name) => https.prioritize(name),
     onChange: (worker, state, reason) => {
       if (state === 'died' || state === 'replaced') metrics.countWorkerRestart(state === 'died' ? 'died' : 'silent');
       tell({ kind: 'worker', worker, state, reason });
@@ -73,18 +77,18 @@ export function assemble({ base, atBoot, keyring, restored }: Boot, { clock, ran
   const live = new LiveSettings(base, atBoot, {
     publisher,
     log,
-    probe: (bind, port) => inWords(() => probePort(bind, port)),
-    moved: () =>
+    probePort: (bind, port) => inWords(() => probePort(bind, port)),
+    listenersMoved: () =>
       inWords(() => {
         const { unmoved } = workers;
         return unmoved === null ? Promise.resolve() : Promise.reject(unmoved);
       }),
   });
-  const https = new HttpsOnDemand({
+  const https = new LazyCertificateManager({
     ...{ clock, random, log, keyring, publisher, certDir: settings.certDir, stateDir: base.stateDir },
     sites: () => table.sites(),
     site: (domain) => table.site(domain),
-    reachable: () => reachable(live.settings),
+    reachable: () => requireHttpsPort(live.settings),
     addresses: () => ownAddresses(networkInterfaces()),
     httpPort: () => live.settings.httpPort,
     opened: async () => {
@@ -97,7 +101,7 @@ export function assemble({ base, atBoot, keyring, restored }: Boot, { clock, ran
 }
 
 /** @throws where the port for HTTPS is closed and can't be had. */
-async function reachable(settings: DataplaneSettings): Promise<void> {
+async function requireHttpsPort(settings: DataplaneSettings): Promise<void> {
   const { bind, httpsPort } = settings;
   if (trafficSettings(settings).httpsPort !== null) return;
   await inWords(() => probePort(bind, httpsPort)).catch((error: Error) => {

@@ -1,14 +1,14 @@
 import { NAME } from '../shared/name.ts';
 import { UsageError } from '../shared/runtime/flags.ts';
 import type { DataplaneSettings } from './settings/settings.ts';
-import type { AuthoritySettings } from './tls/issue/acme/acme-client.ts';
+import type { AcmeSettings } from './tls/issue/acme/acme-client.ts';
 import type { DnsSettings } from './tls/issue/dns/dns-settings.ts';
-import { CertificateDirectoryError, type HttpsOnDemand } from './tls/lazy-certificate-manager.ts';
+import { CertificateDirectoryError, type LazyCertificateManager } from './tls/lazy-certificate-manager.ts';
 
 /** Shows the certificates that there are. @throws UsageError with the directory, the reason and the flag that names another one. */
-export async function openCertificates(https: HttpsOnDemand, settings: DataplaneSettings, dns: DnsSettings | null): Promise<void> {
+export async function openCertificates(https: LazyCertificateManager, settings: DataplaneSettings, dns: DnsSettings | null): Promise<void> {
   try {
-    if (authorityOf(settings, dns) !== null || settings.origins.certDir !== 'default') https.requireDirectory();
+    if (acmeSettingsOf(settings, dns) !== null || settings.origins.certDir !== 'default') https.requireDirectory();
   } catch (error) {
     throw error instanceof CertificateDirectoryError ? new UsageError(`${NAME} dataplane: ${error.message}`) : error;
   }
@@ -16,16 +16,20 @@ export async function openCertificates(https: HttpsOnDemand, settings: Dataplane
 }
 
 /** Has certificates made as the settings say from now on. */
-export async function certify(https: HttpsOnDemand, settings: DataplaneSettings, dns: DnsSettings | null): Promise<void> {
-  await https.adopt(authorityOf(settings, dns));
-  await https.certifyInternally(settings.localCerts);
+export async function configureCertificates(
+  https: LazyCertificateManager,
+  settings: DataplaneSettings,
+  dns: DnsSettings | null,
+): Promise<void> {
+  await https.setAcme(acmeSettingsOf(settings, dns));
+  await https.useInternalIssuer(settings.localCerts);
 }
 
 /** Who is asked for certificates; nobody without an e-mail, or where our own authority is for all. */
-const authorityOf = (
+const acmeSettingsOf = (
   { email, localCerts, acmeDirectory, acmeRoot, acmeBinding }: DataplaneSettings,
   dns: DnsSettings | null,
-): AuthoritySettings | null =>
+): AcmeSettings | null =>
   email === null || localCerts
     ? null
     : {

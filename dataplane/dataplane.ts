@@ -7,20 +7,20 @@ import { TAKEOVER_SOCKET } from '../shared/wire/takeover.ts';
 import { Admin } from './admin/admin.ts';
 import type { AdminParts } from './admin/dependencies.ts';
 import { EventFeed } from './admin/events/event-feed.ts';
-import { type Boot, boot, type Edge, takenOver } from './boot.ts';
-import { assemble, type Parts } from './components.ts';
-import { certify, openCertificates } from './configure-certificates.ts';
+import { type BootState, boot, type Runtime, takeoverStep } from './boot.ts';
+import { type Components, createComponents } from './components.ts';
+import { configureCertificates, openCertificates } from './configure-certificates.ts';
 import { usable } from './listen-error.ts';
-import { exposedDirectories, type KeptDirectory } from './settings/exposed-directories.ts';
+import { exposedDirectories, type SensitiveDirectory } from './settings/exposed-directories.ts';
 import { type DataplaneSettings, trafficSettings, usesHttps } from './settings/settings.ts';
 import { explain } from './status/explain.ts';
 import { ownAddresses } from './status/own-addresses.ts';
 import { awaitControllers } from './table/unconfirmed/await-controllers.ts';
 import { savedRoutes } from './table/unconfirmed/published-routes.ts';
-import { describe } from './takeover/describe-process.ts';
-import { Predecessor } from './takeover/takeover-server.ts';
-import { MemoryWatch } from './workers/memory-watchdog.ts';
-import { queueAdvice } from './workers/tcp-migration.ts';
+import { describeProcess } from './takeover/describe-process.ts';
+import { TakeoverServer } from './takeover/takeover-server.ts';
+import { MemoryWatchdog } from './workers/memory-watchdog.ts';
+import { tcpMigrationAdvice } from './workers/tcp-migration.ts';
 
 /** How often quiet clients are dropped from the rate ledger (ms). */
 const SWEEP_MS = 60_000;
@@ -34,7 +34,7 @@ export type Dataplane = {
   drain(): Promise<void>;
 };
 
-type Process = Edge & {
+type ProcessContext = Runtime & {
   readonly token: string | undefined;
   /** Has whoever is above this process start a successor by a launcher. */
   readonly successor: (launcher: string) => Promise<UpgradeOutcome>;
@@ -45,39 +45,39 @@ type Process = Edge & {
 };
 
 /** The main thread, in flow order: disk → table → publish → workers, and back through counters → admin. @throws UsageError. */
-export async function startDataplane(base: DataplaneSettings, edge: Process): Promise<Dataplane> {
+export async function startDataplane(base: DataplaneSettings, edge: ProcessContext): Promise<Dataplane> {
   const { clock, log } = edge;
   const startedAt = clock.monotonic();
   const booted = await boot(base, edge);
   const { settings } = booted.atBoot;
-  const { dns, succession } = booted;
+  const { dns, takeover: succession } = booted;
   const events = new EventFeed();
-  const parts = assemble(booted, edge, (event) => events.emit(event));
+  const parts = createComponents(booted, edge, (event) => events.emit(event));
   const { table, https, live, workers } = parts;
   await serve(parts, booted);
   table.onChange((change) => {
     https.routesChanged(change);
-    if (change.settings) void live.adopt(table.globals()).then(() => certify(https, live.settings, dns));
+    if (change.settings) void live.apply(table.globals()).then(() => configureCertificates(https, live.settings, dns));
   });
 
   const admin = new Admin(adminParts(parts, { ...edge, events, settings, startedAt }), edge.random);
-  await takenOver(base.stateDir, async () => succession?.serving());
+  await takeoverStep(base.stateDir, async () => succession?.serving());
   awaitControllers(table, booted.restored, clock, log);
   await listen(admin, settings);
-  await takenOver(base.stateDir, async () => succession?.done());
-  await certify(https, settings, dns);
+  await takeoverStep(base.stateDir, async () => succession?.done());
+  await configureCertificates(https, settings, dns);
 
   const stops = [
     clock.every(SWEEP_MS, () => parts.ledger.rates.sweep(clock.now())),
-    new MemoryWatch(workers, { clock, log, drainMs: () => live.settings.drainTimeoutMs }).start(),
+    new MemoryWatchdog(workers, { clock, log, drainMs: () => live.settings.drainTimeoutMs }).start(),
   ];
   const end = async (patient: boolean): Promise<void> => {
     for (const stop of stops) stop();
-    if (!patient) heir.close();
+    if (!patient) takeoverServer.close();
     await endServing(parts, admin, edge, patient);
   };
-  const heir = heirOf(parts, admin, settings, edge, end);
-  await heir
+  const takeoverServer = createTakeoverServer(parts, admin, settings, edge, end);
+  await takeoverServer
     .listen(join(base.stateDir, TAKEOVER_SOCKET))
     .catch((error: unknown) => log.warn({ error: String(error) }, 'no other process can take over from this one'));
   announce(parts, settings, edge);
@@ -86,20 +86,20 @@ export async function startDataplane(base: DataplaneSettings, edge: Process): Pr
 
 /** Opens the ports, with everything that was saved. @throws UsageError. */
 async function serve(
-  { publisher, workers, health, https }: Parts,
-  { atBoot: { settings }, dns, restored, succession }: Boot,
+  { publisher, workers, health, https }: Components,
+  { atBoot: { settings }, dns, restored, takeover: succession }: BootState,
 ): Promise<void> {
   if (usesHttps(settings)) await openCertificates(https, settings, dns);
-  await https.certifyInternally(settings.localCerts);
+  await https.useInternalIssuer(settings.localCerts);
   publisher.attach(workers);
   health.take(savedRoutes(restored));
-  publisher.watchRoutes((routes) => health.take(routes));
+  publisher.onRoutes((routes) => health.take(routes));
   // The process that it takes over from serves these targets: there must be no moment in which this one knows none of them.
   if (succession !== null) await health.firstAnswers(FIRST_ANSWERS_MS);
   await usable('--http-port', () => workers.start(), settings.httpPort);
 }
 
-type Outside = Pick<Process, 'clock' | 'log' | 'token'> & {
+type AdminContext = Pick<ProcessContext, 'clock' | 'log' | 'token'> & {
   readonly events: EventFeed;
   readonly settings: DataplaneSettings;
   /** On the monotonic clock. */
@@ -107,7 +107,7 @@ type Outside = Pick<Process, 'clock' | 'log' | 'token'> & {
 };
 
 /** What the Admin API shows and moves. */
-function adminParts(parts: Parts, { clock, log, token, events, settings, startedAt }: Outside): AdminParts {
+function adminParts(parts: Components, { clock, log, token, events, settings, startedAt }: AdminContext): AdminParts {
   const { table, readiness, health, upstreams, analytics, metrics, workers, live, https } = parts;
   const fresh = async <T>(read: () => T | Promise<T>): Promise<T> => {
     await workers.collect();
@@ -117,8 +117,8 @@ function adminParts(parts: Parts, { clock, log, token, events, settings, started
   const described = {
     table,
     upstreams,
-    certificateOf: (host: string) => https.describe(host),
-    plainOf: (host: string) => https.describePlain(host),
+    certificateOf: (host: string) => https.explain(host),
+    plainHttpCertificateOf: (host: string) => https.explainPlainHttp(host),
   };
   return {
     ...{ table, clock, log, token, events, uptimeSecs, certificates: https },
@@ -128,7 +128,7 @@ function adminParts(parts: Parts, { clock, log, token, events, settings, started
     settings: () => live.statuses,
     upstreams: () => upstreams.list(),
     standing: () => health.standing().map(({ tls: _, ...report }) => report),
-    internalRoot: () => https.root(),
+    internalRoot: () => https.internalRoot(),
     explain: (url) => explain({ ...described, dryRun: (request) => workers.dryRun(request) }, url),
     status: () => ({
       instance: table.instance,
@@ -141,8 +141,8 @@ function adminParts(parts: Parts, { clock, log, token, events, settings, started
       workers: { configured: settings.workers, serving: workers.serving, restarts: workers.restarts },
       problems: [...table.problems()],
       upstreams: upstreams.summary(),
-      warnings: [...readiness.warnings(), ...live.warnings, ...exposedDirectories(keptIn(settings)), ...https.warnings],
-      advice: queueAdvice(),
+      warnings: [...readiness.warnings(), ...live.warnings, ...exposedDirectories(sensitiveDirectories(settings)), ...https.warnings],
+      advice: tcpMigrationAdvice(),
     }),
     reloaded: (ok) => metrics.reloadOutcome(ok),
     addresses: () => ownAddresses(networkInterfaces()),
@@ -159,15 +159,15 @@ async function listen(admin: Admin, { adminListen, adminSocket, probeListen }: D
 }
 
 /** Who lets another process take over from this one. */
-function heirOf(
-  { table, https }: Parts,
+function createTakeoverServer(
+  { table, https }: Components,
   admin: Admin,
   settings: DataplaneSettings,
-  { clock, log, successor, leaving, handedOver }: Process,
+  { clock, log, successor, leaving, handedOver }: ProcessContext,
   end: (patient: boolean) => Promise<void>,
-): Predecessor {
-  const description = describe(process, clock.now());
-  const heir: Predecessor = new Predecessor(
+): TakeoverServer {
+  const description = describeProcess(process, clock.now());
+  const heir: TakeoverServer = new TakeoverServer(
     {
       describe: () => description,
       upgrade: async (launcher) => {
@@ -188,7 +188,7 @@ function heirOf(
       leave: () => {
         leaving();
         void end(true)
-          .then(() => heir.answered())
+          .then(() => heir.whenAnswered())
           .then(handedOver);
       },
     },
@@ -199,7 +199,12 @@ function heirOf(
 }
 
 /** `patient`: another process has the table by now, and takes the new connections. */
-async function endServing({ health, https, table, workers, live }: Parts, admin: Admin, { log }: Edge, patient: boolean): Promise<void> {
+async function endServing(
+  { health, https, table, workers, live }: Components,
+  admin: Admin,
+  { log }: Runtime,
+  patient: boolean,
+): Promise<void> {
   const { drainTimeoutMs } = live.settings;
   log.info({ within: drainTimeoutMs }, 'draining');
   health.stop();
@@ -212,14 +217,14 @@ async function endServing({ health, https, table, workers, live }: Parts, admin:
 }
 
 /** Where secrets and the table lie. */
-const keptIn = (settings: DataplaneSettings): KeptDirectory[] => [
+const sensitiveDirectories = (settings: DataplaneSettings): SensitiveDirectory[] => [
   { what: 'the state directory', path: settings.stateDir },
   ...(usesHttps(settings) ? [{ what: 'the certificate directory', path: settings.certDir }] : []),
 ];
 
-function announce({ table, live }: Parts, settings: DataplaneSettings, { log }: Edge): void {
-  for (const warning of [...live.warnings, ...exposedDirectories(keptIn(settings))]) log.warn(warning);
-  for (const advice of queueAdvice()) log.info(advice);
+function announce({ table, live }: Components, settings: DataplaneSettings, { log }: Runtime): void {
+  for (const warning of [...live.warnings, ...exposedDirectories(sensitiveDirectories(settings))]) log.warn(warning);
+  for (const advice of tcpMigrationAdvice()) log.info(advice);
   const { httpPort, httpsPort } = trafficSettings(settings);
   const at = settings.bind ?? '*';
   log.info(

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MOST_AUTHORITIES_TEXT, readClientAuthorities } from './certificates/client-authorities.ts';
+import { MAX_AUTHORITIES_LENGTH, readClientAuthorities } from './certificates/client-authorities.ts';
 import { conditionSchema } from './condition.ts';
 import { MAX_HOLD_SECS } from './longest-hold.ts';
 import { transportProblem } from './pools.ts';
@@ -120,7 +120,7 @@ const clientAuth = z.object({
   /** PEM: roots, and what clients may leave out between those and their own. */
   ca: z
     .string()
-    .max(MOST_AUTHORITIES_TEXT)
+    .max(MAX_AUTHORITIES_LENGTH)
     .transform((text, issues) => {
       const parsed = readClientAuthorities(text);
       if (parsed.ok) return parsed.value.text;

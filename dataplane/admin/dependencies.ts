@@ -4,7 +4,7 @@ import type { AnalyticsSnapshot } from '../../shared/wire/analytics.ts';
 import type { TargetReport } from '../../shared/wire/apply.ts';
 import type { DataplaneStatus, Explanation, SettingStatus, UpstreamStatus } from '../../shared/wire/status.ts';
 import type { Table } from '../table/table.ts';
-import type { CertificateDesk } from '../tls/certificate-admin.ts';
+import type { CertificateAdmin } from '../tls/certificate-admin.ts';
 import type { EventFeed } from './events/event-feed.ts';
 
 /** What the Admin API shows and moves; the data plane's main thread has it. */
@@ -23,7 +23,7 @@ export type AdminParts = {
   readonly upstreams: () => UpstreamStatus[];
   /** What has been found out about targets by asking them, for a controller that has just connected. */
   readonly standing: () => readonly TargetReport[];
-  readonly certificates: Pick<CertificateDesk, 'list' | 'push' | 'remove' | 'retry'>;
+  readonly certificates: Pick<CertificateAdmin, 'list' | 'push' | 'remove' | 'retry'>;
   /** PEM of the internal authority's root; null where there never was one. */
   readonly internalRoot: () => string | null;
   readonly explain: (url: URL) => Promise<Explanation>;

@@ -37,7 +37,7 @@ describe('analytics', () => {
   it('answers every member of a snapshot, and no other', () => {
     const analytics = createAnalytics({ clock: handClock() });
     const report = { requests: 7, classes: [1, 2, 0, 3, 0, 1], bytes: 4_321, visitors: [11, 12] } as const;
-    analytics.take({
+    analytics.record({
       domains: [
         domain('a.example', {
           ...report,
@@ -71,7 +71,7 @@ describe('analytics', () => {
   it('adds up what several workers report', () => {
     const analytics = createAnalytics({ clock: handClock() });
     for (let worker = 0; worker < 3; worker++)
-      analytics.take({ domains: [domain('a.example', { visitors: [1, worker + 10], pages: [['/', 1]] })] });
+      analytics.record({ domains: [domain('a.example', { visitors: [1, worker + 10], pages: [['/', 1]] })] });
     const snapshot = analytics.snapshot('a.example');
     assert.deepEqual(
       [snapshot?.page_views_1m, snapshot?.unique_visitors, snapshot?.status_codes.s2xx, snapshot?.bytes_sent, snapshot?.top_pages],
@@ -82,7 +82,7 @@ describe('analytics', () => {
   it('lets views leave after a minute and after an hour, though nothing comes in; totals stay', () => {
     const clock = handClock();
     const analytics = createAnalytics({ clock });
-    analytics.take({ domains: [domain('a.example', { requests: 5 })] });
+    analytics.record({ domains: [domain('a.example', { requests: 5 })] });
     const views = () => {
       const snapshot = analytics.snapshot('a.example');
       return [snapshot?.page_views_1m, snapshot?.page_views_60m, snapshot?.bytes_sent];
@@ -101,7 +101,7 @@ describe('analytics', () => {
   it('answers ten of each list at most, and lists domains by name', () => {
     const analytics = createAnalytics({ clock: handClock() });
     const pages = Array.from({ length: 30 }, (_, at) => [`/${at}`, 100 - at] as const);
-    analytics.take({ domains: [domain('b.example', { pages, referrers: pages }), domain('a.example')] });
+    analytics.record({ domains: [domain('b.example', { pages, referrers: pages }), domain('a.example')] });
     assert.deepEqual(
       analytics.snapshots().map((one) => [one.domain, one.top_pages.length, one.referrers.length]),
       [
@@ -113,7 +113,7 @@ describe('analytics', () => {
 
   it('has nothing of unrouted requests', () => {
     const analytics = createAnalytics({ clock: handClock() });
-    analytics.take({ domains: [domain('', { pattern: '' })] });
+    analytics.record({ domains: [domain('', { pattern: '' })] });
     assert.deepEqual(analytics.snapshots(), []);
   });
 });
@@ -123,7 +123,7 @@ describe('hosts under a wildcard', () => {
 
   it('have a snapshot each', () => {
     const analytics = createAnalytics({ clock: handClock() });
-    analytics.take({ domains: [under('a.example'), under('b.example')] });
+    analytics.record({ domains: [under('a.example'), under('b.example')] });
     assert.deepEqual(
       analytics.snapshots().map((one) => one.domain),
       ['a.example', 'b.example'],
@@ -134,10 +134,10 @@ describe('hosts under a wildcard', () => {
     const analytics = createAnalytics({ clock: handClock() });
     const hosts = Array.from({ length: MAX_HOSTS_PER_PATTERN }, (_, at) => `h${at}.example`);
     const details = { visitors: [1, 2], pages: [['/p', 3]], referrers: [['r.test', 4]] } as const;
-    analytics.take({ domains: hosts.map((host) => under(host, details)) });
-    analytics.take({ domains: [under('h0.example')] });
+    analytics.record({ domains: hosts.map((host) => under(host, details)) });
+    analytics.record({ domains: [under('h0.example')] });
     assert.equal(analytics.snapshot('*.example'), undefined);
-    analytics.take({ domains: [under('new1.example', { visitors: [3] }), under('new2.example')] });
+    analytics.record({ domains: [under('new1.example', { visitors: [3] }), under('new2.example')] });
     assert.equal(analytics.snapshot('h1.example'), undefined);
     assert.equal(analytics.snapshot('h2.example'), undefined);
     assert.ok(analytics.snapshot('h0.example'), 'it was used since');
@@ -153,9 +153,9 @@ describe('hosts under a wildcard', () => {
 
   it('keep their counts when they get a route of their own, and no longer take the wildcard’s room', () => {
     const analytics = createAnalytics({ clock: handClock() });
-    analytics.take({ domains: [under('own.example')] });
-    analytics.take({ domains: [domain('own.example')] });
-    analytics.take({ domains: Array.from({ length: MAX_HOSTS_PER_PATTERN }, (_, at) => under(`h${at}.example`)) });
+    analytics.record({ domains: [under('own.example')] });
+    analytics.record({ domains: [domain('own.example')] });
+    analytics.record({ domains: Array.from({ length: MAX_HOSTS_PER_PATTERN }, (_, at) => under(`h${at}.example`)) });
     assert.equal(analytics.snapshot('own.example')?.bytes_sent, 200);
     assert.equal(analytics.snapshot('*.example'), undefined);
   });

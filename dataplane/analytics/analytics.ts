@@ -9,7 +9,7 @@ export const MAX_HOSTS_PER_PATTERN = 1_000;
 
 /** All workers' counts as one. */
 export interface Analytics {
-  take(report: TrafficReport): void;
+  record(report: TrafficReport): void;
   /** Every domain that had traffic, sorted by name. */
   snapshots(): AnalyticsSnapshot[];
   /** `host` in lower case. */
@@ -59,7 +59,7 @@ export function createAnalytics({ clock }: { readonly clock: Clock }): Analytics
   };
 
   return {
-    take: (report) => {
+    record: (report) => {
       const now = clock.monotonic();
       for (const domain of report.domains) takeDomain(domain, now);
     },

@@ -3,7 +3,7 @@ import { METRIC_PREFIX } from '../../shared/name.ts';
 import { MAX_DOMAIN_LABELS, OVERFLOW_LABEL } from './totals.ts';
 
 /** What is true of certificates at the moment of a scrape. */
-export type CertificatesReading = {
+export type CertificateStats = {
   /** What each name is shown: when that ends (ms since 1970), and where it comes from. */
   readonly shown: Iterable<{ readonly name: string; readonly notAfter: number; readonly source: string }>;
   /** How orders ended since the start. */
@@ -11,7 +11,7 @@ export type CertificatesReading = {
 };
 
 /** Registers what is known of certificates. @returns how to show one reading. */
-export function registerCertificates(registry: Registry): (reading: CertificatesReading) => void {
+export function registerCertificates(registry: Registry): (reading: CertificateStats) => void {
   const bySource = new Gauge({
     name: `${METRIC_PREFIX}certificates`,
     help: 'Names that are shown a certificate, by where it comes from.',

@@ -1,28 +1,28 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { METRIC_PREFIX } from '../../shared/name.ts';
-import { type CertificatesReading, registerCertificates } from './certificates.ts';
+import { type CertificateStats, registerCertificates } from './certificates.ts';
 
 /** Targets that are listed one by one; those out of rotation come first. */
 export const MAX_UPSTREAMS = 1_000;
 
 /** What is true at the moment of a scrape. */
-export type Reading = {
+export type MetricsSnapshot = {
   readonly routes: number;
   /** Controllers' routes that one posted by hand hides. */
   readonly overridden: number;
   /** Workers that serve. */
   readonly workers: number;
   readonly inFlight: number;
-  readonly connections: ConnectionsReading;
-  readonly upstreams: Iterable<UpstreamReading>;
-  readonly certificates: CertificatesReading;
+  readonly connections: ConnectionStats;
+  readonly upstreams: Iterable<UpstreamHealth>;
+  readonly certificates: CertificateStats;
 };
 /** Clients' connections: how many are open, and how many were refused for a reason since the start. */
-export type ConnectionsReading = { readonly open: number; readonly refused: Iterable<readonly [reason: string, count: number]> };
-export type UpstreamReading = { readonly address: string; readonly healthy: boolean };
+export type ConnectionStats = { readonly open: number; readonly refused: Iterable<readonly [reason: string, count: number]> };
+export type UpstreamHealth = { readonly address: string; readonly healthy: boolean };
 
 /** Registers what is asked for instead of counted. @returns how to show one reading. */
-export function registerReading(registry: Registry): (reading: Reading) => void {
+export function registerGauges(registry: Registry): (reading: MetricsSnapshot) => void {
   const gauge = (name: string, help: string) => new Gauge({ name: `${METRIC_PREFIX}${name}`, help, registers: [registry] });
   const routes = gauge('routes', 'Routes that are served.');
   const overridden = gauge('routes_overridden', "Controllers' routes that one posted by hand hides.");
@@ -52,14 +52,14 @@ export function registerReading(registry: Registry): (reading: Reading) => void 
     refused.reset();
     for (const [reason, count] of reading.connections.refused) refused.inc({ reason }, count);
     healthy.reset();
-    for (const upstream of mostTelling(reading.upstreams)) healthy.set({ address: upstream.address }, upstream.healthy ? 1 : 0);
+    for (const upstream of unhealthyFirst(reading.upstreams)) healthy.set({ address: upstream.address }, upstream.healthy ? 1 : 0);
   };
 }
 
 /** As many as may be listed; nobody may miss one that is out because so many are in. */
-function mostTelling(upstreams: Iterable<UpstreamReading>): UpstreamReading[] {
-  const out: UpstreamReading[] = [];
-  const inRotation: UpstreamReading[] = [];
+function unhealthyFirst(upstreams: Iterable<UpstreamHealth>): UpstreamHealth[] {
+  const out: UpstreamHealth[] = [];
+  const inRotation: UpstreamHealth[] = [];
   for (const upstream of upstreams) {
     const list = upstream.healthy ? inRotation : out;
     if (list.length < MAX_UPSTREAMS) list.push(upstream);

@@ -3,16 +3,16 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
 import { type DomainReport, DURATION_BOUNDS } from '../traffic/protocol.ts';
-import { MAX_UPSTREAMS, type Reading } from './gauges.ts';
+import { MAX_UPSTREAMS, type MetricsSnapshot } from './gauges.ts';
 import { createMetrics } from './metrics.ts';
 import { MAX_DOMAIN_LABELS } from './totals.ts';
 
-const NOTHING: Reading = {
+const NOTHING: MetricsSnapshot = {
   ...{ routes: 0, overridden: 0, workers: 0, inFlight: 0, connections: { open: 0, refused: [] }, upstreams: [] },
   certificates: { shown: [], orders: [] },
 };
 const clock: Clock = { ...systemClock, now: () => 1_700_000_000_500 };
-const metricsOf = (read: () => Reading = () => NOTHING) => createMetrics({ clock, version: '1.2.3', read });
+const metricsOf = (read: () => MetricsSnapshot = () => NOTHING) => createMetrics({ clock, version: '1.2.3', read });
 
 const domain = (pattern: string, more: Partial<DomainReport> = {}): DomainReport => ({
   host: pattern,
@@ -40,10 +40,10 @@ const own = (lines: Map<string, number>, family: string) =>
 describe('traffic', () => {
   it('adds up requests and bytes of all workers by route and class', async () => {
     const metrics = metricsOf();
-    metrics.take({
+    metrics.record({
       domains: [domain('a.example', { classes: [1, 2, 0, 3, 4, 5], bytes: 7 }), domain('*.b.example', { host: 'x.b.example' })],
     });
-    metrics.take({ domains: [domain('a.example'), domain('*.b.example', { host: 'y.b.example' })] });
+    metrics.record({ domains: [domain('a.example'), domain('*.b.example', { host: 'y.b.example' })] });
     const lines = await scrape(metrics);
     assert.deepEqual(own(lines, 'sluice_requests_total'), {
       'sluice_requests_total{domain="a.example",status="1xx"}': 1,
@@ -61,7 +61,7 @@ describe('traffic', () => {
 
   it('is not counted twice by a second scrape, even at the same time', async () => {
     const metrics = metricsOf();
-    metrics.take({ domains: [domain('a.example'), domain('', { host: '' })] });
+    metrics.record({ domains: [domain('a.example'), domain('', { host: '' })] });
     const [one, other] = await Promise.all([scrape(metrics), scrape(metrics)]);
     for (const lines of [one, other, await scrape(metrics)]) {
       assert.equal(lines.get('sluice_requests_total{domain="a.example",status="2xx"}'), 1);
@@ -72,7 +72,7 @@ describe('traffic', () => {
   it('counts what upstreams failed at by route and reason, with no line for what never happened', async () => {
     const metrics = metricsOf();
     assert.deepEqual(own(await scrape(metrics), 'sluice_upstream_failures_total'), {});
-    metrics.take({
+    metrics.record({
       domains: [
         domain('a.example', {
           failures: [
@@ -82,7 +82,7 @@ describe('traffic', () => {
         }),
       ],
     });
-    metrics.take({ domains: [domain('a.example', { failures: [['refused', 3]] }), domain('b.example')] });
+    metrics.record({ domains: [domain('a.example', { failures: [['refused', 3]] }), domain('b.example')] });
     assert.deepEqual(own(await scrape(metrics), 'sluice_upstream_failures_total'), {
       'sluice_upstream_failures_total{domain="a.example",reason="refused"}': 5,
       'sluice_upstream_failures_total{domain="a.example",reason="no_target"}': 1,
@@ -92,8 +92,8 @@ describe('traffic', () => {
   it('makes cumulative buckets of the counts, with sum and count', async () => {
     const metrics = metricsOf();
     const durations = DURATION_BOUNDS.map((_, at) => at).concat(100);
-    metrics.take({ domains: [domain('a.example', { durations, durationSum: 3.5 })] });
-    metrics.take({ domains: [domain('a.example', { durations, durationSum: 3.5 })] });
+    metrics.record({ domains: [domain('a.example', { durations, durationSum: 3.5 })] });
+    metrics.record({ domains: [domain('a.example', { durations, durationSum: 3.5 })] });
     const lines = await scrape(metrics);
     let expected = 0;
     for (const [at, bound] of DURATION_BOUNDS.entries()) {
@@ -109,7 +109,7 @@ describe('traffic', () => {
 
   it('keeps unrouted requests in a family of their own', async () => {
     const metrics = metricsOf();
-    metrics.take({ domains: [domain('', { host: '', classes: [0, 0, 0, 9, 0, 0] })] });
+    metrics.record({ domains: [domain('', { host: '', classes: [0, 0, 0, 9, 0, 0] })] });
     const lines = await scrape(metrics);
     assert.deepEqual(own(lines, 'sluice_unrouted_requests_total'), { 'sluice_unrouted_requests_total{status="4xx"}': 9 });
     assert.deepEqual(
@@ -121,7 +121,7 @@ describe('traffic', () => {
   it('has at most 1,000 domains, then other, and loses no count', async () => {
     const metrics = metricsOf();
     const patterns = Array.from({ length: MAX_DOMAIN_LABELS + 50 }, (_, at) => `d${at}.example`);
-    for (let round = 0; round < 2; round++) metrics.take({ domains: patterns.map((pattern) => domain(pattern)) });
+    for (let round = 0; round < 2; round++) metrics.record({ domains: patterns.map((pattern) => domain(pattern)) });
     const lines = own(await scrape(metrics), 'sluice_requests_total');
     assert.equal(Object.keys(lines).length, MAX_DOMAIN_LABELS + 1);
     assert.equal(lines['sluice_requests_total{domain="d999.example",status="2xx"}'], 2);
@@ -131,7 +131,7 @@ describe('traffic', () => {
 
 describe('what is read at a scrape', () => {
   it('is as it is at that moment, and a target that is gone has no line', async () => {
-    let reading: Reading = {
+    let reading: MetricsSnapshot = {
       routes: 5,
       overridden: 1,
       workers: 2,
@@ -227,8 +227,8 @@ describe('events', () => {
       'sluice_exchange_faults_total{ended="nothing"}': nothing,
     });
     assert.deepEqual(await faults(), expected(0, 0, 0));
-    metrics.take({ domains: [], faults: [['exchange', 2]] });
-    metrics.take({
+    metrics.record({ domains: [], faults: [['exchange', 2]] });
+    metrics.record({
       domains: [],
       faults: [
         ['exchange', 1],

@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { METRIC_PREFIX } from '../../shared/name.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { FAULT_SCOPES, type TrafficReport, UNROUTED } from '../traffic/protocol.ts';
-import { type Reading, registerReading } from './gauges.ts';
+import { type MetricsSnapshot, registerGauges } from './gauges.ts';
 import { addReport, emptyTotals, TotalsByDomain } from './totals.ts';
 import { registerTraffic } from './traffic.ts';
 
@@ -11,7 +11,7 @@ export const RESTART_REASONS = ['died', 'silent'] as const;
 export type RestartReason = (typeof RESTART_REASONS)[number];
 
 export interface Metrics {
-  take(report: TrafficReport): void;
+  record(report: TrafficReport): void;
   countWorkerRestart(reason: RestartReason): void;
   /** How a reload of the config file ended. */
   reloadOutcome(ok: boolean): void;
@@ -22,14 +22,14 @@ export interface Metrics {
 }
 
 /** `read` is asked once a scrape. */
-type Parts = { readonly clock: Clock; readonly version: string; readonly read: () => Reading };
+type MetricsOptions = { readonly clock: Clock; readonly version: string; readonly read: () => MetricsSnapshot };
 
-export function createMetrics({ clock, version, read }: Parts): Metrics {
+export function createMetrics({ clock, version, read }: MetricsOptions): Metrics {
   const registry = new Registry();
   const domains = new TotalsByDomain();
   const unrouted = emptyTotals();
   registerTraffic(registry, domains, unrouted);
-  const show = registerReading(registry);
+  const show = registerGauges(registry);
   const restarts = registerRestarts(registry);
   const faults = registerFaults(registry);
   const reloadOutcome = registerReloads(registry, clock);
@@ -37,10 +37,10 @@ export function createMetrics({ clock, version, read }: Parts): Metrics {
   collectDefaultMetrics({ register: registry });
 
   return {
-    take: (report) => {
+    record: (report) => {
       for (const domain of report.domains) {
         if (domain.pattern === UNROUTED) addReport(unrouted, domain);
-        else domains.take(domain);
+        else domains.record(domain);
       }
       for (const [ended, count] of report.faults ?? []) faults.inc({ ended }, count);
     },

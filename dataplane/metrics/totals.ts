@@ -43,7 +43,7 @@ function addEach(into: number[], counts: readonly number[]): void {
 export class TotalsByDomain {
   private readonly totals = new Map<string, Totals>();
 
-  take(report: DomainReport): void {
+  record(report: DomainReport): void {
     addReport(this.of(report.pattern), report);
   }
 

@@ -35,7 +35,7 @@ test('a worker that is started again and can not open its port for a while is tr
   await using fixture = await WorkersFixture.start(1, [answering('a.test', 'here')]);
   await using taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
-  const { settings } = fixture.publisher.state();
+  const { settings } = fixture.publisher.currentState();
   assert.ok(settings !== undefined);
   await fixture.publisher.publish({ settings: { ...settings, httpPort: (taken.address() as AddressInfo).port } });
   await insideOneWorker('process.exit(1)');
@@ -81,15 +81,15 @@ test('a port that is taken by somebody else is told, not retried', async () => {
   await new Promise((resolve) => taken.once('listening', resolve));
   try {
     const { createLedger } = await import('../ledger/ledger.ts');
-    const { Workers } = await import('../workers/worker-pool.ts');
+    const { WorkerPool } = await import('../workers/worker-pool.ts');
     const { systemClock } = await import('../../shared/runtime/clock.ts');
-    const workers = new Workers({
+    const workers = new WorkerPool({
       count: 1,
       ledger: createLedger(2),
       hashKey: Buffer.alloc(16),
       clock: systemClock,
       log: first.log,
-      state: () => first.publisher.state(),
+      state: () => first.publisher.currentState(),
       onReport: () => undefined,
       onTarget: () => undefined,
       onAwaited: () => undefined,

@@ -1,6 +1,6 @@
 import { packEntries } from '../traffic/match/packed.ts';
 import type { EntriesPublication, PublishedChallenge, TrafficSettings, WholeState } from '../traffic/protocol.ts';
-import type { Workers } from '../workers/worker-pool.ts';
+import type { WorkerPool } from '../workers/worker-pool.ts';
 
 /** A change of what stands under names, as JSON that has been judged already: routes, saved before, or certificates. */
 export type EntriesChange<Entry extends NamedEntry = NamedEntry> = {
@@ -22,7 +22,7 @@ export class UnacknowledgedError extends Error {}
 /** How long an acknowledgement is waited for (ms). */
 const ACKNOWLEDGE_MS = 5_000;
 
-export type Change = {
+export type StateChange = {
   readonly routes?: RoutesChange;
   /** By the name that each is shown for: see PublishedCertificate. */
   readonly certificates?: EntriesChange;
@@ -44,38 +44,38 @@ export interface Publisher {
    * @returns its generation, once every worker serves it.
    * @throws UnacknowledgedError after 5 s.
    */
-  publish(change: Change): Promise<number>;
+  publish(change: StateChange): Promise<number>;
 }
 
 /** Holds what is published as a whole, so that a worker that starts late starts with all of it. */
 export class StatePublisher implements Publisher {
   generation = 1;
-  private readonly routes = new Entries();
-  private readonly certificates = new Entries();
+  private readonly routes = new PublishedEntries();
+  private readonly certificates = new PublishedEntries();
   private challenges: readonly PublishedChallenge[] = [];
   private uncertified: readonly string[] = [];
   private ticketKeys: Uint8Array | null = null;
   private settings: TrafficSettings;
-  private workers: Workers | null = null;
+  private workers: WorkerPool | null = null;
   private readonly routeWatchers: ((change: RoutesChange) => void)[] = [];
 
   constructor(routes: EntriesChange, settings: TrafficSettings) {
-    this.routes.keep(routes);
+    this.routes.apply(routes);
     this.settings = settings;
   }
 
   /** From now on changes go to these workers. */
-  attach(workers: Workers): void {
+  attach(workers: WorkerPool): void {
     this.workers = workers;
   }
 
   /** Calls back with the routes that are published from now on, at the moment at which workers are told. */
-  watchRoutes(watcher: (change: RoutesChange) => void): void {
+  onRoutes(watcher: (change: RoutesChange) => void): void {
     this.routeWatchers.push(watcher);
   }
 
   /** Everything there is, for a worker that starts. */
-  state(): WholeState {
+  currentState(): WholeState {
     return {
       generation: this.generation,
       routes: this.routes.all(),
@@ -87,7 +87,7 @@ export class StatePublisher implements Publisher {
     };
   }
 
-  async publish(change: Change): Promise<number> {
+  async publish(change: StateChange): Promise<number> {
     const generation = ++this.generation;
     const { routes, certificates, challenges, uncertified, ticketKeys, settings } = change;
     if (settings !== undefined) this.settings = settings;
@@ -95,43 +95,43 @@ export class StatePublisher implements Publisher {
     if (uncertified !== undefined) this.uncertified = uncertified;
     if (ticketKeys !== undefined) this.ticketKeys = ticketKeys;
     if (routes !== undefined) {
-      this.routes.keep(routes);
+      this.routes.apply(routes);
       for (const watcher of this.routeWatchers) watcher(routes);
     }
-    if (certificates !== undefined) this.certificates.keep(certificates);
+    if (certificates !== undefined) this.certificates.apply(certificates);
     const { workers } = this;
     if (workers === null) return generation;
     const publication = {
       generation,
-      ...(routes && { routes: packed(routes) }),
-      ...(certificates && { certificates: packed(certificates) }),
+      ...(routes && { routes: packEntriesChange(routes) }),
+      ...(certificates && { certificates: packEntriesChange(certificates) }),
       ...(challenges && { challenges }),
       ...(uncertified && { uncertified }),
       ...(ticketKeys && { ticketKeys }),
       ...(settings && { settings }),
     };
     workers.broadcast(publication);
-    if (await workers.served(generation, ACKNOWLEDGE_MS)) return generation;
+    if (await workers.whenServed(generation, ACKNOWLEDGE_MS)) return generation;
     throw new UnacknowledgedError('the change is saved, but not every worker serves it yet');
   }
 }
 
 /** What has been published under names so far. */
-class Entries {
+class PublishedEntries {
   private readonly byDomain = new Map<string, string>();
 
-  keep(change: EntriesChange): void {
+  apply(change: EntriesChange): void {
     if (change.whole) this.byDomain.clear();
     for (const domain of change.removed) this.byDomain.delete(domain);
     for (const { domain, json } of change.upserts) this.byDomain.set(domain, json);
   }
 
   all(): EntriesPublication {
-    return packed({ whole: true, upserts: [...this.byDomain].map(([domain, json]) => ({ domain, json })), removed: [] });
+    return packEntriesChange({ whole: true, upserts: [...this.byDomain].map(([domain, json]) => ({ domain, json })), removed: [] });
   }
 }
 
-const packed = (change: EntriesChange): EntriesPublication => ({
+const packEntriesChange = (change: EntriesChange): EntriesPublication => ({
   whole: change.whole,
   ...packEntries(change.upserts),
   removed: change.removed,

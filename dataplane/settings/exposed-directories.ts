@@ -2,7 +2,7 @@ import { accessSync, constants, type Stats, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 /** A directory in which this process keeps what nobody else may exchange. */
-export type KeptDirectory = { readonly what: string; readonly path: string };
+export type SensitiveDirectory = { readonly what: string; readonly path: string };
 
 /** Who this process is; null where the system has no such users. */
 export type User = { readonly uid: number; readonly groups: readonly number[] } | null;
@@ -21,12 +21,12 @@ export function currentUser(): User {
  * What other users of the machine could do in these directories, with what to do about it. Whoever can write to one can put
  * another table, key or certificate into the place of ours. One that is missing, or on a read-only file system, is no reason to warn.
  */
-export function exposedDirectories(directories: readonly KeptDirectory[], user: User = currentUser()): string[] {
+export function exposedDirectories(directories: readonly SensitiveDirectory[], user: User = currentUser()): string[] {
   if (user === null) return [];
   return directories.flatMap(({ what, path }) => {
     const at = resolve(path);
     const stats = statSync(at, { throwIfNoEntry: false });
-    const who = stats?.isDirectory() && isWritable(at) ? whoElse(stats, user) : null;
+    const who = stats?.isDirectory() && isWritable(at) ? othersAccess(stats, user) : null;
     if (who === null) return [];
     return [
       `${what} ${at} ${who} (mode ${((stats?.mode ?? 0) & 0o7777).toString(8).padStart(4, '0')}): they can exchange what is kept there; ${adviceOn(at, user)}`,
@@ -34,7 +34,7 @@ export function exposedDirectories(directories: readonly KeptDirectory[], user: 
   });
 }
 
-function whoElse({ uid, gid, mode }: Stats, user: NonNullable<User>): string | null {
+function othersAccess({ uid, gid, mode }: Stats, user: NonNullable<User>): string | null {
   if ((mode & OTHERS_WRITE) !== 0) return 'can be written by every user of this machine';
   if (uid !== user.uid && uid !== ROOT) return `belongs to another user, with the id ${uid}`;
   if ((mode & GROUP_WRITES) !== 0 && gid !== ROOT && !user.groups.includes(gid))

@@ -10,7 +10,7 @@ import type { FlagValue } from '../../shared/runtime/flags.ts';
 import type { LogLevel } from '../../shared/runtime/log.ts';
 import type { Globals, Origin } from '../../shared/settings.ts';
 import type { Cidr } from '../../shared/values/cidr.ts';
-import { roomForSockets } from './file-descriptors.ts';
+import { maxSocketsFor } from './file-descriptors.ts';
 import type { AccountBinding, DnsServer } from './flags.ts';
 
 export type SettingValues = {
@@ -55,14 +55,14 @@ export type SettingValues = {
   readonly localCerts: boolean;
 };
 export type SettingName = keyof SettingValues;
-export type Layered = SettingValues & { readonly origins: Readonly<Record<SettingName, Origin>> };
+export type LayeredSettings = SettingValues & { readonly origins: Readonly<Record<SettingName, Origin>> };
 
 const DEFAULT_HTTP_PORT = 80;
 const DEFAULT_HTTPS_PORT = 443;
 const DEFAULT_DRAIN_MS = 30_000;
 
 /** Each setting from its strongest layer: flag, environment, config file, default. */
-export function layered(given: ReadonlyMap<string, FlagValue>, file: Globals): Layered {
+export function mergeLayers(given: ReadonlyMap<string, FlagValue>, file: Globals): LayeredSettings {
   const origins = {} as Record<SettingName, Origin>;
   const pick = <T>(name: SettingName, flag: string, fromFile: T | undefined, fallback: T): T => {
     const found = given.get(flag);
@@ -72,7 +72,7 @@ export function layered(given: ReadonlyMap<string, FlagValue>, file: Globals): L
   const httpsPort = pick('httpsPort', 'https-port', file.https_port, DEFAULT_HTTPS_PORT);
   const workers = workersOf(pick<number | 'auto'>('workers', 'workers', undefined, 'auto'));
   // Many clients only keep their connection open: a quarter is enough for upstreams, and is kept for them.
-  const mostly = Math.ceil(roomForSockets(workers) * 0.75);
+  const mostly = Math.ceil(maxSocketsFor(workers) * 0.75);
   const maxConnections = pick('maxConnections', 'max-connections', file.max_connections, mostly);
   const values: SettingValues = {
     httpPort: pick('httpPort', 'http-port', file.http_port, DEFAULT_HTTP_PORT),
@@ -93,7 +93,7 @@ export function layered(given: ReadonlyMap<string, FlagValue>, file: Globals): L
       'maxConnectionsPerAddress',
       'max-connections-per-address',
       file.max_connections_per_address,
-      shareOfOne(maxConnections),
+      defaultPerAddress(maxConnections),
     ),
     logLevel: pick<LogLevel>('logLevel', 'log-level', undefined, 'info'),
     drainTimeoutMs: pick('drainTimeoutMs', 'drain-timeout', file.drain_timeout, DEFAULT_DRAIN_MS),
@@ -116,11 +116,12 @@ export function layered(given: ReadonlyMap<string, FlagValue>, file: Globals): L
 }
 
 /** Room for a large office behind one address, and for others beside it. */
-const MOST_OF_ONE = 4_096;
-const LEAST_OF_ONE = 256;
+const MAX_DEFAULT_PER_ADDRESS = 4_096;
+const MIN_DEFAULT_PER_ADDRESS = 256;
 
 /** How many connections one address may have of all, where nobody says. */
-const shareOfOne = (all: number): number => Math.min(all, MOST_OF_ONE, Math.max(LEAST_OF_ONE, Math.ceil(all / 4)));
+const defaultPerAddress = (all: number): number =>
+  Math.min(all, MAX_DEFAULT_PER_ADDRESS, Math.max(MIN_DEFAULT_PER_ADDRESS, Math.ceil(all / 4)));
 
 const socketOf = (given: string | boolean): string | null => (given === true ? DEFAULT_ADMIN_SOCKET : given === false ? null : given);
 

@@ -1,9 +1,9 @@
 import type { SettingStatus } from '../../shared/wire/status.ts';
 import type { DnsServer } from './flags.ts';
-import type { Layered } from './layers.ts';
+import type { LayeredSettings } from './layers.ts';
 
 /** Every setting that works, under the name that flags and files share, with where it came from. */
-export function statusesOf(settings: Layered): SettingStatus[] {
+export function settingStatuses(settings: LayeredSettings): SettingStatus[] {
   const { origins } = settings;
   return [
     { name: 'http_port', value: settings.httpPort, origin: origins.httpPort },
@@ -37,7 +37,7 @@ export function statusesOf(settings: Layered): SettingStatus[] {
 }
 
 /** A file by its path; nobody reads certificates here. */
-const rootText = (root: Layered['acmeRoot']): string | null =>
+const rootText = (root: LayeredSettings['acmeRoot']): string | null =>
   root === null || typeof root === 'string' ? root : 'the roots that the config file names';
 
 const serverText = (server: DnsServer | null): string | null =>

@@ -5,15 +5,15 @@ import { describe, it, test } from 'node:test';
 import { DEFAULT_ADMIN_SOCKET } from '../../shared/name.ts';
 import { UsageError } from '../../shared/runtime/flags.ts';
 import { type Globals, parseGlobals } from '../../shared/settings.ts';
-import { limitIn, roomForSockets } from './file-descriptors.ts';
+import { maxSocketsFor, parseOpenFilesLimit } from './file-descriptors.ts';
 import { DATAPLANE_FLAGS } from './flags.ts';
 import { durationText } from './setting-statuses.ts';
 import {
   type DataplaneSettings,
   dataplaneHelp,
-  effective,
+  effectiveSettings,
   FILE_GLOBALS_VARIABLE,
-  moves,
+  movesListeners,
   readSettings,
   requireTrustedProxies,
   trafficSettings,
@@ -34,11 +34,21 @@ const usage = (argv: string[], env: Record<string, string> = {}): string => {
   }
   throw new assert.AssertionError({ message: `accepted ${argv.join(' ')}` });
 };
-const status = (settings: DataplaneSettings, name: string) => effective(settings, {}).statuses.find((one) => one.name === name);
+const status = (settings: DataplaneSettings, name: string) => effectiveSettings(settings, {}).statuses.find((one) => one.name === name);
 
 describe('readSettings', () => {
   it('has the documented defaults', () => {
-    const { origins, given, handed, takeover, help, workers, maxConnections, maxConnectionsPerAddress, ...rest } = readSettings([], {});
+    const {
+      origins,
+      given,
+      supervisorGlobals: handed,
+      takeover,
+      help,
+      workers,
+      maxConnections,
+      maxConnectionsPerAddress,
+      ...rest
+    } = readSettings([], {});
     assert.deepEqual(rest, {
       httpPort: 80,
       httpsPort: 443,
@@ -66,7 +76,7 @@ describe('readSettings', () => {
     });
     assert.deepEqual(
       [maxConnections, maxConnectionsPerAddress],
-      [Math.ceil(roomForSockets(workers) * 0.75), Math.min(maxConnections, 4_096, Math.max(256, Math.ceil(maxConnections / 4)))],
+      [Math.ceil(maxSocketsFor(workers) * 0.75), Math.min(maxConnections, 4_096, Math.max(256, Math.ceil(maxConnections / 4)))],
     );
     assert.equal(workers, process.platform === 'linux' ? availableParallelism() : workers);
     assert.ok(Object.values(origins).every((origin) => origin === 'default'));
@@ -81,7 +91,7 @@ describe('readSettings', () => {
       '--log-level debug --drain-timeout 1m30s --takeover --acme-email a@b.test --acme-directory https://ca.test/dir ' +
       '--acme-ca-root /r --acme-eab kid-1:c2VjcmV0 --local-certs ' +
       '--acme-dns-hook /h --acme-dns-server ns.test:5353 --acme-dns-key-file /k --acme-dns-resolver ::1';
-    const { origins, given, handed, takeover, help, ...rest } = readSettings(words.split(' '), {});
+    const { origins, given, supervisorGlobals: handed, takeover, help, ...rest } = readSettings(words.split(' '), {});
     assert.deepEqual(rest, {
       httpPort: 8080,
       httpsPort: 8443,
@@ -189,13 +199,13 @@ describe('readSettings', () => {
     const settings = readSettings([], {});
     assert.throws(() => Object.assign(settings, { httpPort: 1 }), TypeError);
     assert.throws(() => Object.assign(settings.origins, { httpPort: 'flag' }), TypeError);
-    assert.throws(() => Object.assign(effective(settings, {}).settings, { httpPort: 1 }), TypeError);
+    assert.throws(() => Object.assign(effectiveSettings(settings, {}).settings, { httpPort: 1 }), TypeError);
   });
 });
 
 describe('effective', () => {
   it('puts saved globals beneath the flags at boot', () => {
-    const { settings, warnings } = effective(
+    const { settings, warnings } = effectiveSettings(
       readSettings(['--http-port', '1'], {}),
       globals({ http_port: 2, https_port: 3, drain_timeout: 4 }),
     );
@@ -206,36 +216,36 @@ describe('effective', () => {
 
   it('prefers what the supervisor handed over to what an earlier run saved, as a whole', () => {
     const base = readSettings([], { [FILE_GLOBALS_VARIABLE]: '{"http_port":8080}' });
-    const { settings } = effective(base, globals({ http_port: 9090, bind: '127.0.0.1' }));
+    const { settings } = effectiveSettings(base, globals({ http_port: 9090, bind: '127.0.0.1' }));
     assert.deepEqual([settings.httpPort, settings.bind], [8080, null]);
   });
 
   it('applies trusted proxies and the drain timeout at run time', () => {
     const base = readSettings([], {});
-    const running = effective(base, {}).settings;
-    const { settings, warnings } = effective(base, globals({ trusted_proxies: ['10.0.0.0/8'], drain_timeout: 5_000 }), running);
+    const running = effectiveSettings(base, {}).settings;
+    const { settings, warnings } = effectiveSettings(base, globals({ trusted_proxies: ['10.0.0.0/8'], drain_timeout: 5_000 }), running);
     assert.deepEqual([settings.trustedProxies, settings.drainTimeoutMs, warnings], [['10.0.0.0/8'], 5_000, []]);
   });
 
   it('goes back to the defaults when the file no longer says it', () => {
-    const running = effective(readSettings([], {}), globals({ trusted_proxies: ['10.0.0.0/8'] })).settings;
-    const { settings } = effective(running, {}, running);
+    const running = effectiveSettings(readSettings([], {}), globals({ trusted_proxies: ['10.0.0.0/8'] })).settings;
+    const { settings } = effectiveSettings(running, {}, running);
     assert.deepEqual([settings.trustedProxies, settings.origins.trustedProxies], [[], 'default']);
   });
 
   it('moves the listeners at run time', () => {
     const base = readSettings([], {});
-    const running = effective(base, {}).settings;
-    const { settings, warnings } = effective(base, globals({ http_port: 9090, bind: '127.0.0.1' }), running);
+    const running = effectiveSettings(base, {}).settings;
+    const { settings, warnings } = effectiveSettings(base, globals({ http_port: 9090, bind: '127.0.0.1' }), running);
     assert.deepEqual([settings.httpPort, settings.bind, warnings], [9090, '127.0.0.1', []]);
-    assert.equal(moves(running, settings), true);
-    assert.equal(moves(running, effective(base, globals({ drain_timeout: 5_000 }), running).settings), false);
+    assert.equal(movesListeners(running, settings), true);
+    assert.equal(movesListeners(running, effectiveSettings(base, globals({ drain_timeout: 5_000 }), running).settings), false);
   });
 
   it('keeps the listeners where they can not move, and says why', () => {
     const base = readSettings([], { [FILE_GLOBALS_VARIABLE]: '{"http_port":8080}' });
-    const running = effective(base, {}).settings;
-    const { settings, warnings, statuses } = effective(
+    const running = effectiveSettings(base, {}).settings;
+    const { settings, warnings, statuses } = effectiveSettings(
       base,
       globals({ http_port: 9090, https_port: 9443, bind: '127.0.0.1' }),
       running,
@@ -256,8 +266,8 @@ describe('effective', () => {
 
   it('does not move from a port that a flag decides', () => {
     const base = readSettings(['--http-port', '8080'], {});
-    const running = effective(base, {}).settings;
-    assert.equal(moves(running, effective(base, globals({ http_port: 9090 }), running).settings), false);
+    const running = effectiveSettings(base, {}).settings;
+    assert.equal(movesListeners(running, effectiveSettings(base, globals({ http_port: 9090 }), running).settings), false);
   });
 
   it('lets one address have a quarter of all connections, within bounds, unless told otherwise', () => {
@@ -271,25 +281,25 @@ describe('effective', () => {
       [{ max_connections_per_address: 9 }, 9],
       [{ max_connections: 8_000, max_connections_per_address: 8_000 }, 8_000],
     ] as const)
-      assert.equal(effective(base, globals(given), base).settings.maxConnectionsPerAddress, each);
+      assert.equal(effectiveSettings(base, globals(given), base).settings.maxConnectionsPerAddress, each);
   });
 
   it('takes the limits of connections from the file, and warns of more than descriptors allow', () => {
     const base = readSettings(['--workers', '1'], {});
-    const few = effective(base, globals({ max_connections: 100, max_connections_per_address: 5 }), base);
+    const few = effectiveSettings(base, globals({ max_connections: 100, max_connections_per_address: 5 }), base);
     assert.deepEqual([few.settings.maxConnections, few.settings.maxConnectionsPerAddress, few.warnings], [100, 5, []]);
     assert.equal(few.settings.origins.maxConnections, 'file');
-    const many = effective(base, globals({ max_connections: 10_000_000 }), base);
+    const many = effectiveSettings(base, globals({ max_connections: 10_000_000 }), base);
     assert.match(many.warnings.join(), /^max_connections is 10000000, but file descriptors allow \d+; raise the limit of open files/);
   });
 
   it('believes PROXY headers only where trusted proxies are named, at the start and later', () => {
     const base = readSettings(['--proxy-protocol', '--workers', '1'], {});
     assert.throws(() => requireTrustedProxies(base), /--proxy-protocol believes trusted proxies only/);
-    const running = effective(base, globals({ trusted_proxies: ['10.0.0.0/8'] }));
+    const running = effectiveSettings(base, globals({ trusted_proxies: ['10.0.0.0/8'] }));
     requireTrustedProxies(running.settings);
     assert.deepEqual(running.warnings, []);
-    assert.match(effective(base, {}, running.settings).warnings.join(), /every connection is closed/);
+    assert.match(effectiveSettings(base, {}, running.settings).warnings.join(), /every connection is closed/);
   });
 
   it('opens the port for HTTPS where there are certificates or will be', () => {
@@ -301,7 +311,7 @@ describe('effective', () => {
 
   it('reports each flag that works with its origin', () => {
     const settings = readSettings(['--no-metrics'], { SLUICE_DRAIN_TIMEOUT: '90s' });
-    const names = effective(settings, {}).statuses.map((one) => one.name);
+    const names = effectiveSettings(settings, {}).statuses.map((one) => one.name);
     // `--takeover` is about this one start.
     const working = DATAPLANE_FLAGS.filter((flag) => !flag.unavailable && flag.name !== 'takeover').map((flag) =>
       flag.name.replace(/^(?:no-|acme-(?=email))/, '').replaceAll('-', '_'),
@@ -334,7 +344,7 @@ describe('effective', () => {
       proxyProtocol: false,
       maxConnections: 7,
       maxConnectionsPerAddress: 7,
-      maxSockets: roomForSockets(1),
+      maxSockets: maxSocketsFor(1),
       logLevel: 'info',
     });
   });
@@ -342,6 +352,6 @@ describe('effective', () => {
 
 test('the limit of open files is read as the kernel tells it', () => {
   const head = 'Limit                     Soft Limit           Hard Limit           Units     \n';
-  assert.equal(limitIn(`${head}Max open files            20000                524288               files     \n`), 20_000);
-  assert.equal(limitIn(head), 1_024);
+  assert.equal(parseOpenFilesLimit(`${head}Max open files            20000                524288               files     \n`), 20_000);
+  assert.equal(parseOpenFilesLimit(head), 1_024);
 });

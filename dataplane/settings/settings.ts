@@ -7,10 +7,10 @@ import { type FlagValue, helpOf, readFlags, UsageError } from '../../shared/runt
 import { type Globals, type Origin, parseGlobals } from '../../shared/settings.ts';
 import type { SettingStatus } from '../../shared/wire/status.ts';
 import type { TrafficSettings } from '../traffic/protocol.ts';
-import { roomForSockets } from './file-descriptors.ts';
+import { maxSocketsFor } from './file-descriptors.ts';
 import { DATAPLANE_FLAGS } from './flags.ts';
-import { layered, type SettingName, type SettingValues } from './layers.ts';
-import { statusesOf } from './setting-statuses.ts';
+import { mergeLayers, type SettingName, type SettingValues } from './layers.ts';
+import { settingStatuses } from './setting-statuses.ts';
 
 export const COMMAND = 'dataplane';
 /** How a supervisor hands over the config file's globals before the first apply: as JSON. */
@@ -21,14 +21,14 @@ export type DataplaneSettings = SettingValues & {
   /** What flags and environment said, by flag name: the layer that no file can change. */
   readonly given: ReadonlyMap<string, FlagValue>;
   /** What a supervisor handed over at the start; newer than what an earlier run saved. */
-  readonly handed: Globals | null;
+  readonly supervisorGlobals: Globals | null;
   /** `--takeover`: the process that runs with this state directory is to be replaced. */
   readonly takeover: boolean;
   /** `--help` was asked for: print `dataplaneHelp` and end. */
   readonly help: boolean;
 };
 
-export type Effective = {
+export type EffectiveSettings = {
   readonly settings: DataplaneSettings;
   /** Every setting that works, for `GET /settings`. */
   readonly statuses: SettingStatus[];
@@ -44,8 +44,14 @@ export function readSettings(argv: readonly string[], env: Readonly<Record<strin
   const { given, positionals, help } = readFlags(COMMAND, DATAPLANE_FLAGS, argv, env);
   const stray = positionals[0];
   if (stray !== undefined && !help) throw new UsageError(`${NAME} ${COMMAND}: unexpected argument "${stray}" (it takes flags only)`);
-  const handed = readHanded(env[FILE_GLOBALS_VARIABLE]);
-  return Object.freeze({ ...layered(given, handed ?? {}), given, handed, takeover: given.get('takeover')?.value === true, help });
+  const supervisorGlobals = readSupervisorGlobals(env[FILE_GLOBALS_VARIABLE]);
+  return Object.freeze({
+    ...mergeLayers(given, supervisorGlobals ?? {}),
+    given,
+    supervisorGlobals,
+    takeover: given.get('takeover')?.value === true,
+    help,
+  });
 }
 
 /**
@@ -54,20 +60,25 @@ export function readSettings(argv: readonly string[], env: Readonly<Record<strin
  * With a reason why other ports or another address can't be had, listeners stay where `running` has them, and a
  * warning tells of it.
  */
-export function effective(base: DataplaneSettings, globals: Globals, running?: DataplaneSettings, unmovable?: string): Effective {
-  const file = running === undefined ? (base.handed ?? globals) : globals;
-  const wanted: DataplaneSettings = { ...base, ...layered(base.given, file) };
+export function effectiveSettings(
+  base: DataplaneSettings,
+  globals: Globals,
+  running?: DataplaneSettings,
+  unmovable?: string,
+): EffectiveSettings {
+  const file = running === undefined ? (base.supervisorGlobals ?? globals) : globals;
+  const wanted: DataplaneSettings = { ...base, ...mergeLayers(base.given, file) };
   const kept = running !== undefined && unmovable !== undefined;
   const settings = Object.freeze(kept ? keepListeners(wanted, running) : wanted);
   const warnings = kept ? listenerWarnings(wanted, running, unmovable) : [];
   warnings.push(...connectionWarnings(settings));
-  return { settings, statuses: statusesOf(settings), warnings };
+  return { settings, statuses: settingStatuses(settings), warnings };
 }
 
 /** The part of the settings that the traffic path needs. */
 export function trafficSettings(settings: DataplaneSettings): TrafficSettings {
   const { bind, httpPort, trustedProxies, proxyProtocol, maxConnections, maxConnectionsPerAddress, logLevel } = settings;
-  const maxSockets = roomForSockets(settings.workers);
+  const maxSockets = maxSocketsFor(settings.workers);
   const https = {
     automatic: settings.email !== null,
     anyName: issuesAnyName(settings.acmeDirectory),
@@ -102,7 +113,7 @@ export const usesHttps = ({ email, localCerts, certDir, stateDir, origins }: Dat
 export const dataplaneHelp = (): string =>
   `Usage: ${NAME} ${COMMAND} [FLAGS]\n\nThe data plane alone: it carries the traffic and answers the Admin API.\n\n${helpOf(DATAPLANE_FLAGS)}\n${exampleIn(COMMAND)}`;
 
-function readHanded(text: string | undefined): Globals | null {
+function readSupervisorGlobals(text: string | undefined): Globals | null {
   if (text === undefined || text === '') return null;
   const parsed = parseGlobals(parseJson(text));
   if (parsed.ok) return parsed.value;
@@ -129,7 +140,7 @@ function connectionWarnings({ proxyProtocol, trustedProxies, maxConnections, wor
   const warnings: string[] = [];
   if (proxyProtocol && trustedProxies.length === 0)
     warnings.push('--proxy-protocol is on and trusted_proxies names nobody: every connection is closed');
-  const room = roomForSockets(workers);
+  const room = maxSocketsFor(workers);
   if (maxConnections > room)
     warnings.push(`max_connections is ${maxConnections}, but file descriptors allow ${room}; raise the limit of open files (ulimit -n)`);
   return warnings;
@@ -143,7 +154,7 @@ const LISTENERS = [
 ] as const;
 
 /** Whether what is wanted has its listeners elsewhere. */
-export const moves = (running: DataplaneSettings, wanted: DataplaneSettings): boolean =>
+export const movesListeners = (running: DataplaneSettings, wanted: DataplaneSettings): boolean =>
   LISTENERS.some(([name]) => wanted[name] !== running[name]);
 
 function keepListeners(wanted: DataplaneSettings, running: DataplaneSettings): DataplaneSettings {

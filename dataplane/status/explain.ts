@@ -5,20 +5,23 @@ import { SOURCE_FAILED } from '../../shared/wire/problem-codes.ts';
 import type { Explanation, FullRoute, UpstreamStatus } from '../../shared/wire/status.ts';
 import type { OwnedRoute, Table } from '../table/table.ts';
 import type { DryRun, DryRunResult } from '../traffic/protocol.ts';
-import { nearDomain } from './suggest-domain.ts';
+import { suggestDomain } from './suggest-domain.ts';
 import type { Upstreams } from './upstreams.ts';
 
-type Parts = {
+type ExplainTools = {
   readonly table: Table;
   readonly upstreams: Upstreams;
   certificateOf(host: string): string;
   /** The same for whoever comes without TLS. */
-  plainOf(host: string): string;
+  plainHttpCertificateOf(host: string): string;
   dryRun(request: DryRun): Promise<DryRunResult | null>;
 };
 
 /** Answers "what would happen to this URL, and why": a worker's dry run, and what the main thread knows beside it. */
-export async function explain({ table, upstreams, certificateOf, plainOf, dryRun }: Parts, url: URL): Promise<Explanation> {
+export async function explain(
+  { table, upstreams, certificateOf, plainHttpCertificateOf: plainOf, dryRun }: ExplainTools,
+  url: URL,
+): Promise<Explanation> {
   const host = url.hostname.replace(/\.$/, '');
   const result = await dryRun({ url: url.href });
   const certificate = url.protocol === 'https:' ? certificateOf(host) : plainOf(host);
@@ -32,7 +35,7 @@ export async function explain({ table, upstreams, certificateOf, plainOf, dryRun
     ...base,
     near: result.routed
       ? null
-      : nearDomain(
+      : suggestDomain(
           host,
           table.list().map(({ route }) => route.domain),
         ),

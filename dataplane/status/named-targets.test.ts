@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type RouteInput, readAppliedRoute } from '../../shared/route.ts';
 import type { OwnedRoute } from '../table/table.ts';
-import { namedTargets, whyOut } from './named-targets.ts';
+import { namedTargets, outOfRotationReason } from './named-targets.ts';
 
 type Target = NonNullable<RouteInput['upstreams']>[number];
 
@@ -16,7 +16,7 @@ const ADDRESS = '10.0.0.1:80';
 const why = (name: string, outcome: string, ...routes: OwnedRoute[]): string | null => {
   const target = namedTargets(routes).get(name);
   assert.ok(target, name);
-  return whyOut(target, () => outcome);
+  return outOfRotationReason(target, () => outcome);
 };
 
 test('a target is out for what its source says, unless one route has it in', () => {

@@ -11,7 +11,7 @@ const NAMED_DOMAINS = 10;
 export const UNCONFIRMED = 'unconfirmed';
 
 /** How one route sees a target. */
-type View = { readonly state: string; readonly gate: Gate | null };
+type RouteView = { readonly state: string; readonly gate: Gate | null };
 
 /** A target with the domains that name it, and how they see it: each way once. */
 export type NamedTarget = {
@@ -24,22 +24,22 @@ export type NamedTarget = {
   count: number;
   /** The domain that was counted last: it may name the target several times. */
   counted: string;
-  readonly views: Map<string, View>;
+  readonly views: Map<string, RouteView>;
 };
 
 /** Every target that a route names, by its name. */
 export function namedTargets(routes: readonly OwnedRoute[]): Map<string, NamedTarget> {
   const known = new Map<string, NamedTarget>();
-  for (const { route, unconfirmed } of routes) for (const view of viewsOf(route, unconfirmed)) note(known, route.domain, view);
+  for (const { route, unconfirmed } of routes) for (const view of viewsOf(route, unconfirmed)) addTarget(known, route.domain, view);
   return known;
 }
 
-type Seen = View & Pick<NamedTarget, 'address' | 'tls' | 'id' | 'transport'>;
+type SeenTarget = RouteView & Pick<NamedTarget, 'address' | 'tls' | 'id' | 'transport'>;
 
-const viewsOf = (route: RouteSpec, unconfirmed: boolean): Seen[] =>
+const viewsOf = (route: RouteSpec, unconfirmed: boolean): SeenTarget[] =>
   poolsIn(route).flatMap(({ upstreams, tls, transport }) => {
     const manner = transportName(transport);
-    return upstreams.map((upstream): Seen => {
+    return upstreams.map((upstream): SeenTarget => {
       const { address, id = null } = upstream;
       const target = { address, tls, id, transport: manner };
       if (unconfirmed && id !== null) return { ...target, state: UNCONFIRMED, gate: null };
@@ -47,7 +47,7 @@ const viewsOf = (route: RouteSpec, unconfirmed: boolean): Seen[] =>
     });
   });
 
-function note(known: Map<string, NamedTarget>, domain: string, { address, tls, id, transport, state, gate }: Seen): void {
+function addTarget(known: Map<string, NamedTarget>, domain: string, { address, tls, id, transport, state, gate }: SeenTarget): void {
   const name = targetName(address, tls, id, transport);
   let target = known.get(name);
   if (target === undefined) {
@@ -65,10 +65,10 @@ function note(known: Map<string, NamedTarget>, domain: string, { address, tls, i
  * Why no route would send a request to the target, in words; null where one would. `outcome` tells what a question to
  * it came to: why it is kept out, or nothing.
  */
-export function whyOut({ views }: NamedTarget, outcome: (gate: Gate) => string): string | null {
+export function outOfRotationReason({ views }: NamedTarget, outcome: (gate: Gate) => string): string | null {
   let why: string | null = null;
   for (const view of views.values()) {
-    const reason = whyOutFor(view, outcome);
+    const reason = outOfRotationReasonFor(view, outcome);
     // In rotation for one route is in rotation.
     if (reason === null) return null;
     why ??= reason;
@@ -76,7 +76,7 @@ export function whyOut({ views }: NamedTarget, outcome: (gate: Gate) => string):
   return why;
 }
 
-function whyOutFor({ state, gate }: View, outcome: (gate: Gate) => string): string | null {
+function outOfRotationReasonFor({ state, gate }: RouteView, outcome: (gate: Gate) => string): string | null {
   if (gate !== null) return outcome(gate) || null;
   if (state === 'healthy') return null;
   return state === UNCONFIRMED ? 'its address is from before the restart; waiting for the controller' : `its source says ${state}`;

@@ -4,24 +4,24 @@ import type { Health } from '../health/health.ts';
 import { type Targets, targetKey, targetName } from '../ledger/targets.ts';
 import type { Table } from '../table/table.ts';
 import type { TargetChange, TrafficReport } from '../traffic/protocol.ts';
-import { type NamedTarget, namedTargets, whyOut } from './named-targets.ts';
+import { type NamedTarget, namedTargets, outOfRotationReason } from './named-targets.ts';
 
 /** More targets out of rotation are counted only. */
 const MOST_SHOWN = 50;
 
-type Parts = { readonly table: Table; readonly targets: Targets; readonly health: Pick<Health, 'reason'>; readonly clock: Clock };
+type UpstreamsTools = { readonly table: Table; readonly targets: Targets; readonly health: Pick<Health, 'reason'>; readonly clock: Clock };
 
 /** Health and load of every target that a route names, from the ledger that all workers share. */
 export class Upstreams {
-  private readonly parts: Parts;
+  private readonly tools: UpstreamsTools;
   /** Why a target left the rotation, as the worker said that took it out. */
   private readonly reasons = new Map<string, string>();
   private readonly failures = new Map<string, LastFailure>();
   /** Worked out when asked for after a change, not at each change. */
   private known: ReadonlyMap<string, NamedTarget> | null = null;
 
-  constructor(parts: Parts) {
-    this.parts = parts;
+  constructor(parts: UpstreamsTools) {
+    this.tools = parts;
     parts.table.onChange(() => {
       this.known = null;
     });
@@ -35,7 +35,7 @@ export class Upstreams {
   }
 
   /** What workers have seen fail since their last report. */
-  take({ targets = [] }: TrafficReport): void {
+  record({ targets = [] }: TrafficReport): void {
     for (const { address, tls, id, transport, count, code, reason, at } of targets) {
       const name = targetName(address, tls, id, transport);
       const sofar = this.failures.get(name)?.count ?? 0;
@@ -62,14 +62,14 @@ export class Upstreams {
 
   private status(target: NamedTarget): UpstreamStatus {
     const { address, tls, id, transport, domains, count } = target;
-    const { targets, health, clock } = this.parts;
+    const { targets, health, clock } = this.tools;
     const name = targetName(address, tls, id, transport);
     const failure = this.failures.get(name);
     const slot = targets.find(targetKey(address, tls, id, transport));
     const ejected = slot >= 0 && targets.ejected(slot, clock.now());
     const reason = ejected
       ? `${this.reasons.get(name) ?? 'it failed'} (${targets.failures(slot)} in a row)`
-      : whyOut(target, (gate) => health.reason(gate.name));
+      : outOfRotationReason(target, (gate) => health.reason(gate.name));
     return {
       address,
       tls,
@@ -86,7 +86,7 @@ export class Upstreams {
 
   private all(): ReadonlyMap<string, NamedTarget> {
     if (this.known !== null) return this.known;
-    const known = namedTargets(this.parts.table.list());
+    const known = namedTargets(this.tools.table.list());
     for (const notes of [this.reasons, this.failures]) for (const name of notes.keys()) if (!known.has(name)) notes.delete(name);
     this.known = known;
     return known;

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../../shared/runtime/clock.ts';
 
 /** Lines longer than this are no messages of ours (bytes). */
-const MAX_LINE = 1_048_576;
+const MAX_LINE_LENGTH = 1_048_576;
 
 /** The other side is gone, said something else than was asked for, or took too long. */
 export class ChannelError extends Error {}
@@ -47,7 +47,7 @@ export class Channel {
 
   /** The next message. @throws ChannelError. */
   async next(withinMs: number): Promise<{ readonly name: string; readonly value: unknown }> {
-    await this.something(withinMs);
+    await this.waitForMessage(withinMs);
     const message = this.inbox.shift();
     if (message === undefined) throw new ChannelError(this.isClosed ? 'the other process is gone' : 'the other process does not answer');
     const [[name, value] = ['', undefined]] = Object.entries(message);
@@ -61,7 +61,7 @@ export class Channel {
     throw new ChannelError(name === 'refused' ? String((value as { reason?: unknown }).reason) : `expected ${expected}, got ${name}`);
   }
 
-  private something(withinMs: number): Promise<void> {
+  private waitForMessage(withinMs: number): Promise<void> {
     if (this.inbox.length > 0 || this.isClosed) return Promise.resolve();
     return new Promise((resolve) => {
       const cancel = this.clock.after(withinMs, resolve);
@@ -76,12 +76,12 @@ export class Channel {
     this.partial += text;
     const lines = this.partial.split('\n');
     this.partial = lines.pop() ?? '';
-    for (const line of lines) this.take(line);
-    if (this.partial.length > MAX_LINE) this.socket.destroy();
+    for (const line of lines) this.parse(line);
+    if (this.partial.length > MAX_LINE_LENGTH) this.socket.destroy();
     this.wake();
   }
 
-  private take(line: string): void {
+  private parse(line: string): void {
     try {
       const message: unknown = JSON.parse(line);
       if (typeof message === 'object' && message !== null) this.inbox.push(message as Record<string, unknown>);

@@ -1,15 +1,15 @@
 import { runningBuild } from '../../shared/runtime/build.ts';
-import { processSpace } from '../../shared/runtime/pid-namespace.ts';
+import { pidNamespace } from '../../shared/runtime/pid-namespace.ts';
 import { PARENT_VARIABLE } from '../../shared/runtime/supervised.ts';
 import type { Description } from '../../shared/wire/takeover.ts';
 
 /** Who this is, in the words of whoever wants to end it. `startedAt` in ms since 1970. */
-export function describe({ env, pid }: Pick<NodeJS.Process, 'env' | 'pid'>, startedAt: number): Description {
+export function describeProcess({ env, pid }: Pick<NodeJS.Process, 'env' | 'pid'>, startedAt: number): Description {
   const parent = Number(env[PARENT_VARIABLE]);
   return {
     version: runningBuild.version,
     pid: parent > 0 ? parent : pid,
     since: new Date(startedAt).toISOString(),
-    processes: processSpace(),
+    processes: pidNamespace(),
   };
 }

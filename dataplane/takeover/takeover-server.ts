@@ -6,10 +6,10 @@ import { type Description, STEP_MS, SUCCESSOR_START_MS, type Upgraded, type Upgr
 import { Channel } from './channel.ts';
 
 /** How often the Admin API is opened again while its address is still taken (ms). */
-const AGAIN_MS = 1_000;
+const RETRY_MS = 1_000;
 
 /** What a running data plane hands over, piece by piece, and takes back when its successor fails. */
-export type Estate = {
+export type HandoverSteps = {
   describe(): Description;
   /** Has a successor started. @throws with the reason when none has taken over. */
   upgrade(launcher: string): Promise<Upgraded>;
@@ -23,17 +23,17 @@ export type Estate = {
 };
 
 /** The side of a takeover that is taken over from: it answers on a socket for as long as the process serves. */
-export class Predecessor {
+export class TakeoverServer {
   private readonly server: Server;
-  private readonly estate: Estate;
+  private readonly steps: HandoverSteps;
   private readonly clock: Clock;
   private readonly log: Log;
   private successor: Channel | null = null;
   /** Whoever asked for a successor, until they have their answer. */
-  private asking: Promise<void> = Promise.resolve();
+  private upgrading: Promise<void> = Promise.resolve();
 
-  constructor(estate: Estate, clock: Clock, log: Log) {
-    this.estate = estate;
+  constructor(estate: HandoverSteps, clock: Clock, log: Log) {
+    this.steps = estate;
     this.clock = clock;
     this.log = log;
     this.server = createServer((socket) => void this.serve(new Channel(socket, clock)));
@@ -56,7 +56,7 @@ export class Predecessor {
   private async serve(channel: Channel): Promise<void> {
     try {
       const { name, value } = await channel.next(STEP_MS);
-      if (name === 'describe') channel.send('description', this.estate.describe());
+      if (name === 'describe') channel.send('description', this.steps.describe());
       else if (name === 'upgrade') return await this.upgrade(channel, value);
       else if (name !== 'takeover') channel.send('refused', { reason: `there is no "${name}" here` });
       else if (this.successor !== null) channel.send('refused', { reason: 'another process is taking over right now' });
@@ -69,19 +69,19 @@ export class Predecessor {
   }
 
   /** Resolves once whoever asked for the successor knows of it, or soon after: this process may end. */
-  answered(): Promise<void> {
-    return Promise.race([this.asking, sleep(this.clock, STEP_MS)]);
+  whenAnswered(): Promise<void> {
+    return Promise.race([this.upgrading, sleep(this.clock, STEP_MS)]);
   }
 
   private upgrade(channel: Channel, value: unknown): Promise<void> {
-    this.asking = this.estate
+    this.upgrading = this.steps
       .upgrade((value as Partial<UpgradeRequest>).launcher ?? '')
       .then(
         (upgraded) => channel.send('upgraded', upgraded),
         (error: unknown) => channel.send('refused', { reason: error instanceof Error ? error.message : String(error) }),
       )
       .then(() => channel.end());
-    return this.asking;
+    return this.upgrading;
   }
 
   private async handOver(channel: Channel, value: unknown): Promise<void> {
@@ -89,17 +89,17 @@ export class Predecessor {
     this.log.info({ successor: value }, 'another process takes over');
     let adminClosed = false;
     try {
-      await this.estate.release();
+      await this.steps.release();
       channel.send('released', {});
       await channel.expect('serving', SUCCESSOR_START_MS);
       adminClosed = true;
-      await this.estate.closeAdmin();
+      await this.steps.closeAdmin();
       channel.send('admin', {});
       await channel.expect('done', STEP_MS);
     } catch (error) {
       channel.destroy();
-      this.estate.reclaim();
-      if (adminClosed) await this.reopen();
+      this.steps.reclaim();
+      if (adminClosed) await this.reopenAdmin();
       this.successor = null;
       this.log.error({ reason: error instanceof Error ? error.message : String(error) }, 'the takeover failed: this process goes on');
       return;
@@ -109,17 +109,17 @@ export class Predecessor {
     channel.send('left', {});
     await channel.end();
     this.log.info('the other process serves: this one finishes what it has and ends');
-    this.estate.leave();
+    this.steps.leave();
   }
 
   /** A successor that hangs may still have the address, and gives it back when it ends. */
-  private async reopen(): Promise<void> {
+  private async reopenAdmin(): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.estate.openAdmin();
+        return await this.steps.openAdmin();
       } catch (error) {
         if (attempt === 1) this.log.error({ error: String(error) }, 'the Admin API can not be opened again yet; traffic is served');
-        await sleep(this.clock, AGAIN_MS);
+        await sleep(this.clock, RETRY_MS);
       }
     }
   }

@@ -1,19 +1,19 @@
 import type { Certificate } from '../../shared/certificates/certificate.ts';
 import type { CertificateRecord } from '../../shared/wire/certificate.ts';
-import type { CertStore, Holdings, StoredCertificate, StoreProblem } from './store/cert-store.ts';
+import type { CertStore, StoreContents, StoredCertificate, StoreProblem } from './store/cert-store.ts';
 
 /** What is planned for a name that has its certificate from an authority. Times in milliseconds since 1970. */
-export type Plan = {
+export type RenewalPlan = {
   readonly renewAt: number | null;
   readonly attempt: { readonly nextTry: number; readonly lastError: string } | null;
 };
 
-export type DeskTools = {
+export type CertificateAdminTools = {
   readonly store: CertStore;
   /** What there is in all stores. */
-  holdings(): Promise<Holdings>;
+  holdings(): Promise<StoreContents>;
   /** null for names that nobody orders certificates for. */
-  plans(name: string): Plan | null;
+  planFor(name: string): RenewalPlan | null;
   /** Tries an order that waits after a failure at once. @returns false where none waits. */
   retry(name: string): boolean;
   /** Names that a certificate is wanted for; those that have none yet are listed too. */
@@ -21,14 +21,14 @@ export type DeskTools = {
   /** Those of our own authority, which no store holds. */
   internal(): Iterable<StoredCertificate & { readonly renewAt: number }>;
   /** Resolves when every worker shows what the store holds. */
-  shown(): Promise<void>;
+  published(): Promise<void>;
 };
 
 /** Certificates as people see and bring them. Private keys go in, never out. */
-export class CertificateDesk {
-  private readonly tools: DeskTools;
+export class CertificateAdmin {
+  private readonly tools: CertificateAdminTools;
 
-  constructor(tools: DeskTools) {
+  constructor(tools: CertificateAdminTools) {
     this.tools = tools;
   }
 
@@ -36,7 +36,7 @@ export class CertificateDesk {
   async list(): Promise<CertificateRecord[]> {
     const { certificates, problems } = await this.tools.holdings();
     const ordered = new Set(certificates.filter(({ source }) => source === 'acme').flatMap(({ domains }) => domains));
-    const missing = [...this.tools.wanted()].filter((name) => !ordered.has(name) && this.tools.plans(name)?.attempt);
+    const missing = [...this.tools.wanted()].filter((name) => !ordered.has(name) && this.tools.planFor(name)?.attempt);
     return [
       ...certificates.map((certificate) => this.record(certificate)),
       ...[...this.tools.internal()].map((certificate) => ({ ...this.record(certificate), renew_at: timeOf(certificate.renewAt) })),
@@ -48,7 +48,7 @@ export class CertificateDesk {
   /** Keeps a pair that covers these domains (lower case). Resolves when it is on disk and every worker shows it. @throws the system's error. */
   async push(domains: readonly string[], pair: Certificate): Promise<CertificateRecord> {
     const stored = await this.tools.store.put({ source: 'pushed', domains, pair });
-    await this.tools.shown();
+    await this.tools.published();
     return this.record(stored);
   }
 
@@ -58,7 +58,7 @@ export class CertificateDesk {
     const pushed = certificates.filter(({ source, domains }) => source === 'pushed' && domains.includes(domain));
     if (pushed.length === 0) return null;
     for (const { id } of pushed) await this.tools.store.delete(id);
-    await this.tools.shown();
+    await this.tools.published();
     return [...new Set(pushed.flatMap(({ domains }) => domains))].sort();
   }
 
@@ -86,7 +86,7 @@ export class CertificateDesk {
   }
 
   private plan(name: string): typeof UNPLANNED {
-    const plan = this.tools.plans(name);
+    const plan = this.tools.planFor(name);
     if (plan === null) return UNPLANNED;
     const { renewAt, attempt } = plan;
     return { renew_at: timeOf(renewAt), last_error: attempt?.lastError ?? null, next_try: timeOf(attempt?.nextTry ?? null) };

@@ -1,25 +1,33 @@
 import { join } from 'node:path';
-import { whyNotCertifiable } from '../../shared/certificates/issuable.ts';
+import { notIssuableReason } from '../../shared/certificates/issuable.ts';
 import { APPLIED_FOLDER } from '../../shared/name.ts';
 import { CATCH_ALL } from '../../shared/values/host.ts';
 import type { EntriesChange, Publisher } from '../publish/publisher.ts';
 import { AppliedCertificates } from './applied/applied-certificates.ts';
-import { CertificateDesk } from './certificate-admin.ts';
-import { KnownCertificates, type ShownChange } from './certificate-selection.ts';
-import { endingSoon, type Missing, missingNow, onHttpForLack, type Shown, type Uncertifiable, unusable } from './certificate-warnings.ts';
-import { isOnLoopback, onHttp, siteFor, whyNone } from './explain-certificate.ts';
+import { CertificateAdmin } from './certificate-admin.ts';
+import { CertificateSelection, type SelectionChange } from './certificate-selection.ts';
+import {
+  expiryWarnings,
+  type MissingCertificate,
+  missingWarnings,
+  type ServedCertificate,
+  type UncertifiableSite,
+  uncertifiableWarnings,
+  unusableWarnings,
+} from './certificate-warnings.ts';
+import { explainMissing, explainPlainHttp, isOnLoopback, siteFor } from './explain-certificate.ts';
 import type { InternalCertificate } from './internal/internal-authority.ts';
-import { InternalSites, type InternalTools, type RoutesChange } from './internal/internal-issuer.ts';
-import type { AuthoritySettings } from './issue/acme/acme-client.ts';
+import { InternalIssuer, type InternalIssuerTools, type RoutesChange } from './internal/internal-issuer.ts';
+import type { AcmeSettings } from './issue/acme/acme-client.ts';
 import { AutomaticHttps } from './issue/automatic-https.ts';
 import type { Keyring } from './keyring.ts';
-import type { CertificateSource, CertStore, Holdings, StoredCertificate, StoreProblem } from './store/cert-store.ts';
+import type { CertificateSource, CertStore, StoreContents, StoredCertificate, StoreProblem } from './store/cert-store.ts';
 import { DirectoryStore } from './store/directory-store.ts';
 
 /** How often the age of the keys of session tickets is looked at (ms). */
 const TICKETS_MS = 3_600_000;
 
-export type HttpsTools = Omit<InternalTools, 'changed'> & {
+export type CertificateManagerTools = Omit<InternalIssuerTools, 'changed'> & {
   readonly keyring: Keyring;
   readonly publisher: Publisher;
   /** The addresses of this machine, and its port for plain HTTP: where a name should lead. */
@@ -27,100 +35,106 @@ export type HttpsTools = Omit<InternalTools, 'changed'> & {
   httpPort(): number;
 };
 
-export type CertificatesReading = {
+export type CertificateStats = {
   readonly shown: readonly { readonly name: string; readonly notAfter: number; readonly source: CertificateSource }[];
   readonly orders: Iterable<readonly [result: string, count: number]>;
 };
 
 /** Everything between certificates on disk and workers that show them: store → known → published, orders for what is missing, and our own authority. */
-export class Https {
-  readonly desk: CertificateDesk;
+export class CertificateManager {
+  readonly admin: CertificateAdmin;
   readonly applied: AppliedCertificates;
-  private readonly tools: HttpsTools;
+  private readonly tools: CertificateManagerTools;
   private readonly store: CertStore;
   /** What controllers brought to this very data plane: others may share the certificate directory, but not what it is told. */
-  private readonly broughtStore: CertStore;
-  private readonly known: KnownCertificates;
+  private readonly appliedStore: CertStore;
+  private readonly selection: CertificateSelection;
   private readonly automatic: AutomaticHttps;
-  private readonly internal: InternalSites;
-  private readonly ends: (() => void)[] = [];
+  private readonly internal: InternalIssuer;
+  private readonly stops: (() => void)[] = [];
   /** Names that are shown another certificate than the workers were told last. */
   private readonly unpublished = new Map<string, StoredCertificate | null>();
   /** Whether our own authority sees to sites that say nothing. */
   private local = false;
   /** Sites that no authority will ever issue for; null: to be worked out again, which takes its time with 100,000 of them. */
-  private uncertifiable: readonly Uncertifiable[] | null = null;
+  private uncertifiable: readonly UncertifiableSite[] | null = null;
   /** Changes are published one after the other. */
   private publishing: Promise<unknown> = Promise.resolve();
   private readonly problems = new Map<CertStore, readonly StoreProblem[]>();
 
-  private constructor(store: CertStore, broughtStore: CertStore, tools: HttpsTools) {
+  private constructor(store: CertStore, appliedStore: CertStore, tools: CertificateManagerTools) {
     const { clock, publisher, keyring } = tools;
     this.tools = tools;
     this.store = store;
-    this.broughtStore = broughtStore;
-    this.known = new KnownCertificates(clock);
+    this.appliedStore = appliedStore;
+    this.selection = new CertificateSelection(clock);
     const shown = async (): Promise<void> => void (await this.publishing);
-    this.automatic = new AutomaticHttps({ ...tools, instance: keyring.instance, store, shown, held: (name) => this.held(name) });
-    this.internal = new InternalSites({ ...tools, changed: (change) => this.known.take(change) });
-    this.desk = new CertificateDesk({
+    this.automatic = new AutomaticHttps({
+      ...tools,
+      instance: keyring.instance,
+      store,
+      published: shown,
+      current: (name) => this.currentExceptInternal(name),
+    });
+    this.internal = new InternalIssuer({ ...tools, changed: (change) => this.selection.update(change) });
+    this.admin = new CertificateAdmin({
       store,
       holdings: () => this.holdings(),
-      shown,
-      plans: (name) => this.automatic.plans(name),
+      published: shown,
+      planFor: (name) => this.automatic.planFor(name),
       retry: (name) => this.automatic.retry(name),
-      internal: () => this.own(),
-      wanted: () => this.automatic.wanted(),
+      internal: () => this.internalCertificates(),
+      wanted: () => this.automatic.names(),
     });
-    this.applied = new AppliedCertificates({ store: broughtStore, shown, held: () => this.known.all() });
-    this.known.onChange((changes) => this.show(changes));
-    this.ends.push(
-      ...[store, broughtStore].map((one) =>
+    this.applied = new AppliedCertificates({ store: appliedStore, published: shown, held: () => this.selection.all() });
+    this.selection.onChange((changes) => this.queueChanges(changes));
+    this.stops.push(
+      ...[store, appliedStore].map((one) =>
         one.watch((change) => {
-          this.known.take(change);
-          this.complain(one, change.problems);
+          this.selection.update(change);
+          this.logProblems(one, change.problems);
         }),
       ),
       clock.every(TICKETS_MS, () => {
         if (keyring.renewTickets(clock.now())) void this.inTurn(() => publisher.publish({ ticketKeys: keyring.tickets }));
       }),
-      () => this.known.close(),
+      () => this.selection.close(),
     );
   }
 
   /** Publishes what is in the certificate directory. What can't be read of it is told, and costs nothing else. */
-  static async open(certDir: string, tools: HttpsTools): Promise<Https> {
+  static async open(certDir: string, tools: CertificateManagerTools): Promise<CertificateManager> {
     const brought = new DirectoryStore(join(tools.stateDir, APPLIED_FOLDER), tools, ['applied']);
-    const https = new Https(new DirectoryStore(certDir, { ...tools, instance: tools.keyring.instance }), brought, tools);
-    const { certificates } = await https.holdings();
-    void https.inTurn(() => tools.publisher.publish({ ticketKeys: tools.keyring.tickets }));
-    https.known.take({ put: certificates, removed: [] });
-    await https.publishing;
-    await https.automatic.answerOthers();
-    return https;
+    const manager = new CertificateManager(new DirectoryStore(certDir, { ...tools, instance: tools.keyring.instance }), brought, tools);
+    const { certificates } = await manager.holdings();
+    void manager.inTurn(() => tools.publisher.publish({ ticketKeys: tools.keyring.tickets }));
+    manager.selection.update({ put: certificates, removed: [] });
+    await manager.publishing;
+    await manager.automatic.answerOtherInstances();
+    return manager;
   }
 
-  private async holdings(): Promise<Holdings> {
+  private async holdings(): Promise<StoreContents> {
     const all = [];
-    for (const store of [this.store, this.broughtStore]) {
+    for (const store of [this.store, this.appliedStore]) {
       const one = await store.list();
-      this.complain(store, one.problems);
+      this.logProblems(store, one.problems);
       all.push(one);
     }
     return { certificates: all.flatMap((one) => one.certificates), problems: all.flatMap((one) => one.problems) };
   }
 
   /** Who is asked for certificates from now on; null: nobody. */
-  adopt(authority: AuthoritySettings | null): void {
+  setAcme(acme: AcmeSettings | null): void {
     this.uncertifiable = null;
-    this.automatic.adopt(authority);
+    this.automatic.setAcme(acme);
   }
 
   /** Our own authority is for sites that ask for it; `local`: also for those that say nothing. Resolves when it is open, if any site needs it. */
-  certifyInternally(local: boolean): Promise<void> {
+  useInternalIssuer(local: boolean): Promise<void> {
     this.local = local;
     this.uncertifiable = null;
-    return this.internal.adopt(local);
+    return this.internal.setDefault(local);
   }
 
   routesChanged(change: RoutesChange): void {
@@ -130,30 +144,30 @@ export class Https {
   }
 
   /** A visitor waits for the certificate of this name: of many that are to be made, it is the next. */
-  hurry(name: string): void {
-    this.internal.hurry(name);
+  prioritize(name: string): void {
+    this.internal.prioritize(name);
   }
 
   /** PEM of what visitors of internal sites have to trust; null where there never was one. */
-  get root(): string | null {
+  get internalRoot(): string | null {
     return this.internal.root;
   }
 
   /** Why internal sites have no certificates, what can't be used, which sites have none, or never will, and which are about to end. */
   get warnings(): string[] {
-    this.uncertifiable ??= [...this.neverCertified()];
+    this.uncertifiable ??= [...this.uncertifiableSites()];
     const others = [
-      ...unusable([...this.problems.values()].flat()),
-      ...missingNow(this.missing()),
-      ...onHttpForLack(this.uncertifiable),
-      ...endingSoon(this.shown(), this.tools.clock.now()),
+      ...unusableWarnings([...this.problems.values()].flat()),
+      ...missingWarnings(this.missing()),
+      ...uncertifiableWarnings(this.uncertifiable),
+      ...expiryWarnings(this.shown(), this.tools.clock.now()),
     ];
     return this.internal.warning === null ? others : [this.internal.warning, ...others];
   }
 
   /** What there is and how orders ended, for metrics. */
-  reading(): CertificatesReading {
-    const shown = [...this.known.everyShown()].map(([name, { notAfter, source }]) => ({ name, notAfter, source }));
+  stats(): CertificateStats {
+    const shown = [...this.selection.entries()].map(([name, { notAfter, source }]) => ({ name, notAfter, source }));
     return { shown, orders: this.automatic.results() };
   }
 
@@ -167,64 +181,64 @@ export class Https {
   }
 
   /** What a visitor of this host is shown, in words. */
-  describe(host: string): string {
-    const held = this.known.find(host);
-    const plans = this.automatic.plans(host) ?? this.automatic.plans(host.replace(/^[^.]+/, '*'));
+  explain(host: string): string {
+    const held = this.selection.find(host);
+    const plans = this.automatic.planFor(host) ?? this.automatic.planFor(host.replace(/^[^.]+/, '*'));
     const attempt = plans?.attempt;
     const failure = attempt ? `; the last try failed: ${attempt.lastError}, the next is at ${new Date(attempt.nextTry).toISOString()}` : '';
     if (held === null && plans === null)
-      return `none, so there is no connection over HTTPS: ${whyNone(siteFor(host, this.tools), this.automatic.orderable)}`;
+      return `none, so there is no connection over HTTPS: ${explainMissing(siteFor(host, this.tools), this.automatic.capabilities)}`;
     if (held === null) return `none yet${failure}`;
     return `${held.domains.join(', ')} by ${held.issuer}, until ${new Date(held.notAfter).toISOString()} (${held.source})${failure}`;
   }
 
   /** Why a visitor without TLS is shown none, in words; and where one was ordered and has not come, what hinders it: such a visitor is sent to HTTPS. */
-  describePlain(host: string): string {
-    const isHeld = this.known.find(host) !== null;
-    const isOrdered = this.automatic.plans(host) !== null;
-    const plain = onHttp(siteFor(host, this.tools), isHeld || isOrdered, this.automatic.orderable);
-    return isOrdered && !isHeld ? `${plain}; over HTTPS ${this.describe(host)}` : plain;
+  explainPlainHttp(host: string): string {
+    const isHeld = this.selection.find(host) !== null;
+    const isOrdered = this.automatic.planFor(host) !== null;
+    const plain = explainPlainHttp(siteFor(host, this.tools), isHeld || isOrdered, this.automatic.capabilities);
+    return isOrdered && !isHeld ? `${plain}; over HTTPS ${this.explain(host)}` : plain;
   }
 
   stop(): void {
     this.automatic.stop();
     this.internal.stop();
-    for (const end of this.ends) end();
+    for (const end of this.stops) end();
   }
 
   /** What a name is shown, as whoever orders certificates sees it: one of ours for the wildcard over it is no reason to order none. */
-  private held(name: string): StoredCertificate | null {
-    const held = this.known.find(name);
+  private currentExceptInternal(name: string): StoredCertificate | null {
+    const held = this.selection.find(name);
     return held?.source === 'internal' ? null : held;
   }
 
   /** What sites are shown. */
-  private *shown(): Generator<Shown> {
-    for (const [name, certificate] of this.known.everyShown())
-      if (this.tools.site(name) !== null) yield { name, certificate, lastError: this.automatic.plans(name)?.attempt?.lastError ?? null };
+  private *shown(): Generator<ServedCertificate> {
+    for (const [name, certificate] of this.selection.entries())
+      if (this.tools.site(name) !== null) yield { name, certificate, lastError: this.automatic.planFor(name)?.attempt?.lastError ?? null };
   }
 
   /** Sites whose orders fail, and that no other certificate covers. */
-  private *missing(): Generator<Missing> {
-    for (const name of this.automatic.wanted()) {
-      const lastError = this.known.find(name) === null ? this.automatic.plans(name)?.attempt?.lastError : undefined;
+  private *missing(): Generator<MissingCertificate> {
+    for (const name of this.automatic.names()) {
+      const lastError = this.selection.find(name) === null ? this.automatic.planFor(name)?.attempt?.lastError : undefined;
       if (lastError !== undefined) yield { name, lastError };
     }
   }
 
   /** Sites that say nothing and that no authority issues for, while others have their certificates by themselves. */
-  private *neverCertified(): Generator<Uncertifiable> {
-    const { orderable } = this.automatic;
+  private *uncertifiableSites(): Generator<UncertifiableSite> {
+    const { capabilities: orderable } = this.automatic;
     if (orderable === null || this.local) return;
     for (const { domain, https } of this.tools.sites()) {
       if (https !== 'auto' || domain === CATCH_ALL || isOnLoopback(domain)) continue;
-      const reason = whyNotCertifiable(domain, orderable);
-      if (reason !== null && this.known.find(domain) === null) yield { name: domain, reason };
+      const reason = notIssuableReason(domain, orderable);
+      if (reason !== null && this.selection.find(domain) === null) yield { name: domain, reason };
     }
   }
 
-  private *own(): Generator<StoredCertificate & { renewAt: number }> {
-    for (const certificate of this.known.all()) {
+  private *internalCertificates(): Generator<StoredCertificate & { renewAt: number }> {
+    for (const certificate of this.selection.all()) {
       const leaf = certificate.source === 'internal' ? this.leafOf(certificate) : null;
       if (leaf !== null) yield { ...certificate, renewAt: leaf.renewAt };
     }
@@ -235,7 +249,7 @@ export class Https {
   }
 
   /** What changes while workers are being told is told them together: thousands of names may come one by one. */
-  private show(changes: readonly ShownChange[]): void {
+  private queueChanges(changes: readonly SelectionChange[]): void {
     this.uncertifiable = null;
     if (this.unpublished.size === 0) void this.inTurn(() => this.publishChanges());
     for (const { name, certificate } of changes) this.unpublished.set(name, certificate);
@@ -254,7 +268,7 @@ export class Https {
     for (const [name, certificate] of changes) {
       const internal = certificate?.source === 'internal';
       const brought = certificate?.source === 'file' || certificate?.source === 'pushed';
-      const store = certificate?.source === 'applied' ? this.broughtStore : this.store;
+      const store = certificate?.source === 'applied' ? this.appliedStore : this.store;
       const pair = certificate && (internal ? this.leafOf(certificate) : await store.get(certificate.id));
       if (pair === null) removed.push(name);
       else {
@@ -281,7 +295,7 @@ export class Https {
     return this.publishing;
   }
 
-  private complain(store: CertStore, problems: readonly StoreProblem[]): void {
+  private logProblems(store: CertStore, problems: readonly StoreProblem[]): void {
     const before = new Set(this.problems.get(store)?.map(({ id, reason }) => `${id} ${reason}`));
     this.problems.set(store, problems);
     for (const { id, reason } of problems)

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
-import { KnownCertificates } from './certificate-selection.ts';
+import { CertificateSelection } from './certificate-selection.ts';
 import type { CertificateSource, StoredCertificate } from './store/cert-store.ts';
 
 const DAY_MS = 86_400_000;
 
 class Desk {
   readonly clock = new ManualClock();
-  readonly known = new KnownCertificates(this.clock);
+  readonly known = new CertificateSelection(this.clock);
   readonly told: string[] = [];
 
   constructor() {
@@ -33,7 +33,7 @@ class Desk {
       ariId: null,
       ...times,
     };
-    this.known.take({ put: [certificate], removed: [] });
+    this.known.update({ put: [certificate], removed: [] });
   }
 
   find(...names: string[]): (string | undefined)[] {
@@ -92,7 +92,7 @@ test('only names that are shown another certificate are told', () => {
   assert.deepEqual(desk.news(), []);
   desk.put('one', ['b.test', 'c.test']);
   assert.deepEqual(desk.news(), ['a.test=worse', 'b.test=one', 'c.test=one']);
-  desk.known.take({ put: [], removed: ['one', 'never'] });
+  desk.known.update({ put: [], removed: ['one', 'never'] });
   assert.deepEqual(desk.news(), ['b.test=none', 'c.test=none']);
   assert.deepEqual(desk.find('a.test', 'b.test'), ['worse', undefined]);
   assert.deepEqual(
@@ -109,7 +109,7 @@ test('10,000 certificates are taken in under a second', () => {
     ...{ notBefore: now, notAfter: now + DAY_MS, savedAt: now, order: null, ariId: null },
   }));
   const start = process.cpuUsage();
-  desk.known.take({ put, removed: [] });
+  desk.known.update({ put, removed: [] });
   const { user, system } = process.cpuUsage(start);
   assert.ok(user + system < 1_000_000);
   assert.deepEqual(desk.find('n9999.test'), ['acme/n9999.test']);

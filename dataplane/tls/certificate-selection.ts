@@ -3,34 +3,34 @@ import { wildcardOf } from '../../shared/values/host.ts';
 import type { StoreChange, StoredCertificate } from './store/cert-store.ts';
 
 /** Names with several certificates are judged again this often (ms): one begins or ends. */
-const JUDGE_MS = 60_000;
+const RESELECT_MS = 60_000;
 
 /** A name that is shown another certificate from now on; null: none. */
-export type ShownChange = { readonly name: string; readonly certificate: StoredCertificate | null };
+export type SelectionChange = { readonly name: string; readonly certificate: StoredCertificate | null };
 
 /** Which of the certificates that there are is shown for which name. */
-export class KnownCertificates {
+export class CertificateSelection {
   private readonly clock: Clock;
   private readonly byId = new Map<string, StoredCertificate>();
   /** Every name, wildcards as they are written, with all that were brought for it. */
   private readonly byName = new Map<string, StoredCertificate[]>();
-  private readonly shown = new Map<string, StoredCertificate>();
-  private readonly listeners = new Set<(changes: readonly ShownChange[]) => void>();
-  private readonly stopJudging: () => void;
+  private readonly selected = new Map<string, StoredCertificate>();
+  private readonly listeners = new Set<(changes: readonly SelectionChange[]) => void>();
+  private readonly stopReselecting: () => void;
 
   constructor(clock: Clock) {
     this.clock = clock;
-    this.stopJudging = clock.every(JUDGE_MS, () => this.judge(this.byName.keys()));
+    this.stopReselecting = clock.every(RESELECT_MS, () => this.reselect(this.byName.keys()));
   }
 
   /** Tells which names are shown another certificate, after each change. The returned function ends it. */
-  onChange(listener: (changes: readonly ShownChange[]) => void): () => void {
+  onChange(listener: (changes: readonly SelectionChange[]) => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   }
 
   /** Takes over what changed in a store; the first time everything in it. */
-  take({ put, removed }: Pick<StoreChange, 'put' | 'removed'>): void {
+  update({ put, removed }: Pick<StoreChange, 'put' | 'removed'>): void {
     const touched = new Set<string>();
     for (const id of removed) this.forget(id, touched);
     for (const certificate of put) {
@@ -43,7 +43,7 @@ export class KnownCertificates {
         else others.push(certificate);
       }
     }
-    this.judge(touched);
+    this.reselect(touched);
   }
 
   all(): Iterable<StoredCertificate> {
@@ -52,16 +52,16 @@ export class KnownCertificates {
 
   /** The certificate for exactly this name, else for the wildcard over it (one label); null: none. `name` in lower case. */
   find(name: string): StoredCertificate | null {
-    return this.shown.get(name) ?? this.shown.get(wildcardOf(name) ?? '') ?? null;
+    return this.selected.get(name) ?? this.selected.get(wildcardOf(name) ?? '') ?? null;
   }
 
   /** What is shown for each name and wildcard. */
-  everyShown(): Iterable<readonly [string, StoredCertificate]> {
-    return this.shown;
+  entries(): Iterable<readonly [string, StoredCertificate]> {
+    return this.selected;
   }
 
   close(): void {
-    this.stopJudging();
+    this.stopReselecting();
     this.listeners.clear();
   }
 
@@ -77,14 +77,14 @@ export class KnownCertificates {
     }
   }
 
-  private judge(names: Iterable<string>): void {
+  private reselect(names: Iterable<string>): void {
     const now = this.clock.now();
-    const changes: ShownChange[] = [];
+    const changes: SelectionChange[] = [];
     for (const name of names) {
       const certificate = best(this.byName.get(name) ?? [], now);
-      if (certificate === (this.shown.get(name) ?? null)) continue;
-      if (certificate === null) this.shown.delete(name);
-      else this.shown.set(name, certificate);
+      if (certificate === (this.selected.get(name) ?? null)) continue;
+      if (certificate === null) this.selected.delete(name);
+      else this.selected.set(name, certificate);
       changes.push({ name, certificate });
     }
     if (changes.length > 0) for (const listener of this.listeners) listener(changes);
@@ -100,14 +100,14 @@ function best(candidates: readonly StoredCertificate[], now: number): StoredCert
 }
 
 function isBetter(one: StoredCertificate, other: StoredCertificate, now: number): boolean {
-  if (isGood(one, now) !== isGood(other, now)) return isGood(one, now);
-  if (wish(one) !== wish(other)) return wish(one) > wish(other);
+  if (isValid(one, now) !== isValid(other, now)) return isValid(one, now);
+  if (priorityOf(one) !== priorityOf(other)) return priorityOf(one) > priorityOf(other);
   if (one.notAfter !== other.notAfter) return one.notAfter > other.notAfter;
   // Any order will do, as long as it is always the same.
   return one.id < other.id;
 }
 
-const isGood = ({ notBefore, notAfter }: StoredCertificate, now: number): boolean => notBefore <= now && now < notAfter;
+const isValid = ({ notBefore, notAfter }: StoredCertificate, now: number): boolean => notBefore <= now && now < notAfter;
 /** How much it is what somebody wanted for the name. */
-const wish = ({ source }: StoredCertificate): number => WISHES[source];
-const WISHES: Readonly<Record<StoredCertificate['source'], number>> = { pushed: 2, applied: 2, file: 2, internal: 1, acme: 0 };
+const priorityOf = ({ source }: StoredCertificate): number => PRIORITIES[source];
+const PRIORITIES: Readonly<Record<StoredCertificate['source'], number>> = { pushed: 2, applied: 2, file: 2, internal: 1, acme: 0 };

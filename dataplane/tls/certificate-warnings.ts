@@ -5,7 +5,7 @@ const SHARE_LEFT = 0.2;
 const MOST_LINES = 5;
 
 /** What is shown for a name, and what keeps it from being renewed. */
-export type Shown = {
+export type ServedCertificate = {
   readonly name: string;
   readonly certificate: StoredCertificate;
   /** Why the last order failed; null where none did. */
@@ -13,20 +13,20 @@ export type Shown = {
 };
 
 /** A site that is to have a certificate, has none, and why the last order failed. */
-export type Missing = { readonly name: string; readonly lastError: string };
+export type MissingCertificate = { readonly name: string; readonly lastError: string };
 
 /** One line for each site that nobody can visit over HTTPS yet; a few at most. */
-export function missingNow(missing: Iterable<Missing>): string[] {
+export function missingWarnings(missing: Iterable<MissingCertificate>): string[] {
   const all = [...missing];
   const lines = all.slice(0, MOST_LINES).map(({ name, lastError }) => `${name} has no certificate: ${withoutName(name, lastError)}`);
   return all.length > MOST_LINES ? [...lines, `${all.length - MOST_LINES} more sites have no certificate`] : lines;
 }
 
 /** A site that is to have a certificate and never can as it is: the reason, and nothing that time mends. */
-export type Uncertifiable = { readonly name: string; readonly reason: string };
+export type UncertifiableSite = { readonly name: string; readonly reason: string };
 
 /** One line for each site that stays on HTTP though nobody said that it should; a few at most. */
-export function onHttpForLack(sites: readonly Uncertifiable[]): string[] {
+export function uncertifiableWarnings(sites: readonly UncertifiableSite[]): string[] {
   const lines = sites
     .slice(0, MOST_LINES)
     .map(
@@ -36,7 +36,7 @@ export function onHttpForLack(sites: readonly Uncertifiable[]): string[] {
 }
 
 /** One line for each folder or file that was to be a certificate and can't be used; a few at most. */
-export function unusable(problems: readonly StoreProblem[]): string[] {
+export function unusableWarnings(problems: readonly StoreProblem[]): string[] {
   const lines = problems.slice(0, MOST_LINES).map(({ reason }) => `a certificate can't be used: ${reason}`);
   return problems.length > MOST_LINES ? [...lines, `${problems.length - MOST_LINES} more certificates can't be used`] : lines;
 }
@@ -45,15 +45,15 @@ export function unusable(problems: readonly StoreProblem[]): string[] {
 const withoutName = (name: string, reason: string): string => (reason.startsWith(`${name}: `) ? reason.slice(name.length + 2) : reason);
 
 /** One line for each certificate that is about to end without a newer one, the first to end first; a few at most. `now` in ms since 1970. */
-export function endingSoon(shown: Iterable<Shown>, now: number): string[] {
+export function expiryWarnings(shown: Iterable<ServedCertificate>, now: number): string[] {
   const ending = [...shown].filter((one) => isEnding(one, now)).toSorted((one, other) => end(one) - end(other));
   const lines = ending.slice(0, MOST_LINES).map((one) => lineOf(one, now));
   return ending.length > MOST_LINES ? [...lines, `${ending.length - MOST_LINES} more certificates end soon`] : lines;
 }
 
-const end = ({ certificate }: Shown): number => certificate.notAfter;
+const end = ({ certificate }: ServedCertificate): number => certificate.notAfter;
 
-function isEnding({ certificate, lastError }: Shown, now: number): boolean {
+function isEnding({ certificate, lastError }: ServedCertificate, now: number): boolean {
   const { source, notBefore, notAfter } = certificate;
   if (source === 'internal') return false;
   // One that was got moments ago and is over all the same: what is wrong is a clock.
@@ -61,7 +61,7 @@ function isEnding({ certificate, lastError }: Shown, now: number): boolean {
   return notAfter - now < (notAfter - notBefore) * SHARE_LEFT;
 }
 
-function lineOf({ name, certificate, lastError }: Shown, now: number): string {
+function lineOf({ name, certificate, lastError }: ServedCertificate, now: number): string {
   const { notAfter } = certificate;
   const verb = notAfter <= now ? 'ended' : 'ends';
   return `the certificate of ${name} ${verb} at ${new Date(notAfter).toISOString()}; ${reasonOf(certificate, lastError)}`;

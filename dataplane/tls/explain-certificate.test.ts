@@ -1,28 +1,28 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { onHttp, siteFor, whyNone } from './explain-certificate.ts';
+import { explainMissing, explainPlainHttp, siteFor } from './explain-certificate.ts';
 
 test('a site without a certificate, and without one to come, has a reason', () => {
   const asked = { anyName: false, dns: false };
-  assert.equal(whyNone({ domain: 'a.test', https: 'off' }, asked), 'the site says tls off');
-  assert.equal(whyNone({ domain: 'shop.example.com', https: 'auto' }, null), 'no e-mail is set');
-  assert.equal(whyNone({ domain: '*', https: 'auto' }, asked), 'it is every host');
-  assert.match(whyNone({ domain: '*.example.com', https: 'auto' }, asked), /--acme-dns-hook/);
-  assert.match(whyNone({ domain: 'a.test', https: 'auto' }, asked), /under test$/);
-  assert.equal(whyNone(null, asked), 'nothing is routed there');
+  assert.equal(explainMissing({ domain: 'a.test', https: 'off' }, asked), 'the site says tls off');
+  assert.equal(explainMissing({ domain: 'shop.example.com', https: 'auto' }, null), 'no e-mail is set');
+  assert.equal(explainMissing({ domain: '*', https: 'auto' }, asked), 'it is every host');
+  assert.match(explainMissing({ domain: '*.example.com', https: 'auto' }, asked), /--acme-dns-hook/);
+  assert.match(explainMissing({ domain: 'a.test', https: 'auto' }, asked), /under test$/);
+  assert.equal(explainMissing(null, asked), 'nothing is routed there');
 });
 
 test('plain HTTP by choice and for lack of a certificate are told apart', () => {
   const asked = { anyName: false, dns: false };
-  assert.match(onHttp({ domain: 'a.example.com', https: 'off' }, false, asked), /by choice, the site says tls off$/);
-  assert.match(onHttp({ domain: 'nas.internal', https: 'auto' }, false, asked), /^none, so it stays on HTTP: .* under internal$/);
+  assert.match(explainPlainHttp({ domain: 'a.example.com', https: 'off' }, false, asked), /by choice, the site says tls off$/);
+  assert.match(explainPlainHttp({ domain: 'nas.internal', https: 'auto' }, false, asked), /^none, so it stays on HTTP: .* under internal$/);
   assert.match(
-    onHttp({ domain: '*.example.com', https: 'auto' }, false, asked),
+    explainPlainHttp({ domain: '*.example.com', https: 'auto' }, false, asked),
     /^none, so it stays on HTTP: a wildcard is verified over DNS/,
   );
-  assert.match(onHttp({ domain: 'nas', https: 'auto' }, false, asked), /^none, so it stays on HTTP: it has no dot/);
-  assert.equal(onHttp({ domain: 'a.example.com', https: 'auto' }, false, null), 'none, so it stays on HTTP: no e-mail is set');
-  assert.equal(onHttp({ domain: 'a.example.com', https: 'auto' }, true, asked), 'none needed: plain HTTP');
+  assert.match(explainPlainHttp({ domain: 'nas', https: 'auto' }, false, asked), /^none, so it stays on HTTP: it has no dot/);
+  assert.equal(explainPlainHttp({ domain: 'a.example.com', https: 'auto' }, false, null), 'none, so it stays on HTTP: no e-mail is set');
+  assert.equal(explainPlainHttp({ domain: 'a.example.com', https: 'auto' }, true, asked), 'none needed: plain HTTP');
 });
 
 test('a host is judged by the site that it is routed by', () => {

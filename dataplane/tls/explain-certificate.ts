@@ -1,18 +1,18 @@
-import { whyNotCertifiable } from '../../shared/certificates/issuable.ts';
+import { notIssuableReason } from '../../shared/certificates/issuable.ts';
 import type { Site } from '../../shared/certificates/issuer.ts';
 import { CATCH_ALL, wildcardOf } from '../../shared/values/host.ts';
 
 /** For which names the authority that is asked may issue; null: nobody is asked. */
-export type Orderable = { readonly anyName: boolean; readonly dns: boolean } | null;
+export type AcmeCapabilities = { readonly anyName: boolean; readonly dns: boolean } | null;
 
 /** Why nobody sees to a certificate for a site, so that its visitors over HTTPS have no connection. null: nothing is routed there. */
-export function whyNone(site: Site | null, orderable: Orderable): string {
+export function explainMissing(site: Site | null, orderable: AcmeCapabilities): string {
   if (site === null) return 'nothing is routed there';
   if (site.https === 'off') return 'the site says tls off';
   if (site.https === 'provided') return 'the one that the site names has not come';
   if (site.https === 'internal') return 'the internal authority has made none';
   if (orderable === null) return 'no e-mail is set';
-  return whyNotCertifiable(site.domain, orderable) ?? 'it was routed a moment ago';
+  return notIssuableReason(site.domain, orderable) ?? 'it was routed a moment ago';
 }
 
 /** What a host is routed by: its own name, the wildcard over it, or the site for every host. */
@@ -21,10 +21,10 @@ export function siteFor(host: string, { site }: { site(domain: string): Site | n
 }
 
 /** What a visitor without TLS needs no certificate for: because HTTP was asked for, or because nobody sees to one. */
-export function onHttp(site: Site | null, isCertified: boolean, orderable: Orderable): string {
+export function explainPlainHttp(site: Site | null, isCertified: boolean, orderable: AcmeCapabilities): string {
   if (site === null || isCertified) return 'none needed: plain HTTP';
   if (site.https === 'off') return 'none needed: plain HTTP by choice, the site says tls off';
-  return `none, so it stays on HTTP: ${whyNone(site, orderable)}`;
+  return `none, so it stays on HTTP: ${explainMissing(site, orderable)}`;
 }
 
 /** Names that lead to the machine itself, where HTTP is as good. */

@@ -25,12 +25,12 @@ const savedSchema = z.object({
 type Tickets = z.output<typeof ticketsSchema>;
 type Saved = z.output<typeof savedSchema>;
 type Complete = { readonly visitors: string; readonly tickets: Tickets };
-type Edge = { readonly random: Random; readonly log: Log };
+type KeyringRuntime = { readonly random: Random; readonly log: Log };
 
 /** Secrets of this installation: the same in all workers, and after every restart. */
 export class Keyring {
   private readonly path: string;
-  private readonly edge: Edge;
+  private readonly runtime: KeyringRuntime;
   private saved: Complete;
 
   /**
@@ -39,11 +39,11 @@ export class Keyring {
    * long as the process.
    * @throws when the file is there and can't be read: new secrets would hide it for good.
    */
-  constructor(stateDir: string, now: number, edge: Edge) {
+  constructor(stateDir: string, now: number, runtime: KeyringRuntime) {
     this.path = join(stateDir, FILE);
-    this.edge = edge;
-    const found = readSaved(this.path, edge);
-    const { visitors = edge.random.hex(VISITORS_BYTES), tickets = this.newTickets(now) } = found ?? {};
+    this.runtime = runtime;
+    const found = readSaved(this.path, runtime);
+    const { visitors = runtime.random.hex(VISITORS_BYTES), tickets = this.newTickets(now) } = found ?? {};
     this.saved = { visitors, tickets };
     if (found?.tickets === undefined) this.save();
     this.renewTickets(now);
@@ -75,7 +75,7 @@ export class Keyring {
   }
 
   private newTickets(since: number): Tickets {
-    return { keys: this.edge.random.hex(TICKETS_BYTES), since };
+    return { keys: this.runtime.random.hex(TICKETS_BYTES), since };
   }
 
   private save(): void {
@@ -89,12 +89,12 @@ export class Keyring {
       syncDirectory(path);
     } catch (error) {
       rmSync(temporary, { force: true });
-      this.edge.log.error({ path, err: error }, 'the key ring cannot be saved: its secrets last until the next restart');
+      this.runtime.log.error({ path, err: error }, 'the key ring cannot be saved: its secrets last until the next restart');
     }
   }
 }
 
-function readSaved(path: string, { random, log }: Edge): Saved | undefined {
+function readSaved(path: string, { random, log }: KeyringRuntime): Saved | undefined {
   const text = readText(path);
   if (text === undefined) return undefined;
   const parsed = parseSaved(text);

@@ -4,57 +4,57 @@ import type { Log } from '../../shared/runtime/log.ts';
 /** How often the workers' heaps are looked at (ms). */
 const PERIOD_MS = 10_000;
 /** A worker that uses more than this share of what it may, ... */
-const SHARE = 0.7;
+const MAX_SHARE = 0.7;
 /** ... so many times in a row, has no garbage left to throw away. */
-const LOOKS = 3;
+const MAX_STRIKES = 3;
 /** At least this long lies between two replacements (ms): a table that needs the room needs it in the next worker too. */
-const REST_MS = 600_000;
+const MIN_INTERVAL_MS = 600_000;
 const MB = 1_048_576;
 
 /** Bytes of its heap that a worker uses, and may use. */
 export type Heap = { readonly worker: number; readonly used: number; readonly limit: number };
 
-type Weighed = { heaps(): Promise<readonly Heap[]>; replace(worker: number, withinMs: number): Promise<void> };
+type MeasuredPool = { heaps(): Promise<readonly Heap[]>; replace(worker: number, withinMs: number): Promise<void> };
 type Tools = { readonly clock: Clock; readonly log: Log; drainMs(): number };
 
 /** Replaces a worker in good order before its heap runs full and takes its connections with it. */
-export class MemoryWatch {
-  private readonly workers: Weighed;
+export class MemoryWatchdog {
+  private readonly workers: MeasuredPool;
   private readonly tools: Tools;
   /** How many times in a row a worker was found too large. */
-  private large = new Map<number, number>();
-  private looking = false;
+  private strikes = new Map<number, number>();
+  private checking = false;
   private replacedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(workers: Weighed, tools: Tools) {
+  constructor(workers: MeasuredPool, tools: Tools) {
     this.workers = workers;
     this.tools = tools;
   }
 
   /** @returns what stops it. */
   start(): () => void {
-    return this.tools.clock.every(PERIOD_MS, () => void this.look());
+    return this.tools.clock.every(PERIOD_MS, () => void this.check());
   }
 
-  private async look(): Promise<void> {
-    if (this.looking) return;
-    this.looking = true;
+  private async check(): Promise<void> {
+    if (this.checking) return;
+    this.checking = true;
     try {
       const found = this.judge(await this.workers.heaps());
       if (found !== undefined) await this.replace(found);
     } catch (error) {
       this.tools.log.error({ error: String(error) }, 'a worker that uses much memory could not be replaced');
     } finally {
-      this.looking = false;
+      this.checking = false;
     }
   }
 
   /** @returns the largest of those that have been too large for long enough. */
   private judge(heaps: readonly Heap[]): Heap | undefined {
-    const tooLarge = heaps.filter(({ used, limit }) => used > limit * SHARE);
-    this.large = new Map(tooLarge.map(({ worker }) => [worker, (this.large.get(worker) ?? 0) + 1]));
-    if (this.tools.clock.monotonic() - this.replacedAt < REST_MS) return undefined;
-    return tooLarge.filter(({ worker }) => (this.large.get(worker) ?? 0) >= LOOKS).sort((a, b) => b.used - a.used)[0];
+    const tooLarge = heaps.filter(({ used, limit }) => used > limit * MAX_SHARE);
+    this.strikes = new Map(tooLarge.map(({ worker }) => [worker, (this.strikes.get(worker) ?? 0) + 1]));
+    if (this.tools.clock.monotonic() - this.replacedAt < MIN_INTERVAL_MS) return undefined;
+    return tooLarge.filter(({ worker }) => (this.strikes.get(worker) ?? 0) >= MAX_STRIKES).sort((a, b) => b.used - a.used)[0];
   }
 
   private async replace({ worker, used, limit }: Heap): Promise<void> {

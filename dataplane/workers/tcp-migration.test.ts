@@ -3,18 +3,18 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { queueAdvice } from './tcp-migration.ts';
+import { tcpMigrationAdvice } from './tcp-migration.ts';
 
 test('where closed listeners lose what waits in their queues there is advice with the command that ends it', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-queues-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const path = join(folder, 'tcp_migrate_req');
   writeFileSync(path, '0\n');
-  assert.match(queueAdvice(path).join('\n'), /tcp_migrate_req is 0.*sysctl -w net\.ipv4\.tcp_migrate_req=1$/);
+  assert.match(tcpMigrationAdvice(path).join('\n'), /tcp_migrate_req is 0.*sysctl -w net\.ipv4\.tcp_migrate_req=1$/);
   writeFileSync(path, '1\n');
-  assert.deepEqual(queueAdvice(path), []);
+  assert.deepEqual(tcpMigrationAdvice(path), []);
 });
 
 test('a system without the switch gets none', () => {
-  assert.deepEqual(queueAdvice('/nowhere/tcp_migrate_req'), []);
+  assert.deepEqual(tcpMigrationAdvice('/nowhere/tcp_migrate_req'), []);
 });

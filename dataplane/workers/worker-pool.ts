@@ -24,14 +24,14 @@ const BACKOFF_MS = 100;
 const BACKOFF_MAX_MS = 5_000;
 const YOUNG_MS = 5_000;
 /** Room for short-lived objects in a worker (MB). More makes no difference to its speed, only to its size. */
-const YOUNG_MB = 8;
+const YOUNG_GENERATION_MB = 8;
 /** How long counters and dry runs are waited for (ms). */
-const ANSWER_MS = 500;
+const REPLY_TIMEOUT_MS = 500;
 
 /** In this repository a worker runs as it is written; where it was built, the built one. */
 const ENTRY = new URL(`../traffic/worker/worker.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
 
-export type WorkersParts = {
+export type WorkerPoolOptions = {
   readonly count: number;
   readonly ledger: Ledger;
   readonly hashKey: Uint8Array;
@@ -45,7 +45,7 @@ export type WorkersParts = {
   onChange(worker: number, state: 'started' | 'replaced' | 'retired' | 'died', reason: string): void;
 };
 
-type Member = {
+type WorkerHandle = {
   readonly id: number;
   readonly slot: number;
   readonly thread: Worker;
@@ -75,25 +75,25 @@ export class ListenError extends Error {
 }
 
 /** The traffic workers: started, watched, replaced, drained. */
-export class Workers {
+export class WorkerPool {
   restarts = 0;
-  private readonly parts: WorkersParts;
-  private readonly members = new Map<number, Member>();
+  private readonly options: WorkerPoolOptions;
+  private readonly members = new Map<number, WorkerHandle>();
   private readonly watchdog: Watchdog;
-  private readonly waiting = new Set<() => void>();
+  private readonly waiters = new Set<() => void>();
   private readonly answers = new Map<number, (message: FromWorker) => void>();
   private nextId = 1;
-  private nextQuestion = 1;
-  private youngDeaths = 0;
+  private nextRequest = 1;
+  private earlyDeaths = 0;
   /** Whether the ports could be opened at the start: one that can't be later is tried again. */
-  private begun = false;
+  private started = false;
   private stopping = false;
   private stopWatching: () => void = () => undefined;
   /** Replacements take place one after the other. */
   private replacing: Promise<unknown> = Promise.resolve();
 
-  constructor(parts: WorkersParts) {
-    this.parts = parts;
+  constructor(parts: WorkerPoolOptions) {
+    this.options = parts;
     this.watchdog = new Watchdog(parts.clock, parts.ledger.heartbeats);
   }
 
@@ -103,24 +103,24 @@ export class Workers {
   }
 
   get serving(): number {
-    return this.current().length;
+    return this.accepting().length;
   }
 
   /** Starts all of them. @throws ListenError when a port can't be opened. */
   async start(): Promise<void> {
-    const started = Array.from({ length: this.parts.count }, () => this.spawn());
+    const started = Array.from({ length: this.options.count }, () => this.spawn());
     const refusal = () => started.find((member) => member.refusal !== null)?.refusal ?? null;
-    await this.until(() => refusal() !== null || this.serving === this.parts.count, START_MS);
+    await this.waitUntil(() => refusal() !== null || this.serving === this.options.count, START_MS);
     const refused = refusal();
     if (refused !== null) throw refused;
     if (this.serving === 0) throw new ListenError('', 'no worker came up within 30 s; the log says why');
-    this.begun = true;
-    this.stopWatching = this.parts.clock.every(Watchdog.PERIOD_MS, () => this.watch());
+    this.started = true;
+    this.stopWatching = this.options.clock.every(Watchdog.PERIOD_MS, () => this.endSilent());
   }
 
   /** Why a worker does not listen where the settings say that were published last; null where all do. */
   get unmoved(): ListenError | null {
-    return this.current().find((member) => member.unmoved !== null)?.unmoved ?? null;
+    return this.accepting().find((member) => member.unmoved !== null)?.unmoved ?? null;
   }
 
   /**
@@ -129,64 +129,64 @@ export class Workers {
    * @throws ListenError when the successor can't open its port; then nothing has changed.
    */
   replace(worker: number, withinMs: number): Promise<void> {
-    const replaced = this.replacing.then(() => this.succeed(worker, withinMs));
+    const replaced = this.replacing.then(() => this.replaceNow(worker, withinMs));
     this.replacing = replaced.catch(() => undefined);
     return replaced;
   }
 
-  private async succeed(worker: number, withinMs: number): Promise<void> {
+  private async replaceNow(worker: number, withinMs: number): Promise<void> {
     const old = () => this.staying().find(({ id }) => id === worker);
     if (old() === undefined) return;
-    await this.makeRoom(withinMs);
+    await this.waitForSlot(withinMs);
     if (this.stopping) return;
     const successor = this.spawn(true);
-    await this.until(() => this.stopping || !this.lives(successor) || successor.serving, START_MS);
+    await this.waitUntil(() => this.stopping || !this.isAlive(successor) || successor.serving, START_MS);
     if (this.stopping) return;
-    if (!this.lives(successor) || !successor.serving) {
-      this.end(successor, 'the replacement is called off');
-      this.fill();
+    if (!this.isAlive(successor) || !successor.serving) {
+      this.terminate(successor, 'the replacement is called off');
+      this.spawnMissing();
       throw successor.refusal ?? new ListenError('', 'the new worker did not come up');
     }
     successor.successor = false;
     const member = old();
-    if (member !== undefined) this.leave(member, withinMs);
+    if (member !== undefined) this.retire(member, withinMs);
     // Another one may have died while the successor counted as well.
-    this.fill();
+    this.spawnMissing();
   }
 
   /** Those that were replaced earlier may still be leaving: each has a column of the ledger. */
-  private async makeRoom(withinMs: number): Promise<void> {
-    const room = () => this.stopping || this.members.size < Workers.slots(this.parts.count);
-    await this.until(room, withinMs);
-    if (!room()) for (const member of this.members.values()) if (member.leaving) this.end(member, 'its time is up');
-    await this.until(room, START_MS);
+  private async waitForSlot(withinMs: number): Promise<void> {
+    const room = () => this.stopping || this.members.size < WorkerPool.slots(this.options.count);
+    await this.waitUntil(room, withinMs);
+    if (!room()) for (const member of this.members.values()) if (member.leaving) this.terminate(member, 'its time is up');
+    await this.waitUntil(room, START_MS);
   }
 
-  private leave(member: Member, withinMs: number): void {
+  private retire(member: WorkerHandle, withinMs: number): void {
     member.leaving = true;
-    if (!member.serving) return this.end(member, 'its successor was there first');
+    if (!member.serving) return this.terminate(member, 'its successor was there first');
     this.post(member, { kind: 'drain', patient: true });
-    this.parts.clock.after(withinMs, () => {
-      if (this.lives(member)) this.end(member, 'its time is up');
+    this.options.clock.after(withinMs, () => {
+      if (this.isAlive(member)) this.terminate(member, 'its time is up');
     });
   }
 
   /** Starts as many as are missing. Where one of those that are to be replaced dies, its successor is on its way already. */
-  private fill(): void {
-    while (!this.stopping && this.staying().length < this.parts.count) this.spawn();
+  private spawnMissing(): void {
+    while (!this.stopping && this.staying().length < this.options.count) this.spawn();
   }
 
   /** Those that are here to stay, as far as is known now. */
-  private staying(): Member[] {
+  private staying(): WorkerHandle[] {
     return [...this.members.values()].filter((member) => member.ending === '' && !member.leaving);
   }
 
   /** Those that take connections. */
-  private current(): Member[] {
+  private accepting(): WorkerHandle[] {
     return this.staying().filter((member) => member.serving && !member.successor);
   }
 
-  private lives(member: Member): boolean {
+  private isAlive(member: WorkerHandle): boolean {
     return this.members.has(member.id) && member.ending === '';
   }
 
@@ -195,13 +195,13 @@ export class Workers {
   }
 
   /** The ledger has a verdict by which requests may go on that wait for a target. */
-  tellVerdicts(): void {
+  broadcastVerdicts(): void {
     for (const member of this.members.values()) this.post(member, { kind: 'verdicts' });
   }
 
   /** Resolves with true when every worker serves the generation, with false after `withinMs`. */
-  served(generation: number, withinMs: number): Promise<boolean> {
-    return this.until(
+  whenServed(generation: number, withinMs: number): Promise<boolean> {
+    return this.waitUntil(
       () => [...this.members.values()].every((member) => member.ending !== '' || member.generation >= generation),
       withinMs,
     );
@@ -210,13 +210,13 @@ export class Workers {
   /** Has every worker hand over what it has counted. A worker that is silent is not waited for. */
   async collect(): Promise<void> {
     const live = [...this.members.values()].filter((member) => member.serving && member.ending === '');
-    await Promise.all(live.map((member) => this.ask(member, (id) => ({ kind: 'report', id }))));
+    await Promise.all(live.map((member) => this.request(member, (id) => ({ kind: 'report', id }))));
   }
 
   /** How much of its heap each worker uses (bytes). One that does not answer in time is left out. */
   async heaps(): Promise<Heap[]> {
-    const asked = this.current().map(async ({ id, thread }): Promise<Heap[]> => {
-      const answer = await Promise.race([thread.getHeapStatistics(), sleep(this.parts.clock, ANSWER_MS)]).catch(() => undefined);
+    const asked = this.accepting().map(async ({ id, thread }): Promise<Heap[]> => {
+      const answer = await Promise.race([thread.getHeapStatistics(), sleep(this.options.clock, REPLY_TIMEOUT_MS)]).catch(() => undefined);
       return answer === undefined ? [] : [{ worker: id, used: answer.used_heap_size, limit: answer.heap_size_limit }];
     });
     return (await Promise.all(asked)).flat();
@@ -226,7 +226,7 @@ export class Workers {
   async dryRun(request: DryRun): Promise<DryRunResult | null> {
     const member = [...this.members.values()].find((candidate) => candidate.serving && candidate.ending === '');
     if (member === undefined) return null;
-    const answer = await this.ask(member, (id) => ({ kind: 'dry-run', id, request }));
+    const answer = await this.request(member, (id) => ({ kind: 'dry-run', id, request }));
     return answer?.kind === 'dry-run' ? answer.result : null;
   }
 
@@ -234,7 +234,7 @@ export class Workers {
   async drain(withinMs: number, patient = false): Promise<void> {
     this.stopping = true;
     for (const member of this.members.values()) this.post(member, { kind: 'drain', patient });
-    await this.until(() => this.members.size === 0, withinMs);
+    await this.waitUntil(() => this.members.size === 0, withinMs);
     await this.stop();
   }
 
@@ -245,14 +245,14 @@ export class Workers {
     await Promise.all([...this.members.values()].map((member) => member.thread.terminate()));
   }
 
-  private spawn(successor = false): Member {
-    const { parts } = this;
+  private spawn(successor = false): WorkerHandle {
+    const { options: parts } = this;
     const id = this.nextId++;
     const slot = this.freeSlot();
     const state = parts.state();
     const workerData: WorkerStart = { worker: id, slot, ledger: parts.ledger.buffers, state, hashKey: parts.hashKey };
-    const thread = new Worker(ENTRY, { workerData, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } });
-    const member: Member = {
+    const thread = new Worker(ENTRY, { workerData, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB } });
+    const member: WorkerHandle = {
       id,
       slot,
       thread,
@@ -268,20 +268,20 @@ export class Workers {
     this.members.set(id, member);
     this.watchdog.expect(slot);
     let fault = '';
-    thread.on('message', (message: FromWorker) => this.take(member, message));
+    thread.on('message', (message: FromWorker) => this.handleMessage(member, message));
     thread.on('error', (error) => {
       fault = error instanceof Error ? (error.stack ?? error.message) : String(error);
     });
-    thread.on('exit', (code) => this.exited(member, fault || `exit code ${code}`));
+    thread.on('exit', (code) => this.handleExit(member, fault || `exit code ${code}`));
     return member;
   }
 
-  private take(member: Member, message: FromWorker): void {
+  private handleMessage(member: WorkerHandle, message: FromWorker): void {
     switch (message.kind) {
       case 'serving':
         member.serving = true;
         member.generation = Math.max(member.generation, message.generation);
-        this.parts.onChange(member.id, 'started', '');
+        this.options.onChange(member.id, 'started', '');
         break;
       case 'acknowledged':
         if (message.refused !== undefined)
@@ -289,40 +289,40 @@ export class Workers {
         member.generation = Math.max(member.generation, message.generation);
         break;
       case 'report':
-        this.parts.onReport(message.report);
+        this.options.onReport(message.report);
         if (message.id !== null) this.answers.get(message.id)?.(message);
         break;
       case 'dry-run':
         this.answers.get(message.id)?.(message);
         break;
       case 'target':
-        this.parts.onTarget(message.change);
+        this.options.onTarget(message.change);
         break;
       case 'awaited':
-        this.parts.onAwaited(message.name);
+        this.options.onAwaited(message.name);
         break;
       case 'log':
-        this.parts.log[message.level]({ worker: member.id, ...message.fields }, message.message);
+        this.options.log[message.level]({ worker: member.id, ...message.fields }, message.message);
         break;
       case 'drained':
-        this.end(member, 'drained');
+        this.terminate(member, 'drained');
         break;
       case 'refused':
         member.refusal = new ListenError(message.code, message.message);
-        this.end(member, message.message);
+        this.terminate(member, message.message);
     }
-    this.wake();
+    this.recheck();
   }
 
-  private exited(member: Member, reason: string): void {
-    const { parts } = this;
+  private handleExit(member: WorkerHandle, reason: string): void {
+    const { options: parts } = this;
     this.members.delete(member.id);
     parts.ledger.inFlight.clear(member.slot);
     parts.ledger.connections.clearWorker(member.slot);
     parts.ledger.targets.clearWorker(member.slot);
     parts.ledger.turns.clearWorker(member.slot);
-    this.wake();
-    if (this.stopping || member.successor || (member.refusal !== null && !this.begun)) return;
+    this.recheck();
+    if (this.stopping || member.successor || (member.refusal !== null && !this.started)) return;
     if (member.leaving) return parts.onChange(member.id, 'retired', member.ending || reason);
     this.restarts++;
     const silent = member.ending !== '' && member.refusal === null;
@@ -330,67 +330,67 @@ export class Workers {
     parts.onChange(member.id, silent ? 'replaced' : 'died', why);
     parts.log.error({ worker: member.id, reason: why }, silent ? 'worker replaced' : 'worker died, starting another');
     const young = parts.clock.monotonic() - member.startedAt < YOUNG_MS;
-    this.youngDeaths = young ? this.youngDeaths + 1 : 0;
-    const wait = this.youngDeaths < 2 ? 0 : Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** (this.youngDeaths - 2));
-    void sleep(parts.clock, wait).then(() => this.fill());
+    this.earlyDeaths = young ? this.earlyDeaths + 1 : 0;
+    const wait = this.earlyDeaths < 2 ? 0 : Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** (this.earlyDeaths - 2));
+    void sleep(parts.clock, wait).then(() => this.spawnMissing());
   }
 
-  private watch(): void {
-    const now = this.parts.clock.monotonic();
+  private endSilent(): void {
+    const now = this.options.clock.monotonic();
     const silent = this.watchdog.check([...this.members.values()].filter((member) => member.serving).map((member) => member.slot));
     for (const member of this.members.values()) {
       if (member.ending !== '') continue;
-      if (silent.has(member.slot)) this.end(member, 'it was silent for 2 s');
-      else if (!member.serving && now - member.startedAt > START_MS) this.end(member, 'it did not start');
+      if (silent.has(member.slot)) this.terminate(member, 'it was silent for 2 s');
+      else if (!member.serving && now - member.startedAt > START_MS) this.terminate(member, 'it did not start');
     }
   }
 
-  private end(member: Member, reason: string): void {
+  private terminate(member: WorkerHandle, reason: string): void {
     member.ending = reason;
     void member.thread.terminate();
   }
 
-  private post(member: Member, message: ToWorker): void {
+  private post(member: WorkerHandle, message: ToWorker): void {
     if (member.ending === '') member.thread.postMessage(message);
   }
 
-  private async ask(member: Member, question: (id: number) => ToWorker): Promise<FromWorker | null> {
-    const id = this.nextQuestion++;
+  private async request(member: WorkerHandle, question: (id: number) => ToWorker): Promise<FromWorker | null> {
+    const id = this.nextRequest++;
     let answer: FromWorker | null = null;
     this.answers.set(id, (message) => {
       answer = message;
-      this.wake();
+      this.recheck();
     });
     this.post(member, question(id));
-    await this.until(() => answer !== null || !this.members.has(member.id), ANSWER_MS);
+    await this.waitUntil(() => answer !== null || !this.members.has(member.id), REPLY_TIMEOUT_MS);
     this.answers.delete(id);
     return answer;
   }
 
   private freeSlot(): number {
     const taken = new Set([...this.members.values()].map((member) => member.slot));
-    for (let slot = 0; slot < Workers.slots(this.parts.count); slot++) if (!taken.has(slot)) return slot;
+    for (let slot = 0; slot < WorkerPool.slots(this.options.count); slot++) if (!taken.has(slot)) return slot;
     throw new Error('more workers than columns in the ledger');
   }
 
   /** Waits for a condition that any message may bring about. @returns whether it came within `withinMs`. */
-  private until(met: () => boolean, withinMs: number): Promise<boolean> {
+  private waitUntil(met: () => boolean, withinMs: number): Promise<boolean> {
     if (met()) return Promise.resolve(true);
     return new Promise((resolve) => {
       const settle = (result: boolean) => {
-        this.waiting.delete(look);
+        this.waiters.delete(look);
         cancel();
         resolve(result);
       };
       const look = () => {
         if (met()) settle(true);
       };
-      const cancel = this.parts.clock.after(withinMs, () => settle(met()));
-      this.waiting.add(look);
+      const cancel = this.options.clock.after(withinMs, () => settle(met()));
+      this.waiters.add(look);
     });
   }
 
-  private wake(): void {
-    for (const look of [...this.waiting]) look();
+  private recheck(): void {
+    for (const look of [...this.waiters]) look();
   }
 }

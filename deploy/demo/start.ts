@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rootCertificatePath } from '../../dataplane/tls/internal/root.ts';
-import { trustingLine } from '../../dataplane/tls/internal/trust-command.ts';
+import { trustCommand } from '../../dataplane/tls/internal/trust-command.ts';
 import { sleep, systemClock } from '../../shared/runtime/clock.ts';
 import { type Flag, type Flags, helpOf, readFlags, UsageError } from '../../shared/runtime/flags.ts';
 import { accepted, type Parsed, refused } from '../../shared/values/parsed.ts';
@@ -73,7 +73,7 @@ async function ready(proxy: ChildProcess, port: number): Promise<boolean> {
 /** Browsers on Linux have a list of their own. */
 function trusting(root: string): string {
   const browsers = `  certutil -d sql:$HOME/.pki/nssdb -A -t C,, -n sluice-demo -i ${root}   # Chromium on Linux; package libnss3-tools`;
-  return process.platform === 'linux' ? `  ${trustingLine(root)}\n${browsers}` : `  ${trustingLine(root)}`;
+  return process.platform === 'linux' ? `  ${trustCommand(root)}\n${browsers}` : `  ${trustCommand(root)}`;
 }
 
 function tell(stateDir: string, { http, https }: Ports): void {

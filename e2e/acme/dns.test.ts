@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { Resolver } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { PublicDns } from '../../dataplane/tls/issue/dns/propagation.ts';
-import { DynamicUpdate } from '../../dataplane/tls/issue/dns/rfc2136-provider.ts';
+import { PropagationCheck } from '../../dataplane/tls/issue/dns/propagation.ts';
+import { Rfc2136Provider } from '../../dataplane/tls/issue/dns/rfc2136-provider.ts';
 import { parseTsigKey } from '../../dataplane/tls/issue/dns/tsig-key.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
@@ -27,35 +27,35 @@ test('records come and go one by one, and are public when the servers of the zon
   const key = parseTsigKey(readFileSync(named.keyPath, 'utf8'));
   assert.ok(key.ok);
   const tools = { clock: systemClock, random: systemRandom, key: key.value };
-  const update = new DynamicUpdate({ ...tools, server: { host: 'localhost', port: named.port } });
-  const dns = new PublicDns(null, { system: () => resolverAt(named.address), port: named.port });
-  const shown = async (): Promise<boolean[]> => [await dns.shows(NAME, 'one'), await dns.shows(NAME, 'two')];
+  const update = new Rfc2136Provider({ ...tools, server: { host: 'localhost', port: named.port } });
+  const dns = new PropagationCheck(null, { system: () => resolverAt(named.address), port: named.port });
+  const shown = async (): Promise<boolean[]> => [await dns.hasPropagated(NAME, 'one'), await dns.hasPropagated(NAME, 'two')];
   assert.deepEqual(await shown(), [false, false]);
   await Promise.all([update.add(NAME, 'one'), update.add(NAME, 'two')]);
   assert.deepEqual(await shown(), [true, true]);
   await update.remove(NAME, 'one');
   await update.remove(NAME, 'one');
   assert.deepEqual(await shown(), [false, true]);
-  assert.equal(await dns.endOf('_acme-challenge.shop.example.org'), 'shop.checks.example.com');
-  assert.equal(await dns.endOf(NAME), NAME);
-  await assert.rejects(dns.endOf('_acme-challenge.odd.example.org'), /is an alias of what is no name: "-n\.example\.com"/);
+  assert.equal(await dns.resolveAlias('_acme-challenge.shop.example.org'), 'shop.checks.example.com');
+  assert.equal(await dns.resolveAlias(NAME), NAME);
+  await assert.rejects(dns.resolveAlias('_acme-challenge.odd.example.org'), /is an alias of what is no name: "-n\.example\.com"/);
   await assert.rejects(update.add('_acme-challenge.example.net', 'v'), /it keeps no zone for _acme-challenge\.example\.net$/);
   await assert.rejects(
     update.add('a.example.org', 'v'),
     /does not take changes of the zone example\.org \(REFUSED\): allow them for the key acme-key$/,
   );
-  const unsigned = new DynamicUpdate({ ...tools, key: null, server: { host: '127.0.0.1', port: named.port } });
+  const unsigned = new Rfc2136Provider({ ...tools, key: null, server: { host: '127.0.0.1', port: named.port } });
   await assert.rejects(unsigned.add(NAME, 'v'), /REFUSED\): name a key with --acme-dns-key-file PATH$/);
 });
 
 test('where the servers of the zone can not be asked, the resolver of the system is believed', LIMITS, async () => {
   using folder = new Folder();
   await using named = await Named.start(folder);
-  const dns = new PublicDns(null, { system: () => resolverAt(named.address), port: await freePort() });
-  assert.equal(await dns.shows('example.com', 'v=one two'), true);
-  assert.equal(await dns.shows('example.com', 'v=one'), false);
+  const dns = new PropagationCheck(null, { system: () => resolverAt(named.address), port: await freePort() });
+  assert.equal(await dns.hasPropagated('example.com', 'v=one two'), true);
+  assert.equal(await dns.hasPropagated('example.com', 'v=one'), false);
   const nobody = await freePort();
-  await assert.rejects(new PublicDns({ host: '127.0.0.1', port: nobody }).shows(NAME, 'v'));
-  const lost = new DynamicUpdate({ server: { host: '127.0.0.1', port: nobody }, key: null, clock: systemClock, random: systemRandom });
+  await assert.rejects(new PropagationCheck({ host: '127.0.0.1', port: nobody }).hasPropagated(NAME, 'v'));
+  const lost = new Rfc2136Provider({ server: { host: '127.0.0.1', port: nobody }, key: null, clock: systemClock, random: systemRandom });
   await assert.rejects(lost.add(NAME, 'v'), /the DNS server 127\.0\.0\.1:\d+ \(--acme-dns-server\): connect ECONNREFUSED/);
 });

@@ -3,7 +3,7 @@ import { accepted, type Parsed, refused } from '../values/parsed.ts';
 import { pemBlocks } from './pem.ts';
 
 /** The certificates of all public authorities together are smaller (characters), and nobody means those. */
-export const MOST_AUTHORITIES_TEXT = 262_144;
+export const MAX_AUTHORITIES_LENGTH = 262_144;
 
 /** Those who vouch for visitors: their certificates in PEM and nothing else, and when the first of them ends (ms since 1970). */
 export type ClientAuthorities = { readonly text: string; readonly count: number; readonly notAfter: number };
@@ -13,8 +13,8 @@ export type ClientAuthorities = { readonly text: string; readonly count: number;
  * file goes nowhere. A refusal says what is wrong with the file.
  */
 export function readClientAuthorities(text: string): Parsed<ClientAuthorities> {
-  if (text.length > MOST_AUTHORITIES_TEXT)
-    return refused(`more than ${MOST_AUTHORITIES_TEXT} characters; name only those who vouch for visitors`);
+  if (text.length > MAX_AUTHORITIES_LENGTH)
+    return refused(`more than ${MAX_AUTHORITIES_LENGTH} characters; name only those who vouch for visitors`);
   const blocks = pemBlocks(text);
   if (!blocks.ok) return blocks;
   const certificates = blocks.value.filter(({ label }) => label === 'CERTIFICATE');

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { whyNotCertifiable } from './issuable.ts';
+import { notIssuableReason } from './issuable.ts';
 
 const PUBLIC = { anyName: false, dns: false };
 const PRIVATE = { anyName: true, dns: false };
 
 test('a public authority issues for public names', () => {
   for (const name of ['a.com', 'www.example.com', 'xn--bcher-kva.ch', 'testing.dev', 'notlocal.io'])
-    assert.equal(whyNotCertifiable(name, PUBLIC), null, name);
+    assert.equal(notIssuableReason(name, PUBLIC), null, name);
 });
 
 test('and for nothing that is of this machine, of a private network or reserved', () => {
@@ -24,15 +24,15 @@ test('and for nothing that is of this machine, of a private network or reserved'
     '10.0.0.1',
     '*',
   ];
-  for (const name of names) assert.notEqual(whyNotCertifiable(name, PUBLIC), null, name);
+  for (const name of names) assert.notEqual(notIssuableReason(name, PUBLIC), null, name);
 });
 
 test('a private one issues for every name, and for no address', () => {
-  for (const name of ['app', 'a.test', 'nas.local']) assert.equal(whyNotCertifiable(name, PRIVATE), null, name);
-  for (const name of ['10.0.0.1', '*']) assert.notEqual(whyNotCertifiable(name, PRIVATE), null, name);
+  for (const name of ['app', 'a.test', 'nas.local']) assert.equal(notIssuableReason(name, PRIVATE), null, name);
+  for (const name of ['10.0.0.1', '*']) assert.notEqual(notIssuableReason(name, PRIVATE), null, name);
 });
 
 test('a wildcard needs the DNS', () => {
-  assert.match(whyNotCertifiable('*.a.com', PUBLIC) ?? '', /--acme-dns-hook/);
-  assert.equal(whyNotCertifiable('*.a.com', { anyName: false, dns: true }), null);
+  assert.match(notIssuableReason('*.a.com', PUBLIC) ?? '', /--acme-dns-hook/);
+  assert.equal(notIssuableReason('*.a.com', { anyName: false, dns: true }), null);
 });

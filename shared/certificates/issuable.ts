@@ -7,7 +7,7 @@ const NEVER_PUBLIC = ['localhost', 'local', 'internal', 'test', 'example', 'inva
  * Why a domain of a route can have no automatic certificate; null where it can. A private authority (`anyName`) may
  * issue for every name; a public one for names with a dot that stand in the public DNS. Wildcards need `dns`.
  */
-export function whyNotCertifiable(domain: string, { anyName, dns }: { anyName: boolean; dns: boolean }): string | null {
+export function notIssuableReason(domain: string, { anyName, dns }: { anyName: boolean; dns: boolean }): string | null {
   if (domain === '*') return 'it is every host';
   const wildcard = domain.startsWith('*.');
   const name = wildcard ? domain.slice(2) : domain;

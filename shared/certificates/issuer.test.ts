@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Authorities, certifierOf, type Site } from './issuer.ts';
+import { type Authorities, issuerOf, type Site } from './issuer.ts';
 
 const NOBODY: Authorities = { automatic: false, anyName: false, dns: false, internal: false, local: false };
 const BOTH: Authorities = { ...NOBODY, automatic: true, internal: true };
@@ -8,24 +8,24 @@ const auto = (domain: string): Site => ({ domain, https: 'auto' });
 const internal = (domain: string): Site => ({ domain, https: 'internal' });
 
 test('a site that asks for the internal authority gets it, whatever its name, and nobody else', () => {
-  for (const domain of ['a.test', '*.a.test', 'localhost', '192.0.2.1']) assert.equal(certifierOf(internal(domain), BOTH), 'internal');
-  assert.equal(certifierOf(internal('shop.example.com'), { ...BOTH, internal: false }), null);
+  for (const domain of ['a.test', '*.a.test', 'localhost', '192.0.2.1']) assert.equal(issuerOf(internal(domain), BOTH), 'internal');
+  assert.equal(issuerOf(internal('shop.example.com'), { ...BOTH, internal: false }), null);
 });
 
 test('with local_certs the internal authority is for every site that says nothing, and no other is asked', () => {
   const local = { ...BOTH, local: true };
-  for (const domain of ['shop.example.com', '*.a.test', '192.0.2.1']) assert.equal(certifierOf(auto(domain), local), 'internal');
-  assert.equal(certifierOf(auto('shop.example.com'), { ...local, internal: false }), null);
+  for (const domain of ['shop.example.com', '*.a.test', '192.0.2.1']) assert.equal(issuerOf(auto(domain), local), 'internal');
+  assert.equal(issuerOf(auto('shop.example.com'), { ...local, internal: false }), null);
 });
 
 test('without it a site that says nothing has the authority on the network, as far as that goes', () => {
-  assert.equal(certifierOf(auto('shop.example.com'), BOTH), 'acme');
-  assert.equal(certifierOf(auto('a.test'), BOTH), null);
-  assert.equal(certifierOf(auto('shop.example.com'), NOBODY), null);
+  assert.equal(issuerOf(auto('shop.example.com'), BOTH), 'acme');
+  assert.equal(issuerOf(auto('a.test'), BOTH), null);
+  assert.equal(issuerOf(auto('shop.example.com'), NOBODY), null);
 });
 
 test('a site that says off, and the one for every host, have none', () => {
   const all = { ...BOTH, anyName: true, local: true };
-  assert.equal(certifierOf({ domain: 'shop.example.com', https: 'off' }, all), null);
-  for (const site of [auto('*'), internal('*')]) assert.equal(certifierOf(site, all), null);
+  assert.equal(issuerOf({ domain: 'shop.example.com', https: 'off' }, all), null);
+  for (const site of [auto('*'), internal('*')]) assert.equal(issuerOf(site, all), null);
 });

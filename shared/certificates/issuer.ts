@@ -1,6 +1,6 @@
 import type { RouteSpec } from '../route.ts';
 import { CATCH_ALL } from '../values/host.ts';
-import { whyNotCertifiable } from './issuable.ts';
+import { notIssuableReason } from './issuable.ts';
 
 /** What is to be known of a route for that. */
 export type Site = { readonly domain: string; readonly https: RouteSpec['https'] };
@@ -20,8 +20,8 @@ export type Authorities = {
  * Who sees to the certificate of a site: an authority on the network (`acme`) or our own (`internal`); null: nobody, and
  * the site stays on HTTP.
  */
-export function certifierOf({ domain, https }: Site, authorities: Authorities): 'acme' | 'internal' | null {
+export function issuerOf({ domain, https }: Site, authorities: Authorities): 'acme' | 'internal' | null {
   if (https === 'internal' || (https === 'auto' && authorities.local))
     return authorities.internal && domain !== CATCH_ALL ? 'internal' : null;
-  return https === 'auto' && authorities.automatic && whyNotCertifiable(domain, authorities) === null ? 'acme' : null;
+  return https === 'auto' && authorities.automatic && notIssuableReason(domain, authorities) === null ? 'acme' : null;
 }

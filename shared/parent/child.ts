@@ -20,7 +20,7 @@ export type Launch = {
   readonly argv: readonly string[];
 };
 
-export type Heard = {
+export type ChildEvents = {
   said(message: ToParent): void;
   /** `code` as a shell has it: 128 and the signal's number for one that was killed. */
   ended(code: number): void;
@@ -39,7 +39,7 @@ export interface Child {
  * Starts one. stdin is a pipe whose other end closes with this process, however that dies; a session of its own: Ctrl-C in
  * a terminal reaches the parent alone, which passes it on once. stdout is the parent's own; stderr passes through.
  */
-export function startChild({ launcher, argv }: Launch, heard: Heard, err: (text: string) => void): Child {
+export function startChild({ launcher, argv }: Launch, heard: ChildEvents, err: (text: string) => void): Child {
   const child = spawned(launcher, argv);
   if (child instanceof Error) return neverStarted(child, heard);
   let kept = '';
@@ -78,7 +78,7 @@ function spawned(launcher: string, argv: readonly string[]): ChildProcess | Erro
   }
 }
 
-function neverStarted({ message }: Error, heard: Heard): Child {
+function neverStarted({ message }: Error, heard: ChildEvents): Child {
   process.nextTick(() => heard.ended(NOT_STARTED));
   return { pid: 0, lastWords: message, send: () => undefined, signal: () => undefined };
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { reasonIn } from './crash-reason.ts';
+import { crashReason } from './crash-reason.ts';
 
 test('of a crash the line that says why is left', () => {
   const crash = [
@@ -18,13 +18,13 @@ test('of a crash the line that says why is left', () => {
     'Node.js v26.1.0',
     '',
   ].join('\n');
-  assert.equal(reasonIn(crash), "Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/opt/x.js'");
+  assert.equal(crashReason(crash), "Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/opt/x.js'");
 });
 
 test('of a native abort the assertion is left, of plain words the last three lines', () => {
   const abort =
     '  #  node[4711]: void Stream::On() at ../src/node_http2.cc:1\n  #  Assertion failed: !is_destroyed()\n\n----- Native stack trace -----\n\n 1: 0xb0 node::Abort() [node]\n';
-  assert.equal(reasonIn(abort), '#  Assertion failed: !is_destroyed()');
-  assert.equal(reasonIn('one\ntwo\nthree\nfour\n'), 'two | three | four');
-  assert.equal(reasonIn(''), '');
+  assert.equal(crashReason(abort), '#  Assertion failed: !is_destroyed()');
+  assert.equal(crashReason('one\ntwo\nthree\nfour\n'), 'two | three | four');
+  assert.equal(crashReason(''), '');
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ToParent, UpgradeOutcome } from '../runtime/parent.ts';
 import { ManualClock } from '../runtime/testing/manual-clock.ts';
-import type { Heard, Launch } from './child.ts';
+import type { ChildEvents, Launch } from './child.ts';
 import { Parent } from './parent.ts';
 
 /** A child that the test plays. */
@@ -12,9 +12,9 @@ class Played {
   readonly signals: string[] = [];
   readonly told: UpgradeOutcome[] = [];
   lastWords = '';
-  private readonly heard: Heard;
+  private readonly heard: ChildEvents;
 
-  constructor(launch: Launch, heard: Heard, pid: number) {
+  constructor(launch: Launch, heard: ChildEvents, pid: number) {
     this.launch = launch;
     this.heard = heard;
     this.pid = pid;

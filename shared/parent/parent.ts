@@ -4,8 +4,8 @@ import type { ToParent, UpgradeOutcome } from '../runtime/parent.ts';
 import type { Random } from '../runtime/random.ts';
 import { HANDED_OVER_EXIT } from '../runtime/supervised.ts';
 import { SUCCESSOR_START_MS, type VersionOf } from '../wire/takeover.ts';
-import type { Child, Heard, Launch } from './child.ts';
-import { reasonIn } from './crash-reason.ts';
+import type { Child, ChildEvents, Launch } from './child.ts';
+import { crashReason } from './crash-reason.ts';
 import type { ServiceManager } from './service-manager.ts';
 
 /** A child that lasted this long had started well: its next restart comes at once again. Milliseconds. */
@@ -15,10 +15,10 @@ const AS_TOLD = new Set([143, HANDED_OVER_EXIT]);
 /** How long one that is told to end at once is waited for (ms). */
 const HURRY_MS = 2_000;
 
-type Outside = {
+type ParentOptions = {
   readonly clock: Clock;
   readonly random: Pick<Random, 'fraction'>;
-  readonly start: (launch: Launch, heard: Heard) => Child;
+  readonly start: (launch: Launch, heard: ChildEvents) => Child;
   readonly manager: ServiceManager;
   /** A line for whoever reads the log. */
   readonly report: (fields: object, message: string) => void;
@@ -29,7 +29,7 @@ type Outside = {
   readonly staysBehind: boolean;
 };
 
-type Kept = {
+type Managed = {
   readonly child: Child;
   readonly launcher: string;
   readonly startedAt: number;
@@ -46,20 +46,20 @@ type Kept = {
  */
 export class Parent {
   private readonly argv: readonly string[];
-  private readonly outside: Outside;
+  private readonly outside: ParentOptions;
   private readonly backoff: Backoff;
   private launcher: string;
-  private current: Kept | null = null;
-  private next: Kept | null = null;
+  private current: Managed | null = null;
+  private next: Managed | null = null;
   /** Those who have handed over and finish what they have. */
-  private readonly leaving = new Set<Kept>();
+  private readonly leaving = new Set<Managed>();
   private hasServed = false;
   private stops = 0;
   private code = 0;
   private cancelRestart: (() => void) | null = null;
   private end: (code: number) => void = () => undefined;
 
-  constructor({ launcher, argv }: Launch, outside: Outside) {
+  constructor({ launcher, argv }: Launch, outside: ParentOptions) {
     this.launcher = launcher;
     this.argv = argv;
     this.outside = outside;
@@ -93,7 +93,7 @@ export class Parent {
     for (const { child } of this.all()) child.signal(signal);
   }
 
-  private all(): Kept[] {
+  private all(): Managed[] {
     return [this.current, this.next, ...this.leaving].filter((one) => one !== null);
   }
 
@@ -101,7 +101,7 @@ export class Parent {
     this.current = this.launch(this.launcher, this.argv);
   }
 
-  private launch(launcher: string, argv: readonly string[]): Kept {
+  private launch(launcher: string, argv: readonly string[]): Managed {
     const { clock, start } = this.outside;
     const child = start(
       { launcher, argv },
@@ -110,18 +110,18 @@ export class Parent {
         ended: (code) => this.ended(kept, code),
       },
     );
-    const kept: Kept = { child, launcher, startedAt: clock.monotonic(), version: null, handedOver: false, reason: '' };
+    const kept: Managed = { child, launcher, startedAt: clock.monotonic(), version: null, handedOver: false, reason: '' };
     return kept;
   }
 
-  private hear(kept: Kept, message: ToParent): void {
+  private hear(kept: Managed, message: ToParent): void {
     if (message.kind === 'failed') kept.reason = message.reason;
     if (message.kind === 'handed-over') kept.handedOver = true;
     if (message.kind === 'upgrade') this.upgrade(kept, message.launcher);
     if (message.kind === 'serving') this.serves(kept, message.version);
   }
 
-  private serves(kept: Kept, version: string): void {
+  private serves(kept: Managed, version: string): void {
     kept.version = version;
     this.hasServed = true;
     if (kept === this.next) {
@@ -136,7 +136,7 @@ export class Parent {
     if (this.stops === 0) this.outside.manager.ready(`serving: version ${version}, process ${kept.child.pid}`);
   }
 
-  private upgrade(asking: Kept, launcher: string): void {
+  private upgrade(asking: Managed, launcher: string): void {
     const refusal = this.refusal(asking);
     if (refusal !== null) return asking.child.send(notUpgraded(refusal));
     const { clock, manager } = this.outside;
@@ -152,13 +152,13 @@ export class Parent {
     });
   }
 
-  private refusal(asking: Kept): string | null {
+  private refusal(asking: Managed): string | null {
     if (this.stops > 0) return 'it is being stopped';
     if (this.next !== null) return 'another upgrade is under way';
     return asking === this.current ? null : 'another process has its place already';
   }
 
-  private ended(kept: Kept, code: number): void {
+  private ended(kept: Managed, code: number): void {
     if (this.leaving.delete(kept)) return this.endIfAlone(code);
     if (kept === this.next) return this.failed(kept, code);
     this.current = null;
@@ -171,9 +171,9 @@ export class Parent {
   }
 
   /** A successor that ended before it served. */
-  private failed(next: Kept, code: number): void {
+  private failed(next: Managed, code: number): void {
     this.next = null;
-    const said = next.reason || reasonIn(next.child.lastWords);
+    const said = next.reason || crashReason(next.child.lastWords);
     const reason = `the new process ended (exit code ${code})${said ? `: ${said}` : ' without a word'}`;
     this.outside.report({ pid: next.child.pid, code, reason: said }, 'the upgrade failed');
     if (this.stops > 0) return this.endIfAlone(code);
@@ -182,7 +182,7 @@ export class Parent {
     this.outside.manager.ready(`serving: version ${this.current.version}; the last upgrade failed`);
   }
 
-  private restart({ startedAt, child, reason }: Kept, code: number): void {
+  private restart({ startedAt, child, reason }: Managed, code: number): void {
     const { clock, report, manager } = this.outside;
     if (clock.monotonic() - startedAt > STEADY_MS) this.backoff.reset();
     const wait = this.backoff.next();
@@ -208,6 +208,6 @@ export class Parent {
   }
 }
 
-const versionOf = ({ version, child: { pid } }: Kept): VersionOf => ({ version: version ?? 'unknown', pid });
+const versionOf = ({ version, child: { pid } }: Managed): VersionOf => ({ version: version ?? 'unknown', pid });
 
 const notUpgraded = (reason: string): UpgradeOutcome => ({ kind: 'not-upgraded', reason });

@@ -6,7 +6,7 @@ import { type Description, TAKEOVER_SOCKET } from '../wire/takeover.ts';
 const PATIENCE_MS = 2_000;
 
 /** Asks the data plane that runs with a state directory who it is. @returns null where nobody answers. */
-export function whoRuns(stateDir: string): Promise<Description | null> {
+export function runningInstance(stateDir: string): Promise<Description | null> {
   return new Promise((resolve) => {
     let text = '';
     const socket = connect(join(stateDir, TAKEOVER_SOCKET), () => socket.write('{"describe":{}}\n'));
@@ -31,7 +31,7 @@ function descriptionIn(text: string): Description | null {
 }
 
 /** What a second process on one state directory is told. */
-export function takenBy(stateDir: string, { version, pid, since }: Description): string {
+export function describeTakenBy(stateDir: string, { version, pid, since }: Description): string {
   const first = `version ${version} as process ${pid}${since === undefined ? '' : `, since ${since}`}`;
   return `${stateDir} is in use: ${first}; end that one, replace it with upgrade, or name another directory with --state-dir PATH`;
 }

@@ -6,7 +6,7 @@ import { systemClock } from '../../../shared/runtime/clock.ts';
 import { helpOf, readFlags, UsageError } from '../../../shared/runtime/flags.ts';
 import { createLog } from '../../../shared/runtime/log.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
-import { takenBy, whoRuns } from '../../../shared/runtime/running-instance.ts';
+import { describeTakenBy, runningInstance } from '../../../shared/runtime/running-instance.ts';
 import type { Globals } from '../../../shared/settings.ts';
 import { CONTROLLER_FLAGS, type ControllerSettings, controllerSettings } from '../../flags.ts';
 import { compileFile } from '../../sources/file/compile.ts';
@@ -60,8 +60,8 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
 
 /** Before the controller starts: it would tell its routes to the data plane of the other one. @throws UsageError. */
 async function requireAlone({ stateDir, takeover }: RunArguments): Promise<void> {
-  const first = takeover ? null : await whoRuns(stateDir);
-  if (first !== null) throw new UsageError(`${NAME} run: ${takenBy(stateDir, first)}`);
+  const first = takeover ? null : await runningInstance(stateDir);
+  if (first !== null) throw new UsageError(`${NAME} run: ${describeTakenBy(stateDir, first)}`);
 }
 
 /** @throws UsageError. A flag that neither child knows is named first: a mistyped --config would else be called a missing file. */

@@ -1,7 +1,7 @@
 import { NAME } from '../../../shared/name.ts';
 import { type Clock, sleep } from '../../../shared/runtime/clock.ts';
-import { processSpace } from '../../../shared/runtime/pid-namespace.ts';
-import { whoRuns } from '../../../shared/runtime/running-instance.ts';
+import { pidNamespace } from '../../../shared/runtime/pid-namespace.ts';
+import { runningInstance } from '../../../shared/runtime/running-instance.ts';
 import { type Description, SUCCESSOR_START_MS } from '../../../shared/wire/takeover.ts';
 import { CommandError } from '../command.ts';
 
@@ -9,10 +9,10 @@ import { CommandError } from '../command.ts';
 const AGAIN_MS = 200;
 
 /** Waits until the process that serves with a state directory is one of this container. @throws CommandError after a minute. */
-export async function waitForOurs(stateDir: string, clock: Clock, ours = processSpace()): Promise<Description> {
+export async function waitForOurs(stateDir: string, clock: Clock, ours = pidNamespace()): Promise<Description> {
   const until = clock.monotonic() + SUCCESSOR_START_MS;
   for (;;) {
-    const serves = await whoRuns(stateDir);
+    const serves = await runningInstance(stateDir);
     if (serves !== null && serves.processes === ours) return serves;
     if (clock.monotonic() >= until) throw new CommandError(`after ${SUCCESSOR_START_MS / 1_000} s ${whoElse(serves)}`);
     await sleep(clock, AGAIN_MS);

@@ -9,7 +9,7 @@ import { systemRandom } from '../../../shared/runtime/random.ts';
 import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
 import type { CertificateRecord } from '../../../shared/wire/certificate.ts';
 import { UnacknowledgedError } from '../../publish/publisher.ts';
-import { CertificateDesk, type Plan } from '../../tls/certificate-admin.ts';
+import { CertificateAdmin, type RenewalPlan } from '../../tls/certificate-admin.ts';
 import { DirectoryStore } from '../../tls/store/directory-store.ts';
 import { AdminFixture, type Reply } from '../testing/running-admin.ts';
 
@@ -22,16 +22,16 @@ after(() => {
   for (const folder of folders) rmSync(folder, { recursive: true });
 });
 
-type Wish = { plans?: Record<string, Plan>; shown?: () => Promise<void> };
+type Wish = { plans?: Record<string, RenewalPlan>; shown?: () => Promise<void> };
 
 async function start({ plans = {}, shown = () => Promise.resolve() }: Wish = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'admin-certificates-'));
   folders.push(folder);
   const store = new DirectoryStore(folder, { clock, random: systemRandom, log: memoryLog() });
-  const desk = new CertificateDesk({
+  const desk = new CertificateAdmin({
     store,
-    shown,
-    plans: (name) => plans[name] ?? null,
+    published: shown,
+    planFor: (name) => plans[name] ?? null,
     retry: (name) => plans[name]?.attempt !== undefined && plans[name]?.attempt !== null,
     wanted: () => Object.keys(plans),
     holdings: () => store.list(),

@@ -6,14 +6,14 @@ import { systemClock } from '../../../shared/runtime/clock.ts';
 import { memoryLog } from '../../../shared/runtime/log.ts';
 import { createLedger, type Ledger } from '../../ledger/ledger.ts';
 import type { TrafficReport } from '../../traffic/protocol.ts';
-import { Workers } from '../../workers/worker-pool.ts';
+import { WorkerPool } from '../../workers/worker-pool.ts';
 import { type RoutesChange, StatePublisher } from '../publisher.ts';
 
 /** Test support: real worker threads on a port of their own, fed by a real publisher. */
 export class WorkersFixture {
   readonly port: number;
   readonly publisher: StatePublisher;
-  readonly workers: Workers;
+  readonly workers: WorkerPool;
   readonly ledger: Ledger;
   readonly log = memoryLog();
   readonly reports: TrafficReport[] = [];
@@ -21,7 +21,7 @@ export class WorkersFixture {
 
   private constructor(port: number, count: number, routes: readonly RouteInput[]) {
     this.port = port;
-    this.ledger = createLedger(Workers.slots(count));
+    this.ledger = createLedger(WorkerPool.slots(count));
     this.publisher = new StatePublisher(whole(routes), {
       bind: '127.0.0.1',
       httpPort: port,
@@ -34,13 +34,13 @@ export class WorkersFixture {
       maxSockets: 20_000,
       logLevel: 'debug',
     });
-    this.workers = new Workers({
+    this.workers = new WorkerPool({
       count,
       ledger: this.ledger,
       hashKey: Buffer.alloc(16),
       clock: systemClock,
       log: this.log,
-      state: () => this.publisher.state(),
+      state: () => this.publisher.currentState(),
       onReport: (report) => this.reports.push(report),
       onTarget: () => undefined,
       onAwaited: () => undefined,

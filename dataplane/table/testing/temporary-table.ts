@@ -6,7 +6,7 @@ import { systemClock } from '../../../shared/runtime/clock.ts';
 import { memoryLog } from '../../../shared/runtime/log.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import type { Apply } from '../../../shared/wire/apply.ts';
-import type { Change, Publisher } from '../../publish/publisher.ts';
+import type { Publisher, StateChange } from '../../publish/publisher.ts';
 import { restore } from '../disk/restore.ts';
 import { LiveTable } from '../live-table.ts';
 import type { Frame } from '../table.ts';
@@ -16,7 +16,7 @@ export class ServedRoutes implements Publisher {
   generation = 1;
   readonly served = new Map<string, string>();
 
-  publish({ routes }: Change): Promise<number> {
+  publish({ routes }: StateChange): Promise<number> {
     if (routes?.whole) this.served.clear();
     for (const domain of routes?.removed ?? []) this.served.delete(domain);
     for (const { domain, json } of routes?.upserts ?? []) this.served.set(domain, json);

@@ -9,13 +9,13 @@ import { memoryLog } from '../../../shared/runtime/log.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
 import { type Apply, applySchema, type CertificateOutcome, type FrameCertificates } from '../../../shared/wire/apply.ts';
-import { KnownCertificates } from '../certificate-selection.ts';
+import { CertificateSelection } from '../certificate-selection.ts';
 import { DirectoryStore } from '../store/directory-store.ts';
-import { AppliedCertificates, type AppliedFrame } from './applied-certificates.ts';
+import { AppliedCertificates, type CertificatesFrame } from './applied-certificates.ts';
 
 type Said = Partial<FrameCertificates> & Partial<Pick<Apply, 'controller' | 'based_on' | 'sources'>>;
 
-const frame = ({ controller = 'one', based_on = null, sources = ['file'], ...said }: Said): AppliedFrame => ({
+const frame = ({ controller = 'one', based_on = null, sources = ['file'], ...said }: Said): CertificatesFrame => ({
   header: applySchema.parse({ controller, epoch: 1, revision: 1, based_on, sources }),
   certificates: { brought: [], rejected: [], removed: [], ...said },
 });
@@ -35,18 +35,18 @@ async function opened(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'applied-'));
   const edge = { clock: new ManualClock(), random: systemRandom, log: memoryLog(), instance: 'test' };
   const store = new DirectoryStore(folder, edge, ['applied']);
-  const known = new KnownCertificates(edge.clock);
-  store.watch((change) => known.take(change));
-  known.take({ put: (await store.list()).certificates, removed: [] });
+  const known = new CertificateSelection(edge.clock);
+  store.watch((change) => known.update(change));
+  known.update({ put: (await store.list()).certificates, removed: [] });
   t.after(async () => {
     known.close();
     await store.close();
     rmSync(folder, { recursive: true, force: true });
   });
-  const applied = new AppliedCertificates({ store, held: () => known.all(), shown: async () => undefined });
+  const applied = new AppliedCertificates({ store, held: () => known.all(), published: async () => undefined });
   const apply = async (said: Said): Promise<string[]> => {
     const one = frame(said);
-    return results([...(await applied.bring(one)), ...(await applied.drop(one))]);
+    return results([...(await applied.apply(one)), ...(await applied.remove(one))]);
   };
   return { folder, known, apply };
 }

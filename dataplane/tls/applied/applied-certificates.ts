@@ -1,29 +1,29 @@
 import type { Apply, CertificateOutcome, FrameCertificates } from '../../../shared/wire/apply.ts';
 import type { CertStore, StoredCertificate } from '../store/cert-store.ts';
-import { reasonOf } from '../store/directory-access.ts';
+import { describeFileError } from '../store/directory-access.ts';
 
-export type AppliedTools = {
+export type AppliedCertificatesTools = {
   readonly store: CertStore;
   /** Everything that is held by now. */
   held(): Iterable<StoredCertificate>;
   /** Resolves when every worker shows what the store holds. */
-  shown(): Promise<void>;
+  published(): Promise<void>;
 };
 
 /** What of a frame is about certificates. */
-export type AppliedFrame = { readonly header: Apply; readonly certificates?: FrameCertificates };
-type Brought = FrameCertificates['brought'][number];
+export type CertificatesFrame = { readonly header: Apply; readonly certificates?: FrameCertificates };
+type FrameCertificate = FrameCertificates['brought'][number];
 
 /** Certificates that controllers apply: kept in the store, so that they outlive the process, and theirs to renew. */
 export class AppliedCertificates {
-  private readonly tools: AppliedTools;
+  private readonly tools: AppliedCertificatesTools;
 
-  constructor(tools: AppliedTools) {
+  constructor(tools: AppliedCertificatesTools) {
     this.tools = tools;
   }
 
   /** Keeps what a frame brings. Resolves when it is on disk and shown. */
-  async bring({ header, certificates }: AppliedFrame): Promise<CertificateOutcome[]> {
+  async apply({ header, certificates }: CertificatesFrame): Promise<CertificateOutcome[]> {
     const outcomes: CertificateOutcome[] = (certificates?.rejected ?? []).map((one) => ({ ...one, result: 'rejected' }));
     const taken = new Set<string>();
     for (const brought of certificates?.brought ?? []) {
@@ -33,32 +33,34 @@ export class AppliedCertificates {
       outcomes.push(
         repeated
           ? { domains, result: 'rejected', reason: 'the frame has these domains twice; the first one holds' }
-          : await this.take(brought, header.controller),
+          : await this.applyOne(brought, header.controller),
       );
     }
-    if (outcomes.some(({ result }) => result === 'added' || result === 'changed')) await this.tools.shown();
+    if (outcomes.some(({ result }) => result === 'added' || result === 'changed')) await this.tools.published();
     return outcomes;
   }
 
   /** Forgets what a frame takes away. */
-  async drop({ header, certificates }: AppliedFrame): Promise<CertificateOutcome[]> {
+  async remove({ header, certificates }: CertificatesFrame): Promise<CertificateOutcome[]> {
     const outcomes: CertificateOutcome[] = [];
     for (const { id, domains } of this.unwanted(header, certificates)) {
       try {
         await this.tools.store.delete(id);
         outcomes.push({ domains, result: 'removed' });
       } catch (error) {
-        outcomes.push({ domains, result: 'rejected', reason: `it can't be deleted: ${reasonOf(error)}` });
+        outcomes.push({ domains, result: 'rejected', reason: `it can't be deleted: ${describeFileError(error)}` });
       }
     }
-    if (outcomes.length > 0) await this.tools.shown();
+    if (outcomes.length > 0) await this.tools.published();
     return outcomes;
   }
 
-  private async take({ domains, source, pair }: Brought, controller: string): Promise<CertificateOutcome> {
+  private async applyOne({ domains, source, pair }: FrameCertificate, controller: string): Promise<CertificateOutcome> {
     const { store } = this.tools;
     const held = this.all();
-    const others = held.find(({ owner, domains: theirs }) => !isOf(owner, controller) && domains.some((domain) => theirs.includes(domain)));
+    const others = held.find(
+      ({ owner, domains: theirs }) => !isOwnedBy(owner, controller) && domains.some((domain) => theirs.includes(domain)),
+    );
     if (others) return { domains, result: 'conflicted', reason: `it belongs to controller "${others.owner?.controller}"` };
     const before = held.find((one) => keyOf(one.domains) === keyOf(domains));
     try {
@@ -68,7 +70,7 @@ export class AppliedCertificates {
       await store.put({ source: 'applied', domains, pair, owner: { controller, source } });
       return { domains, result: before === undefined ? 'added' : 'changed' };
     } catch (error) {
-      return { domains, result: 'rejected', reason: `it can't be kept: ${reasonOf(error)}` };
+      return { domains, result: 'rejected', reason: `it can't be kept: ${describeFileError(error)}` };
     }
   }
 
@@ -76,7 +78,7 @@ export class AppliedCertificates {
   private unwanted({ controller, sources, based_on }: Apply, certificates: FrameCertificates | undefined): StoredCertificate[] {
     const { brought = [], rejected = [], removed = [] } = certificates ?? {};
     const named = new Set([...brought, ...rejected].map(({ domains }) => keyOf(domains)));
-    const theirs = this.all().filter(({ owner, domains }) => isOf(owner, controller) && !named.has(keyOf(domains)));
+    const theirs = this.all().filter(({ owner, domains }) => isOwnedBy(owner, controller) && !named.has(keyOf(domains)));
     if (based_on === null) return theirs.filter(({ owner }) => owner === undefined || sources.includes(owner.source));
     const gone = new Set(removed.map(({ domains }) => keyOf(domains)));
     return theirs.filter(({ domains }) => gone.has(keyOf(domains)));
@@ -88,6 +90,7 @@ export class AppliedCertificates {
 }
 
 /** What nobody can say the owner of is anybody's. */
-const isOf = (owner: StoredCertificate['owner'], controller: string): boolean => owner === undefined || owner.controller === controller;
+const isOwnedBy = (owner: StoredCertificate['owner'], controller: string): boolean =>
+  owner === undefined || owner.controller === controller;
 
 const keyOf = (domains: readonly string[]): string => [...new Set(domains)].sort().join();

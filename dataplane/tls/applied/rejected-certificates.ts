@@ -1,12 +1,12 @@
 import type { CertificateOutcome } from '../../../shared/wire/apply.ts';
-import type { AppliedFrame } from './applied-certificates.ts';
+import type { CertificatesFrame } from './applied-certificates.ts';
 
 /** Certificates that controllers brought and that are not used, for whoever asks what is wrong: the last word on each. */
-export class RefusedCertificates {
+export class RejectedCertificates {
   /** By controller, then by domains. */
   private readonly reasons = new Map<string, Map<string, string>>();
 
-  note({ header: { controller, based_on } }: AppliedFrame, outcomes: readonly CertificateOutcome[]): void {
+  record({ header: { controller, based_on } }: CertificatesFrame, outcomes: readonly CertificateOutcome[]): void {
     const reasons = based_on === null ? new Map<string, string>() : (this.reasons.get(controller) ?? new Map<string, string>());
     for (const { domains, result, reason = result } of outcomes) {
       if (result === 'rejected' || result === 'conflicted') reasons.set(domains.join(', '), reason);

@@ -11,7 +11,7 @@ const LONGEST_NAME = 64;
 const SERIAL_BYTES = 16;
 
 /** A certificate and its key, both PEM. */
-export type Signed = { readonly certificate: string; readonly privateKey: string };
+export type KeyPair = { readonly certificate: string; readonly privateKey: string };
 /** Milliseconds since 1970. */
 export type Lifetime = { readonly notBefore: number; readonly notAfter: number };
 
@@ -19,10 +19,10 @@ export type Lifetime = { readonly notBefore: number; readonly notAfter: number }
 type Signer = { readonly name: X509.Name; readonly key: webcrypto.CryptoKey; readonly extensions: readonly X509.Extension[] };
 
 /** Makes certificates on P-256. */
-export class CertificateMaker {
+export class CertificateGenerator {
   private readonly library: Library;
   private readonly random: Random;
-  private readonly signers = new WeakMap<Signed, Promise<Signer>>();
+  private readonly signers = new WeakMap<KeyPair, Promise<Signer>>();
 
   private constructor(library: Library, random: Random) {
     this.library = library;
@@ -30,13 +30,13 @@ export class CertificateMaker {
   }
 
   /** The library takes a while to load and most never need it, so it is loaded with the first use. */
-  static async load(random: Random): Promise<CertificateMaker> {
+  static async load(random: Random): Promise<CertificateGenerator> {
     await import('reflect-metadata');
-    return new CertificateMaker(await import('@peculiar/x509'), random);
+    return new CertificateGenerator(await import('@peculiar/x509'), random);
   }
 
   /** An authority that signs itself, for leaves only. */
-  async root(name: string, { notBefore, notAfter }: Lifetime): Promise<Signed> {
+  async root(name: string, { notBefore, notAfter }: Lifetime): Promise<KeyPair> {
     const { library } = this;
     const keys = await newKeys();
     const certificate = await library.X509CertificateGenerator.createSelfSigned({
@@ -52,7 +52,7 @@ export class CertificateMaker {
   }
 
   /** A certificate for one DNS name, wildcard or address, on a key of its own. `serial` in lower-case hexadecimal. */
-  async leaf(name: string, { notBefore, notAfter }: Lifetime, root: Signed): Promise<Signed & { readonly serial: string }> {
+  async leaf(name: string, { notBefore, notAfter }: Lifetime, root: KeyPair): Promise<KeyPair & { readonly serial: string }> {
     const { library } = this;
     const issuer = await this.signerOf(root);
     const keys = await newKeys();
@@ -71,7 +71,7 @@ export class CertificateMaker {
     return { ...(await this.signed(certificate, keys)), serial };
   }
 
-  private signerOf(root: Signed): Promise<Signer> {
+  private signerOf(root: KeyPair): Promise<Signer> {
     const known = this.signers.get(root);
     if (known !== undefined) return known;
     const signer = this.readSigner(root);
@@ -79,7 +79,7 @@ export class CertificateMaker {
     return signer;
   }
 
-  private async readSigner({ certificate, privateKey }: Signed): Promise<Signer> {
+  private async readSigner({ certificate, privateKey }: KeyPair): Promise<Signer> {
     const { library } = this;
     const { subjectName, publicKey } = new library.X509Certificate(certificate);
     const [bytes] = library.PemConverter.decode(privateKey);
@@ -96,7 +96,7 @@ export class CertificateMaker {
     };
   }
 
-  private async signed(certificate: X509.X509Certificate, { privateKey }: webcrypto.CryptoKeyPair): Promise<Signed> {
+  private async signed(certificate: X509.X509Certificate, { privateKey }: webcrypto.CryptoKeyPair): Promise<KeyPair> {
     const key = this.library.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', privateKey), 'PRIVATE KEY');
     return { certificate: `${certificate.toString('pem')}\n`, privateKey: `${key}\n` };
   }

@@ -39,7 +39,7 @@ class State {
 }
 
 async function leafOf(authority: InternalAuthority, name: string): Promise<Certificate> {
-  await authority.want([name]);
+  await authority.setNames([name]);
   return authority.get(name) ?? assert.fail(`no certificate for ${name}`);
 }
 
@@ -125,14 +125,14 @@ test('a leaf lasts 7 days, is renewed at two thirds of them on a new key, and fo
   using state = new State();
   const clock = new ManualClock();
   const authority = await state.open(clock);
-  await authority.want(['a.test', 'b.test']);
+  await authority.setNames(['a.test', 'b.test']);
   const first = authority.get('a.test') ?? assert.fail();
   assert.equal(first.notAfter, clock.now() + 7 * DAY_MS);
   clock.pass(4.5 * DAY_MS);
-  await authority.want(['a.test', 'b.test']);
+  await authority.setNames(['a.test', 'b.test']);
   assert.equal(authority.get('a.test'), first);
   clock.pass(0.25 * DAY_MS);
-  await authority.want(['a.test']);
+  await authority.setNames(['a.test']);
   const second = authority.get('a.test') ?? assert.fail();
   assert.notEqual(second.privateKey, first.privateKey);
   assert.notEqual(second.serial, first.serial);
@@ -168,7 +168,7 @@ test('between two of many certificates everybody else has a turn, and a name tha
     if (!done) setImmediate(count);
   };
   setImmediate(count);
-  await authority.want(names);
+  await authority.setNames(names);
   done = true;
   assert.ok(turns >= names.length, `${turns} turns`);
   assert.notEqual(authority.get('late.test'), null);
@@ -179,9 +179,9 @@ test('between two of many certificates everybody else has a turn, and a name tha
 test('of many names one that somebody waits for is the next', async () => {
   using state = new State();
   const authority = await state.open();
-  const done = authority.want(Array.from({ length: 100 }, (_, at) => `site-${at}.test`));
-  authority.hurry('site-99.test');
-  authority.hurry('unknown.test');
+  const done = authority.setNames(Array.from({ length: 100 }, (_, at) => `site-${at}.test`));
+  authority.prioritize('site-99.test');
+  authority.prioritize('unknown.test');
   await done;
   assert.ok(state.told.indexOf('site-99.test new') <= 1, state.told.slice(0, 5).join());
   assert.equal(state.told.length, 100);

@@ -3,15 +3,15 @@ import type { Certificate } from '../../../shared/certificates/certificate.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
-import { CertificateMaker, type Signed } from './certificate-generator.ts';
-import { BEHIND_MS, openRoot } from './root.ts';
+import { CertificateGenerator, type KeyPair } from './certificate-generator.ts';
+import { CLOCK_SKEW_MS, openRoot } from './root.ts';
 
 const SECOND = 1_000;
-const LEAF_MS = 7 * 86_400_000;
+const LEAF_LIFETIME_MS = 7 * 86_400_000;
 /** How often what is about to end is looked for (ms). */
-const LOOK_MS = 3_600_000;
+const RENEWAL_CHECK_MS = 3_600_000;
 
-type Edge = { readonly clock: Clock; readonly random: Random; readonly log: Log };
+type AuthorityRuntime = { readonly clock: Clock; readonly random: Random; readonly log: Log };
 /** `renewAt` in milliseconds since 1970. */
 export type InternalCertificate = Certificate & { readonly renewAt: number };
 
@@ -19,15 +19,15 @@ export type InternalCertificate = Certificate & { readonly renewAt: number };
 export class InternalAuthority {
   /** PEM; for whoever is to trust it. */
   readonly root: string;
-  private readonly signer: Signed;
+  private readonly signer: KeyPair;
   /** Its name, for people. */
   private readonly issuer: string;
-  private readonly maker: CertificateMaker;
-  private readonly edge: Edge;
+  private readonly generator: CertificateGenerator;
+  private readonly runtime: AuthorityRuntime;
   private readonly changed: (name: string, certificate: InternalCertificate | null) => void;
   private readonly leaves = new Map<string, InternalCertificate>();
-  private readonly stopLooking: () => void;
-  private readonly wanted = new Set<string>();
+  private readonly stopRenewing: () => void;
+  private readonly names = new Set<string>();
   /** Those that are to have a certificate, or another one, in the order in which they came. */
   private readonly due = new Set<string>();
   /** Those of them that visitors wait for. */
@@ -35,14 +35,14 @@ export class InternalAuthority {
   /** One after another: thousands of names at once must not keep everything else waiting. */
   private issuing: Promise<void> | null = null;
 
-  private constructor(signer: Signed, maker: CertificateMaker, edge: Edge, changed: InternalAuthority['changed']) {
+  private constructor(signer: KeyPair, generator: CertificateGenerator, runtime: AuthorityRuntime, changed: InternalAuthority['changed']) {
     this.root = signer.certificate;
     this.signer = signer;
     this.issuer = new X509Certificate(signer.certificate).subject.replace(/^CN=/, '');
-    this.maker = maker;
-    this.edge = edge;
+    this.generator = generator;
+    this.runtime = runtime;
     this.changed = changed;
-    this.stopLooking = edge.clock.every(LOOK_MS, () => void this.look());
+    this.stopRenewing = runtime.clock.every(RENEWAL_CHECK_MS, () => void this.renewDue());
   }
 
   /**
@@ -50,36 +50,36 @@ export class InternalAuthority {
    * names that are wanted no more.
    * @throws the system's error.
    */
-  static async open(stateDir: string, edge: Edge, changed: InternalAuthority['changed']): Promise<InternalAuthority> {
-    const maker = await CertificateMaker.load(edge.random);
-    return new InternalAuthority(await openRoot(stateDir, maker, edge), maker, edge, changed);
+  static async open(stateDir: string, runtime: AuthorityRuntime, changed: InternalAuthority['changed']): Promise<InternalAuthority> {
+    const generator = await CertificateGenerator.load(runtime.random);
+    return new InternalAuthority(await openRoot(stateDir, generator, runtime), generator, runtime, changed);
   }
 
   /** These DNS names, wildcards and addresses (lower case) have certificates from now on, renewed in time, and no others. Resolves when they do. */
-  want(names: Iterable<string>): Promise<void> {
+  setNames(names: Iterable<string>): Promise<void> {
     const wanted = new Set(names);
-    for (const name of this.wanted) if (!wanted.has(name)) this.drop(name);
+    for (const name of this.names) if (!wanted.has(name)) this.drop(name);
     for (const name of wanted) this.add(name);
-    return this.look();
+    return this.renewDue();
   }
 
   /** This name has a certificate from now on. */
   add(name: string): void {
-    if (this.wanted.has(name)) return;
-    this.wanted.add(name);
+    if (this.names.has(name)) return;
+    this.names.add(name);
     this.due.add(name);
     void this.issueAll();
   }
 
   /** This one has none any more. */
   drop(name: string): void {
-    this.wanted.delete(name);
+    this.names.delete(name);
     this.due.delete(name);
     if (this.leaves.delete(name)) this.changed(name, null);
   }
 
   /** Somebody waits for this one: it is the next, if it has none yet. */
-  hurry(name: string): void {
+  prioritize(name: string): void {
     if (this.due.has(name)) this.urgent.add(name);
   }
 
@@ -88,14 +88,14 @@ export class InternalAuthority {
   }
 
   stop(): void {
-    this.stopLooking();
-    this.wanted.clear();
+    this.stopRenewing();
+    this.names.clear();
     this.due.clear();
     this.urgent.clear();
   }
 
-  private look(): Promise<void> {
-    for (const name of this.wanted) if (this.isDue(name)) this.due.add(name);
+  private renewDue(): Promise<void> {
+    for (const name of this.names) if (this.isDue(name)) this.due.add(name);
     return this.issueAll();
   }
 
@@ -122,22 +122,30 @@ export class InternalAuthority {
 
   private isDue(name: string): boolean {
     const leaf = this.leaves.get(name);
-    return leaf === undefined || leaf.renewAt <= this.edge.clock.now();
+    return leaf === undefined || leaf.renewAt <= this.runtime.clock.now();
   }
 
   private async issue(name: string): Promise<void> {
     // Certificates know no smaller parts than seconds.
-    const now = Math.floor(this.edge.clock.now() / SECOND) * SECOND;
+    const now = Math.floor(this.runtime.clock.now() / SECOND) * SECOND;
     try {
-      const lifetime = { notBefore: now - BEHIND_MS, notAfter: now + LEAF_MS };
-      const { certificate: chain, privateKey, serial } = await this.maker.leaf(name, lifetime, this.signer);
-      if (!this.wanted.has(name)) return;
-      const leaf = { domains: [name], chain, privateKey, issuer: this.issuer, serial, ...lifetime, renewAt: now + (LEAF_MS * 2) / 3 };
+      const lifetime = { notBefore: now - CLOCK_SKEW_MS, notAfter: now + LEAF_LIFETIME_MS };
+      const { certificate: chain, privateKey, serial } = await this.generator.leaf(name, lifetime, this.signer);
+      if (!this.names.has(name)) return;
+      const leaf = {
+        domains: [name],
+        chain,
+        privateKey,
+        issuer: this.issuer,
+        serial,
+        ...lifetime,
+        renewAt: now + (LEAF_LIFETIME_MS * 2) / 3,
+      };
       this.leaves.set(name, leaf);
       this.changed(name, leaf);
     } catch (error) {
       // The next look tries again, and the other names are to have theirs.
-      this.edge.log.error({ name, error: String(error) }, 'the internal authority could not make a certificate');
+      this.runtime.log.error({ name, error: String(error) }, 'the internal authority could not make a certificate');
     }
   }
 }

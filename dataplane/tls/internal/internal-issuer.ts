@@ -1,5 +1,5 @@
 import type { Certificate } from '../../../shared/certificates/certificate.ts';
-import { certifierOf, type Site } from '../../../shared/certificates/issuer.ts';
+import { issuerOf, type Site } from '../../../shared/certificates/issuer.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
@@ -7,10 +7,10 @@ import { wildcardOf } from '../../../shared/values/host.ts';
 import type { StoreChange, StoredCertificate } from '../store/cert-store.ts';
 import { InternalAuthority, type InternalCertificate } from './internal-authority.ts';
 import { readRootCertificate, rootCertificatePath } from './root.ts';
-import { trustingLine } from './trust-command.ts';
+import { trustCommand } from './trust-command.ts';
 
 /** After this time (ms) an authority that could not be opened is tried again. */
-const AGAIN_MS = 2_000;
+const RETRY_MS = 2_000;
 
 /** Domains of routes that came, are different, or went. */
 export type RoutesChange = {
@@ -19,7 +19,7 @@ export type RoutesChange = {
   readonly removed: readonly string[];
 };
 
-export type InternalTools = {
+export type InternalIssuerTools = {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -35,12 +35,12 @@ export type InternalTools = {
 };
 
 /** Whether a site has its certificate from our own authority; `local`: those that say nothing do. */
-export const isInternal = (site: Site, local: boolean): boolean =>
-  certifierOf(site, { automatic: false, anyName: false, dns: false, internal: true, local }) === 'internal';
+export const usesInternalIssuer = (site: Site, local: boolean): boolean =>
+  issuerOf(site, { automatic: false, anyName: false, dns: false, internal: true, local }) === 'internal';
 
 /** Certificates of our own authority for the sites that are to have one. The authority is opened for the first of them. */
-export class InternalSites {
-  private readonly tools: InternalTools;
+export class InternalIssuer {
+  private readonly tools: InternalIssuerTools;
   private readonly names = new Set<string>();
   private local = false;
   private authority: InternalAuthority | null = null;
@@ -48,7 +48,7 @@ export class InternalSites {
   private failure: string | null = null;
   private stopped = false;
 
-  constructor(tools: InternalTools) {
+  constructor(tools: InternalIssuerTools) {
     this.tools = tools;
   }
 
@@ -63,10 +63,10 @@ export class InternalSites {
   }
 
   /** All sites are judged anew. Resolves when the authority is open, if it is needed. */
-  adopt(local: boolean): Promise<void> {
+  setDefault(local: boolean): Promise<void> {
     this.local = local;
     const wanted = new Set<string>();
-    for (const site of this.tools.sites()) if (isInternal(site, local)) wanted.add(site.domain);
+    for (const site of this.tools.sites()) if (usesInternalIssuer(site, local)) wanted.add(site.domain);
     for (const name of this.names) if (!wanted.has(name)) this.drop(name);
     for (const name of wanted) this.add(name);
     return this.open();
@@ -76,15 +76,15 @@ export class InternalSites {
     for (const domain of removed) this.drop(domain);
     for (const domain of [...added, ...changed]) {
       const site = this.tools.site(domain);
-      if (site !== null && isInternal(site, this.local)) this.add(domain);
+      if (site !== null && usesInternalIssuer(site, this.local)) this.add(domain);
       else this.drop(domain);
     }
     void this.open();
   }
 
   /** Of many names that are to have certificates this one is the next, or the wildcard over it. `name` in lower case. */
-  hurry(name: string): void {
-    this.authority?.hurry(this.names.has(name) ? name : (wildcardOf(name) ?? ''));
+  prioritize(name: string): void {
+    this.authority?.prioritize(this.names.has(name) ? name : (wildcardOf(name) ?? ''));
   }
 
   get(name: string): InternalCertificate | null {
@@ -107,13 +107,13 @@ export class InternalSites {
 
   private open(): Promise<void> {
     if (this.authority !== null || this.names.size === 0 || this.stopped) return Promise.resolve();
-    this.opening ??= this.opened().finally(() => {
+    this.opening ??= this.openAuthority().finally(() => {
       this.opening = null;
     });
     return this.opening;
   }
 
-  private async opened(): Promise<void> {
+  private async openAuthority(): Promise<void> {
     const { clock, log, stateDir, reachable, opened } = this.tools;
     try {
       await reachable();
@@ -123,7 +123,7 @@ export class InternalSites {
       this.failure = null;
       const root = rootCertificatePath(stateDir);
       log.info(
-        { root, trust: trustingLine(root) },
+        { root, trust: trustCommand(root) },
         'sites have certificates of the internal authority: browsers believe them where its root is trusted',
       );
       for (const name of this.names) authority.add(name);
@@ -132,18 +132,18 @@ export class InternalSites {
       const reason = `the internal authority can't work: ${error instanceof Error ? error.message : error}`;
       if (reason !== this.failure) log.error(reason);
       this.failure = reason;
-      clock.after(AGAIN_MS, () => void this.open());
+      clock.after(RETRY_MS, () => void this.open());
     }
   }
 
   private changed(name: string, certificate: InternalCertificate | null): void {
     const id = `internal/${name}`;
     if (certificate === null) this.tools.changed({ put: [], removed: [id] });
-    else this.tools.changed({ put: [storedAs(id, name, certificate, this.tools.clock.now())], removed: [] });
+    else this.tools.changed({ put: [toStored(id, name, certificate, this.tools.clock.now())], removed: [] });
   }
 }
 
-function storedAs(id: string, name: string, certificate: Certificate, savedAt: number): StoredCertificate {
+function toStored(id: string, name: string, certificate: Certificate, savedAt: number): StoredCertificate {
   const { issuer, serial, notBefore, notAfter } = certificate;
   return { id, source: 'internal', domains: [name], issuer, serial, notBefore, notAfter, savedAt, order: null, ariId: null };
 }

@@ -6,7 +6,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import { syncFolder, writeFresh, writePrivate } from '../store/private-file.ts';
-import type { CertificateMaker, Signed } from './certificate-generator.ts';
+import type { CertificateGenerator, KeyPair } from './certificate-generator.ts';
 
 /** The certificate alone, to be copied to where it is trusted. The suffix is the one that Debian asks for there. */
 const PUBLIC_FILE = `${NAME}-internal-root.crt`;
@@ -14,9 +14,9 @@ const YEARS_MS = 10 * 365.25 * 86_400_000;
 /** A root that ends sooner (ms) is replaced: its leaves would outlive it. */
 const LEAST_MS = 30 * 86_400_000;
 /** Clocks of other machines are this far behind (ms). */
-export const BEHIND_MS = 3_600_000;
+export const CLOCK_SKEW_MS = 3_600_000;
 
-type Edge = { readonly clock: Clock; readonly random: Random; readonly log: Log };
+type RootRuntime = { readonly clock: Clock; readonly random: Random; readonly log: Log };
 
 /** Where whoever is to trust the root finds it; it holds no key. */
 export const rootCertificatePath = (stateDir: string): string => join(stateDir, PUBLIC_FILE);
@@ -27,23 +27,23 @@ export const rootCertificatePath = (stateDir: string): string => join(stateDir, 
  * whoever trusted it has to trust the new one.
  * @throws the system's error when it is there and can't be read, or can't be written.
  */
-export async function openRoot(stateDir: string, maker: CertificateMaker, edge: Edge): Promise<Signed> {
-  const root = savedRoot(stateDir, edge) ?? (await newRoot(stateDir, maker, edge));
+export async function openRoot(stateDir: string, generator: CertificateGenerator, runtime: RootRuntime): Promise<KeyPair> {
+  const root = savedRoot(stateDir, runtime) ?? (await newRoot(stateDir, generator, runtime));
   const path = rootCertificatePath(stateDir);
-  if (!existsSync(path) || readFileSync(path, 'utf8') !== root.certificate) show(path, root.certificate);
+  if (!existsSync(path) || readFileSync(path, 'utf8') !== root.certificate) publishCertificate(path, root.certificate);
   return root;
 }
 
 /** The certificate of the root that was made here before; null where none was. */
 export function readRootCertificate(stateDir: string): string | null {
   const path = join(stateDir, INTERNAL_ROOT_FILE);
-  return existsSync(path) ? (rootIn(readFileSync(path, 'utf8'), 0)?.certificate ?? null) : null;
+  return existsSync(path) ? (parseRoot(readFileSync(path, 'utf8'), 0)?.certificate ?? null) : null;
 }
 
-function savedRoot(stateDir: string, { clock, random, log }: Edge): Signed | null {
+function savedRoot(stateDir: string, { clock, random, log }: RootRuntime): KeyPair | null {
   const path = join(stateDir, INTERNAL_ROOT_FILE);
   if (!existsSync(path)) return null;
-  const root = rootIn(readFileSync(path, 'utf8'), clock.now() + LEAST_MS);
+  const root = parseRoot(readFileSync(path, 'utf8'), clock.now() + LEAST_MS);
   if (root !== null) return root;
   const aside = `${path}.old-${random.hex(4)}`;
   renameSync(path, aside);
@@ -54,9 +54,9 @@ function savedRoot(stateDir: string, { clock, random, log }: Edge): Signed | nul
   return null;
 }
 
-async function newRoot(stateDir: string, maker: CertificateMaker, { clock, random }: Edge): Promise<Signed> {
-  const notBefore = clock.now() - BEHIND_MS;
-  const root = await maker.root(`${NAME} internal authority ${random.hex(3)}`, { notBefore, notAfter: notBefore + YEARS_MS });
+async function newRoot(stateDir: string, generator: CertificateGenerator, { clock, random }: RootRuntime): Promise<KeyPair> {
+  const notBefore = clock.now() - CLOCK_SKEW_MS;
+  const root = await generator.root(`${NAME} internal authority ${random.hex(3)}`, { notBefore, notAfter: notBefore + YEARS_MS });
   const path = join(stateDir, INTERNAL_ROOT_FILE);
   await writePrivate(`${path}.new`, root.certificate + root.privateKey);
   renameSync(`${path}.new`, path);
@@ -65,13 +65,13 @@ async function newRoot(stateDir: string, maker: CertificateMaker, { clock, rando
 }
 
 /** A copy of it in a list of what is trusted has to be readable for everybody, whatever this process's umask. */
-function show(path: string, certificate: string): void {
+function publishCertificate(path: string, certificate: string): void {
   writeFresh(`${path}.new`, certificate, 0o644);
   renameSync(`${path}.new`, path);
 }
 
 /** null where it is no authority with its key, or ends before `until` (ms since 1970). */
-function rootIn(text: string, until: number): Signed | null {
+function parseRoot(text: string, until: number): KeyPair | null {
   try {
     const certificate = new X509Certificate(text);
     const privateKey = createPrivateKey(text);

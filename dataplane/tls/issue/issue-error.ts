@@ -28,7 +28,7 @@ export class IssueError extends Error {
 }
 
 /** A check that an authority made, and that failed. */
-export class CheckError extends IssueError {
+export class ChallengeError extends IssueError {
   readonly type: ChallengeType;
   /** The last word of the authority's problem type (RFC 8555 6.7): `connection`, `unauthorized`; null without one. */
   readonly problem: string | null;

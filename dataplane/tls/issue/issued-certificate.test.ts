@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemRandom } from '../../../shared/runtime/random.ts';
-import { CertificateMaker } from '../internal/certificate-generator.ts';
+import { CertificateGenerator } from '../internal/certificate-generator.ts';
 import { IssueError } from './issue-error.ts';
 import { readIssued } from './issued-certificate.ts';
 
@@ -10,10 +10,10 @@ const NOW = Date.UTC(2026, 0, 10);
 const GOOD = { notBefore: NOW - DAY, notAfter: NOW + DAY };
 const OVER = { notBefore: NOW - 3 * DAY, notAfter: NOW - DAY };
 
-const maker = await CertificateMaker.load(systemRandom);
+const maker = await CertificateGenerator.load(systemRandom);
 const root = await maker.root('an authority', GOOD);
 
-const issue = async (name: string, life = GOOD) => ({ ...(await maker.leaf(name, life, root)), order: 'o', checked: null });
+const issue = async (name: string, life = GOOD) => ({ ...(await maker.leaf(name, life, root)), order: 'o', validatedBy: null });
 
 function refused(issued: Awaited<ReturnType<typeof issue>>, reason: RegExp, held: typeof GOOD | null = null): void {
   assert.throws(

@@ -1,6 +1,6 @@
 import { type Certificate, readCertificate } from '../../../shared/certificates/certificate.ts';
 import { covers } from '../../../shared/certificates/certificate-names.ts';
-import type { Issued } from './acme/acme-client.ts';
+import type { IssuedCertificate } from './acme/acme-client.ts';
 import { IssueError } from './issue-error.ts';
 import type { Validity } from './renewal/renewal-time.ts';
 
@@ -9,7 +9,7 @@ import type { Validity } from './renewal/renewal-time.ts';
  * is worse than it; without one, a certificate whose time is not now is kept: it may be our clock that is wrong. `now` in ms since 1970.
  * @throws IssueError.
  */
-export function readIssued(name: string, { certificate, privateKey }: Issued, held: Validity | null, now: number): Certificate {
+export function readIssued(name: string, { certificate, privateKey }: IssuedCertificate, held: Validity | null, now: number): Certificate {
   const refuse = (reason: string): never => {
     throw new IssueError('refused', `${name}: the authority issued what can not be used: ${reason}`);
   };

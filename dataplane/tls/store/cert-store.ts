@@ -29,7 +29,7 @@ export type StoredCertificate = Omit<Certificate, 'chain' | 'privateKey'> & {
 /** Something that lies where a certificate should, and can't be used. It counts as absent. */
 export type StoreProblem = { readonly id: string; readonly source: CertificateSource; readonly reason: string };
 
-export type Holdings = { readonly certificates: readonly StoredCertificate[]; readonly problems: readonly StoreProblem[] };
+export type StoreContents = { readonly certificates: readonly StoredCertificate[]; readonly problems: readonly StoreProblem[] };
 
 /** What became different: new or other certificates, the ids of those that went, and all problems there are now. */
 export type StoreChange = {
@@ -57,12 +57,12 @@ export interface Lease {
 }
 
 /** What else is shared: orders under way, by name; what answers a challenge, by token; and who shares it. */
-export type NoteKind = 'orders' | 'challenges' | 'instances';
+export type Bucket = 'orders' | 'challenges' | 'instances';
 
 /** Where certificates and accounts outlive the process; perhaps shared with others. All times in milliseconds. */
 export interface CertStore {
   /** Everything in it, after a look at what changed. */
-  list(): Promise<Holdings>;
+  list(): Promise<StoreContents>;
   /** Makes sure that something can be kept. @throws the system's error. */
   prepare(): Promise<void>;
   /** null where there is none, or none that can be used. */
@@ -76,11 +76,11 @@ export interface CertStore {
   /** What was ordered for a name, after a look at it; null where there is none, or none that can be used. */
   refresh(name: string): Promise<StoredCertificate | null>;
   /** The names of the notes that there are. */
-  notes(kind: NoteKind): Promise<string[]>;
+  keys(kind: Bucket): Promise<string[]>;
   /** null where there is none. */
-  note(kind: NoteKind, name: string): Promise<string | null>;
+  read(kind: Bucket, name: string): Promise<string | null>;
   /** Resolves when it is there for others and for the next process; null deletes it. @throws the system's error. */
-  putNote(kind: NoteKind, name: string, text: string | null): Promise<void>;
+  write(kind: Bucket, name: string, text: string | null): Promise<void>;
   /** Tells of every change, our own and those of others. The returned function ends it. */
   watch(listener: (change: StoreChange) => void): () => void;
   /** What was kept of the account at the authority with this directory URL. */

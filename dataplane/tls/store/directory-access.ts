@@ -26,6 +26,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** The system's error in words. */
-export const reasonOf = (error: unknown): string => REASONS[codeOf(error)] ?? (error instanceof Error ? error.message : String(error));
+export const describeFileError = (error: unknown): string =>
+  REASONS[codeOf(error)] ?? (error instanceof Error ? error.message : String(error));
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');

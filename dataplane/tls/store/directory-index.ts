@@ -4,17 +4,17 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Certificate } from '../../../shared/certificates/certificate.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { CertificateSource, StoreChange, StoredCertificate, StoreProblem } from './cert-store.ts';
-import { reasonOf } from './directory-access.ts';
+import { describeFileError } from './directory-access.ts';
 import {
+  findPair,
   finishWriting,
-  lookAt,
-  misnamedAt,
+  misnamedPair,
   OUR_FILES,
+  type PairFiles,
   type PairMeta,
   readMeta,
-  readSeen,
-  readTexts,
-  type Seen,
+  readPair,
+  readPairTexts,
   USUAL_FILES,
 } from './pair-folder.ts';
 
@@ -23,7 +23,7 @@ export const OWN_FOLDERS: readonly OwnFolder[] = ['acme', 'pushed'];
 export type OwnFolder = 'acme' | 'pushed' | 'applied';
 export const ACCOUNTS = 'accounts';
 /** The file system's own, where the directory is a disk of its own. */
-const LOST = 'lost+found';
+const LOST_AND_FOUND = 'lost+found';
 /** The event loop is not kept for longer at a time (ms). */
 const TURN_MS = 8;
 
@@ -38,13 +38,13 @@ type Entry = {
 };
 
 /** What a certificate directory holds, as of the last look. */
-export class Entries {
+export class DirectoryIndex {
   private readonly root: string;
   private readonly clock: Clock;
   private readonly folders: readonly OwnFolder[];
   private readonly entries = new Map<string, Entry>();
   /** Folders that can't be listed, by their name, with the reason. */
-  private closed: ReadonlyMap<string, string> = new Map();
+  private unreadable: ReadonlyMap<string, string> = new Map();
 
   constructor(root: string, clock: Clock, folders: readonly OwnFolder[]) {
     this.root = root;
@@ -62,13 +62,13 @@ export class Entries {
 
   problems(): StoreProblem[] {
     return [
-      ...[...this.closed].map(([id, reason]) => ({ id, source: sourceOf(`${id}/`), reason })),
+      ...[...this.unreadable].map(([id, reason]) => ({ id, source: sourceOf(`${id}/`), reason })),
       ...[...this.entries].flatMap(([id, { reason }]) => (reason === null ? [] : [{ id, source: sourceOf(id), reason }])),
     ];
   }
 
   /** The ids of pairs that others put there. */
-  foreign(): string[] {
+  manualIds(): string[] {
     return [...this.entries.keys()].filter((id) => !isOurs(id));
   }
 
@@ -81,8 +81,8 @@ export class Entries {
     const known = new Set(ids);
     for (const id of this.entries.keys()) if (!known.has(id)) removed.push(...this.forget(id));
     for (const id of ids) {
-      if (this.closed.has(folderOf(id))) continue;
-      const { put: one, removed: gone } = this.look(id);
+      if (this.unreadable.has(folderOf(id))) continue;
+      const { put: one, removed: gone } = this.refresh(id);
       if (one !== null) put.push(one);
       removed.push(...gone);
       if (this.clock.monotonic() - turn < TURN_MS) continue;
@@ -93,12 +93,12 @@ export class Entries {
   }
 
   /** Looks at one folder, and reads it when it changed. */
-  look(id: string): { put: StoredCertificate | null; removed: string[] } {
+  refresh(id: string): { put: StoredCertificate | null; removed: string[] } {
     const before = this.entries.get(id);
-    const seen = this.seen(id);
-    if (seen === null) return { put: null, removed: this.missed(id) };
-    if (seen.fingerprint === before?.fingerprint) return { put: null, removed: [] };
-    const entry = this.read(id, seen, before ?? null);
+    const findFiles = this.seen(id);
+    if (findFiles === null) return { put: null, removed: this.recordMissing(id) };
+    if (findFiles.fingerprint === before?.fingerprint) return { put: null, removed: [] };
+    const entry = this.read(id, findFiles, before ?? null);
     this.entries.set(id, entry);
     if (entry.stored === null) return { put: null, removed: before?.stored ? [id] : [] };
     return { put: entry.stored === before?.stored ? null : entry.stored, removed: [] };
@@ -112,25 +112,25 @@ export class Entries {
     if (seen === null) return null;
     const { stored, names } = entry;
     if (names === null || seen.fingerprint !== entry.fingerprint) return goodPair(seen);
-    const texts = readTexts(seen);
+    const texts = readPairTexts(seen);
     if (!texts.ok) return null;
     const { issuer, serial, notBefore, notAfter } = stored;
     return { domains: names, issuer, serial, notBefore, notAfter, ...texts.value };
   }
 
-  private seen(id: string): Seen | null {
+  private seen(id: string): PairFiles | null {
     const folder = join(this.root, id);
-    if (!isOurs(id)) return lookAt(folder, USUAL_FILES);
-    return lookAt(folder, OUR_FILES) ?? (finished(folder) ? lookAt(folder, OUR_FILES) : null);
+    if (!isOurs(id)) return findPair(folder, USUAL_FILES);
+    return findPair(folder, OUR_FILES) ?? (finishedWriting(folder) ? findPair(folder, OUR_FILES) : null);
   }
 
-  private read(id: string, seen: Seen, before: Entry | null): Entry {
+  private read(id: string, seen: PairFiles, before: Entry | null): Entry {
     const folder = join(this.root, id);
     const ours = isOurs(id);
     const { fingerprint } = seen;
-    const read = readSeen(seen);
+    const read = readPair(seen);
     // A crash while it was written: the rest of it lies beside it.
-    const pair = !read.ok && ours && finished(folder) ? readSeen(seen) : read;
+    const pair = !read.ok && ours && finishedWriting(folder) ? readPair(seen) : read;
     if (!pair.ok) {
       const last = ours ? null : before;
       return { fingerprint, stored: last?.stored ?? null, pair: last?.pair ?? null, names: null, reason: pair.reason };
@@ -149,20 +149,23 @@ export class Entries {
         return readdirSync(join(this.root, folder)).filter((name) => !name.startsWith('.'));
       } catch (error) {
         if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
-        closed.set(folder, `${join(this.root, folder)} can't be read (${reasonOf(error)}); give it to the user that this process runs as`);
+        closed.set(
+          folder,
+          `${join(this.root, folder)} can't be read (${describeFileError(error)}); give it to the user that this process runs as`,
+        );
         return known.flatMap((id) => (folderOf(id) === folder ? [id.slice(id.indexOf('/') + 1)] : []));
       }
     };
-    const reserved: ReadonlySet<string> = new Set([...this.folders, ACCOUNTS, LOST]);
+    const reserved: ReadonlySet<string> = new Set([...this.folders, ACCOUNTS, LOST_AND_FOUND]);
     const ids = this.folders.flatMap((folder) => inside(folder).map((name) => `${folder}/${name}`));
     ids.push(...inside('').filter((name) => !reserved.has(name)));
-    this.closed = closed;
+    this.unreadable = closed;
     return ids;
   }
 
   /** There is no pair. Of what looks as if it were to be one it is known why it is none. */
-  private missed(id: string): string[] {
-    const reason = isOurs(id) ? null : misnamedAt(join(this.root, id));
+  private recordMissing(id: string): string[] {
+    const reason = isOurs(id) ? null : misnamedPair(join(this.root, id));
     const removed = this.forget(id);
     if (reason !== null) this.entries.set(id, { fingerprint: reason, stored: null, pair: null, names: null, reason });
     return removed;
@@ -176,7 +179,7 @@ export class Entries {
 }
 
 /** As `finishWriting`; on a disk that takes nothing what there is stays as it is. */
-function finished(folder: string): boolean {
+function finishedWriting(folder: string): boolean {
   try {
     return finishWriting(folder);
   } catch {
@@ -185,8 +188,8 @@ function finished(folder: string): boolean {
   }
 }
 
-function goodPair(seen: Seen): Certificate | null {
-  const read = readSeen(seen);
+function goodPair(seen: PairFiles): Certificate | null {
+  const read = readPair(seen);
   if (!read.ok) return null;
   const { asWritten: _, ...certificate } = read.value;
   return certificate;

@@ -6,14 +6,14 @@ import { test } from 'node:test';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
 import type { Lease } from './cert-store.ts';
-import { takeLease } from './file-lease.ts';
+import { acquireLease } from './file-lease.ts';
 
 class Shared {
   readonly folder = mkdtempSync(join(tmpdir(), 'lease-'));
   readonly clock = new ManualClock();
 
   take(name = 'issuer', ttlMs = 10_000): Promise<Lease | null> {
-    return takeLease(this.folder, name, ttlMs, { clock: this.clock, random: systemRandom });
+    return acquireLease(this.folder, name, ttlMs, { clock: this.clock, random: systemRandom });
   }
 
   async taken(): Promise<Lease> {
@@ -79,7 +79,7 @@ test('what a crashed process held is free at once for the next one of its instan
   using shared = new Shared();
   const { clock } = shared;
   const take = (instance: string, pid: number, alive: boolean) =>
-    takeLease(shared.folder, 'issuer', 10_000, { clock, random: systemRandom, holder: { instance, pid }, alive: () => alive });
+    acquireLease(shared.folder, 'issuer', 10_000, { clock, random: systemRandom, holder: { instance, pid }, alive: () => alive });
   assert.notEqual(await take('one', 7, true), null);
   assert.equal(await take('other', 8, false), null, 'another machine cannot know');
   assert.equal(await take('one', 8, true), null, 'it is still there, as while one process takes over from another');

@@ -17,7 +17,7 @@ const lockSchema = z.object({
 });
 
 /** `alive` tells whether a process of this machine is there. */
-type Edge = {
+type LeaseRuntime = {
   readonly clock: Clock;
   readonly random: Random;
   readonly holder?: Holder;
@@ -31,20 +31,20 @@ type Edge = {
  * agree to well within `ttlMs`. One whose holder was an earlier process of the same instance, which is gone, is free at
  * once: a crash holds up nobody who comes after it.
  */
-export async function takeLease(folder: string, name: string, ttlMs: number, edge: Edge): Promise<Lease | null> {
+export async function acquireLease(folder: string, name: string, ttlMs: number, runtime: LeaseRuntime): Promise<Lease | null> {
   makePrivateFolder(folder);
   const newest = newestOf(folder, name);
-  if (newest > 0 && isHeld(join(folder, `${name}.${newest}`), edge)) return null;
+  if (newest > 0 && isHeld(join(folder, `${name}.${newest}`), runtime)) return null;
   const mine = newest + 1;
   const path = join(folder, `${name}.${mine}`);
-  const owner = edge.random.hex(8);
+  const owner = runtime.random.hex(8);
   // Not synced: what a power cut tears is free.
   const write = (until: number): string => {
     const written = `${path}-${owner}`;
-    writeFresh(written, `${JSON.stringify({ owner, until, holder: edge.holder })}\n`, 0o600);
+    writeFresh(written, `${JSON.stringify({ owner, until, holder: runtime.holder })}\n`, 0o600);
     return written;
   };
-  const written = write(edge.clock.now() + ttlMs);
+  const written = write(runtime.clock.now() + ttlMs);
   const created = link(written, path);
   rmSync(written, { force: true });
   if (!created) return null;
@@ -55,12 +55,12 @@ export async function takeLease(folder: string, name: string, ttlMs: number, edg
   }
   for (const older of numbersOf(folder, name).filter((number) => number < mine)) rmSync(join(folder, `${name}.${older}`), { force: true });
   const rewrite = (until: number): boolean => {
-    if (newestOf(folder, name) !== mine || !isHeld(path, { clock: edge.clock })) return false;
+    if (newestOf(folder, name) !== mine || !isHeld(path, { clock: runtime.clock })) return false;
     renameSync(write(until), path);
     return newestOf(folder, name) === mine;
   };
   return {
-    renew: async () => rewrite(edge.clock.now() + ttlMs),
+    renew: async () => rewrite(runtime.clock.now() + ttlMs),
     release: async () => void rewrite(0),
   };
 }
@@ -87,7 +87,7 @@ function numbersOf(folder: string, name: string): number[] {
 const newestOf = (folder: string, name: string): number => Math.max(0, ...numbersOf(folder, name));
 
 /** A lock that can't be understood was torn by a crash, and one that went was given up: nobody has it. */
-function isHeld(path: string, { clock, holder: taker, alive = isAlive }: Omit<Edge, 'random'>): boolean {
+function isHeld(path: string, { clock, holder: taker, alive = isAlive }: Omit<LeaseRuntime, 'random'>): boolean {
   try {
     const { until, holder } = lockSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
     if (until <= clock.now()) return false;

@@ -5,7 +5,7 @@ import type { Log } from '../../../shared/runtime/log.ts';
 const MOST = 1_000;
 
 /** Tells that something in one of some folders is different. Sees at best, never for sure. */
-export class FolderWatches {
+export class FolderWatcher {
   private readonly watches = new Map<string, FSWatcher>();
   private readonly changed: () => void;
   private readonly log: Log;

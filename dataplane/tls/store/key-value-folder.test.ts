@@ -3,21 +3,21 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
-import { Notes } from './key-value-folder.ts';
+import { KeyValueFolder } from './key-value-folder.ts';
 
 let root = '';
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'notes-'));
 });
 afterEach(() => rmSync(root, { recursive: true, maxRetries: 10 }));
-const open = () => new Notes(join(root, '.notes'));
+const open = () => new KeyValueFolder(join(root, '.notes'));
 
 test('what was written is there for others, also a second time and after the folder was deleted; null deletes it', async () => {
   const notes = open();
-  assert.deepEqual([notes.list(), notes.read('a.test')], [[], null]);
+  assert.deepEqual([notes.keys(), notes.read('a.test')], [[], null]);
   await notes.write('a.test', 'one');
   await notes.write('*.a.test', 'wild');
-  assert.deepEqual([open().read('a.test'), open().read('*.a.test'), open().list().sort()], ['one', 'wild', ['_.a.test', 'a.test']]);
+  assert.deepEqual([open().read('a.test'), open().read('*.a.test'), open().keys().sort()], ['one', 'wild', ['_.a.test', 'a.test']]);
   rmSync(join(root, '.notes'), { recursive: true });
   await notes.write('a.test', 'two');
   assert.equal(open().read('a.test'), 'two');

@@ -9,7 +9,7 @@ const LONGEST = 240;
 const NEW = '.new';
 
 /** Small texts by name in a folder of their own. They survive the process; a power cut may cost the last ones. */
-export class Notes {
+export class KeyValueFolder {
   private readonly folder: string;
 
   constructor(folder: string) {
@@ -17,7 +17,7 @@ export class Notes {
   }
 
   /** The names that there are, wildcards as they are stored: `_.a.test`. @throws the system's error. */
-  list(): string[] {
+  keys(): string[] {
     try {
       return readdirSync(this.folder).filter((name) => !name.endsWith(NEW));
     } catch (error) {

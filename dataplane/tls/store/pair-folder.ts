@@ -33,7 +33,7 @@ const metaSchema = z.object({
 /** What is kept beside a pair of ours. */
 export type PairMeta = z.output<typeof metaSchema>;
 
-export type Seen = {
+export type PairFiles = {
   readonly chainPath: string;
   readonly keyPath: string;
   /** Another text as soon as one of the files is another one. */
@@ -44,11 +44,11 @@ export type Seen = {
  * Which two files of a folder count, through symbolic links, without reading them; null where there are none. What can't be
  * reached (a link to nowhere, a folder that may not be entered) is there all the same: whoever reads it tells the reason.
  */
-export function lookAt(folder: string, files: Names): Seen | null {
+export function findPair(folder: string, files: Names): PairFiles | null {
   for (const [chain, key] of files) {
     const chainPath = join(folder, chain);
     const keyPath = join(folder, key);
-    const [one, other] = [printOf(chainPath), printOf(keyPath)];
+    const [one, other] = [fingerprintOf(chainPath), fingerprintOf(keyPath)];
     if (one !== null || other !== null) return { chainPath, keyPath, fingerprint: `${one ?? '-'} ${other ?? '-'}` };
   }
   const [[chain, key] = [CHAIN, KEY]] = files;
@@ -59,7 +59,7 @@ export function lookAt(folder: string, files: Names): Seen | null {
 const PAIR_LIKE = /\.(?:pem|crt|cer|cert|key|der|p12|pfx)$/i;
 
 /** What somebody put there as a pair, under names that nobody looks for, and what to do about it; null where there is nothing of the kind. */
-export function misnamedAt(path: string): string | null {
+export function misnamedPair(path: string): string | null {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats?.isFile() && PAIR_LIKE.test(path))
     return `${path} lies beside the folders; put the chain and its key into a folder of their own, as fullchain.pem and privkey.pem`;
@@ -72,7 +72,7 @@ export function misnamedAt(path: string): string | null {
 const OUT_OF_REACH = 'out of reach';
 
 /** Another text as soon as it is another file; null where there is none. */
-function printOf(path: string): string | null {
+function fingerprintOf(path: string): string | null {
   try {
     const stats = statSync(path, { throwIfNoEntry: false });
     if (stats !== undefined) return `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeMs}:${stats.ctimeMs}`;
@@ -87,7 +87,7 @@ function printOf(path: string): string | null {
 const isLostLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true && !existsSync(path);
 
 /** The two files as they are. The refusal names the file. */
-export function readTexts({ chainPath, keyPath }: Seen): Parsed<Pick<Certificate, 'chain' | 'privateKey'>> {
+export function readPairTexts({ chainPath, keyPath }: PairFiles): Parsed<Pick<Certificate, 'chain' | 'privateKey'>> {
   const chain = readText(chainPath);
   if (!chain.ok) return chain;
   const key = readText(keyPath);
@@ -95,8 +95,8 @@ export function readTexts({ chainPath, keyPath }: Seen): Parsed<Pick<Certificate
 }
 
 /** Reads the pair and judges it. The refusal names the file. */
-export function readSeen(seen: Seen): Parsed<Certificate & { readonly asWritten: boolean }> {
-  const texts = readTexts(seen);
+export function readPair(seen: PairFiles): Parsed<Certificate & { readonly asWritten: boolean }> {
+  const texts = readPairTexts(seen);
   if (!texts.ok) return texts;
   const { chain, privateKey } = texts.value;
   const read = readCertificate(chain, privateKey, { certificate: seen.chainPath, privateKey: seen.keyPath });

@@ -7,7 +7,7 @@ import { writePrivate } from './private-file.ts';
 /** Changes are gathered for this long (ms): a thousand names that change together are one write. */
 const GATHER_MS = 1_000;
 
-export type SavedFile<T> = {
+export type PersistentMapFile<T> = {
   readonly path: string;
   readonly schema: z.ZodType<T>;
   /** What it holds, for the log, and what its loss costs. */
@@ -18,32 +18,32 @@ export type SavedFile<T> = {
 };
 
 /** Something about each name that outlives the process. */
-export class SavedByName<T> {
-  private readonly file: SavedFile<T>;
+export class PersistentMap<T> {
+  private readonly file: PersistentMapFile<T>;
   private readonly clock: Clock;
   private readonly log: Log;
-  private readonly byName: Map<string, T>;
+  private readonly values: Map<string, T>;
   private saving = false;
 
-  constructor(file: SavedFile<T>, clock: Clock, log: Log) {
+  constructor(file: PersistentMapFile<T>, clock: Clock, log: Log) {
     this.file = file;
     this.clock = clock;
     this.log = log;
-    this.byName = new Map(Object.entries(read(file, log)));
+    this.values = new Map(Object.entries(read(file, log)));
   }
 
   get(name: string): T | null {
-    return this.byName.get(name) ?? null;
+    return this.values.get(name) ?? null;
   }
 
   entries(): IterableIterator<[string, T]> {
-    return this.byName.entries();
+    return this.values.entries();
   }
 
   /** null forgets it. */
   set(name: string, value: T | null): void {
-    if (value === null && !this.byName.delete(name)) return;
-    if (value !== null) this.byName.set(name, value);
+    if (value === null && !this.values.delete(name)) return;
+    if (value !== null) this.values.set(name, value);
     if (this.saving) return;
     this.saving = true;
     this.clock.after(this.file.gatherMs ?? GATHER_MS, () => void this.save());
@@ -53,7 +53,7 @@ export class SavedByName<T> {
     this.saving = false;
     const { path, what, cost } = this.file;
     try {
-      await writePrivate(`${path}.new`, `${JSON.stringify(Object.fromEntries(this.byName))}\n`);
+      await writePrivate(`${path}.new`, `${JSON.stringify(Object.fromEntries(this.values))}\n`);
       renameSync(`${path}.new`, path);
     } catch (error) {
       this.log.warn({ path, error: String(error) }, `${what} can not be saved; ${cost}`);
@@ -62,7 +62,7 @@ export class SavedByName<T> {
 }
 
 /** Nothing but patience is lost with a file that can't be read. */
-function read<T>({ path, schema, what }: SavedFile<T>, log: Log): Record<string, T> {
+function read<T>({ path, schema, what }: PersistentMapFile<T>, log: Log): Record<string, T> {
   try {
     return z.record(z.string(), schema).parse(JSON.parse(readFileSync(path, 'utf8')));
   } catch (error) {

@@ -8,7 +8,7 @@ import { makePair } from '../../../shared/certificates/testing/pair-fixture.ts';
 import { memoryLog } from '../../../shared/runtime/log.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
-import { makeReadable, reasonOf } from './directory-access.ts';
+import { describeFileError, makeReadable } from './directory-access.ts';
 import { DirectoryStore } from './directory-store.ts';
 
 const skip = process.getuid?.() !== 0 && 'steps down from root';
@@ -49,7 +49,7 @@ async function asNobody(task: () => Promise<void>): Promise<void> {
 test('a directory that no system lets be made is told', { skip: process.platform !== 'linux' }, () => {
   assert.throws(
     () => makeReadable('/proc/none/certs'),
-    (error) => reasonOf(error) === 'no directory can be made there',
+    (error) => describeFileError(error) === 'no directory can be made there',
   );
 });
 

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { certifierOf } from '../../../shared/certificates/issuer.ts';
+import { issuerOf } from '../../../shared/certificates/issuer.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
@@ -116,7 +116,7 @@ export class TrafficWorker {
     const https = { settings: state.settings.https, shown: state.settings.httpsPort !== null };
     const certificates = new Certificates((name) => {
       const route = index.find(name);
-      return route !== null && certifierOf(route, https.settings) !== null ? route.domain : null;
+      return route !== null && issuerOf(route, https.settings) !== null ? route.domain : null;
     });
     this.index = index;
     this.https = https;

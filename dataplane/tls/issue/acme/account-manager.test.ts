@@ -7,20 +7,20 @@ import { memoryLog } from '../../../../shared/runtime/log.ts';
 import { systemRandom } from '../../../../shared/runtime/random.ts';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
 import { DirectoryStore } from '../../store/directory-store.ts';
-import { OddAuthority } from '../testing/faulty-acme-server.ts';
-import { Accounts } from './account-manager.ts';
+import { FaultyAcmeServer } from '../testing/faulty-acme-server.ts';
+import { AccountManager } from './account-manager.ts';
 
 test('an account whose file is torn is opened anew, one that can be read is used again, and no word of it is logged', async () => {
-  await using odd = await OddAuthority.start();
+  await using odd = await FaultyAcmeServer.start();
   const root = mkdtempSync(join(tmpdir(), 'accounts-'));
   const log = memoryLog();
   const store = new DirectoryStore(root, { clock: new ManualClock(), random: systemRandom, log });
   const use = async (): Promise<number> => {
-    const before = odd.asked.filter((path) => path === '/account').length;
-    const accounts = new Accounts(store, log);
-    accounts.adopt(odd.settings);
-    await accounts.use(async (authority) => assert.match(authority.account.url, /\/account\/1$/));
-    return odd.asked.filter((path) => path === '/account').length - before;
+    const before = odd.requested.filter((path) => path === '/account').length;
+    const accounts = new AccountManager(store, log);
+    accounts.setAcme(odd.settings);
+    await accounts.withClient(async (authority) => assert.match(authority.account.url, /\/account\/1$/));
+    return odd.requested.filter((path) => path === '/account').length - before;
   };
   try {
     assert.equal(await use(), 1);

@@ -4,31 +4,31 @@ import { after, beforeEach, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Challenge } from '../challenges/challenge.ts';
 import { IssueError } from '../issue-error.ts';
-import { type OddAnswer, OddAuthority } from '../testing/faulty-acme-server.ts';
-import { Authority } from './acme-client.ts';
+import { FaultyAcmeServer, type FaultyAnswer } from '../testing/faulty-acme-server.ts';
+import { AcmeClient } from './acme-client.ts';
 
 const HTML = { 'content-type': 'text/html' };
 
 describe('an authority', async () => {
-  const odd = await OddAuthority.start();
-  after(() => odd[Symbol.asyncDispose]());
+  const server = await FaultyAcmeServer.start();
+  after(() => server[Symbol.asyncDispose]());
   const presented: Challenge[] = [];
   beforeEach(() => {
-    odd.instead.clear();
+    server.overrides.clear();
     presented.length = 0;
   });
 
   /** What comes of an order while one path is answered so. */
-  async function failureWith(path: string, answer: OddAnswer): Promise<IssueError> {
-    odd.instead.set(path, answer);
+  async function failureWith(path: string, answer: FaultyAnswer): Promise<IssueError> {
+    server.overrides.set(path, answer);
     const board = {
       present: async (challenge: Challenge): Promise<void> => void presented.push(challenge),
-      withdraw: () => undefined,
+      cleanUp: () => undefined,
     };
-    const request = { name: 'shop.test', replaces: null, types: ['http-01'], begun: null } as const;
+    const request = { name: 'shop.test', replaces: null, challengeTypes: ['http-01'], begun: null } as const;
     try {
-      const authority = await Authority.open(odd.settings, null);
-      await authority.issue({ ...request, remember: async () => undefined, checkFailed: () => undefined }, board);
+      const authority = await AcmeClient.open(server.settings, null);
+      await authority.issue({ ...request, remember: async () => undefined, challengeFailed: () => undefined }, board);
     } catch (error) {
       if (error instanceof IssueError) return error;
       throw error;
@@ -45,13 +45,13 @@ describe('an authority', async () => {
       });
       assert.deepEqual([path, kind, retryAfterMs], [path, 'unreachable', 30_000], message);
       assert.match(message, /not in order: it answers 503$/);
-      odd.instead.clear();
+      server.overrides.clear();
     }
   });
 
   test('that has a limit says until when, in seconds or as a date by its own clock', async () => {
     const date = (at: number): string => new Date(at).toUTCString();
-    const limited = (retryAfter: string): OddAnswer => ({ status: 429, headers: { 'retry-after': retryAfter, date: date(3_600_000) } });
+    const limited = (retryAfter: string): FaultyAnswer => ({ status: 429, headers: { 'retry-after': retryAfter, date: date(3_600_000) } });
     for (const retryAfter of ['7200', date(3 * 3_600_000)]) {
       const { kind, retryAfterMs } = await failureWith('/order', limited(retryAfter));
       assert.deepEqual([kind, retryAfterMs], ['limited', 7_200_000]);
@@ -75,8 +75,8 @@ describe('an authority', async () => {
   });
 
   test('that sends us elsewhere is followed, but not out of HTTPS', async () => {
-    const to = (location: string): OddAnswer => ({ status: 302, headers: { location } });
-    odd.instead.set('/elsewhere', { status: 429 });
+    const to = (location: string): FaultyAnswer => ({ status: 302, headers: { location } });
+    server.overrides.set('/elsewhere', { status: 429 });
     assert.equal((await failureWith('/dir', to('/elsewhere'))).kind, 'limited');
     const { kind, message } = await failureWith('/dir', to('http://localhost:1/dir'));
     assert.equal(kind, 'refused');
@@ -84,21 +84,21 @@ describe('an authority', async () => {
   });
 
   test('is not asked while the file with its roots can not be used, and the flag is named', async () => {
-    const asked = odd.asked.length;
+    const asked = server.requested.length;
     for (const [rootPath, reason] of [
       ['/nowhere/root.pem', /--acme-ca-root: \/nowhere\/root.pem: it can't be read \(ENOENT/],
-      [fileURLToPath(import.meta.url), /--acme-ca-root: .*authority.test.ts: there is no certificate in it/],
+      [fileURLToPath(import.meta.url), /--acme-ca-root: .*acme-client.test.ts: there is no certificate in it/],
     ] as const)
       await assert.rejects(
-        Authority.open({ ...odd.settings, rootPath }, null),
+        AcmeClient.open({ ...server.settings, rootPath }, null),
         (error) => error instanceof IssueError && error.kind === 'local' && reason.test(error.message),
       );
-    assert.equal(odd.asked.length, asked);
+    assert.equal(server.requested.length, asked);
   });
 
   test('is believed by roots that no file holds here', async () => {
-    const { rootPath, ...others } = odd.settings;
-    await assert.doesNotReject(Authority.open({ ...others, rootPath: null, roots: readFileSync(rootPath ?? '', 'utf8') }, null));
+    const { rootPath, ...others } = server.settings;
+    await assert.doesNotReject(AcmeClient.open({ ...others, rootPath: null, roots: readFileSync(rootPath ?? '', 'utf8') }, null));
   });
 
   test('is not read without end', async () => {
@@ -108,11 +108,14 @@ describe('an authority', async () => {
   });
 
   test('has nothing presented for another name, and no token that could be a path', async () => {
-    assert.match((await failureWith('/authorization', odd.authorization('other.test', 'token'))).message, /a check of other\.test instead/);
+    assert.match(
+      (await failureWith('/authorization', server.authorization('other.test', 'token'))).message,
+      /a check of other\.test instead/,
+    );
     for (const token of ['../../etc/passwd', 'a/b', '', 'x'.repeat(5_000), 'a\r\nb'])
-      assert.match((await failureWith('/authorization', odd.authorization('shop.test', token))).message, /RFC 8555 8\.1/, token);
+      assert.match((await failureWith('/authorization', server.authorization('shop.test', token))).message, /RFC 8555 8\.1/, token);
     assert.deepEqual(presented, []);
-    await failureWith('/authorization', odd.authorization('SHOP.test', 'To-k_en'));
+    await failureWith('/authorization', server.authorization('SHOP.test', 'To-k_en'));
     assert.deepEqual(
       presented.map(({ name, token }) => [name, token]),
       [['shop.test', 'To-k_en']],

@@ -1,12 +1,12 @@
 import type * as Acme from 'acme-client';
-import type { Challenge, ChallengeBoard, ChallengeType } from '../challenges/challenge.ts';
+import type { Challenge, ChallengeSolver, ChallengeType } from '../challenges/challenge.ts';
 import { isChallengeType } from '../challenges/challenge.ts';
-import { mayFollow } from '../challenges/challenge-preference.ts';
+import { isWorthTrying } from '../challenges/challenge-preference.ts';
 import type { DnsSettings } from '../dns/dns-settings.ts';
-import { AccountGoneError, CheckError, IssueError } from '../issue-error.ts';
-import { wordsForAccount, wordsForFailure } from './describe-failure.ts';
-import { type AcmeLibrary, loadAcme } from './library.ts';
-import { newKey } from './private-key.ts';
+import { AccountGoneError, ChallengeError, IssueError } from '../issue-error.ts';
+import { toAccountError, toIssueError } from './describe-failure.ts';
+import { type AcmeLibrary, loadAcmeLibrary } from './library.ts';
+import { newPrivateKey } from './private-key.ts';
 import { problemOf } from './problem.ts';
 
 /** An order as RFC 9773 5 extends it. */
@@ -18,7 +18,7 @@ const POLL = { backoffMin: 25, backoffMax: 2_000, backoffAttempts: 70 };
 /** RFC 8555 8.1: a token is base64url. It becomes a path and the name of a file. */
 const TOKEN = /^[A-Za-z0-9_-]{1,200}$/;
 
-export type AuthoritySettings = {
+export type AcmeSettings = {
   /** The URL of its directory (RFC 8555 7.1.1). */
   readonly directory: string;
   /** A file with the roots that its own HTTPS is verified by; null: the system's usual ones. */
@@ -36,33 +36,33 @@ export type AuthoritySettings = {
 export type Account = { readonly key: string; readonly url: string };
 
 /** An order that an authority has: its URL, and the key in PEM that its certificate is for. */
-export type BegunOrder = { readonly url: string; readonly privateKey: string };
+export type ResumableOrder = { readonly url: string; readonly privateKey: string };
 
 export type OrderRequest = {
   readonly name: string;
   /** The ARI identifier of the certificate that it renews (RFC 9773 5). */
   readonly replaces: string | null;
   /** The checks that may be tried, each in an order of its own: one whose check failed is over (RFC 8555 7.1.6). */
-  readonly types: readonly ChallengeType[];
+  readonly challengeTypes: readonly ChallengeType[];
   /** One that was begun before and is taken up where it stands, if it still does. */
-  readonly begun: BegunOrder | null;
+  readonly begun: ResumableOrder | null;
   /** Remembers what would be lost with the process. */
-  remember(begun: BegunOrder): Promise<void>;
-  checkFailed(type: ChallengeType): void;
+  remember(begun: ResumableOrder): Promise<void>;
+  challengeFailed(type: ChallengeType): void;
 };
 
-export type Issued = {
+export type IssuedCertificate = {
   /** PEM, the leaf first. */
   readonly certificate: string;
   readonly privateKey: string;
   /** The order's URL. */
   readonly order: string;
   /** The check that it was given for; null where the authority remembered an earlier one. */
-  readonly checked: ChallengeType | null;
+  readonly validatedBy: ChallengeType | null;
 };
 
 /** A certificate authority that speaks ACME (RFC 8555), and our account there. */
-export class Authority {
+export class AcmeClient {
   readonly account: Account;
   private readonly library: AcmeLibrary;
   private readonly client: Acme.Client;
@@ -77,10 +77,10 @@ export class Authority {
    * Goes to the account that there is, or opens one.
    * @throws IssueError in words that say what to do.
    */
-  static async open(settings: AuthoritySettings, known: Account | null): Promise<Authority> {
+  static async open(settings: AcmeSettings, known: Account | null): Promise<AcmeClient> {
     const { directory, rootPath, roots = null, email, binding } = settings;
-    const library = await loadAcme(rootPath, roots);
-    const key = known?.key ?? newKey();
+    const library = await loadAcmeLibrary(rootPath, roots);
+    const key = known?.key ?? newPrivateKey();
     const client = new library.Client({
       directoryUrl: directory,
       accountKey: key,
@@ -91,69 +91,72 @@ export class Authority {
     try {
       if (known === null)
         await client.createAccount({ termsOfServiceAgreed: true, ...(email !== null && { contact: [`mailto:${email}`] }) });
-      return new Authority(library, client, { key, url: client.getAccountUrl() });
+      return new AcmeClient(library, client, { key, url: client.getAccountUrl() });
     } catch (error) {
-      throw wordsForAccount(error, directory);
+      throw toAccountError(error, directory);
     }
   }
 
   /** Orders one certificate, on a key of its own. @throws IssueError. */
-  async issue(request: OrderRequest, board: ChallengeBoard): Promise<Issued> {
-    const { name, types } = request;
+  async issue(request: OrderRequest, solver: ChallengeSolver): Promise<IssuedCertificate> {
+    const { name, challengeTypes: types } = request;
     let { begun } = request;
     for (let left = types; ; ) {
       try {
-        return await this.attempt({ ...request, types: left, begun }, board);
+        return await this.attempt({ ...request, challengeTypes: left, begun }, solver);
       } catch (error) {
-        if (!(error instanceof CheckError)) throw wordsForFailure(error, name);
-        request.checkFailed(error.type);
+        if (!(error instanceof ChallengeError)) throw toIssueError(error, name);
+        request.challengeFailed(error.type);
         begun = null;
-        left = left.filter((type) => type !== error.type && mayFollow(type, error.type, error.problem));
+        left = left.filter((type) => type !== error.type && isWorthTrying(type, error.type, error.problem));
         if (left.length === 0) throw error;
       }
     }
   }
 
-  private async attempt({ name, replaces, types, begun, remember }: OrderRequest, board: ChallengeBoard): Promise<Issued> {
-    const known = begun && (await this.stillThere(begun.url));
-    const privateKey = known && begun ? begun.privateKey : newKey();
-    const order = known ?? (await this.create(name, replaces));
-    if (known === null) await remember({ url: order.url, privateKey });
-    let checked: ChallengeType | null = null;
+  private async attempt(
+    { name, replaces, challengeTypes: types, begun, remember }: OrderRequest,
+    solver: ChallengeSolver,
+  ): Promise<IssuedCertificate> {
+    const resumed = begun && (await this.resume(begun.url));
+    const privateKey = resumed && begun ? begun.privateKey : newPrivateKey();
+    const order = resumed ?? (await this.createOrder(name, replaces));
+    if (resumed === null) await remember({ url: order.url, privateKey });
+    let validatedBy: ChallengeType | null = null;
     if (order.status === 'pending')
       for (const authorization of await this.client.getAuthorizations(order))
-        checked = (await this.authorize(name.replace(/^\*\./, ''), authorization, types, board)) ?? checked;
-    const certificate = await this.client.getCertificate(await this.finalized(order, name, privateKey));
-    return { certificate, privateKey, order: order.url, checked };
+        validatedBy = (await this.authorize(name.replace(/^\*\./, ''), authorization, types, solver)) ?? validatedBy;
+    const certificate = await this.client.getCertificate(await this.finalize(order, name, privateKey));
+    return { certificate, privateKey, order: order.url, validatedBy };
   }
 
   /** An authority that refuses to replace, because that was done already or by another account (RFC 9773 5), may still issue. */
-  private async create(name: string, replaces: string | null): Promise<Acme.Order> {
+  private async createOrder(name: string, replaces: string | null): Promise<Acme.Order> {
     const order = { identifiers: [{ type: 'dns', value: name }] };
     if (replaces === null) return this.client.createOrder(order);
     const replacing: NewOrder = { ...order, replaces };
     try {
       return await this.client.createOrder(replacing);
     } catch (error) {
-      const failure = wordsForFailure(error, name);
+      const failure = toIssueError(error, name);
       if (failure.kind !== 'refused' || failure instanceof AccountGoneError) throw failure;
       return this.client.createOrder(order);
     }
   }
 
   /** null for an order that came to nothing, or that the authority has forgotten. @throws what kept us from asking. */
-  private async stillThere(url: string): Promise<Acme.Order | null> {
+  private async resume(url: string): Promise<Acme.Order | null> {
     try {
       const order = await this.client.getOrder({ url } as Acme.Order);
       return order.status === 'invalid' ? null : order;
     } catch (error) {
-      if (wordsForFailure(error, url).kind !== 'refused') throw error;
+      if (toIssueError(error, url).kind !== 'refused') throw error;
       return null;
     }
   }
 
   /** One that was taken up may have come this far already. */
-  private async finalized(order: Acme.Order, name: string, privateKey: string): Promise<Acme.Order> {
+  private async finalize(order: Acme.Order, name: string, privateKey: string): Promise<Acme.Order> {
     if (order.status === 'processing' || order.status === 'valid') return order;
     const [, csr] = await this.library.crypto.createCsr({ altNames: [name] }, privateKey);
     return this.client.finalizeOrder(order, csr);
@@ -164,7 +167,7 @@ export class Authority {
     name: string,
     authorization: Acme.Authorization,
     types: readonly ChallengeType[],
-    board: ChallengeBoard,
+    solver: ChallengeSolver,
   ): Promise<ChallengeType | null> {
     const { status, challenges, identifier } = authorization;
     if (identifier.value.toLowerCase() !== name)
@@ -182,25 +185,25 @@ export class Authority {
     const keyAuthorization = await this.client.getChallengeKeyAuthorization(challenge);
     const presented: Challenge = { type, name, token: challenge.token, keyAuthorization };
     try {
-      await board.present(presented);
+      await solver.present(presented);
       if (challenge.status === 'pending') await this.client.completeChallenge(challenge);
       await this.client.waitForValidStatus(challenge);
       return type;
     } catch (error) {
-      throw await this.reasonOf(error, authorization);
+      throw await this.validationError(error, authorization);
     } finally {
-      board.withdraw(presented);
+      solver.cleanUp(presented);
     }
   }
 
   /** The authority's own words stand in the challenge that failed, not in the answer that says so. */
-  private async reasonOf(error: unknown, { url }: Acme.Authorization): Promise<unknown> {
+  private async validationError(error: unknown, { url }: Acme.Authorization): Promise<unknown> {
     const [now] = await this.client.getAuthorizations({ authorizations: [url] } as Acme.Order).catch(() => []);
     if (now?.status !== 'invalid') return error;
     const failed = now.challenges.find((challenge) => 'error' in challenge && challenge.error);
     const { detail, type } = (failed && 'error' in failed ? failed.error : {}) as { detail?: string; type?: string };
     const words = `${now.identifier.value}: ${detail ?? 'the authority could not verify the name'}`;
     if (failed === undefined || !isChallengeType(failed.type)) return new IssueError('validation', words);
-    return new CheckError(words, failed.type, problemOf(type));
+    return new ChallengeError(words, failed.type, problemOf(type));
   }
 }

@@ -27,9 +27,9 @@ const ODD = /^ERR_(INVALID_URL|BAD_RESPONSE|FR_TOO_MANY_REDIRECTS|FR_REDIRECTION
 const NO_DIRECTORY = /in ACME directory|ACME directory returned|get nonce from/;
 
 /** What went wrong, told by code, or by the words of the authority where it has any. `about` is what was asked for. */
-export function wordsForFailure(error: unknown, about: string, authority = 'the certificate authority'): IssueError {
+export function toIssueError(error: unknown, about: string, authority = 'the certificate authority'): IssueError {
   if (error instanceof IssueError) return error;
-  if (error instanceof ProblemError) return wordsForProblem(error, about);
+  if (error instanceof ProblemError) return problemToIssueError(error, about);
   const message = error instanceof Error ? error.message : String(error);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const unreachable = UNREACHABLE[code];
@@ -44,12 +44,12 @@ export function wordsForFailure(error: unknown, about: string, authority = 'the 
 }
 
 /** What went wrong with the account, and the flag that mends it. */
-export function wordsForAccount(error: unknown, directory: string): IssueError {
+export function toAccountError(error: unknown, directory: string): IssueError {
   if (error instanceof Error && NO_DIRECTORY.test(error.message)) {
     const words = `${directory} is no directory of a certificate authority (${error.message}); name the right one with --acme-directory URL`;
     return new IssueError('refused', words);
   }
-  if (!(error instanceof ProblemError)) return wordsForFailure(error, directory, `the certificate authority at ${directory}`);
+  if (!(error instanceof ProblemError)) return toIssueError(error, directory, `the certificate authority at ${directory}`);
   const { problem, message } = error;
   const refused = (advice: string): IssueError =>
     new IssueError('refused', `the certificate authority gives us no account: ${message}; ${advice}`);
@@ -57,10 +57,10 @@ export function wordsForAccount(error: unknown, directory: string): IssueError {
   if (/contact|email/i.test(problem + message)) return refused('name another address with --acme-email EMAIL');
   if (/external|eab|binding|\bkid\b|key identifier|mac\b/i.test(message))
     return refused('see whether --acme-eab KID:KEY is what the authority gave you');
-  return wordsForProblem(error, directory);
+  return problemToIssueError(error, directory);
 }
 
-function wordsForProblem({ problem, message }: ProblemError, about: string): IssueError {
+function problemToIssueError({ problem, message }: ProblemError, about: string): IssueError {
   // RFC 8555 7.3.6: one that was deactivated is unauthorized, as much else is.
   const ended = problem === 'unauthorized' && /\baccount\b.*\b(deactivated|revoked)\b/i.test(message);
   if (problem === 'accountDoesNotExist' || ended) return new AccountGoneError(message);

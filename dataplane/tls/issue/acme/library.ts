@@ -15,19 +15,19 @@ const MOST_BYTES = 1_048_576;
  * The library is large and many never need it, so it is loaded with the first order. Retries are ours, not its own.
  * `rootPath` is a file with the roots that the authority's HTTPS is verified by, `roots` are they in PEM; neither: the system's. @throws IssueError.
  */
-export async function loadAcme(rootPath: string | null, roots: string | null): Promise<AcmeLibrary> {
+export async function loadAcmeLibrary(rootPath: string | null, roots: string | null): Promise<AcmeLibrary> {
   const library = (await import('acme-client')).default as AcmeLibrary;
   const { defaults } = library.axios;
   defaults.timeout = REQUEST_MS;
   defaults.maxContentLength = MOST_BYTES;
-  defaults.beforeRedirect = stayPrivate;
+  defaults.beforeRedirect = requireHttps;
   defaults.headers.common['User-Agent'] = NAME;
   const ca = rootPath === null ? roots : readRoots(rootPath);
   defaults.httpsAgent = new Agent(ca === null ? {} : { ca });
   // Its own handling of answers sleeps and tries again, and breaks where there is no answer at all.
   const { response } = library.axios.interceptors;
   response.clear();
-  response.use(null, (error: unknown) => answerIn(error));
+  response.use(null, (error: unknown) => answerOrThrow(error));
   return library;
 }
 
@@ -53,7 +53,7 @@ type Answer = {
 };
 
 /** RFC 8555 6.1: everything goes over HTTPS. @throws Error, which the library wraps. */
-function stayPrivate({ href = '' }: Readonly<Record<string, string>>): void {
+function requireHttps({ href = '' }: Readonly<Record<string, string>>): void {
   if (!href.startsWith('https:')) throw new Error(`${href} is not https`);
 }
 
@@ -61,7 +61,7 @@ function stayPrivate({ href = '' }: Readonly<Record<string, string>>): void {
  * The answer that an error carries: every status is one.
  * @throws the error itself, IssueError for a limit, and ProblemError for what the library does not see to.
  */
-function answerIn(error: unknown): unknown {
+function answerOrThrow(error: unknown): unknown {
   const answer = error instanceof Error && 'response' in error ? (error.response as Answer | undefined) : undefined;
   if (answer === undefined) throw error;
   if (answer.status < 400) return answer;

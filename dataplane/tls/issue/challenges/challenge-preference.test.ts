@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { memoryLog } from '../../../../shared/runtime/log.ts';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
-import { mayFollow, Preference } from './challenge-preference.ts';
+import { ChallengePreference, isWorthTrying } from './challenge-preference.ts';
 
 class Scene {
   readonly folder = mkdtempSync(join(tmpdir(), 'checks-'));
   readonly clock = new ManualClock();
 
-  start(dns = false): Preference {
-    const preference = new Preference(this.folder, this.clock, memoryLog());
+  start(dns = false): ChallengePreference {
+    const preference = new ChallengePreference(this.folder, this.clock, memoryLog());
     preference.allowDns(dns);
     return preference;
   }
@@ -25,7 +25,7 @@ class Scene {
 describe('a name is checked', () => {
   test('over HTTP first, then in a handshake, and no more than twice in one attempt', () => {
     using scene = new Scene();
-    for (const dns of [false, true]) assert.deepEqual(scene.start(dns).of('a.test'), ['http-01', 'tls-alpn-01']);
+    for (const dns of [false, true]) assert.deepEqual(scene.start(dns).typesFor('a.test'), ['http-01', 'tls-alpn-01']);
   });
 
   test('as it was last time, also after a restart', async () => {
@@ -35,25 +35,25 @@ describe('a name is checked', () => {
     before.worked('b.test', 'dns-01');
     before.worked('c.test', 'dns-01');
     before.worked('c.test', 'http-01');
-    assert.deepEqual(before.of('a.test'), ['tls-alpn-01', 'http-01']);
+    assert.deepEqual(before.typesFor('a.test'), ['tls-alpn-01', 'http-01']);
     scene.clock.pass(1_000);
     for (const end = performance.now() + 5_000; ; ) {
       const after = scene.start(true);
-      if (after.of('a.test')[0] === 'tls-alpn-01' || performance.now() > end) {
+      if (after.typesFor('a.test')[0] === 'tls-alpn-01' || performance.now() > end) {
         assert.deepEqual(
-          ['a.test', 'b.test', 'c.test'].map((name) => after.of(name)[0]),
+          ['a.test', 'b.test', 'c.test'].map((name) => after.typesFor(name)[0]),
           ['tls-alpn-01', 'dns-01', 'http-01'],
         );
         break;
       }
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
-    assert.deepEqual(scene.start(false).of('b.test'), ['http-01', 'tls-alpn-01'], 'records can no longer be set');
+    assert.deepEqual(scene.start(false).typesFor('b.test'), ['http-01', 'tls-alpn-01'], 'records can no longer be set');
   });
 
   test('over DNS alone when it is a wildcard', () => {
     using scene = new Scene();
-    assert.deepEqual(scene.start(true).of('*.a.test'), ['dns-01']);
+    assert.deepEqual(scene.start(true).typesFor('*.a.test'), ['dns-01']);
   });
 
   test('over DNS in the attempt after one in which nothing else worked', () => {
@@ -61,21 +61,21 @@ describe('a name is checked', () => {
     const preference = scene.start(true);
     preference.failed('a.test', 'http-01');
     preference.failed('a.test', 'tls-alpn-01');
-    assert.deepEqual(preference.of('a.test'), ['dns-01', 'http-01']);
-    assert.deepEqual(preference.of('b.test'), ['http-01', 'tls-alpn-01']);
+    assert.deepEqual(preference.typesFor('a.test'), ['dns-01', 'http-01']);
+    assert.deepEqual(preference.typesFor('b.test'), ['http-01', 'tls-alpn-01']);
     preference.failed('a.test', 'dns-01');
     preference.failed('a.test', 'http-01');
-    assert.deepEqual(preference.of('a.test'), ['tls-alpn-01', 'dns-01']);
+    assert.deepEqual(preference.typesFor('a.test'), ['tls-alpn-01', 'dns-01']);
     preference.worked('a.test', 'http-01');
-    assert.deepEqual(preference.of('a.test'), ['http-01', 'tls-alpn-01']);
+    assert.deepEqual(preference.typesFor('a.test'), ['http-01', 'tls-alpn-01']);
   });
 });
 
 test('a handshake follows where port 80 could not be reached, not where it answered wrongly; DNS follows on everything', () => {
-  assert.ok(mayFollow('tls-alpn-01', 'http-01', 'connection'));
+  assert.ok(isWorthTrying('tls-alpn-01', 'http-01', 'connection'));
   for (const problem of ['unauthorized', 'dns', null]) {
-    assert.equal(mayFollow('tls-alpn-01', 'http-01', problem), false);
-    assert.ok(mayFollow('dns-01', 'http-01', problem));
-    assert.ok(mayFollow('http-01', 'tls-alpn-01', problem));
+    assert.equal(isWorthTrying('tls-alpn-01', 'http-01', problem), false);
+    assert.ok(isWorthTrying('dns-01', 'http-01', problem));
+    assert.ok(isWorthTrying('http-01', 'tls-alpn-01', problem));
   }
 });

@@ -2,15 +2,15 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Log } from '../../../../shared/runtime/log.ts';
-import { SavedByName } from '../../store/persistent-map.ts';
+import { PersistentMap } from '../../store/persistent-map.ts';
 import { CHALLENGE_TYPES, type ChallengeType } from './challenge.ts';
 
 /** Failed checks count against the limits of an authority: no more than this many in one attempt. */
-const MOST_CHECKS = 2;
+const MAX_TYPES_PER_ATTEMPT = 2;
 
 /** Which checks of a name are tried, in which order: what worked first, over restarts, what failed lately last. */
-export class Preference {
-  private readonly saved: SavedByName<ChallengeType>;
+export class ChallengePreference {
+  private readonly saved: PersistentMap<ChallengeType>;
   private readonly failures = new Map<string, Set<ChallengeType>>();
   private dns = false;
 
@@ -22,7 +22,7 @@ export class Preference {
       what,
       cost: 'after a restart they begin with port 80',
     };
-    this.saved = new SavedByName(file, clock, log);
+    this.saved = new PersistentMap(file, clock, log);
   }
 
   /** Whether records can be set. */
@@ -31,14 +31,14 @@ export class Preference {
   }
 
   /** The checks of the next attempt. */
-  of(name: string): ChallengeType[] {
+  typesFor(name: string): ChallengeType[] {
     if (name.startsWith('*.')) return ['dns-01'];
     const worked = this.saved.get(name);
     const failed = this.failures.get(name);
     const rank = (type: ChallengeType): number => (failed?.has(type) ? 2 : type === worked ? 0 : 1);
     return this.possible()
       .sort((one, other) => rank(one) - rank(other))
-      .slice(0, MOST_CHECKS);
+      .slice(0, MAX_TYPES_PER_ATTEMPT);
   }
 
   failed(name: string, type: ChallengeType): void {
@@ -64,5 +64,5 @@ export class Preference {
  * Whether another check may succeed at once where this one failed. `problem` is the last word of the authority's problem
  * type (RFC 8555 6.7). A site that answers wrongly on port 80 does so on 443; one that can't be reached there may.
  */
-export const mayFollow = (next: ChallengeType, failed: ChallengeType, problem: string | null): boolean =>
+export const isWorthTrying = (next: ChallengeType, failed: ChallengeType, problem: string | null): boolean =>
   next === 'dns-01' || failed !== 'http-01' || problem === 'connection';

@@ -15,9 +15,9 @@ export type Challenge = {
 };
 
 /** Where challenges are met. */
-export interface ChallengeBoard {
+export interface ChallengeSolver {
   /** Resolves when whoever looks for it finds it, wherever they ask. @throws IssueError. */
   present(challenge: Challenge): Promise<void>;
   /** Takes it away, in its own time: what goes wrong is logged. Also for one whose presenting failed. */
-  withdraw(challenge: Challenge): void;
+  cleanUp(challenge: Challenge): void;
 }

@@ -3,13 +3,13 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { describe, test } from 'node:test';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
-import { knock, type PreflightTools, preflight } from './preflight.ts';
+import { type PreflightTools, preflight, tryConnect } from './preflight.ts';
 
 const look = (found: readonly string[], more: Partial<PreflightTools> = {}): Promise<string | null> =>
   preflight('shop.example.com', {
     clock: new ManualClock(),
     resolve: async () => found,
-    knock: async () => null,
+    tryConnect: async () => null,
     addresses: () => ['198.51.100.7'],
     httpPort: () => 80,
     ...more,
@@ -43,7 +43,7 @@ describe('a name that an authority could not verify', () => {
   });
 
   test('leads to a port that refuses', async () => {
-    const refused = await look(['203.0.113.9'], { knock: async (address, port) => `connection refused by ${address}:${port}` });
+    const refused = await look(['203.0.113.9'], { tryConnect: async (address, port) => `connection refused by ${address}:${port}` });
     assert.match(refused ?? '', /; port 80 of 203\.0\.113\.9: connection refused by 203\.0\.113\.9:80$/);
   });
 
@@ -62,7 +62,7 @@ describe('a name that an authority could not verify', () => {
 });
 
 test('a wildcard is verified in the DNS, so its addresses tell nothing', async () => {
-  const tools = { clock: new ManualClock(), knock: async () => null, addresses: () => [], httpPort: () => 80 };
+  const tools = { clock: new ManualClock(), tryConnect: async () => null, addresses: () => [], httpPort: () => 80 };
   assert.equal(await preflight('*.example.com', { ...tools, resolve: () => Promise.reject(new Error('asked')) }), null);
 });
 
@@ -70,7 +70,7 @@ test('only a port that refuses is called closed', async () => {
   const server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  assert.equal(await knock('127.0.0.1', port), null);
+  assert.equal(await tryConnect('127.0.0.1', port), null);
   await new Promise((resolve) => server.close(resolve));
-  assert.equal(await knock('127.0.0.1', port), 'connection refused');
+  assert.equal(await tryConnect('127.0.0.1', port), 'connection refused');
 });

@@ -3,7 +3,7 @@ import { connect, isIPv4 } from 'node:net';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 
 /** The whole look takes no longer (ms): nobody waits for it but an order that has failed. */
-const LOOK_MS = 3_000;
+const TIMEOUT_MS = 3_000;
 /** Where authorities look (RFC 8555 8.3). */
 const HTTP_PORT = 80;
 /** Addresses that nobody outside can reach: private (RFC 1918), shared (RFC 6598), link-local, unique local (RFC 4193). */
@@ -15,7 +15,7 @@ export type PreflightTools = {
   /** The addresses that a name stands for; none where there is no such name. @throws what kept us from knowing. */
   resolve(name: string): Promise<readonly string[]>;
   /** Why nobody can connect to a port; null: somebody can, or it is not known. */
-  knock(address: string, port: number): Promise<string | null>;
+  tryConnect(address: string, port: number): Promise<string | null>;
   /** The addresses of this machine. */
   addresses(): readonly string[];
   /** The port for plain HTTP here. */
@@ -26,15 +26,15 @@ export type PreflightTools = {
 export function preflight(name: string, tools: PreflightTools): Promise<string | null> {
   if (name.startsWith('*.')) return Promise.resolve(null);
   return new Promise((resolve) => {
-    const cancel = tools.clock.after(LOOK_MS, () => resolve(null));
-    look(name, tools)
+    const cancel = tools.clock.after(TIMEOUT_MS, () => resolve(null));
+    check(name, tools)
       .catch((error: unknown) => `${name} can't be resolved here (${codeOf(error)})`)
       .then(resolve)
       .finally(cancel);
   });
 }
 
-async function look(name: string, tools: PreflightTools): Promise<string | null> {
+async function check(name: string, tools: PreflightTools): Promise<string | null> {
   const found = await tools.resolve(name);
   const own = tools.addresses();
   const outside = own.filter((address) => !PRIVATE.test(address));
@@ -43,7 +43,7 @@ async function look(name: string, tools: PreflightTools): Promise<string | null>
   const elsewhere = found.filter((address) => !own.includes(address));
   const [first] = elsewhere;
   if (first === undefined) return portHint(tools.httpPort());
-  const closed = await tools.knock(first, HTTP_PORT);
+  const closed = await tools.tryConnect(first, HTTP_PORT);
   const there = closed === null ? '' : `; port ${HTTP_PORT} of ${first}: ${closed}`;
   const also = elsewhere.length < found.length ? ' also' : '';
   const to = `${name} resolves${also} to ${elsewhere.join(', ')}`;
@@ -59,7 +59,7 @@ const inBrackets = (addresses: readonly string[]): string => (addresses.length =
 
 /** Asks the system's name servers for both kinds of addresses. @throws the resolver's error. */
 export async function resolveName(name: string): Promise<readonly string[]> {
-  const resolver = new Resolver({ timeout: LOOK_MS, tries: 1 });
+  const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: 1 });
   const asked = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
   const found = asked.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
   const failed = asked.find((one) => one.status === 'rejected' && !NOT_THERE.has(codeOf(one.reason)));
@@ -71,9 +71,9 @@ const NOT_THERE: ReadonlySet<string> = new Set(['ENOTFOUND', 'ENODATA']);
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : String(error));
 
 /** Only who refuses is told: silence may be ours, behind an address translation that does not lead back. */
-export function knock(address: string, port: number): Promise<string | null> {
+export function tryConnect(address: string, port: number): Promise<string | null> {
   return new Promise((resolve) => {
-    const socket = connect({ host: address, port, timeout: LOOK_MS });
+    const socket = connect({ host: address, port, timeout: TIMEOUT_MS });
     const end = (reason: string | null): void => {
       socket.destroy();
       resolve(reason);

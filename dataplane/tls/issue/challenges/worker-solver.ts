@@ -1,21 +1,21 @@
 import type { Log } from '../../../../shared/runtime/log.ts';
-import type { Change, Publisher } from '../../../publish/publisher.ts';
-import type { Challenge, ChallengeBoard } from './challenge.ts';
+import type { Publisher, StateChange } from '../../../publish/publisher.ts';
+import type { Challenge, ChallengeSolver } from './challenge.ts';
 import { SharedTokens, type SharedTokensTools } from './shared-tokens.ts';
-import { checkCertificate } from './tls-alpn-certificate.ts';
+import { tlsAlpnCertificate } from './tls-alpn-certificate.ts';
 
-type PublishedChallenge = NonNullable<Change['challenges']>[number];
+type PublishedChallenge = NonNullable<StateChange['challenges']>[number];
 
-export type BoardTools = Omit<SharedTokensTools, 'found'> & { readonly publisher: Publisher; readonly log: Log };
+export type WorkerSolverTools = Omit<SharedTokensTools, 'found'> & { readonly publisher: Publisher; readonly log: Log };
 
 /** Challenges on show in every worker, also of processes that share the store: none is presented before all of them answer it. */
-export class PublishedBoard implements ChallengeBoard {
+export class WorkerSolver implements ChallengeSolver {
   readonly shared: SharedTokens;
-  private readonly tools: BoardTools;
-  private readonly shown = new Map<string, PublishedChallenge>();
+  private readonly tools: WorkerSolverTools;
+  private readonly active = new Map<string, PublishedChallenge>();
   private foreign: readonly PublishedChallenge[] = [];
 
-  constructor(tools: BoardTools) {
+  constructor(tools: WorkerSolverTools) {
     this.tools = tools;
     this.shared = new SharedTokens({
       ...tools,
@@ -28,12 +28,12 @@ export class PublishedBoard implements ChallengeBoard {
 
   async present(challenge: Challenge): Promise<void> {
     const { type, token } = challenge;
-    this.shown.set(token, await publishedFor(challenge));
+    this.active.set(token, await toPublished(challenge));
     await Promise.all([this.publish(), type === 'http-01' && this.shared.put(challenge)]);
   }
 
-  withdraw({ token, name }: Challenge): void {
-    if (!this.shown.delete(token)) return;
+  cleanUp({ token, name }: Challenge): void {
+    if (!this.active.delete(token)) return;
     this.publishSoon(name);
     this.shared.delete(token).catch((error: unknown) => this.tools.log.debug({ name, error: String(error) }, 'a token stays for an hour'));
   }
@@ -45,35 +45,35 @@ export class PublishedBoard implements ChallengeBoard {
   }
 
   private publish(): Promise<number> {
-    return this.tools.publisher.publish({ challenges: [...this.shown.values(), ...this.foreign] });
+    return this.tools.publisher.publish({ challenges: [...this.active.values(), ...this.foreign] });
   }
 }
 
-async function publishedFor(challenge: Challenge): Promise<PublishedChallenge> {
+async function toPublished(challenge: Challenge): Promise<PublishedChallenge> {
   const { type, name, token, keyAuthorization } = challenge;
-  return type === 'http-01' ? { token, keyAuthorization } : { name, ...(await checkCertificate(challenge)) };
+  return type === 'http-01' ? { token, keyAuthorization } : { name, ...(await tlsAlpnCertificate(challenge)) };
 }
 
 /** Each challenge where its type is met. */
-export class Boards implements ChallengeBoard {
-  private readonly published: ChallengeBoard;
-  private readonly dns: ChallengeBoard | null;
+export class SolverByType implements ChallengeSolver {
+  private readonly workers: ChallengeSolver;
+  private readonly dns: ChallengeSolver | null;
 
   /** `dns`: where records are set; null: nobody can. */
-  constructor(published: ChallengeBoard, dns: ChallengeBoard | null) {
-    this.published = published;
+  constructor(published: ChallengeSolver, dns: ChallengeSolver | null) {
+    this.workers = published;
     this.dns = dns;
   }
 
   present(challenge: Challenge): Promise<void> {
-    return this.of(challenge).present(challenge);
+    return this.solverFor(challenge).present(challenge);
   }
 
-  withdraw(challenge: Challenge): void {
-    this.of(challenge).withdraw(challenge);
+  cleanUp(challenge: Challenge): void {
+    this.solverFor(challenge).cleanUp(challenge);
   }
 
-  private of({ type }: Challenge): ChallengeBoard {
-    return type === 'dns-01' && this.dns !== null ? this.dns : this.published;
+  private solverFor({ type }: Challenge): ChallengeSolver {
+    return type === 'dns-01' && this.dns !== null ? this.dns : this.workers;
   }
 }

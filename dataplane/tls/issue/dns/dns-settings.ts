@@ -4,10 +4,10 @@ import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Log } from '../../../../shared/runtime/log.ts';
 import type { Random } from '../../../../shared/runtime/random.ts';
 import type { DnsServer } from './exchange.ts';
-import { Hook } from './hook-provider.ts';
-import { PublicDns } from './propagation.ts';
-import type { DnsRecords } from './provider.ts';
-import { DynamicUpdate } from './rfc2136-provider.ts';
+import { HookProvider } from './hook-provider.ts';
+import { PropagationCheck } from './propagation.ts';
+import type { DnsProvider } from './provider.ts';
+import { Rfc2136Provider } from './rfc2136-provider.ts';
 import type { TsigKey } from './tsig.ts';
 import { parseTsigKey } from './tsig-key.ts';
 
@@ -21,7 +21,7 @@ export type DnsSettings = {
 };
 
 /** What flags say of it. */
-export type DnsWishes = {
+export type DnsFlags = {
   readonly hook: string | null;
   readonly server: DnsServer | null;
   readonly keyPath: string | null;
@@ -29,7 +29,7 @@ export type DnsWishes = {
 };
 
 /** null where nobody wants it. @throws Error in one line that names the flag. */
-export function dnsSettings({ hook, server, keyPath, resolver }: DnsWishes): DnsSettings | null {
+export function readDnsSettings({ hook, server, keyPath, resolver }: DnsFlags): DnsSettings | null {
   if (hook !== null && server !== null) throw new Error('--acme-dns-hook and --acme-dns-server both set DNS records: name one of them');
   if (keyPath !== null && server === null) throw new Error('--acme-dns-key-file is for the server that --acme-dns-server names: name one');
   if (hook !== null) return { how: { kind: 'hook', path: runnable(hook) }, resolver };
@@ -37,11 +37,14 @@ export function dnsSettings({ hook, server, keyPath, resolver }: DnsWishes): Dns
   return { how: { kind: 'update', server, key: keyPath === null ? null : readKey(keyPath) }, resolver };
 }
 
-export function recordsOf({ how }: DnsSettings, tools: { readonly clock: Clock; readonly random: Random; readonly log: Log }): DnsRecords {
-  return how.kind === 'hook' ? new Hook({ ...tools, path: how.path }) : new DynamicUpdate({ ...tools, ...how });
+export function createProvider(
+  { how }: DnsSettings,
+  tools: { readonly clock: Clock; readonly random: Random; readonly log: Log },
+): DnsProvider {
+  return how.kind === 'hook' ? new HookProvider({ ...tools, path: how.path }) : new Rfc2136Provider({ ...tools, ...how });
 }
 
-export const publicDnsOf = ({ resolver }: DnsSettings): PublicDns => new PublicDns(resolver);
+export const createPropagationCheck = ({ resolver }: DnsSettings): PropagationCheck => new PropagationCheck(resolver);
 
 function runnable(path: string): string {
   const refuse = (reason: string): never => {

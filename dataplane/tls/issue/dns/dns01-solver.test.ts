@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { memoryLog } from '../../../../shared/runtime/log.ts';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
 import type { Challenge } from '../challenges/challenge.ts';
-import { DnsChallenges } from './dns01-solver.ts';
+import { Dns01Solver } from './dns01-solver.ts';
 
 const challenge = (name: string, keyAuthorization: string): Challenge => ({ type: 'dns-01', name, token: 't', keyAuthorization });
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -21,19 +21,19 @@ class Scene {
   isPublic = true;
   broken = false;
 
-  start(): DnsChallenges {
+  start(): Dns01Solver {
     const change = async (task: () => void): Promise<void> => {
       if (this.broken) throw new Error('no way');
       task();
     };
-    return new DnsChallenges({
-      records: {
+    return new Dns01Solver({
+      provider: {
         add: (name, value) => change(() => this.zone.add(`${name} ${value}`)),
         remove: (name, value) => change(() => this.zone.delete(`${name} ${value}`)),
       },
-      dns: {
-        endOf: async (name) => name.replace('b.test', 'checks.test'),
-        shows: async (name, value) => this.isPublic && this.zone.has(`${name} ${value}`),
+      propagation: {
+        resolveAlias: async (name) => name.replace('b.test', 'checks.test'),
+        hasPropagated: async (name, value) => this.isPublic && this.zone.has(`${name} ${value}`),
       },
       stateDir: this.folder,
       clock: this.clock,
@@ -68,7 +68,7 @@ test('a record stands where the name points to, beside others, as long as its ch
     '_acme-challenge.a.test two',
     '_acme-challenge.checks.test one more',
   ]);
-  board.withdraw(challenge('a.test', 'one'));
+  board.cleanUp(challenge('a.test', 'one'));
   await turn();
   assert.equal(scene.zone.size, 2);
 });

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, test } from 'node:test';
 import { systemClock } from '../../../../shared/runtime/clock.ts';
 import { memoryLog } from '../../../../shared/runtime/log.ts';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
-import { Hook } from './hook-provider.ts';
+import { HookProvider } from './hook-provider.ts';
 
 let folder = '';
 beforeEach(() => {
@@ -14,12 +14,12 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-function hook(script: string, clock = systemClock): { hook: Hook; log: ReturnType<typeof memoryLog> } {
+function hook(script: string, clock = systemClock): { hook: HookProvider; log: ReturnType<typeof memoryLog> } {
   const path = join(folder, 'hook');
   writeFileSync(path, `#!/bin/sh\n${script}\n`);
   chmodSync(path, 0o755);
   const log = memoryLog();
-  return { hook: new Hook({ path, clock, log }), log };
+  return { hook: new HookProvider({ path, clock, log }), log };
 }
 
 test('it is run with what to do, the name and the value, no shell between, and little of our environment', async () => {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Log } from '../../../../shared/runtime/log.ts';
 import { IssueError } from '../issue-error.ts';
-import type { DnsRecords } from './provider.ts';
+import type { DnsProvider } from './provider.ts';
 
 /** How long one run may take (ms). */
 const RUN_MS = 120_000;
@@ -12,14 +12,14 @@ const MOST_OUTPUT = 4_096;
 const ENVIRONMENT = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'SSL_CERT_FILE', 'HTTPS_PROXY'];
 
 type Action = 'present' | 'cleanup';
-export type HookTools = { readonly path: string; readonly clock: Clock; readonly log: Log };
+export type HookProviderTools = { readonly path: string; readonly clock: Clock; readonly log: Log };
 
 /** Somebody's program that sets records: `PATH present|cleanup NAME VALUE`, one run at a time. */
-export class Hook implements DnsRecords {
-  private readonly tools: HookTools;
+export class HookProvider implements DnsProvider {
+  private readonly tools: HookProviderTools;
   private last: Promise<unknown> = Promise.resolve();
 
-  constructor(tools: HookTools) {
+  constructor(tools: HookProviderTools) {
     this.tools = tools;
   }
 
@@ -39,7 +39,7 @@ export class Hook implements DnsRecords {
 
   private async run(action: Action, name: string, value: string): Promise<void> {
     const { path, log } = this.tools;
-    const { ending, output } = await this.ended([action, name, value]);
+    const { ending, output } = await this.spawnAndWait([action, name, value]);
     const said = output.trim();
     if (ending === null) {
       if (said !== '') log.info({ hook: path, action, name, output: said }, 'the DNS hook');
@@ -51,7 +51,7 @@ export class Hook implements DnsRecords {
   }
 
   /** `ending` is null where all went well. */
-  private ended(args: readonly string[]): Promise<{ ending: string | null; output: string }> {
+  private spawnAndWait(args: readonly string[]): Promise<{ ending: string | null; output: string }> {
     const { path, clock } = this.tools;
     return new Promise((resolve) => {
       // A process group of its own, so that what it has started ends with it.

@@ -11,25 +11,25 @@ const PLAIN = /^[a-z0-9_][a-z0-9_.-]{0,252}$/;
 const NONE: ReadonlySet<string> = new Set(['ENODATA', 'ENOTFOUND']);
 
 /** The DNS around us: the system's resolver, and the port at which the servers of zones answer. */
-type Around = { system(): Resolver; readonly port: number };
+type DnsEnvironment = { system(): Resolver; readonly port: number };
 
 /** What an authority would see that asks the DNS about us. */
-export class PublicDns {
+export class PropagationCheck {
   private readonly server: DnsServer | null;
-  private readonly around: Around;
+  private readonly environment: DnsEnvironment;
 
   /** `server` answers every question; null: the system's resolver finds the servers of a zone, which are then asked. */
-  constructor(server: DnsServer | null, around: Around = { system: () => new Resolver(QUESTION), port: 53 }) {
+  constructor(server: DnsServer | null, around: DnsEnvironment = { system: () => new Resolver(QUESTION), port: 53 }) {
     this.server = server;
-    this.around = around;
+    this.environment = around;
   }
 
   /** The name where a record for this one has to stand: what it is an alias of, if it is one. @throws the resolver's error. */
-  async endOf(name: string): Promise<string> {
+  async resolveAlias(name: string): Promise<string> {
     const resolver = await this.resolver();
     let end = name;
     for (let aliases = 0; aliases < MOST_ALIASES; aliases++) {
-      const [next] = await orNone(resolver.resolveCname(end));
+      const [next] = await emptyIfAbsent(resolver.resolveCname(end));
       if (next === undefined) return end;
       end = next.toLowerCase();
       // It is handed to programs and written into messages.
@@ -39,49 +39,49 @@ export class PublicDns {
   }
 
   /** Whether a TXT record with this value is there for everybody: at each server of its zone that answers. @throws the resolver's error. */
-  async shows(name: string, value: string): Promise<boolean> {
-    if (this.server !== null) return holds(await this.resolver(), name, value);
-    const found = await Promise.allSettled((await this.authoritative(name)).map((resolver) => holds(resolver, name, value)));
+  async hasPropagated(name: string, value: string): Promise<boolean> {
+    if (this.server !== null) return hasTxt(await this.resolver(), name, value);
+    const found = await Promise.allSettled((await this.authoritative(name)).map((resolver) => hasTxt(resolver, name, value)));
     const answers = found.filter((one) => one.status === 'fulfilled');
     // Where only the system's resolver may be asked, what it says has to do.
-    if (answers.length === 0) return holds(this.around.system(), name, value);
+    if (answers.length === 0) return hasTxt(this.environment.system(), name, value);
     return answers.every((answer) => answer.value);
   }
 
   /** A resolver for each server of the zone that the name is in. */
   private async authoritative(name: string): Promise<Resolver[]> {
-    const resolver = this.around.system();
+    const resolver = this.environment.system();
     for (let zone = name; zone.includes('.'); zone = zone.slice(zone.indexOf('.') + 1)) {
-      const servers = await orNone(resolver.resolveNs(zone));
+      const servers = await emptyIfAbsent(resolver.resolveNs(zone));
       if (servers.length === 0) continue;
       const addresses = await Promise.all(
-        servers.flatMap((server) => [orNothing(resolver.resolve4(server)), orNothing(resolver.resolve6(server))]),
+        servers.flatMap((server) => [emptyOnError(resolver.resolve4(server)), emptyOnError(resolver.resolve6(server))]),
       );
-      return addresses.flat().map((address) => asking({ host: address, port: this.around.port }));
+      return addresses.flat().map((address) => resolverFor({ host: address, port: this.environment.port }));
     }
     return [];
   }
 
   private async resolver(): Promise<Resolver> {
-    if (this.server === null) return this.around.system();
+    if (this.server === null) return this.environment.system();
     const { host, port } = this.server;
-    return asking({ host: isIP(host) === 0 ? (await lookup(host)).address : host, port });
+    return resolverFor({ host: isIP(host) === 0 ? (await lookup(host)).address : host, port });
   }
 }
 
-function asking({ host, port }: DnsServer): Resolver {
+function resolverFor({ host, port }: DnsServer): Resolver {
   const resolver = new Resolver(QUESTION);
   resolver.setServers([isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`]);
   return resolver;
 }
 
-async function holds(resolver: Resolver, name: string, value: string): Promise<boolean> {
-  const records = await orNone(resolver.resolveTxt(name));
+async function hasTxt(resolver: Resolver, name: string, value: string): Promise<boolean> {
+  const records = await emptyIfAbsent(resolver.resolveTxt(name));
   return records.some((pieces) => pieces.join('') === value);
 }
 
 /** No such record is an answer; anything else is none. */
-async function orNone<T>(asked: Promise<T[]>): Promise<T[]> {
+async function emptyIfAbsent<T>(asked: Promise<T[]>): Promise<T[]> {
   try {
     return await asked;
   } catch (error) {
@@ -90,4 +90,4 @@ async function orNone<T>(asked: Promise<T[]>): Promise<T[]> {
   }
 }
 
-const orNothing = <T>(asked: Promise<T[]>): Promise<T[]> => asked.catch(() => []);
+const emptyOnError = <T>(asked: Promise<T[]>): Promise<T[]> => asked.catch(() => []);

@@ -3,7 +3,7 @@ import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Random } from '../../../../shared/runtime/random.ts';
 import { IssueError } from '../issue-error.ts';
 import { type DnsServer, exchange } from './exchange.ts';
-import type { DnsRecords } from './provider.ts';
+import type { DnsProvider } from './provider.ts';
 import { sign, type TsigKey, type Verdict, verify } from './tsig.ts';
 import { skipName } from './wire-name.ts';
 
@@ -16,7 +16,7 @@ const HEADER = 12;
 /** Long enough for a check, short enough that nobody remembers it for long (s). */
 const TTL = 60;
 
-export type DynamicUpdateTools = {
+export type Rfc2136ProviderTools = {
   readonly server: DnsServer;
   /** null: the server lets our address change the zone. */
   readonly key: TsigKey | null;
@@ -27,10 +27,10 @@ export type DynamicUpdateTools = {
 type Reply = Packet & { readonly rcode?: string };
 
 /** Sets records of a zone at the server that keeps it (RFC 2136), over TCP, signed (RFC 8945). */
-export class DynamicUpdate implements DnsRecords {
-  private readonly tools: DynamicUpdateTools;
+export class Rfc2136Provider implements DnsProvider {
+  private readonly tools: Rfc2136ProviderTools;
 
-  constructor(tools: DynamicUpdateTools) {
+  constructor(tools: Rfc2136ProviderTools) {
     this.tools = tools;
   }
 
@@ -45,7 +45,7 @@ export class DynamicUpdate implements DnsRecords {
   private async update(change: Answer & { name: string }, recordClass: number): Promise<void> {
     const zone = await this.zoneOf(change.name);
     const question: Packet = { flags: UPDATE, questions: [{ type: 'SOA', name: zone, class: 'IN' }], authorities: [change] };
-    const { rcode } = await this.ask(question, (message) => classify(message, recordClass));
+    const { rcode } = await this.query(question, (message) => classify(message, recordClass));
     if (rcode !== 'NOERROR') throw this.failure(`it does not take changes of the zone ${zone} (${rcode}): ${this.advice(rcode)}`);
   }
 
@@ -58,13 +58,13 @@ export class DynamicUpdate implements DnsRecords {
   /** The zone that the server keeps this name in: the first name upwards that has a start of authority. */
   private async zoneOf(name: string): Promise<string> {
     for (let at = name; at.includes('.'); at = at.slice(at.indexOf('.') + 1)) {
-      const { answers = [] } = await this.ask({ questions: [{ type: 'SOA', name: at, class: 'IN' }] });
+      const { answers = [] } = await this.query({ questions: [{ type: 'SOA', name: at, class: 'IN' }] });
       if (answers.some((answer) => answer.type === 'SOA' && answer.name.toLowerCase() === at)) return at;
     }
     throw this.failure(`it keeps no zone for ${name}`);
   }
 
-  private async ask(question: Packet, finish: (message: Buffer) => Buffer = (message) => message): Promise<Reply> {
+  private async query(question: Packet, finish: (message: Buffer) => Buffer = (message) => message): Promise<Reply> {
     const { server, key, clock, random } = this.tools;
     const id = random.bytes(2).readUInt16BE(0);
     const message = finish(encode({ ...question, type: 'query', id }));
@@ -74,7 +74,7 @@ export class DynamicUpdate implements DnsRecords {
       const answer = await exchange(server, signed?.message ?? message, clock);
       const reply: Reply = decode(answer);
       if (reply.id !== id) throw new Error('it answers another question');
-      if (key !== null && signed !== null) this.trust(verify(answer, key, signed.mac, seconds), key, reply);
+      if (key !== null && signed !== null) this.requireGood(verify(answer, key, signed.mac, seconds), key, reply);
       return reply;
     } catch (error) {
       if (error instanceof IssueError) throw error;
@@ -82,7 +82,7 @@ export class DynamicUpdate implements DnsRecords {
     }
   }
 
-  private trust(verdict: Verdict, key: TsigKey, { rcode }: Reply): void {
+  private requireGood(verdict: Verdict, key: TsigKey, { rcode }: Reply): void {
     if (verdict === 'BADKEY') throw this.failure(`it does not know the key ${key.name} (${key.algorithm})`);
     if (verdict === 'BADSIG') throw this.failure(`the secret of the key ${key.name} is another there`);
     if (verdict === 'BADTIME') throw this.failure('its clock and ours differ by more than 5 minutes');

@@ -46,18 +46,18 @@ test('whoever changes how certificates are ordered is not made to wait; who only
   const clock = new ManualClock();
   const settings = { directory: 'https://ca.test/dir', binding: null };
   const attempts = new Attempts(folder, clock, memoryLog());
-  attempts.under(settings);
+  attempts.setSettings(settings);
   attempts.set('a.test', FAILED);
   clock.pass(1_000);
   await saved(['a.test'], (file) => Object.keys(file));
   const next = new Attempts(folder, clock, memoryLog());
-  next.under({ ...settings });
+  next.setSettings({ ...settings });
   assert.deepEqual(next.get('a.test'), FAILED);
-  next.under({ ...settings, binding: { kid: 'k', key: 'xyzzy' } });
+  next.setSettings({ ...settings, binding: { kid: 'k', key: 'xyzzy' } });
   assert.equal(next.get('a.test'), null);
   next.set('a.test', FAILED);
   assert.deepEqual(next.get('a.test'), FAILED);
-  next.under(settings);
+  next.setSettings(settings);
   assert.equal(next.get('a.test'), null);
 });
 

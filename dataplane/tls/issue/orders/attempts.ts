@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Log } from '../../../../shared/runtime/log.ts';
-import { SavedByName } from '../../store/persistent-map.ts';
+import { PersistentMap } from '../../store/persistent-map.ts';
 import type { Attempt } from './order-scheduler.ts';
 
 /** `settings` is a digest of those that it failed under; absent in files of earlier versions. */
@@ -21,17 +21,17 @@ const schema: z.ZodType<Saved> = z.object({
  * certificates are ordered has mended something, and nothing waits for what failed before.
  */
 export class Attempts {
-  private readonly saved: SavedByName<Saved>;
+  private readonly saved: PersistentMap<Saved>;
   private settings: string | undefined;
 
   constructor(stateDir: string, clock: Clock, log: Log) {
     const what = 'what failed with certificates before';
     const cost = 'after a restart they are tried at once';
-    this.saved = new SavedByName({ path: join(stateDir, 'issuing.json'), schema, what, cost }, clock, log);
+    this.saved = new PersistentMap({ path: join(stateDir, 'issuing.json'), schema, what, cost }, clock, log);
   }
 
   /** What is ordered from now on is ordered so. */
-  under(settings: object): void {
+  setSettings(settings: object): void {
     this.settings = createHash('sha256').update(JSON.stringify(settings)).digest('hex').slice(0, 16);
   }
 

@@ -8,7 +8,7 @@ import { systemRandom } from '../../../../shared/runtime/random.ts';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
 import { DirectoryStore } from '../../store/directory-store.ts';
 import { IssueError } from '../issue-error.ts';
-import { Orders } from './order-coordinator.ts';
+import { OrderCoordinator } from './order-coordinator.ts';
 
 const CA = 'https://ca.test/directory';
 const BEGUN = { url: 'https://ca.test/order/1', privateKey: 'a key' };
@@ -18,10 +18,10 @@ class Scene {
   readonly folder = mkdtempSync(join(tmpdir(), 'orders-'));
   readonly clock = new ManualClock();
 
-  process(instance: string): Orders {
+  process(instance: string): OrderCoordinator {
     const log = memoryLog();
     const store = new DirectoryStore(this.folder, { clock: this.clock, random: systemRandom, log, instance });
-    return new Orders({ store, clock: this.clock, log });
+    return new OrderCoordinator({ store, clock: this.clock, log });
   }
 
   get notes(): string[] {
@@ -34,7 +34,7 @@ class Scene {
 }
 
 /** Runs an order that ends as a crash would: nothing comes after what was remembered. */
-async function crash(orders: Orders): Promise<void> {
+async function crash(orders: OrderCoordinator): Promise<void> {
   await new Promise<void>((resolve) => {
     void orders.run('a.test', CA, null, async ({ remember }) => {
       await remember(BEGUN);

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { memoryLog } from '../../../../shared/runtime/log.ts';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
-import { CheckError, IssueError } from '../issue-error.ts';
-import { type Attempt, type Held, Issuer } from './order-scheduler.ts';
+import { ChallengeError, IssueError } from '../issue-error.ts';
+import { type Attempt, type CurrentCertificate, OrderScheduler } from './order-scheduler.ts';
 
 const DAY = 86_400_000;
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -12,22 +12,22 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 class Scene {
   readonly clock = new ManualClock();
   readonly log = memoryLog();
-  readonly held = new Map<string, Held>();
+  readonly held = new Map<string, CurrentCertificate>();
   readonly attempts = new Map<string, Attempt>();
   readonly orders: { name: string; replaces: string | null; settle: (error?: Error) => void }[] = [];
   uncertified: readonly string[] = [];
   hint: string | null = null;
   /** What chance brings next; 0 after that. */
   fractions: number[] = [];
-  readonly issuer: Issuer;
+  readonly issuer: OrderScheduler;
 
   constructor() {
-    this.issuer = new Issuer({
+    this.issuer = new OrderScheduler({
       clock: this.clock,
       random: { bytes: (size) => Buffer.alloc(size), hex: () => '', fraction: () => this.fractions.shift() ?? 0 },
       log: this.log,
-      held: (name) => this.held.get(name) ?? null,
-      order: (name, replaces) =>
+      current: (name) => this.held.get(name) ?? null,
+      issue: (name, replaces) =>
         new Promise((resolve, reject) =>
           this.orders.push({
             name,
@@ -53,7 +53,7 @@ class Scene {
     });
   }
 
-  hold(name: string, days: number, more: Partial<Held> = {}): void {
+  hold(name: string, days: number, more: Partial<CurrentCertificate> = {}): void {
     const notBefore = this.clock.now();
     this.held.set(name, {
       notBefore,
@@ -75,14 +75,14 @@ class Scene {
 describe('a name that is wanted', () => {
   test('is ordered at once, and renewed before it expires, with the old one named', async () => {
     const scene = new Scene();
-    scene.issuer.want(['a.test']);
+    scene.issuer.setNames(['a.test']);
     assert.deepEqual(
       scene.orders.map(({ name, replaces }) => [name, replaces]),
       [['a.test', null]],
     );
     await scene.settle();
     scene.hold('a.test', 90, { ariId: 'akid.serial' });
-    scene.issuer.changed('a.test');
+    scene.issuer.certificateChanged('a.test');
     scene.clock.pass(57 * DAY);
     assert.equal(scene.orders.length, 1);
     for (let days = 0; days < 4; days++) scene.clock.pass(DAY);
@@ -98,16 +98,16 @@ describe('a name that is wanted', () => {
   test('and has a certificate from someone else is left alone', () => {
     const scene = new Scene();
     scene.hold('a.test', 1, { automatic: false });
-    scene.issuer.want(['a.test']);
+    scene.issuer.setNames(['a.test']);
     scene.clock.pass(2 * DAY);
     assert.deepEqual(scene.orders, []);
   });
 
   test('is ordered once, however often it is wanted', () => {
     const scene = new Scene();
-    scene.issuer.want(['a.test']);
-    scene.issuer.want(['a.test', 'b.test']);
-    scene.issuer.changed('a.test');
+    scene.issuer.setNames(['a.test']);
+    scene.issuer.setNames(['a.test', 'b.test']);
+    scene.issuer.certificateChanged('a.test');
     assert.deepEqual(
       scene.orders.map(({ name }) => name),
       ['a.test', 'b.test'],
@@ -116,16 +116,16 @@ describe('a name that is wanted', () => {
 
   test('and no longer is, is not renewed', async () => {
     const scene = new Scene();
-    scene.issuer.want(['a.test']);
+    scene.issuer.setNames(['a.test']);
     await scene.settle();
-    scene.issuer.want([]);
+    scene.issuer.setNames([]);
     scene.clock.pass(80 * DAY);
     assert.equal(scene.orders.length, 1);
   });
 
   test('is not awaited by handshakes between two tries for its first certificate', async () => {
     const scene = new Scene();
-    scene.issuer.want(['a.test']);
+    scene.issuer.setNames(['a.test']);
     assert.deepEqual(scene.uncertified, []);
     await scene.settle(new IssueError('validation', 'no'));
     assert.deepEqual(scene.uncertified, ['a.test']);
@@ -140,7 +140,7 @@ describe('a name that is wanted', () => {
 
   test('that failed waits longer each time, also after a restart', async () => {
     const scene = new Scene();
-    scene.issuer.want(['a.test']);
+    scene.issuer.setNames(['a.test']);
     await scene.settle(new IssueError('validation', 'a.test: connection refused'));
     assert.equal(scene.attempts.get('a.test')?.lastError, 'a.test: connection refused');
     scene.clock.pass(59_000);
@@ -150,7 +150,7 @@ describe('a name that is wanted', () => {
     await scene.settle(new IssueError('validation', 'again'));
     const next = new Scene();
     for (const [name, attempt] of scene.attempts) next.attempts.set(name, { ...attempt, nextTry: next.clock.now() + 300_000 });
-    next.issuer.want(['a.test']);
+    next.issuer.setNames(['a.test']);
     next.clock.pass(299_000);
     assert.equal(next.orders.length, 0);
     next.clock.pass(1_000);
@@ -161,28 +161,28 @@ describe('a name that is wanted', () => {
 test('what is known of a name stands with the words of the authority that could not verify it, and only there', async () => {
   const scene = new Scene();
   scene.hint = 'a.test resolves to 203.0.113.9';
-  scene.issuer.want(['a.test', 'b.test']);
+  scene.issuer.setNames(['a.test', 'b.test']);
   scene.orders[0]?.settle(new IssueError('validation', 'a.test: connection refused'));
   scene.orders[1]?.settle(new IssueError('refused', 'b.test: no'));
   await turn();
   assert.equal(scene.attempts.get('a.test')?.lastError, 'a.test: connection refused; a.test resolves to 203.0.113.9');
   assert.equal(scene.attempts.get('b.test')?.lastError, 'b.test: no');
-  scene.issuer.want(['c.test']);
-  await scene.settle(new CheckError('c.test: no such record', 'dns-01', 'dns'));
+  scene.issuer.setNames(['c.test']);
+  await scene.settle(new ChallengeError('c.test: no such record', 'dns-01', 'dns'));
   assert.equal(scene.attempts.get('c.test')?.lastError, 'c.test: no such record');
 });
 
 test('a name that is no longer wanted when its order fails leaves nothing behind', async () => {
   const scene = new Scene();
-  scene.issuer.want(['a.test']);
-  scene.issuer.want([]);
+  scene.issuer.setNames(['a.test']);
+  scene.issuer.setNames([]);
   await scene.settle(new IssueError('validation', 'no'));
   assert.deepEqual([...scene.attempts], []);
 });
 
 test('an order that waits after a failure is made at once when somebody asks for it', async () => {
   const scene = new Scene();
-  scene.issuer.want(['a.example', 'b.example']);
+  scene.issuer.setNames(['a.example', 'b.example']);
   assert.equal(scene.issuer.retry('a.example'), false);
   scene.orders[0]?.settle(new IssueError('validation', 'no such host'));
   scene.orders[1]?.settle();
@@ -202,7 +202,7 @@ test('an order that waits after a failure is made at once when somebody asks for
 
 test('an order that waits for an authority to come back is made at once, too', async () => {
   const scene = new Scene();
-  scene.issuer.want(['a.example']);
+  scene.issuer.setNames(['a.example']);
   scene.orders[0]?.settle(new IssueError('unreachable', 'connection refused'));
   await turn();
   assert.equal(scene.issuer.retry('a.example'), true);
@@ -211,7 +211,7 @@ test('an order that waits for an authority to come back is made at once, too', a
 
 test('orders are counted by how they ended', async () => {
   const scene = new Scene();
-  scene.issuer.want(['a.test']);
+  scene.issuer.setNames(['a.test']);
   await scene.settle();
   scene.clock.pass(61 * DAY);
   await scene.settle(new IssueError('limited', 'no'));
@@ -224,10 +224,10 @@ describe('a renewal', () => {
   test('that fails is tried again later each time, and what failed is told while the old certificate serves', async () => {
     const scene = new Scene();
     scene.hold('a.test', 6);
-    scene.issuer.want(['a.test']);
+    scene.issuer.setNames(['a.test']);
     scene.clock.pass(4 * DAY);
     await scene.settle(new IssueError('validation', 'no'));
-    const { renewAt, attempt } = scene.issuer.plans('a.test') ?? {};
+    const { renewAt, attempt } = scene.issuer.planFor('a.test') ?? {};
     assert.ok((renewAt ?? Infinity) <= scene.clock.now());
     assert.deepEqual([attempt?.lastError, attempt?.nextTry], ['no', scene.clock.now() + 60_000]);
     scene.clock.pass(60_000);
@@ -237,13 +237,13 @@ describe('a renewal', () => {
     scene.clock.pass(1_000);
     assert.equal(scene.orders.length, 3);
     await scene.settle();
-    assert.equal(scene.issuer.plans('a.test')?.attempt, null);
+    assert.equal(scene.issuer.planFor('a.test')?.attempt, null);
   });
 
   test('of one that lives for an hour is tried again several times before it ends, but not against a limit', async () => {
     const scene = new Scene();
     scene.hold('a.test', 1 / 24);
-    scene.issuer.want(['a.test']);
+    scene.issuer.setNames(['a.test']);
     scene.clock.pass(40 * 60_000);
     for (let minutes = 40; minutes < 60; minutes++) {
       scene.clock.pass(60_000);
@@ -252,7 +252,7 @@ describe('a renewal', () => {
     assert.ok(scene.orders.length >= 5, `${scene.orders.length} orders`);
     const limited = new Scene();
     limited.hold('a.test', 1 / 24);
-    limited.issuer.want(['a.test']);
+    limited.issuer.setNames(['a.test']);
     limited.clock.pass(41 * 60_000);
     await limited.settle(new IssueError('limited', 'no'));
     assert.equal(limited.attempts.get('a.test')?.nextTry, limited.clock.now() + 3_600_000);
@@ -261,12 +261,12 @@ describe('a renewal', () => {
   test('begins when a window that is over becomes known, as for one that was revoked', () => {
     const scene = new Scene();
     scene.hold('a.test', 90);
-    scene.issuer.want(['a.test']);
+    scene.issuer.setNames(['a.test']);
     scene.clock.pass(DAY);
     assert.equal(scene.orders.length, 0);
     const window = { start: 1, end: 2 };
-    scene.held.set('a.test', { ...(scene.held.get('a.test') as Held), window, ariId: 'key.serial' });
-    scene.issuer.changed('a.test');
+    scene.held.set('a.test', { ...(scene.held.get('a.test') as CurrentCertificate), window, ariId: 'key.serial' });
+    scene.issuer.certificateChanged('a.test');
     assert.deepEqual(
       scene.orders.map(({ replaces }) => replaces),
       ['key.serial'],
@@ -276,18 +276,18 @@ describe('a renewal', () => {
   test('is for names that are wanted: one that left is not renewed, one that came back is', async () => {
     const scene = new Scene();
     scene.hold('a.test', 6);
-    scene.issuer.want(['a.test']);
-    scene.issuer.want([]);
+    scene.issuer.setNames(['a.test']);
+    scene.issuer.setNames([]);
     scene.clock.pass(5 * DAY);
     assert.equal(scene.orders.length, 0);
-    scene.issuer.want(['a.test']);
+    scene.issuer.setNames(['a.test']);
     assert.equal(scene.orders.length, 1);
   });
 
   test('of one that lives for minutes begins in its last third', () => {
     const scene = new Scene();
     scene.hold('a.test', 6 / (24 * 60));
-    scene.issuer.want(['a.test']);
+    scene.issuer.setNames(['a.test']);
     scene.clock.pass(3.7 * 60_000);
     assert.equal(scene.orders.length, 0);
     scene.clock.pass(0.4 * 60_000);
@@ -297,7 +297,7 @@ describe('a renewal', () => {
 
 test('a name does not wait longer because its authority was away', async () => {
   const scene = new Scene();
-  scene.issuer.want(['a.test']);
+  scene.issuer.setNames(['a.test']);
   for (let tries = 0; tries < 20; tries++) {
     await scene.settle(new IssueError('unreachable', 'nobody there'));
     scene.clock.pass(8_000);
@@ -309,7 +309,7 @@ test('a name does not wait longer because its authority was away', async () => {
 describe('many names', () => {
   test('are ordered ten at a time', async () => {
     const scene = new Scene();
-    scene.issuer.want(Array.from({ length: 25 }, (_, at) => `site-${at}.test`));
+    scene.issuer.setNames(Array.from({ length: 25 }, (_, at) => `site-${at}.test`));
     assert.equal(scene.orders.length, 10);
     await scene.settle();
     assert.equal(scene.orders.length, 11);
@@ -317,7 +317,7 @@ describe('many names', () => {
 
   test('wait while the authority can’t be reached, one finds out when it is back, and then all are ordered', async () => {
     const scene = new Scene();
-    scene.issuer.want(Array.from({ length: 25 }, (_, at) => `site-${at}.test`));
+    scene.issuer.setNames(Array.from({ length: 25 }, (_, at) => `site-${at}.test`));
     for (const { settle } of [...scene.orders]) settle(new IssueError('unreachable', 'nobody there'));
     await turn();
     const before = scene.orders.length;
@@ -334,7 +334,7 @@ describe('many names', () => {
     const { now } = scene.clock;
     // The wait for the authority is longer than that of the name.
     scene.fractions = [1, 0];
-    scene.issuer.want(['a.test']);
+    scene.issuer.setNames(['a.test']);
     await scene.settle(new IssueError('unreachable', 'nobody there'));
     // A timer of the system may run a moment before the wall clock says so.
     scene.clock.now = () => now.call(scene.clock) - 1;

@@ -38,6 +38,6 @@ export function retryDelay(kind: IssueFailureKind, failures: number, retryAfterM
 }
 
 /** The same for a renewal: within a third of what is left of the old certificate (ms), but no sooner than after a minute. One that is over hurries nobody. */
-export function withinLife(delayMs: number, leftMs: number): number {
+export function withinLifetime(delayMs: number, leftMs: number): number {
   return leftMs <= 0 ? delayMs : Math.round(Math.min(delayMs, Math.max(MINUTE, leftMs / 3)));
 }

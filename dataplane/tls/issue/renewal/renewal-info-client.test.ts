@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { makeChain } from '../../../../shared/certificates/testing/pair-fixture.ts';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
-import { RenewalInformation } from './renewal-info-client.ts';
+import { RenewalInfoClient } from './renewal-info-client.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -47,8 +47,8 @@ class Authority implements AsyncDisposable {
     response.end(typeof body === 'string' ? body : JSON.stringify(body));
   };
 
-  client(): RenewalInformation {
-    return new RenewalInformation({ directory: `${this.base}/dir`, rootPath: null }, this.clock);
+  client(): RenewalInfoClient {
+    return new RenewalInfoClient({ directory: `${this.base}/dir`, rootPath: null }, this.clock);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -61,7 +61,7 @@ describe('an authority that gives advice', () => {
   test('is asked for a certificate by its name, and for its directory once', async () => {
     await using authority = await Authority.start();
     const client = authority.client();
-    const [advice] = await Promise.all([client.ask('key.serial'), client.ask('key.other')]);
+    const [advice] = await Promise.all([client.fetch('key.serial'), client.fetch('key.other')]);
     assert.deepEqual(advice?.window, { start: Date.UTC(2026, 11, 1), end: Date.UTC(2026, 11, 2) });
     assert.deepEqual(authority.asked.toSorted(), ['/ari/key.other', '/ari/key.serial', '/dir']);
   });
@@ -69,13 +69,13 @@ describe('an authority that gives advice', () => {
   test('may say why', async () => {
     await using authority = await Authority.start();
     const client = authority.client();
-    assert.equal((await client.ask('a.b'))?.explanation, null);
+    assert.equal((await client.fetch('a.b'))?.explanation, null);
     for (const [url, seen] of [
       ['https://ca.test/incident', 'https://ca.test/incident'],
       ['javascript:alert(1)', null],
     ]) {
       authority.answer = { body: { suggestedWindow: WINDOW, explanationURL: url } };
-      assert.equal((await client.ask('a.b'))?.explanation, seen);
+      assert.equal((await client.fetch('a.b'))?.explanation, seen);
     }
   });
 
@@ -93,7 +93,7 @@ describe('an authority that gives advice', () => {
       [date(-HOUR), MINUTE],
     ] as const) {
       authority.answer = { body: { suggestedWindow: WINDOW }, ...(retryAfter !== undefined && { retryAfter }) };
-      assert.equal((await client.ask('a.b'))?.againMs, ms, retryAfter ?? 'none');
+      assert.equal((await client.fetch('a.b'))?.retryAfterMs, ms, retryAfter ?? 'none');
     }
   });
 
@@ -109,16 +109,16 @@ describe('an authority that gives advice', () => {
       { body: `{"suggestedWindow":${JSON.stringify(WINDOW)},"a":"${'x'.repeat(70_000)}"}` },
     ]) {
       authority.answer = answer;
-      await assert.rejects(client.ask('a.b'), JSON.stringify(answer).slice(0, 80));
+      await assert.rejects(client.fetch('a.b'), JSON.stringify(answer).slice(0, 80));
     }
   });
 
   test('and does not answer is not waited for', async () => {
     await using authority = await Authority.start();
     const client = authority.client();
-    await client.ask('a.b');
+    await client.fetch('a.b');
     authority.answer = null;
-    const asked = client.ask('a.b');
+    const asked = client.fetch('a.b');
     while (authority.asked.length < 3) await new Promise((resolve) => setTimeout(resolve, 1));
     authority.clock.pass(10_000);
     await assert.rejects(asked, /has not answered for 10 s/);
@@ -128,18 +128,18 @@ describe('an authority that gives advice', () => {
 test('an authority that answers with an error may say when to come again', async () => {
   await using authority = await Authority.start();
   authority.answer = { status: 503, body: {}, retryAfter: '7200' };
-  await assert.rejects(authority.client().ask('a.b'), { againMs: 2 * HOUR, message: /answers 503$/ });
+  await assert.rejects(authority.client().fetch('a.b'), { retryAfterMs: 2 * HOUR, message: /answers 503$/ });
 });
 
 test('an authority that gives none is asked nothing but its directory, once a day', async () => {
   await using authority = await Authority.start();
   authority.directory = { newOrder: `${authority.base}/order` };
   const client = authority.client();
-  assert.equal(await client.ask('a.b'), null);
-  assert.equal(await client.ask('a.b'), null);
+  assert.equal(await client.fetch('a.b'), null);
+  assert.equal(await client.fetch('a.b'), null);
   assert.deepEqual(authority.asked, ['/dir']);
   authority.clock.pass(24 * HOUR);
-  await client.ask('a.b');
+  await client.fetch('a.b');
   assert.deepEqual(authority.asked, ['/dir', '/dir']);
 });
 
@@ -148,12 +148,12 @@ test('a directory that could not be read is asked for again after a minute, howe
   const found = authority.directory;
   authority.directory = null;
   const client = authority.client();
-  await assert.rejects(client.ask('a.b'), /answers 503/);
-  await assert.rejects(client.ask('a.c'), /answers 503/);
+  await assert.rejects(client.fetch('a.b'), /answers 503/);
+  await assert.rejects(client.fetch('a.c'), /answers 503/);
   assert.equal(authority.asked.length, 1);
   authority.directory = found;
   authority.clock.pass(MINUTE);
-  assert.notEqual(await client.ask('a.b'), null);
+  assert.notEqual(await client.fetch('a.b'), null);
 });
 
 test('an authority is verified by its own root', async () => {
@@ -167,13 +167,13 @@ test('an authority is verified by its own root', async () => {
   const directory = `https://127.0.0.1:${(server.address() as AddressInfo).port}/dir`;
   const clock = new ManualClock();
   try {
-    assert.equal(await new RenewalInformation({ directory, rootPath }, clock).ask('a.b'), null);
+    assert.equal(await new RenewalInfoClient({ directory, rootPath }, clock).fetch('a.b'), null);
     const whom = { directory, rootPath: null, roots: root.certificate };
-    assert.equal(await new RenewalInformation(whom, clock).ask('a.b'), null);
-    await assert.rejects(new RenewalInformation({ directory, rootPath: null }, clock).ask('a.b'), {
+    assert.equal(await new RenewalInfoClient(whom, clock).fetch('a.b'), null);
+    await assert.rejects(new RenewalInfoClient({ directory, rootPath: null }, clock).fetch('a.b'), {
       code: 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
     });
-    await assert.rejects(new RenewalInformation({ directory, rootPath: '/nowhere' }, clock).ask('a.b'), { code: 'ENOENT' });
+    await assert.rejects(new RenewalInfoClient({ directory, rootPath: '/nowhere' }, clock).fetch('a.b'), { code: 'ENOENT' });
   } finally {
     server.closeAllConnections();
     server.close();

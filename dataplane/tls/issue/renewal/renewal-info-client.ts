@@ -4,7 +4,7 @@ import * as https from 'node:https';
 import { z } from 'zod';
 import { NAME } from '../../../../shared/name.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
-import type { Window } from './renewal-time.ts';
+import type { RenewalWindow } from './renewal-time.ts';
 
 /** One answer takes no longer (ms), and is no larger (bytes). */
 const ANSWER_MS = 10_000;
@@ -17,27 +17,27 @@ const USUALLY_MS = DAY_MS / 4;
 const BELIEVED_MS = DAY_MS;
 
 /** What an authority advises about one certificate. */
-export type Advice = {
-  readonly window: Window;
+export type RenewalInfo = {
+  readonly window: RenewalWindow;
   /** Where it says why. */
   readonly explanation: string | null;
   /** Milliseconds until it may be asked again: a minute to a day (RFC 9773 4.3.2). */
-  readonly againMs: number;
+  readonly retryAfterMs: number;
 };
 
-/** No advice this time; `againMs` is how long the authority asks to be left alone, 0 where it doesn't say. */
-export class NoAdviceError extends Error {
-  readonly againMs: number;
+/** No advice this time; `retryAfterMs` is how long the authority asks to be left alone, 0 where it doesn't say. */
+export class RenewalInfoError extends Error {
+  readonly retryAfterMs: number;
 
-  constructor(message: string, againMs: number) {
+  constructor(message: string, retryAfterMs: number) {
     super(message);
-    this.againMs = againMs;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
 const directorySchema = z.object({ renewalInfo: z.url({ protocol: /^https?$/ }).optional() });
 const moment = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
-const adviceSchema = z.object({
+const renewalInfoSchema = z.object({
   suggestedWindow: z.object({ start: moment, end: moment }),
   explanationURL: z
     .url({ protocol: /^https?$/ })
@@ -47,53 +47,53 @@ const adviceSchema = z.object({
 });
 
 /** The authority whose directory this is, and the roots that its own HTTPS is verified by, in a file or in PEM; neither: the system's usual ones. */
-export type Whom = { readonly directory: string; readonly rootPath: string | null; readonly roots?: string | null };
+export type AcmeServer = { readonly directory: string; readonly rootPath: string | null; readonly roots?: string | null };
 
 /** Where renewals are asked about, and until when (monotonic ms) that is believed. */
-type Found = { readonly url: Promise<string | null>; readonly agent: https.Agent; until: number };
+type Endpoint = { readonly url: Promise<string | null>; readonly agent: https.Agent; until: number };
 
 /** Asks an authority when certificates should be renewed (RFC 9773). Nothing is signed, and no account is needed. */
-export class RenewalInformation {
-  private readonly whom: Whom;
+export class RenewalInfoClient {
+  private readonly server: AcmeServer;
   private readonly clock: Clock;
-  private found: Found | null = null;
+  private endpoint: Endpoint | null = null;
 
-  constructor(whom: Whom, clock: Clock) {
-    this.whom = whom;
+  constructor(whom: AcmeServer, clock: Clock) {
+    this.server = whom;
     this.clock = clock;
   }
 
   /** `id`: what it calls the certificate. null: this authority gives no advice. @throws Error in words, NoAdviceError where it answers with an error. */
-  async ask(id: string): Promise<Advice | null> {
-    const found = this.resource();
+  async fetch(id: string): Promise<RenewalInfo | null> {
+    const found = this.findEndpoint();
     const { url, agent } = found;
     const base = await url;
     if (base === null) return null;
     try {
       const answer = await this.get(`${base.replace(/\/$/, '')}/${id}`, agent);
-      return { ...adviceIn(answer.text), againMs: askAgainIn(answer.retryAfter, this.clock.now()) };
+      return { ...parseRenewalInfo(answer.text), retryAfterMs: parseRetryAfter(answer.retryAfter, this.clock.now()) };
     } catch (error) {
-      this.doubt(found);
+      this.expireSoon(found);
       throw error;
     }
   }
 
   /** Where renewals are asked about; looked up once for all. */
-  private resource(): Found {
+  private findEndpoint(): Endpoint {
     const now = this.clock.monotonic();
-    if (this.found !== null && now < this.found.until) return this.found;
-    const { directory, rootPath, roots = null } = this.whom;
+    if (this.endpoint !== null && now < this.endpoint.until) return this.endpoint;
+    const { directory, rootPath, roots = null } = this.server;
     const ca = rootPath === null ? roots : readFileSync(rootPath);
     const agent = new https.Agent({ keepAlive: true, timeout: ANSWER_MS, ...(ca !== null && { ca }) });
     const url = this.get(directory, agent).then(({ text }) => directorySchema.parse(JSON.parse(text)).renewalInfo ?? null);
-    const found: Found = { url, agent, until: now + BELIEVED_MS };
-    url.catch(() => this.doubt(found));
-    this.found = found;
+    const found: Endpoint = { url, agent, until: now + BELIEVED_MS };
+    url.catch(() => this.expireSoon(found));
+    this.endpoint = found;
     return found;
   }
 
   /** What did not lead to an answer is looked up again soon: where to ask, and by which roots. */
-  private doubt(found: Found): void {
+  private expireSoon(found: Endpoint): void {
     found.until = Math.min(found.until, this.clock.monotonic() + MINUTE_MS);
   }
 
@@ -111,8 +111,8 @@ export class RenewalInformation {
         answer.on('end', () => {
           const retryAfter = answer.headers['retry-after'] ?? null;
           if (answer.statusCode === 200) return resolve({ text, retryAfter });
-          const againMs = retryAfter === null ? 0 : askAgainIn(retryAfter, this.clock.now());
-          reject(new NoAdviceError(`${url} answers ${answer.statusCode}`, againMs));
+          const retryAfterMs = retryAfter === null ? 0 : parseRetryAfter(retryAfter, this.clock.now());
+          reject(new RenewalInfoError(`${url} answers ${answer.statusCode}`, retryAfterMs));
         });
         answer.on('error', reject);
       });
@@ -123,13 +123,13 @@ export class RenewalInformation {
 }
 
 /** @throws Error. */
-function adviceIn(text: string): Omit<Advice, 'againMs'> {
-  const { suggestedWindow, explanationURL } = adviceSchema.parse(JSON.parse(text));
+function parseRenewalInfo(text: string): Omit<RenewalInfo, 'retryAfterMs'> {
+  const { suggestedWindow, explanationURL } = renewalInfoSchema.parse(JSON.parse(text));
   return { window: suggestedWindow, explanation: explanationURL ?? null };
 }
 
 /** Seconds or a date (RFC 9110 10.2.3), within reason. */
-function askAgainIn(retryAfter: string | null, now: number): number {
+function parseRetryAfter(retryAfter: string | null, now: number): number {
   const ms = retryAfter === null ? Number.NaN : /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1_000 : Date.parse(retryAfter) - now;
   return Number.isNaN(ms) ? USUALLY_MS : Math.min(Math.max(ms, MINUTE_MS), DAY_MS);
 }

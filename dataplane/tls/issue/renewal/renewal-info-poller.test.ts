@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { memoryLog } from '../../../../shared/runtime/log.ts';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
-import { type Advice, NoAdviceError } from './renewal-info-client.ts';
-import { RenewalAdvice, type Subject } from './renewal-info-poller.ts';
+import { type RenewalInfo, RenewalInfoError } from './renewal-info-client.ts';
+import { type PolledCertificate, RenewalInfoPoller } from './renewal-info-poller.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -17,26 +17,26 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 class Scene {
   readonly folder = mkdtempSync(join(tmpdir(), 'renewal-advice-'));
   readonly clock = new ManualClock();
-  readonly subjects = new Map<string, Subject>();
+  readonly subjects = new Map<string, PolledCertificate>();
   readonly asked: string[] = [];
   readonly changed: string[] = [];
-  open: ((answer: Advice | null | Error) => void)[] = [];
+  open: ((answer: RenewalInfo | null | Error) => void)[] = [];
   /** What is answered at once; undefined: the test answers. */
-  answer: Advice | null | Error | undefined = { window: WINDOW, explanation: null, againMs: 6 * HOUR };
+  answer: RenewalInfo | null | Error | undefined = { window: WINDOW, explanation: null, retryAfterMs: 6 * HOUR };
   advice = this.start();
 
   /** As after a restart of the process. */
-  start(): RenewalAdvice {
-    return new RenewalAdvice({
+  start(): RenewalInfoPoller {
+    return new RenewalInfoPoller({
       clock: this.clock,
       log: memoryLog(),
       stateDir: this.folder,
-      subject: (name) => this.subjects.get(name) ?? null,
-      identify: async (name) => `key.of-${name}`,
-      ask: (id) => {
+      certificate: (name) => this.subjects.get(name) ?? null,
+      ariIdOf: async (name) => `key.of-${name}`,
+      fetch: (id) => {
         this.asked.push(id);
         return new Promise((resolve, reject) => {
-          const settle = (answer: Advice | null | Error): void => (answer instanceof Error ? reject(answer) : resolve(answer));
+          const settle = (answer: RenewalInfo | null | Error): void => (answer instanceof Error ? reject(answer) : resolve(answer));
           if (this.answer === undefined) this.open.push(settle);
           else settle(this.answer);
         });
@@ -80,64 +80,64 @@ describe('a certificate', () => {
   test('is asked about once, then again when the authority said', async () => {
     using scene = new Scene();
     scene.hold('a.test');
-    scene.advice.follow(['a.test']);
+    scene.advice.setNames(['a.test']);
     await scene.pass(HOUR, MINUTE);
     assert.deepEqual(scene.asked, ['key.01']);
-    assert.deepEqual(scene.advice.about('a.test', '01'), { window: WINDOW, ariId: 'key.01' });
+    assert.deepEqual(scene.advice.get('a.test', '01'), { window: WINDOW, ariId: 'key.01' });
     assert.deepEqual(scene.changed, ['a.test']);
     await scene.pass(6 * HOUR, MINUTE);
     assert.equal(scene.asked.length, 2);
     assert.deepEqual(scene.changed, ['a.test'], 'the window is the same');
-    scene.answer = { window: { start: 5, end: 6 }, explanation: null, againMs: HOUR };
+    scene.answer = { window: { start: 5, end: 6 }, explanation: null, retryAfterMs: HOUR };
     await scene.pass(6 * HOUR, MINUTE);
     assert.deepEqual(scene.changed, ['a.test', 'a.test']);
-    assert.deepEqual(scene.advice.about('a.test', '01')?.window, { start: 5, end: 6 });
+    assert.deepEqual(scene.advice.get('a.test', '01')?.window, { start: 5, end: 6 });
   });
 
   test('that is new has no window of the old one, and is asked about at once', async () => {
     using scene = new Scene();
     scene.hold('a.test');
-    scene.advice.follow(['a.test']);
+    scene.advice.setNames(['a.test']);
     await scene.pass(100);
     scene.answer = undefined;
     scene.hold('a.test', '02');
     scene.advice.certificateChanged('a.test');
     await scene.pass(100);
     assert.deepEqual(scene.asked, ['key.01', 'key.02']);
-    assert.equal(scene.advice.about('a.test', '02'), null);
+    assert.equal(scene.advice.get('a.test', '02'), null);
   });
 
   test('that came while its predecessor was asked about is asked about next', async () => {
     using scene = new Scene();
     scene.answer = undefined;
     scene.hold('a.test');
-    scene.advice.follow(['a.test']);
+    scene.advice.setNames(['a.test']);
     scene.hold('a.test', '02');
     scene.advice.certificateChanged('a.test');
-    scene.open[0]?.({ window: WINDOW, explanation: null, againMs: HOUR });
+    scene.open[0]?.({ window: WINDOW, explanation: null, retryAfterMs: HOUR });
     await scene.pass(100);
     assert.deepEqual(scene.asked, ['key.01', 'key.02']);
-    assert.equal(scene.advice.about('a.test', '02'), null);
+    assert.equal(scene.advice.get('a.test', '02'), null);
   });
 
   test('without a name at its authority yet gets one', async () => {
     using scene = new Scene();
     scene.hold('a.test', '01', null);
-    scene.advice.follow(['a.test']);
+    scene.advice.setNames(['a.test']);
     await scene.pass(100);
     assert.deepEqual(scene.asked, ['key.of-a.test']);
-    assert.equal(scene.advice.about('a.test', '01')?.ariId, 'key.of-a.test');
+    assert.equal(scene.advice.get('a.test', '01')?.ariId, 'key.of-a.test');
   });
 
   test('that nobody may be asked about, or that is no longer wanted, is not asked about', async () => {
     using scene = new Scene();
     scene.hold('b.test');
-    scene.advice.follow(['a.test', 'b.test']);
+    scene.advice.setNames(['a.test', 'b.test']);
     await scene.pass(100);
-    scene.advice.follow([]);
+    scene.advice.setNames([]);
     await scene.pass(7 * HOUR, MINUTE);
     assert.deepEqual(scene.asked, ['key.01']);
-    assert.equal(scene.advice.about('b.test', '01'), null);
+    assert.equal(scene.advice.get('b.test', '01'), null);
   });
 });
 
@@ -145,7 +145,7 @@ describe('an authority', () => {
   test('that does not answer is asked again after 1, 5, 20 minutes, an hour, six, and what it said before holds', async () => {
     using scene = new Scene();
     scene.hold('a.test');
-    scene.advice.follow(['a.test']);
+    scene.advice.setNames(['a.test']);
     await scene.pass(100);
     scene.answer = new Error('503');
     await scene.pass(6 * HOUR, MINUTE);
@@ -157,14 +157,14 @@ describe('an authority', () => {
     }
     const apart = at.map((minute, nth) => minute - (at[nth - 1] ?? 0));
     assert.deepEqual(apart, [1, 5, 20, 60, 360, 360, 360]);
-    assert.deepEqual(scene.advice.about('a.test', '01')?.window, WINDOW);
+    assert.deepEqual(scene.advice.get('a.test', '01')?.window, WINDOW);
   });
 
   test('that says when it will answer again is left alone until then', async () => {
     using scene = new Scene();
-    scene.answer = new NoAdviceError('503', 2 * HOUR);
+    scene.answer = new RenewalInfoError('503', 2 * HOUR);
     scene.hold('a.test');
-    scene.advice.follow(['a.test']);
+    scene.advice.setNames(['a.test']);
     await scene.pass(2 * HOUR - MINUTE, MINUTE);
     assert.equal(scene.asked.length, 1);
     await scene.pass(2 * MINUTE, MINUTE);
@@ -175,28 +175,28 @@ describe('an authority', () => {
     using scene = new Scene();
     scene.answer = null;
     scene.hold('a.test');
-    scene.advice.follow(['a.test']);
+    scene.advice.setNames(['a.test']);
     await scene.pass(23 * HOUR, HOUR);
     assert.equal(scene.asked.length, 1);
     await scene.pass(2 * HOUR, HOUR);
     assert.equal(scene.asked.length, 2);
-    assert.deepEqual([scene.advice.about('a.test', '01'), scene.changed], [null, []]);
+    assert.deepEqual([scene.advice.get('a.test', '01'), scene.changed], [null, []]);
   });
 
   test('that was asked an hour ago is not asked again because of a restart, and what it said still holds', async () => {
     using scene = new Scene();
     scene.hold('a.test');
-    scene.advice.follow(['a.test']);
+    scene.advice.setNames(['a.test']);
     await scene.pass(100);
     await scene.saved();
     scene.advice.pause();
     scene.clock.pass(HOUR);
     const again = scene.start();
-    again.follow([]);
-    again.follow(['a.test']);
+    again.setNames([]);
+    again.setNames(['a.test']);
     await scene.pass(100);
     assert.equal(scene.asked.length, 1);
-    assert.deepEqual(again.about('a.test', '01')?.window, WINDOW);
+    assert.deepEqual(again.get('a.test', '01')?.window, WINDOW);
     await scene.pass(5 * HOUR, MINUTE);
     assert.equal(scene.asked.length, 2);
   });
@@ -210,12 +210,12 @@ describe('a start with 1,000 certificates', () => {
     scene.answer = undefined;
     for (const [at, name] of names.entries()) scene.hold(name, `${at}`);
     const began = performance.now();
-    scene.advice.follow(names);
+    scene.advice.setNames(names);
     assert.ok(performance.now() - began < 200, 'whoever starts does not wait for them');
     assert.equal(scene.asked.length, 1);
     await scene.pass(5_000);
     assert.equal(scene.asked.length, 4, 'the authority takes its time');
-    scene.answer = { window: WINDOW, explanation: null, againMs: 6 * HOUR };
+    scene.answer = { window: WINDOW, explanation: null, retryAfterMs: 6 * HOUR };
     for (const settle of scene.open) settle(scene.answer);
     await scene.pass(1_000);
     assert.ok(scene.asked.length >= 20 && scene.asked.length <= 26, `${scene.asked.length} within a second`);
@@ -224,7 +224,7 @@ describe('a start with 1,000 certificates', () => {
   test('has asked about all of them a minute later, each once', async () => {
     using scene = new Scene();
     for (const [at, name] of names.entries()) scene.hold(name, `${at}`);
-    scene.advice.follow(names);
+    scene.advice.setNames(names);
     await scene.pass(MINUTE);
     assert.equal(scene.asked.length, 1_000);
     assert.equal(new Set(scene.asked).size, 1_000);

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { retryDelay, withinLife } from '../orders/retry.ts';
-import { renewalTime, type Window } from './renewal-time.ts';
+import { retryDelay, withinLifetime } from '../orders/retry.ts';
+import { type RenewalWindow, renewalTime } from './renewal-time.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const NAMES = Array.from({ length: 200 }, (_, at) => `site-${at}.example.com`);
 const life = (ms: number, savedAt = 0) => ({ notBefore: 0, notAfter: ms, savedAt });
-const at = (ms: number, window: Window | null = null, name = 'a.test') => renewalTime(name, life(ms), window, 0);
+const at = (ms: number, window: RenewalWindow | null = null, name = 'a.test') => renewalTime(name, life(ms), window, 0);
 
 describe('a certificate is renewed', () => {
   test('two thirds through its life, whether that is 90 days, 6, or 6 minutes; a little earlier, never later', () => {
@@ -84,11 +84,11 @@ describe('after a failure', () => {
 
   test('a renewal is tried again before a third of what is left is gone, however often it failed, but not every moment', () => {
     const delay = retryDelay('refused', 4, null, 0);
-    assert.equal(withinLife(delay, 12 * HOUR), 4 * HOUR);
-    assert.equal(withinLife(delay, 30 * DAY), DAY);
-    assert.equal(withinLife(delay, MINUTE), MINUTE);
-    assert.equal(withinLife(delay, -MINUTE), DAY);
-    assert.equal(withinLife(2_000, 12 * HOUR), 2_000);
+    assert.equal(withinLifetime(delay, 12 * HOUR), 4 * HOUR);
+    assert.equal(withinLifetime(delay, 30 * DAY), DAY);
+    assert.equal(withinLifetime(delay, MINUTE), MINUTE);
+    assert.equal(withinLifetime(delay, -MINUTE), DAY);
+    assert.equal(withinLifetime(2_000, 12 * HOUR), 2_000);
   });
 
   test('what the authority asks for is waited for, but for a day at most', () => {

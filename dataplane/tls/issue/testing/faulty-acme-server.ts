@@ -4,20 +4,20 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemRandom } from '../../../../shared/runtime/random.ts';
-import { CertificateMaker } from '../../internal/certificate-generator.ts';
-import type { AuthoritySettings } from '../acme/acme-client.ts';
+import { CertificateGenerator } from '../../internal/certificate-generator.ts';
+import type { AcmeSettings } from '../acme/acme-client.ts';
 
 type Headers = Readonly<Record<string, string>>;
-export type OddAnswer = { readonly status: number; readonly headers?: Headers; readonly body?: string | object };
+export type FaultyAnswer = { readonly status: number; readonly headers?: Headers; readonly body?: string | object };
 
 const DAY_MS = 86_400_000;
 
 /** Test support: what answers as an ACME server does for one order of `shop.test`, except where it is told otherwise. */
-export class OddAuthority {
+export class FaultyAcmeServer {
   /** What is answered instead, by path: `/dir`, `/nonce`, `/account`, `/order`, `/authorization`, `/check`. */
-  readonly instead = new Map<string, OddAnswer>();
+  readonly overrides = new Map<string, FaultyAnswer>();
   /** The paths that were asked for. */
-  readonly asked: string[] = [];
+  readonly requested: string[] = [];
   private readonly folder = mkdtempSync(join(tmpdir(), 'odd-authority-'));
   private readonly server: Server;
 
@@ -25,24 +25,24 @@ export class OddAuthority {
     this.server = server;
     writeFileSync(join(this.folder, 'root.pem'), root);
     server.on('request', ({ url = '' }, response) => {
-      this.asked.push(url);
-      const { status, headers, body = '' } = this.instead.get(url) ?? this.usual(url);
+      this.requested.push(url);
+      const { status, headers, body = '' } = this.overrides.get(url) ?? this.usual(url);
       response.writeHead(status, { 'replay-nonce': 'a-nonce', 'content-type': 'application/json', ...headers });
       response.end(typeof body === 'string' ? body : JSON.stringify(body));
     });
   }
 
-  static async start(): Promise<OddAuthority> {
-    const maker = await CertificateMaker.load(systemRandom);
+  static async start(): Promise<FaultyAcmeServer> {
+    const maker = await CertificateGenerator.load(systemRandom);
     const life = { notBefore: Date.now() - DAY_MS, notAfter: Date.now() + DAY_MS };
     const root = await maker.root('an odd authority', life);
     const { certificate: cert, privateKey: key } = await maker.leaf('localhost', life, root);
     const server = createServer({ cert, key });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    return new OddAuthority(server, root.certificate);
+    return new FaultyAcmeServer(server, root.certificate);
   }
 
-  get settings(): AuthoritySettings {
+  get settings(): AcmeSettings {
     return { directory: this.url('/dir'), rootPath: join(this.folder, 'root.pem'), email: null, binding: null, dns: null };
   }
 
@@ -51,12 +51,12 @@ export class OddAuthority {
   }
 
   /** The check that it asks for. */
-  authorization(name: string, token: string): OddAnswer {
+  authorization(name: string, token: string): FaultyAnswer {
     const challenges = [{ type: 'http-01', status: 'pending', url: this.url('/check'), token }];
     return { status: 200, body: { status: 'pending', identifier: { type: 'dns', value: name }, challenges } };
   }
 
-  private usual(path: string): OddAnswer {
+  private usual(path: string): FaultyAnswer {
     const [newNonce, newAccount, newOrder] = ['/nonce', '/account', '/order'].map((each) => this.url(each));
     const order = { status: 'pending', authorizations: [this.url('/authorization')], finalize: this.url('/finalize') };
     if (path === '/dir') return { status: 200, body: { newNonce, newAccount, newOrder } };

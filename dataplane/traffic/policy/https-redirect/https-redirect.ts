@@ -1,4 +1,4 @@
-import { certifierOf } from '../../../../shared/certificates/issuer.ts';
+import { issuerOf } from '../../../../shared/certificates/issuer.ts';
 import { CATCH_ALL } from '../../../../shared/values/host.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import type { OwnAnswer } from '../../exchange/own-answer.ts';
@@ -16,7 +16,7 @@ export const httpsRedirect: PolicyKind = (route) => {
   const provided = https === 'provided' && domain !== CATCH_ALL;
   // Which authorities and certificates there are may change while the site does not.
   const active = (tools: PolicyTools): boolean =>
-    provided || certifierOf({ domain, https }, tools.https) !== null || (domain !== CATCH_ALL && tools.isBrought(domain));
+    provided || issuerOf({ domain, https }, tools.https) !== null || (domain !== CATCH_ALL && tools.isBrought(domain));
   let judgedBy: PolicyTools['https'] | null = null;
   let judgement = false;
   const applies = (x: Exchange, tools: PolicyTools): boolean => {

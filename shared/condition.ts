@@ -39,11 +39,18 @@ const parameter = z.object({
 });
 
 const members = {
-  path: z.array(path).min(1).max(100).optional(),
-  method: z.array(method).min(1).max(50).optional(),
-  header: z.array(field).min(1).max(50).optional(),
-  query: z.array(parameter).min(1).max(50).optional(),
-  remote_ip: z.array(range).min(1).max(1_000).optional(),
+  path: z.array(path).min(1).max(100).optional().describe('Path patterns; also what a path ends with, `*.php`, or holds, `*/admin/*`.'),
+  method: z.array(method).min(1).max(50).optional().describe('Methods.'),
+  header: z
+    .array(field)
+    .min(1)
+    .max(50)
+    .optional()
+    .describe(
+      'Fields of the request, each `{name, values, absent}`: any of the values, any value at all where the list is empty, or with `absent` no such field.',
+    ),
+  query: z.array(parameter).min(1).max(50).optional().describe('Parameters, each `{name, values}`.'),
+  remote_ip: z.array(range).min(1).max(1_000).optional().describe('Client addresses and ranges.'),
 };
 
 const ONE_OF = 'a condition has at least one of path, method, header, query, remote_ip and not';
@@ -53,8 +60,16 @@ const isSaid = (condition: object): boolean =>
 const plainSchema = z.object(members).refine(isSaid, ONE_OF);
 
 export const conditionSchema = z
-  .object({ name: z.string().max(256).optional(), ...members, not: z.array(plainSchema).min(1).max(50).optional() })
-  .refine(isSaid, ONE_OF);
+  .object({
+    name: z.string().max(256).optional().describe('What people call it: `@api`.'),
+    ...members,
+    not: z.array(plainSchema).min(1).max(50).optional().describe('Conditions of the same members, none of which may match.'),
+  })
+  .refine(isSaid, ONE_OF)
+  .meta({
+    title: 'match',
+    about: 'What a request must be like: every member that stands must match, and none of `not`. In a list any entry does.',
+  });
 
 export type FieldCondition = z.output<typeof field>;
 export type ParameterCondition = z.output<typeof parameter>;

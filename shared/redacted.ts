@@ -1,20 +1,19 @@
-import { createHash } from 'node:crypto';
-import type { BasicAuthSpec, RouteSpec } from './route.ts';
-import type { BcryptHash } from './values/bcrypt-hash.ts';
+import { BLOCK_POLICIES, type SaidOfPolicies, SITE_POLICIES } from './policy/policies.ts';
+import type { Description } from './policy/policy.ts';
+import type { RouteSpec } from './route.ts';
 
 /**
- * A route as it may be shown: its password hashes are replaced by marks that tell nothing of them but
- * whether two are the same. A route with marks is refused by every parser.
+ * A route as it may be shown: what is secret in it is replaced by marks that tell nothing but whether two are the same. A
+ * route with marks is refused by every parser.
  */
 export function redacted(route: RouteSpec): RouteSpec {
-  if (route.basic_auth === null && route.handles.every(({ basic_auth }) => basic_auth === null)) return route;
-  const handles = route.handles.map((handle) => ({ ...handle, basic_auth: withoutHashes(handle.basic_auth) }));
-  return { ...route, basic_auth: withoutHashes(route.basic_auth), handles };
+  const handles = route.handles.map((handle) => concealed(handle, BLOCK_POLICIES));
+  const isOpen = handles.every((handle, index) => handle === route.handles[index]);
+  return concealed(isOpen ? route : { ...route, handles }, SITE_POLICIES);
 }
 
-function withoutHashes(spec: BasicAuthSpec | null): BasicAuthSpec | null {
-  return spec && { ...spec, users: spec.users.map(({ name, hash }) => ({ name, hash: markOf(hash) })) };
+/** The same object where nothing in it is secret. */
+function concealed<Part extends SaidOfPolicies>(part: Part, policies: readonly Description<SaidOfPolicies>[]): Part {
+  const marked = policies.flatMap((policy) => policy.concealed?.(part) ?? []);
+  return marked.length === 0 ? part : Object.assign({}, part, ...marked);
 }
-
-/** The hash is salted with 128 bits that nobody knows, so the beginning of its digest cannot be tried out either. */
-const markOf = (hash: BcryptHash): BcryptHash => `redacted-${createHash('sha256').update(hash).digest('hex').slice(0, 12)}` as BcryptHash;

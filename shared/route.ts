@@ -1,17 +1,12 @@
 import { z } from 'zod';
-import { MAX_AUTHORITIES_LENGTH, readClientAuthorities } from './certificates/client-authorities.ts';
 import { conditionSchema } from './condition.ts';
 import { MAX_HOLD_SECS } from './longest-hold.ts';
+import { BLOCK_MEMBERS, SITE_MEMBERS } from './policy/policies.ts';
 import { transportProblem } from './pools.ts';
-import { DEFAULT_REALM } from './realm.ts';
-import { faultOfTarget } from './redirect-target.ts';
-import { HEADER_NAME, HEADER_VALUE, LONGEST_HEADER_NAME, LONGEST_HEADER_VALUE, NOT_FRAMING } from './response-header.ts';
 import { transportSchema } from './transport-schema.ts';
 import { parseUpstream } from './values/address.ts';
-import { parseBcryptHash } from './values/bcrypt-hash.ts';
 import { CATCH_ALL, parseDomain } from './values/host.ts';
 import { accepted, type Parsed, refused } from './values/parsed.ts';
-import { MAX_RATE_PER_SECOND } from './values/rate.ts';
 
 /**
  * The one schema of a route: what POST takes, what an apply frame carries, what is saved, what `adapt`
@@ -33,167 +28,127 @@ const address = z.string().transform((text, issues) => {
   return z.NEVER;
 });
 
-/** No control characters, so that a value can never end its line. */
-const fieldValue = z.string().max(LONGEST_HEADER_VALUE).regex(HEADER_VALUE, 'a header value has no control characters');
-const fieldName = z
-  .string()
-  .max(LONGEST_HEADER_NAME)
-  .regex(HEADER_NAME, 'a header name is letters, digits and hyphens')
-  .regex(NOT_FRAMING, 'the proxy itself sets this header');
-
 /**
  * `draining` finishes what it has and takes nothing new; `starting` and `unhealthy` are out of rotation.
  * So is `paused`, which answers nothing either: requests that wait there are sent elsewhere where they may be.
  */
 export const TARGET_STATES = ['healthy', 'starting', 'unhealthy', 'draining', 'paused'] as const;
 
-const upstream = z.object({
-  address,
-  /**
-   * Stable name of the target at its source (a container id …); runtime state follows it over changes.
-   * An address that has one may belong to something else tomorrow.
-   */
-  id: z.string().min(1).max(256).optional(),
-  /** Share of the traffic relative to the pool's other targets. */
-  weight: z.int().min(0).max(1_000).default(1),
-  state: z.enum(TARGET_STATES).default('healthy'),
-  /** While it is `starting`: whether it comes into rotation by itself, once it accepts connections. */
-  probe: z.boolean().optional(),
-});
+const upstream = z
+  .object({
+    address: address.describe(
+      '`host:port`; an IPv6 address stands in brackets. Or `unix/` and the absolute path of a socket: `unix//run/app.sock`.',
+    ),
+    /**
+     * Stable name of the target at its source (a container id …); runtime state follows it over changes.
+     * An address that has one may belong to something else tomorrow.
+     */
+    id: z
+      .string()
+      .min(1)
+      .max(256)
+      .optional()
+      .describe('A name of the target that stays while its address may change or go to another one.'),
+    weight: z.int().min(0).max(1_000).default(1).describe('Its share of the requests relative to the others; 0 gets none.'),
+    state: z
+      .enum(TARGET_STATES)
+      .default('healthy')
+      .describe(
+        'Only `healthy` gets requests. `draining` finishes what it has, and gets more only where no other is left and none are held; the others wait for a better state.',
+      ),
+    probe: z
+      .boolean()
+      .optional()
+      .describe(
+        'Whether one that is `starting` comes into rotation by itself: once a connection to it stays open for 100 ms, or its health check is passed.',
+      ),
+  })
+  .meta({ title: 'upstream', about: 'One target of a pool. Requests go to them in turn.' });
 
 /** Asks each target of a route for a page of its own, again and again: only a target that answers 2xx or 3xx is in rotation. */
-const healthCheck = z.object({
-  /** Path and query. */
-  path: z
-    .string()
-    .max(2_048)
-    .regex(/^\/[\x21-\x7e]*$/, 'a path starts with / and has no space'),
-  /** Seconds from one question to the next, and how long an answer may take. */
-  interval_secs: z.int().min(1).max(3_600).default(10),
-  timeout_secs: z.int().min(1).max(60).default(5),
-});
+export const healthCheckSchema = z
+  .object({
+    path: z
+      .string()
+      .max(2_048)
+      .regex(/^\/[\x21-\x7e]*$/, 'a path starts with / and has no space')
+      .describe('Path and query that are asked for with GET; 2xx and 3xx are well.'),
+    interval_secs: z.int().min(1).max(3_600).default(10).describe('Seconds from one question to the next.'),
+    timeout_secs: z.int().min(1).max(60).default(5).describe('Seconds that an answer may take.'),
+  })
+  .meta({ title: 'health', about: 'A page that each target is asked for again and again.' });
 
-/** Sets a response header, or removes it where `value` is null. The last one of a name wins. */
-const header = z.object({ name: fieldName, value: fieldValue.nullable(), match: conditionSchema.optional() });
-
-/** `from` is a path pattern, `to` a location that may name placeholders in braces. */
-const redirect = z.object({
-  from: z.string().min(1).max(8_192),
-  to: fieldValue.min(1).superRefine((target, issues) => {
-    const fault = faultOfTarget(target);
-    if (fault !== undefined) issues.addIssue({ code: 'custom', message: fault });
-  }),
-  status: z.union([z.literal(301), z.literal(302), z.literal(303), z.literal(307), z.literal(308)]),
-  match: conditionSchema.optional(),
-});
-
-/** A name before the first colon of the credentials, so it has none itself (RFC 7617 2). */
-const userName = z
-  .string()
-  .min(1)
-  .max(256)
-  .regex(/^[^\p{Cc}:]+$/u, 'a user name has no colon and no control characters');
-
-const passwordHash = z.string().transform((text, issues) => {
-  const hash = parseBcryptHash(text);
-  if (hash.ok) return hash.value;
-  issues.addIssue({ code: 'custom', message: hash.reason });
-  return z.NEVER;
-});
-
-/** Who may come in, and under which name the browser asks for it. */
-const basicAuth = z.object({
-  realm: z
-    .string()
-    .max(256)
-    .regex(/^[\x20-\x7e\x80-\xff]*$/, 'a realm has no control characters')
-    .default(DEFAULT_REALM),
-  users: z
-    .array(z.object({ name: userName, hash: passwordHash }))
-    .min(1, 'at least one user')
-    .max(1_000)
-    .refine((users) => new Set(users.map(({ name }) => name)).size === users.length, 'each user stands once'),
-});
-
-/** Visitors are let in only with a certificate that one of these authorities vouches for. */
-const clientAuth = z.object({
-  /** PEM: roots, and what clients may leave out between those and their own. */
-  ca: z
-    .string()
-    .max(MAX_AUTHORITIES_LENGTH)
-    .transform((text, issues) => {
-      const parsed = readClientAuthorities(text);
-      if (parsed.ok) return parsed.value.text;
-      issues.addIssue({ code: 'custom', message: parsed.reason });
-      return z.NEVER;
-    }),
-});
-
-const respond = z.object({ status: z.int().min(200).max(599), body: z.string().max(65_536).default('') });
-
-/** What a site and each of its path blocks can say. Absent lists are empty, absent limits are none. */
-const directives = {
-  rate_limit_rps: z.int().min(1).max(MAX_RATE_PER_SECOND).nullable().default(null),
-  /** Limits of their own for some requests, beside that of all. */
-  rate_limits: z
-    .array(z.object({ rps: z.int().min(1).max(MAX_RATE_PER_SECOND), match: conditionSchema }))
-    .max(100)
-    .optional(),
-  upstreams: z.array(upstream).max(10_000).default([]),
-  /** How the targets are spoken to; null is HTTP/1.1. A block that says nothing does as its site says. */
-  transport: transportSchema.nullable().optional(),
-  /** Seconds that a request waits for a target when none can be reached; null and 0 are not at all. */
-  hold_secs: z.int().min(0).max(MAX_HOLD_SECS).nullable().optional(),
-  headers: z.array(header).max(1_000).default([]),
-  redirects: z.array(redirect).max(1_000).default([]),
-  basic_auth: basicAuth.nullable().default(null),
-  respond: respond.nullable().default(null),
-  /** Asked in order, before `respond`. */
-  responds: z
-    .array(respond.extend({ match: conditionSchema }))
-    .max(100)
-    .optional(),
+/** The options of a pool, which a site and each of its path blocks can have. */
+const pool = {
+  upstreams: z.array(upstream).max(10_000).default([]).describe('The pool.'),
+  /** A block that says nothing does as its site says. */
+  transport: transportSchema
+    .nullable()
+    .optional()
+    .describe('How the targets are spoken to; null is HTTP/1.1, over TLS with a certificate that the system trusts.'),
+  hold_secs: z
+    .int()
+    .min(0)
+    .max(MAX_HOLD_SECS)
+    .nullable()
+    .optional()
+    .describe('Seconds that a request waits for a target when none can be reached; null and 0 are not at all.'),
 };
 
-/** A path-scoped block. `path` null matches everything; `strip_prefix` is what handle_path takes off. */
-export const handleSchema = z.object({
-  path: z.string().min(1).max(8_192).startsWith('/').nullable(),
-  /** What else a request must be like. */
-  match: conditionSchema.optional(),
-  strip_prefix: z.boolean().default(false),
-  tls: z.boolean().default(false),
-  ...directives,
-});
+export const handleSchema = z
+  .object({
+    path: z.string().min(1).max(8_192).startsWith('/').nullable().describe('A path pattern; null matches every path.'),
+    match: conditionSchema.optional().describe('What else a request must be like.'),
+    strip_prefix: z
+      .boolean()
+      .default(false)
+      .describe('Whether what stands before `*` in the pattern is taken off the path before the upstream sees it.'),
+    tls: z.boolean().default(false).describe('Whether the proxy speaks TLS to the targets.'),
+    ...pool,
+    ...BLOCK_MEMBERS,
+  })
+  .meta({ title: 'handle', about: 'What applies to some paths. Blocks are tried in order, and the first that matches answers.' });
 
-export const routeSchema = z.object({
-  domain,
-  upstream: address.nullable(),
-  tls: z.boolean(),
-  rate_limit_rps: directives.rate_limit_rps,
-  rate_limits: directives.rate_limits,
-  under_attack: z.literal(false, 'not available yet').default(false),
-  source: z.string().min(1).max(256).nullable().default(null),
+/** One of them is published, at its place. */
+const { rate_limit_rps, ...policies } = SITE_MEMBERS;
 
-  /** `provided`: with a certificate that comes along; none is ordered. */
-  https: z.enum(['auto', 'off', 'internal', 'provided']).default('auto'),
-  client_auth: clientAuth.nullable().optional(),
-  /** `insensitive`: every path pattern of the site, for upstreams that take `/ADMIN` for `/admin`. */
-  path_case: z.enum(['sensitive', 'insensitive']).optional(),
-  upstreams: directives.upstreams,
-  transport: directives.transport,
-  hold_secs: directives.hold_secs,
-  health: healthCheck.nullable().optional(),
-  headers: directives.headers,
-  redirects: directives.redirects,
-  basic_auth: directives.basic_auth,
-  respond: directives.respond,
-  responds: directives.responds,
-  handles: z.array(handleSchema).max(1_000).default([]),
-  /** Where the route came from, in words for people: `Sluicefile:12`, `container shop-web-1 (3f2a9c)`. */
-  origin: z.string().max(1_024).optional(),
-});
+export const routeSchema = z
+  .object({
+    domain: domain.describe(
+      'A domain, or `*.example.com` for exactly one label more; in an apply stream also `*`, every host without a route.',
+    ),
+    upstream: address
+      .nullable()
+      .describe(
+        '`host:port`, or `unix/` and the absolute path of a socket; null where blocks or the route itself answer. With `upstreams` it is the first of them.',
+      ),
+    tls: z.boolean().describe('Whether the proxy speaks TLS to the targets.'),
+    rate_limit_rps,
+    under_attack: z.literal(false, 'not available yet').default(false).describe('Not available yet.'),
+    source: z.string().min(1).max(256).nullable().default(null).describe('The tag of the controller that owns the route.'),
+
+    https: z
+      .enum(['auto', 'off', 'internal', 'provided'])
+      .default('auto')
+      .describe(
+        '`auto`: a certificate is ordered where one can be had. `internal`: of our own authority. `provided`: one comes along, none is ordered. `off`: none.',
+      ),
+    /** For upstreams that take `/ADMIN` for `/admin`. */
+    path_case: z
+      .enum(['sensitive', 'insensitive'])
+      .optional()
+      .describe('Whether path patterns are compared without regard to the case of letters A to Z.'),
+    ...pool,
+    health: healthCheckSchema.nullable().optional().describe('Active health checks; null is none.'),
+    ...policies,
+    handles: z.array(handleSchema).max(1_000).default([]).describe('Blocks by path or condition.'),
+    origin: z.string().max(1_024).optional().describe('Where the route was written, in words for people: `Sluicefile:12`.'),
+  })
+  .meta({ title: 'route', about: 'A domain and what answers for it. The first six are those that `GET /routes` answers.' });
 
 export type RouteSpec = Readonly<z.output<typeof routeSchema>>;
+/** Members of a route, as far as something is said about them: what a source writes them into. */
+export type RouteDraft = { -readonly [Member in keyof RouteSpec]?: RouteSpec[Member] };
 export type HandleSpec = RouteSpec['handles'][number];
 export type UpstreamSpec = RouteSpec['upstreams'][number];
 export type HealthCheckSpec = NonNullable<RouteSpec['health']>;

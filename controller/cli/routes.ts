@@ -1,3 +1,4 @@
+import { SITE_POLICIES } from '../../shared/policy/policies.ts';
 import type { FullRoute } from '../../shared/wire/status.ts';
 import { ASKING_FLAGS, ask, clientOf, noArguments, wantsJson } from './ask.ts';
 import type { Command } from './command.ts';
@@ -31,11 +32,15 @@ export function targetOf({ upstream, upstreams, tls, respond, redirects, handles
 
 const blocksIn = (count: number): string => (count === 1 ? '1 path block' : `${count} path blocks`);
 
-function notesOf({ upstream, handles, rate_limit_rps, basic_auth, overrides }: FullRoute): string[] {
+function notesOf(route: FullRoute): string[] {
+  const { upstream, handles, overrides } = route;
   const notes = [];
   if (upstream !== null && handles.length > 0) notes.push(blocksIn(handles.length));
-  if (rate_limit_rps !== null) notes.push(`${rate_limit_rps}/s`);
-  if (basic_auth !== null || handles.some((handle) => handle.basic_auth !== null)) notes.push('password');
+  for (const policy of SITE_POLICIES) {
+    // Who keeps people out of one block is worth a note as well.
+    const parts = policy.keepsOut ? [route, ...handles] : [route];
+    notes.push(...parts.flatMap((part) => policy.note?.(part) ?? []).slice(0, 1));
+  }
   if (overrides) notes.push(`hides ${overrides.origin ?? overrides.source ?? 'a route'}`);
   return notes;
 }

@@ -1,9 +1,12 @@
 import { z } from 'zod';
 import { routeSchema } from '../../shared/route.ts';
-import { PARTS, WORDS } from './routes-words.ts';
 
 /** What of a JSON schema this page shows. */
 type Schema = {
+  /** The part of a route that an object is. */
+  readonly title?: string;
+  readonly about?: string;
+  readonly description?: string;
   readonly type?: string | readonly string[];
   readonly anyOf?: readonly Schema[];
   readonly enum?: readonly unknown[];
@@ -19,25 +22,32 @@ type Schema = {
   readonly maxLength?: number;
 };
 
-/** docs/reference/routes.md, out of the schema by which every route is read. */
+/** docs/reference/routes.md, out of the schema by which every route is read and the words that stand in it. */
 export async function routesPage(): Promise<string> {
   const schema = z.toJSONSchema(routeSchema, { io: 'input', unrepresentable: 'any' }) as Schema;
-  const said = new Set<string>();
-  const sections = PARTS.map(({ name, at, about }) => {
-    const rows = membersOf(find(schema, at)).map(([member, type, fallback]) => {
-      const key =
-        name === 'handle' && `route.${member}` in WORDS && !(`handle.${member}` in WORDS) ? `route.${member}` : `${name}.${member}`;
-      const words = WORDS[key];
-      if (words === undefined) throw new Error(`e2e/reference/routes-words.ts says nothing about ${key}`);
-      said.add(key);
+  const sections = [...partsOf(schema)].map(([title, part]) => {
+    const rows = membersOf(part).map(([member, type, fallback, words]) => {
+      if (words === undefined) throw new Error(`the schema says nothing about ${title}.${member}`);
       return `| \`${member}\` | ${type} | ${fallback} | ${words} |\n`;
     });
-    return `## ${name}\n\n${about}\n\n| member | type | default | |\n|---|---|---|---|\n${rows.join('')}`;
+    return `## ${title}\n\n${part.about}\n\n| member | type | default | |\n|---|---|---|---|\n${rows.join('')}`;
   });
-  const unknown = Object.keys(WORDS).find((key) => !said.has(key));
-  if (unknown !== undefined) throw new Error(`e2e/reference/routes-words.ts speaks of ${unknown}, which the schema does not know`);
   return `${HEAD}\n${sections.join('\n')}`;
 }
+
+/** The objects that a route is made of, by their titles, the outer ones first. */
+function partsOf(schema: Schema): Map<string, Schema> {
+  const parts = new Map<string, Schema>();
+  for (let level = [schema]; level.length > 0; level = level.flatMap(inside))
+    for (const one of level) if (one.title !== undefined && one.properties && !parts.has(one.title)) parts.set(one.title, one);
+  return parts;
+}
+
+const inside = ({ anyOf = [], items, properties = {} }: Schema): Schema[] => [
+  ...anyOf,
+  ...(items ? [items] : []),
+  ...Object.values(properties),
+];
 
 const HEAD = `# What a route can say
 
@@ -62,32 +72,24 @@ a POST replaces the whole route. [The Sluicefile](sluicefile.md) says what each 
 \`\`\`
 `;
 
-/** Follows member names; \`[]\` is what a list is of. */
-function find(schema: Schema, at: readonly string[]): Schema {
-  return at.reduce((found, step) => {
-    const object = found.anyOf?.find(({ type }) => type === 'object') ?? found;
-    const next = step === '[]' ? object.items : object.properties?.[step];
-    if (!next) throw new Error(`the schema of a route has no ${at.join('.')}`);
-    return next.anyOf?.find(({ type }) => type === 'object') ?? next;
-  }, schema);
-}
-
-function membersOf({ properties = {}, required = [] }: Schema): [name: string, type: string, fallback: string][] {
+function membersOf({
+  properties = {},
+  required = [],
+}: Schema): [name: string, type: string, fallback: string, words: string | undefined][] {
   return Object.entries(properties).map(([name, schema]) => {
     const fallback = required.includes(name) ? 'required' : schema.default === undefined ? '' : `\`${JSON.stringify(schema.default)}\``;
-    return [name, typeOf(schema, name), fallback];
+    return [name, typeOf(schema), fallback, schema.description];
   });
 }
 
-function typeOf(schema: Schema, name: string): string {
-  const part = PARTS.find(({ at }) => at.findLast((step) => step !== '[]') === name)?.name;
+function typeOf(schema: Schema): string {
   if (schema.anyOf?.every((one) => 'const' in one)) return schema.anyOf.map((one) => `\`${one.const}\``).join(', ');
-  if (schema.anyOf) return schema.anyOf.map((one) => typeOf(one, name)).join(' or ');
+  if (schema.anyOf) return schema.anyOf.map((one) => typeOf(one)).join(' or ');
   if (schema.enum) return schema.enum.map((one) => `\`${JSON.stringify(one)}\``).join(', ');
   if ('const' in schema) return `\`${JSON.stringify(schema.const)}\``;
   if (Array.isArray(schema.type)) return schema.type.join(' or ');
-  if (schema.type === 'array') return `list${upTo(schema.maxItems)} of ${typeOf(schema.items ?? {}, name)}`;
-  if (schema.type === 'object') return part === undefined ? 'object' : `[${part}](#${part})`;
+  if (schema.type === 'array') return `list${upTo(schema.maxItems)} of ${typeOf(schema.items ?? {})}`;
+  if (schema.type === 'object') return schema.title === undefined ? 'object' : `[${schema.title}](#${schema.title})`;
   if (schema.type === 'integer') return `integer from ${grouped(schema.minimum)} to ${grouped(schema.maximum)}`;
   return `${schema.type ?? 'string'}${schema.maxLength === undefined ? '' : `, ${grouped(schema.maxLength)} characters at most`}`;
 }

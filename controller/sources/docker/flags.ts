@@ -19,7 +19,7 @@ export const DOCKER_FLAGS: readonly Flag[] = [
     name: 'docker',
     kind: 'optional',
     placeholder: 'SOCKET',
-    help: 'translate containers by their labels; a socket, or tcp://HOST:PORT',
+    help: 'discover containers by their labels; a socket, or tcp://HOST:PORT',
     default: `off; without a value DOCKER_HOST, else ${DEFAULT_SOCKET} or the socket of Podman`,
     parse: parseEngineAddress,
   },

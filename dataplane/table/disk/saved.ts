@@ -113,9 +113,15 @@ function readSaved(domain: string, saved: RouteInput): { readonly facts: RouteFa
   return result.route.domain === domain ? { facts: factsOf(result.route) } : { reason: 'it is saved under another domain' };
 }
 
-/** Identifies the current schema of routes. */
+/** Identifies the current schema of routes, whatever words are said about it. */
 export const routeSchemaHash = (): string =>
-  crc32(JSON.stringify(z.toJSONSchema(routeSchema, { io: 'input', unrepresentable: 'any' }))).toString(16);
+  crc32(JSON.stringify(z.toJSONSchema(routeSchema, { io: 'input', unrepresentable: 'any', override: withoutWords }))).toString(16);
+
+function withoutWords({ jsonSchema }: { readonly jsonSchema: { title?: unknown; about?: unknown; description?: unknown } }): void {
+  delete jsonSchema.title;
+  delete jsonSchema.about;
+  delete jsonSchema.description;
+}
 
 function judgeEntry<T>(entry: SavedEntry, schema: ZodType<T>): { readonly value: T } | { readonly reason: string } {
   if (!entry.sound) return { reason: 'its checksum does not fit' };

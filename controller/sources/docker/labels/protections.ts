@@ -1,5 +1,8 @@
 import { closest } from '../../../../shared/closest.ts';
-import { CONFIG_FILE, LABEL_PREFIX } from '../../../../shared/name.ts';
+import { LABEL_PREFIX } from '../../../../shared/name.ts';
+import { PLANNED } from '../../../../shared/policy/planned.ts';
+import { SITE_POLICIES } from '../../../../shared/policy/policies.ts';
+import type { Mislabelled } from '../../../../shared/policy/policy.ts';
 import { LABELS } from './label-rules.ts';
 
 /** A label that none of ours is, and that was to keep somebody out: without it the site would be more open than it was meant to be. */
@@ -10,30 +13,13 @@ export type Protection = {
   readonly advice: string;
 };
 
-const label = (form: string) => `write ${LABEL_PREFIX}${form}`;
-const inFile = (directive: string) => `no label does that: give the site a block in the ${CONFIG_FILE}, with ${directive}`;
-
-const RATE = label('rate_limit=<n>/s');
-const PASSWORDS = `labels carry no passwords: give the site a block in the ${CONFIG_FILE}, with basic_auth`;
-const ADDRESSES = inFile('respond 403 for a matcher of remote_ip');
-const CLIENTS = inFile('tls { client_ca … }');
-const ELSEWHERE = 'it is not available: leave it out, and let the app itself or a proxy behind this one ask';
+const NONE: Mislabelled = { words: [], advice: '' };
 
 /** By their words without hyphens and underscores: ours, those of other proxies, and what people call them. */
 const PROTECTIONS: ReadonlyMap<string, string> = new Map([
-  ...many(RATE, 'ratelimit', 'ratelimits', 'ratelimiting', 'limit', 'limits', 'limitreq', 'throttle'),
-  ...many(PASSWORDS, 'basicauth', 'basicauthentication', 'auth', 'authentication', 'authorization', 'authorize', 'password', 'passwords'),
-  ...many(PASSWORDS, 'users', 'htpasswd', 'digestauth', 'login', 'private', 'protect', 'protected', 'require', 'secure'),
-  ...many(ELSEWHERE, 'forwardauth', 'authrequest', 'oidc', 'oauth', 'oauth2', 'sso', 'jwt', 'underattack', 'challenge', 'captcha', 'waf'),
-  ...many(ADDRESSES, 'ipfilter', 'ipallow', 'ipallowlist', 'ipwhitelist', 'ipdeny', 'ipblock', 'ipdenylist', 'ipblacklist', 'iprestrict'),
-  ...many(ADDRESSES, 'allow', 'allowlist', 'allowfrom', 'whitelist', 'deny', 'denylist', 'block', 'blocklist', 'blacklist', 'remoteip'),
-  ...many(CLIENTS, 'clientauth', 'clientca', 'clientcert', 'clientcertificate', 'mtls'),
-  ...many(label('upstream_tls=true'), 'upstreamtls', 'upstreamhttps'),
+  ...[...SITE_POLICIES, ...PLANNED].flatMap(({ mislabelled: { words, advice } = NONE }) => words.map((word) => [word, advice] as const)),
+  ...['upstreamtls', 'upstreamhttps'].map((word) => [word, `write ${LABEL_PREFIX}upstream_tls=true`] as const),
 ]);
-
-function many(advice: string, ...words: string[]): [string, string][] {
-  return words.map((word) => [word, advice]);
-}
 
 /** Short words are near to too many others. */
 const SHORTEST_TO_GUESS = 7;

@@ -85,19 +85,17 @@ test('everything that labels can say is read', () => {
     domains: ['a.example'],
     port: 8080,
     network: 'shop',
-    https: 'off',
-    rateLimit: 10,
-    headers: [
-      { name: 'X-Frame-Options', value: 'DENY' },
-      { name: 'X.Dotted', value: '' },
-    ],
-    health: '/up?x=1',
-    holdSecs: 90,
-    upstreamTls: true,
-    upstreamInsecure: false,
-    transport: null,
-    responseHeaderTimeoutSecs: null,
-    readTimeoutSecs: null,
+    said: {
+      https: 'off',
+      rate_limit_rps: 10,
+      headers: [
+        { name: 'X-Frame-Options', value: 'DENY' },
+        { name: 'X.Dotted', value: '' },
+      ],
+      health: { path: '/up?x=1', interval_secs: 10, timeout_secs: 5 },
+      hold_secs: 90,
+      tls: true,
+    },
   });
 });
 

@@ -102,16 +102,7 @@ function draftOf(drafts: Map<string | null, Draft>, site: string | null): Draft 
     domains: [],
     port: null,
     network: null,
-    https: 'auto',
-    rateLimit: null,
-    headers: [],
-    health: null,
-    holdSecs: null,
-    upstreamTls: false,
-    upstreamInsecure: false,
-    transport: null,
-    responseHeaderTimeoutSecs: null,
-    readTimeoutSecs: null,
+    said: {},
   };
   drafts.set(site, draft);
   return draft;

@@ -120,30 +120,14 @@ function routeOf(domain: Domain, pool: readonly Member[], draining: ReadonlySet<
   }
   const targets = [...upstreams.values()];
   return checked({
+    tls: false,
+    ...site.said,
     domain,
     upstream: targets[0]?.address ?? null,
-    tls: site.upstreamTls,
-    rate_limit_rps: site.rateLimit,
     source: DOCKER_SOURCE,
-    https: site.https,
     upstreams: targets,
-    ...transportOf(site),
-    hold_secs: site.holdSecs,
-    health: site.health === null ? null : { path: site.health },
-    headers: site.headers.map(({ name, value }) => ({ name, value })),
     origin: originOf(container),
   });
-}
-
-/** Nothing where there is nothing particular about it. */
-function transportOf({ transport, upstreamInsecure, ...site }: SiteLabels): Pick<RouteInput, 'transport'> {
-  const particular = {
-    ...(transport !== null && { protocol: transport }),
-    ...(upstreamInsecure && { insecure: true }),
-    ...(site.responseHeaderTimeoutSecs !== null && { response_header_timeout_secs: site.responseHeaderTimeoutSecs }),
-    ...(site.readTimeoutSecs !== null && { read_timeout_secs: site.readTimeoutSecs }),
-  };
-  return Object.keys(particular).length === 0 ? {} : { transport: particular };
 }
 
 /** Without a HEALTHCHECK nobody knows yet whether the app listens: the data plane tries it and takes it in by itself. */

@@ -1,6 +1,7 @@
 import { covers } from '../../../../shared/config-file/path-pattern.ts';
 import { said } from '../../../../shared/config-file/quote.ts';
 import type { Place } from '../../../../shared/config-file/word.ts';
+import { BLOCK_POLICIES } from '../../../../shared/policy/policies.ts';
 import type { RespondSpec } from '../../../../shared/route.ts';
 import type { Context, HandleDraft, SiteDraft } from './rule.ts';
 
@@ -44,14 +45,19 @@ function ofBlock({ place, path, match, draft }: HandleDraft, wordOf: WordOf): Pa
 
 const isRefusal = ({ status }: RespondSpec): boolean => status >= 400;
 
-/** Whether a block asks for a password, or refuses what comes to it. */
-const isGuarded = ({ said: { basic_auth: passwords, respond, responds = [] } }: SiteDraft): boolean =>
-  passwords != null || (respond != null && isRefusal(respond)) || responds.some(isRefusal);
+/** Whether a site or block asks who is there. */
+const asks = ({ said }: SiteDraft): boolean => BLOCK_POLICIES.some((policy) => policy.keepsOut?.(said));
+
+/** Whether a block does, or refuses what comes to it. */
+const isGuarded = (draft: SiteDraft): boolean => {
+  const { respond, responds = [] } = draft.said;
+  return asks(draft) || (respond != null && isRefusal(respond)) || responds.some(isRefusal);
+};
 
 /** Whether a path is answered by what has no guard. */
 function isOpen(path: string, site: SiteDraft, wordOf: WordOf): boolean {
-  const { basic_auth: passwords, redirects = [], upstreams = [], respond } = site.said;
-  if (passwords != null || redirects.some((spec) => !spec.match && covers(spec.from, path))) return false;
+  const { redirects = [], upstreams = [], respond } = site.said;
+  if (asks(site) || redirects.some((spec) => !spec.match && covers(spec.from, path))) return false;
   if (ofDirectives(site, wordOf).some(({ paths }) => paths.some((pattern) => covers(pattern, path)))) return false;
   const block = site.handles.find(({ path: pattern, match }) =>
     match === null ? covers(pattern, path) : match.path?.some((one) => covers(one, path)) === true,

@@ -2,7 +2,7 @@ import type { Certificate } from '../../../../shared/certificates/certificate.ts
 import type { Condition } from '../../../../shared/condition.ts';
 import type { Block, Grammar, Reading } from '../../../../shared/config-file/directive.ts';
 import type { Place, Word } from '../../../../shared/config-file/word.ts';
-import type { RouteSpec } from '../../../../shared/route.ts';
+import type { RouteDraft } from '../../../../shared/route.ts';
 import type { Report } from '../diagnostics.ts';
 
 /** What kind of block a directive stands in. */
@@ -22,14 +22,12 @@ export type Context = Reading & {
   readBlock(block: Block, scope: Scope, draft: SiteDraft): void;
 };
 
-/** Members of a route, as far as something is said about them. */
-export type Said = { -readonly [Member in keyof RouteSpec]?: RouteSpec[Member] };
-
 /** What a site or one of its blocks says, while it is read. */
 export type SiteDraft = {
   /** The first of each directive in the block, understood or not. */
   readonly seen: Word[];
-  readonly said: Said;
+  /** Members of its route. */
+  readonly said: RouteDraft;
   /** The certificate that the site brings, and the word that names its file. */
   pair: { readonly word: Word; readonly pair: Certificate } | null;
   readonly handles: HandleDraft[];

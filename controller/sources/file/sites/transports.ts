@@ -1,8 +1,9 @@
 import { firstOf } from '../../../../shared/config-file/directive.ts';
 import { ownPool, type PoolSpec } from '../../../../shared/pools.ts';
+import type { RouteDraft } from '../../../../shared/route.ts';
 import type { TransportSpec } from '../../../../shared/transport.ts';
 import type { Report } from '../diagnostics.ts';
-import type { Said, SiteDraft } from './rule.ts';
+import type { SiteDraft } from './rule.ts';
 
 /** Reports where the upstreams of a site or of one of its blocks can't be spoken to as it says. */
 export function reportTransports(site: SiteDraft, report: Report): void {
@@ -20,7 +21,7 @@ export function reportTransports(site: SiteDraft, report: Report): void {
   }
 }
 
-const poolOf = ({ upstreams = [], tls = false, transport }: Said): PoolSpec => ({ upstreams, tls, transport });
+const poolOf = ({ upstreams = [], tls = false, transport }: RouteDraft): PoolSpec => ({ upstreams, tls, transport });
 
 /** What to write instead; null where it is right. Where no upstream was understood there is nothing to compare with. */
 function faultOf({ upstreams, tls, transport }: PoolSpec): string | null {

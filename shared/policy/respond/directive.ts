@@ -1,24 +1,27 @@
-import { quote, said } from '../../../../shared/config-file/quote.ts';
-import type { Word } from '../../../../shared/config-file/word.ts';
-import type { Rule, SiteDraft } from '../sites/rule.ts';
-import { findPlaceholder } from './placeholder.ts';
+import type { Condition } from '../../condition.ts';
+import type { Grammar } from '../../config-file/directive.ts';
+import { findPlaceholder } from '../../config-file/placeholder.ts';
+import { quote, said } from '../../config-file/quote.ts';
+import type { Word } from '../../config-file/word.ts';
 
 /** Characters. */
 const LONGEST_BODY = 65_536;
 const MOST_RESPONDS = 100;
+
+type Answer = { status: number; body: string };
+type Part = { respond?: Answer | null; responds?: (Answer & { match: Condition })[] | undefined };
 /** Answers that never carry a body (RFC 9110 15.3.5, 15.3.6, 15.4.5). */
 const WITHOUT_BODY = [204, 205, 304];
 
-export const respond: Rule<SiteDraft> = {
+export const respondDirective: Grammar<Part> = {
   name: 'respond',
   form: 'respond <status> [<body>] or respond <body> [<status>]',
-  scopes: ['site', 'handle'],
   args: [1, 2],
   block: 'none',
   repeats: 'conditionally',
   answers: true,
   matcher: 'before',
-  read({ name, args: [first, second] }, draft, { report, wordOf }, condition) {
+  read({ name, args: [first, second] }, part, { report, wordOf }, condition) {
     if (!first) return;
     const statusWord = isNumber(first) ? first : second;
     const body = isNumber(first) ? second : first;
@@ -41,13 +44,13 @@ export const respond: Rule<SiteDraft> = {
       );
     const answer = { status, body: body?.text ?? '' };
     if (condition === null) {
-      draft.said.respond = answer;
+      part.respond = answer;
       return;
     }
-    const { responds = [] } = draft.said;
+    const { responds = [] } = part;
     if (responds.length === MOST_RESPONDS) return report.error(name, `a block has at most ${MOST_RESPONDS} respond lines with a matcher`);
     const spec = { ...answer, match: condition };
-    draft.said.responds = [...responds, spec];
+    part.responds = [...responds, spec];
     wordOf.set(spec, name);
   },
 };

@@ -1,41 +1,36 @@
-import type { Condition } from '../../../../shared/condition.ts';
-import { quote, said } from '../../../../shared/config-file/quote.ts';
-import type { Word } from '../../../../shared/config-file/word.ts';
-import {
-  HEADER_NAME,
-  HEADER_VALUE,
-  isFramingHeader,
-  LONGEST_HEADER_NAME,
-  LONGEST_HEADER_VALUE,
-} from '../../../../shared/response-header.ts';
-import type { Context, Rule, SiteDraft } from '../sites/rule.ts';
-import { findPlaceholder } from './placeholder.ts';
+import type { Condition } from '../../condition.ts';
+import type { Grammar, Reading } from '../../config-file/directive.ts';
+import { findPlaceholder } from '../../config-file/placeholder.ts';
+import { quote, said } from '../../config-file/quote.ts';
+import type { Word } from '../../config-file/word.ts';
+import { HEADER_NAME, HEADER_VALUE, isFramingHeader, LONGEST_HEADER_NAME, LONGEST_HEADER_VALUE } from '../../response-header.ts';
 
-const MOST_HEADERS = 1_000;
+export const MOST_HEADERS = 1_000;
 
-export const header: Rule<SiteDraft> = {
+type Part = { headers?: { name: string; value: string | null; match?: Condition | undefined }[] };
+
+export const headerDirective: Grammar<Part> = {
   name: 'header',
   form: 'header <Name> <value>, header -<Name>, or a block with one <Name> <value> or -<Name> a line',
-  scopes: ['site', 'handle'],
   args: [1, Number.POSITIVE_INFINITY],
   block: 'instead',
   repeats: true,
   matcher: 'before',
-  read({ name, args, block }, draft, { report }, condition) {
+  read({ name, args, block }, part, { report }, condition) {
     if (block === null) {
       const [first, ...values] = args;
-      if (first) readHeader(first, values, condition, draft, report);
+      if (first) readHeader(first, values, condition, part, report);
       return;
     }
     if (block.lines.length === 0) report.error(name, 'the header block is empty: write one <Name> <value> a line, or delete it');
     for (const line of block.lines) {
       if (line.block) report.error(line.block.open, 'a header line has no block');
-      readHeader(line.name, line.args, condition, draft, report);
+      readHeader(line.name, line.args, condition, part, report);
     }
   },
 };
 
-function readHeader(name: Word, values: readonly Word[], condition: Condition | null, draft: SiteDraft, report: Context['report']): void {
+function readHeader(name: Word, values: readonly Word[], condition: Condition | null, part: Part, report: Reading['report']): void {
   const [value, extra] = values;
   const removes = name.text.startsWith('-') && name.style === 'bare';
   const field = removes ? name.text.slice(1) : name.text;
@@ -47,11 +42,11 @@ function readHeader(name: Word, values: readonly Word[], condition: Condition | 
   if (extra) return report.error(extra, `header ${quote(name.text)} has several values: put the value in quotes`);
   const wrongValue = value && faultOfValue(value);
   if (value && wrongValue) return report.error(value, `header ${quote(name.text)}: ${wrongValue}`);
-  const { headers = [] } = draft.said;
+  const { headers = [] } = part;
   if (headers.some((other) => other.name.toLowerCase() === field.toLowerCase() && (other.match ?? null) === condition))
     report.warn(name, `header ${quote(field)} stands twice in this block; the last one wins`);
   if (headers.length === MOST_HEADERS) return report.error(name, `a block has at most ${MOST_HEADERS} headers`);
-  draft.said.headers = [...headers, { name: field, value: value?.text ?? null, ...(condition && { match: condition }) }];
+  part.headers = [...headers, { name: field, value: value?.text ?? null, ...(condition && { match: condition }) }];
 }
 
 function faultOfName(name: string): string | undefined {

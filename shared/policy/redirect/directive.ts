@@ -1,28 +1,28 @@
-import { didYouMean } from '../../../../shared/closest.ts';
-import { covers, parsePathPattern } from '../../../../shared/config-file/path-pattern.ts';
-import { quote } from '../../../../shared/config-file/quote.ts';
-import { isMatcher, type Word } from '../../../../shared/config-file/word.ts';
-import { PLACEHOLDERS } from '../../../../shared/placeholders.ts';
-import { faultOfTarget } from '../../../../shared/redirect-target.ts';
-import type { RedirectSpec } from '../../../../shared/route.ts';
-import type { Context, Rule, SiteDraft } from '../sites/rule.ts';
+import { didYouMean } from '../../closest.ts';
+import type { Condition } from '../../condition.ts';
+import type { Grammar, Reading } from '../../config-file/directive.ts';
+import { covers, parsePathPattern } from '../../config-file/path-pattern.ts';
+import { quote } from '../../config-file/quote.ts';
+import { isMatcher, type Word } from '../../config-file/word.ts';
+import { PLACEHOLDERS } from '../../placeholders.ts';
+import { faultOfTarget } from '../../redirect-target.ts';
 
-type Status = RedirectSpec['status'];
+type Status = 301 | 302 | 303 | 307 | 308;
+type Part = { redirects?: { from: string; to: string; status: Status; match?: Condition | undefined }[] };
 const STATUSES: ReadonlyMap<string, Status> = new Map([301, 302, 303, 307, 308].map((status) => [String(status), status as Status]));
 
 const LONGEST_TARGET = 8_192;
 const MOST_REDIRECTS = 1_000;
 
-export const redir: Rule<SiteDraft> = {
+export const redirectDirective: Grammar<Part> = {
   name: 'redir',
   form: 'redir <from> <to> <status>',
-  scopes: ['site', 'handle'],
   args: [3, 3],
   block: 'none',
   repeats: true,
   answers: true,
   matcher: 'instead',
-  read({ name, args: [from, to, status] }, draft, { report, conditionFor, wordOf }) {
+  read({ name, args: [from, to, status] }, part, { report, conditionFor, wordOf }) {
     if (!from || !to || !status) return;
     const match = isMatcher(from) ? conditionFor(name.text, from) : null;
     const pattern = parsePathPattern(isMatcher(from) ? '/*' : from.text);
@@ -31,7 +31,7 @@ export const redir: Rule<SiteDraft> = {
     if (code === undefined) report.error(status, `redir ${quote(status.text)}: the status is one of ${[...STATUSES.keys()].join(', ')}`);
     const target = readTarget(to, report);
     if (!pattern.ok || match === undefined || code === undefined || target === undefined) return;
-    const { redirects = [] } = draft.said;
+    const { redirects = [] } = part;
     const earlier = redirects.find((other) => (other.match ? other.match === match : covers(other.from, pattern.value)));
     if (earlier)
       return report.error(
@@ -40,12 +40,12 @@ export const redir: Rule<SiteDraft> = {
       );
     if (redirects.length === MOST_REDIRECTS) return report.error(name, `a block has at most ${MOST_REDIRECTS} redir lines`);
     const spec = { from: pattern.value, to: target, status: code, ...(match && { match }) };
-    draft.said.redirects = [...redirects, spec];
+    part.redirects = [...redirects, spec];
     wordOf.set(spec, to);
   },
 };
 
-function readTarget(word: Word, report: Context['report']): string | undefined {
+function readTarget(word: Word, report: Reading['report']): string | undefined {
   const refuse = (why: string) => {
     report.error(word, `redir ${quote(word.text)}: ${why}`);
     return undefined;

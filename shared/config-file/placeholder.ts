@@ -1,4 +1,4 @@
-import type { Word } from '../../../../shared/config-file/word.ts';
+import type { Word } from './word.ts';
 
 /** What looks like a placeholder where none is resolved: `{host}`, `{http.request.uri}`. In backquotes it is plain text. */
 export function findPlaceholder(word: Word): string | undefined {

@@ -1,10 +1,10 @@
-import { type Block, type Directive, firstOf } from '../../../../shared/config-file/directive.ts';
-import { quote } from '../../../../shared/config-file/quote.ts';
-import { lineOf, type Word } from '../../../../shared/config-file/word.ts';
-import { DEFAULT_REALM } from '../../../../shared/realm.ts';
-import type { BasicAuthSpec } from '../../../../shared/route.ts';
-import { parseBcryptHash } from '../../../../shared/values/bcrypt-hash.ts';
-import type { Context, Rule, SiteDraft } from '../sites/rule.ts';
+import { type Block, type Directive, firstOf, type Grammar, type Reading } from '../../config-file/directive.ts';
+import { quote } from '../../config-file/quote.ts';
+import { lineOf, type Word } from '../../config-file/word.ts';
+import { DEFAULT_REALM } from '../../realm.ts';
+import { type BcryptHash, parseBcryptHash } from '../../values/bcrypt-hash.ts';
+
+type User = { name: string; hash: BcryptHash };
 
 const FORM = '<user> <bcrypt_hash>';
 const REALM = /^[\x20-\x7e\x80-\xff]*$/;
@@ -12,21 +12,20 @@ const REALM = /^[\x20-\x7e\x80-\xff]*$/;
 const LONGEST = 256;
 const MOST_USERS = 1_000;
 
-export const basicAuth: Rule<SiteDraft> = {
+export const basicAuthDirective: Grammar<{ basic_auth?: { realm: string; users: User[] } | null }> = {
   name: 'basic_auth',
   form: `basic_auth ["<realm>"] { … } with one ${FORM} a line`,
-  scopes: ['site', 'handle'],
   args: [0, 1],
   block: 'required',
   repeats: false,
-  read({ name, args: [word], block }, draft, { report, expanded }) {
+  read({ name, args: [word], block }, part, { report, expanded }) {
     if (block === null) return;
     const realm = word === undefined ? DEFAULT_REALM : word.text;
     const wrong = faultOfRealm(realm);
     if (word && wrong) report.error(word, `basic_auth ${quote(realm)}: ${wrong}`);
     const users = readUsers(name, expanded(block), report);
     // Also with mistakes: a place that asks who is there is not one that lets everybody in.
-    draft.said.basic_auth = { realm, users };
+    part.basic_auth = { realm, users };
   },
 };
 
@@ -35,8 +34,8 @@ function faultOfRealm(realm: string): string | undefined {
   return REALM.test(realm) ? undefined : 'a realm has no control characters and none beyond U+00FF';
 }
 
-function readUsers(directive: Word, block: Block, report: Context['report']): BasicAuthSpec['users'] {
-  const users: BasicAuthSpec['users'] = [];
+function readUsers(directive: Word, block: Block, report: Reading['report']): User[] {
+  const users: User[] = [];
   const names: Word[] = [];
   if (block.lines.length === 0) report.error(directive, `basic_auth lets nobody in: write one ${FORM} a line`);
   if (block.lines.length > MOST_USERS) report.error(directive, `basic_auth has at most ${MOST_USERS} users`);
@@ -50,7 +49,7 @@ function readUsers(directive: Word, block: Block, report: Context['report']): Ba
   return users;
 }
 
-function readUser({ name, args: [word, extra], block }: Directive, report: Context['report']): BasicAuthSpec['users'][number] | undefined {
+function readUser({ name, args: [word, extra], block }: Directive, report: Reading['report']): User | undefined {
   if (block) report.error(block.open, `a user has no block: write ${FORM}`);
   const wrongName = faultOfName(name.text);
   if (wrongName) report.error(name, `user ${shown(name)}: ${wrongName}`);

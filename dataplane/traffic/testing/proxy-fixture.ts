@@ -16,11 +16,12 @@ import type {
   TargetChange,
   TrafficSettings,
 } from '../protocol.ts';
+import type { BlockKinds } from '../route/compile.ts';
 import { TrafficWorker } from '../worker/traffic-worker.ts';
 import { type Message, Wire } from './wire-fixture.ts';
 
 /** What a test puts in place of a worker's usual parts. */
-export type Replaced = { readonly compare?: Compare; readonly maxPerTarget?: number };
+export type Replaced = { readonly compare?: Compare; readonly maxPerTarget?: number; readonly blockKinds?: BlockKinds };
 
 export const SETTINGS: TrafficSettings = {
   bind: '127.0.0.1',

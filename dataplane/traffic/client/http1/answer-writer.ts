@@ -1,6 +1,9 @@
 import type { Socket } from 'node:net';
 import { type Exchange, SMALL_PIECE, UNTIL_CLOSE } from '../../exchange/exchange.ts';
 
+/** Bytes that are gathered at most: a source of small pieces has to learn that its client does not read. */
+const MOST_GATHERED = 65_536;
+
 /** Writes answers to an HTTP/1.x client: heads, framing and bodies gathered into as few writes as there are turns. */
 export class AnswerWriter {
   headSent = false;
@@ -53,8 +56,10 @@ export class AnswerWriter {
     if (length === 0) return true;
     if (this.chunked) this.gather(x, `${length.toString(16)}\r\n`);
     x.bytesSent += length;
-    if (length <= SMALL_PIECE) this.out += buffer.toString('latin1', from, to);
-    else {
+    if (length <= SMALL_PIECE) {
+      this.out += buffer.toString('latin1', from, to);
+      if (this.out.length > MOST_GATHERED) this.flush();
+    } else {
       this.socket.cork();
       this.flush();
       this.socket.write(buffer.subarray(from, to));

@@ -1,0 +1,210 @@
+import { httpDate } from '../codec/date.ts';
+import { withoutFields } from '../codec/http1/fields.ts';
+import type { Attempt } from '../exchange/attempt.ts';
+import { type Exchange, UNTIL_CLOSE } from '../exchange/exchange.ts';
+import { guard } from '../exchange/faults.ts';
+import type { AnswerHead, BodySink, BodySource, BodyStage, Filter, StageMaker } from '../exchange/filter.ts';
+import { beginAnswer, endAnswer, flushAnswer, relayBody } from '../exchange/relay.ts';
+import type { Responder } from '../exchange/responder.ts';
+import type { BlockKinds } from '../route/compile.ts';
+
+/** How much a stage keeps before its source has to wait (bytes). */
+const MOST_KEPT = 65_536;
+
+/**
+ * Test support: a filter that shouts. Its stage passes bytes on in a later turn than they came in, as a compressor does, keeps a
+ * bounded number of them while the client does not read, and has a word of its own at the end.
+ */
+export class Shouting implements Filter {
+  readonly name = 'shouting';
+  /** Stages that were made, that passed on an end, and that were told to let go. */
+  begun = 0;
+  ended = 0;
+  cancelled = 0;
+  private readonly word: string;
+
+  constructor(word = '!') {
+    this.word = word;
+  }
+
+  begin({ path }: { readonly path: string }, head: AnswerHead): StageMaker | null {
+    if (path === '/quiet') return null;
+    head.fields = `${withoutFields(head.fields, new Set(['etag']))}X-Shouted: yes\r\n`;
+    head.length = UNTIL_CLOSE;
+    if (head.status === 299) head.status = 202;
+    return (next, source) => {
+      this.begun++;
+      return new ShoutingStage(this, this.word, next, source);
+    };
+  }
+}
+
+class ShoutingStage implements BodyStage {
+  private readonly filter: Shouting;
+  private readonly word: string;
+  private readonly next: BodySink;
+  private readonly source: BodySource;
+  private kept: Buffer[] = [];
+  private bytes = 0;
+  private trailers: string | null = null;
+  private blocked = false;
+  private armed = false;
+  private over = false;
+
+  constructor(filter: Shouting, word: string, next: BodySink, source: BodySource) {
+    this.filter = filter;
+    this.word = word;
+    this.next = next;
+    this.source = source;
+  }
+
+  broke(error: unknown): void {
+    this.source.broke(error);
+  }
+
+  body(buffer: Buffer, from: number, to: number): boolean {
+    const text = buffer.toString('latin1', from, to);
+    if (text.includes('FAIL NOW')) throw new Error('a filter of the test fails');
+    if (text.includes('FAIL LATER')) setImmediate(() => guard(this, this.fail));
+    this.kept.push(Buffer.from(text.toUpperCase(), 'latin1'));
+    this.bytes += to - from;
+    this.arm();
+    return this.bytes < MOST_KEPT;
+  }
+
+  private fail(): void {
+    throw new Error('a filter of the test fails later');
+  }
+
+  flush(): void {
+    // What it has leaves in the next turn anyway.
+  }
+
+  end(trailers: string): void {
+    this.trailers = trailers;
+    this.arm();
+  }
+
+  abort(): void {
+    this.next.abort();
+  }
+
+  resume(): void {
+    this.blocked = false;
+    this.arm();
+  }
+
+  cancel(): void {
+    this.over = true;
+    this.filter.cancelled++;
+  }
+
+  private arm(): void {
+    if (this.armed || this.over) return;
+    this.armed = true;
+    setImmediate(() => guard(this, this.turn));
+  }
+
+  private turn(): void {
+    this.armed = false;
+    if (this.over || this.blocked) return;
+    const full = this.bytes >= MOST_KEPT;
+    while (this.kept.length > 0 && !this.blocked) {
+      const piece = this.kept.shift() as Buffer;
+      this.bytes -= piece.length;
+      this.blocked = !this.next.body(piece, 0, piece.length);
+    }
+    this.next.flush();
+    if (this.kept.length > 0) return;
+    if (this.trailers === null) {
+      if (full) this.source.resume();
+      return;
+    }
+    const word = Buffer.from(this.word);
+    this.next.body(word, 0, word.length);
+    this.filter.ended++;
+    this.over = true;
+    this.next.end(this.trailers);
+  }
+}
+
+/** Test support: an answer of our own that is written at the client's pace, a numbered line at a time. */
+export class Counting implements Responder {
+  /** Lines written so far, by all answers. */
+  written = 0;
+  cancelled = 0;
+  private readonly lines: number;
+
+  constructor(lines: number) {
+    this.lines = lines;
+  }
+
+  respond(x: Exchange): void {
+    new CountingAnswer(this, this.lines, x).begin();
+  }
+
+  explain(): { readonly answeredBy: string; readonly words: string } {
+    return { answeredBy: 'counting', words: `200 with ${this.lines} lines` };
+  }
+}
+
+class CountingAnswer implements Attempt {
+  private readonly responder: Counting;
+  private readonly x: Exchange;
+  private left: number;
+  private at = 0;
+
+  constructor(responder: Counting, lines: number, x: Exchange) {
+    this.responder = responder;
+    this.x = x;
+    this.left = lines;
+  }
+
+  begin(): void {
+    this.x.attempt = this;
+    beginAnswer(this.x, 200, 'OK', `${httpDate()}Content-Type: text/plain\r\n`, UNTIL_CLOSE);
+    if (this.x.method === 'HEAD') this.left = 0;
+    this.resume();
+  }
+
+  resume(): void {
+    const { x, responder } = this;
+    let more = true;
+    while (more && this.left > 0) {
+      this.left--;
+      responder.written++;
+      const line = Buffer.from(lineOf(this.at++));
+      more = relayBody(x, line, 0, line.length);
+    }
+    flushAnswer(x);
+    if (this.left === 0) this.finish();
+  }
+
+  private finish(): void {
+    if (this.x.attempt !== this) return;
+    this.x.attempt = null;
+    endAnswer(this.x, '');
+  }
+
+  cancel(): void {
+    this.left = -1;
+    this.responder.cancelled++;
+  }
+
+  body(): boolean {
+    return true;
+  }
+
+  bodyEnd(): void {
+    // Nothing of the request is wanted.
+  }
+}
+
+/** A line of `Counting`. */
+export const lineOf = (at: number): string => `line ${at} ${'x'.repeat(100)}\n`;
+
+/** Every block has these filters, and `responder` in the place of its own where there is one. */
+export const everywhere = (filters: readonly Filter[], responder: Responder | null = null): BlockKinds => ({
+  filters: filters.map((filter) => () => filter),
+  responders: responder === null ? [] : [() => responder],
+});

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Speaker } from '../testing/http2-upstream-fixture.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
+import { Counting, everywhere, lineOf, Shouting } from '../testing/way-back.ts';
+
+/** More than the buffers between two ends of a connection hold. */
+const MANY = 400_000;
+const NOWHERE = { address: '127.0.0.1:1' };
+const all = (lines: number): string => Array.from({ length: lines }, (_, at) => lineOf(at)).join('');
+
+const counting = (responder: Counting, filters: readonly Shouting[] = []): Promise<ProxyFixture> =>
+  ProxyFixture.with([site('a.test', NOWHERE)], {}, { blockKinds: everywhere(filters, responder) });
+
+test('a responder of our own streams its answer over HTTP/1.1 and HTTP/2, and through filters', async () => {
+  for (const filters of [[], [new Shouting()]]) {
+    using proxy = await counting(new Counting(2_000), filters);
+    const expected = filters.length === 0 ? all(2_000) : `${all(2_000).toUpperCase()}!`;
+    assert.equal((await proxy.ask(get())).body, expected);
+    using client = new Speaker(proxy);
+    assert.equal((await client.ask({ ':path': '/' })).body, expected);
+    assert.equal((await proxy.ask('HEAD / HTTP/1.1\r\nHost: a.test\r\n\r\n')).body, '');
+  }
+});
+
+test('it writes at the pace of its client, and is told when that leaves', async () => {
+  for (const filters of [[], [new Shouting()]]) {
+    const responder = new Counting(MANY);
+    using proxy = await counting(responder, filters);
+    const client = await proxy.connect();
+    client.socket.pause();
+    client.send(get());
+    let written = -1;
+    await eventually('it to wait', () => {
+      const before = written;
+      written = responder.written;
+      return before === written && written > 0;
+    });
+    assert.ok(written < MANY);
+    client.socket.destroy();
+    await eventually('it to be told', () => responder.cancelled === 1);
+    const whole = (await proxy.ask(get())).body;
+    assert.equal(whole.length, all(MANY).length + filters.length);
+  }
+});
+
+test('explain says what a responder would do and has it do nothing', async () => {
+  const responder = new Counting(5);
+  using proxy = await counting(responder);
+  const { verdict, policies } = proxy.dryRun('http://a.test/');
+  assert.equal(verdict, 'answered by counting: 200 with 5 lines');
+  assert.deepEqual(policies, [{ name: 'counting', verdict: '200 with 5 lines' }]);
+  assert.equal(responder.written, 0);
+});

@@ -92,10 +92,10 @@ async function serve(
   if (usesHttps(settings)) await openCertificates(https, settings, dns);
   await https.useInternalIssuer(settings.localCerts);
   publisher.attach(workers);
-  health.take(savedRoutes(restored));
-  publisher.onRoutes((routes) => health.take(routes));
+  health.update(savedRoutes(restored));
+  publisher.onRoutes((routes) => health.update(routes));
   // The process that it takes over from serves these targets: there must be no moment in which this one knows none of them.
-  if (succession !== null) await health.firstAnswers(FIRST_ANSWERS_MS);
+  if (succession !== null) await health.firstResults(FIRST_ANSWERS_MS);
   await usable('--http-port', () => workers.start(), settings.httpPort);
 }
 
@@ -127,7 +127,7 @@ function adminParts(parts: Components, { clock, log, token, events, settings, st
     ready: () => readiness.now(),
     settings: () => live.statuses,
     upstreams: () => upstreams.list(),
-    standing: () => health.standing().map(({ tls: _, ...report }) => report),
+    standing: () => health.latest().map(({ tls: _, ...report }) => report),
     internalRoot: () => https.internalRoot(),
     explain: (url) => explain({ ...described, dryRun: (request) => workers.dryRun(request) }, url),
     status: () => ({

@@ -1,7 +1,7 @@
 import { PROCESS_USER } from '../../shared/runtime/process-user.ts';
 
-/** Why a connection did not come about or broke, in words for people. */
-export function wordsFor(error: NodeJS.ErrnoException): string {
+/** Why a connection could not be established or broke, for people. */
+export function describeConnectionError(error: NodeJS.ErrnoException): string {
   const { code = '' } = error;
   switch (code) {
     case 'ECONNREFUSED':

@@ -1,16 +1,16 @@
 import { connect } from 'node:net';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { connectOptions } from '../../shared/values/address.ts';
-import { wordsFor } from './connection-error.ts';
+import { describeConnectionError } from './connection-error.ts';
 
-/** How long a connection may take to stand (ms). */
+/** How long a connection may take to be established (ms). */
 const CONNECT_MS = 1_000;
-/** How long it has to stay open (ms): a container engine's proxy takes connections for an app that does not listen yet, and closes them. */
+/** How long it has to stay open (ms): a container engine's proxy accepts connections for an app that does not listen yet, and closes them. */
 const OPEN_MS = 100;
 
 /**
- * Whether a target takes connections. `done` is told null, or why not.
- * @returns the way to leave off; then `done` is told nothing.
+ * Whether a target accepts connections. `done` is called with null, or with the reason why not.
+ * @returns a function that cancels it; then `done` is not called.
  */
 export function tryConnection(address: string, clock: Clock, done: (reason: string | null) => void): () => void {
   const socket = connect(connectOptions(address));
@@ -30,7 +30,7 @@ export function tryConnection(address: string, clock: Clock, done: (reason: stri
     cancel();
     if (!over) cancel = clock.after(OPEN_MS, () => settle(null));
   });
-  socket.on('error', (error: NodeJS.ErrnoException) => settle(wordsFor(error)));
+  socket.on('error', (error: NodeJS.ErrnoException) => settle(describeConnectionError(error)));
   socket.once('end', () => settle('it closed the connection at once'));
   socket.once('close', () => settle('it closed the connection at once'));
   // Unread bytes would keep the end from being seen.

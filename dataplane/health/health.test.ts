@@ -6,7 +6,7 @@ import { type RouteInput, readRoute } from '../../shared/route.ts';
 import { memoryLog } from '../../shared/runtime/log.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
-import { Targets, targetKey, VERDICT_OF } from '../ledger/targets.ts';
+import { CHECK_RESULT, Targets, targetKey } from '../ledger/targets.ts';
 import { Health, type HealthChange } from './health.ts';
 
 /** Health checks of a main thread on a clock that only the test moves. */
@@ -28,7 +28,7 @@ class Fixture {
       assert.ok('route' in read, JSON.stringify(read));
       return { domain: read.route.domain, json: JSON.stringify(read.route), healthChecks: true };
     });
-    this.health.take({ whole: false, upserts, removed: [] });
+    this.health.update({ whole: false, upserts, removed: [] });
   }
 
   /** Lets time pass, a little of it after every turn, until something is so. */
@@ -42,7 +42,7 @@ class Fixture {
   }
 
   verdict(address: string, id: string): number {
-    return this.targets.verdict(this.targets.claim(targetKey(address, false, id), this.clock.now()));
+    return this.targets.checkResult(this.targets.claim(targetKey(address, false, id), this.clock.now()));
   }
 
   [Symbol.dispose](): void {
@@ -94,10 +94,10 @@ test('a target enters when a connection to it has stayed open for 100 ms', async
   using fixture = new Fixture();
   fixture.publish(entering(app.address));
   const began = fixture.clock.monotonic();
-  await fixture.until('the verdict', () => fixture.verdict(app.address, 'one') === VERDICT_OF.well);
+  await fixture.until('the verdict', () => fixture.verdict(app.address, 'one') === CHECK_RESULT.healthy);
   assert.ok(fixture.clock.monotonic() - began >= 100);
   assert.deepEqual(fixture.changes, [{ address: app.address, tls: false, id: 'one', healthy: true, reason: '' }]);
-  assert.deepEqual(fixture.health.standing(), fixture.changes);
+  assert.deepEqual(fixture.health.latest(), fixture.changes);
   fixture.clock.pass(60_000);
   assert.equal(app.connections(), 1);
 });
@@ -110,10 +110,10 @@ test('a connection that is taken and closed at once lets nobody in', async () =>
   using fixture = new Fixture();
   fixture.publish(entering(app.address));
   await fixture.until('several tries', () => app.connections() >= 3);
-  assert.equal(fixture.verdict(app.address, 'one'), VERDICT_OF.none);
+  assert.equal(fixture.verdict(app.address, 'one'), CHECK_RESULT.none);
   assert.equal(fixture.health.reason(`${app.address} one`), 'not probed yet: it closed the connection at once');
   listens = true;
-  await fixture.until('the verdict', () => fixture.verdict(app.address, 'one') === VERDICT_OF.well);
+  await fixture.until('the verdict', () => fixture.verdict(app.address, 'one') === CHECK_RESULT.healthy);
 });
 
 test('a target that refuses is tried again until it listens, and the reason is told once', async () => {
@@ -124,9 +124,9 @@ test('a target that refuses is tried again until it listens, and the reason is t
   await fixture.until('a reason', () => fixture.changes.length > 0);
   const refused = { address, tls: false, id: 'one', healthy: false, reason: 'not probed yet: connection refused' };
   assert.deepEqual(fixture.changes, [refused]);
-  assert.deepEqual(fixture.health.standing(), [refused]);
+  assert.deepEqual(fixture.health.latest(), [refused]);
   using app = await target(undefined, Number(address.split(':')[1]));
-  await fixture.until('the verdict', () => fixture.verdict(app.address, 'one') === VERDICT_OF.well);
+  await fixture.until('the verdict', () => fixture.verdict(app.address, 'one') === CHECK_RESULT.healthy);
   assert.deepEqual(
     fixture.changes.map(({ healthy }) => healthy),
     [false, true],
@@ -138,18 +138,18 @@ test('a verdict holds while a route names the target, paused or not, and is forg
   using fixture = new Fixture();
   const { address } = app;
   fixture.publish(entering(address), { ...entering(address), domain: 'b.test' });
-  await fixture.until('the verdict', () => fixture.verdict(address, 'one') === VERDICT_OF.well);
+  await fixture.until('the verdict', () => fixture.verdict(address, 'one') === CHECK_RESULT.healthy);
   fixture.publish({ ...entering(address), upstreams: [{ address, id: 'one', state: 'paused' }] });
-  fixture.health.take({ whole: false, upserts: [], removed: ['b.test'] });
-  assert.equal(fixture.verdict(address, 'one'), VERDICT_OF.well);
+  fixture.health.update({ whole: false, upserts: [], removed: ['b.test'] });
+  assert.equal(fixture.verdict(address, 'one'), CHECK_RESULT.healthy);
   fixture.publish(entering(address));
-  assert.equal(fixture.verdict(address, 'one'), VERDICT_OF.well);
+  assert.equal(fixture.verdict(address, 'one'), CHECK_RESULT.healthy);
   fixture.publish(entering(address, 'two'));
-  assert.equal(fixture.verdict(address, 'one'), VERDICT_OF.none);
-  await fixture.until('the other one', () => fixture.verdict(address, 'two') === VERDICT_OF.well);
+  assert.equal(fixture.verdict(address, 'one'), CHECK_RESULT.none);
+  await fixture.until('the other one', () => fixture.verdict(address, 'two') === CHECK_RESULT.healthy);
   assert.equal(app.connections(), 2);
-  fixture.health.take({ whole: true, upserts: [], removed: [] });
-  assert.equal(fixture.verdict(address, 'two'), VERDICT_OF.none);
+  fixture.health.update({ whole: true, upserts: [], removed: [] });
+  assert.equal(fixture.verdict(address, 'two'), CHECK_RESULT.none);
 });
 
 test('the first answers are waited for, good or bad, and not for longer than was said', async () => {
@@ -163,7 +163,7 @@ test('the first answers are waited for, good or bad, and not for longer than was
     upstreams: [app.address, refusing].map((address) => ({ address, id: 'x', state: 'starting', probe: true })),
   });
   let answered = false;
-  void fixture.health.firstAnswers(60_000).then(() => {
+  void fixture.health.firstResults(60_000).then(() => {
     answered = true;
   });
   await fixture.until('both', () => answered);
@@ -171,7 +171,7 @@ test('the first answers are waited for, good or bad, and not for longer than was
   fixture.publish({ ...checked(silent.address, 'b.test'), health: { path: '/', interval_secs: 60, timeout_secs: 60 } });
   const began = fixture.clock.monotonic();
   let over = false;
-  void fixture.health.firstAnswers(500).then(() => {
+  void fixture.health.firstResults(500).then(() => {
     over = true;
   });
   await fixture.until('the time to be over', () => over);

@@ -3,23 +3,23 @@ import type { Log } from '../../shared/runtime/log.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import { transportName } from '../../shared/transport.ts';
 import type { Targets } from '../ledger/targets.ts';
-import { Watch, type WatchTools } from './check-session.ts';
-import { Turnstile } from './semaphore.ts';
-import { type Watched, watchedIn } from './wanted-checks.ts';
+import { CheckSession, type CheckTools } from './check-session.ts';
+import { Semaphore } from './semaphore.ts';
+import { type WantedCheck, wantedChecks } from './wanted-checks.ts';
 
-/** Targets that are asked at a time. */
+/** Checks that run at a time. */
 const MOST_AT_A_TIME = 64;
-/** How often the ledger is told that the verdicts are still needed (ms). */
-const USE_MS = 10_000;
-/** How often it is seen whether all have answered once (ms). */
-const LOOK_MS = 10;
+/** How often the slots in the ledger are marked as still needed (ms). */
+const KEEP_MS = 10_000;
+/** How often it is tested whether all checks have had a result (ms). */
+const POLL_MS = 10;
 
-/** A target came into rotation or left it; `reason` in words, empty when it is well. */
+/** A target has come into rotation or left it; `reason` is for people, empty when it is healthy. */
 export type HealthChange = {
   readonly address: string;
   readonly tls: boolean;
   readonly id?: string;
-  /** How it is spoken to, as `transportName` has it; absent where that is nothing in particular. */
+  /** As `transportName` has it; absent for the default. */
   readonly transport?: string;
   readonly healthy: boolean;
   readonly reason: string;
@@ -32,7 +32,7 @@ export type PublishedRoutes = {
   readonly removed: readonly string[];
 };
 
-type Parts = {
+type HealthOptions = {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -41,91 +41,92 @@ type Parts = {
 };
 
 /**
- * Asks targets whether they are well, once for all workers: those that enter by a probe, and those of routes with a
- * health check. The verdicts stand in the ledger, where workers read them with their next pick.
+ * Checks targets, once for all workers: those that enter by a probe, and those of routes with a health check. The results
+ * are in the ledger, where workers read them when they next pick a target.
  */
 export class Health {
-  private readonly watches = new Map<string, Watch>();
-  /** Names of the watches of each route that has any. */
+  private readonly sessions = new Map<string, CheckSession>();
+  /** Names of the checks of each route that has any. */
   private readonly byDomain = new Map<string, ReadonlySet<string>>();
-  private readonly tools: WatchTools;
-  private readonly stopUsing: () => void;
+  private readonly tools: CheckTools;
+  private readonly stopKeeping: () => void;
 
-  constructor({ clock, random, log, targets, changed }: Parts) {
+  constructor({ clock, random, log, targets, changed }: HealthOptions) {
     this.tools = {
       clock,
       random,
       targets,
-      turnstile: new Turnstile(MOST_AT_A_TIME),
-      told: (watched, healthy, reason) => {
-        const change = changeOf(watched, healthy, reason);
+      semaphore: new Semaphore(MOST_AT_A_TIME),
+      changed: (wanted, healthy, reason) => {
+        const change = changeOf(wanted, healthy, reason);
         if (healthy) log.info({ target: change.address }, 'target is well');
         else log.warn({ target: change.address, reason }, 'target is not well');
         changed(change);
       },
     };
-    this.stopUsing = clock.every(USE_MS, () => {
-      for (const watch of this.watches.values()) watch.use();
+    this.stopKeeping = clock.every(KEEP_MS, () => {
+      for (const session of this.sessions.values()) session.keepSlot();
     });
   }
 
-  /** Takes in what is published. Verdicts are kept for as long as a route names the same target and question. */
-  take({ whole, upserts, removed }: PublishedRoutes): void {
+  /** Follows what is published. A result is kept for as long as a route names the same target and check. */
+  update({ whole, upserts, removed }: PublishedRoutes): void {
     const gone = new Set(whole ? this.byDomain.keys() : removed);
     for (const { domain, json, healthChecks } of upserts) {
       gone.delete(domain);
-      if (this.byDomain.has(domain) || healthChecks) this.adopt(domain, watchedIn(json));
+      if (this.byDomain.has(domain) || healthChecks) this.setChecks(domain, wantedChecks(json));
     }
-    for (const domain of gone) this.adopt(domain, []);
+    for (const domain of gone) this.setChecks(domain, []);
   }
 
-  /** Resolves when every target that is asked has answered or failed once, after `withinMs` at the latest. */
-  async firstAnswers(withinMs: number): Promise<void> {
+  /** Resolves when every active check has had a result, after `withinMs` at the latest. */
+  async firstResults(withinMs: number): Promise<void> {
     const { clock } = this.tools;
     const end = clock.monotonic() + withinMs;
-    while (clock.monotonic() < end && [...this.watches.values()].some((watch) => watch.unanswered)) await sleep(clock, LOOK_MS);
+    while (clock.monotonic() < end && [...this.sessions.values()].some((session) => session.isPending)) await sleep(clock, POLL_MS);
   }
 
-  /** What is known by asking, for a controller that connects later. */
-  standing(): HealthChange[] {
-    return [...this.watches.values()].flatMap(({ standing }) =>
-      standing === null ? [] : [changeOf(standing.watched, standing.healthy, standing.reason)],
+  /** The latest results, for a controller that connects later. */
+  latest(): HealthChange[] {
+    return [...this.sessions.values()].flatMap(({ latest }) =>
+      latest === null ? [] : [changeOf(latest.wanted, latest.healthy, latest.reason)],
     );
   }
 
-  /** Why a question keeps its target out, in words; empty where nothing speaks against it. `name` as the gate has it. */
+  /** Why a check keeps its target out of rotation, for people; empty where it does not. `name` is the name of the check. */
   reason(name: string): string {
-    return this.watches.get(name)?.reason ?? '';
+    return this.sessions.get(name)?.reason ?? '';
   }
 
-  /** Asks nobody any more; what is known stays. */
+  /** Stops all checks; their results stay. */
   stop(): void {
-    this.stopUsing();
-    for (const watch of this.watches.values()) watch.stop();
+    this.stopKeeping();
+    for (const session of this.sessions.values()) session.stop();
   }
 
-  private adopt(domain: string, watched: readonly Watched[]): void {
-    const byName = Map.groupBy(watched, ({ gate }) => gate.name);
+  private setChecks(domain: string, wanted: readonly WantedCheck[]): void {
+    const byName = Map.groupBy(wanted, ({ check }) => check.name);
     const before = this.byDomain.get(domain);
     if (byName.size > 0) this.byDomain.set(domain, new Set(byName.keys()));
     else this.byDomain.delete(domain);
-    for (const [name, wishes] of byName) {
-      const watch = this.watches.get(name) ?? new Watch(wishes[0] as Watched, this.tools);
-      this.watches.set(name, watch);
-      watch.wished(domain, wishes);
+    for (const [name, same] of byName) {
+      const session = this.sessions.get(name) ?? new CheckSession(same[0] as WantedCheck, this.tools);
+      this.sessions.set(name, session);
+      session.want(domain, same);
     }
-    for (const name of before ?? []) if (!byName.has(name)) this.leave(domain, name);
+    for (const name of before ?? []) if (!byName.has(name)) this.drop(domain, name);
   }
 
-  private leave(domain: string, name: string): void {
-    const watch = this.watches.get(name);
-    if (watch === undefined || watch.wished(domain, [])) return;
-    watch.forget();
-    this.watches.delete(name);
+  /** The route does not want the check any more. */
+  private drop(domain: string, name: string): void {
+    const session = this.sessions.get(name);
+    if (session === undefined || session.want(domain, [])) return;
+    session.forget();
+    this.sessions.delete(name);
   }
 }
 
-const changeOf = ({ address, tls, id, transport }: Watched, healthy: boolean, reason: string): HealthChange => ({
+const changeOf = ({ address, tls, id, transport }: WantedCheck, healthy: boolean, reason: string): HealthChange => ({
   address,
   tls,
   ...(id !== null && { id }),

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
-import { askForPage } from './page.ts';
+import { requestPage } from './page.ts';
 
 const PAGE = { path: '/up', host: 'a.test' };
 let server: Http2Server;
@@ -25,7 +25,7 @@ after(() => server.close());
 
 function ask(address: string, page = PAGE): Promise<string | null> {
   const question = { address, serverName: null, transport: { protocol: 'h2c' as const }, timeoutMs: 5_000 };
-  return new Promise((resolve) => askForPage(question, page, new ManualClock(), resolve));
+  return new Promise((resolve) => requestPage(question, page, new ManualClock(), resolve));
 }
 
 test('a target that speaks HTTP/2 is asked over HTTP/2', async () => {
@@ -48,7 +48,7 @@ test('one at a socket is asked there, and one that is gone is said to be', async
   await new Promise<void>((resolve) => app.listen(path, resolve));
   const plain = { serverName: null, transport: null, timeoutMs: 5_000 };
   const asking = (at: string) =>
-    new Promise((resolve) => askForPage({ ...plain, address: `unix/${at}` }, PAGE, new ManualClock(), resolve));
+    new Promise((resolve) => requestPage({ ...plain, address: `unix/${at}` }, PAGE, new ManualClock(), resolve));
   assert.equal(await asking(path), null);
   assert.equal(await asking(`${path}.not`), 'GET /up failed: its socket does not exist');
   app.close();

@@ -1,29 +1,29 @@
-/** Lets a limited number of tasks be under way at a time; the others wait their turn. */
-export class Turnstile {
-  private readonly most: number;
+/** Limits how many tasks are under way at a time; the others wait in order. */
+export class Semaphore {
+  private readonly permits: number;
   private readonly waiting = new Set<() => void>();
-  private under = 0;
+  private active = 0;
 
-  constructor(most: number) {
-    this.most = most;
+  constructor(permits: number) {
+    this.permits = permits;
   }
 
   /**
-   * Runs `task` when there is room; it calls `leave` when it is over, once.
-   * @returns the way to wait no longer; a task that has begun has to leave all the same.
+   * Runs `task` as soon as a permit is free; the task calls `release` once, when it is over.
+   * @returns a function that stops the wait; a task that has begun still has to release.
    */
-  enter(task: (leave: () => void) => void): () => void {
+  acquire(task: (release: () => void) => void): () => void {
     const begin = () => {
-      this.under++;
-      task(() => this.left());
+      this.active++;
+      task(() => this.release());
     };
-    if (this.under < this.most) begin();
+    if (this.active < this.permits) begin();
     else this.waiting.add(begin);
     return () => void this.waiting.delete(begin);
   }
 
-  private left(): void {
-    this.under--;
+  private release(): void {
+    this.active--;
     const [next] = this.waiting;
     if (next === undefined) return;
     this.waiting.delete(next);

@@ -2,46 +2,44 @@ import { type PoolSpec, poolsIn } from '../../shared/pools.ts';
 import type { RouteSpec, UpstreamSpec } from '../../shared/route.ts';
 import { type TransportSpec, transportName } from '../../shared/transport.ts';
 import { certificateName } from '../../shared/values/address.ts';
-import { type Gate, gateOf, questionTo } from '../ledger/health-checks.ts';
+import { activeCheck, checkOf, type HealthCheck } from '../ledger/health-checks.ts';
 
-/** A question to a target, as one route has it. */
-export type Watched = {
-  readonly gate: Gate;
+/** A check of a target, as one route wants it. */
+export type WantedCheck = {
+  readonly check: HealthCheck;
   readonly address: string;
   readonly tls: boolean;
   readonly id: string | null;
   /** The name that its certificate must show; null without TLS. */
   readonly serverName: string | null;
   readonly transport: TransportSpec | null;
-  /** Whether it is asked now; where it is not, what is known of it holds. */
-  readonly asking: boolean;
-  /** Milliseconds from one question to the next, and until an answer is late. Probes need neither. */
+  /** Whether the check runs now; where it does not, its result holds. */
+  readonly active: boolean;
+  /** Milliseconds from one run to the next, and until an answer is late. Probes need neither. */
   readonly intervalMs: number;
   readonly timeoutMs: number;
 };
 
-/** What is to be known of the targets of a route, which was judged before it was published. */
-export function watchedIn(json: string): Watched[] {
+/** The checks that a route wants, which was judged before it was published. */
+export function wantedChecks(json: string): WantedCheck[] {
   const route: RouteSpec = JSON.parse(json);
-  return poolsIn(route).flatMap((pool) => pool.upstreams.flatMap((upstream) => watched(route, upstream, pool)));
+  return poolsIn(route).flatMap((pool) => pool.upstreams.flatMap((upstream) => wantedFor(route, upstream, pool) ?? []));
 }
 
-function watched({ domain, health }: RouteSpec, upstream: UpstreamSpec, { tls, transport }: PoolSpec): Watched[] {
+function wantedFor({ domain, health }: RouteSpec, upstream: UpstreamSpec, { tls, transport }: PoolSpec): WantedCheck | null {
   const { address, id = null } = upstream;
-  const asked = gateOf(domain, upstream, tls, health, transport);
-  // Without a check only what has a name at its source can have been probed before.
-  if (asked === null && health == null && id === null) return [];
-  return [
-    {
-      gate: asked ?? questionTo(domain, upstream, tls, health, false, transport),
-      address,
-      tls,
-      id,
-      serverName: tls ? (transport?.server_name ?? certificateName(address, domain)) : null,
-      transport: transportName(transport) === '' ? null : (transport ?? null),
-      asking: asked !== null,
-      intervalMs: (health?.interval_secs ?? 0) * 1_000,
-      timeoutMs: (health?.timeout_secs ?? 0) * 1_000,
-    },
-  ];
+  const active = activeCheck(domain, upstream, tls, health, transport);
+  // Without a health check, only a target with an id can have been probed before.
+  if (active === null && health == null && id === null) return null;
+  return {
+    check: active ?? checkOf(domain, upstream, tls, health, false, transport),
+    address,
+    tls,
+    id,
+    serverName: tls ? (transport?.server_name ?? certificateName(address, domain)) : null,
+    transport: transportName(transport) === '' ? null : (transport ?? null),
+    active: active !== null,
+    intervalMs: (health?.interval_secs ?? 0) * 1_000,
+    timeoutMs: (health?.timeout_secs ?? 0) * 1_000,
+  };
 }

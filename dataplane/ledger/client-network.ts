@@ -1,5 +1,5 @@
 /**
- * What limits take for one client: an IPv4 address, or the /64 of an IPv6 address. A network hands out whole /64s (RFC 6177),
+ * What limits count as one client: an IPv4 address, or the /64 of an IPv6 address. Networks assign whole /64s (RFC 6177),
  * in which a client has as many addresses as it likes.
  */
 export function clientNetwork(address: string): string {

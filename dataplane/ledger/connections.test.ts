@@ -54,8 +54,8 @@ test('what a worker that died had open is forgotten, and nobody else’s', () =>
 test('the addresses of one IPv6 /64 are counted as one client, however they are written', () => {
   const same = ['2001:db8::1', '2001:db8:0:0:ffff::9', '2001:db8:0:0::7', '2001:0db8::5'].map(connectionKey);
   for (const key of same) assert.deepEqual(key, same[0]);
-  const others = ['2001:db8:0:1::1', '2001:db9::1', '::1', '192.0.2.1'].map((address) => connectionKey(address).tag);
-  assert.equal(new Set([same[0]?.tag, ...others]).size, 5);
+  const others = ['2001:db8:0:1::1', '2001:db9::1', '::1', '192.0.2.1'].map((address) => connectionKey(address).fingerprint);
+  assert.equal(new Set([same[0]?.fingerprint, ...others]).size, 5);
 });
 
 test('addresses without connections give their places to others, those with connections never do', () => {

@@ -1,22 +1,22 @@
 import { clientNetwork } from './client-network.ts';
 import { type Key, keyOf } from './hash.ts';
-import { Slots } from './hash-table.ts';
+import { SharedHashTable } from './hash-table.ts';
 
-/** Client addresses that are counted at the same time; one for which there is no room is held to the common limit alone. */
+/** Client addresses that are counted at the same time; one without a slot is held to the common limit alone. */
 const CAPACITY = 1 << 16;
-/** Seconds after which an address without connections gives its place to another. */
+/** Seconds after which an address without connections gives up its slot. */
 const QUIET_SECS = 2;
-/** A reason is told once in this many seconds. */
-const TELL_SECS = 60;
+/** A reason is logged once in this many seconds. */
+const LOG_SECS = 60;
 
 /** Why a client's connection was closed before a byte of HTTP was read. */
 export const REFUSALS = ['limit', 'address_limit', 'untrusted_proxy', 'proxy_header', 'descriptors'] as const;
 export type Refusal = (typeof REFUSALS)[number];
 
-/** Words in front of the columns: per reason how often, and when it was last told (seconds since 1970, 0 never). */
+/** Words in front of the columns: per reason its count, and when it was last logged (seconds since 1970, 0 never). */
 const COUNTS = 0;
-const TOLD = REFUSALS.length;
-/** Behind them a column a worker of client connections, then one of connections to upstreams. */
+const LOGGED = REFUSALS.length;
+/** Behind them one column per worker of client connections, then one of connections to upstreams. */
 const HEADER = 2 * REFUSALS.length;
 
 /** `maxConnections` of clients; `maxSockets` of clients and to upstreams together, as descriptors allow. */
@@ -28,12 +28,12 @@ export const UNCOUNTED = -1;
 /**
  * Open client connections in all and by address, exact over all workers: each worker counts in a column of
  * its own, so that the columns of one that died are simply zeroed. A slot that changes its owner is not
- * cleared: it is idle, and whoever counted there takes it back from there.
+ * cleared: it is idle, and a worker that counted there subtracts from it there.
  */
 export class Connections {
   private readonly header: Int32Array;
   private readonly columns: number;
-  private readonly slots: Slots;
+  private readonly slots: SharedHashTable;
   /** Per slot: last use in seconds, then one column a worker. */
   private readonly words: Int32Array;
 
@@ -41,7 +41,7 @@ export class Connections {
     const head = HEADER + 2 * workers;
     this.columns = workers;
     this.header = new Int32Array(buffer, 0, head);
-    this.slots = new Slots(new Int32Array(buffer, head * 4, CAPACITY));
+    this.slots = new SharedHashTable(new Int32Array(buffer, head * 4, CAPACITY));
     this.words = new Int32Array(buffer, (head + CAPACITY) * 4);
   }
 
@@ -82,11 +82,11 @@ export class Connections {
 
   /**
    * Counts one more connection of an address if that keeps it within `limit`; `now` in ms since 1970.
-   * @returns what `leaveAddress` takes, or null when it would be one too many.
+   * @returns the slot for `leaveAddress`, or null if it would be one too many.
    */
   enterAddress(key: Key, worker: number, limit: number, now: number): number | null {
     const seconds = Math.floor(now / 1_000);
-    const slot = this.slots.claimIdle(key.place, key.tag, (other) => this.quiet(other, seconds));
+    const slot = this.slots.findOrReplaceIdle(key.hash, key.fingerprint, (other) => this.quiet(other, seconds));
     if (slot < 0) return UNCOUNTED;
     const first = this.first(slot);
     Atomics.store(this.words, first, seconds);
@@ -99,21 +99,21 @@ export class Connections {
 
   /** Connections of an address that are open now. */
   openFrom(key: Key): number {
-    const slot = this.slots.find(key.place, key.tag);
+    const slot = this.slots.find(key.hash, key.fingerprint);
     return slot < 0 ? 0 : sum(this.words, this.first(slot) + 1, this.columns);
   }
 
-  /** Counts a refusal. @returns whether it is to be told: true once a minute for each reason, in one of the workers. */
+  /** Counts a refusal. @returns whether to log it: true once a minute for each reason, in one of the workers. */
   refused(reason: Refusal, now: number): boolean {
     const at = REFUSALS.indexOf(reason);
     Atomics.add(this.header, COUNTS + at, 1);
     const seconds = Math.floor(now / 1_000);
-    const told = Atomics.load(this.header, TOLD + at);
-    if (told !== 0 && seconds - (told >>> 0) < TELL_SECS) return false;
-    return Atomics.compareExchange(this.header, TOLD + at, told, seconds | 0) === told;
+    const logged = Atomics.load(this.header, LOGGED + at);
+    if (logged !== 0 && seconds - (logged >>> 0) < LOG_SECS) return false;
+    return Atomics.compareExchange(this.header, LOGGED + at, logged, seconds | 0) === logged;
   }
 
-  /** What is open now, and what was refused since the start; a count comes round after 2^32. */
+  /** What is open now, and what was refused since the start; a count wraps around at 2^32. */
   reading(): { readonly open: number; readonly refused: readonly (readonly [reason: Refusal, count: number])[] } {
     const refused = REFUSALS.map((reason, at) => [reason, Atomics.load(this.header, COUNTS + at) >>> 0] as const);
     return { open: this.open(), refused };
@@ -124,7 +124,7 @@ export class Connections {
     Atomics.store(this.header, HEADER + worker, 0);
     Atomics.store(this.header, HEADER + this.columns + worker, 0);
     for (let slot = 0; slot < CAPACITY; slot++) {
-      // Places that were never used are only looked at: writing to them would make them take up memory.
+      // Slots that were never used are only read: a write would make them take up memory.
       const word = this.first(slot) + 1 + worker;
       if (Atomics.load(this.words, word) !== 0) Atomics.store(this.words, word, 0);
     }
@@ -145,18 +145,18 @@ export class Connections {
 export const connectionKey = (address: string): Key => keyOf(`connection\n${clientNetwork(address)}`);
 
 /** Tries before a worker gives way to others that try at the very same moment. */
-const TURNS = 64;
+const MOST_TRIES = 64;
 
 /** Adds one to the word at `own` if the `count` words from `from` on then come to `limit` at most. @returns whether it did. */
 function addWithin(limit: number, words: Int32Array, own: number, from: number, count: number): boolean {
-  for (let turn = 0; turn < TURNS; turn++) {
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
     Atomics.add(words, own, 1);
     if (sum(words, from, count) <= limit) return true;
     Atomics.sub(words, own, 1);
-    // Below the limit without us: others have tried at the same moment, and one of us may have the last place.
+    // Below the limit without us: others have tried at the same moment, and one of us may have the last one.
     if (sum(words, from, count) >= limit) return false;
-    // Each waits for a time of its own, or they go on meeting.
-    for (let wait = (own - from) * turn; wait > 0; wait--) Atomics.load(words, own);
+    // Each waits for a different time, or they would collide again.
+    for (let wait = (own - from) * tries; wait > 0; wait--) Atomics.load(words, own);
   }
   return false;
 }

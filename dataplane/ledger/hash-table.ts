@@ -1,71 +1,76 @@
-/** Places that one key may stand in. A bucket never overflows into the next: no chains to break when a slot is freed. */
+/** Slots that a key can be in. A bucket never overflows into the next, so freeing a slot breaks no chain. */
 const BUCKET = 8;
 
 /**
- * A lock-free table of fixed size in shared memory: keys to slots. A slot is claimed by one
- * compare-and-swap of its tag, so two workers that meet a new key at once agree on its place.
+ * A lock-free hash table of fixed size in shared memory: keys to slots. A slot is claimed by one
+ * compare-and-swap of its fingerprint, so two workers that insert a new key at once agree on its slot.
  */
-export class Slots {
+export class SharedHashTable {
   readonly capacity: number;
-  private readonly tags: Int32Array;
+  private readonly fingerprints: Int32Array;
   private readonly buckets: number;
 
-  /** `tags` has a power of two of entries, at least a bucket. */
-  constructor(tags: Int32Array) {
-    this.tags = tags;
-    this.capacity = tags.length;
-    this.buckets = tags.length / BUCKET;
+  /** The length of `fingerprints` is a power of two, at least a bucket. */
+  constructor(fingerprints: Int32Array) {
+    this.fingerprints = fingerprints;
+    this.capacity = fingerprints.length;
+    this.buckets = fingerprints.length / BUCKET;
   }
 
   /** The slot of a key, or -1. */
-  find(place: number, tag: number): number {
-    const first = (place & (this.buckets - 1)) * BUCKET;
-    for (let slot = first; slot < first + BUCKET; slot++) if (Atomics.load(this.tags, slot) === tag) return slot;
+  find(hash: number, fingerprint: number): number {
+    const first = (hash & (this.buckets - 1)) * BUCKET;
+    for (let slot = first; slot < first + BUCKET; slot++) if (Atomics.load(this.fingerprints, slot) === fingerprint) return slot;
     return -1;
   }
 
   /**
    * The slot of a key, claimed if it is new. When its bucket is full, the slot for which `idleFor` is
-   * greatest is taken over: the others are in use, and a table of fixed size must forget something.
+   * greatest is replaced: a table of fixed size has to forget something.
    */
-  claim(place: number, tag: number, idleFor: (slot: number) => number, clear: (slot: number) => void): number {
+  findOrInsert(hash: number, fingerprint: number, idleFor: (slot: number) => number, clear: (slot: number) => void): number {
     for (;;) {
-      // All of the bucket first: a place that was freed may stand before the one that the key has.
-      const known = this.find(place, tag);
+      // Look at the whole bucket first: a free slot may come before the one that has the key.
+      const known = this.find(hash, fingerprint);
       if (known >= 0) return known;
-      const slot = this.takeFree(place, tag) ?? this.takeStalest(place, tag, idleFor, clear);
+      const slot = this.insertFree(hash, fingerprint) ?? this.replaceStalest(hash, fingerprint, idleFor, clear);
       if (slot !== null) return slot;
     }
   }
 
-  /** As `claim`, but takes over only a slot that is `idle`, and leaves it as it is. @returns -1 where the bucket has none. */
-  claimIdle(place: number, tag: number, idle: (slot: number) => boolean): number {
-    const first = (place & (this.buckets - 1)) * BUCKET;
+  /** As `findOrInsert`, but replaces only a slot that is `idle`, and does not clear it. @returns -1 where the bucket has none. */
+  findOrReplaceIdle(hash: number, fingerprint: number, idle: (slot: number) => boolean): number {
+    const first = (hash & (this.buckets - 1)) * BUCKET;
     for (;;) {
-      const known = this.find(place, tag);
+      const known = this.find(hash, fingerprint);
       if (known >= 0) return known;
-      const free = this.takeFree(place, tag);
+      const free = this.insertFree(hash, fingerprint);
       if (free !== null) return free;
       let slot = first;
       while (slot < first + BUCKET && !idle(slot)) slot++;
       if (slot === first + BUCKET) return -1;
-      const owner = Atomics.load(this.tags, slot);
-      if (owner === tag || Atomics.compareExchange(this.tags, slot, owner, tag) === owner) return slot;
+      const owner = Atomics.load(this.fingerprints, slot);
+      if (owner === fingerprint || Atomics.compareExchange(this.fingerprints, slot, owner, fingerprint) === owner) return slot;
     }
   }
 
-  private takeFree(place: number, tag: number): number | null {
-    const first = (place & (this.buckets - 1)) * BUCKET;
+  private insertFree(hash: number, fingerprint: number): number | null {
+    const first = (hash & (this.buckets - 1)) * BUCKET;
     for (let slot = first; slot < first + BUCKET; slot++) {
-      const was = Atomics.compareExchange(this.tags, slot, 0, tag);
-      if (was === 0 || was === tag) return slot;
+      const was = Atomics.compareExchange(this.fingerprints, slot, 0, fingerprint);
+      if (was === 0 || was === fingerprint) return slot;
     }
     return null;
   }
 
-  /** @returns null when another thread was quicker: the key may be there by now. */
-  private takeStalest(place: number, tag: number, idleFor: (slot: number) => number, clear: (slot: number) => void): number | null {
-    const first = (place & (this.buckets - 1)) * BUCKET;
+  /** @returns null if another thread was faster: the key may be there by now. */
+  private replaceStalest(
+    hash: number,
+    fingerprint: number,
+    idleFor: (slot: number) => number,
+    clear: (slot: number) => void,
+  ): number | null {
+    const first = (hash & (this.buckets - 1)) * BUCKET;
     let stalest = first;
     let longest = -1;
     for (let slot = first; slot < first + BUCKET; slot++) {
@@ -74,19 +79,19 @@ export class Slots {
       longest = idle;
       stalest = slot;
     }
-    const owner = Atomics.load(this.tags, stalest);
-    // Another thread has just brought the same key here, and may have counted already.
-    if (owner === tag) return stalest;
-    if (Atomics.compareExchange(this.tags, stalest, owner, tag) !== owner) return null;
+    const owner = Atomics.load(this.fingerprints, stalest);
+    // Another thread has just inserted the same key here, and may have counted already.
+    if (owner === fingerprint) return stalest;
+    if (Atomics.compareExchange(this.fingerprints, stalest, owner, fingerprint) !== owner) return null;
     clear(stalest);
     return stalest;
   }
 
   used(slot: number): boolean {
-    return Atomics.load(this.tags, slot) !== 0;
+    return Atomics.load(this.fingerprints, slot) !== 0;
   }
 
   free(slot: number): void {
-    Atomics.store(this.tags, slot, 0);
+    Atomics.store(this.fingerprints, slot, 0);
   }
 }

@@ -4,51 +4,51 @@ import { socketPath } from '../../shared/values/address.ts';
 import { type Key, keyOf } from './hash.ts';
 import { targetKey, targetName } from './targets.ts';
 
-/** What is asked of a target, and whether it may be used before it has answered. */
-export type Gate = {
-  /** Names target and question: what two routes ask alike is asked once. */
+/** A check of one target, and whether the target may be used before it has passed. */
+export type HealthCheck = {
+  /** Names target and check: a check that two routes have in common is made once. */
   readonly name: string;
-  /** Where the verdict stands in the ledger. */
+  /** Where the result is in the ledger. */
   readonly key: Key;
-  /** Shut until the first good answer; otherwise shut by bad ones only. */
-  readonly shutAtFirst: boolean;
-  /** The page that it must answer; null where an open connection says enough. */
+  /** Whether the target is out of rotation until it has passed once; otherwise only failures take it out. */
+  readonly outAtFirst: boolean;
+  /** The page that it must answer; null where an open connection is enough. */
   readonly page: { readonly path: string; readonly host: string } | null;
 };
 
-/** The part of a target that a question depends on. */
-export type Asked = Pick<UpstreamSpec, 'address' | 'id' | 'state' | 'probe'>;
+/** The part of a target that a check depends on. */
+export type CheckedTarget = Pick<UpstreamSpec, 'address' | 'id' | 'state' | 'probe'>;
 
 /**
- * What keeps a target of a route out of rotation besides its state. null where the state alone decides: a target that
- * is well and not checked, or one that its source has taken out.
+ * The check that decides, besides its state, whether a target of a route is in rotation. null where the state alone decides:
+ * it is healthy and not checked, or its source has taken it out.
  */
-export function gateOf(
+export function activeCheck(
   domain: string,
-  asked: Asked,
+  target: CheckedTarget,
   tls: boolean,
   health: HealthCheckSpec | null | undefined,
   transport?: TransportSpec | null,
-): Gate | null {
-  const entering = asked.state === 'starting' && asked.probe === true;
-  if (!entering && (asked.state !== 'healthy' || health == null)) return null;
-  return questionTo(domain, asked, tls, health, entering, transport);
+): HealthCheck | null {
+  const entering = target.state === 'starting' && target.probe === true;
+  if (!entering && (target.state !== 'healthy' || health == null)) return null;
+  return checkOf(domain, target, tls, health, entering, transport);
 }
 
-/** The same whatever the target's state: a verdict is kept for as long as a route names the target. */
-export function questionTo(
+/** The same check for every state of the target: a result is kept for as long as a route names the target. */
+export function checkOf(
   domain: string,
-  { address, id }: Asked,
+  { address, id }: CheckedTarget,
   tls: boolean,
   health: HealthCheckSpec | null | undefined,
-  shutAtFirst: boolean,
+  outAtFirst: boolean,
   transport?: TransportSpec | null,
-): Gate {
+): HealthCheck {
   const manner = transportName(transport);
   const target = targetName(address, tls, id, manner);
-  if (health == null) return { name: target, key: targetKey(address, tls, id, manner), shutAtFirst, page: null };
-  // No site has the name of a pattern: there the target is asked by its own.
+  if (health == null) return { name: target, key: targetKey(address, tls, id, manner), outAtFirst, page: null };
+  // A pattern is no host name, so the target is checked by its own.
   const host = domain.startsWith('*') ? (socketPath(address) === null ? address : 'localhost') : domain;
   const name = `${target} ${host} ${health.path}`;
-  return { name, key: keyOf(`check\n${name}`), shutAtFirst, page: { path: health.path, host } };
+  return { name, key: keyOf(`check\n${name}`), outAtFirst, page: { path: health.path, host } };
 }

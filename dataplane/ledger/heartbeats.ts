@@ -1,4 +1,4 @@
-/** One counter a worker slot, moved by its worker's event loop; a loop that hangs stops moving it. */
+/** One counter per worker slot, increased by its worker's event loop; a loop that hangs stops increasing it. */
 export class Heartbeats {
   private readonly beats: Int32Array;
 
@@ -10,11 +10,11 @@ export class Heartbeats {
     return new SharedArrayBuffer(workers * 4);
   }
 
-  beat(slot: number): void {
-    Atomics.add(this.beats, slot, 1);
+  beat(worker: number): void {
+    Atomics.add(this.beats, worker, 1);
   }
 
-  read(slot: number): number {
-    return Atomics.load(this.beats, slot);
+  read(worker: number): number {
+    return Atomics.load(this.beats, worker);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Requests under way, one counter a worker slot and summed: a worker that dies takes no one else's
- * requests with it, and the main thread zeroes its slot.
+ * Requests in flight: one counter per worker slot, summed. When a worker dies, the main thread zeroes its counter,
+ * and those of the others stay.
  */
 export class InFlight {
   private readonly counts: Int32Array;
@@ -13,21 +13,21 @@ export class InFlight {
     return new SharedArrayBuffer(workers * 4);
   }
 
-  begin(slot: number): void {
-    Atomics.add(this.counts, slot, 1);
+  begin(worker: number): void {
+    Atomics.add(this.counts, worker, 1);
   }
 
-  end(slot: number): void {
-    Atomics.sub(this.counts, slot, 1);
+  end(worker: number): void {
+    Atomics.sub(this.counts, worker, 1);
   }
 
-  clear(slot: number): void {
-    Atomics.store(this.counts, slot, 0);
+  clear(worker: number): void {
+    Atomics.store(this.counts, worker, 0);
   }
 
   total(): number {
     let total = 0;
-    for (let slot = 0; slot < this.counts.length; slot++) total += Atomics.load(this.counts, slot);
+    for (let worker = 0; worker < this.counts.length; worker++) total += Atomics.load(this.counts, worker);
     return total;
   }
 }

@@ -2,7 +2,7 @@ import { Connections } from './connections.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { InFlight } from './in-flight.ts';
 import { Rates } from './rates.ts';
-import { Turns } from './shared-semaphore.ts';
+import { SharedSemaphore } from './shared-semaphore.ts';
 import { Targets } from './targets.ts';
 
 /**
@@ -15,7 +15,7 @@ export type LedgerBuffers = {
   readonly inFlight: SharedArrayBuffer;
   readonly rates: SharedArrayBuffer;
   readonly targets: SharedArrayBuffer;
-  readonly turns: SharedArrayBuffer;
+  readonly passwordChecks: SharedArrayBuffer;
 };
 
 export type Ledger = {
@@ -25,7 +25,7 @@ export type Ledger = {
   readonly inFlight: InFlight;
   readonly rates: Rates;
   readonly targets: Targets;
-  readonly turns: Turns;
+  readonly passwordChecks: SharedSemaphore;
 };
 
 /** A fresh ledger with a column for each of `workers` worker slots. */
@@ -36,7 +36,7 @@ export function createLedger(workers: number): Ledger {
     inFlight: InFlight.buffer(workers),
     rates: Rates.buffer(),
     targets: Targets.buffer(workers),
-    turns: Turns.buffer(workers),
+    passwordChecks: SharedSemaphore.buffer(workers),
   });
 }
 
@@ -49,6 +49,6 @@ export function openLedger(buffers: LedgerBuffers): Ledger {
     inFlight: new InFlight(buffers.inFlight),
     rates: new Rates(buffers.rates),
     targets: new Targets(buffers.targets, buffers.inFlight.byteLength / 4),
-    turns: new Turns(buffers.turns),
+    passwordChecks: new SharedSemaphore(buffers.passwordChecks),
   };
 }

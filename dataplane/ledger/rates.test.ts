@@ -11,7 +11,7 @@ const fresh = (): Rates => new Rates(Rates.buffer());
 const key = keyOf('a client');
 const admitted = (rates: Rates, times: number, limit: number, now: number): number => {
   let count = 0;
-  for (let time = 0; time < times; time++) if (rates.admit(key.place, key.tag, limit, now)) count++;
+  for (let time = 0; time < times; time++) if (rates.admit(key.hash, key.fingerprint, limit, now)) count++;
   return count;
 };
 
@@ -39,9 +39,9 @@ test('clients do not count against each other, and asking does not count', () =>
   const rates = fresh();
   const other = keyOf('another client');
   assert.equal(admitted(rates, 10, 5, START), 5);
-  for (let time = 0; time < 20; time++) assert.equal(rates.wouldAdmit(other.place, other.tag, 5, START), true);
-  assert.equal(rates.wouldAdmit(key.place, key.tag, 5, START), false);
-  assert.equal(rates.admit(other.place, other.tag, 5, START), true);
+  for (let time = 0; time < 20; time++) assert.equal(rates.wouldAdmit(other.hash, other.fingerprint, 5, START), true);
+  assert.equal(rates.wouldAdmit(key.hash, key.fingerprint, 5, START), false);
+  assert.equal(rates.admit(other.hash, other.fingerprint, 5, START), true);
 });
 
 test('quiet clients are forgotten by a sweep, busy ones are not', () => {
@@ -56,11 +56,11 @@ test('quiet clients are forgotten by a sweep, busy ones are not', () => {
 test('more clients than there is room for: the quietest make way, and a limit is still a limit', () => {
   const rates = fresh();
   for (let client = 0; client < 200_000; client++) {
-    const { place, tag } = keyOf(`client ${client}`);
-    assert.equal(rates.admit(place, tag, 1, START + Math.floor(client / 50)), true);
+    const { hash, fingerprint } = keyOf(`client ${client}`);
+    assert.equal(rates.admit(hash, fingerprint, 1, START + Math.floor(client / 50)), true);
   }
   const last = keyOf('client 199999');
-  assert.equal(rates.admit(last.place, last.tag, 1, START + 4_000), false);
+  assert.equal(rates.admit(last.hash, last.fingerprint, 1, START + 4_000), false);
 });
 
 test('several threads at once admit exactly the limit of each window', async () => {

@@ -1,10 +1,10 @@
-import { Slots } from './hash-table.ts';
+import { SharedHashTable } from './hash-table.ts';
 
-/** Distinct client–route pairs that can be limited at the same time before the stalest is forgotten. */
+/** Distinct pairs of client and route that are limited at the same time, before the one idle for longest is forgotten. */
 const CAPACITY = 1 << 17;
 const WINDOW_MS = 1_000;
 
-/** A counter word holds the low bits of its window's number above a count. 12 bits come round in 68 minutes; `sweep` is quicker. */
+/** A counter word holds the low bits of its window's number above a count. 12 bits wrap around in 68 minutes; `sweep` comes sooner. */
 const COUNT_BITS = 20;
 const COUNT_MASK = (1 << COUNT_BITS) - 1;
 const WINDOW_MASK = 0xfff;
@@ -15,11 +15,11 @@ const WINDOW_MASK = 0xfff;
  * even and one for odd seconds, each moved by compare-and-swap.
  */
 export class Rates {
-  private readonly slots: Slots;
+  private readonly slots: SharedHashTable;
   private readonly counts: Int32Array;
 
   constructor(buffer: SharedArrayBuffer) {
-    this.slots = new Slots(new Int32Array(buffer, 0, CAPACITY));
+    this.slots = new SharedHashTable(new Int32Array(buffer, 0, CAPACITY));
     this.counts = new Int32Array(buffer, CAPACITY * 4);
   }
 
@@ -28,10 +28,10 @@ export class Rates {
   }
 
   /** Counts one request of the key at `now` (ms since 1970) if that keeps it within `limit` a second. @returns whether it did. */
-  admit(place: number, tag: number, limit: number, now: number): boolean {
+  admit(hash: number, fingerprint: number, limit: number, now: number): boolean {
     const window = Math.floor(now / WINDOW_MS);
     const reach = 1 - (now % WINDOW_MS) / WINDOW_MS;
-    const slot = this.slots.claim(place, tag, (other) => this.idle(other, window), this.clear);
+    const slot = this.slots.findOrInsert(hash, fingerprint, (other) => this.idle(other, window), this.clear);
     const word = slot * 2 + (window & 1);
     const before = this.countOf(slot * 2 + ((window - 1) & 1), window - 1) * reach;
     for (;;) {
@@ -43,8 +43,8 @@ export class Rates {
   }
 
   /** What `admit` would answer, without counting. */
-  wouldAdmit(place: number, tag: number, limit: number, now: number): boolean {
-    const slot = this.slots.find(place, tag);
+  wouldAdmit(hash: number, fingerprint: number, limit: number, now: number): boolean {
+    const slot = this.slots.find(hash, fingerprint);
     if (slot < 0) return limit >= 1;
     const window = Math.floor(now / WINDOW_MS);
     const reach = 1 - (now % WINDOW_MS) / WINDOW_MS;

@@ -1,36 +1,36 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Turns } from './shared-semaphore.ts';
+import { SharedSemaphore } from './shared-semaphore.ts';
 
-const twoViews = (): [Turns, Turns] => {
-  const buffer = Turns.buffer(3);
-  return [new Turns(buffer), new Turns(buffer)];
+const twoViews = (): [SharedSemaphore, SharedSemaphore] => {
+  const buffer = SharedSemaphore.buffer(3);
+  return [new SharedSemaphore(buffer), new SharedSemaphore(buffer)];
 };
 
-test('two have a turn at once, whoever they are, and the next when one of them is done', () => {
+test('two hold it at once, whichever their workers, and the next one when one of them has released it', () => {
   const [one, other] = twoViews();
-  assert.deepEqual([one.take(0), other.take(1), one.take(0), other.take(2)], [true, true, false, false]);
-  other.give(1);
-  assert.deepEqual([one.take(0), other.take(1)], [true, false]);
+  assert.deepEqual([one.tryAcquire(0), other.tryAcquire(1), one.tryAcquire(0), other.tryAcquire(2)], [true, true, false, false]);
+  other.release(1);
+  assert.deepEqual([one.tryAcquire(0), other.tryAcquire(1)], [true, false]);
 });
 
-test('256 wait in all; one who goes makes room', () => {
+test('256 may wait in all; one that leaves makes room', () => {
   const [one, other] = twoViews();
-  for (let nth = 0; nth < 128; nth++) assert.deepEqual([one.join(0), other.join(1)], [true, true]);
-  assert.equal(one.join(2), false);
-  other.leave(1);
-  assert.deepEqual([one.join(2), other.join(1)], [true, false]);
+  for (let nth = 0; nth < 128; nth++) assert.deepEqual([one.enqueue(0), other.enqueue(1)], [true, true]);
+  assert.equal(one.enqueue(2), false);
+  other.dequeue(1);
+  assert.deepEqual([one.enqueue(2), other.enqueue(1)], [true, false]);
 });
 
 test('what a worker held is free when it is gone', () => {
-  const [turns] = twoViews();
-  for (let nth = 0; nth < 2; nth++) turns.take(1);
-  for (let nth = 0; nth < 256; nth++) turns.join(1);
-  assert.equal(turns.othersWait(0), true);
-  assert.equal(turns.othersWait(1), false);
-  turns.clearWorker(1);
-  assert.equal(turns.othersWait(0), false);
-  assert.deepEqual([turns.take(0), turns.take(2), turns.join(0)], [true, true, true]);
-  turns.clearWorker(1);
-  assert.equal(turns.take(1), false, "others' turns are not touched");
+  const [semaphore] = twoViews();
+  for (let nth = 0; nth < 2; nth++) semaphore.tryAcquire(1);
+  for (let nth = 0; nth < 256; nth++) semaphore.enqueue(1);
+  assert.equal(semaphore.othersWait(0), true);
+  assert.equal(semaphore.othersWait(1), false);
+  semaphore.clearWorker(1);
+  assert.equal(semaphore.othersWait(0), false);
+  assert.deepEqual([semaphore.tryAcquire(0), semaphore.tryAcquire(2), semaphore.enqueue(0)], [true, true, true]);
+  semaphore.clearWorker(1);
+  assert.equal(semaphore.tryAcquire(1), false, "others' semaphore are not touched");
 });

@@ -1,59 +1,59 @@
-/** How many may have a turn at once, and how many may wait for one. */
-const SEATS = 2;
+/** How many may hold the semaphore at once, and how many may wait for it. */
+const PERMITS = 2;
 const MOST_WAITING = 256;
 
 /**
- * Turns at work that the whole process may do only so much of at once, whichever worker it is for. Two
- * seats, taken by compare-and-swap of the worker's number, and a count of who waits: what a worker that
- * died held is freed by the main thread.
+ * Limits work that is expensive for the whole process, over all workers. Each permit is a word that is set to the number of
+ * its worker by compare-and-swap, and those that wait are counted by worker: what a worker that died held is freed by the
+ * main thread.
  */
-export class Turns {
-  /** The seats (0 free, else slot + 1), how many wait in all, and how many of each worker. */
-  private readonly cells: Int32Array;
+export class SharedSemaphore {
+  /** The permits (0 free, else worker slot + 1), how many wait in all, and how many of each worker. */
+  private readonly words: Int32Array;
 
   constructor(buffer: SharedArrayBuffer) {
-    this.cells = new Int32Array(buffer);
+    this.words = new Int32Array(buffer);
   }
 
   static buffer(workers: number): SharedArrayBuffer {
-    return new SharedArrayBuffer((SEATS + 1 + workers) * 4);
+    return new SharedArrayBuffer((PERMITS + 1 + workers) * 4);
   }
 
-  /** Takes a seat. @returns false when none is free. */
-  take(slot: number): boolean {
-    for (let seat = 0; seat < SEATS; seat++) if (Atomics.compareExchange(this.cells, seat, 0, slot + 1) === 0) return true;
+  /** @returns false when no permit is free. */
+  tryAcquire(worker: number): boolean {
+    for (let permit = 0; permit < PERMITS; permit++) if (Atomics.compareExchange(this.words, permit, 0, worker + 1) === 0) return true;
     return false;
   }
 
-  /** Gives a seat of the worker back. */
-  give(slot: number): void {
-    for (let seat = 0; seat < SEATS; seat++) if (Atomics.compareExchange(this.cells, seat, slot + 1, 0) === slot + 1) return;
+  /** Gives back a permit of the worker. */
+  release(worker: number): void {
+    for (let permit = 0; permit < PERMITS; permit++) if (Atomics.compareExchange(this.words, permit, worker + 1, 0) === worker + 1) return;
   }
 
-  /** Joins those who wait. @returns false when they are too many already. */
-  join(slot: number): boolean {
-    if (Atomics.add(this.cells, SEATS, 1) >= MOST_WAITING) {
-      Atomics.sub(this.cells, SEATS, 1);
+  /** Counts one more that waits. @returns false when too many wait already. */
+  enqueue(worker: number): boolean {
+    if (Atomics.add(this.words, PERMITS, 1) >= MOST_WAITING) {
+      Atomics.sub(this.words, PERMITS, 1);
       return false;
     }
-    Atomics.add(this.cells, SEATS + 1 + slot, 1);
+    Atomics.add(this.words, PERMITS + 1 + worker, 1);
     return true;
   }
 
-  /** Waits no longer. */
-  leave(slot: number): void {
-    Atomics.sub(this.cells, SEATS + 1 + slot, 1);
-    Atomics.sub(this.cells, SEATS, 1);
+  /** One of the worker waits no longer. */
+  dequeue(worker: number): void {
+    Atomics.sub(this.words, PERMITS + 1 + worker, 1);
+    Atomics.sub(this.words, PERMITS, 1);
   }
 
-  /** Whether someone of another worker waits. */
-  othersWait(slot: number): boolean {
-    return Atomics.load(this.cells, SEATS) > Atomics.load(this.cells, SEATS + 1 + slot);
+  /** Whether another worker has any that wait. */
+  othersWait(worker: number): boolean {
+    return Atomics.load(this.words, PERMITS) > Atomics.load(this.words, PERMITS + 1 + worker);
   }
 
-  /** The worker is gone, and with it its claims. */
-  clearWorker(slot: number): void {
-    for (let seat = 0; seat < SEATS; seat++) Atomics.compareExchange(this.cells, seat, slot + 1, 0);
-    Atomics.sub(this.cells, SEATS, Atomics.exchange(this.cells, SEATS + 1 + slot, 0));
+  /** Frees what a worker that is gone held. */
+  clearWorker(worker: number): void {
+    for (let permit = 0; permit < PERMITS; permit++) Atomics.compareExchange(this.words, permit, worker + 1, 0);
+    Atomics.sub(this.words, PERMITS, Atomics.exchange(this.words, PERMITS + 1 + worker, 0));
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EJECTED_SECS, FAILURES_TO_EJECT, Targets, targetKey, VERDICT_OF } from './targets.ts';
+import { CHECK_RESULT, EJECTED_SECS, FAILURES_TO_EJECT, Targets, targetKey } from './targets.ts';
 
 const START = 1_700_000_000_000;
 const WORKERS = 3;
@@ -18,7 +18,7 @@ test('failures in a row take a target out for a while, and every thread sees it'
   assert.equal(one.ejected(slot, START + (EJECTED_SECS + 1) * 1_000), false);
 });
 
-test('an answer makes a target well again, and says whether it had been out', () => {
+test('an answer makes a target healthy again, and tells whether it had been out', () => {
   const targets = new Targets(Targets.buffer(WORKERS), WORKERS);
   const slot = targets.claim(targetKey('10.0.0.1:80', true), START);
   assert.equal(targets.succeeded(slot), false);
@@ -46,25 +46,25 @@ test('the same address with and without TLS are two targets', () => {
 
 test('a target that is in use is not the one that is forgotten, however early it was claimed', () => {
   const targets = new Targets(Targets.buffer(1), 1);
-  const key = (tag: number) => ({ place: 0, tag });
+  const key = (fingerprint: number) => ({ hash: 0, fingerprint });
   const busy = targets.claim(key(1), START);
-  for (let tag = 2; tag <= 8; tag++) targets.claim(key(tag), START + 60_000);
+  for (let fingerprint = 2; fingerprint <= 8; fingerprint++) targets.claim(key(fingerprint), START + 60_000);
   targets.used(busy, START + 120_000);
   targets.claim(key(9), START + 180_000);
   assert.equal(targets.find(key(1)), busy);
   assert.equal(targets.find(key(2)), -1);
 });
 
-test('a verdict is seen by every thread, and is not handed on with the place of a target that is forgotten', () => {
+test('the result of a check is seen by every thread, and does not stay in the slot of a target that is forgotten', () => {
   const buffer = Targets.buffer(1);
   const [one, other] = [new Targets(buffer, 1), new Targets(buffer, 1)];
-  const key = (tag: number) => ({ place: 0, tag });
+  const key = (fingerprint: number) => ({ hash: 0, fingerprint });
   const slot = one.claim(key(1), START);
-  one.judge(slot, VERDICT_OF.well);
-  assert.equal(other.verdict(slot), VERDICT_OF.well);
-  for (let tag = 2; tag <= 8; tag++) one.claim(key(tag), START + 60_000);
+  one.setCheckResult(slot, CHECK_RESULT.healthy);
+  assert.equal(other.checkResult(slot), CHECK_RESULT.healthy);
+  for (let fingerprint = 2; fingerprint <= 8; fingerprint++) one.claim(key(fingerprint), START + 60_000);
   assert.equal(one.claim(key(9), START + 120_000), slot);
-  assert.equal(other.verdict(slot), VERDICT_OF.none);
+  assert.equal(other.checkResult(slot), CHECK_RESULT.none);
 });
 
 test('the same address with another id is another target', () => {

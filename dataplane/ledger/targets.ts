@@ -1,27 +1,27 @@
 import { type Key, keyOf } from './hash.ts';
-import { Slots } from './hash-table.ts';
+import { SharedHashTable } from './hash-table.ts';
 
 /** Distinct targets whose health is shared; the one unused for longest is forgotten beyond that. */
 const CAPACITY = 1 << 17;
-/** Words a target before its columns of requests in flight: failures in a row, out until, last use (seconds), verdict. */
+/** Words of a target before its columns of requests in flight: failures in a row, out until, last use (seconds), result of the check. */
 const WORDS = 4;
 const FAILURES = 0;
 const OUT_UNTIL = 1;
 const LAST_USE = 2;
-const VERDICT = 3;
+const RESULT = 3;
 
 /** Failures in a row that take a target out of rotation. */
 export const FAILURES_TO_EJECT = 3;
 /** Seconds that it then stays out, unless an answer comes sooner. */
 export const EJECTED_SECS = 10;
 
-/** What probes and health checks have found: nothing yet, that it may be used, that it may not. */
-export const VERDICT_OF = { none: 0, well: 1, ill: 2 } as const;
-export type Verdict = (typeof VERDICT_OF)[keyof typeof VERDICT_OF];
+/** What probes and health checks have found so far. */
+export const CHECK_RESULT = { none: 0, healthy: 1, unhealthy: 2 } as const;
+export type CheckResult = (typeof CHECK_RESULT)[keyof typeof CHECK_RESULT];
 
 /**
- * A target in words. With another id it is another target, even at the same address, and so it is when it is spoken to
- * in another manner (`transport`, as `transportName` has it): one may fail where the other does not.
+ * The name of a target. Another id makes another target, even at the same address, and so does another `transport` (as
+ * `transportName` has it): one may fail where the other does not.
  */
 export const targetName = (address: string, tls: boolean, id?: string | null, transport = ''): string =>
   `${transport === '' ? '' : `[${transport}] `}${tls ? 'tls ' : ''}${address}${id == null ? '' : ` ${id}`}`;
@@ -35,12 +35,12 @@ export const targetKey = (address: string, tls: boolean, id?: string | null, tra
  * (good until 2038 in a signed word, compared as unsigned until 2106).
  */
 export class Targets {
-  private readonly slots: Slots;
+  private readonly slots: SharedHashTable;
   private readonly words: Int32Array;
   private readonly columns: number;
 
   constructor(buffer: SharedArrayBuffer, workers: number) {
-    this.slots = new Slots(new Int32Array(buffer, 0, CAPACITY));
+    this.slots = new SharedHashTable(new Int32Array(buffer, 0, CAPACITY));
     this.words = new Int32Array(buffer, CAPACITY * 4);
     this.columns = workers;
   }
@@ -49,21 +49,21 @@ export class Targets {
     return new SharedArrayBuffer(CAPACITY * 4 * (1 + WORDS + workers));
   }
 
-  /** The target's place, good for as long as it is in use; `now` in ms since 1970. */
+  /** The target's slot, valid for as long as it is in use; `now` in ms since 1970. */
   claim(key: Key, now: number): number {
     const seconds = Math.floor(now / 1_000);
-    const slot = this.slots.claim(key.place, key.tag, (other) => seconds - (this.load(other, LAST_USE) >>> 0), this.clear);
+    const slot = this.slots.findOrInsert(key.hash, key.fingerprint, (other) => seconds - (this.load(other, LAST_USE) >>> 0), this.clear);
     this.store(slot, LAST_USE, seconds);
     return slot;
   }
 
-  /** The target is in use at `now` (ms since 1970): it is not the one to forget. Called now and then, not for each request. */
+  /** Marks the target as in use at `now` (ms since 1970), so that it is not forgotten. Called now and then, not for each request. */
   used(slot: number, now: number): void {
     this.store(slot, LAST_USE, Math.floor(now / 1_000));
   }
 
   find(key: Key): number {
-    return this.slots.find(key.place, key.tag);
+    return this.slots.find(key.hash, key.fingerprint);
   }
 
   /** Whether the target is out of rotation at `now` (ms since 1970). */
@@ -72,14 +72,14 @@ export class Targets {
     return until !== 0 && until > now / 1_000;
   }
 
-  /** An answer came: the target is well. @returns whether it had been taken out. */
+  /** The target has answered. @returns whether it had been taken out. */
   succeeded(slot: number): boolean {
     if (this.load(slot, FAILURES) === 0) return false;
     this.store(slot, FAILURES, 0);
     return Atomics.exchange(this.words, this.word(slot, OUT_UNTIL), 0) !== 0;
   }
 
-  /** @returns whether this failure is the one that takes it out. */
+  /** @returns whether this failure takes the target out. */
   failed(slot: number, now: number): boolean {
     const failures = Atomics.add(this.words, this.word(slot, FAILURES), 1) + 1;
     if (failures < FAILURES_TO_EJECT) return false;
@@ -93,13 +93,13 @@ export class Targets {
     return this.load(slot, FAILURES);
   }
 
-  /** What has been found out about it by asking. Traffic never changes it. */
-  verdict(slot: number): Verdict {
-    return this.load(slot, VERDICT) as Verdict;
+  /** The result of its probe or health check. Traffic never changes it. */
+  checkResult(slot: number): CheckResult {
+    return this.load(slot, RESULT) as CheckResult;
   }
 
-  judge(slot: number, verdict: Verdict): void {
-    this.store(slot, VERDICT, verdict);
+  setCheckResult(slot: number, result: CheckResult): void {
+    this.store(slot, RESULT, result);
   }
 
   begin(slot: number, worker: number): void {
@@ -116,7 +116,7 @@ export class Targets {
     return total;
   }
 
-  /** Forgets what a worker that is gone had under way. */
+  /** Forgets the requests in flight of a worker that is gone. */
   clearWorker(worker: number): void {
     for (let slot = 0; slot < this.slots.capacity; slot++) this.store(slot, WORDS + worker, 0);
   }

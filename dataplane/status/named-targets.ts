@@ -1,7 +1,7 @@
 import { poolsIn } from '../../shared/pools.ts';
 import type { RouteSpec } from '../../shared/route.ts';
 import { transportName } from '../../shared/transport.ts';
-import { type Gate, gateOf } from '../ledger/health-checks.ts';
+import { activeCheck, type HealthCheck } from '../ledger/health-checks.ts';
 import { targetName } from '../ledger/targets.ts';
 import type { OwnedRoute } from '../table/table.ts';
 
@@ -11,7 +11,7 @@ const NAMED_DOMAINS = 10;
 export const UNCONFIRMED = 'unconfirmed';
 
 /** How one route sees a target. */
-type RouteView = { readonly state: string; readonly gate: Gate | null };
+type RouteView = { readonly state: string; readonly check: HealthCheck | null };
 
 /** A target with the domains that name it, and how they see it: each way once. */
 export type NamedTarget = {
@@ -42,19 +42,19 @@ const viewsOf = (route: RouteSpec, unconfirmed: boolean): SeenTarget[] =>
     return upstreams.map((upstream): SeenTarget => {
       const { address, id = null } = upstream;
       const target = { address, tls, id, transport: manner };
-      if (unconfirmed && id !== null) return { ...target, state: UNCONFIRMED, gate: null };
-      return { ...target, state: upstream.state, gate: gateOf(route.domain, upstream, tls, route.health, transport) };
+      if (unconfirmed && id !== null) return { ...target, state: UNCONFIRMED, check: null };
+      return { ...target, state: upstream.state, check: activeCheck(route.domain, upstream, tls, route.health, transport) };
     });
   });
 
-function addTarget(known: Map<string, NamedTarget>, domain: string, { address, tls, id, transport, state, gate }: SeenTarget): void {
+function addTarget(known: Map<string, NamedTarget>, domain: string, { address, tls, id, transport, state, check }: SeenTarget): void {
   const name = targetName(address, tls, id, transport);
   let target = known.get(name);
   if (target === undefined) {
     target = { address, tls, id, transport, domains: [], count: 0, counted: '', views: new Map() };
     known.set(name, target);
   }
-  target.views.set(`${state} ${gate?.name ?? ''}`, { state, gate });
+  target.views.set(`${state} ${check?.name ?? ''}`, { state, check });
   if (target.counted === domain) return;
   target.counted = domain;
   target.count++;
@@ -65,7 +65,7 @@ function addTarget(known: Map<string, NamedTarget>, domain: string, { address, t
  * Why no route would send a request to the target, in words; null where one would. `outcome` tells what a question to
  * it came to: why it is kept out, or nothing.
  */
-export function outOfRotationReason({ views }: NamedTarget, outcome: (gate: Gate) => string): string | null {
+export function outOfRotationReason({ views }: NamedTarget, outcome: (check: HealthCheck) => string): string | null {
   let why: string | null = null;
   for (const view of views.values()) {
     const reason = outOfRotationReasonFor(view, outcome);
@@ -76,8 +76,8 @@ export function outOfRotationReason({ views }: NamedTarget, outcome: (gate: Gate
   return why;
 }
 
-function outOfRotationReasonFor({ state, gate }: RouteView, outcome: (gate: Gate) => string): string | null {
-  if (gate !== null) return outcome(gate) || null;
+function outOfRotationReasonFor({ state, check }: RouteView, outcome: (check: HealthCheck) => string): string | null {
+  if (check !== null) return outcome(check) || null;
   if (state === 'healthy') return null;
   return state === UNCONFIRMED ? 'its address is from before the restart; waiting for the controller' : `its source says ${state}`;
 }

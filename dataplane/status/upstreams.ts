@@ -69,7 +69,7 @@ export class Upstreams {
     const ejected = slot >= 0 && targets.ejected(slot, clock.now());
     const reason = ejected
       ? `${this.reasons.get(name) ?? 'it failed'} (${targets.failures(slot)} in a row)`
-      : outOfRotationReason(target, (gate) => health.reason(gate.name));
+      : outOfRotationReason(target, (check) => health.reason(check.name));
     return {
       address,
       tls,

@@ -320,7 +320,7 @@ export class WorkerPool {
     parts.ledger.inFlight.clear(member.slot);
     parts.ledger.connections.clearWorker(member.slot);
     parts.ledger.targets.clearWorker(member.slot);
-    parts.ledger.turns.clearWorker(member.slot);
+    parts.ledger.passwordChecks.clearWorker(member.slot);
     this.recheck();
     if (this.stopping || member.successor || (member.refusal !== null && !this.started)) return;
     if (member.leaving) return parts.onChange(member.id, 'retired', member.ending || reason);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteInput } from '../../../shared/route.ts';
-import { targetKey, VERDICT_OF } from '../../ledger/targets.ts';
+import { CHECK_RESULT, targetKey } from '../../ledger/targets.ts';
 import { eventually, get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
 import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
 import type { Wire } from '../testing/wire-fixture.ts';
@@ -160,7 +160,7 @@ test('requests that wait go to a target as soon as the ledger lets it in', async
   for (const client of clients) client.send(get());
   await eventually('both to wait', () => proxy.ledger.inFlight.total() === 2);
   const { targets } = proxy.ledger;
-  targets.judge(targets.claim(targetKey(target.address, false, 'one'), proxy.clock.now()), VERDICT_OF.well);
+  targets.setCheckResult(targets.claim(targetKey(target.address, false, 'one'), proxy.clock.now()), CHECK_RESULT.healthy);
   proxy.tellVerdicts();
   for (const client of clients) assert.equal((await client.readAnswer()).body, 'in');
 });

@@ -1,8 +1,8 @@
 import type { HealthCheckSpec, UpstreamSpec } from '../../../shared/route.ts';
 import type { TransportSpec } from '../../../shared/transport.ts';
 import { certificateName } from '../../../shared/values/address.ts';
-import { type Gate, gateOf } from '../../ledger/health-checks.ts';
-import { type Targets, VERDICT_OF } from '../../ledger/targets.ts';
+import { activeCheck, type HealthCheck } from '../../ledger/health-checks.ts';
+import { CHECK_RESULT, type Targets } from '../../ledger/targets.ts';
 import type { NamedEndpoint } from '../exchange/exchange.ts';
 import type { Limits } from '../exchange/limits.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -15,22 +15,22 @@ import { mannerOf } from './transport.ts';
 class Latch {
   private readonly targets: Targets;
   private readonly slot: number;
-  private readonly shutAtFirst: boolean;
+  private readonly outAtFirst: boolean;
 
-  constructor(targets: Targets, { key, shutAtFirst }: Gate, now: number) {
+  constructor(targets: Targets, { key, outAtFirst }: HealthCheck, now: number) {
     this.targets = targets;
     this.slot = targets.claim(key, now);
-    this.shutAtFirst = shutAtFirst;
+    this.outAtFirst = outAtFirst;
   }
 
   /** Whether nobody knows yet: it is being found out right now. */
   get undecided(): boolean {
-    return this.shutAtFirst && this.targets.verdict(this.slot) === VERDICT_OF.none;
+    return this.outAtFirst && this.targets.checkResult(this.slot) === CHECK_RESULT.none;
   }
 
   get shut(): boolean {
-    const verdict = this.targets.verdict(this.slot);
-    return verdict === VERDICT_OF.ill || (this.shutAtFirst && verdict === VERDICT_OF.none);
+    const verdict = this.targets.checkResult(this.slot);
+    return verdict === CHECK_RESULT.unhealthy || (this.outAtFirst && verdict === CHECK_RESULT.none);
   }
 }
 
@@ -163,7 +163,7 @@ export class Pools {
     const members = upstreams.map((upstream): Member => {
       const { address, id = null, state, weight } = upstream;
       const serverName = tls ? (transport?.server_name ?? certificateName(address, domain)) : null;
-      const gate = gateOf(domain, upstream, tls, health, transport);
+      const gate = activeCheck(domain, upstream, tls, health, transport);
       const latch = gate && new Latch(targets, gate, clock.now());
       const endpoint = this.endpoints.open({ address, serverName, id, manner });
       endpoint.named++;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteInput } from '../../../shared/route.ts';
-import { gateOf } from '../../ledger/health-checks.ts';
-import { targetKey, VERDICT_OF, type Verdict } from '../../ledger/targets.ts';
+import { activeCheck } from '../../ledger/health-checks.ts';
+import { CHECK_RESULT, type CheckResult, targetKey } from '../../ledger/targets.ts';
 import { eventually, get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
 import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
 
@@ -15,18 +15,18 @@ const asked = async (proxy: ProxyFixture): Promise<string> => {
 };
 
 /** Says what the main thread would say of a target that is probed. */
-function judge(proxy: ProxyFixture, { address, id }: Target, verdict: Verdict): void {
+function judge(proxy: ProxyFixture, { address, id }: Target, verdict: CheckResult): void {
   const { targets } = proxy.ledger;
-  targets.judge(targets.claim(targetKey(address, false, id), proxy.clock.now()), verdict);
+  targets.setCheckResult(targets.claim(targetKey(address, false, id), proxy.clock.now()), verdict);
 }
 
 test('a starting target that is probed is in rotation as soon as the ledger says that it is well, without a swap', async () => {
   using upstream = await UpstreamFixture.serving(ok('in'));
   const target: Target = { address: upstream.address, id: 'one', state: 'starting', probe: true };
   using proxy = await ProxyFixture.start([route([target])]);
-  judge(proxy, target, VERDICT_OF.ill);
+  judge(proxy, target, CHECK_RESULT.unhealthy);
   assert.equal(await asked(proxy), '503');
-  judge(proxy, target, VERDICT_OF.well);
+  judge(proxy, target, CHECK_RESULT.healthy);
   assert.equal(await asked(proxy), 'in');
 });
 
@@ -36,10 +36,10 @@ test('while a pool’s targets are asked for the first time requests wait for th
   using proxy = await ProxyFixture.start([route([target])]);
   const waiting = [asked(proxy), asked(proxy)];
   await eventually('both to wait', () => proxy.ledger.inFlight.total() === 2);
-  judge(proxy, target, VERDICT_OF.well);
+  judge(proxy, target, CHECK_RESULT.healthy);
   proxy.clock.pass(250);
   assert.deepEqual(await Promise.all(waiting), ['in', 'in']);
-  judge(proxy, target, VERDICT_OF.none);
+  judge(proxy, target, CHECK_RESULT.none);
   const vain = asked(proxy);
   await eventually('it to wait', () => proxy.ledger.inFlight.total() === 1);
   proxy.clock.pass(2_250);
@@ -50,10 +50,10 @@ test('what is known of a target says nothing about another one at its address', 
   using upstream = await UpstreamFixture.serving(ok('in'));
   const target = (id: string): Target => ({ address: upstream.address, id, state: 'starting', probe: true });
   using proxy = await ProxyFixture.start([route([target('one')])]);
-  judge(proxy, target('one'), VERDICT_OF.well);
+  judge(proxy, target('one'), CHECK_RESULT.healthy);
   assert.equal(await asked(proxy), 'in');
   await proxy.publish([route([target('two')])]);
-  judge(proxy, target('two'), VERDICT_OF.ill);
+  judge(proxy, target('two'), CHECK_RESULT.unhealthy);
   assert.equal(await asked(proxy), '503');
 });
 
@@ -72,7 +72,7 @@ test('only targets that are well, or have passed their probe, are in rotation', 
       { address: out.address, id: 'x', state: 'starting', probe: true },
     ]),
   ]);
-  judge(proxy, entering, VERDICT_OF.well);
+  judge(proxy, entering, CHECK_RESULT.healthy);
   const answers = new Set<string>();
   for (let request = 0; request < 8; request++) answers.add(await asked(proxy));
   assert.deepEqual([...answers].sort(), ['good', 'probed']);
@@ -84,15 +84,15 @@ test('a checked target is used until its check has failed, and again once it has
   using proxy = await ProxyFixture.start([checked]);
   const { targets } = proxy.ledger;
   const asking = { address: upstream.address as never, state: 'healthy' as const };
-  const gate = gateOf('a.test', asking, false, { path: '/up', interval_secs: 10, timeout_secs: 5 });
+  const gate = activeCheck('a.test', asking, false, { path: '/up', interval_secs: 10, timeout_secs: 5 });
   assert.ok(gate);
   const slot = targets.claim(gate.key, proxy.clock.now());
   for (const [verdict, expected] of [
-    [VERDICT_OF.none, 'in'],
-    [VERDICT_OF.ill, '503'],
-    [VERDICT_OF.well, 'in'],
+    [CHECK_RESULT.none, 'in'],
+    [CHECK_RESULT.unhealthy, '503'],
+    [CHECK_RESULT.healthy, 'in'],
   ] as const) {
-    targets.judge(slot, verdict);
+    targets.setCheckResult(slot, verdict);
     assert.equal(await asked(proxy), expected);
   }
 });

@@ -183,8 +183,8 @@ test('where 256 wait, one who was not wrong takes the place of one who was, and 
   compares.settle(0, false);
   assert.match((await first.readAnswer()).line, / 401 /);
   // Others of the process have all places but one.
-  for (let nth = 0; nth < 255; nth++) assert.equal(proxy.ledger.turns.join(0), true);
-  for (const _ of [0, 1]) assert.equal(proxy.ledger.turns.take(0), true);
+  for (let nth = 0; nth < 255; nth++) assert.equal(proxy.ledger.passwordChecks.enqueue(0), true);
+  for (const _ of [0, 1]) assert.equal(proxy.ledger.passwordChecks.tryAcquire(0), true);
   const again = await from('198.51.100.1', 'again');
   await asking(1);
   const newcomer = await from('203.0.113.1', 'secret');
@@ -193,7 +193,7 @@ test('where 256 wait, one who was not wrong takes the place of one who was, and 
   assert.equal(field(busy.head, 'Retry-After'), '1');
   assert.match((await (await from('203.0.113.2', 'other')).readAnswer()).line, / 503 /);
   assert.match((await (await from('198.51.100.1', 'third')).readAnswer()).line, / 503 /);
-  proxy.ledger.turns.give(0);
+  proxy.ledger.passwordChecks.release(0);
   proxy.clock.pass(5);
   await compares.until(2);
   compares.settle(1, true);
@@ -212,16 +212,16 @@ test('a client that was wrong counts like all others again once it was right, an
   };
   /** Who of the two is next: the one who came first, unless that one has been wrong. */
   const nextOf = async (one: string, other: string): Promise<string | undefined> => {
-    for (const _ of [0, 1]) assert.equal(proxy.ledger.turns.take(0), true);
+    for (const _ of [0, 1]) assert.equal(proxy.ledger.passwordChecks.tryAcquire(0), true);
     const nth = compares.begun.length;
     const clients = [await from(one, `${one} ${nth}`)];
     await asking(1);
     clients.push(await from(other, `${other} ${nth}`));
     await asking(2);
-    proxy.ledger.turns.give(0);
+    proxy.ledger.passwordChecks.release(0);
     proxy.clock.pass(5);
     await compares.until(nth + 1);
-    proxy.ledger.turns.give(0);
+    proxy.ledger.passwordChecks.release(0);
     proxy.clock.pass(5);
     await compares.until(nth + 2);
     for (const at of [nth, nth + 1]) compares.settle(at, true);
@@ -304,12 +304,12 @@ test('a compare that fails lets nobody in: 503, and the log says why', async () 
 test('a turn that another worker holds is waited for', async () => {
   using under = await underTest();
   const { compares, proxy } = under;
-  for (const slot of [0, 0]) assert.equal(proxy.ledger.turns.take(slot), true);
+  for (const slot of [0, 0]) assert.equal(proxy.ledger.passwordChecks.tryAcquire(slot), true);
   const client = await trying(proxy, 'secret');
   await eventually('the request', () => proxy.ledger.inFlight.total() === 1);
   proxy.clock.pass(50);
   assert.equal(compares.begun.length, 0);
-  proxy.ledger.turns.give(0);
+  proxy.ledger.passwordChecks.release(0);
   proxy.clock.pass(5);
   assert.equal(compares.begun.length, 1);
   compares.settle(0, true);
@@ -321,9 +321,9 @@ test('a worker with much to compare leaves a turn to another that waits', async 
   const { compares, proxy } = under;
   for (const password of ['1', '2', '3']) await trying(proxy, password);
   await eventually('three requests', () => proxy.ledger.inFlight.total() === 3);
-  assert.equal(proxy.ledger.turns.join(0), true);
+  assert.equal(proxy.ledger.passwordChecks.enqueue(0), true);
   compares.settle(0, true);
   await eventually('an answer', () => proxy.ledger.inFlight.total() === 2);
   assert.equal(compares.begun.length, 2);
-  assert.equal(proxy.ledger.turns.take(0), true);
+  assert.equal(proxy.ledger.passwordChecks.tryAcquire(0), true);
 });

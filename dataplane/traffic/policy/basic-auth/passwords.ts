@@ -1,7 +1,7 @@
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Log } from '../../../../shared/runtime/log.ts';
 import { clientNetwork } from '../../../ledger/client-network.ts';
-import type { Turns } from '../../../ledger/shared-semaphore.ts';
+import type { SharedSemaphore } from '../../../ledger/shared-semaphore.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import type { Faults } from '../../exchange/faults.ts';
 import { resumeLater } from '../../exchange/later.ts';
@@ -34,7 +34,7 @@ export type Compare = (password: Buffer, hash: string) => Promise<boolean>;
 export const compareWithBcrypt: Compare = async (password, hash) => (await import('bcrypt')).compare(password, hash);
 
 type Parts = {
-  readonly turns: Turns;
+  readonly semaphore: SharedSemaphore;
   readonly slot: number;
   readonly clock: Clock;
   readonly log: Log;
@@ -96,10 +96,10 @@ export class Passwords {
 
   /** Takes a place among those who wait in all; in need that of one who was wrong lately. */
   private join(from: string): boolean {
-    const { turns, slot } = this.parts;
-    if (turns.join(slot)) return true;
+    const { semaphore, slot } = this.parts;
+    if (semaphore.enqueue(slot)) return true;
     this.dropLeft();
-    if (turns.join(slot)) return true;
+    if (semaphore.enqueue(slot)) return true;
     const gone = this.queue.giveWay(from);
     if (gone === null) return false;
     // Its place in the count goes to the newcomer.
@@ -110,19 +110,19 @@ export class Passwords {
 
   /** Nobody computes for clients that have left. */
   private dropLeft(): void {
-    const { turns, slot } = this.parts;
+    const { semaphore, slot } = this.parts;
     this.queue.keep((check) => {
       if (check.exchanges.some(({ x }) => x.status === 0)) return true;
       this.checks.delete(check.pair);
-      turns.leave(slot);
+      semaphore.dequeue(slot);
       return false;
     });
   }
 
   private next(): void {
-    const { turns, slot, clock, faults } = this.parts;
+    const { semaphore, slot, clock, faults } = this.parts;
     this.dropLeft();
-    while (this.queue.size > 0 && turns.take(slot)) this.beginNext();
+    while (this.queue.size > 0 && semaphore.tryAcquire(slot)) this.beginNext();
     if (this.queue.size === 0 || this.retrying) return;
     this.retrying = true;
     clock.after(RETRY_MS, () => {
@@ -133,15 +133,15 @@ export class Passwords {
 
   /** Begins the next one, in a turn that has been taken. */
   private beginNext(): void {
-    const { turns, slot } = this.parts;
+    const { semaphore, slot } = this.parts;
     let check: Check | null = null;
     try {
       check = this.queue.next();
-      turns.leave(slot);
-      if (check === null) turns.give(slot);
+      semaphore.dequeue(slot);
+      if (check === null) semaphore.release(slot);
       else this.begin(check);
     } catch (error) {
-      turns.give(slot);
+      semaphore.release(slot);
       if (check === null) throw error;
       this.checks.delete(check.pair);
       breakOff(check, error);
@@ -161,8 +161,8 @@ export class Passwords {
 
   /** The turn is given back, whatever becomes of the rest. */
   private readonly over = (check: Check, fits: boolean, broken: OwnAnswer | null): void => {
-    const { turns, slot, faults } = this.parts;
-    turns.give(slot);
+    const { semaphore, slot, faults } = this.parts;
+    semaphore.release(slot);
     this.checks.delete(check.pair);
     try {
       this.settle(check, fits, broken);
@@ -170,7 +170,7 @@ export class Passwords {
       breakOff(check, error);
     }
     // Another worker that waits looks within RETRY_MS; taking the turn back at once would keep it from ever having one.
-    if (!this.retrying || !turns.othersWait(slot)) faults.step(() => this.next());
+    if (!this.retrying || !semaphore.othersWait(slot)) faults.step(() => this.next());
   };
 
   private settle(check: Check, fits: boolean, broken: OwnAnswer | null): void {

@@ -1,7 +1,7 @@
 import type { Condition } from '../../../../shared/condition.ts';
 import type { RouteSpec } from '../../../../shared/route.ts';
 import { clientNetwork } from '../../../ledger/client-network.ts';
-import { joinPlace, joinTag, type Key, keyOf } from '../../../ledger/hash.ts';
+import { joinFingerprints, joinHashes, type Key, keyOf } from '../../../ledger/hash.ts';
 import type { OwnAnswer } from '../../exchange/own-answer.ts';
 import { compileCondition, type Test } from '../../match/condition.ts';
 import { foldsPaths } from '../../match/pattern.ts';
@@ -48,11 +48,11 @@ function limit(rate: number, scope: Key): Policy {
     name: 'rate_limit',
     decide(x, tools) {
       const client = clientKey(x.client.address);
-      return tools.admit(joinPlace(scope, client), joinTag(scope, client), rate, tools.now()) ? null : OVER;
+      return tools.admit(joinHashes(scope, client), joinFingerprints(scope, client), rate, tools.now()) ? null : OVER;
     },
     explain(x, tools) {
       const client = clientKey(x.client.address);
-      const within = tools.wouldAdmit(joinPlace(scope, client), joinTag(scope, client), rate, tools.now());
+      const within = tools.wouldAdmit(joinHashes(scope, client), joinFingerprints(scope, client), rate, tools.now());
       return within ? passes(`within ${rate}/s`) : answers(`over ${rate}/s: 429`);
     },
   };

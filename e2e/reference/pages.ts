@@ -1,10 +1,16 @@
 import { caddyWordsPage } from './caddy-words-page.ts';
 import { commandLinePage } from './command-line-page.ts';
+import { withParts } from './marked-parts.ts';
+import { labelTable, plannedDirectives, plannedLines, policySections } from './policy-parts.ts';
 import { routesPage } from './routes-page.ts';
 
-/** The pages that are made from code, by their path in the repository. */
+/** The pages that are made from code, as a whole or in parts, by their path in the repository. */
 export const PAGES: Readonly<Record<string, () => Promise<string>>> = {
   'docs/reference/caddy-words.md': caddyWordsPage,
   'docs/reference/command-line.md': commandLinePage,
   'docs/reference/routes.md': routesPage,
+  'docs/reference/sluicefile.md': withParts('docs/reference/sluicefile.md', { policies: policySections, planned: plannedDirectives }),
+  'docs/reference/labels.md': withParts('docs/reference/labels.md', { labels: labelTable }),
+  'docs/from-nginx.md': withParts('docs/from-nginx.md', { planned: plannedLines }),
+  'docs/from-traefik.md': withParts('docs/from-traefik.md', { planned: plannedLines }),
 };

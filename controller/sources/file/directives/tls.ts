@@ -1,12 +1,11 @@
 import { type Certificate, readCertificate } from '../../../../shared/certificates/certificate.ts';
-import { readClientAuthorities } from '../../../../shared/certificates/client-authorities.ts';
 import { type Block, type Directive, firstOf } from '../../../../shared/config-file/directive.ts';
 import { quote } from '../../../../shared/config-file/quote.ts';
 import { lineOf, type Word } from '../../../../shared/config-file/word.ts';
+import { CLIENT_CA, readClientCa } from '../../../../shared/policy/client-auth/client-ca.ts';
 import type { Context, Rule, SiteDraft } from '../sites/rule.ts';
 import { CADDY_TLS } from './caddy-words.ts';
 
-const CLIENT_CA = 'client_ca <file>';
 const FORMS = 'tls off, tls internal or tls <certificate> <key>';
 
 export const tls: Rule<SiteDraft> = {
@@ -75,13 +74,5 @@ function readOption({ name, args: [word, extra], block }: Directive, seen: Word[
   if (block) return report.error(block.open, `client_ca takes no block: write ${CLIENT_CA}`);
   if (extra) return report.error(extra, `${quote(extra.text)} is one argument too many for client_ca: write ${CLIENT_CA}`);
   if (!word) return report.error(name, `client_ca is incomplete: write ${CLIENT_CA}`);
-  const text = context.textOf(word);
-  const authorities = text.ok ? readClientAuthorities(text.value) : text;
-  if (!authorities.ok) return report.error(word, `client_ca ${quote(word.text)}: ${authorities.reason}`);
-  if (authorities.value.notAfter <= context.now)
-    report.warn(
-      word,
-      `client_ca ${quote(word.text)}: an authority in it was good until ${new Date(authorities.value.notAfter).toISOString().slice(0, 10)}`,
-    );
-  draft.said.client_auth = { ca: authorities.value.text };
+  readClientCa(word, draft.said, context);
 }

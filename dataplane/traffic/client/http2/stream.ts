@@ -5,12 +5,12 @@ import { callOff, type Downstream, type Exchange, type LentStream, SMALL_PIECE, 
 import { FAULT_REASON, type Faults, guard } from '../../exchange/faults.ts';
 import { isCall } from '../../exchange/grpc.ts';
 import { resumeAnswer } from '../../exchange/relay.ts';
+import { gatherSmallPieces } from '../../io/small-pieces.ts';
 import { cancelStream, cutStream, leaveStream } from '../../io/stream-ends.ts';
 import { BodyPace, TOO_SLOW } from '../body-pace.ts';
 import { HeldBody } from '../held-body.ts';
 import { Drain } from './drain.ts';
 import { refuse } from './refuse.ts';
-import { SmallPieces } from './small-pieces.ts';
 
 /** Bodies of known length up to this many bytes are taken whole before an upstream is asked. */
 const HOLD_BYTES = 65_536;
@@ -45,7 +45,6 @@ export class StreamClient implements Downstream {
   private headSent = false;
   private trailers = '';
   private held: HeldBody | null = null;
-  private readonly small = new SmallPieces((pieces) => guard(this, this.pass, pieces));
   private whenHeld: ((x: Exchange) => void) | null = null;
   /** The attempt that a streaming body goes to. */
   private taker: Attempt | null = null;
@@ -92,6 +91,7 @@ export class StreamClient implements Downstream {
     this.x = x;
     x.bodyComplete = x.bodyLength === 0;
     this.connects = x.upgrade !== null;
+    if (!x.bodyComplete || this.connects) gatherSmallPieces(this.stream);
   }
 
   // The way in.
@@ -135,7 +135,7 @@ export class StreamClient implements Downstream {
     if (held !== null) {
       this.received += chunk.length;
       held.add(chunk);
-    } else if (!this.small.keep(chunk)) this.pass(chunk);
+    } else this.pass(chunk);
   }
 
   private pass(chunk: Buffer): void {
@@ -160,7 +160,6 @@ export class StreamClient implements Downstream {
   }
 
   private ended(): void {
-    this.small.flush();
     const { x } = this;
     if (x === null && this.early !== null) return this.sayEnd();
     // What was read of a stream that has been reset ends, too: it is not whole.

@@ -11,6 +11,7 @@ import { isCall } from '../../exchange/grpc.ts';
 import { attemptFailed } from '../../exchange/later.ts';
 import type { Limits } from '../../exchange/limits.ts';
 import { abortAnswer, endAnswer, flushAnswer, relayBody, relayHead } from '../../exchange/relay.ts';
+import { gatherSmallPieces } from '../../io/small-pieces.ts';
 import { cancelStream, leaveStream } from '../../io/stream-ends.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { limitsFor } from '../limits.ts';
@@ -85,6 +86,7 @@ export class UpstreamStream implements Attempt {
     const stream = http2.request(requestFields(x, serverName === null ? 'http' : 'https'), { endStream, waitForTrailers: !whole });
     this.stream = stream;
     this.native = nativeHalf(stream);
+    gatherSmallPieces(stream);
     // The close that follows tells what there is to know.
     stream.on('error', () => undefined);
     stream.on('close', () => guard(this, this.closed));

@@ -44,5 +44,13 @@ describe('matching addresses', () => {
     assert.equal(matcherOf([])('127.0.0.1'), false);
     assert.equal(matcherOf(ranges('0.0.0.0/0'))('203.0.113.9'), true);
     assert.equal(matcherOf(ranges('0.0.0.0/0'))('2001:db8::1'), false);
+    assert.equal(matcherOf(ranges('::/0'))('2001:db8::1'), true);
+    assert.equal(matcherOf(ranges('::/0', '::/64'))('203.0.113.9'), false);
+  });
+
+  it('knows a range of IPv4 that is written as one of IPv6', () => {
+    const mapped = matcherOf(ranges('::ffff:10.0.0.0/104', '::ffff:192.168.1.5'));
+    for (const address of ['10.1.2.3', '::ffff:10.1.2.3', '192.168.1.5', '::ffff:c0a8:105']) assert.equal(mapped(address), true, address);
+    for (const address of ['11.1.2.3', '::ffff:11.1.2.3', '192.168.1.6']) assert.equal(mapped(address), false, address);
   });
 });

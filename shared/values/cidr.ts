@@ -21,15 +21,22 @@ export function parseCidr(text: string): Parsed<Cidr> {
 /** One question, asked per connection: is this address inside any of the ranges? */
 export function matcherOf(ranges: readonly Cidr[]): (address: string) => boolean {
   if (ranges.length === 0) return () => false;
-  const list = new BlockList();
+  // A list takes an IPv4 address for one of IPv6 as well, and `::/0` would hold it.
+  const [four, six] = [new BlockList(), new BlockList()];
   for (const range of ranges) {
-    const [address = '', bits] = range.split('/');
+    const [address = '', length] = range.split('/');
     const family = isIP(address) === 4 ? 'ipv4' : 'ipv6';
-    if (bits === undefined) list.addAddress(address, family);
-    else list.addSubnet(address, Number(bits), family);
+    const bits = Number(length ?? (family === 'ipv4' ? 32 : 128));
+    const isOfIpv4 = family === 'ipv4' || (bits >= 96 && IPV4_IN_IPV6.check(address, 'ipv6'));
+    (isOfIpv4 ? four : six).addSubnet(address, bits, family);
   }
   return (address) => {
     const family = isIP(address);
-    return family !== 0 && list.check(address, family === 4 ? 'ipv4' : 'ipv6');
+    if (family === 4) return four.check(address, 'ipv4');
+    return family === 6 && (six.check(address, 'ipv6') || four.check(address, 'ipv6'));
   };
 }
+
+/** RFC 4291 2.5.5.2. */
+const IPV4_IN_IPV6 = new BlockList();
+IPV4_IN_IPV6.addSubnet('::ffff:0:0', 96, 'ipv6');

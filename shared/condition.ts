@@ -15,7 +15,8 @@ const method = z
   .string()
   .max(64)
   .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'a method is letters');
-const range = z.string().transform((text, issues) => {
+/** An address or a range of them. */
+export const rangeSchema = z.string().transform((text, issues) => {
   const parsed = parseCidr(text);
   if (parsed.ok) return parsed.value;
   issues.addIssue({ code: 'custom', message: parsed.reason });
@@ -50,7 +51,7 @@ const members = {
       'Fields of the request, each `{name, values, absent}`: any of the values, any value at all where the list is empty, or with `absent` no such field.',
     ),
   query: z.array(parameter).min(1).max(50).optional().describe('Parameters, each `{name, values}`.'),
-  remote_ip: z.array(range).min(1).max(1_000).optional().describe('Client addresses and ranges.'),
+  remote_ip: z.array(rangeSchema).min(1).max(1_000).optional().describe('Client addresses and ranges.'),
 };
 
 const ONE_OF = 'a condition has at least one of path, method, header, query, remote_ip and not';

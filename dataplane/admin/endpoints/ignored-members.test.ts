@@ -8,9 +8,9 @@ const ROUTE = { domain: 'a.example', upstream: '127.0.0.1:3000', tls: false };
 
 test('what a route does not know is named in the answer and in the log; the answer is 201 all the same', async () => {
   await using api = await AdminFixture.start();
-  const odd = { ...ROUTE, colour: 'red', ip_filter: ['10.0.0.0/8'], handles: [{ path: '/x', basic_atuh: { users: [] } }], origin: 'me' };
+  const odd = { ...ROUTE, colour: 'red', shade: ['10.0.0.0/8'], handles: [{ path: '/x', basic_atuh: { users: [] } }], origin: 'me' };
   const reply = await api.post(odd);
-  const named = 'colour, ip_filter, handles.0.basic_atuh, origin';
+  const named = 'colour, shade, handles.0.basic_atuh, origin';
   assert.deepEqual([reply.status, reply.headers['sluice-ignored']], [201, named]);
   assert.deepEqual(
     api.log.lines.filter(({ level }) => level === 'warn').map(({ message, ...line }) => [message, line.fields]),

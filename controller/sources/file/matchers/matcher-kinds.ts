@@ -2,8 +2,7 @@ import type { FieldCondition, PlainCondition } from '../../../../shared/conditio
 import { parsePathPart } from '../../../../shared/config-file/path-pattern.ts';
 import { said } from '../../../../shared/config-file/quote.ts';
 import type { Word } from '../../../../shared/config-file/word.ts';
-import { PRIVATE_RANGES } from '../../../../shared/private-ranges.ts';
-import { type Cidr, parseCidr } from '../../../../shared/values/cidr.ts';
+import { parseRanges } from '../../../../shared/private-ranges.ts';
 
 /** A condition while it is read. */
 export type PlainDraft = { -readonly [Member in keyof PlainCondition]: PlainCondition[Member] };
@@ -92,20 +91,14 @@ const remoteIp: Kind = {
   form: 'remote_ip <ip-or-range> [<ip-or-range> …]',
   read(args, draft, refuse) {
     for (const word of args) {
-      const ranges = word.text === 'private_ranges' ? PRIVATE_RANGES : rangeOf(word, refuse);
-      const all = [...(draft.remote_ip ?? []), ...ranges];
+      const ranges = parseRanges(word.text);
+      if (!ranges.ok) refuse(word, ranges.reason);
+      const all = [...(draft.remote_ip ?? []), ...(ranges.ok ? ranges.value : [])];
       if (all.length > MOST_RANGES) return refuse(word, `a matcher has at most ${MOST_RANGES} ranges`);
       if (all.length > 0) draft.remote_ip = all;
     }
   },
 };
-
-function rangeOf(word: Word, refuse: Refuse): readonly Cidr[] {
-  const range = parseCidr(word.text);
-  if (range.ok) return [range.value];
-  refuse(word, range.reason);
-  return [];
-}
 
 /**
  * Adds an entry, or its values to those of the same name: any of them is enough, and no value stands for any. Lists are

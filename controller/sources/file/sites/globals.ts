@@ -4,9 +4,9 @@ import { readAcmeRoots } from '../../../../shared/certificates/acme-roots.ts';
 import { quote } from '../../../../shared/config-file/quote.ts';
 import type { Word } from '../../../../shared/config-file/word.ts';
 import { MOST_CONNECTIONS } from '../../../../shared/most-connections.ts';
-import { PRIVATE_RANGES } from '../../../../shared/private-ranges.ts';
+import { parseRanges } from '../../../../shared/private-ranges.ts';
 import type { Globals } from '../../../../shared/settings.ts';
-import { type Cidr, parseCidr } from '../../../../shared/values/cidr.ts';
+import type { Cidr } from '../../../../shared/values/cidr.ts';
 import { parseDuration } from '../../../../shared/values/duration.ts';
 import { type Context, type Rule, type Rules, rulesByName } from './rule.ts';
 
@@ -113,10 +113,9 @@ const trustedProxies: Rule<GlobalsDraft> = {
 };
 
 function readRange(word: Word, report: Context['report']): readonly Cidr[] {
-  if (word.text === 'private_ranges') return PRIVATE_RANGES;
-  const range = parseCidr(word.text);
-  if (range.ok) return [range.value];
-  report.error(word, `trusted_proxies ${quote(word.text)}: ${range.reason}`);
+  const ranges = parseRanges(word.text);
+  if (ranges.ok) return ranges.value;
+  report.error(word, `trusted_proxies ${quote(word.text)}: ${ranges.reason}`);
   return [];
 }
 

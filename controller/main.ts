@@ -8,6 +8,9 @@ import { systemRandom } from '../shared/runtime/random.ts';
 import { whenOrphaned } from '../shared/runtime/supervised.ts';
 import { startController } from './controller.ts';
 import { CONTROLLER_FLAGS, controllerSettings } from './flags.ts';
+import { createDockerSource } from './sources/docker/source.ts';
+import { createFileSource } from './sources/file/source.ts';
+import type { Source } from './sources/source.ts';
 
 async function main(): Promise<void> {
   const flags = readFlags('controller', CONTROLLER_FLAGS, process.argv.slice(2), process.env);
@@ -19,7 +22,11 @@ async function main(): Promise<void> {
   }
   const settings = controllerSettings('controller', flags);
   const log = createLog('controller', settings.logLevel);
-  const controller = await startController(settings, { clock: systemClock, random: systemRandom, log, token: process.env[TOKEN_VARIABLE] });
+  const parts = { clock: systemClock, random: systemRandom, log };
+  const sources: Source[] = [];
+  if (settings.config !== null) sources.push(createFileSource({ ...parts, path: settings.config }));
+  if (settings.docker !== null) sources.push(createDockerSource({ ...parts, settings: settings.docker }));
+  const controller = await startController(settings, { ...parts, sources, token: process.env[TOKEN_VARIABLE] });
   let stopping = false;
   const stop = () => {
     if (stopping) process.exit(1);

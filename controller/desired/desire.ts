@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { RouteSpec } from '../../shared/route.ts';
 import type { Globals } from '../../shared/settings.ts';
-import { MAX_LINE_BYTES, type Problem } from '../../shared/wire/apply.ts';
+import { MAX_LINE_BYTES } from '../../shared/wire/apply.ts';
 import { SOURCE_FAILED } from '../../shared/wire/problem-codes.ts';
-import type { Snapshot, SourceCertificate } from '../sources/source.ts';
+import type { Snapshot, SourceCertificate, UndatedProblem } from '../sources/source.ts';
 import { canonical, canonicalRoute } from './canonical.ts';
 
 /** A snapshot of everything that a source wants. */
@@ -11,9 +11,6 @@ export type Listing = Extract<Snapshot, { kind: 'listed' }>;
 
 /** What one source is known to want: its last good listing, and why the newest one failed, if it did. */
 export type SourceView = { readonly listing: Listing | null; readonly errors: readonly string[] };
-
-/** A problem without the moment since when it is known; who remembers the last one stamps it. */
-export type UndatedProblem = Omit<Problem, 'since'>;
 
 /** `text` is the line's value as JSON, key and all. */
 export type DesiredCertificate = { readonly domains: readonly string[]; readonly source: string; readonly text: string };
@@ -54,7 +51,7 @@ export function desire(views: ReadonlyMap<string, SourceView>): Desired {
     problems.push(...errors.map((error) => failure(source, error)));
     if (!listing) continue;
     settings ??= listing.settings ?? null;
-    problems.push(...listing.problems.map(({ since: _, ...problem }) => problem));
+    problems.push(...listing.problems);
     for (const certificate of listing.certificates ?? []) bring(certificates, source, certificate);
     for (const route of listing.routes) {
       const problem = claim(winners, source, route);

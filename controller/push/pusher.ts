@@ -3,7 +3,7 @@ import { type ApplyStream, openApplyStream } from '../../shared/api/apply-stream
 import { type Backoff, createBackoff } from '../../shared/runtime/backoff.ts';
 import { type Clock, sleep } from '../../shared/runtime/clock.ts';
 import type { Random } from '../../shared/runtime/random.ts';
-import type { Applied, ReloadOutcome, StreamLine } from '../../shared/wire/apply.ts';
+import type { Applied, ReloadOutcome, StreamLine, TargetReport } from '../../shared/wire/apply.ts';
 import type { Truth } from '../reconcile/reconciler.ts';
 import { type Acknowledged, difference, type Frame, type Identity, needsWhole, wholeTruth } from './frame.ts';
 
@@ -19,7 +19,7 @@ export type PushEvent =
   | { readonly kind: 'applied'; readonly applied: Applied; readonly whole: boolean; readonly truth: Truth }
   | { readonly kind: 'refused'; readonly error: string }
   | { readonly kind: 'disconnected'; readonly reason: string }
-  | { readonly kind: 'upstream'; readonly address: string; readonly id?: string; readonly healthy: boolean; readonly reason: string };
+  | ({ readonly kind: 'upstream' } & TargetReport);
 
 export type PushOptions = {
   readonly address: AdminAddress;

@@ -1,6 +1,6 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Problem } from '../../shared/wire/apply.ts';
-import type { UndatedProblem } from '../desired/desire.ts';
+import type { UndatedProblem } from '../sources/source.ts';
 
 /** Limits of a problem line; see `problemSchema`. */
 const MAX_ORIGIN = 1_024;

@@ -11,10 +11,9 @@ function started(names: string[] = ['file']): { clock: ManualClock; reconciler: 
   const truths: Truth[] = [];
   const relisted: string[] = [];
   const reconciler = createReconciler({
-    names,
+    sources: names.map((name) => ({ name, relist: () => relisted.push(name) })),
     clock,
     log: memoryLog(),
-    relist: (source) => relisted.push(source),
     changed: (truth) => truths.push(truth),
   });
   return { clock, reconciler, truths, relisted };

@@ -1,8 +1,8 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import type { Problem } from '../../shared/wire/apply.ts';
-import { type Desired, desire, type SourceView, type UndatedProblem } from '../desired/desire.ts';
-import type { Snapshot } from '../sources/source.ts';
+import { type Desired, desire, type SourceView } from '../desired/desire.ts';
+import type { Snapshot, Source, UndatedProblem } from '../sources/source.ts';
 import { createHoldOff } from './hold-off.ts';
 import { createProblemBook } from './problem-book.ts';
 import { type Guarded, guardListing, SECOND_LISTING_MS } from './removal-guard.ts';
@@ -31,16 +31,15 @@ type State = { guarded: Guarded | null; errors: readonly string[]; cancelRelist:
 
 /**
  * Level-triggered: whatever happened, the table is built anew from the newest snapshots.
- * `names` are all sources; `relist` asks one of them to list again; `changed` hears of each new truth.
+ * `changed` hears of each new truth.
  */
 export function createReconciler(options: {
-  names: readonly string[];
+  sources: readonly Pick<Source, 'name' | 'relist'>[];
   clock: Clock;
   log: Log;
-  relist: (source: string) => void;
   changed: (truth: Truth) => void;
 }): Reconciler {
-  const { clock, log } = options;
+  const { clock, log, sources } = options;
   const states = new Map<string, State>();
   const dated = createProblemBook(clock);
   const waiting: { source: string; resolve: () => void }[] = [];
@@ -75,9 +74,9 @@ export function createReconciler(options: {
         { source: snapshot.source, routes: state.guarded?.held.size },
         'a listing drops most routes; their removal waits for a second one',
       );
-      state.cancelRelist = clock.after(SECOND_LISTING_MS, () => options.relist(snapshot.source));
+      state.cancelRelist = clock.after(SECOND_LISTING_MS, () => sources.find(({ name }) => name === snapshot.source)?.relist());
     }
-    const complete = first && options.names.every((name) => states.has(name));
+    const complete = first && sources.every(({ name }) => states.has(name));
     const urgent = snapshot.kind === 'listed' && snapshot.urgent === true;
     if (confirmed || complete || urgent) holdOff.flush();
     else holdOff.poke();
@@ -105,13 +104,12 @@ function viewOf({ guarded, errors }: State): SourceView {
   return { listing: { ...listing, problems: [...listing.problems, heldProblem(listing.source, held.size)] }, errors };
 }
 
-function heldProblem(source: string, count: number): UndatedProblem & { since: string } {
+function heldProblem(source: string, count: number): UndatedProblem {
   return {
     source,
     origin: source,
     domain: null,
     code: 'removal_held',
     message: `${count} routes are gone from the newest listing; they are removed when a second one, 5 s later or by a reload, agrees`,
-    since: '',
   };
 }

@@ -1,10 +1,17 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
-import type { Reading, UndatedCondition } from './docker/routes/engine-snapshot.ts';
-import type { Condition, ContainerReading } from './source.ts';
+import type { Condition, Reading } from './source.ts';
 
-/** Remembers since when each fact holds, or does not. */
-export function createTransitionTimes(clock: Clock): (readings: readonly Reading[]) => ContainerReading[] {
-  let known = new Map<string, ContainerReading>();
+/** A condition without the moment since when it holds. */
+export type UndatedCondition = Omit<Condition, 'since'>;
+
+export type UndatedReading = Omit<Reading, 'accepted' | 'resolved'> & {
+  readonly accepted: UndatedCondition;
+  readonly resolved: UndatedCondition;
+};
+
+/** Remembers since when each condition of each reading holds, or does not. */
+export function createTransitionTimes(clock: Clock): (readings: readonly UndatedReading[]) => Reading[] {
+  let known = new Map<string, Reading>();
   return (readings) => {
     const now = new Date(clock.now()).toISOString();
     const dated = readings.map((reading) => {
@@ -20,9 +27,10 @@ export function createTransitionTimes(clock: Clock): (readings: readonly Reading
   };
 }
 
-const keyOf = ({ id, site }: Pick<Reading, 'id' | 'site'>): string => `${id} ${site ?? ''}`;
+/** The same object before and after. */
+export const keyOf = ({ id, section }: Pick<Reading, 'id' | 'section'>): string => `${id} ${section ?? ''}`;
 
-const dateOf = (judgement: UndatedCondition, before: Condition | undefined, now: string): Condition => ({
-  ...judgement,
-  since: before?.holds === judgement.holds ? before.since : now,
+const dateOf = (condition: UndatedCondition, before: Condition | undefined, now: string): Condition => ({
+  ...condition,
+  since: before?.holds === condition.holds ? before.since : now,
 });

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
-import type { ContainerReading } from '../sources/source.ts';
-import { ContainerBook } from './containers.ts';
+import type { Reading } from '../sources/source.ts';
+import { containersOf } from './containers.ts';
 import type { RouteStatus } from './route-conditions.ts';
 
-const SINCE = '2026-01-01T00:00:00.000Z';
-const fact = (holds: boolean, reason: string) => ({ holds, reason, since: SINCE });
-const READING: ContainerReading = {
+const condition = (holds: boolean, reason: string) => ({ holds, reason, since: '2026-01-01T00:00:00.000Z' });
+const READING: Reading = {
+  source: 'docker',
+  kind: 'container',
   id: 'a1',
-  container: 'web-1',
+  name: 'web-1',
   origin: 'container web-1 (a1)',
-  site: null,
+  section: 'api',
   domains: ['a.example', 'b.example'],
-  others: { count: 0, names: [] },
-  accepted: fact(true, 'understood'),
-  resolved: fact(true, 'its address'),
+  peers: { count: 1, names: ['web-2'] },
+  accepted: condition(true, 'understood'),
+  resolved: condition(true, 'its address'),
   address: '172.18.0.2:80',
   change: null,
 };
@@ -24,34 +24,27 @@ const route = (domain: string, holds: boolean, source = 'docker'): RouteStatus =
   domain,
   source,
   origin: 'x',
-  accepted: fact(true, ''),
-  resolved: fact(true, ''),
-  programmed: { d: fact(holds, holds ? 'served' : 'conflicted') },
+  accepted: condition(true, ''),
+  resolved: condition(true, ''),
+  programmed: { d: condition(holds, holds ? 'served' : 'conflicted') },
+});
+
+test('a container is shown as the page has it, and other objects are not', () => {
+  const { source, kind, name, section, peers, ...rest } = READING;
+  const expected = { ...rest, container: 'web-1', site: 'api', others: peers, programmed: {} };
+  assert.deepEqual(containersOf([READING, { ...READING, kind: 'file' }], []), [expected]);
 });
 
 test('a site is programmed where all of its domains are', () => {
-  const book = new ContainerBook(new ManualClock(), () => [READING]);
-  const programmed = (...objects: RouteStatus[]) => book.list(objects)[0]?.programmed.d?.reason;
+  const programmed = (...routes: RouteStatus[]) => containersOf([READING], routes)[0]?.programmed.d?.reason;
   assert.equal(programmed(route('a.example', true), route('b.example', true)), 'served');
   assert.equal(programmed(route('a.example', true), route('b.example', false)), 'conflicted');
   assert.equal(programmed(route('a.example', false, 'file')), undefined);
 });
 
-test('what a data plane found out about its address counts, until it takes it back or the container is another one', () => {
-  const book = new ContainerBook(new ManualClock(), () => [READING]);
-  const resolved = () => book.list([])[0]?.resolved.reason;
-  book.upstream({ address: '172.18.0.2:80', id: 'a1', healthy: false, reason: 'connection refused' });
-  assert.equal(resolved(), 'connection refused');
-  book.upstream({ address: '172.18.0.2:80', id: 'a1', healthy: true, reason: 'it accepts connections' });
-  assert.equal(resolved(), 'its address');
-  book.upstream({ address: '172.18.0.2:80', id: 'a0', healthy: false, reason: 'connection refused' });
-  assert.equal(resolved(), 'its address');
-});
-
 test('a site whose labels are wrong is programmed where it stays as it was before, and nowhere when it has no address', () => {
-  const wrong = { ...READING, accepted: fact(false, 'a mistake; the site stays as it was before') };
-  const programmed = (reading: ContainerReading) =>
-    new ContainerBook(new ManualClock(), () => [reading]).list([route('a.example', true)])[0]?.programmed;
-  assert.deepEqual(programmed(wrong), { d: fact(true, 'served') });
+  const wrong = { ...READING, accepted: condition(false, 'a mistake; the site stays as it was before') };
+  const programmed = (reading: Reading) => containersOf([reading], [route('a.example', true)])[0]?.programmed;
+  assert.deepEqual(programmed(wrong), { d: condition(true, 'served') });
   assert.deepEqual(programmed({ ...wrong, address: null }), {});
 });

@@ -1,5 +1,5 @@
 import type { Log } from '../../shared/runtime/log.ts';
-import type { Applied, RouteOutcome } from '../../shared/wire/apply.ts';
+import type { Applied, RouteOutcome, TargetReport } from '../../shared/wire/apply.ts';
 import type { Truth } from '../reconcile/reconciler.ts';
 import type { Report } from './report.ts';
 
@@ -8,7 +8,7 @@ type Event =
   | { readonly kind: 'applied'; readonly applied: Applied; readonly truth: Truth }
   | { readonly kind: 'refused'; readonly error: string }
   | { readonly kind: 'disconnected'; readonly reason: string }
-  | { readonly kind: 'upstream'; readonly address: string; readonly id?: string; readonly healthy: boolean; readonly reason: string };
+  | ({ readonly kind: 'upstream' } & TargetReport);
 
 /** At most this many routes of one frame are named in the log. */
 const NAMED = 20;
@@ -16,21 +16,12 @@ const NAMED = 20;
 /** Both processes start at the same time: that the other one is not there yet is no warning. */
 const NOT_THERE = /^(?:no such socket|connection refused)/;
 
-/**
- * Writes what happens on one data plane's stream into the report and the log: each change once, each lasting failure once.
- * `located` hears which addresses its interfaces have.
- */
-export function createPushRecorder(
-  address: string,
-  report: Report,
-  log: Log,
-  located: (addresses: readonly string[]) => void = () => undefined,
-): (event: Event) => void {
+/** Writes what happens on one data plane's stream into the report and the log: each change once, each lasting failure once. */
+export function createPushRecorder(address: string, report: Report, log: Log): (event: Event) => void {
   return (event) => {
     switch (event.kind) {
       case 'applied':
         report.applied(address, event.applied, event.truth);
-        if (event.applied.addresses) located(event.applied.addresses);
         return logApplied(address, event.applied, log);
       case 'refused':
         if (report.failed(address, 'refused', event.error))

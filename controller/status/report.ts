@@ -1,8 +1,8 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
-import type { Applied, Problem, Revision } from '../../shared/wire/apply.ts';
+import type { Applied, Problem, Revision, TargetReport } from '../../shared/wire/apply.ts';
 import type { Truth } from '../reconcile/reconciler.ts';
-import type { ContainerReading } from '../sources/source.ts';
-import { ContainerBook, type ContainerStatus, type TargetReport } from './containers.ts';
+import type { Reading } from '../sources/source.ts';
+import { type ContainerStatus, containersOf } from './containers.ts';
 import { RouteConditions, type RouteStatus } from './route-conditions.ts';
 
 export type PushOutcome = 'applied' | 'refused' | 'failed';
@@ -38,7 +38,7 @@ export type ControllerReport = {
 /** Keeps what the controller's own pages answer. Everything in it was told to it; it asks nobody. */
 export class Report {
   readonly objects: RouteConditions;
-  private readonly containerBook: ContainerBook;
+  private readonly readings: () => readonly Reading[];
   private readonly clock: Clock;
   private readonly about: { controller: string; epoch: number; version: string; sources: readonly string[] };
   private readonly views = new Map<string, DataplaneView>();
@@ -50,12 +50,12 @@ export class Report {
     clock: Clock,
     about: { controller: string; epoch: number; version: string; sources: readonly string[] },
     addresses: readonly string[],
-    readings: () => readonly ContainerReading[] = () => [],
+    readings: () => readonly Reading[] = () => [],
   ) {
     this.clock = clock;
     this.about = about;
     this.objects = new RouteConditions(clock);
-    this.containerBook = new ContainerBook(clock, readings);
+    this.readings = readings;
     for (const address of addresses) {
       const outcomes = { applied: 0, refused: 0, failed: 0 };
       this.views.set(address, {
@@ -89,9 +89,8 @@ export class Report {
   }
 
   /** A data plane found a target up or down. */
-  upstream(target: TargetReport): void {
-    this.objects.upstream(target.address, target.healthy, target.reason);
-    this.containerBook.upstream(target);
+  upstream({ address, healthy, reason }: TargetReport): void {
+    this.objects.upstream(address, healthy, reason);
   }
 
   /** Whether this process has never had an acknowledgement from there. */
@@ -154,7 +153,7 @@ export class Report {
       problems: this.problems(),
       last_reload: this.lastReload,
       objects,
-      containers: this.containerBook.list(objects),
+      containers: containersOf(this.readings(), objects),
     };
   }
 

@@ -1,12 +1,13 @@
 import type { Log } from '../../../shared/runtime/log.ts';
-import type { EngineSnapshot, Reading } from './routes/engine-snapshot.ts';
+import { keyOf, type UndatedReading } from '../transition-times.ts';
+import type { EngineSnapshot } from './routes/engine-snapshot.ts';
 import { READY, readinessOf } from './routes/readiness.ts';
 
 /** One line about one site of a container. The same line is written once. */
 type Line = { readonly message: string; readonly fields: { readonly container: string; readonly [field: string]: unknown } };
 
 /** One INFO line a change: who is routed where, who is out and why, who is gone. */
-export function createChangeLog(log: Log): { record(snapshot: EngineSnapshot, readings: readonly Reading[]): void } {
+export function createChangeLog(log: Log): { record(snapshot: EngineSnapshot, readings: readonly UndatedReading[]): void } {
   let before = new Map<string, Line>();
   return {
     record: (snapshot, readings) => {
@@ -19,12 +20,11 @@ export function createChangeLog(log: Log): { record(snapshot: EngineSnapshot, re
   };
 }
 
-const keyOf = ({ id, site }: Reading): string => `${id} ${site ?? ''}`;
 const isSame = (before: Line | undefined, now: Line): boolean =>
   before?.message === now.message && JSON.stringify(before.fields) === JSON.stringify(now.fields);
 
-function lineOf({ id, container, domains, accepted, resolved, address }: Reading, { draining }: EngineSnapshot, isReady: boolean): Line {
-  const site = { container, id: id.slice(0, 12), domains };
+function lineOf({ id, name, domains, accepted, resolved, address }: UndatedReading, { draining }: EngineSnapshot, isReady: boolean): Line {
+  const site = { container: name, id: id.slice(0, 12), domains };
   if (!accepted.holds && address === null) return { message: 'container not routed', fields: { ...site, reason: accepted.reason } };
   // One whose labels are wrong may be routed as it was before.
   const about = { ...site, ...(accepted.holds ? {} : { mistake: accepted.reason }) };

@@ -9,8 +9,8 @@ import { RESYNC_MS } from './watch/reflector.ts';
 const app = (number: number, domain = 'a.example') => ({ id: fakeId(number), name: `app-${number}`, labels: { 'sluice.domain': domain } });
 
 test('an engine that is away at the start is found when it comes', async (t) => {
-  const { engine, path, source, run, next, listen, log } = withEngine(t);
-  source.heard('d', []);
+  const { engine, path, located, run, next, listen, log } = withEngine(t);
+  located('d', []);
   run();
   await next(
     `failed: no container engine at ${path}: there is no such socket; start the engine, mount its socket there, or name another with --docker SOCKET`,
@@ -92,7 +92,7 @@ test('a list that fails is no empty list', async (t) => {
 });
 
 test('a container that was told to end before the controller started drains, one that was started again since does not', async (t) => {
-  const { engine, source, run, next, listen } = withEngine(t);
+  const { engine, located, run, next, listen } = withEngine(t);
   engine.run(app(1));
   engine.run(app(2, 'b.example'));
   engine.kill(fakeId(1), '15');
@@ -100,7 +100,7 @@ test('a container that was told to end before the controller started drains, one
   engine.tell('die', fakeId(2));
   engine.tell('start', fakeId(2));
   await listen();
-  source.heard('d', []);
+  located('d', []);
   run();
   await next('a.example=draining b.example=healthy');
 });
@@ -123,10 +123,10 @@ test('a session that ends in its time is renewed without a word, and finds what 
 
 test('an engine whose clock is hours away is followed all the same, and what it tells again is heard once', async (t) => {
   for (const skew of [-7_200_000, 7_200_000]) {
-    const { engine, source, run, next, listen } = withEngine(t);
+    const { engine, located, run, next, listen } = withEngine(t);
     engine.skew = skew;
     await listen();
-    source.heard('d', []);
+    located('d', []);
     run();
     await next('');
     engine.run(app(1));
@@ -142,11 +142,11 @@ test('an engine whose clock is hours away is followed all the same, and what it 
 });
 
 test('an engine that begins its stream only with the first event is listed all the same', async (t) => {
-  const { engine, source, run, next, listen } = withEngine(t);
+  const { engine, located, run, next, listen } = withEngine(t);
   engine.intercept = (path) => path === '/events';
   engine.run(app(1));
   await listen();
-  source.heard('d', []);
+  located('d', []);
   run();
   await next('a.example=healthy');
 });

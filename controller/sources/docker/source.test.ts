@@ -61,11 +61,11 @@ test('lost health and a pause are urgent, their return is not', async (t) => {
 });
 
 test('a container that was running before is listed, and one without labels of ours is never looked at', async (t) => {
-  const { engine, source, run, next, listen } = withEngine(t);
+  const { engine, located, run, next, listen } = withEngine(t);
   engine.run(app(1));
   engine.run({ id: fakeId(2), labels: { other: 'x' } });
   await listen();
-  source.heard('d', []);
+  located('d', []);
   run();
   await next('a.example=healthy');
   engine.tell('restart', fakeId(2));
@@ -75,13 +75,13 @@ test('a container that was running before is listed, and one without labels of o
 });
 
 test('nothing is listed before a data plane has said where it is', async (t) => {
-  const { engine, source, run, next, listen, snapshots } = withEngine(t);
+  const { engine, source, located, run, next, listen, snapshots } = withEngine(t);
   engine.run(app(1));
   await listen();
   run();
   while (source.readings().length === 0) await wait(5);
   assert.equal(snapshots.length, 0);
-  source.heard('d', ['192.168.1.2']);
+  located('d', ['192.168.1.2']);
   await next('a.example=healthy');
 });
 
@@ -104,7 +104,7 @@ test('every change is one line of the log', async (t) => {
 });
 
 test('200 containers are read with at most eight questions at a time, and each once', async (t) => {
-  const { engine, source, run, next, listen } = withEngine(t);
+  const { engine, located, run, next, listen } = withEngine(t);
   let asking = 0;
   let most = 0;
   engine.intercept = (path, response) => {
@@ -118,7 +118,7 @@ test('200 containers are read with at most eight questions at a time, and each o
   };
   for (let number = 1; number <= 200; number++) engine.run(app(number, `s${String(number).padStart(3, '0')}.example`));
   await listen();
-  source.heard('d', []);
+  located('d', []);
   run();
   const all = Array.from({ length: 200 }, (_, at) => `s${String(at + 1).padStart(3, '0')}.example=healthy`).join(' ');
   await next(all);
@@ -140,12 +140,12 @@ test('a storm of 1,000 events is a few questions', async (t) => {
 });
 
 test('a container that joins a network is read again, and when the data plane itself does, all are listed again', async (t) => {
-  const { engine, source, next } = await started(t);
+  const { engine, located, next } = await started(t);
   engine.run(app(1));
   engine.run({ id: fakeId(2), name: 'proxy', address: '172.18.0.9' });
   engine.run({ id: fakeId(3), name: 'other', address: '172.18.0.10' });
   await next('a.example=healthy');
-  source.heard('d', ['172.18.0.9']);
+  located('d', ['172.18.0.9']);
   const reads = () => engine.count(new RegExp(`${fakeId(1)}/json`));
   const lists = () => engine.count(/containers\/json/);
   while (lists() < 2) await wait(5);

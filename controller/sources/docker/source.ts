@@ -2,10 +2,10 @@ import { createBackoff } from '../../../shared/runtime/backoff.ts';
 import { type Clock, sleep } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
-import type { ContainerReading, Snapshot, Source } from '../source.ts';
+import type { Reading, Snapshot, Source } from '../source.ts';
 import { createTransitionTimes } from '../transition-times.ts';
 import { createChangeLog } from './change-log.ts';
-import type { Engine } from './engine/engine.ts';
+import { createEngine } from './engine/engine.ts';
 import { EngineFailure } from './engine/engine-failure.ts';
 import type { DockerSettings } from './flags.ts';
 import type { LastGood } from './labels/last-good.ts';
@@ -13,60 +13,55 @@ import { DataplaneNetworks } from './network/network-reach.ts';
 import { DOCKER_SOURCE, type EngineSnapshot, type Translation } from './routes/engine-snapshot.ts';
 import { lostReadiness, type Readiness, readinessOf } from './routes/readiness.ts';
 import { RetainedRoutes } from './routes/retained-routes.ts';
+import { translate as toRoutes } from './routes/translate.ts';
+import { TargetHealth } from './target-health.ts';
 import { ContainerStore } from './watch/container-store.ts';
 import { createDraining } from './watch/draining.ts';
 import { Reflector } from './watch/reflector.ts';
 
-export type DockerSource = Source & {
-  /** Lists everything again, soon. */
-  relist(): void;
-  /** A data plane said which addresses its interfaces have: the networks that it shares follow from them. */
-  heard(dataplane: string, addresses: readonly string[]): void;
-  /** What became of each site of each labelled container. */
-  readings(): readonly ContainerReading[];
-};
-
 export type DockerSourceOptions = {
-  readonly engine: Engine;
-  readonly settings: Pick<DockerSettings, 'addresses' | 'network'>;
-  readonly translate: (snapshot: EngineSnapshot) => Translation;
+  readonly settings: DockerSettings;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** What routes the containers make. */
+  readonly translate?: (snapshot: EngineSnapshot) => Translation;
 };
 
 /** Containers as a source of routes. Nothing is listed before a data plane has said where it is. */
-export function createDockerSource({ engine, settings, translate, clock, random, log }: DockerSourceOptions): DockerSource {
+export function createDockerSource({ settings, clock, random, log, translate = toRoutes }: DockerSourceOptions): Source {
+  const engine = createEngine(settings.engine, clock);
   const networks = new DataplaneNetworks();
   const store = new ContainerStore();
   const draining = createDraining(clock, () => publish());
   const retained = new RetainedRoutes(clock, () => publish());
   const changes = createChangeLog(log);
   const withTransitionTimes = createTransitionTimes(clock);
+  const health = new TargetHealth(clock);
   let emit: ((snapshot: Snapshot) => void) | undefined;
   /** Whether the engine has been listed since it last failed. */
   let isListed = false;
-  let readings: readonly ContainerReading[] = [];
+  let readings: readonly Reading[] = [];
   let lastGood: LastGood = new Map();
   let readiness: ReadonlyMap<string, Readiness> = new Map();
 
   const publish = () => {
     if (!emit || !isListed) return;
-    const seen = { containers: store.containers(), draining: draining.ids(), reach: networks.reach(), lastGood, now: clock.now() };
-    const snapshot = { ...seen, ...settings };
-    const discovered = translate(snapshot);
-    lastGood = discovered.lastGood;
-    readings = withTransitionTimes(discovered.readings);
+    const { addresses, network } = settings;
+    const seen = { containers: store.containers(), draining: draining.ids(), reach: networks.reach() };
+    const snapshot = { ...seen, addresses, network, lastGood, now: clock.now() };
+    const translation = translate(snapshot);
+    lastGood = translation.lastGood;
+    readings = withTransitionTimes(translation.readings);
     if (snapshot.reach.kind === 'unknown') return;
-    changes.record(snapshot, discovered.readings);
+    changes.record(snapshot, translation.readings);
     const before = readiness;
     readiness = readinessOf(snapshot);
-    const since = new Date(clock.now()).toISOString();
     emit({
       kind: 'listed',
       source: DOCKER_SOURCE,
-      routes: retained.merge(discovered.routes),
-      problems: discovered.problems.map((problem) => ({ ...problem, since })),
+      routes: retained.merge(translation.routes),
+      problems: translation.problems,
       urgent: lostReadiness(before, readiness),
     });
   };
@@ -117,12 +112,16 @@ export function createDockerSource({ engine, settings, translate, clock, random,
 
   return {
     name: DOCKER_SOURCE,
+    awaitsDataplane: true,
     run,
     relist: () => reflector.relist(),
-    heard: (dataplane, addresses) => {
-      networks.reported(dataplane, addresses);
+    readings: () => readings.map((reading) => health.applyTo(reading)),
+    hear: (event) => {
+      if (event.kind === 'upstream') return health.record(event);
+      if (!event.applied.addresses) return;
+      // The networks that it shares follow from them.
+      networks.reported(event.dataplane, event.applied.addresses);
       reflector.relist();
     },
-    readings: () => readings,
   };
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
-import type { Problem } from '../../../shared/wire/apply.ts';
-import type { Snapshot, Source } from '../source.ts';
+import type { Reading, Snapshot, Source, UndatedProblem } from '../source.ts';
+import { createTransitionTimes, type UndatedReading } from '../transition-times.ts';
 import { type Compiled, compileFile } from './compile.ts';
 import { type Diagnostic, formatDiagnostic } from './diagnostics.ts';
 import type { Environment } from './imports/variables.ts';
@@ -19,13 +19,7 @@ export const MISSING_MS = 2_000;
 /** How often a file that changes while it is read is read again for someone who waits. */
 const MOST_READS = 5;
 
-export type FileSource = Source & {
-  /**
-   * Reads the file now, changed or not, because someone asked. The snapshot is emitted, while `run` runs,
-   * before this resolves with it. A file that is missing has failed at once.
-   */
-  reload(): Promise<Snapshot>;
-};
+export type FileSource = Source & Required<Pick<Source, 'reload'>>;
 
 /**
  * A config file, and what it imports, as a source of routes and globals. `path` is used as given in origins and messages; `env`
@@ -40,6 +34,8 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
   /** The inputs that the newest snapshot was made of; undefined before the first. */
   let told: Found | undefined;
   let missingSince: number | undefined;
+  const withTransitionTimes = createTransitionTimes(clock);
+  let readings: readonly Reading[] = [];
 
   const see = (): Found => {
     const { found, directories } = trace(inputs);
@@ -52,16 +48,18 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
     const compiled = await compileFile(path, env);
     inputs = [...new Set(compiled.inputs)];
     const after = see();
-    return { snapshot: snapshotOf(compiled, clock), after: wereSteady(before, after, startedAt) ? after : undefined };
+    return { snapshot: snapshotOf(compiled), after: wereSteady(before, after, startedAt) ? after : undefined };
   };
   const conclude = (seen: Found, snapshot: Snapshot) => {
     if (!tell) return;
     told = seen;
+    readings = withTransitionTimes([readingOf(path, snapshot, readings[0]?.domains ?? [])]);
     announce(log, path, snapshot);
     tell(snapshot);
   };
 
-  const reload = async (): Promise<Snapshot> => {
+  /** Reads the file, changed or not, because someone asked. One that is missing has failed at once. */
+  const list = async (): Promise<Snapshot> => {
     for (let attempt = 1; ; attempt++) {
       const before = see();
       const { snapshot, after } = await read(before);
@@ -80,6 +78,8 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
     return left > 0;
   };
 
+  const failed = (error: unknown) => log.warn({ path, error: String(error) }, 'the config file could not be looked at; trying again');
+
   const run = async (signal: AbortSignal, emit: (snapshot: Snapshot) => void): Promise<void> => {
     const look = async () => {
       const seen = see();
@@ -88,9 +88,7 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
       if (after !== undefined) conclude(after, snapshot);
       else settle.poke();
     };
-    const settle = createSettle(clock, () =>
-      look().catch((error: unknown) => log.warn({ path, error: String(error) }, 'the config file could not be looked at; trying again')),
-    );
+    const settle = createSettle(clock, () => look().catch(failed));
     watch = watchDirectories(path, log, settle.poke);
     const stopPolling = clock.every(POLL_MS, settle.poke);
     told = undefined;
@@ -103,7 +101,18 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
     watch.stop();
     watch = undefined;
   };
-  return { name: FILE_SOURCE, run, reload };
+  return {
+    name: FILE_SOURCE,
+    run,
+    relist: () => void list().catch(failed),
+    reload: async () => {
+      const snapshot = await list();
+      if (snapshot.kind === 'failed')
+        log.error({ config: path, errors: snapshot.errors.slice(0, 20) }, 'the reload failed; what the file said before stays');
+      return snapshot;
+    },
+    readings: () => readings,
+  };
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
@@ -119,15 +128,32 @@ function announce(log: Log, path: string, snapshot: Snapshot): void {
   else log.error({ path, errors: snapshot.errors.slice(0, 20) }, 'the config file has errors and was not applied');
 }
 
-function snapshotOf(compiled: Compiled, clock: Clock): Snapshot {
+function snapshotOf(compiled: Compiled): Snapshot {
   if (!compiled.ok) return { kind: 'failed', source: FILE_SOURCE, errors: compiled.diagnostics.map(formatDiagnostic) };
-  const since = new Date(clock.now()).toISOString();
-  const problems = compiled.warnings.map((warning) => problemOf(warning, since));
   const { routes, certificates, globals: settings } = compiled;
-  return { kind: 'listed', source: FILE_SOURCE, routes, certificates, settings, problems };
+  return { kind: 'listed', source: FILE_SOURCE, routes, certificates, settings, problems: compiled.warnings.map(problemOf) };
 }
 
-function problemOf(warning: Diagnostic, since: string): Problem {
-  const origin = warning.place === null ? warning.path : `${warning.path}:${warning.place.line}`;
-  return { source: FILE_SOURCE, origin, domain: null, code: 'config_warning', message: warning.message, since };
+function problemOf({ place, path, message }: Diagnostic): UndatedProblem {
+  const origin = place === null ? path : `${path}:${place.line}`;
+  return { source: FILE_SOURCE, origin, domain: null, code: 'config_warning', message };
+}
+
+/** The file as a whole: one mistake and none of it is applied. `before` are the domains that stay then. */
+function readingOf(path: string, snapshot: Snapshot, before: readonly string[]): UndatedReading {
+  const isListed = snapshot.kind === 'listed';
+  return {
+    source: FILE_SOURCE,
+    kind: 'file',
+    id: path,
+    name: path,
+    origin: path,
+    section: null,
+    domains: isListed ? snapshot.routes.map(({ domain }) => domain) : before,
+    peers: { count: 0, names: [] },
+    accepted: { holds: isListed, reason: isListed ? 'it was read' : snapshot.errors.join('; ') },
+    resolved: { holds: true, reason: 'its sites name their targets' },
+    address: null,
+    change: isListed ? null : 'correct the file and save it',
+  };
 }

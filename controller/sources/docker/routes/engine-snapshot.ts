@@ -1,7 +1,7 @@
 import type { RouteSpec } from '../../../../shared/route.ts';
 import type { Domain } from '../../../../shared/values/host.ts';
-import type { Problem } from '../../../../shared/wire/apply.ts';
-import type { Condition, ContainerReading } from '../../source.ts';
+import type { UndatedProblem } from '../../source.ts';
+import type { UndatedReading } from '../../transition-times.ts';
 import type { Container } from '../engine/container.ts';
 import type { AddressKind } from '../flags.ts';
 import type { LastGood } from '../labels/last-good.ts';
@@ -26,25 +26,14 @@ export type EngineSnapshot = {
   readonly now: number;
 };
 
-/** A fact without the moment since when it holds; who remembers the last one stamps it. */
-export type UndatedCondition = Omit<Condition, 'since'>;
-
-export type Reading = Omit<ContainerReading, 'accepted' | 'resolved'> & {
-  readonly accepted: UndatedCondition;
-  readonly resolved: UndatedCondition;
-};
-
-/** What one site of a container says of itself; the others of its pools are known when all were asked. */
-export type SiteReading = Omit<Reading, 'others' | 'domains'> & { readonly domains: readonly Domain[] };
-
-/** What is wrong with a container, without the moment since when. */
-export type UndatedProblem = Omit<Problem, 'since'>;
+/** What one site of a container says of itself; its peers are known when all were asked. */
+export type SiteReading = Omit<UndatedReading, 'peers' | 'domains'> & { readonly domains: readonly Domain[] };
 
 export type Translation = {
   /** Sorted by domain, each with source and origin. */
   readonly routes: readonly RouteSpec[];
   readonly problems: readonly UndatedProblem[];
-  readonly readings: readonly Reading[];
+  readonly readings: readonly UndatedReading[];
   /** What is to be remembered until the next time. */
   readonly lastGood: LastGood;
 };

@@ -1,12 +1,12 @@
 import type { Domain } from '../../../../shared/values/host.ts';
-import type { Reading } from './engine-snapshot.ts';
+import type { Reading } from '../../source.ts';
 import type { Pools } from './pools.ts';
 
 /** A pool may be hundreds; whoever wants them all finds them by its domain. */
 const MOST_NAMED = 10;
 
 /** Who else is in the pools that a site of a container is in or wants to be in, the oldest first. */
-export function peersIn(pools: Pools): (site: { readonly id: string; readonly domains: readonly Domain[] }) => Reading['others'] {
+export function peersIn(pools: Pools): (site: { readonly id: string; readonly domains: readonly Domain[] }) => Reading['peers'] {
   const unions = new Map<string, ReadonlyMap<string, string>>();
   return ({ id, domains }) => {
     const key = domains.join(' ');

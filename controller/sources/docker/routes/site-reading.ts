@@ -1,20 +1,27 @@
 import { LABEL_PREFIX } from '../../../../shared/name.ts';
+import type { UndatedCondition } from '../../transition-times.ts';
 import type { Container } from '../engine/container.ts';
 import type { InvalidSite, SiteLabels } from '../labels/read-labels.ts';
 import type { AddressChoice } from '../network/choose-address.ts';
-import type { SiteReading, UndatedCondition } from './engine-snapshot.ts';
+import { DOCKER_SOURCE, type SiteReading } from './engine-snapshot.ts';
 
 /** As people know it: `container shop-web-1 (3f2a9c0d1e2f)`. */
 export const originOf = ({ name, id }: Container): string => `container ${name.slice(0, 900)} (${id.slice(0, 12)})`;
 
-const about = (container: Container) => ({ id: container.id, container: container.name, origin: originOf(container) });
+const about = (container: Container, section: string | null) => ({
+  source: DOCKER_SOURCE,
+  kind: 'container',
+  id: container.id,
+  name: container.name,
+  origin: originOf(container),
+  section,
+});
 
 /** A site whose labels are understood. */
 export function readingOf(container: Container, site: SiteLabels, choice: AddressChoice, isDraining: boolean): SiteReading {
   const { resolved, change } = resolve(container, choice, isDraining);
   return {
-    ...about(container),
-    site: site.site,
+    ...about(container, site.site),
     domains: site.domains,
     accepted: { holds: true, reason: 'its labels are understood' },
     resolved,
@@ -33,8 +40,7 @@ export function staying(reading: SiteReading, { site, reasons }: InvalidSite): S
 /** A site whose labels are wrong, and that is not routed. */
 export function readingOfBad(container: Container, { site, domains, reasons }: InvalidSite): SiteReading {
   return {
-    ...about(container),
-    site,
+    ...about(container, site),
     domains,
     accepted: { holds: false, reason: reasons.join('; ') },
     resolved: { holds: false, reason: 'its labels are not understood' },

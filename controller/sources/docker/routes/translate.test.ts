@@ -185,7 +185,7 @@ test('bad labels spoil their own site alone: not the other sites, not the pool, 
     [['bad_label', 'a.example']],
   );
   assert.deepEqual(
-    readings.map(({ container, site, accepted, resolved }) => [container, site, accepted.holds, resolved.holds]),
+    readings.map(({ name, section, accepted, resolved }) => [name, section, accepted.holds, resolved.holds]),
     [
       ['app-1', null, true, true],
       ['app-2', 'api', true, true],
@@ -232,11 +232,11 @@ test('a reading names the others of its pools, also where its own site is not in
     sampleContainer(5, labels({ 'sluice.domain': 'b.example' })),
     sampleContainer(6, labels({ 'sluice.domain': 'c.example' })),
   ];
-  const others = (snapshot: readonly Container[]) => translate(sampleSnapshot(snapshot)).readings.map((reading) => reading.others);
+  const peers = (containers: readonly Container[]) => translate(sampleSnapshot(containers)).readings.map((reading) => reading.peers);
   assert.deepEqual(
-    others(containers).map(({ count, names }) => `${count} ${names}`),
+    peers(containers).map(({ count, names }) => `${count} ${names}`),
     ['2 app-2,app-5', '1 app-1', '2 app-1,app-2', '2 app-1,app-2', '1 app-1', '0 '],
   );
-  const many = others(Array.from({ length: 14 }, (_, at) => sampleContainer(at + 1)));
+  const many = peers(Array.from({ length: 14 }, (_, at) => sampleContainer(at + 1)));
   assert.deepEqual(many[2], { count: 13, names: [1, 2, 4, 5, 6, 7, 8, 9, 10, 11].map((number) => `app-${number}`) });
 });

@@ -1,10 +1,11 @@
 import { type RouteInput, type RouteSpec, readAppliedRoute, type UpstreamSpec } from '../../../../shared/route.ts';
 import type { Domain } from '../../../../shared/values/host.ts';
+import type { UndatedProblem } from '../../source.ts';
 import type { Container } from '../engine/container.ts';
 import { type LastGood, type ReadContainer, recall, remember } from '../labels/last-good.ts';
 import { type InvalidSite, type ReadLabels, readLabels, type SiteLabels } from '../labels/read-labels.ts';
 import { type AddressChoice, chooseAddress } from '../network/choose-address.ts';
-import { DOCKER_SOURCE, type EngineSnapshot, type SiteReading, type Translation, type UndatedProblem } from './engine-snapshot.ts';
+import { DOCKER_SOURCE, type EngineSnapshot, type SiteReading, type Translation } from './engine-snapshot.ts';
 import { peersIn } from './peers.ts';
 import { differencesOf, join, leaderOf, type Member } from './pools.ts';
 import { originOf, readingOf, readingOfBad, STAYS, staying } from './site-reading.ts';
@@ -24,8 +25,8 @@ export function translate(snapshot: EngineSnapshot): Translation {
     if ('domain' in route) routes.push(route);
     else problems.push(refusal(domain, leaderOf(pool, snapshot.draining), route.reason));
   }
-  const others = peersIn(pools);
-  return { routes, problems, readings: readings.map((reading) => ({ ...reading, others: others(reading) })), lastGood };
+  const peers = peersIn(pools);
+  return { routes, problems, readings: readings.map((reading) => ({ ...reading, peers: peers(reading) })), lastGood };
 }
 
 /** What each container wants, one after the other. */

@@ -7,9 +7,8 @@ import { readAppliedRoute } from '../../../../shared/route.ts';
 import { type Clock, systemClock } from '../../../../shared/runtime/clock.ts';
 import { memoryLog } from '../../../../shared/runtime/log.ts';
 import { systemRandom } from '../../../../shared/runtime/random.ts';
-import type { Snapshot } from '../../source.ts';
+import type { Snapshot, Source } from '../../source.ts';
 import type { Container } from '../engine/container.ts';
-import { createEngine } from '../engine/engine.ts';
 import type { EngineSnapshot, Translation } from '../routes/engine-snapshot.ts';
 import { createDockerSource } from '../source.ts';
 import { FakeEngine } from './fake-engine.ts';
@@ -24,8 +23,7 @@ export function withEngine(t: TestContext, clock: Clock = systemClock, translate
   const engine = new FakeEngine();
   const log = memoryLog();
   const source = createDockerSource({
-    engine: createEngine({ kind: 'unix', path }, clock),
-    settings: { addresses: 'auto', network: null },
+    settings: { engine: { kind: 'unix', path }, addresses: 'auto', network: null },
     translate,
     clock,
     random: systemRandom,
@@ -56,14 +54,22 @@ export function withEngine(t: TestContext, clock: Clock = systemClock, translate
       }
     throw new Error(`not told "${expected}", but ${JSON.stringify(snapshots.map(({ snapshot }) => gist(snapshot)))}`);
   };
-  return { engine, path, source, log, run, next, snapshots, listen: () => engine.listen(path) };
+  return { engine, path, source, located: locating(source), log, run, next, snapshots, listen: () => engine.listen(path) };
 }
+
+/** A data plane opens its stream and names the addresses of its interfaces. */
+const locating = (source: Source) => (dataplane: string, addresses: string[]) =>
+  source.hear?.({
+    kind: 'applied',
+    dataplane,
+    applied: { instance: 'i', revision: 1, generation: 1, results: [], removed: [], addresses },
+  });
 
 /** The same, both running, with a data plane on the host. */
 export async function started(t: TestContext, clock: Clock = systemClock, translate: (snapshot: EngineSnapshot) => Translation = simply) {
   const parts = withEngine(t, clock, translate);
   await parts.listen();
-  parts.source.heard('d', []);
+  parts.located('d', []);
   parts.run();
   await parts.next('');
   return parts;
@@ -91,12 +97,14 @@ function simply({ containers, draining, lastGood }: EngineSnapshot): Translation
   });
   const yes = { holds: true, reason: 'yes' };
   const readings = containers.map(({ id, name, labels, status }) => ({
+    source: 'docker',
+    kind: 'container',
     id,
-    container: name,
+    name,
     origin: `container ${name}`,
-    site: null,
+    section: null,
     domains: [labels['sluice.domain'] ?? ''],
-    others: { count: 0, names: [] },
+    peers: { count: 0, names: [] },
     accepted: yes,
     resolved: status === 'running' ? yes : { holds: false, reason: status },
     address: status === 'running' ? '172.18.0.2:80' : null,

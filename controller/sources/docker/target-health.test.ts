@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
+import type { Reading } from '../source.ts';
+import { TargetHealth } from './target-health.ts';
+
+const condition = (holds: boolean, reason: string) => ({ holds, reason, since: '2026-01-01T00:00:00.000Z' });
+const READING: Reading = {
+  source: 'docker',
+  kind: 'container',
+  id: 'a1',
+  name: 'web-1',
+  origin: 'container web-1 (a1)',
+  section: null,
+  domains: ['a.example'],
+  peers: { count: 0, names: [] },
+  accepted: condition(true, 'understood'),
+  resolved: condition(true, 'its address'),
+  address: '172.18.0.2:80',
+  change: null,
+};
+
+test('what a data plane found out about its address counts, until it takes it back or the container is another one', () => {
+  const clock = new ManualClock();
+  const health = new TargetHealth(clock);
+  const resolved = () => health.applyTo(READING).resolved.reason;
+  const refused = { address: '172.18.0.2:80', healthy: false, reason: 'connection refused' };
+  const since = new Date(clock.now()).toISOString();
+  health.record({ ...refused, id: 'a1' });
+  clock.pass(1_000);
+  health.record({ ...refused, id: 'a1' });
+  assert.deepEqual(health.applyTo(READING), {
+    ...READING,
+    resolved: { holds: false, reason: 'connection refused', since },
+    change: 'it answers again',
+  });
+  health.record({ ...refused, id: 'a1', healthy: true, reason: 'it accepts connections' });
+  assert.equal(resolved(), 'its address');
+  health.record({ ...refused, id: 'a0' });
+  assert.equal(resolved(), 'its address');
+});
+
+test('one that has no address that may be sent to stays as its source found it', () => {
+  const health = new TargetHealth(new ManualClock());
+  health.record({ address: '172.18.0.2:80', id: 'a1', healthy: false, reason: 'connection refused' });
+  const paused = { ...READING, resolved: condition(false, 'it is paused'), change: 'unpause it' };
+  assert.equal(health.applyTo(paused), paused);
+});

@@ -1,0 +1,33 @@
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { TargetReport } from '../../../shared/wire/apply.ts';
+import type { Condition, Reading } from '../source.ts';
+
+/** Targets that are remembered as down; the oldest is forgotten first. */
+const MOST_TARGETS = 10_000;
+
+/** What data planes found out about the addresses of containers: nobody else knows whether the app listens. */
+export class TargetHealth {
+  private readonly clock: Clock;
+  private readonly down = new Map<string, Condition>();
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+  }
+
+  /** Only targets with an id are containers. */
+  record({ address, id, healthy, reason }: TargetReport): void {
+    if (id === undefined) return;
+    const key = `${id} ${address}`;
+    if (healthy) this.down.delete(key);
+    else this.down.set(key, { holds: false, reason, since: this.down.get(key)?.since ?? new Date(this.clock.now()).toISOString() });
+    const [oldest] = this.down.size > MOST_TARGETS ? this.down.keys() : [];
+    if (oldest !== undefined) this.down.delete(oldest);
+  }
+
+  /** The reading with that: an address that does not answer is none. */
+  applyTo(reading: Reading): Reading {
+    const down = this.down.get(`${reading.id} ${reading.address}`);
+    if (!down || !reading.resolved.holds) return reading;
+    return { ...reading, resolved: down, change: reading.change ?? 'it answers again' };
+  }
+}

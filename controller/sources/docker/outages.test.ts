@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
+import { ANSWER_MS } from './engine/engine.ts';
 import { fakeId } from './testing/fake-container.ts';
 import { gist, started, withEngine } from './testing/source-fixture.ts';
 import { RESYNC_MS } from './watch/reflector.ts';
@@ -149,4 +150,19 @@ test('an engine that begins its stream only with the first event is listed all t
   located('d', []);
   run();
   await next('a.example=healthy');
+});
+
+test('one that is stopped while the engine does not answer ends at once, and says nothing', async (t) => {
+  const patient: Clock = { ...systemClock, after: (ms, task) => (ms === ANSWER_MS ? () => undefined : systemClock.after(ms, task)) };
+  for (const silent of ['/version', '/events', '/containers/json', `/containers/${fakeId(1)}/json`]) {
+    const { engine, located, run, listen, stop, snapshots } = withEngine(t, patient);
+    engine.intercept = (path) => path === silent;
+    engine.run(app(1));
+    await listen();
+    located('d', []);
+    run();
+    while (engine.count(new RegExp(`${silent}$`)) === 0) await wait(1);
+    await stop();
+    assert.deepEqual(snapshots, [], silent);
+  }
 });

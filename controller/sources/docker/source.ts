@@ -88,13 +88,20 @@ export function createDockerSource({ settings, clock, random, log, translate = t
     const backoff = createBackoff(random);
     let told = '';
     emit = tell;
+    signal.addEventListener(
+      'abort',
+      () => {
+        emit = undefined;
+      },
+      { once: true },
+    );
     while (!signal.aborted) {
       try {
         await reflector.runSession(signal);
         backoff.reset();
       } catch (error) {
-        if (!(error instanceof EngineFailure)) throw error;
         if (signal.aborted) break;
+        if (!(error instanceof EngineFailure)) throw error;
         if (isListed) backoff.reset();
         if (isListed || told !== error.message) {
           told = error.message;
@@ -106,6 +113,7 @@ export function createDockerSource({ settings, clock, random, log, translate = t
       }
     }
     emit = undefined;
+    isListed = false;
     draining.stop();
     retained.stop();
   };

@@ -1,3 +1,4 @@
+import { aborted } from '../../../shared/runtime/aborted.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Reading, Snapshot, Source, UndatedProblem } from '../source.ts';
@@ -34,6 +35,7 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
   /** The inputs that the newest snapshot was made of; undefined before the first. */
   let told: Found | undefined;
   let missingSince: number | undefined;
+  let cancelLook: () => void = () => undefined;
   const withTransitionTimes = createTransitionTimes(clock);
   let readings: readonly Reading[] = [];
 
@@ -74,7 +76,8 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
     missingSince = told !== undefined && lacks(seen, told, path) ? (missingSince ?? clock.monotonic()) : undefined;
     if (missingSince === undefined) return false;
     const left = missingSince + MISSING_MS - clock.monotonic();
-    if (left > 0) clock.after(left, again);
+    cancelLook();
+    if (left > 0) cancelLook = clock.after(left, again);
     return left > 0;
   };
 
@@ -97,6 +100,7 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
     await aborted(signal);
     tell = undefined;
     stopPolling();
+    cancelLook();
     settle.stop();
     watch.stop();
     watch = undefined;
@@ -113,13 +117,6 @@ export function createFileSource(options: { path: string; clock: Clock; log: Log
     },
     readings: () => readings,
   };
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
 
 function announce(log: Log, path: string, snapshot: Snapshot): void {

@@ -29,8 +29,8 @@ export interface EngineSession {
 export interface Engine {
   /** For people. */
   readonly where: string;
-  /** Agrees on a version of the API. */
-  open(): Promise<EngineSession>;
+  /** Agrees on a version of the API, unless `signal` is aborted. */
+  open(signal?: AbortSignal): Promise<EngineSession>;
 }
 
 /** The newest version of the API that this was written against, and the oldest that says all that is needed. */
@@ -59,9 +59,12 @@ export function createEngine(address: EngineAddress, clock: Clock): Engine {
   const asked = { clock, address };
   return {
     where: formatEngineAddress(address),
-    open: async () => {
+    open: async (signal) => {
       const { default: Docker } = await import('dockerode');
+      signal?.throwIfAborted();
       const agent = new PlainAgent({ keepAlive: false });
+      const stop = () => agent.destroy();
+      signal?.addEventListener('abort', stop, { once: true });
       // Absent halves are named, or DOCKER_HOST would fill them in.
       const target =
         address.kind === 'unix'
@@ -73,8 +76,10 @@ export function createEngine(address: EngineAddress, clock: Clock): Engine {
         const version = negotiatedVersion(address, about);
         return session(asked, new Docker({ ...options, version: `v${version}` }), agent);
       } catch (error) {
-        agent.destroy();
+        stop();
         throw error;
+      } finally {
+        signal?.removeEventListener('abort', stop);
       }
     },
   };
@@ -109,7 +114,8 @@ function session(asked: Asked, docker: Dockerode, agent: Agent): EngineSession {
         ...(since === null ? {} : { since: Math.floor(since) / 1_000 }),
       });
       const begun = stream.then((events) => readLines(events, hear, end), end);
-      return Promise.race([begun, new Promise<void>((resolve) => asked.clock.after(STREAM_BEGINS_MS, resolve))]);
+      const late = Promise.withResolvers<void>();
+      return Promise.race([begun, late.promise]).finally(asked.clock.after(STREAM_BEGINS_MS, late.resolve));
     },
     close: () => {
       closed = true;

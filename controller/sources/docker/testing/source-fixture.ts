@@ -32,9 +32,12 @@ export function withEngine(t: TestContext, clock: Clock = systemClock, translate
   const stopping = new AbortController();
   const snapshots: { snapshot: Snapshot; at: number }[] = [];
   let ran: Promise<void> | undefined;
-  t.after(async () => {
+  const stop = () => {
     stopping.abort();
-    await ran;
+    return ran;
+  };
+  t.after(async () => {
+    await stop();
     await engine.stop();
     rmSync(directory, { recursive: true });
   });
@@ -54,7 +57,7 @@ export function withEngine(t: TestContext, clock: Clock = systemClock, translate
       }
     throw new Error(`not told "${expected}", but ${JSON.stringify(snapshots.map(({ snapshot }) => gist(snapshot)))}`);
   };
-  return { engine, path, source, located: locating(source), log, run, next, snapshots, listen: () => engine.listen(path) };
+  return { engine, path, source, located: locating(source), log, run, stop, next, snapshots, listen: () => engine.listen(path) };
 }
 
 /** A data plane opens its stream and names the addresses of its interfaces. */

@@ -1,3 +1,4 @@
+import { aborted } from '../../../../shared/runtime/aborted.ts';
 import { type Clock, sleep } from '../../../../shared/runtime/clock.ts';
 import type { ContainerSummary } from '../engine/container-summary.ts';
 import type { Engine, EngineSession } from '../engine/engine.ts';
@@ -42,6 +43,7 @@ export class Reflector {
   /** The engine was away: what is known may be outdated, and an empty list may be a half-started engine's. */
   private isStale = false;
   private emptySince: number | undefined;
+  private cancelSecondListing: () => void = () => undefined;
   private wake: () => void = () => undefined;
 
   constructor(options: ReflectorOptions) {
@@ -59,15 +61,17 @@ export class Reflector {
   async runSession(signal: AbortSignal): Promise<void> {
     const { engine, clock } = this.options;
     try {
-      const session = await engine.open();
+      const session = await engine.open(signal);
       const over = new AbortController();
       const end = () => over.abort();
       const cancel = clock.after(RESYNC_MS, end);
       signal.addEventListener('abort', end, { once: true });
       try {
-        if (!signal.aborted) await this.followAndSync(session, over);
+        // Nobody waits for an answer of an engine that is slow to give it.
+        if (!signal.aborted) await Promise.race([this.followAndSync(session, over), aborted(signal)]);
       } finally {
         cancel();
+        this.cancelSecondListing();
         signal.removeEventListener('abort', end);
         over.abort();
         session.close();
@@ -84,7 +88,7 @@ export class Reflector {
     this.listRequested = true;
     const rounds = async () => {
       while (!over.aborted) {
-        await this.sync(session);
+        await this.sync(session, over);
         await sleep(this.options.clock, SYNC_INTERVAL_MS, over);
         await this.nextWork(over);
       }
@@ -105,11 +109,12 @@ export class Reflector {
     });
   }
 
-  private async sync(session: EngineSession): Promise<void> {
+  private async sync(session: EngineSession, over: AbortSignal): Promise<void> {
     const { store, changed, synced } = this.options;
     const isListing = this.listRequested;
     this.listRequested = false;
     const isKnown = isListing && this.accept(await session.list());
+    if (over.aborted) return;
     const isNew = await store.inspectDirty(session);
     if (isKnown) synced();
     else if (isNew) changed();
@@ -123,7 +128,8 @@ export class Reflector {
       this.emptySince ??= clock.monotonic();
       const left = this.emptySince + SECOND_LISTING_MS - clock.monotonic();
       if (left > 0) {
-        clock.after(left, () => this.relist());
+        this.cancelSecondListing();
+        this.cancelSecondListing = clock.after(left, () => this.relist());
         return false;
       }
     }

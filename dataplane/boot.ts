@@ -7,7 +7,7 @@ import type { Log } from '../shared/runtime/log.ts';
 import type { Random } from '../shared/runtime/random.ts';
 import { describeTakenBy, runningInstance } from '../shared/runtime/running-instance.ts';
 import { TAKEOVER_SOCKET } from '../shared/wire/takeover.ts';
-import { usable } from './listen-error.ts';
+import { listenOrUsageError } from './listen-error.ts';
 import {
   type DataplaneSettings,
   type EffectiveSettings,
@@ -80,8 +80,8 @@ async function startTakeover(stateDir: string, clock: Clock, log: Log): Promise<
 /** Another process on the same port would share it with the workers, and nobody would know. @throws UsageError. */
 async function requirePorts(settings: DataplaneSettings): Promise<void> {
   const { bind, httpPort, httpsPort } = trafficSettings(settings);
-  await usable('--http-port', () => probePort(bind, httpPort), httpPort);
-  if (httpsPort !== null) await usable('--https-port', () => probePort(bind, httpsPort), httpsPort);
+  await listenOrUsageError('--http-port', () => probePort(bind, httpPort), httpPort);
+  if (httpsPort !== null) await listenOrUsageError('--https-port', () => probePort(bind, httpsPort), httpsPort);
 }
 
 /** How records are set for checks. @throws UsageError naming the flag. */

@@ -5,7 +5,7 @@ import { createAnalytics } from './analytics/analytics.ts';
 import type { BootState, Runtime } from './boot.ts';
 import { Health } from './health/health.ts';
 import { createLedger } from './ledger/ledger.ts';
-import { inWords } from './listen-error.ts';
+import { withListenReason } from './listen-error.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { StatePublisher } from './publish/publisher.ts';
 import { LiveSettings } from './settings/live-settings.ts';
@@ -77,9 +77,9 @@ export function createComponents(
   const live = new LiveSettings(base, atBoot, {
     publisher,
     log,
-    probePort: (bind, port) => inWords(() => probePort(bind, port)),
+    probePort: (bind, port) => withListenReason(() => probePort(bind, port)),
     listenersMoved: () =>
-      inWords(() => {
+      withListenReason(() => {
         const { unmoved } = workers;
         return unmoved === null ? Promise.resolve() : Promise.reject(unmoved);
       }),
@@ -104,7 +104,7 @@ export function createComponents(
 async function requireHttpsPort(settings: DataplaneSettings): Promise<void> {
   const { bind, httpsPort } = settings;
   if (trafficSettings(settings).httpsPort !== null) return;
-  await inWords(() => probePort(bind, httpsPort)).catch((error: Error) => {
+  await withListenReason(() => probePort(bind, httpsPort)).catch((error: Error) => {
     throw new Error(`can't listen on ${httpsPort}: ${error.message}; name another with --https-port`);
   });
 }

@@ -5,12 +5,12 @@ import type { UpgradeOutcome } from '../shared/runtime/parent.ts';
 import { splitAddress } from '../shared/values/address.ts';
 import { TAKEOVER_SOCKET } from '../shared/wire/takeover.ts';
 import { Admin } from './admin/admin.ts';
-import type { AdminParts } from './admin/dependencies.ts';
+import type { AdminDependencies } from './admin/dependencies.ts';
 import { EventFeed } from './admin/events/event-feed.ts';
 import { type BootState, boot, type Runtime, takeoverStep } from './boot.ts';
 import { type Components, createComponents } from './components.ts';
 import { configureCertificates, openCertificates } from './configure-certificates.ts';
-import { usable } from './listen-error.ts';
+import { listenOrUsageError } from './listen-error.ts';
 import { exposedDirectories, type SensitiveDirectory } from './settings/exposed-directories.ts';
 import { type DataplaneSettings, trafficSettings, usesHttps } from './settings/settings.ts';
 import { explain } from './status/explain.ts';
@@ -60,7 +60,7 @@ export async function startDataplane(base: DataplaneSettings, edge: ProcessConte
     if (change.settings) void live.apply(table.globals()).then(() => configureCertificates(https, live.settings, dns));
   });
 
-  const admin = new Admin(adminParts(parts, { ...edge, events, settings, startedAt }), edge.random);
+  const admin = new Admin(adminDependencies(parts, { ...edge, events, settings, startedAt }), edge.random);
   await takeoverStep(base.stateDir, async () => succession?.serving());
   awaitControllers(table, booted.restored, clock, log);
   await listen(admin, settings);
@@ -96,7 +96,7 @@ async function serve(
   publisher.onRoutes((routes) => health.update(routes));
   // The process that it takes over from serves these targets: there must be no moment in which this one knows none of them.
   if (succession !== null) await health.firstResults(FIRST_ANSWERS_MS);
-  await usable('--http-port', () => workers.start(), settings.httpPort);
+  await listenOrUsageError('--http-port', () => workers.start(), settings.httpPort);
 }
 
 type AdminContext = Pick<ProcessContext, 'clock' | 'log' | 'token'> & {
@@ -107,7 +107,7 @@ type AdminContext = Pick<ProcessContext, 'clock' | 'log' | 'token'> & {
 };
 
 /** What the Admin API shows and moves. */
-function adminParts(parts: Components, { clock, log, token, events, settings, startedAt }: AdminContext): AdminParts {
+function adminDependencies(parts: Components, { clock, log, token, events, settings, startedAt }: AdminContext): AdminDependencies {
   const { table, readiness, health, upstreams, analytics, metrics, workers, live, https } = parts;
   const fresh = async <T>(read: () => T | Promise<T>): Promise<T> => {
     await workers.collect();
@@ -127,7 +127,7 @@ function adminParts(parts: Components, { clock, log, token, events, settings, st
     ready: () => readiness.now(),
     settings: () => live.statuses,
     upstreams: () => upstreams.list(),
-    standing: () => health.latest().map(({ tls: _, ...report }) => report),
+    targetReports: () => health.latest().map(({ tls: _, ...report }) => report),
     internalRoot: () => https.internalRoot(),
     explain: (url) => explain({ ...described, dryRun: (request) => workers.dryRun(request) }, url),
     status: () => ({
@@ -151,11 +151,11 @@ function adminParts(parts: Components, { clock, log, token, events, settings, st
 
 async function listen(admin: Admin, { adminListen, adminSocket, probeListen }: DataplaneSettings): Promise<void> {
   const tcp = splitAddress(adminListen);
-  await usable('--admin-listen', () => admin.listenTcp(tcp.host, Number(tcp.port)), adminListen);
-  if (adminSocket !== null) await usable('--admin-socket', () => admin.listenSocket(adminSocket), adminSocket);
+  await listenOrUsageError('--admin-listen', () => admin.listenTcp(tcp.host, Number(tcp.port)), adminListen);
+  if (adminSocket !== null) await listenOrUsageError('--admin-socket', () => admin.listenSocket(adminSocket), adminSocket);
   if (probeListen === null) return;
   const probe = splitAddress(probeListen);
-  await usable('--probe-listen', () => admin.listenProbe(probe.host, Number(probe.port)), probeListen);
+  await listenOrUsageError('--probe-listen', () => admin.listenProbe(probe.host, Number(probe.port)), probeListen);
 }
 
 /** Who lets another process take over from this one. */

@@ -3,25 +3,25 @@ import { UsageError } from '../shared/runtime/flags.ts';
 import { SocketInUseError } from '../shared/runtime/unix-socket.ts';
 import { ListenError } from './workers/worker-pool.ts';
 
-/** An address that can't be had is a matter for whoever started us: one line, with the flag that names another. */
-export async function usable(flag: string, open: () => Promise<unknown>, what: string | number): Promise<void> {
+/** Listens on an address. @throws UsageError with the reason and the flag that names another address. */
+export async function listenOrUsageError(flag: string, open: () => Promise<unknown>, what: string | number): Promise<void> {
   try {
     await open();
   } catch (error) {
-    throw new UsageError(`${NAME} dataplane: can't listen on ${what}: ${wordsFor(error)}; name another with ${flag}`);
+    throw new UsageError(`${NAME} dataplane: can't listen on ${what}: ${reasonOf(error)}; name another with ${flag}`);
   }
 }
 
-/** The same in the words of a warning. */
-export async function inWords(open: () => Promise<void>): Promise<void> {
+/** Listens, or only tries. @throws an error that has the reason alone, for a warning. */
+export async function withListenReason(open: () => Promise<void>): Promise<void> {
   try {
     await open();
   } catch (error) {
-    throw new Error(wordsFor(error));
+    throw new Error(reasonOf(error));
   }
 }
 
-function wordsFor(error: unknown): string {
+function reasonOf(error: unknown): string {
   if (error instanceof SocketInUseError) return error.message;
   const code = error instanceof ListenError ? error.code : error instanceof Error && 'code' in error ? error.code : '';
   if (code === 'EADDRINUSE') return 'something else listens there';

@@ -5,97 +5,99 @@ import { connect, createServer } from 'node:net';
 import { test } from 'node:test';
 import { SocketInUseError } from '../../shared/runtime/unix-socket.ts';
 import { UnacknowledgedError } from '../publish/publisher.ts';
-import { AdminFixture, agreeing, ask, TOKEN } from './testing/running-admin.ts';
-import { frame, Stream } from './testing/stream-client.ts';
+import { agreeing, RunningAdmin, sendRequest, TOKEN } from './testing/running-admin.ts';
+import { frame, StreamClient } from './testing/stream-client.ts';
 
 const ROUTE = { domain: 'a.test', upstream: '127.0.0.1:80', tls: false };
 const error = (text: string) => ({ error: text });
 
 test('health needs no token on either transport and is never counted', async () => {
-  await using api = await AdminFixture.start();
-  for (let times = 0; times < 70; times++) assert.equal((await api.ask('GET', '/health', { token: null })).status, 200);
-  const health = await api.ask('GET', '/health', { socket: true });
+  await using api = await RunningAdmin.start();
+  for (let times = 0; times < 70; times++) assert.equal((await api.request('GET', '/health', { token: null })).status, 200);
+  const health = await api.request('GET', '/health', { socket: true });
   assert.deepEqual(JSON.parse(health.text), { status: 'ok', uptime_secs: 7 });
   assert.match(health.headers['content-type'] ?? '', /^application\/json/);
 });
 
 test('a missing token, a wrong one and one with a wrong byte are 401 and never counted', async () => {
-  await using api = await AdminFixture.start();
+  await using api = await RunningAdmin.start();
   for (let times = 0; times < 25; times++) {
     for (const token of [null, 'nonsense', `${TOKEN.slice(0, -1)}x`, '']) {
-      const reply = await api.ask('GET', '/routes', { token });
+      const reply = await api.request('GET', '/routes', { token });
       assert.equal(reply.status, 401);
       assert.deepEqual(JSON.parse(reply.text), error('unauthorized'));
     }
   }
-  assert.equal((await api.ask('GET', '/routes')).status, 200);
+  assert.equal((await api.request('GET', '/routes')).status, 200);
 });
 
 test('without a configured token every authenticated request over TCP is 401, and the start says so', async () => {
-  await using api = await AdminFixture.start({ token: undefined });
-  assert.equal((await api.ask('GET', '/routes', { token: '' })).status, 401);
-  assert.equal((await api.ask('GET', '/routes', { token: 'undefined' })).status, 401);
-  assert.equal((await api.ask('GET', '/routes', { socket: true })).status, 200);
+  await using api = await RunningAdmin.start({ token: undefined });
+  assert.equal((await api.request('GET', '/routes', { token: '' })).status, 401);
+  assert.equal((await api.request('GET', '/routes', { token: 'undefined' })).status, 401);
+  assert.equal((await api.request('GET', '/routes', { socket: true })).status, 200);
   assert.ok(api.log.lines.some(({ level, message }) => level === 'warn' && message.includes('SLUICE_ADMIN_TOKEN')));
 });
 
 test('the 61st request within 60 seconds is 429 on either transport, and the window slides', async () => {
-  await using api = await AdminFixture.start();
-  for (let times = 0; times < 30; times++) assert.equal((await api.ask('GET', '/routes')).status, 200);
+  await using api = await RunningAdmin.start();
+  for (let times = 0; times < 30; times++) assert.equal((await api.request('GET', '/routes')).status, 200);
   api.clock.pass(20_000);
-  for (let times = 0; times < 30; times++) assert.equal((await api.ask('GET', '/routes', { socket: true })).status, 200);
+  for (let times = 0; times < 30; times++) assert.equal((await api.request('GET', '/routes', { socket: true })).status, 200);
   for (const socket of [true, false]) {
-    const reply = await api.ask('GET', '/nowhere', { socket });
+    const reply = await api.request('GET', '/nowhere', { socket });
     assert.equal(reply.status, 429);
     assert.deepEqual(JSON.parse(reply.text), error('rate limit exceeded'));
     assert.equal(reply.headers['retry-after'], '40');
   }
   api.clock.pass(40_000);
-  for (let times = 0; times < 30; times++) assert.equal((await api.ask('GET', '/routes')).status, 200);
-  assert.equal((await api.ask('GET', '/routes')).status, 429);
+  for (let times = 0; times < 30; times++) assert.equal((await api.request('GET', '/routes')).status, 200);
+  assert.equal((await api.request('GET', '/routes')).status, 429);
 });
 
 test('the extensions have a budget of their own, of 600 requests, with which they do not touch the published one', async () => {
-  await using api = await AdminFixture.start();
+  await using api = await RunningAdmin.start();
   const statuses = async (count: number, path: string) => {
     const seen: number[] = [];
     for (let left = count; left > 0; left -= 50)
-      seen.push(...(await Promise.all(Array.from({ length: Math.min(50, left) }, () => api.ask('GET', path)))).map(({ status }) => status));
+      seen.push(
+        ...(await Promise.all(Array.from({ length: Math.min(50, left) }, () => api.request('GET', path)))).map(({ status }) => status),
+      );
     return [...new Set(seen)];
   };
   assert.deepEqual(await statuses(300, '/status'), [200]);
   assert.deepEqual(await statuses(290, '/settings'), [200]);
   assert.deepEqual(await statuses(10, '/certificates/nothing/here'), [404]);
-  const refused = await api.ask('GET', '/upstreams', { socket: true });
+  const refused = await api.request('GET', '/upstreams', { socket: true });
   assert.deepEqual([refused.status, refused.headers['retry-after']], [429, '60']);
-  assert.equal((await api.ask('POST', '/ready')).status, 429);
+  assert.equal((await api.request('POST', '/ready')).status, 429);
   assert.deepEqual(await statuses(60, '/routes'), [200]);
-  assert.equal((await api.ask('GET', '/metrics')).status, 429);
+  assert.equal((await api.request('GET', '/metrics')).status, 429);
   api.clock.pass(60_000);
-  assert.deepEqual([(await api.ask('GET', '/status')).status, (await api.ask('GET', '/routes')).status], [200, 200]);
+  assert.deepEqual([(await api.request('GET', '/status')).status, (await api.request('GET', '/routes')).status], [200, 200]);
 });
 
 test('an apply stream costs one request of the published budget, when it is opened', async () => {
-  await using api = await AdminFixture.start();
-  const stream = new Stream(api);
+  await using api = await RunningAdmin.start();
+  const stream = new StreamClient(api);
   stream.write(frame(1)).write(frame(2));
   await stream.next('applied');
   await stream.next('applied');
-  for (let times = 1; times < 60; times++) assert.equal((await api.ask('GET', '/routes')).status, 200);
-  assert.equal((await api.ask('GET', '/routes')).status, 429);
+  for (let times = 1; times < 60; times++) assert.equal((await api.request('GET', '/routes')).status, 200);
+  assert.equal((await api.request('GET', '/routes')).status, 429);
   stream.close();
 });
 
 test('520 connections that say nothing keep nobody out, and no stream is cut for them', async () => {
-  await using api = await AdminFixture.start();
-  const stream = new Stream(api);
+  await using api = await RunningAdmin.start();
+  const stream = new StreamClient(api);
   stream.write(frame(1));
   await stream.next('applied');
   for (const port of [api.port, api.probePort]) {
     const idle = Array.from({ length: 520 }, () => connect(port, '127.0.0.1').on('error', () => undefined));
     await Promise.all(idle.map((socket) => once(socket, 'connect')));
-    assert.equal((await ask({ host: '127.0.0.1', port, method: 'GET', path: '/health' })).status, 200);
-    if (port === api.port) assert.equal((await api.ask('GET', '/routes')).status, 200);
+    assert.equal((await sendRequest({ host: '127.0.0.1', port, method: 'GET', path: '/health' })).status, 200);
+    if (port === api.port) assert.equal((await api.request('GET', '/routes')).status, 200);
     for (const socket of idle) socket.destroy();
   }
   stream.write(frame(2));
@@ -104,16 +106,16 @@ test('520 connections that say nothing keep nobody out, and no stream is cut for
 });
 
 test('connections without the token give way to one that has it, whatever they ask', async () => {
-  await using api = await AdminFixture.start();
+  await using api = await RunningAdmin.start();
   const head = 'POST /routes HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000\r\n\r\n';
   const strangers = Array.from({ length: 520 }, () => connect(api.port, '127.0.0.1').on('error', () => undefined));
   await Promise.all(strangers.map((socket) => once(socket, 'connect').then(() => socket.write(head))));
-  assert.equal((await api.ask('GET', '/routes')).status, 200);
+  assert.equal((await api.request('GET', '/routes')).status, 200);
   for (const socket of strangers) socket.destroy();
 });
 
 test('a body that does not come within 30 seconds is 408', async () => {
-  await using api = await AdminFixture.start();
+  await using api = await RunningAdmin.start();
   const waiting = connect(api.port, '127.0.0.1');
   const head = `POST /routes HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Length: 60\r\n\r\n`;
   waiting.write(head);
@@ -127,7 +129,7 @@ test('a body that does not come within 30 seconds is 408', async () => {
 });
 
 test('what a browser sends for a page of another site is 403 on TCP and on the socket, before the token and uncounted', async () => {
-  await using api = await AdminFixture.start();
+  await using api = await RunningAdmin.start();
   const foreign = [
     { host: '127.0.0.1:6190', origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
     { 'sec-fetch-site': 'same-site' },
@@ -140,22 +142,22 @@ test('what a browser sends for a page of another site is 403 on TCP and on the s
         const reply = await api.post(ROUTE, { headers, socket, token });
         assert.equal(reply.status, 403, JSON.stringify(headers));
         assert.match((JSON.parse(reply.text) as { error: string }).error, /^forbidden: /);
-        for (const path of ['/health', '/ready']) assert.equal((await api.ask('GET', path, { headers, socket })).status, 200);
+        for (const path of ['/health', '/ready']) assert.equal((await api.request('GET', path, { headers, socket })).status, 200);
       }
   assert.equal(api.table.list().length, 0);
-  for (let times = 0; times < 60; times++) assert.equal((await api.ask('GET', '/routes')).status, 200);
+  for (let times = 0; times < 60; times++) assert.equal((await api.request('GET', '/routes')).status, 200);
 });
 
 test('the service is asked by its own name on the socket, by addresses and localhost, and by the host that it listens on', async () => {
-  await using api = await AdminFixture.start();
-  const status = async (host: string, socket: boolean) => (await api.ask('GET', '/routes', { socket, headers: { host } })).status;
+  await using api = await RunningAdmin.start();
+  const status = async (host: string, socket: boolean) => (await api.request('GET', '/routes', { socket, headers: { host } })).status;
   for (const host of ['localhost', '127.0.0.1:6190', '[::1]:9000', '192.0.2.1'])
     for (const socket of [false, true]) assert.equal(await status(host, socket), 200, host);
   assert.deepEqual([await status('sluice', true), await status('sluice', false)], [200, 403]);
 });
 
 test('a route is created, answered with its six members, replaced whatever the case, listed and deleted', async () => {
-  await using api = await AdminFixture.start();
+  await using api = await RunningAdmin.start();
   const created = await api.post({ ...ROUTE, domain: 'A.Test', source: 'me', nonsense: 1 });
   assert.equal(created.status, 201);
   const route = { domain: 'a.test', upstream: '127.0.0.1:80', tls: false, rate_limit_rps: null, under_attack: false, source: 'me' };
@@ -163,7 +165,7 @@ test('a route is created, answered with its six members, replaced whatever the c
   assert.deepEqual(Object.keys(JSON.parse(created.text)), ['domain', 'upstream', 'tls', 'rate_limit_rps', 'under_attack', 'source']);
   await api.post({ domain: '*.B.test', upstream: '[::1]:1', tls: true }, { socket: true });
   await api.post({ ...ROUTE, upstream: 'name:8080' });
-  const list = JSON.parse((await api.ask('GET', '/routes')).text) as { domain: string; upstream: string; source: string | null }[];
+  const list = JSON.parse((await api.request('GET', '/routes')).text) as { domain: string; upstream: string; source: string | null }[];
   assert.deepEqual(
     list.map(({ domain, upstream, source }) => [domain, upstream, source]),
     [
@@ -171,14 +173,14 @@ test('a route is created, answered with its six members, replaced whatever the c
       ['a.test', 'name:8080', null],
     ],
   );
-  assert.deepEqual(JSON.parse((await api.ask('DELETE', '/routes/A%2eTEST')).text), { deleted: 'a.test' });
-  const gone = await api.ask('DELETE', '/routes/a.test');
+  assert.deepEqual(JSON.parse((await api.request('DELETE', '/routes/A%2eTEST')).text), { deleted: 'a.test' });
+  const gone = await api.request('DELETE', '/routes/a.test');
   assert.equal(gone.status, 404);
   assert.deepEqual(JSON.parse(gone.text), error('route not found'));
 });
 
 test('bad bodies are 400 with the message of their kind', async () => {
-  await using api = await AdminFixture.start();
+  await using api = await RunningAdmin.start();
   const cases: [string | object, RegExp][] = [
     ['{', /^invalid JSON: /],
     ['', /^invalid JSON: /],
@@ -209,20 +211,20 @@ test('bad bodies are 400 with the message of their kind', async () => {
     assert.match((JSON.parse(reply.text) as { error: string }).error, message);
   }
   assert.equal((await api.post('{"domain":"\xff"}', { socket: true, headers: {} })).status, 400);
-  const invalid = await api.ask('POST', '/routes', { body: Buffer.from('7b22ff223a317d', 'hex') });
+  const invalid = await api.request('POST', '/routes', { body: Buffer.from('7b22ff223a317d', 'hex') });
   assert.deepEqual(JSON.parse(invalid.text), error('invalid JSON: the body is not UTF-8'));
   assert.equal(api.table.list().length, 0);
 });
 
 test('an error shows nothing that a page would read as markup', async () => {
-  await using api = await AdminFixture.start();
+  await using api = await RunningAdmin.start();
   const reply = await api.post('<script>alert("x")</script>');
   assert.equal(reply.status, 400);
   assert.doesNotMatch(reply.text, /[<>]/);
 });
 
 test('65,536 bytes pass, one more is 413, with a length and without, and the answer arrives while the client still sends', async () => {
-  await using api = await AdminFixture.start();
+  await using api = await RunningAdmin.start();
   const sized = (bytes: number) => {
     const body = JSON.stringify({ ...ROUTE, padding: '' });
     return body.replace('"padding":""', `"padding":"${'x'.repeat(bytes - body.length)}"`);
@@ -237,7 +239,7 @@ test('65,536 bytes pass, one more is 413, with a length and without, and the ans
 });
 
 test('wrong methods are 405 with Allow, HEAD and OPTIONS among them; unknown paths are 404', async () => {
-  await using api = await AdminFixture.start();
+  await using api = await RunningAdmin.start();
   for (const [method, path, allow] of [
     ['PUT', '/routes', 'GET, POST'],
     ['HEAD', '/routes', 'GET, POST'],
@@ -248,13 +250,13 @@ test('wrong methods are 405 with Allow, HEAD and OPTIONS among them; unknown pat
     ['GET', '/reload', 'POST'],
     ['DELETE', '/analytics/a', 'GET'],
   ] as const) {
-    const reply = await api.ask(method, path);
+    const reply = await api.request(method, path);
     assert.equal(reply.status, 405, `${method} ${path}`);
     assert.equal(reply.headers.allow, allow);
     if (method !== 'HEAD') assert.deepEqual(JSON.parse(reply.text), error('method not allowed'));
   }
   for (const path of ['/', '/Routes', '/routes/a/b', '/health/', '/nowhere']) {
-    const reply = await api.ask('GET', path);
+    const reply = await api.request('GET', path);
     assert.equal(reply.status, 404, path);
     assert.deepEqual(JSON.parse(reply.text), error('not found'));
     assert.equal(reply.headers['x-powered-by'], undefined);
@@ -263,7 +265,7 @@ test('wrong methods are 405 with Allow, HEAD and OPTIONS among them; unknown pat
 });
 
 test('empty segments, bad escapes and bad domains are told apart', async () => {
-  await using api = await AdminFixture.start();
+  await using api = await RunningAdmin.start();
   const cases: [string, string, number, RegExp][] = [
     ['DELETE', '/routes/', 400, /^missing domain$/],
     ['DELETE', '/routes/%zz', 400, /^invalid path: /],
@@ -279,28 +281,28 @@ test('empty segments, bad escapes and bad domains are told apart', async () => {
     ['GET', '/explain?url=http://', 400, /^invalid query: /],
   ];
   for (const [method, path, status, message] of cases) {
-    const reply = await api.ask(method, path);
+    const reply = await api.request(method, path);
     assert.equal(reply.status, status, `${method} ${path} ${reply.text}`);
     assert.match((JSON.parse(reply.text) as { error: string }).error, message);
     assert.match(reply.headers['content-type'] ?? '', /^application\/json/);
   }
-  assert.deepEqual(JSON.parse((await api.ask('GET', '/analytics')).text), []);
+  assert.deepEqual(JSON.parse((await api.request('GET', '/analytics')).text), []);
 });
 
 test('metrics have their own content type, and are 404 when switched off', async () => {
-  await using on = await AdminFixture.start();
-  const metrics = await on.ask('GET', '/metrics');
+  await using on = await RunningAdmin.start();
+  const metrics = await on.request('GET', '/metrics');
   assert.equal(metrics.headers['content-type'], 'text/plain; version=0.0.4');
   assert.equal(metrics.text, 'sluice_up 1\n');
-  await using off = await AdminFixture.start({ metrics: null });
-  const reply = await off.ask('GET', '/metrics');
+  await using off = await RunningAdmin.start({ metrics: null });
+  const reply = await off.request('GET', '/metrics');
   assert.equal(reply.status, 404);
   assert.deepEqual(JSON.parse(reply.text), error('metrics not enabled'));
 });
 
 test('probes answer health, readiness and metrics without a token, and nothing else', async () => {
-  await using api = await AdminFixture.start({ ready: () => ({ ready: false, reason: 'nothing yet' }) });
-  const probe = (method: string, path: string) => ask({ host: '127.0.0.1', port: api.probePort, method, path });
+  await using api = await RunningAdmin.start({ ready: () => ({ ready: false, reason: 'nothing yet' }) });
+  const probe = (method: string, path: string) => sendRequest({ host: '127.0.0.1', port: api.probePort, method, path });
   assert.equal((await probe('GET', '/health')).status, 200);
   assert.equal((await probe('GET', '/metrics')).status, 200);
   const ready = await probe('GET', '/ready');
@@ -317,25 +319,25 @@ test('probes answer health, readiness and metrics without a token, and nothing e
 
 test('a change that workers do not acknowledge is 503', async () => {
   const silent = { ...agreeing(), publish: () => Promise.reject(new UnacknowledgedError('one worker is silent')) };
-  await using api = await AdminFixture.start({}, silent);
+  await using api = await RunningAdmin.start({}, silent);
   const reply = await api.post(ROUTE);
   assert.equal(reply.status, 503);
   assert.deepEqual(JSON.parse(reply.text), error('not served yet: one worker is silent'));
 });
 
 test('a failure inside is a 500 that tells nothing of the inside', async () => {
-  await using api = await AdminFixture.start({
+  await using api = await RunningAdmin.start({
     settings: () => {
       throw new Error('secret path /root');
     },
   });
-  const reply = await api.ask('GET', '/settings');
+  const reply = await api.request('GET', '/settings');
   assert.equal(reply.status, 500);
   assert.deepEqual(JSON.parse(reply.text), error('serialize error: see the log'));
 });
 
 test('the socket is for its owner alone, replaces what a dead process left, and refuses to replace a live one', async () => {
-  await using api = await AdminFixture.start();
+  await using api = await RunningAdmin.start();
   assert.equal(statSync(api.socketPath).mode & 0o777, 0o600);
   await assert.rejects(api.admin.listenSocket(api.socketPath), SocketInUseError);
   const stale = `${api.folder}/stale.sock`;
@@ -347,11 +349,11 @@ test('the socket is for its owner alone, replaces what a dead process left, and 
   ]);
   assert.ok(statSync(stale).isSocket());
   await api.admin.listenSocket(stale);
-  assert.equal((await ask({ socketPath: stale, method: 'GET', path: '/routes' })).status, 200);
+  assert.equal((await sendRequest({ socketPath: stale, method: 'GET', path: '/routes' })).status, 200);
 });
 
 test('bytes that are no HTTP are answered with JSON', async () => {
-  await using api = await AdminFixture.start();
+  await using api = await RunningAdmin.start();
   const text = await new Promise<string>((resolve) => {
     let seen = '';
     const socket = connect(api.port, '127.0.0.1', () => socket.write('\x16\x03\x01\x02\x00\r\n\r\n'));
@@ -364,7 +366,7 @@ test('bytes that are no HTTP are answered with JSON', async () => {
 });
 
 test('an address that is taken is the system error of the listener', async () => {
-  await using api = await AdminFixture.start();
+  await using api = await RunningAdmin.start();
   const taken = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => taken.once('listening', resolve));
   const { port } = taken.address() as { port: number };

@@ -10,14 +10,14 @@ import type { Random } from '../../shared/runtime/random.ts';
 import { listenUnix } from '../../shared/runtime/unix-socket.ts';
 import { ControllerStreams } from './apply/controller-streams.ts';
 import { Reload } from './apply/reload.ts';
-import type { AdminParts } from './dependencies.ts';
+import type { AdminDependencies } from './dependencies.ts';
 import { isExtension, matchEndpoint, OPEN } from './endpoints/endpoints.ts';
 import { CHALLENGE, createHandlers, type Handlers } from './endpoints/handlers.ts';
 import { ApiError } from './http/errors.ts';
 import { sendError } from './http/json.ts';
 import { EXTENSION_LIMIT, PUBLISHED_LIMIT, RateLimit } from './http/rate-limit.ts';
 
-/** Clients of one listener at the same time. */
+/** Connections of one listener at the same time. */
 const MAX_CONNECTIONS = 512;
 /** A head has to come within this time (ms). */
 const HEAD_MS = 10_000;
@@ -28,12 +28,12 @@ const PROBE_MS = 10_000;
 /** A connection without a byte for this long (ms) is closed; streams send blank lines more often. */
 const IDLE_MS = 65_000;
 
-/** Who may ask, and by which names beside addresses and localhost. */
+/** Whether requests need the token, and the names that `Host` may have besides addresses and localhost. */
 type Transport = { readonly needsToken: boolean; readonly names: ReadonlySet<string> };
 
-/** The published Admin API on its transports, and the probes beside it. */
+/** The published Admin API on its transports, and the probes. */
 export class Admin {
-  private readonly parts: AdminParts;
+  private readonly parts: AdminDependencies;
   private readonly streams: ControllerStreams;
   private readonly reload: Reload;
   private readonly handlers: Handlers;
@@ -41,16 +41,16 @@ export class Admin {
   private readonly extensions: RateLimit;
   private readonly servers: Server[] = [];
 
-  constructor(parts: AdminParts, random: Random) {
+  constructor(parts: AdminDependencies, random: Random) {
     this.parts = parts;
-    this.streams = new ControllerStreams(parts.events, random, parts.clock, parts.standing);
+    this.streams = new ControllerStreams(parts.events, random, parts.clock, parts.targetReports);
     this.reload = new Reload(parts.clock, this.streams, parts.events, parts.reloaded);
     this.handlers = createHandlers(parts, this.streams, this.reload);
     this.published = new RateLimit(parts.clock, PUBLISHED_LIMIT);
     this.extensions = new RateLimit(parts.clock, EXTENSION_LIMIT);
     parts.table.onChange((change) => {
       for (const { domain, controller, change: kind, route } of change.byHand)
-        this.streams.tell(controller, { routes: { domain, change: kind, route: route && published(route) } });
+        this.streams.send(controller, { routes: { domain, change: kind, route: route && published(route) } });
       const { generation, added, changed, removed } = change;
       if (added.length + changed.length + removed.length > 0)
         parts.events.emit({ kind: 'routes', generation, added: [...added], changed: [...changed], removed: [...removed] });
@@ -63,7 +63,7 @@ export class Admin {
     if (!parts.token) parts.log.warn('SLUICE_ADMIN_TOKEN is not set: every authenticated request over TCP will be rejected');
   }
 
-  /** Opens the TCP transport. @returns the address it listens on. @throws the system's error. */
+  /** Opens the TCP transport. @returns the address that it listens on. @throws the system's error. */
   async listenTcp(host: string, port: number): Promise<AddressInfo> {
     const server = this.serve({ needsToken: true, names: new Set([host.toLowerCase()]) });
     await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, () => resolve()));
@@ -75,7 +75,7 @@ export class Admin {
     await listenUnix(this.serve({ needsToken: false, names: new Set([NAME]) }), path);
   }
 
-  /** Opens the probes: /health, /ready and /metrics without a token, uncounted. */
+  /** Opens the probes: /health, /ready and /metrics, without a token and not counted against the limit. */
   async listenProbe(host: string, port: number): Promise<AddressInfo> {
     const server = this.open(this.probes(), PROBE_MS).server;
     await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, () => resolve()));
@@ -91,7 +91,7 @@ export class Admin {
     }
   }
 
-  /** Ends everything that is open. It may listen again. */
+  /** Closes everything that is open. It may listen again afterwards. */
   async close(): Promise<void> {
     this.streams.closeAll();
     await Promise.all(
@@ -114,7 +114,7 @@ export class Admin {
     return server;
   }
 
-  /** The order of checks: open endpoints, site, token, limit, path, method; then the handler looks at the body. */
+  /** The order of checks: open endpoints, site, token, limit, path, method; then the handler reads the body. */
   private async answer(
     request: IncomingMessage,
     response: ServerResponse,
@@ -154,7 +154,7 @@ export class Admin {
     return app;
   }
 
-  /** `wholeMs`: within which a whole request has to come; 0 for no limit. */
+  /** `wholeMs`: how long a whole request may take to arrive; 0 for no limit. */
   private open(application: RequestListener, wholeMs: number): { server: Server; room: ConnectionRoom } {
     const server = createServer(
       { requestTimeout: wholeMs, headersTimeout: HEAD_MS, keepAliveTimeout: KEEP_ALIVE_MS, connectionsCheckingInterval: 5_000 },
@@ -162,7 +162,7 @@ export class Admin {
     );
     server.setTimeout(IDLE_MS);
     server.on('clientError', refuseBytes);
-    // Whether a body is wanted is known once its head has been judged.
+    // The head is judged first; the handler asks for the body.
     server.on('checkContinue', application);
     this.servers.push(server);
     return { server, room: new ConnectionRoom(server, this.parts.clock, MAX_CONNECTIONS) };
@@ -189,8 +189,8 @@ function matched(method: string, path: string): ReturnType<typeof matchEndpoint>
   }
 }
 
-/** Every error leaves here: those of the table as they are, anything else as a 500 without its inside. */
-function answerError({ log, clock }: AdminParts): ErrorRequestHandler {
+/** Answers every error: an ApiError as it is, anything else as a 500 without details. */
+function answerError({ log, clock }: AdminDependencies): ErrorRequestHandler {
   return (error: unknown, request, response, _next) => {
     if (!(error instanceof ApiError))
       log.error(
@@ -203,7 +203,7 @@ function answerError({ log, clock }: AdminParts): ErrorRequestHandler {
   };
 }
 
-/** Bytes that are no HTTP request. */
+/** Answers bytes that are no HTTP request. */
 function refuseBytes(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const body = JSON.stringify({ error: 'malformed request' });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { AdminFixture, type Reply } from './testing/running-admin.ts';
+import { type Reply, RunningAdmin } from './testing/running-admin.ts';
 
 const route = (domain: string, more: object = {}) => ({ domain, upstream: '127.0.0.1:3000', tls: false, ...more });
 
@@ -43,14 +43,14 @@ const WRONG_METHODS: readonly [path: string, wrong: string, allow: string][] = [
 /** What holds on both transports alike: over TCP with the token, over the socket without. */
 for (const socket of [false, true]) {
   describe(`the contract over ${socket ? 'the Unix socket' : 'TCP'}`, () => {
-    let api: AdminFixture;
+    let api: RunningAdmin;
     before(async () => {
-      api = await AdminFixture.start();
+      api = await RunningAdmin.start();
     });
     after(() => api[Symbol.asyncDispose]());
     beforeEach(() => api.clock.pass(60_000));
 
-    const send = (method: string, path: string): Promise<Reply> => api.ask(method, path, { socket });
+    const send = (method: string, path: string): Promise<Reply> => api.request(method, path, { socket });
     const post = (body: unknown, headers: Record<string, string> = {}): Promise<Reply> =>
       api.post(typeof body === 'string' ? body : JSON.stringify(body), { socket, headers });
     const refuses = (reply: Reply, status: number, error: string | RegExp) => {
@@ -154,29 +154,30 @@ for (const socket of [false, true]) {
 
 describe('the checks come in their order', () => {
   it('token, limit, path, method, body: the first that fails answers', async () => {
-    await using api = await AdminFixture.start();
+    await using api = await RunningAdmin.start();
     const big = { body: 'x'.repeat(65_537) };
-    assert.equal((await api.ask('POST', '/nowhere', { token: 'wrong', ...big })).status, 401);
-    assert.equal((await api.ask('POST', '/nowhere', big)).status, 404);
-    assert.equal((await api.ask('PUT', '/routes', big)).status, 405);
-    assert.equal((await api.ask('POST', '/routes', big)).status, 413);
-    for (let times = 3; times < 60; times++) await api.ask('GET', '/nowhere');
-    assert.equal((await api.ask('POST', '/nowhere', big)).status, 429);
-    assert.equal((await api.ask('POST', '/nowhere', { token: 'wrong', ...big })).status, 401);
-    for (const path of ['/health', '/ready']) assert.equal((await api.ask('GET', path, { token: null })).status, 200);
-    assert.equal((await api.ask('POST', '/health', { token: null })).status, 401);
-    assert.equal((await api.ask('POST', '/health')).status, 429);
+    assert.equal((await api.request('POST', '/nowhere', { token: 'wrong', ...big })).status, 401);
+    assert.equal((await api.request('POST', '/nowhere', big)).status, 404);
+    assert.equal((await api.request('PUT', '/routes', big)).status, 405);
+    assert.equal((await api.request('POST', '/routes', big)).status, 413);
+    for (let times = 3; times < 60; times++) await api.request('GET', '/nowhere');
+    assert.equal((await api.request('POST', '/nowhere', big)).status, 429);
+    assert.equal((await api.request('POST', '/nowhere', { token: 'wrong', ...big })).status, 401);
+    for (const path of ['/health', '/ready']) assert.equal((await api.request('GET', path, { token: null })).status, 200);
+    assert.equal((await api.request('POST', '/health', { token: null })).status, 401);
+    assert.equal((await api.request('POST', '/health')).status, 429);
   });
 
   it('a 401 says which scheme is meant (RFC 9110 11.6.1)', async () => {
-    await using api = await AdminFixture.start();
-    const { headers } = await api.ask('GET', '/routes', { token: null });
+    await using api = await RunningAdmin.start();
+    const { headers } = await api.request('GET', '/routes', { token: null });
     assert.match(`${headers['www-authenticate']}`, /^Bearer /);
   });
 
   it('the scheme of the token may be written in any letters, the token may not', async () => {
-    await using api = await AdminFixture.start();
-    const status = async (authorization: string) => (await api.ask('GET', '/routes', { token: null, headers: { authorization } })).status;
+    await using api = await RunningAdmin.start();
+    const status = async (authorization: string) =>
+      (await api.request('GET', '/routes', { token: null, headers: { authorization } })).status;
     assert.deepEqual(
       [await status('bearer the-token'), await status('Bearer THE-TOKEN'), await status('Basic the-token'), await status('the-token')],
       [200, 401, 401, 401],

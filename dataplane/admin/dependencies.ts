@@ -7,8 +7,8 @@ import type { Table } from '../table/table.ts';
 import type { CertificateAdmin } from '../tls/certificate-admin.ts';
 import type { EventFeed } from './events/event-feed.ts';
 
-/** What the Admin API shows and moves; the data plane's main thread has it. */
-export type AdminParts = {
+/** What the Admin API shows and changes; the data plane's main thread provides it. */
+export type AdminDependencies = {
   readonly table: Table;
   readonly clock: Clock;
   readonly log: Log;
@@ -21,10 +21,10 @@ export type AdminParts = {
   readonly ready: () => { readonly ready: boolean; readonly reason: string | null };
   readonly settings: () => SettingStatus[];
   readonly upstreams: () => UpstreamStatus[];
-  /** What has been found out about targets by asking them, for a controller that has just connected. */
-  readonly standing: () => readonly TargetReport[];
+  /** The latest results of health checks, for a controller that has just connected. */
+  readonly targetReports: () => readonly TargetReport[];
   readonly certificates: Pick<CertificateAdmin, 'list' | 'push' | 'remove' | 'retry'>;
-  /** PEM of the internal authority's root; null where there never was one. */
+  /** PEM of the internal authority's root; null where there has never been one. */
   readonly internalRoot: () => string | null;
   readonly explain: (url: URL) => Promise<Explanation>;
   readonly status: () => Omit<DataplaneStatus, 'controllers' | 'last_reload'>;

@@ -3,11 +3,11 @@ import { request } from 'node:http';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { UnsavedError } from '../../table/table.ts';
-import { AdminFixture } from '../testing/running-admin.ts';
-import { eventually, frame, header, type Line, NDJSON, route, Stream, text } from '../testing/stream-client.ts';
+import { RunningAdmin } from '../testing/running-admin.ts';
+import { eventually, frame, header, type Line, NDJSON, route, StreamClient, text } from '../testing/stream-client.ts';
 
 test('one frame piped in is a complete use: applied, answered in one line, and over', async () => {
-  await using api = await AdminFixture.start();
+  await using api = await RunningAdmin.start();
   const reply = await api.post(frame(1, route('a.test'), route('b.test')), { headers: NDJSON });
   assert.equal(reply.status, 200);
   assert.equal(reply.headers['content-type'], 'application/x-ndjson');
@@ -29,13 +29,13 @@ test('one frame piped in is a complete use: applied, answered in one line, and o
 });
 
 test('a frame may arrive split at any byte', async () => {
-  await using api = await AdminFixture.start();
+  await using api = await RunningAdmin.start();
   const whole = Buffer.from(
     frame('r', route('a.test'), { problem: { source: 'file', origin: 'Sluicefile:1', code: 'x', message: 'ümläut', since: 'now' } }),
   );
   for (let at = 1; at < whole.length; at += 7) {
     if (at % 50 < 7) api.clock.pass(60_000);
-    const call = new Stream(api);
+    const call = new StreamClient(api);
     call.call.write(whole.subarray(0, at));
     await nextTurn();
     call.call.end(whole.subarray(at));
@@ -45,19 +45,19 @@ test('a frame may arrive split at any byte', async () => {
 });
 
 test('a frame that is cut off has no effect', async () => {
-  await using api = await AdminFixture.start();
+  await using api = await RunningAdmin.start();
   const cut = text(header(1), route('a.test'));
   const reply = await api.post(cut, { headers: NDJSON });
   assert.equal(reply.status, 400);
   assert.match(reply.text, /in the middle of a frame/);
-  const stream = new Stream(api).write(cut);
+  const stream = new StreamClient(api).write(cut);
   await nextTurn();
   stream.close();
-  assert.equal((await api.ask('GET', '/routes')).text, '[]');
+  assert.equal((await api.request('GET', '/routes')).text, '[]');
 });
 
 test('malformed lines are 400 with what is wrong', async () => {
-  await using api = await AdminFixture.start();
+  await using api = await RunningAdmin.start();
   const cases: [string, RegExp][] = [
     ['', /holds no frame/],
     ['{\n', /no JSON/],
@@ -80,7 +80,7 @@ test('malformed lines are 400 with what is wrong', async () => {
 });
 
 test('one bad route is rejected with its reason and keeps its last good version; the others apply', async () => {
-  await using api = await AdminFixture.start();
+  await using api = await RunningAdmin.start();
   await api.post(frame(1, route('good.test'), route('bad.test')), { headers: NDJSON });
   const reply = await api.post(frame(2, route('good.test', { tls: true }), route('bad.test', { upstream: 'nonsense' })), {
     headers: NDJSON,
@@ -101,7 +101,7 @@ test('one bad route is rejected with its reason and keeps its last good version;
 });
 
 test('a stale epoch is 409 with the current revision', async () => {
-  await using api = await AdminFixture.start();
+  await using api = await RunningAdmin.start();
   await api.post(text(header(5, { epoch: 9 }), { end: { revision: 5 } }), { headers: NDJSON });
   const reply = await api.post(text(header(6, { epoch: 8 }), { end: { revision: 6 } }), { headers: NDJSON });
   assert.equal(reply.status, 409);
@@ -111,7 +111,7 @@ test('a stale epoch is 409 with the current revision', async () => {
 });
 
 test('a disk that refuses is 503 and nothing is applied', async () => {
-  await using api = await AdminFixture.start();
+  await using api = await RunningAdmin.start();
   api.table.apply = () => Promise.reject(new UnsavedError('database or disk is full'));
   const reply = await api.post(frame(1, route('a.test')), { headers: NDJSON });
   assert.equal(reply.status, 503);
@@ -119,36 +119,36 @@ test('a disk that refuses is 503 and nothing is applied', async () => {
 });
 
 test('an open stream takes frame after frame, is counted once, and hears what was changed by hand', async () => {
-  await using api = await AdminFixture.start();
-  const stream = new Stream(api);
+  await using api = await RunningAdmin.start();
+  const stream = new StreamClient(api);
   for (let revision = 1; revision <= 80; revision++) {
     stream.write(frame(revision, route('a.test', { upstream: `127.0.0.1:${revision}` })));
     assert.equal((await stream.next('applied')).revision, revision);
   }
   assert.equal(stream.status, 200);
-  assert.equal((await api.ask('DELETE', '/routes/a.test')).status, 200);
+  assert.equal((await api.request('DELETE', '/routes/a.test')).status, 200);
   assert.deepEqual(await stream.next('routes'), { domain: 'a.test', change: 'removed', route: null });
   stream.close();
 });
 
 test('the first answer of each stream names the addresses of this machine, as they are then', async () => {
   let addresses = ['10.0.0.7'];
-  await using api = await AdminFixture.start({ addresses: () => addresses });
-  const first = new Stream(api).write(frame(1, route('a.test')));
+  await using api = await RunningAdmin.start({ addresses: () => addresses });
+  const first = new StreamClient(api).write(frame(1, route('a.test')));
   assert.deepEqual((await first.next('applied')).addresses, ['10.0.0.7']);
   first.write(frame(2, route('b.test')));
   assert.ok(!('addresses' in (await first.next('applied'))));
   addresses = ['10.0.0.7', '10.1.0.7'];
-  const second = new Stream(api).write(frame(3, route('b.test')));
+  const second = new StreamClient(api).write(frame(3, route('b.test')));
   assert.deepEqual((await second.next('applied')).addresses, addresses);
   for (const stream of [first, second]) stream.close();
 });
 
 test('POST /reload goes to the controller with a file; wait=true answers with the outcome, and a cooldown follows', async () => {
-  await using api = await AdminFixture.start();
-  const stream = new Stream(api).write(text(header(1, { reload: true }), route('a.test'), { end: { revision: 1 } }));
+  await using api = await RunningAdmin.start();
+  const stream = new StreamClient(api).write(text(header(1, { reload: true }), route('a.test'), { end: { revision: 1 } }));
   await stream.next('applied');
-  const waiting = api.ask('POST', '/reload?wait=true');
+  const waiting = api.request('POST', '/reload?wait=true');
   const { id } = await stream.next('reload');
   stream.write(text(header(2, { reload: true }), route('b.test'), { reload: { id } }, { end: { revision: 2 } }));
   const good = await waiting;
@@ -156,12 +156,12 @@ test('POST /reload goes to the controller with a file; wait=true answers with th
   assert.deepEqual((JSON.parse(good.text) as { applied: object }).applied, { added: 1, changed: 0, removed: 1, unchanged: 0 });
 
   api.clock.pass(1_500);
-  const soon = await api.ask('POST', '/reload');
+  const soon = await api.request('POST', '/reload');
   assert.equal(soon.status, 429);
   assert.deepEqual(JSON.parse(soon.text), { error: 'reload too soon', retry_after: 4 });
   assert.equal(soon.headers['retry-after'], '4');
   api.clock.pass(3_500);
-  const failing = api.ask('POST', '/reload?wait=true');
+  const failing = api.request('POST', '/reload?wait=true');
   const second = await stream.next('reload');
   stream.write(
     text(header(2, { reload: true, based_on: 2 }), { reload: { id: second.id, errors: ['Sluicefile:1:1: no'] } }, { end: { revision: 2 } }),
@@ -169,22 +169,22 @@ test('POST /reload goes to the controller with a file; wait=true answers with th
   const bad = await failing;
   assert.equal(bad.status, 422);
   assert.deepEqual(JSON.parse(bad.text), { error: 'reload failed', errors: ['Sluicefile:1:1: no'] });
-  assert.equal((await api.ask('POST', '/reload')).status, 429);
+  assert.equal((await api.request('POST', '/reload')).status, 429);
 
   api.clock.pass(5_000);
-  const at = await api.ask('POST', '/reload');
+  const at = await api.request('POST', '/reload');
   assert.equal(at.status, 200);
   assert.deepEqual(JSON.parse(at.text), { message: 'config reload triggered' });
   stream.close();
 });
 
 test('the second stream of a controller ends the first; another controller is not touched', async () => {
-  await using api = await AdminFixture.start();
-  const other = new Stream(api).write(text(header(1, { controller: 'other', sources: ['docker'] }), { end: { revision: 1 } }));
+  await using api = await RunningAdmin.start();
+  const other = new StreamClient(api).write(text(header(1, { controller: 'other', sources: ['docker'] }), { end: { revision: 1 } }));
   await other.next('applied');
-  const first = new Stream(api).write(frame(1));
+  const first = new StreamClient(api).write(frame(1));
   await first.next('applied');
-  const second = new Stream(api).write(frame(2));
+  const second = new StreamClient(api).write(frame(2));
   await second.next('applied');
   await eventually(() => first.ended, 'the first stream to end');
   assert.equal(other.ended, false);
@@ -193,8 +193,8 @@ test('the second stream of a controller ends the first; another controller is no
 });
 
 test('blank lines every 20 s keep a stream alive, 60 s of silence end it', async () => {
-  await using api = await AdminFixture.start();
-  const stream = new Stream(api).write(frame(1));
+  await using api = await RunningAdmin.start();
+  const stream = new StreamClient(api).write(frame(1));
   await stream.next('applied');
   api.clock.pass(20_000);
   await eventually(() => stream.blanks === 1, 'a blank line');
@@ -208,7 +208,7 @@ test('blank lines every 20 s keep a stream alive, 60 s of silence end it', async
 });
 
 test('events reach a reader as server-sent events', async () => {
-  await using api = await AdminFixture.start();
+  await using api = await RunningAdmin.start();
   const seen = await new Promise<string>((resolve, reject) => {
     const call = request({ socketPath: api.socketPath, path: '/events' }, (response) => {
       let all = '';

@@ -4,7 +4,7 @@ import type { Log } from '../../../shared/runtime/log.ts';
 import { APPLY_CONTENT_TYPE, KEEP_ALIVE_MS, SILENCE_MS, type StreamLine } from '../../../shared/wire/apply.ts';
 import { SOURCE_FAILED } from '../../../shared/wire/problem-codes.ts';
 import { type Frame, type Table, UnsavedError } from '../../table/table.ts';
-import { finish, welcome } from '../http/early-answer.ts';
+import { finishResponse, sendContinue } from '../http/early-answer.ts';
 import { ApiError } from '../http/errors.ts';
 import type { ControllerStreams, OpenStream } from './controller-streams.ts';
 import { FrameReader } from './frame-reader.ts';
@@ -13,7 +13,7 @@ import { LineReader } from './line-reader.ts';
 /** A controller that leaves this many bytes unread is cut off: the results of several whole tables. */
 const MAX_UNREAD = 67_108_864;
 
-type Parts = {
+type ApplyStreamOptions = {
   readonly table: Table;
   readonly streams: ControllerStreams;
   readonly clock: Clock;
@@ -24,20 +24,20 @@ type Parts = {
 };
 
 /**
- * One apply stream: frames in the request, one line for each in the answer, and between them what the
- * controller must know. The answer's status is that of the first frame. While a frame is applied nothing
- * more is read, so that a fast controller waits and does not fill memory.
+ * One apply stream: frames in the request, a line for each in the answer, and between those what the controller
+ * must know. The status of the answer is that of the first frame. While a frame is applied, nothing more is read, so
+ * that a fast controller waits and does not fill memory.
  */
 export class ApplyStream implements Pick<OpenStream, 'end' | 'send'> {
   private readonly request: IncomingMessage;
   private readonly response: ServerResponse;
-  private readonly parts: Parts;
+  private readonly parts: ApplyStreamOptions;
   private readonly lines = new LineReader();
   private readonly frames = new FrameReader();
   private joined: OpenStream | null = null;
   private heardAt: number;
 
-  constructor(request: IncomingMessage, response: ServerResponse, parts: Parts) {
+  constructor(request: IncomingMessage, response: ServerResponse, parts: ApplyStreamOptions) {
     this.request = request;
     this.response = response;
     this.parts = parts;
@@ -49,9 +49,9 @@ export class ApplyStream implements Pick<OpenStream, 'end' | 'send'> {
     const { clock, streams } = this.parts;
     const stops = [clock.every(KEEP_ALIVE_MS, () => this.keepAlive()), clock.every(1_000, () => this.checkSilence())];
     try {
-      welcome(this.request, this.response);
+      sendContinue(this.request, this.response);
       await this.read();
-      if (this.response.headersSent) finish(this.request, this.response, clock);
+      if (this.response.headersSent) finishResponse(this.request, this.response, clock);
     } catch (error) {
       this.fail(error);
     } finally {
@@ -67,7 +67,7 @@ export class ApplyStream implements Pick<OpenStream, 'end' | 'send'> {
   }
 
   end(): void {
-    // Nothing was answered yet to a stream that never held a frame.
+    // Without a frame there is no answer yet.
     if (!this.response.headersSent) return void this.request.destroy();
     this.response.end(() => this.request.destroy());
   }
@@ -76,18 +76,18 @@ export class ApplyStream implements Pick<OpenStream, 'end' | 'send'> {
     for await (const chunk of this.request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       this.heardAt = this.parts.clock.monotonic();
       if (this.joined !== null) this.parts.table.noteSignOfLife(this.joined.header.controller);
-      for (const line of this.lines.feed(chunk)) if (!(await this.take(line))) return;
+      for (const line of this.lines.feed(chunk)) if (!(await this.readLine(line))) return;
       this.heardAt = this.parts.clock.monotonic();
     }
-    if (!(await this.take(this.lines.rest()))) return;
+    if (!(await this.readLine(this.lines.rest()))) return;
     if (this.frames.open) throw new ApiError('malformedStream', 'the stream ends in the middle of a frame');
     if (!this.response.headersSent) throw new ApiError('malformedStream', 'the stream holds no frame');
   }
 
-  /** @returns whether the stream goes on. */
-  private async take(line: string): Promise<boolean> {
+  /** @returns whether the stream continues. */
+  private async readLine(line: string): Promise<boolean> {
     if (line === '') return true;
-    const frame = this.frames.take(line);
+    const frame = this.frames.addLine(line);
     return frame === null || this.apply(frame);
   }
 
@@ -98,7 +98,7 @@ export class ApplyStream implements Pick<OpenStream, 'end' | 'send'> {
     const first = !this.response.headersSent;
     if (first) this.response.writeHead(applied ? 200 : 409, { 'content-type': APPLY_CONTENT_TYPE, 'cache-control': 'no-store' });
     this.send(first && applied ? { applied: { ...outcome.applied, addresses: this.parts.addresses() } } : outcome);
-    // A controller that is told "refused" on an open stream sends the whole truth next; a first frame that is stale ends it.
+    // A controller that reads `refused` on an open stream sends the whole truth next; a stale first frame ends the stream.
     if (!applied) return this.joined !== null;
     this.join(frame);
     if (frame.reload !== undefined) streams.reloaded(frame.reload, outcome.applied);
@@ -115,14 +115,14 @@ export class ApplyStream implements Pick<OpenStream, 'end' | 'send'> {
   }
 
   private fail(error: unknown): void {
-    // The client is gone: a frame that was cut off takes no effect, and there is nobody to tell.
+    // The client is gone: a frame that was cut off has no effect, and nobody reads an answer.
     if (this.response.destroyed) return;
     const known = error instanceof UnsavedError ? new ApiError('unsaved', error.message) : error;
     if (!this.response.headersSent) throw known;
     const { message } = known as Error;
     this.parts.log.warn({ reason: message }, 'an apply stream was ended');
     this.send({ refused: { error: message, current: null } });
-    finish(this.request, this.response, this.parts.clock);
+    finishResponse(this.request, this.response, this.parts.clock);
   }
 
   private keepAlive(): void {

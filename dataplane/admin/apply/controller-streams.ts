@@ -9,31 +9,31 @@ export type OpenStream = { readonly header: Apply; send(line: StreamLine): void;
 /** How a reload ended: what was applied, or what is wrong in the file. */
 export type ReloadResult = { readonly errors: readonly string[]; readonly applied: Applied | null };
 
-/** The controllers that are connected, and what they are asked and told. */
+/** The controllers that are connected, and the lines that are sent to them. */
 export class ControllerStreams {
   private readonly open = new Map<string, OpenStream>();
   private readonly reloads = new Map<string, (result: ReloadResult) => void>();
   private readonly events: EventFeed;
   private readonly random: Random;
   private readonly clock: Clock;
-  private readonly standing: () => readonly TargetReport[];
+  private readonly targetReports: () => readonly TargetReport[];
 
-  /** `standing`: what a controller that connects has missed about targets. */
-  constructor(events: EventFeed, random: Random, clock: Clock, standing: () => readonly TargetReport[]) {
+  /** `targetReports`: the health of targets, for a controller that connects. */
+  constructor(events: EventFeed, random: Random, clock: Clock, targetReports: () => readonly TargetReport[]) {
     this.events = events;
     this.random = random;
     this.clock = clock;
-    this.standing = standing;
+    this.targetReports = targetReports;
   }
 
-  /** A stream's frame has been taken: from now on it is its controller's. A second stream of one controller ends the first. */
+  /** A frame of the stream has been applied: the stream is its controller's from now on, and ends an earlier one of the same controller. */
   joined(stream: OpenStream): void {
     const id = stream.header.controller;
     const before = this.open.get(id);
     if (before === stream) return;
     this.open.set(id, stream);
     before?.end();
-    for (const upstream of this.standing()) stream.send({ upstream });
+    for (const upstream of this.targetReports()) stream.send({ upstream });
     if (before === undefined) this.events.emit({ kind: 'controller', controller: id, connected: true });
   }
 
@@ -52,12 +52,12 @@ export class ControllerStreams {
     return this.open.get(controller)?.header.reload === true;
   }
 
-  /** Whether anyone can read a config file again. */
+  /** Whether a connected controller has a config file to read again. */
   get reloadable(): boolean {
     return [...this.open.values()].some((stream) => stream.header.reload);
   }
 
-  /** Asks for a reload. @returns its outcome, or null when it does not come within `withinMs`. */
+  /** Asks for a reload. @returns its outcome, or null if there is none within `withinMs`. */
   reload(withinMs: number): Promise<ReloadResult | null> {
     const id = this.random.hex(8);
     return new Promise((resolve) => {
@@ -72,13 +72,13 @@ export class ControllerStreams {
     });
   }
 
-  /** A frame said how a reload ended. */
+  /** A frame has reported how a reload ended. */
   reloaded(outcome: ReloadOutcome, applied: Applied | null): void {
     this.reloads.get(outcome.id)?.({ errors: outcome.errors, applied });
   }
 
-  /** Tells one controller, if it is connected. */
-  tell(controller: string, line: StreamLine): void {
+  /** Sends a line to one controller, if it is connected. */
+  send(controller: string, line: StreamLine): void {
     this.open.get(controller)?.send(line);
   }
 

@@ -12,8 +12,8 @@ const line = (more: object) => ({ certificate: { domains: ['a.test'], certificat
 function read(based_on: number | null, ...lines: object[]): FrameCertificates | undefined {
   const reader = new FrameReader();
   const apply = { controller: 'c', epoch: 1, revision: 2, based_on, sources: ['file'] };
-  for (const one of [{ apply }, ...lines]) assert.equal(reader.take(JSON.stringify(one)), null);
-  return reader.take(JSON.stringify({ end: { revision: 2 } }))?.certificates;
+  for (const one of [{ apply }, ...lines]) assert.equal(reader.addLine(JSON.stringify(one)), null);
+  return reader.addLine(JSON.stringify({ end: { revision: 2 } }))?.certificates;
 }
 
 test('a certificate comes with its chain and the domains that it is for, in lower case and each once', () => {

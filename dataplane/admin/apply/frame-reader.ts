@@ -40,7 +40,7 @@ type Draft = {
   reload?: ReloadOutcome;
 };
 
-/** Puts lines together into frames. A frame is everything from its `apply` line to its `end` line. */
+/** Assembles lines into frames. A frame is everything from its `apply` line to its `end` line. */
 export class FrameReader {
   private draft: Draft | null = null;
 
@@ -49,8 +49,8 @@ export class FrameReader {
     return this.draft !== null;
   }
 
-  /** Takes one line that is not blank. @returns the frame that it completes, or null. @throws ApiError for what is malformed. */
-  take(text: string): Frame | null {
+  /** Adds one line that is not blank. @returns the frame that it completes, or null. @throws ApiError if it is malformed. */
+  addLine(text: string): Frame | null {
     const { kind, value } = read(text);
     if (kind === 'apply') {
       if (this.draft !== null) throw malformed('a frame begins before the last one has ended');
@@ -96,7 +96,7 @@ function add(draft: Draft, kind: Exclude<FrameLineKind, 'apply' | 'end'>, value:
   }
 }
 
-/** A route is judged on its own: a bad one spoils only itself, as long as it says which domain it is about. */
+/** A route is judged on its own: a bad one is rejected alone, as long as it names its domain. */
 function addRoute(draft: Draft, value: unknown): void {
   const result = readAppliedRoute(value);
   if ('route' in result) {
@@ -112,7 +112,7 @@ function addRoute(draft: Draft, value: unknown): void {
   });
 }
 
-/** So is a certificate. */
+/** A certificate is judged on its own, too. */
 function addCertificate({ header, certificates }: Draft, { domains, certificate, private_key, source }: AppliedCertificate): void {
   const reject = (reason: string) => void certificates.rejected.push({ domains, reason });
   if (!header.sources.includes(source)) return reject(`its source "${source}" is none of the frame's`);

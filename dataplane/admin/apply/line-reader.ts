@@ -8,11 +8,11 @@ const FIRST_ROOM = 4_096;
 
 /** Cuts the bytes of an apply stream into lines, however they are split. */
 export class LineReader {
-  /** What has come of a line that has not ended: the first `held` bytes. It grows by doubling, so that a byte a read costs no more. */
+  /** The beginning of a line that has not ended: the first `held` bytes. It grows by doubling, so that many small reads stay cheap. */
   private room = Buffer.alloc(0);
   private held = 0;
 
-  /** @returns the lines that are whole now, without their ends. @throws ApiError for a line that is too long or no UTF-8. */
+  /** @returns the lines that are complete now, without their ends. @throws ApiError for a line that is too long or not UTF-8. */
   *feed(chunk: Buffer): Generator<string> {
     let from = 0;
     for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, from)) {
@@ -22,7 +22,7 @@ export class LineReader {
     this.hold(chunk.subarray(from));
   }
 
-  /** What stands after the last line end: a line too, when the body ends there. */
+  /** What follows the last line end: a line, too, if the body ends there. */
   rest(): string {
     return this.text(Buffer.alloc(0));
   }

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { AdminFixture } from '../testing/running-admin.ts';
-import { eventually, frame, header, NDJSON, route, Stream, text } from '../testing/stream-client.ts';
+import { RunningAdmin } from '../testing/running-admin.ts';
+import { eventually, frame, header, NDJSON, route, StreamClient, text } from '../testing/stream-client.ts';
 
 const reloadable = (revision: number) => text(header(revision, { reload: true }), { end: { revision } });
 
 describe('the life of an apply stream', () => {
   it('ends in order when the same controller opens another one', async () => {
-    await using api = await AdminFixture.start();
-    const first = new Stream(api).write(frame(1));
+    await using api = await RunningAdmin.start();
+    const first = new StreamClient(api).write(frame(1));
     await first.next('applied');
-    const second = new Stream(api).write(frame(2));
+    const second = new StreamClient(api).write(frame(2));
     await second.next('applied');
     await eventually(() => first.ended, 'the end of the first stream');
     assert.equal(first.whole, true);
@@ -18,11 +18,11 @@ describe('the life of an apply stream', () => {
   });
 
   it('that never begins is over after 60 s', async () => {
-    await using api = await AdminFixture.start();
-    const stream = new Stream(api).write('\n');
-    await api.ask('GET', '/health');
+    await using api = await RunningAdmin.start();
+    const stream = new StreamClient(api).write('\n');
+    await api.request('GET', '/health');
     api.clock.pass(60_000);
-    await api.ask('GET', '/health');
+    await api.request('GET', '/health');
     assert.equal(stream.ended, false);
     api.clock.pass(2_000);
     await eventually(() => stream.ended, 'the end of a silent stream');
@@ -30,8 +30,8 @@ describe('the life of an apply stream', () => {
   });
 
   it('ends at a later frame that is malformed, with the reason; what was applied stays', async () => {
-    await using api = await AdminFixture.start();
-    const stream = new Stream(api).write(frame(1, route('a.test')));
+    await using api = await RunningAdmin.start();
+    const stream = new StreamClient(api).write(frame(1, route('a.test')));
     await stream.next('applied');
     stream.write('nonsense\n');
     const refused = await stream.next('refused');
@@ -43,8 +43,8 @@ describe('the life of an apply stream', () => {
   });
 
   it('goes on after a later frame that is stale, so that the whole truth can follow', async () => {
-    await using api = await AdminFixture.start();
-    const stream = new Stream(api).write(frame(5));
+    await using api = await RunningAdmin.start();
+    const stream = new StreamClient(api).write(frame(5));
     await stream.next('applied');
     stream.write(frame(4));
     assert.equal((await stream.next('refused')).current, 5);
@@ -54,7 +54,7 @@ describe('the life of an apply stream', () => {
   });
 
   it('takes frames that come together one by one, and answers each', async () => {
-    await using api = await AdminFixture.start();
+    await using api = await RunningAdmin.start();
     const reply = await api.post(frame(1, route('a.test')) + frame(2, route('b.test')) + frame(3), { headers: NDJSON });
     const lines = reply.text.trim().split('\n');
     const answers = lines.map((line) => (JSON.parse(line) as { applied: { revision: number; removed: string[] } }).applied);
@@ -69,12 +69,12 @@ describe('the life of an apply stream', () => {
   });
 
   it('answers a last line without its end as well', async () => {
-    await using api = await AdminFixture.start();
+    await using api = await RunningAdmin.start();
     assert.equal((await api.post(frame(1, route('a.test')).trimEnd(), { headers: NDJSON })).status, 200);
   });
 
   it('takes its content type in any letters and with parameters', async () => {
-    await using api = await AdminFixture.start();
+    await using api = await RunningAdmin.start();
     const headers = { 'content-type': 'Application/X-NDJSON; charset=utf-8' };
     assert.equal((await api.post(frame(1), { headers })).status, 200);
   });
@@ -82,8 +82,8 @@ describe('the life of an apply stream', () => {
 
 describe('what an open stream is told', () => {
   it('a route of its that was rewritten by hand, with the six members; a route that only hides one is nothing to tell', async () => {
-    await using api = await AdminFixture.start();
-    const stream = new Stream(api).write(frame(1, route('a.test'), route('b.test')));
+    await using api = await RunningAdmin.start();
+    const stream = new StreamClient(api).write(frame(1, route('a.test'), route('b.test')));
     await stream.next('applied');
     await api.post({ domain: 'b.test', upstream: 'x:1', tls: false });
     await api.post({ domain: 'a.test', upstream: 'x:1', tls: true, source: 'file' });
@@ -98,12 +98,12 @@ describe('what an open stream is told', () => {
   });
 
   it('not what happened to the routes of another controller', async () => {
-    await using api = await AdminFixture.start();
-    const other = new Stream(api).write(text(header(1, { controller: 'other', sources: ['docker'] }), { end: { revision: 1 } }));
+    await using api = await RunningAdmin.start();
+    const other = new StreamClient(api).write(text(header(1, { controller: 'other', sources: ['docker'] }), { end: { revision: 1 } }));
     await other.next('applied');
-    const stream = new Stream(api).write(frame(1, route('a.test')));
+    const stream = new StreamClient(api).write(frame(1, route('a.test')));
     await stream.next('applied');
-    await api.ask('DELETE', '/routes/a.test');
+    await api.request('DELETE', '/routes/a.test');
     await stream.next('routes');
     api.events.emit({ kind: 'upstream', address: '127.0.0.1:80', healthy: false, reason: 'refused' });
     const health = { address: '127.0.0.1:80', healthy: false, reason: 'refused' };
@@ -115,28 +115,28 @@ describe('what an open stream is told', () => {
 
 describe('a reload', () => {
   it('needs a stream that can: 501 again as soon as it is gone', async () => {
-    await using api = await AdminFixture.start();
-    const plain = new Stream(api).write(text(header(1, { controller: 'plain', sources: ['x'] }), { end: { revision: 1 } }));
+    await using api = await RunningAdmin.start();
+    const plain = new StreamClient(api).write(text(header(1, { controller: 'plain', sources: ['x'] }), { end: { revision: 1 } }));
     await plain.next('applied');
-    assert.equal((await api.ask('POST', '/reload')).status, 501);
-    const stream = new Stream(api).write(reloadable(1));
+    assert.equal((await api.request('POST', '/reload')).status, 501);
+    const stream = new StreamClient(api).write(reloadable(1));
     await stream.next('applied');
-    assert.equal((await api.ask('POST', '/reload')).status, 200);
+    assert.equal((await api.request('POST', '/reload')).status, 200);
     await stream.next('reload');
     const events: string[] = [];
     api.events.subscribe((event) => events.push(event.kind));
     stream.close();
     await eventually(() => events.includes('controller'), 'the stream to be gone');
-    assert.equal((await api.ask('POST', '/reload')).status, 501);
+    assert.equal((await api.request('POST', '/reload')).status, 501);
     assert.deepEqual(plain.lines, []);
     plain.close();
   });
 
   it('that nobody answers is 503 after 30 seconds', async () => {
-    await using api = await AdminFixture.start();
-    const stream = new Stream(api).write(reloadable(1));
+    await using api = await RunningAdmin.start();
+    const stream = new StreamClient(api).write(reloadable(1));
     await stream.next('applied');
-    const waiting = api.ask('POST', '/reload?wait=true');
+    const waiting = api.request('POST', '/reload?wait=true');
     await stream.next('reload');
     api.clock.pass(30_000);
     const reply = await waiting;
@@ -146,10 +146,10 @@ describe('a reload', () => {
   });
 
   it('retries in whole seconds, rounded up: 1 ms before the end it is 1, at the end it passes', async () => {
-    await using api = await AdminFixture.start();
-    const stream = new Stream(api).write(reloadable(1));
+    await using api = await RunningAdmin.start();
+    const stream = new StreamClient(api).write(reloadable(1));
     await stream.next('applied');
-    assert.equal((await api.ask('POST', '/reload')).status, 200);
+    assert.equal((await api.request('POST', '/reload')).status, 200);
     for (const [passed, seconds] of [
       [0, '5'],
       [1, '5'],
@@ -157,23 +157,23 @@ describe('a reload', () => {
       [3_999, '1'],
     ] as const) {
       api.clock.pass(passed);
-      assert.equal((await api.ask('POST', '/reload')).headers['retry-after'], seconds);
+      assert.equal((await api.request('POST', '/reload')).headers['retry-after'], seconds);
     }
     api.clock.pass(1);
-    assert.equal((await api.ask('POST', '/reload')).status, 200);
+    assert.equal((await api.request('POST', '/reload')).status, 200);
     stream.close();
   });
 
   it('shows in the status, with the controllers that are there and those that were', async () => {
-    await using api = await AdminFixture.start();
-    const stream = new Stream(api).write(reloadable(7));
+    await using api = await RunningAdmin.start();
+    const stream = new StreamClient(api).write(reloadable(7));
     await stream.next('applied');
     await api.post(text(header(1, { controller: 'piped', sources: ['x'] }), { end: { revision: 1 } }), { headers: NDJSON });
     type Status = {
       controllers: { id: string; connected: boolean; reloadable: boolean; revision: number }[];
       last_reload: { ok: boolean };
     };
-    const status = JSON.parse((await api.ask('GET', '/status')).text) as Status;
+    const status = JSON.parse((await api.request('GET', '/status')).text) as Status;
     assert.deepEqual(
       status.controllers.map(({ id, connected, reloadable: can, revision }) => [id, connected, can, revision]),
       [

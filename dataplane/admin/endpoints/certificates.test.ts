@@ -11,7 +11,7 @@ import type { CertificateRecord } from '../../../shared/wire/certificate.ts';
 import { UnacknowledgedError } from '../../publish/publisher.ts';
 import { CertificateAdmin, type RenewalPlan } from '../../tls/certificate-admin.ts';
 import { DirectoryStore } from '../../tls/store/directory-store.ts';
-import { AdminFixture, type Reply } from '../testing/running-admin.ts';
+import { type Reply, RunningAdmin } from '../testing/running-admin.ts';
 
 const clock = new ManualClock();
 const DAY_MS = 86_400_000;
@@ -37,10 +37,11 @@ async function start({ plans = {}, shown = () => Promise.resolve() }: Wish = {})
     holdings: () => store.list(),
     internal: () => [],
   });
-  const api = await AdminFixture.start({ certificates: desk });
+  const api = await RunningAdmin.start({ certificates: desk });
   const push = (body: object | string): Promise<Reply> =>
-    api.ask('POST', '/certificates', { body: typeof body === 'string' ? body : JSON.stringify(body) });
-  const list = async (): Promise<CertificateRecord[]> => JSON.parse((await api.ask('GET', '/certificates')).text) as CertificateRecord[];
+    api.request('POST', '/certificates', { body: typeof body === 'string' ? body : JSON.stringify(body) });
+  const list = async (): Promise<CertificateRecord[]> =>
+    JSON.parse((await api.request('GET', '/certificates')).text) as CertificateRecord[];
   return { folder, store, api, push, list, [Symbol.asyncDispose]: () => api[Symbol.asyncDispose]() };
 }
 
@@ -70,11 +71,11 @@ test('a pair that is posted is answered as its record, listed, replaced by the s
   );
   assert.equal((await api.push({ ...GOOD, domains: ['x.a.test', 'a.test', 'a.test'] })).status, 201);
   assert.equal((await api.list()).length, 1);
-  const gone = await api.api.ask('DELETE', '/certificates/X.A.TEST');
+  const gone = await api.api.request('DELETE', '/certificates/X.A.TEST');
   assert.deepEqual([gone.status, JSON.parse(gone.text)], [200, { deleted: 'x.a.test', domains: ['a.test', 'x.a.test'] }]);
-  const again = await api.api.ask('DELETE', '/certificates/a.test');
+  const again = await api.api.request('DELETE', '/certificates/a.test');
   assert.deepEqual([again.status, messageOf(again)], [404, 'certificate not found']);
-  assert.equal((await api.api.ask('DELETE', '/certificates/')).status, 400);
+  assert.equal((await api.api.request('DELETE', '/certificates/')).status, 400);
   assert.deepEqual(await api.list(), []);
 });
 
@@ -87,7 +88,7 @@ test('no answer ever holds a private key, not even of one that is refused', asyn
     await api.push({ ...GOOD, certificate: other.certificate }),
     await api.push({ ...GOOD, certificate: GOOD.private_key }),
     await api.push(JSON.stringify(GOOD).slice(0, -2)),
-    await api.api.ask('GET', '/certificates'),
+    await api.api.request('GET', '/certificates'),
   ])
     assert.ok(!reply.text.includes(secret.slice(0, 16)), reply.text);
 });
@@ -155,13 +156,13 @@ test('the list shows what is planned for automatic ones, what is missing and why
 
 test('the root of the internal authority is answered as PEM, and missed in words where there is none', async () => {
   const pem = leaf.certificate;
-  await using api = await AdminFixture.start({ internalRoot: () => pem });
-  const reply = await api.ask('GET', '/certificates/root');
+  await using api = await RunningAdmin.start({ internalRoot: () => pem });
+  const reply = await api.request('GET', '/certificates/root');
   assert.deepEqual([reply.status, reply.text, reply.headers['content-type']], [200, pem, 'application/pem-certificate-chain']);
-  await using none = await AdminFixture.start();
-  const missing = await none.ask('GET', '/certificates/root');
+  await using none = await RunningAdmin.start();
+  const missing = await none.request('GET', '/certificates/root');
   assert.deepEqual([missing.status, messageOf(missing)], [404, 'no internal authority']);
-  assert.equal((await none.ask('GET', '/certificates/other')).status, 405);
+  assert.equal((await none.request('GET', '/certificates/other')).status, 405);
 });
 
 test('workers that do not agree are 503, and so is a directory that can not be written', async () => {
@@ -178,11 +179,11 @@ test('workers that do not agree are 503, and so is a directory that can not be w
 test('an order that waits after a failure is tried again by POST, and nothing else is', async () => {
   const attempt = { nextTry: clock.now() + DAY_MS, lastError: 'no such host' };
   await using api = await start({ plans: { 'late.test': { renewAt: null, attempt }, 'fine.test': { renewAt: null, attempt: null } } });
-  const retried = await api.api.ask('POST', '/certificates/Late.test');
+  const retried = await api.api.request('POST', '/certificates/Late.test');
   assert.deepEqual([retried.status, JSON.parse(retried.text)], [202, { retried: 'late.test', domains: ['late.test'] }]);
   for (const domain of ['fine.test', 'other.test']) {
-    const refused = await api.api.ask('POST', `/certificates/${domain}`);
+    const refused = await api.api.request('POST', `/certificates/${domain}`);
     assert.deepEqual([refused.status, messageOf(refused)], [404, 'no order waits for that domain']);
   }
-  assert.equal((await api.api.ask('POST', '/certificates/')).status, 400);
+  assert.equal((await api.api.request('POST', '/certificates/')).status, 400);
 });

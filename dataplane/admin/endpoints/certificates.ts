@@ -4,19 +4,19 @@ import { covers } from '../../../shared/certificates/certificate-names.ts';
 import { parseDomain } from '../../../shared/values/host.ts';
 import { UnacknowledgedError } from '../../publish/publisher.ts';
 import { CertificateDirectoryError } from '../../tls/lazy-certificate-manager.ts';
-import type { AdminParts } from '../dependencies.ts';
+import type { AdminDependencies } from '../dependencies.ts';
 import { readJson } from '../http/body.ts';
 import { ApiError } from '../http/errors.ts';
 import { sendJson } from '../http/json.ts';
 
-/** No authority puts more names into one certificate. */
+/** No authority issues a certificate for more names. */
 const MOST_DOMAINS = 100;
 
 type Call = { readonly request: IncomingMessage; readonly response: ServerResponse; readonly segments: readonly string[] };
-type Parts = Pick<AdminParts, 'certificates' | 'clock'>;
+type Dependencies = Pick<AdminDependencies, 'certificates' | 'clock'>;
 
 /** GET /certificates/root: what visitors of internal sites have to trust (the media type is RFC 8555's for PEM chains). */
-export function getInternalRoot({ response }: Call, { internalRoot }: Pick<AdminParts, 'internalRoot'>): void {
+export function getInternalRoot({ response }: Call, { internalRoot }: Pick<AdminDependencies, 'internalRoot'>): void {
   const root = internalRoot();
   if (root === null) throw new ApiError('rootNotFound');
   response.writeHead(200, { 'content-type': 'application/pem-certificate-chain', 'content-length': Buffer.byteLength(root) });
@@ -24,7 +24,7 @@ export function getInternalRoot({ response }: Call, { internalRoot }: Pick<Admin
 }
 
 /** POST /certificates: 201 once the pair is on disk and shown by every worker. */
-export async function postCertificate({ request, response }: Call, { certificates, clock }: Parts): Promise<void> {
+export async function postCertificate({ request, response }: Call, { certificates, clock }: Dependencies): Promise<void> {
   const body = await readJson(request, response, clock);
   const domains = domainsOf(body.domains);
   const pair = readCertificate(textOf(body, 'certificate'), textOf(body, 'private_key'));
@@ -35,7 +35,7 @@ export async function postCertificate({ request, response }: Call, { certificate
 }
 
 /** DELETE /certificates/{domain}: forgets what was posted for it. */
-export async function deleteCertificate({ response, segments: [segment = ''] }: Call, { certificates }: Parts): Promise<void> {
+export async function deleteCertificate({ response, segments: [segment = ''] }: Call, { certificates }: Dependencies): Promise<void> {
   if (segment === '') throw new ApiError('missingDomain');
   const deleted = segment.toLowerCase();
   const domains = await settled(certificates.remove(deleted));
@@ -44,7 +44,7 @@ export async function deleteCertificate({ response, segments: [segment = ''] }: 
 }
 
 /** POST /certificates/{domain}: 202 once an order that waited after a failure is on its way. */
-export async function retryCertificate({ response, segments: [segment = ''] }: Call, { certificates }: Parts): Promise<void> {
+export async function retryCertificate({ response, segments: [segment = ''] }: Call, { certificates }: Dependencies): Promise<void> {
   if (segment === '') throw new ApiError('missingDomain');
   const domains = await certificates.retry(segment.toLowerCase());
   if (domains === null) throw new ApiError('nothingToRetry');
@@ -76,7 +76,7 @@ function unfit({ domains: covered, notAfter }: Certificate, domains: readonly st
   return notAfter <= now ? `certificate: it was good until ${new Date(notAfter).toISOString()}; post a newer one` : null;
 }
 
-/** Failures of the disk and of the workers as answers. */
+/** Answers failures of the disk and of the workers. */
 async function settled<T>(change: Promise<T>): Promise<T> {
   try {
     return await change;

@@ -11,7 +11,7 @@ import { UnsavedError } from '../../table/table.ts';
 import { ApplyStream } from '../apply/apply-stream.ts';
 import type { ControllerStreams, ReloadResult } from '../apply/controller-streams.ts';
 import type { Reload } from '../apply/reload.ts';
-import type { AdminParts } from '../dependencies.ts';
+import type { AdminDependencies } from '../dependencies.ts';
 import { serveEvents } from '../events/event-stream.ts';
 import { readJson } from '../http/body.ts';
 import { ApiError } from '../http/errors.ts';
@@ -28,8 +28,8 @@ export type Call = {
 };
 export type Handlers = Readonly<Record<HandlerName, (call: Call) => unknown>>;
 
-/** What each endpoint does. Everything before it (token, limit, path, method) has been settled. */
-export function createHandlers(parts: AdminParts, streams: ControllerStreams, reload: Reload): Handlers {
+/** What each endpoint does, after all checks (token, limit, path, method) have passed. */
+export function createHandlers(parts: AdminDependencies, streams: ControllerStreams, reload: Reload): Handlers {
   const { table } = parts;
   return {
     health: ({ response }) => sendJson(response, 200, { status: 'ok', uptime_secs: parts.uptimeSecs() }),
@@ -93,14 +93,14 @@ export function createHandlers(parts: AdminParts, streams: ControllerStreams, re
 const isApply = (request: IncomingMessage): boolean =>
   (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() === APPLY_CONTENT_TYPE;
 
-/** The shape comes first, then the domain, then the upstream. A site that answers by itself has a null upstream. */
+/** Types are checked first, then the domain, then the upstream. A site that answers by itself has a null upstream. */
 const REQUIRED = [
   ['domain', 'string'],
   ['upstream', 'string'],
   ['tls', 'boolean'],
 ] as const;
 
-async function postRoute({ request, response }: Call, { table, clock, log }: AdminParts): Promise<void> {
+async function postRoute({ request, response }: Call, { table, clock, log }: AdminDependencies): Promise<void> {
   const asked = await readJson(request, response, clock);
   const { origin: _, ...body } = asked;
   for (const [member, type] of REQUIRED) {
@@ -119,14 +119,14 @@ async function postRoute({ request, response }: Call, { table, clock, log }: Adm
   sendJson(response, 201, published(route), { [IGNORED_HEADER]: ignored });
 }
 
-/** The contract names three kinds of bad input; which one it is depends on whether the member has the right type at all. */
+/** The contract names three kinds of bad input; a member of the wrong type is another kind than a bad value. */
 function refusedRoute(member: string, reason: string, body: Record<string, unknown>): ApiError {
   if (member === 'upstream' && typeof body.upstream === 'string') return new ApiError('invalidUpstream', reason);
   if (/^upstreams\.\d+\.address$/.test(member)) return new ApiError('invalidUpstream', `${member}: ${reason}`);
   return new ApiError('invalidJson', `${member}: ${reason}`);
 }
 
-/** The table's own failures as answers. */
+/** Answers failures of the table. */
 async function settled<T>(change: Promise<T>): Promise<T> {
   try {
     return await change;
@@ -159,7 +159,7 @@ function urlOf(text: string | null): URL {
   return url;
 }
 
-function controllersOf({ table }: AdminParts, streams: ControllerStreams): ControllerStatus[] {
+function controllersOf({ table }: AdminDependencies, streams: ControllerStreams): ControllerStatus[] {
   return table.controllers().map(({ id, epoch, revision, sources, confirmed, lastApplied }) => ({
     id,
     connected: streams.isConnected(id),

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type RouteInput, readRoute } from '../../../shared/route.ts';
-import { AdminFixture } from '../testing/running-admin.ts';
+import { RunningAdmin } from '../testing/running-admin.ts';
 import { ignoredMembers } from './ignored-members.ts';
 
 const ROUTE = { domain: 'a.example', upstream: '127.0.0.1:3000', tls: false };
 
 test('what a route does not know is named in the answer and in the log; the answer is 201 all the same', async () => {
-  await using api = await AdminFixture.start();
+  await using api = await RunningAdmin.start();
   const odd = { ...ROUTE, colour: 'red', shade: ['10.0.0.0/8'], handles: [{ path: '/x', basic_atuh: { users: [] } }], origin: 'me' };
   const reply = await api.post(odd);
   const named = 'colour, shade, handles.0.basic_atuh, origin';
@@ -19,7 +19,7 @@ test('what a route does not know is named in the answer and in the log; the answ
 });
 
 test('a route without anything strange has no such field, whatever it says', async () => {
-  await using api = await AdminFixture.start();
+  await using api = await RunningAdmin.start();
   const full: RouteInput = {
     ...ROUTE,
     tls: true,
@@ -38,7 +38,7 @@ test('a route without anything strange has no such field, whatever it says', asy
 });
 
 test('names that end a line, or are long or many, can stand in a header', async () => {
-  await using api = await AdminFixture.start();
+  await using api = await RunningAdmin.start();
   const many = Object.fromEntries(Array.from({ length: 3_000 }, (_, at) => [`m${at}`, 1]));
   const reply = await api.post({ ...ROUTE, 'a\r\nX-Evil: 1': 1, 'ü, b': 1, '': 1, ['x'.repeat(5_000)]: 1, ...many });
   assert.equal(reply.status, 201);

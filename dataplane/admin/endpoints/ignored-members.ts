@@ -1,28 +1,28 @@
-/** So many are named; more are counted only. */
+/** The rest is only counted. */
 const MOST_NAMED = 20;
 const LONGEST_NAME = 64;
 
 /**
- * The members of what was asked for that are not in what was taken: `colour`, `handles.0.basic_atuh`. Each is safe to stand in a
- * header and in a line of the log: foreign characters are question marks, and the list is short however much was ignored.
+ * The members of the input that were ignored: `colour`, `handles.0.basic_atuh`. Each is safe in a header and in a line of the
+ * log: unusual characters become question marks, and the list is short however much was ignored.
  */
-export function ignoredMembers(asked: unknown, taken: unknown): string[] {
+export function ignoredMembers(input: unknown, accepted: unknown): string[] {
   const found: string[] = [];
   let more = 0;
   const note = (path: string) => {
     if (found.length < MOST_NAMED) found.push(path);
     else more++;
   };
-  collect(asked, taken, '', note);
+  collect(input, accepted, '', note);
   return more === 0 ? found : [...found, `and ${more} more`];
 }
 
 /** Reading a route changes values and adds defaults; lists and objects stay where they are. */
-function collect(asked: unknown, taken: unknown, path: string, note: (path: string) => void): void {
-  if (typeof asked !== 'object' || asked === null || typeof taken !== 'object' || taken === null) return;
-  for (const [name, value] of Object.entries(asked)) {
+function collect(input: unknown, accepted: unknown, path: string, note: (path: string) => void): void {
+  if (typeof input !== 'object' || input === null || typeof accepted !== 'object' || accepted === null) return;
+  for (const [name, value] of Object.entries(input)) {
     const here = path + nameable(name);
-    if (Object.hasOwn(taken, name)) collect(value, (taken as Record<string, unknown>)[name], `${here}.`, note);
+    if (Object.hasOwn(accepted, name)) collect(value, (accepted as Record<string, unknown>)[name], `${here}.`, note);
     else note(here);
   }
 }

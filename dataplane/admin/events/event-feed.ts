@@ -1,6 +1,6 @@
 import type { ServiceEvent } from '../../../shared/wire/events.ts';
 
-/** What happens, told to whoever listens right now. */
+/** Passes events to those that are subscribed at the moment. */
 export class EventFeed {
   private readonly listeners = new Set<(event: ServiceEvent) => void>();
 
@@ -8,7 +8,7 @@ export class EventFeed {
     for (const listener of this.listeners) listener(event);
   }
 
-  /** @returns the way to stop listening. */
+  /** @returns a function that unsubscribes. */
   subscribe(listener: (event: ServiceEvent) => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);

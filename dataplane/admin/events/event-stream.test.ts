@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { AdminFixture, TOKEN } from '../testing/running-admin.ts';
+import { RunningAdmin, TOKEN } from '../testing/running-admin.ts';
 
 /** One reader of GET /events, which may stop reading. */
 class Reader {
@@ -10,7 +10,7 @@ class Reader {
   text = '';
   closed = false;
 
-  constructor(api: AdminFixture) {
+  constructor(api: RunningAdmin) {
     this.socket = connect(api.port, '127.0.0.1');
     this.socket.on('data', (piece) => {
       this.text += piece;
@@ -43,7 +43,7 @@ const DIED = { kind: 'worker', worker: 1, state: 'died', reason: 'because' } as 
 
 describe('server-sent events', () => {
   it('reach every reader, each with its kind and its object, and none after it left', async () => {
-    await using api = await AdminFixture.start();
+    await using api = await RunningAdmin.start();
     using first = new Reader(api);
     using second = new Reader(api);
     for (const reader of [first, second]) await reader.sees(': connected');
@@ -55,12 +55,12 @@ describe('server-sent events', () => {
   });
 
   it('tell of changed routes and of controllers that come and go', async () => {
-    await using api = await AdminFixture.start();
+    await using api = await RunningAdmin.start();
     using reader = new Reader(api);
     await reader.sees(': connected');
     await api.post({ domain: 'a.test', upstream: 'a:1', tls: false });
     await api.post({ domain: 'a.test', upstream: 'a:2', tls: false });
-    await api.ask('DELETE', '/routes/a.test');
+    await api.request('DELETE', '/routes/a.test');
     await reader.sees(/"added":\["a.test"\].*"changed":\["a.test"\].*"removed":\["a.test"\]/s);
     const lines = [{ apply: { controller: 'c', epoch: 1, revision: 1, based_on: null, sources: ['file'] } }, { end: { revision: 1 } }];
     await api.post(lines.map((line) => `${JSON.stringify(line)}\n`).join(''), { headers: { 'content-type': 'application/x-ndjson' } });
@@ -68,19 +68,19 @@ describe('server-sent events', () => {
   });
 
   it('are kept open by a comment every 20 seconds, and cost the published endpoints nothing', async () => {
-    await using api = await AdminFixture.start();
+    await using api = await RunningAdmin.start();
     using reader = new Reader(api);
     await reader.sees(': connected');
     assert.doesNotMatch(reader.text, /: alive/);
     api.clock.pass(20_000);
     await reader.sees(': alive\n\n');
-    for (let times = 0; times < 60; times++) assert.equal((await api.ask('GET', '/routes')).status, 200);
-    assert.equal((await api.ask('GET', '/routes')).status, 429);
+    for (let times = 0; times < 60; times++) assert.equal((await api.request('GET', '/routes')).status, 200);
+    assert.equal((await api.request('GET', '/routes')).status, 429);
     assert.equal(reader.closed, false);
   });
 
   it('cut off a reader that does not read, and nobody else', async () => {
-    await using api = await AdminFixture.start();
+    await using api = await RunningAdmin.start();
     using slow = new Reader(api);
     using quick = new Reader(api);
     for (const reader of [slow, quick]) await reader.sees(': connected');

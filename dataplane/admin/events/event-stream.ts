@@ -6,7 +6,7 @@ const HEARTBEAT_MS = 20_000;
 /** A reader that leaves this many bytes unread is cut off. */
 const MAX_UNREAD = 1_048_576;
 
-/** Server-sent events to one reader, until it goes. */
+/** Sends server-sent events to one reader, until it disconnects. */
 export function serveEvents(response: ServerResponse, feed: EventFeed, clock: Clock): void {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
   response.write(': connected\n\n');

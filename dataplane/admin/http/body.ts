@@ -1,35 +1,35 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { welcome } from './early-answer.ts';
+import { sendContinue } from './early-answer.ts';
 import { ApiError } from './errors.ts';
 
-/** The largest body of POST /routes that passes, in bytes. */
+/** The largest body of POST /routes that is accepted, in bytes. */
 export const MAX_BODY = 65_536;
-/** It has to come within this time (ms). */
+/** A body has to arrive within this time (ms). */
 const BODY_MS = 30_000;
 
-/** Reads a JSON body. @throws ApiError 413 as soon as it is known to be too large, 400 for what is no JSON object, 408 for one that dawdles. */
+/** Reads a JSON body. @throws ApiError 413 as soon as it is known to be too large, 400 if it is no JSON object, 408 if it is too slow. */
 export async function readJson(request: IncomingMessage, response: ServerResponse, clock: Clock): Promise<Record<string, unknown>> {
   if (Number(request.headers['content-length'] ?? 0) > MAX_BODY) throw tooLarge();
-  welcome(request, response);
+  sendContinue(request, response);
   const value = parse(await bytesOf(request, clock));
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new ApiError('invalidJson', 'expected an object');
   return value as Record<string, unknown>;
 }
 
-/** Not destroyed when we stop early: the client is to get its answer while it still sends. */
+/** The request is not destroyed when we stop early: the client gets its answer while it is still sending. */
 function bytesOf(request: IncomingMessage, clock: Clock): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
     let size = 0;
-    const take = (piece: Buffer) => {
+    const collect = (piece: Buffer) => {
       size += piece.length;
       pieces.push(piece);
       if (size > MAX_BODY) fail(tooLarge());
     };
     const leave = () => {
       cancel();
-      request.off('data', take).off('end', end).off('close', gone).off('error', fail).pause();
+      request.off('data', collect).off('end', end).off('close', gone).off('error', fail).pause();
     };
     const end = () => {
       leave();
@@ -41,7 +41,7 @@ function bytesOf(request: IncomingMessage, clock: Clock): Promise<Buffer> {
     };
     const gone = () => fail(new Error('the client went away'));
     const cancel = clock.after(BODY_MS, () => fail(new ApiError('slowBody')));
-    request.on('data', take).once('end', end).once('close', gone).once('error', fail);
+    request.on('data', collect).once('end', end).once('close', gone).once('error', fail);
   });
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { AdminFixture, TOKEN } from '../testing/running-admin.ts';
+import { RunningAdmin, TOKEN } from '../testing/running-admin.ts';
 
 const AUTHORIZATION = `Authorization: Bearer ${TOKEN}`;
 const CHUNK = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(65_536, 'x'), Buffer.from('\r\n')]);
@@ -13,7 +13,7 @@ class RawClient {
   text = '';
   closed = false;
 
-  constructor(api: AdminFixture, ...head: string[]) {
+  constructor(api: RunningAdmin, ...head: string[]) {
     this.socket = connect(api.port, '127.0.0.1');
     this.socket.on('data', (piece) => {
       this.text += piece;
@@ -63,7 +63,7 @@ describe('a client that still sends', () => {
   ];
   for (const [what, status, head] of CASES)
     it(`gets its answer to ${what}, and is cut off when it never ends`, async () => {
-      await using api = await AdminFixture.start();
+      await using api = await RunningAdmin.start();
       using client = new RawClient(api, ...head);
       await client.flood(() => client.text.endsWith('"}'));
       assert.equal(client.status, status);
@@ -71,14 +71,14 @@ describe('a client that still sends', () => {
     });
 
   it('is told that its body is too large by its length alone', async () => {
-    await using api = await AdminFixture.start();
+    await using api = await RunningAdmin.start();
     using client = new RawClient(api, 'POST /routes HTTP/1.1', 'Content-Length: 65537');
     await client.until(() => client.text.endsWith('{"error":"request body too large"}'), 'the answer');
     assert.equal(client.status, 413);
   });
 
   it('that stops in the middle is cut off after five seconds', async () => {
-    await using api = await AdminFixture.start();
+    await using api = await RunningAdmin.start();
     using client = new RawClient(api, 'POST /nowhere HTTP/1.1', 'Content-Length: 1000');
     await client.until(() => client.status === 404, 'the answer');
     api.clock.pass(4_999);
@@ -89,7 +89,7 @@ describe('a client that still sends', () => {
   });
 
   it('keeps its connection when it ends within the bound', async () => {
-    await using api = await AdminFixture.start();
+    await using api = await RunningAdmin.start();
     using client = new RawClient(api, 'POST /nowhere HTTP/1.1', 'Content-Length: 10');
     await client.until(() => client.status === 404, 'the first answer');
     client.socket.write(`0123456789GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n`);
@@ -105,7 +105,7 @@ describe('a client that waits to be asked for its body (RFC 9110 10.1.1)', () =>
   const BODY = '{"domain":"a.test","upstream":"a:1","tls":false}';
 
   it('is asked for a route', async () => {
-    await using api = await AdminFixture.start();
+    await using api = await RunningAdmin.start();
     using client = new RawClient(api, 'POST /routes HTTP/1.1', `Content-Length: ${BODY.length}`, EXPECT);
     await client.until(() => client.text.startsWith('HTTP/1.1 100 Continue\r\n\r\n'), 'the question');
     client.socket.write(BODY);
@@ -113,7 +113,7 @@ describe('a client that waits to be asked for its body (RFC 9110 10.1.1)', () =>
   });
 
   it('is asked for a stream', async () => {
-    await using api = await AdminFixture.start();
+    await using api = await RunningAdmin.start();
     using client = new RawClient(api, 'POST /routes HTTP/1.1', NDJSON, 'Content-Length: 3', EXPECT);
     await client.until(() => client.text.startsWith('HTTP/1.1 100 Continue\r\n\r\n'), 'the question');
     client.socket.write('{}\n');
@@ -121,7 +121,7 @@ describe('a client that waits to be asked for its body (RFC 9110 10.1.1)', () =>
   });
 
   it('is not asked where the head is enough', async () => {
-    await using api = await AdminFixture.start();
+    await using api = await RunningAdmin.start();
     for (const [head, status] of [
       [['POST /routes HTTP/1.1', 'Content-Length: 65537'], 413],
       [['PUT /routes HTTP/1.1', 'Content-Length: 5'], 405],

@@ -1,15 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 
-/** What is still taken of a request that has its answer: bytes, and milliseconds. */
+/** How much of a request is still read after its answer: bytes, and milliseconds. */
 const MAX_REST = 8_388_608;
 const REST_MS = 5_000;
 
 /**
- * Ends an answer, whether the whole request has come or not. A connection that is closed on a client that still
- * sends takes the answer with it (RFC 9112 9.6), so the rest is read and thrown away first, up to a bound.
+ * Ends an answer, whether the whole request has arrived or not. A client that is still sending when its connection is
+ * closed may lose the answer (RFC 9112 9.6), so the rest is read and discarded first, up to a limit.
  */
-export function finish(request: IncomingMessage, response: ServerResponse, clock: Clock, text = ''): void {
+export function finishResponse(request: IncomingMessage, response: ServerResponse, clock: Clock, text = ''): void {
   if (request.complete || request.destroyed) return void response.end(text);
   if (text !== '') response.write(text);
   let rest = 0;
@@ -30,7 +30,7 @@ export function finish(request: IncomingMessage, response: ServerResponse, clock
   request.on('data', count).once('end', end).once('close', cancel).resume();
 }
 
-/** Lets a client begin that waits to be asked for its body (RFC 9110 10.1.1). */
-export function welcome(request: IncomingMessage, response: ServerResponse): void {
+/** Tells a client that expects 100 (Continue) to send its body (RFC 9110 10.1.1). */
+export function sendContinue(request: IncomingMessage, response: ServerResponse): void {
   if (request.headers.expect?.toLowerCase() === '100-continue') response.writeContinue();
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { finish } from './early-answer.ts';
+import { finishResponse } from './early-answer.ts';
 import { ApiError } from './errors.ts';
 
 /** Items made into JSON in one turn of the event loop. */
@@ -18,11 +18,11 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
   response.end(text);
 }
 
-/** Answers an error, which may be known before the whole request has come. */
+/** Answers an error, which may be known before the whole request has arrived. */
 export function sendError(request: IncomingMessage, response: ServerResponse, clock: Clock, error: ApiError): void {
   const text = JSON.stringify(error.body);
   response.writeHead(error.status, { ...fieldsOf(text), ...error.headers });
-  finish(request, response, clock, text);
+  finishResponse(request, response, clock, text);
 }
 
 const fieldsOf = (text: string) => ({
@@ -31,7 +31,7 @@ const fieldsOf = (text: string) => ({
   'cache-control': 'no-store',
 });
 
-/** Sends a list of any length without holding up the event loop, as fast as the client reads. */
+/** Sends a list of any length, as fast as the client reads, without blocking the event loop. */
 export async function sendList<T>(response: ServerResponse, items: readonly T[], shape: (item: T) => unknown): Promise<void> {
   if (items.length <= STEP) return sendJson(response, 200, items.map(shape));
   response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' });
@@ -42,13 +42,13 @@ export async function sendList<T>(response: ServerResponse, items: readonly T[],
       .join(',');
     if (response.destroyed) return;
     if (!response.write(`${from === 0 ? '[' : ','}${text}`)) await drained(response);
-    // A quick reader drains within the same turn, and others are to have theirs.
+    // A fast reader drains within the same turn; this gives other clients theirs.
     await nextTurn();
   }
   response.end(']');
 }
 
-/** The reader has taken what it was sent, or is gone. */
+/** Resolves when the reader has read what it was sent, or is gone. */
 const drained = (response: ServerResponse): Promise<void> =>
   new Promise((resolve) => {
     const done = () => {

@@ -6,7 +6,7 @@ export const PUBLISHED_LIMIT = 60;
 export const EXTENSION_LIMIT = 600;
 const WINDOW_MS = 60_000;
 
-/** One counter for all clients of the Admin API: at most so many requests in any 60 seconds. */
+/** One counter for all clients of the Admin API: at most `limit` requests in any 60 seconds. */
 export class RateLimit {
   private readonly clock: Clock;
   private readonly limit: number;

@@ -11,21 +11,21 @@ import type { Publisher } from '../../publish/publisher.ts';
 import { restore } from '../../table/disk/restore.ts';
 import { LiveTable } from '../../table/live-table.ts';
 import { Admin } from '../admin.ts';
-import type { AdminParts } from '../dependencies.ts';
+import type { AdminDependencies } from '../dependencies.ts';
 import { EventFeed } from '../events/event-feed.ts';
 
-/** Test support: an Admin API on real sockets over a real table, with a publisher whose workers agree at once. */
 export const TOKEN = 'the-token';
 
 export type Reply = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string };
-export type Wish = {
+export type RequestOptions = {
   readonly token?: string | null;
   readonly headers?: Record<string, string>;
   readonly body?: string | Buffer;
   readonly socket?: boolean;
 };
 
-export class AdminFixture {
+/** An Admin API on real sockets over a real table, with a publisher whose workers agree at once. */
+export class RunningAdmin {
   readonly clock: ManualClock;
   readonly admin: Admin;
   readonly table: LiveTable;
@@ -37,7 +37,7 @@ export class AdminFixture {
   port = 0;
   probePort = 0;
 
-  private constructor(folder: string, table: LiveTable, clock: ManualClock, parts: Partial<AdminParts>) {
+  private constructor(folder: string, table: LiveTable, clock: ManualClock, parts: Partial<AdminDependencies>) {
     this.folder = folder;
     this.socketPath = join(folder, 'admin.sock');
     this.table = table;
@@ -65,7 +65,7 @@ export class AdminFixture {
           retry: async () => null,
         },
         internalRoot: () => null,
-        standing: () => [],
+        targetReports: () => [],
         explain: async (url) => ({
           url: url.href,
           verdict: 'dry',
@@ -101,25 +101,25 @@ export class AdminFixture {
     );
   }
 
-  static async start(parts: Partial<AdminParts> = {}, publisher: Publisher = agreeing()): Promise<AdminFixture> {
+  static async start(parts: Partial<AdminDependencies> = {}, publisher: Publisher = agreeing()): Promise<RunningAdmin> {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-admin-'));
     const clock = new ManualClock();
     const table = new LiveTable({ restored: await restore(folder, systemClock, memoryLog()), publisher, clock, random: systemRandom });
-    const fixture = new AdminFixture(folder, table, clock, parts);
+    const fixture = new RunningAdmin(folder, table, clock, parts);
     fixture.port = (await fixture.admin.listenTcp('127.0.0.1', 0)).port;
     fixture.probePort = (await fixture.admin.listenProbe('127.0.0.1', 0)).port;
     await fixture.admin.listenSocket(fixture.socketPath);
     return fixture;
   }
 
-  ask(method: string, path: string, { token = TOKEN, headers = {}, body, socket = false }: Wish = {}): Promise<Reply> {
+  request(method: string, path: string, { token = TOKEN, headers = {}, body, socket = false }: RequestOptions = {}): Promise<Reply> {
     const where = socket ? { socketPath: this.socketPath } : { host: '127.0.0.1', port: this.port };
     const authorization = token === null || socket ? {} : { authorization: `Bearer ${token}` };
-    return ask({ ...where, method, path, headers: { ...authorization, ...headers } }, body);
+    return sendRequest({ ...where, method, path, headers: { ...authorization, ...headers } }, body);
   }
 
-  post(body: object | string, wish: Wish = {}): Promise<Reply> {
-    return this.ask('POST', '/routes', { ...wish, body: typeof body === 'string' ? body : JSON.stringify(body) });
+  post(body: object | string, options: RequestOptions = {}): Promise<Reply> {
+    return this.request('POST', '/routes', { ...options, body: typeof body === 'string' ? body : JSON.stringify(body) });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -129,7 +129,7 @@ export class AdminFixture {
   }
 }
 
-export function ask(
+export function sendRequest(
   options: { host?: string; port?: number; socketPath?: string; method: string; path: string; headers?: Record<string, string> },
   body?: string | Buffer,
 ): Promise<Reply> {
@@ -147,7 +147,7 @@ export function ask(
   });
 }
 
-/** Workers that serve everything the moment it is published. */
+/** A publisher whose workers serve everything at once. */
 export function agreeing(): Publisher {
   return {
     generation: 1,

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type AdminFixture, TOKEN } from './running-admin.ts';
+import { type RunningAdmin, TOKEN } from './running-admin.ts';
 
-/** Test support: the lines of frames, and a stream that stays open. */
 export const NDJSON = { 'content-type': 'application/x-ndjson' };
 export type Line = Record<string, unknown>;
 
@@ -16,17 +15,17 @@ export const route = (domain: string, more: object = {}) => ({
 export const text = (...lines: Line[]): string => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 export const frame = (revision: number | string, ...lines: Line[]): string => text(header(revision), ...lines, { end: { revision } });
 
-/** A stream that stays open: lines in, lines out. */
-export class Stream {
+/** An apply stream that stays open: lines in, lines out. */
+export class StreamClient {
   readonly call: ClientRequest;
   readonly lines: Line[] = [];
   status = 0;
   blanks = 0;
   ended = false;
-  /** Whether the answer came to its proper end: false when it was cut off. */
+  /** Whether the answer ended properly: false if it was cut off. */
   whole = false;
 
-  constructor(api: AdminFixture) {
+  constructor(api: RunningAdmin) {
     this.call = request({
       host: '127.0.0.1',
       port: api.port,

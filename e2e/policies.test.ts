@@ -57,6 +57,30 @@ test('a Sluicefile’s blocks, headers, redirects and answers do what it says', 
   for (const host of ['wild.test', 'x.y.wild.test', 'unknown.test']) assert.equal((await pair.visit(host)).status, 404, host);
 });
 
+test('a Sluicefile’s ip_filter lets in whom it says, and explain names the range', async () => {
+  using folder = new Folder();
+  await using upstream = await Upstream.start('site');
+  await using pair = await Pair.start(
+    folder,
+    `home.test {
+  path_case sensitive
+  ip_filter allow private_ranges
+  reverse_proxy ${upstream.address}
+  handle /away/* {
+    ip_filter {
+      allow 0.0.0.0/0
+      deny private_ranges
+    }
+  }
+}
+`,
+  );
+  assert.equal((await pair.visit('home.test')).status, 200);
+  assert.equal((await pair.visit('home.test', '/away/x')).status, 403);
+  const explained = await pair.command('explain', 'http://home.test/away/x');
+  assert.match(explained.stdout, /403: 127\.0\.0\.1 is in deny 127\.0\.0\.0\/8/);
+});
+
 test('an upstream is reached over TLS only when its certificate is good', async () => {
   using folder = new Folder();
   await using dataplane = await Dataplane.start({ stateDir: folder.path, workers: 1 });

@@ -1,4 +1,3 @@
-import { CONFIG_FILE } from '../name.ts';
 import type { Mislabelled } from './policy.ts';
 
 /** A directive that a site will be able to say: refused until it works. */
@@ -16,16 +15,6 @@ export const PLANNED: readonly Planned[] = [
     mislabelled: { words: ['forwardauth', 'authrequest', 'oidc', 'oauth', 'oauth2', 'sso', 'jwt'], advice: ELSEWHERE },
   },
   { name: 'health_uri' },
-  {
-    name: 'ip_filter',
-    mislabelled: {
-      words: [
-        ...['ipfilter', 'ipallow', 'ipallowlist', 'ipwhitelist', 'ipdeny', 'ipblock', 'ipdenylist', 'ipblacklist', 'iprestrict'],
-        ...['allow', 'allowlist', 'allowfrom', 'whitelist', 'deny', 'denylist', 'block', 'blocklist', 'blacklist', 'remoteip'],
-      ],
-      advice: `no label does that: give the site a block in the ${CONFIG_FILE}, with respond 403 for a matcher of remote_ip`,
-    },
-  },
   { name: 'lb_policy' },
   { name: 'log' },
   { name: 'request_body' },

@@ -2,13 +2,14 @@ import type { z } from 'zod';
 import { basicAuth } from './basic-auth/basic-auth.ts';
 import { clientAuth } from './client-auth/client-auth.ts';
 import { header } from './header/header.ts';
+import { ipFilter } from './ip-filter/ip-filter.ts';
 import type { Description, Said } from './policy.ts';
 import { rateLimit } from './rate-limit/rate-limit.ts';
 import { redirect } from './redirect/redirect.ts';
 import { respond } from './respond/respond.ts';
 
 /** What a site and each of its blocks can say, in the order of the reference. */
-const ANYWHERE = [rateLimit, redirect, header, basicAuth, respond] as const;
+const ANYWHERE = [rateLimit, redirect, header, basicAuth, ipFilter, respond] as const;
 /** What only a site can say. */
 const OF_SITES = [clientAuth] as const;
 

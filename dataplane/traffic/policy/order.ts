@@ -2,6 +2,7 @@ import type { HandleSpec, RouteSpec } from '../../../shared/route.ts';
 import { basicAuth } from './basic-auth/basic-auth.ts';
 import { clientCertificate } from './client-certificate/client-certificate.ts';
 import { httpsRedirect } from './https-redirect/https-redirect.ts';
+import { ipFilter } from './ip-filter/ip-filter.ts';
 import { type Guard, type Guards, NO_GUARDS, type Policy, type PolicyKind } from './policy.ts';
 import { rateLimit } from './rate-limit/rate-limit.ts';
 import { redirect } from './redirect/redirect.ts';
@@ -18,6 +19,11 @@ const ORDER: readonly { readonly kind: PolicyKind; readonly because: string; rea
     kind: clientCertificate,
     because: 'who could show no certificate is no visitor of the site; only the way to where it is asked for is told',
     guards: NO_GUARDS,
+  },
+  {
+    kind: ipFilter,
+    because: 'whose address is kept out costs nothing further, and learns nothing of what is inside',
+    guards: ({ ip_filter }) => (ip_filter ? [{}] : []),
   },
   { kind: rateLimit, because: 'a client over its limit costs nothing further, not even a redirect', guards: rateLimitGuards },
   {

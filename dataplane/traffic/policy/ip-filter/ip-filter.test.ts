@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RouteInput } from '../../../../shared/route.ts';
+import { get, ProxyFixture, site } from '../../testing/proxy-fixture.ts';
+
+type Filter = { readonly allow?: readonly string[]; readonly deny?: readonly string[] };
+const users = [{ name: 'bob', hash: '$2b$04$abcdefghijklmnopqrstuuGZ9YlYc0Y1vYV1cKzY8Wc2jYQ7mU7ga' }];
+const filtered = ({ allow, deny }: Filter, more: object = {}): RouteInput => ({
+  ...site('a.test'),
+  respond: { status: 200, body: 'in' },
+  ip_filter: { allow: allow && [...allow], deny: deny && [...deny] },
+  ...more,
+});
+/** The proxy before this one says whose request it is. */
+const from = (address: string, path = '/') => get(path).replace('\r\n\r\n', `\r\nX-Forwarded-For: ${address}\r\n\r\n`);
+
+for (const [name, filter, inside, outside] of [
+  [
+    'allow alone keeps all others out',
+    { allow: ['10.0.0.0/8', '2001:db8::/32'] },
+    ['10.1.2.3', '2001:db8::7'],
+    ['11.0.0.1', '2001:db9::7'],
+  ],
+  ['deny alone lets all others in', { deny: ['10.0.0.0/8', '::1'] }, ['11.0.0.1', '::2'], ['10.1.2.3', '::1']],
+  ['deny wins over allow', { allow: ['10.0.0.0/8'], deny: ['10.9.0.0/16'] }, ['10.8.0.1'], ['10.9.0.1', '192.0.2.1']],
+  ['all of one family is not all of the other', { allow: ['0.0.0.0/0'] }, ['203.0.113.9'], ['2001:db8::7']],
+  ['an IPv4 address in IPv6 is that IPv4 address', { deny: ['10.0.0.0/8'] }, ['::ffff:11.0.0.1'], ['::ffff:10.1.2.3', '::ffff:a01:203']],
+  ['a range may be written so as well', { allow: ['::ffff:10.0.0.0/104'] }, ['10.1.2.3'], ['11.1.2.3', '2001:db8::7']],
+] as const)
+  test(name, async () => {
+    using proxy = await ProxyFixture.start([filtered(filter)], ['127.0.0.1']);
+    for (const address of inside) assert.match((await proxy.ask(from(address))).line, / 200 /, address);
+    for (const address of outside) assert.match((await proxy.ask(from(address))).line, / 403 /, address);
+  });
+
+test('only a trusted proxy says whose address it is', async () => {
+  using proxy = await ProxyFixture.start([filtered({ allow: ['10.0.0.0/8'] })]);
+  assert.match((await proxy.ask(from('10.1.2.3'))).line, / 403 /);
+});
+
+test("a block's lists stand in place of its site's, and a path that could mean another block is refused", async () => {
+  const handles = [
+    { path: '/hooks/*', ip_filter: { allow: ['192.0.2.0/24'] } },
+    { path: '/open/*', ip_filter: { allow: ['0.0.0.0/0', '::/0'] } },
+    { path: '/same/*' },
+  ];
+  using proxy = await ProxyFixture.start([filtered({ allow: ['10.0.0.0/8'] }, { handles })], ['127.0.0.1']);
+  const status = async (address: string, path: string) => (await proxy.ask(from(address, path))).line.slice(9, 12);
+  assert.deepEqual([await status('192.0.2.1', '/hooks/x'), await status('10.0.0.1', '/hooks/x')], ['200', '403']);
+  assert.deepEqual([await status('192.0.2.1', '/open/x'), await status('192.0.2.1', '/same/x')], ['200', '403']);
+  assert.deepEqual([await status('10.0.0.1', '/same/x'), await status('192.0.2.1', '/')], ['200', '403']);
+  for (const path of ['/x/..;/hooks/y', '/hooks%2fx', '/open;/x']) assert.equal(await status('10.0.0.1', path), '400', path);
+});
+
+test('who is kept out is not counted, not redirected and not asked for a password', async () => {
+  const more = { rate_limit_rps: 1, redirects: [{ from: '/moved', to: '/', status: 301 }], basic_auth: { users } };
+  using proxy = await ProxyFixture.start([filtered({ deny: ['10.0.0.0/8'] }, more)], ['127.0.0.1']);
+  for (const path of ['/', '/moved', '/']) assert.match((await proxy.ask(from('10.0.0.1', path))).line, / 403 /);
+  assert.match((await proxy.ask(from('192.0.2.1', '/moved'))).line, / 301 /);
+});
+
+test('a dry run names the range that decides', async () => {
+  const verdict = async (filter: Filter) => {
+    using proxy = await ProxyFixture.start([filtered(filter)]);
+    return proxy.dryRun('http://a.test/').policies.find(({ name }) => name === 'ip_filter')?.verdict;
+  };
+  assert.equal(await verdict({ allow: ['::1', '127.0.0.0/8'] }), '127.0.0.1 is in allow 127.0.0.0/8');
+  assert.equal(await verdict({ allow: ['127.0.0.0/8'], deny: ['127.0.0.1'] }), '403: 127.0.0.1 is in deny 127.0.0.1');
+  assert.equal(await verdict({ allow: ['10.0.0.0/8'] }), '403: 127.0.0.1 is in no range of allow');
+  assert.equal(await verdict({ deny: ['10.0.0.0/8'] }), '127.0.0.1 is in no range of deny');
+});

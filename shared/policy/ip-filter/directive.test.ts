@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Block, Directive, Reading } from '../../config-file/directive.ts';
+import type { Word } from '../../config-file/word.ts';
+import { parseRoute } from '../../route.ts';
+import { refused } from '../../values/parsed.ts';
+import { ipFilterDirective } from './directive.ts';
+
+const word = (text: string): Word => ({ path: 'Sluicefile', line: 1, column: 1, text, style: 'bare', exact: true });
+const line = (text: string, block: Block | null = null): Directive => {
+  const [name = '', ...args] = text.split(' ');
+  return { name: word(name), args: args.map(word), block };
+};
+const block = (...lines: string[]): Directive => line('ip_filter', { open: word('{'), lines: lines.map((text) => line(text)) });
+
+const unasked = (): never => assert.fail('an address filter needs nothing of that');
+
+/** What a directive says, and what is wrong with it, without the marks of what is quoted. */
+function read(directive: Directive) {
+  const mistakes: string[] = [];
+  const said: Parameters<typeof ipFilterDirective.read>[1] = {};
+  const reading: Reading = {
+    report: { error: (_, message) => mistakes.push(message.replace(/\p{Noncharacter_Code_Point}/gu, '')), warn: unasked },
+    conditionFor: unasked,
+    expanded: (lines) => lines,
+    textOf: () => refused('no file'),
+    now: 0,
+    wordOf: new WeakMap(),
+  };
+  ipFilterDirective.read(directive, said, reading, null);
+  return { filter: said.ip_filter, mistakes };
+}
+
+test('one list stands beside the word, several in a block', () => {
+  assert.deepEqual(read(line('ip_filter allow 10.0.0.0/8 ::1')), { filter: { allow: ['10.0.0.0/8', '::1'] }, mistakes: [] });
+  assert.deepEqual(read(block('deny 10.9.0.0/16', 'allow private_ranges', 'deny ::/0')), {
+    filter: {
+      allow: ['127.0.0.0/8', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '::1', 'fc00::/7'],
+      deny: ['10.9.0.0/16', '::/0'],
+    },
+    mistakes: [],
+  });
+});
+
+for (const [directive, mistake] of [
+  [line('ip_filter alow 10.0.0.1'), 'ip_filter "alow" (did you mean "allow"?)'],
+  [line('ip_filter 10.0.0.1 10.0.0.2'), 'ip_filter "10.0.0.1": write allow|deny <ip-or-range> [<ip-or-range> …]'],
+  [line('ip_filter allow localhost'), 'allow "localhost": it is no IP address or range (expected 10.0.0.0/8 or ::1)'],
+  [line('ip_filter deny 10.0.0.0/33'), 'deny "10.0.0.0/33": the prefix length is a number from 0 to 32'],
+  [block('allow'), 'allow is incomplete: write allow|deny <ip-or-range> [<ip-or-range> …]'],
+  [block(), 'ip_filter lets everybody in: write one allow|deny <ip-or-range> [<ip-or-range> …] a line'],
+  [line(`ip_filter deny${' ::1'.repeat(1_001)}`), 'ip_filter has at most 1000 ranges to deny'],
+] as const)
+  test(`a mistake says what to write: ${mistake}`, () => {
+    const { filter, mistakes } = read(directive);
+    assert.deepEqual(mistakes, [mistake]);
+    assert.ok(filter, 'a place that asks who comes does not lose its filter over a mistake');
+  });
+
+test('a route says it of the site and of its blocks', () => {
+  const filtered = (filter: object) => ({ domain: 'a.example', upstream: '10.0.0.1:80', tls: false, ip_filter: filter });
+  const good = parseRoute({ ...filtered({ allow: ['10.0.0.0/8'] }), handles: [{ path: '/x', ip_filter: { deny: ['::1'] } }] });
+  assert.ok(good.ok);
+  assert.deepEqual([good.value.ip_filter, good.value.handles[0]?.ip_filter], [{ allow: ['10.0.0.0/8'] }, { deny: ['::1'] }]);
+  for (const filter of [{}, { allow: [] }, { allow: ['nowhere'] }, { deny: Array(1_001).fill('::1') }])
+    assert.equal(parseRoute(filtered(filter)).ok, false, JSON.stringify(filter).slice(0, 40));
+});

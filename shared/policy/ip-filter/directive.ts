@@ -1,0 +1,43 @@
+import { didYouMean } from '../../closest.ts';
+import type { Grammar, Reading } from '../../config-file/directive.ts';
+import { quote } from '../../config-file/quote.ts';
+import type { Word } from '../../config-file/word.ts';
+import { parseRanges } from '../../private-ranges.ts';
+import type { Cidr } from '../../values/cidr.ts';
+
+export const MOST_RANGES = 1_000;
+const LISTS = ['allow', 'deny'] as const;
+const LINE = 'allow|deny <ip-or-range> [<ip-or-range> …]';
+
+type Filter = { allow?: Cidr[] | undefined; deny?: Cidr[] | undefined };
+
+export const ipFilterDirective: Grammar<{ ip_filter?: Filter | null | undefined }> = {
+  name: 'ip_filter',
+  form: `ip_filter ${LINE}, or a block with one ${LINE} a line`,
+  args: [2, Number.POSITIVE_INFINITY],
+  block: 'instead',
+  repeats: false,
+  read({ name, args: [list, ...ranges], block }, part, { report }) {
+    const filter: Filter = {};
+    if (block?.lines.length === 0) report.error(name, `ip_filter lets everybody in: write one ${LINE} a line`);
+    for (const line of block?.lines ?? []) {
+      if (line.block) report.error(line.block.open, `a line of ip_filter has no block: write ${LINE}`);
+      readList(line.name, line.args, filter, report);
+    }
+    if (list && !block) readList(list, ranges, filter, report);
+    // Also with mistakes: a place that asks who comes is not one that lets everybody in.
+    part.ip_filter = filter;
+  },
+};
+
+function readList(name: Word, words: readonly Word[], filter: Filter, report: Reading['report']): void {
+  const list = LISTS.find((known) => known === name.text);
+  if (list === undefined) return report.error(name, `ip_filter ${quote(name.text)}${didYouMean(name.text, LISTS) || `: write ${LINE}`}`);
+  if (words.length === 0) return report.error(name, `${list} is incomplete: write ${LINE}`);
+  for (const word of words) {
+    const ranges = parseRanges(word.text);
+    if (!ranges.ok) report.error(word, `${list} ${quote(word.text)}: ${ranges.reason}`);
+    else filter[list] = [...(filter[list] ?? []), ...ranges.value];
+  }
+  if ((filter[list]?.length ?? 0) > MOST_RANGES) report.error(name, `ip_filter has at most ${MOST_RANGES} ranges to ${list}`);
+}

@@ -24,6 +24,14 @@ export type Command = {
   run(flags: Flags, terminal: Terminal): Promise<number>;
 };
 
+/** A command is loaded when it is used: `routes` must not wait for what `run` needs. One of `load` and `raw` stands. */
+export type Entry = {
+  readonly summary: string;
+  readonly load?: () => Promise<Command>;
+  /** Reads its own arguments: they are other processes' flags. */
+  readonly raw?: () => Promise<(argv: readonly string[], terminal: Terminal) => Promise<number>>;
+};
+
 /** The command can't do its work; the message is the one line on stderr. */
 export class CommandError extends Error {
   readonly exitCode: number;

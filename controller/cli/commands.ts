@@ -1,12 +1,4 @@
-import type { Command, Terminal } from './command.ts';
-
-/** A command is loaded when it is used: `routes` must not wait for what `run` needs. One of `load` and `raw` stands. */
-export type Entry = {
-  readonly summary: string;
-  readonly load?: () => Promise<Command>;
-  /** Reads its own arguments: they are other processes' flags. */
-  readonly raw?: () => Promise<(argv: readonly string[], terminal: Terminal) => Promise<number>>;
-};
+import type { Entry } from './command.ts';
 
 /** In the order of `--help`. */
 export const COMMANDS: Readonly<Record<string, Entry>> = {
@@ -30,6 +22,9 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'hash a password for basic_auth',
     load: async () => (await import('./hash-password/hash-password.ts')).hashPassword,
   },
-  completion: { summary: 'completion for bash, zsh or fish', load: async () => (await import('./completion/completion.ts')).completion },
+  completion: {
+    summary: 'completion for bash, zsh or fish',
+    load: async () => (await import('./completion/completion.ts')).completionOf(COMMANDS),
+  },
   version: { summary: 'version, Node version, commit', load: async () => (await import('./version.ts')).version },
 };

@@ -1,4 +1,5 @@
-import { COMMANDS, type Entry } from '../../controller/cli/commands.ts';
+import type { Entry } from '../../controller/cli/command.ts';
+import { COMMANDS } from '../../controller/cli/commands.ts';
 import { CONTROLLER_FLAGS } from '../../controller/flags.ts';
 import { DATAPLANE_FLAGS } from '../../dataplane/settings/flags.ts';
 import { COMMAND_EXAMPLES } from '../../shared/command-examples.ts';

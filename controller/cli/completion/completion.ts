@@ -3,8 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { closest } from '../../../shared/closest.ts';
 import { NAME } from '../../../shared/name.ts';
 import { UsageError } from '../../../shared/runtime/flags.ts';
-import type { Command } from '../command.ts';
-import { COMMANDS, type Entry } from '../commands.ts';
+import type { Command, Entry } from '../command.ts';
 import { bashCompletion } from './bash.ts';
 import { fishCompletion } from './fish.ts';
 import { type CommandWords, flagWords, flagWordsIn } from './words.ts';
@@ -17,7 +16,8 @@ const SHELLS: Readonly<Record<string, (commands: readonly CommandWords[]) => str
 };
 const NAMES = Object.keys(SHELLS);
 
-export const completion: Command = {
+/** `commands` by name, this one among them. */
+export const completionOf = (commands: Readonly<Record<string, Entry>>): Command => ({
   usage: 'SHELL',
   summary: `Prints the completion of commands and flags for a shell: ${NAMES.join(', ')}.\nFor one session of bash: source <(${NAME} completion bash)`,
   flags: [],
@@ -33,11 +33,11 @@ export const completion: Command = {
         `${NAME} completion: unknown shell ${shell}${meant ? ` (did you mean ${meant}?)` : ''}; it is one of ${NAMES.join(', ')}`,
       );
     }
-    const available = Object.entries(COMMANDS);
+    const available = Object.entries(commands);
     terminal.out(write(await Promise.all(available.map(([name, entry]) => wordsOf(name, entry)))));
     return 0;
   },
-};
+});
 
 /** A command that reads its own arguments is asked for its help: its flags are another process's. */
 async function wordsOf(name: string, { summary, load }: Entry): Promise<CommandWords> {

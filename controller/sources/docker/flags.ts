@@ -2,10 +2,7 @@ import { NAME } from '../../../shared/name.ts';
 import { type Flag, type Flags, UsageError } from '../../../shared/runtime/flags.ts';
 import { accepted, type Parsed, refused } from '../../../shared/values/parsed.ts';
 import { DEFAULT_SOCKET, defaultEngineAddress, type EngineAddress, parseEngineAddress } from './engine/engine-address.ts';
-
-/** Which address of a container is used: what the data plane shares a network with, always the container's own, or the published port's. */
-export const ADDRESS_KINDS = ['auto', 'container', 'published'] as const;
-export type AddressKind = (typeof ADDRESS_KINDS)[number];
+import { ADDRESS_KINDS, type AddressKind } from './network/choose-address.ts';
 
 export type DockerSettings = {
   readonly engine: EngineAddress;

@@ -7,7 +7,7 @@ import type { Domain } from '../../../shared/values/host.ts';
 import type { SourceCertificate } from '../source.ts';
 import { type Collected, collectDiagnostics, type Diagnostic } from './diagnostics.ts';
 import { createImports, type Imports, type Piece } from './imports/imports.ts';
-import type { Environment } from './imports/variables.ts';
+import type { Environment } from './imports/read-context.ts';
 import { readLines } from './sites/block.ts';
 import { GLOBAL_RULES, type GlobalsDraft } from './sites/globals.ts';
 import { readSite, type Shared } from './sites/site.ts';
@@ -66,7 +66,7 @@ export function compileBytes(bytes: Buffer, path: string, env: Environment, file
   const house = createHouse(report, env, files);
   if (text !== null) {
     report.read(path, text);
-    readParts({ tokens: createLexer(text, path, report), reading: { env, report, args: null, from: undefined } }, house);
+    readParts({ tokens: createLexer(text, path, report), context: { env, report, args: null, from: undefined } }, house);
   }
   const diagnostics = report.errors();
   if (diagnostics.length > 0) return { ok: false, diagnostics, globals: house.globals?.sound ?? null };
@@ -107,9 +107,9 @@ function createHouse(report: Collected, env: Environment, files: Files): House {
   };
 }
 
-function readParts({ tokens, reading }: Piece, house: House): void {
+function readParts({ tokens, context }: Piece, house: House): void {
   let before = house.report.count();
-  for (const part of parse(tokens, reading)) {
+  for (const part of parse(tokens, context)) {
     if (!house.report.full()) readPart(part, before, house);
     before = house.report.count();
   }
@@ -153,7 +153,7 @@ function expand(block: Block, imports: Imports): Block {
 function linesOf(lines: readonly Directive[], imports: Imports): Directive[] {
   return lines.flatMap((line) => {
     if (!isImport(line)) return [line];
-    return imports.open(line).flatMap(({ tokens, reading }) => linesOf(parseLines(tokens, reading), imports));
+    return imports.open(line).flatMap(({ tokens, context }) => linesOf(parseLines(tokens, context), imports));
   });
 }
 

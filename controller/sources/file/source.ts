@@ -5,7 +5,7 @@ import type { Reading, Snapshot, Source, UndatedProblem } from '../source.ts';
 import { createTransitionTimes, type UndatedReading } from '../transition-times.ts';
 import { type Compiled, compileFile } from './compile.ts';
 import { type Diagnostic, formatDiagnostic } from './diagnostics.ts';
-import type { Environment } from './imports/variables.ts';
+import type { Environment } from './imports/read-context.ts';
 import { FILE_SOURCE } from './sites/site.ts';
 import { areSame, type Found, lacks, wereSteady } from './watching/found.ts';
 import { createSettle } from './watching/settle.ts';

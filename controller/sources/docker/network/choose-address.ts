@@ -1,14 +1,23 @@
 import { LABEL_PREFIX } from '../../../../shared/name.ts';
 import type { Container, ContainerNetwork } from '../engine/container.ts';
 import type { SiteLabels } from '../labels/read-labels.ts';
-import type { EngineSnapshot } from '../routes/engine-snapshot.ts';
+import type { NetworkReach } from './network-reach.ts';
 
 /** Where visitors of a site of a container are sent and why there, or why nowhere and what would change it. */
 export type AddressChoice =
   | { readonly address: string; readonly reason: string }
   | { readonly address: null; readonly reason: string; readonly change: string };
 
-type Where = Pick<EngineSnapshot, 'reach' | 'addresses' | 'network'>;
+/** Which address of a container is used: what the data plane shares a network with, always the container's own, or the published port's. */
+export const ADDRESS_KINDS = ['auto', 'container', 'published'] as const;
+export type AddressKind = (typeof ADDRESS_KINDS)[number];
+
+export type Where = {
+  readonly reach: NetworkReach;
+  readonly addresses: AddressKind;
+  /** The network to prefer where a container shares several with the data plane. */
+  readonly network: string | null;
+};
 
 /** Fixed order, so that the same snapshot gives the same address: the label's network, the flag's, then by name; IPv4 before IPv6. */
 export function chooseAddress(container: Container, site: Pick<SiteLabels, 'port' | 'network' | 'site'>, where: Where): AddressChoice {

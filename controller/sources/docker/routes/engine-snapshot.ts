@@ -3,23 +3,18 @@ import type { Domain } from '../../../../shared/values/host.ts';
 import type { UndatedProblem } from '../../source.ts';
 import type { UndatedReading } from '../../transition-times.ts';
 import type { Container } from '../engine/container.ts';
-import type { AddressKind } from '../flags.ts';
 import type { LastGood } from '../labels/last-good.ts';
-import type { NetworkReach } from '../network/network-reach.ts';
+import type { Where } from '../network/choose-address.ts';
 
 /** The name of this source, as routes carry it. */
 export const DOCKER_SOURCE = 'docker';
 
 /** All that routes of containers are made of: the same snapshot gives the same routes. */
-export type EngineSnapshot = {
+export type EngineSnapshot = Where & {
   /** Labelled ones, running or not, the oldest first. */
   readonly containers: readonly Container[];
   /** Ids of those that were told to end and have not ended yet. */
   readonly draining: ReadonlySet<string>;
-  readonly reach: NetworkReach;
-  readonly addresses: AddressKind;
-  /** The network to prefer. */
-  readonly network: string | null;
   /** What was remembered of sites the last time. */
   readonly lastGood: LastGood;
   /** Milliseconds since 1970. */

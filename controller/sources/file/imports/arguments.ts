@@ -1,12 +1,12 @@
 import { quote, said } from '../../../../shared/config-file/quote.ts';
 import type { Place, Word } from '../../../../shared/config-file/word.ts';
 import type { Token } from '../tokens/lexer.ts';
-import type { Reading } from './variables.ts';
+import type { ReadContext } from './read-context.ts';
 
 const RANGE = /^\{args\[(\d{0,4}):(\d{0,4})\]\}$/;
 
 /** What stands for `{args[N]}` or `{args.N}` inside a word; `inner` is the N. Nothing, and an error, where the import passes none. */
-export function argumentFor(whole: string, inner: string, place: () => Place, { args, report }: Reading): string {
+export function argumentFor(whole: string, inner: string, place: () => Place, { args, report }: ReadContext): string {
   if (args === 'unknown') return whole;
   const fail = (message: string): string => {
     report.error(place(), message);
@@ -22,7 +22,7 @@ export function argumentFor(whole: string, inner: string, place: () => Place, { 
 }
 
 /** The words that a token stands for which is `{args[:]}`, `{args[1:]}` or `{args[0:2]}` as a whole; undefined for any other. */
-export function argumentsFor(token: Token, { args, from, report }: Reading): Word[] | undefined {
+export function argumentsFor(token: Token, { args, from, report }: ReadContext): Word[] | undefined {
   const range = token.style === 'bare' && token.raw.startsWith('{args[') ? RANGE.exec(token.raw) : null;
   if (range === null || args === 'unknown') return undefined;
   const { path, line, column } = token;

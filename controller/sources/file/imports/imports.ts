@@ -11,7 +11,7 @@ import { readText } from '../text/text.ts';
 import { createLexer, replay, type Tokens } from '../tokens/lexer.ts';
 import { parseLines } from '../tree/lines.ts';
 import type { Snippet } from '../tree/syntax.ts';
-import type { Environment, Reading } from './variables.ts';
+import type { Environment, ReadContext } from './read-context.ts';
 
 /** Imports within imports. */
 const DEEPEST = 32;
@@ -23,7 +23,7 @@ const MOST_TEXT = 64 * 1_048_576;
 const FORM = 'write import <snippet-or-file> [<argument> …]';
 
 /** A text that an import stands for, to be read in the place of the import. */
-export type Piece = { readonly tokens: Tokens; readonly reading: Reading };
+export type Piece = { readonly tokens: Tokens; readonly context: ReadContext };
 
 export type Imports = {
   /** Keeps a snippet under its name, for the imports behind it. */
@@ -72,8 +72,8 @@ function open({ name, args: [what, ...args], block }: Directive, state: State): 
   const snippet = snippets.get(`(${what.text})`);
   if (snippet) {
     const key = `(${what.text}) ${positionOf(snippet.name)}`;
-    const reading = enter(name, what, { key, label: `(${what.text})` }, args, snippet.tokens.length * 4, state);
-    return reading ? [{ tokens: replay(snippet.tokens), reading }] : [];
+    const context = enter(name, what, { key, label: `(${what.text})` }, args, snippet.tokens.length * 4, state);
+    return context ? [{ tokens: replay(snippet.tokens), context }] : [];
   }
   return pathsOf(what, state).flatMap((path) => openFile(path, name, what, args, state));
 }
@@ -99,8 +99,8 @@ function openFile(path: string, name: Word, what: Word, args: readonly Word[], s
     texts.set(path, text);
   }
   if (text === null) return [];
-  const reading = enter(name, what, { key: path, label: path }, args, text.length, state);
-  return reading ? [{ tokens: createLexer(text, path, report), reading }] : [];
+  const context = enter(name, what, { key: path, label: path }, args, text.length, state);
+  return context ? [{ tokens: createLexer(text, path, report), context }] : [];
 }
 
 function readImported(path: string, name: Word, what: Word, { files, report, snippets }: State): string | null {
@@ -135,7 +135,7 @@ function enter(
   args: readonly Word[],
   cost: number,
   state: State,
-): Reading | undefined {
+): ReadContext | undefined {
   const { report, env } = state;
   const chain = chainOf(name);
   state.imports++;

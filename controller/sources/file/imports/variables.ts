@@ -3,21 +3,7 @@ import { characters, type Import, type Place, type Word } from '../../../../shar
 import type { Report } from '../diagnostics.ts';
 import type { Token } from '../tokens/lexer.ts';
 import { argumentFor } from './arguments.ts';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-/** What a text is read with. */
-export type Reading = {
-  /** `unknown`: as for arguments. */
-  readonly env: Environment | 'unknown';
-  /**
-   * What the import passes; null in the file that was named to begin with; `unknown` where a snippet is
-   * read only for its structure, so that its arguments stand for nothing yet.
-   */
-  readonly args: readonly string[] | null | 'unknown';
-  readonly from: Import | undefined;
-  readonly report: Report;
-};
+import type { ReadContext } from './read-context.ts';
 
 const ESCAPES: ReadonlyMap<string, string> = new Map([
   ['"', '"'],
@@ -34,25 +20,25 @@ const VARIABLE_OR_ESCAPE = /\{\$(?:([^{}]*)\})?|\{args(?:\[([^[\]{}]*)\]|\.(\d+)
  * The word of a token: `{$NAME}`, `{$NAME:default}`, `{args[0]}` and, in a quoted string, the escapes resolved.
  * What stands for a variable or an argument is never split into words and never resolved again.
  */
-export function wordOf(token: Token, reading: Reading): Word {
+export function wordOf(token: Token, context: ReadContext): Word {
   const { raw, style, path, line, column } = token;
-  const text = style === 'raw' || !mayHold(raw, style) ? raw : resolve(token, reading);
-  return { text, style, exact: style === 'bare' && text === raw, path, line, column, from: reading.from };
+  const text = style === 'raw' || !mayHold(raw, style) ? raw : resolve(token, context);
+  return { text, style, exact: style === 'bare' && text === raw, path, line, column, from: context.from };
 }
 
 const mayHold = (raw: string, style: Word['style']): boolean => raw.includes('{') || (style === 'quoted' && raw.includes('\\'));
 
-function resolve(token: Token, reading: Reading): string {
+function resolve(token: Token, context: ReadContext): string {
   const { raw, style } = token;
-  const place = placesIn(token, reading.from);
+  const place = placesIn(token, context.from);
   return raw.replace(
     style === 'quoted' ? VARIABLE_OR_ESCAPE : VARIABLE,
     (whole: string, variable: string | undefined, index: string | undefined, number: string | undefined, at: number) => {
-      if (whole.startsWith('\\')) return escaped(whole, () => place(at), reading.report);
-      if (variable !== undefined) return lookUp(whole, variable, () => place(at), reading);
+      if (whole.startsWith('\\')) return escaped(whole, () => place(at), context.report);
+      if (variable !== undefined) return lookUp(whole, variable, () => place(at), context);
       const argument = index ?? number;
-      if (argument !== undefined) return argumentFor(whole, argument, () => place(at), reading);
-      reading.report.error(
+      if (argument !== undefined) return argumentFor(whole, argument, () => place(at), context);
+      context.report.error(
         place(at),
         'the variable is not closed: write {$NAME} or {$NAME:default}, in quotes where the default has spaces',
       );
@@ -79,7 +65,7 @@ function escaped(whole: string, place: () => Place, report: Report): string {
   return meant ?? whole;
 }
 
-function lookUp(whole: string, inner: string, place: () => Place, { env, report }: Reading): string {
+function lookUp(whole: string, inner: string, place: () => Place, { env, report }: ReadContext): string {
   const colon = inner.indexOf(':');
   const name = colon < 0 ? inner : inner.slice(0, colon);
   if (!NAME.test(name)) {

@@ -1,13 +1,14 @@
 import type { Place, Word } from '../../../../shared/config-file/word.ts';
 import { argumentsFor } from '../imports/arguments.ts';
-import { type Reading, wordOf } from '../imports/variables.ts';
+import type { ReadContext } from '../imports/read-context.ts';
+import { wordOf } from '../imports/variables.ts';
 import type { Token, Tokens } from '../tokens/lexer.ts';
 
 /** The token that is read next. Comments are passed over: here they have no meaning. */
-export type Cursor = { token: Token; readonly tokens: Tokens; readonly reading: Reading };
+export type Cursor = { token: Token; readonly tokens: Tokens; readonly context: ReadContext };
 
-export function startOf(tokens: Tokens, reading: Reading): Cursor {
-  return { token: significant(tokens), tokens, reading };
+export function startOf(tokens: Tokens, context: ReadContext): Cursor {
+  return { token: significant(tokens), tokens, context };
 }
 
 export function advance(cursor: Cursor): Token {
@@ -27,7 +28,7 @@ export function skipLineEnds(cursor: Cursor): void {
 }
 
 /** The place of the token that is read next. */
-export function here({ token: { path, line, column }, reading: { from } }: Cursor): Place {
+export function here({ token: { path, line, column }, context: { from } }: Cursor): Place {
   return { path, line, column, from };
 }
 
@@ -36,9 +37,9 @@ export function wordsOfLine(cursor: Cursor): Word[] {
   const words: Word[] = [];
   while (cursor.token.kind === 'word') {
     const token = advance(cursor);
-    const several = argumentsFor(token, cursor.reading);
+    const several = argumentsFor(token, cursor.context);
     if (several) words.push(...several);
-    else words.push(wordOf(token, cursor.reading));
+    else words.push(wordOf(token, cursor.context));
   }
   return words;
 }

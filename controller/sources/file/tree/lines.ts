@@ -1,7 +1,7 @@
 import type { Block, Directive } from '../../../../shared/config-file/directive.ts';
 import { quote } from '../../../../shared/config-file/quote.ts';
 import type { Place } from '../../../../shared/config-file/word.ts';
-import type { Reading } from '../imports/variables.ts';
+import type { ReadContext } from '../imports/read-context.ts';
 import type { Tokens } from '../tokens/lexer.ts';
 import { advance, type Cursor, here, skipLineEnds, startOf, wordsOfLine } from './cursor.ts';
 
@@ -11,13 +11,13 @@ const DEEPEST = 8;
 const NEVER_CLOSED = 'the block is never closed: add "}"';
 
 /** Reads a text that holds the lines of a block, without braces around them. Mistakes are reported and passed over. */
-export function parseLines(tokens: Tokens, reading: Reading): Directive[] {
-  const cursor = startOf(tokens, reading);
+export function parseLines(tokens: Tokens, context: ReadContext): Directive[] {
+  const cursor = startOf(tokens, context);
   const lines: Directive[] = [];
   for (;;) {
     readDirectives(cursor, 1, lines);
     if (cursor.token.kind === 'end') return lines;
-    reading.report.error(here(cursor), '"}" closes nothing: delete it');
+    context.report.error(here(cursor), '"}" closes nothing: delete it');
     advance(cursor);
   }
 }
@@ -32,7 +32,7 @@ export function opens(cursor: Cursor, owner: string): boolean {
   const sameLine = cursor.token.kind !== 'line-end';
   skipLineEnds(cursor);
   if (cursor.token.kind !== 'open') return false;
-  if (!sameLine) cursor.reading.report.error(here(cursor), `"{" belongs on the line of ${quote(owner)}`);
+  if (!sameLine) cursor.context.report.error(here(cursor), `"{" belongs on the line of ${quote(owner)}`);
   return true;
 }
 
@@ -41,7 +41,7 @@ export function readBlock(cursor: Cursor, depth: number): Block {
   const open = here(cursor);
   advance(cursor);
   if (depth > DEEPEST) {
-    cursor.reading.report.error(open, 'blocks are nested too deeply');
+    cursor.context.report.error(open, 'blocks are nested too deeply');
     skipBlock(cursor, open);
     return { open, lines: [] };
   }
@@ -53,10 +53,10 @@ export function readBlock(cursor: Cursor, depth: number): Block {
 
 /** Passes the brace that closes a block, and demands that the line ends behind it. */
 export function endBlock(cursor: Cursor, open: Place): void {
-  if (cursor.token.kind === 'end') return cursor.reading.report.error(open, NEVER_CLOSED);
+  if (cursor.token.kind === 'end') return cursor.context.report.error(open, NEVER_CLOSED);
   advance(cursor);
   const { kind } = cursor.token;
-  if (kind === 'word' || kind === 'open') cursor.reading.report.error(here(cursor), 'a line end is missing after "}"');
+  if (kind === 'word' || kind === 'open') cursor.context.report.error(here(cursor), 'a line end is missing after "}"');
 }
 
 /** Directives up to a closing brace or the end of the text. */
@@ -66,7 +66,7 @@ function readDirectives(cursor: Cursor, depth: number, lines: Directive[]): void
     const { kind } = cursor.token;
     if (kind === 'end' || kind === 'close') return;
     if (kind === 'open') {
-      cursor.reading.report.error(here(cursor), '"{" has no directive before it');
+      cursor.context.report.error(here(cursor), '"{" has no directive before it');
       readBlock(cursor, depth + 1);
       continue;
     }
@@ -81,7 +81,7 @@ function readDirectives(cursor: Cursor, depth: number, lines: Directive[]): void
 function skipBlock(cursor: Cursor, open: Place): void {
   for (let depth = 1; depth > 0; ) {
     const { kind } = advance(cursor);
-    if (kind === 'end') return cursor.reading.report.error(open, NEVER_CLOSED);
+    if (kind === 'end') return cursor.context.report.error(open, NEVER_CLOSED);
     if (kind === 'open') depth++;
     if (kind === 'close') depth--;
   }

@@ -1,7 +1,8 @@
 import { quote, said } from '../../../../shared/config-file/quote.ts';
 import { splitAtCommas, type Word } from '../../../../shared/config-file/word.ts';
 import type { Report } from '../diagnostics.ts';
-import { type Reading, wordOf } from '../imports/variables.ts';
+import type { ReadContext } from '../imports/read-context.ts';
+import { wordOf } from '../imports/variables.ts';
 import type { Token, Tokens } from '../tokens/lexer.ts';
 import { advance, type Cursor, here, skipLineEnds, startOf, wordsOfLine } from './cursor.ts';
 import { blockAfter, endBlock, opens, readBlock } from './lines.ts';
@@ -11,8 +12,8 @@ import type { Part } from './syntax.ts';
  * Reads the structure of a text, part by part, before anything in it has a meaning: a large file is never in
  * memory as a tree. Every mistake is reported and reading goes on behind it with what was understood.
  */
-export function* parse(tokens: Tokens, reading: Reading): Generator<Part> {
-  const cursor = startOf(tokens, reading);
+export function* parse(tokens: Tokens, context: ReadContext): Generator<Part> {
+  const cursor = startOf(tokens, context);
   for (;;) {
     skipLineEnds(cursor);
     switch (cursor.token.kind) {
@@ -22,7 +23,7 @@ export function* parse(tokens: Tokens, reading: Reading): Generator<Part> {
         yield { kind: 'globals', block: readBlock(cursor, 1) };
         break;
       case 'close':
-        reading.report.error(here(cursor), '"}" closes nothing: delete it');
+        context.report.error(here(cursor), '"}" closes nothing: delete it');
         advance(cursor);
         break;
       default:
@@ -35,8 +36,8 @@ const isSnippet = ({ raw, style }: Token): boolean => style === 'bare' && raw.st
 
 /** `(name) { … }`: its tokens are kept, for what they mean depends on the import. */
 function snippet(cursor: Cursor): Part {
-  const { report } = cursor.reading;
-  const name = wordOf(advance(cursor), cursor.reading);
+  const { report } = cursor.context;
+  const name = wordOf(advance(cursor), cursor.context);
   const extra = wordsOfLine(cursor)[0];
   if (extra) report.error(extra, `a snippet is its name and a block: write ${said(name.text)} { … }`);
   if (!opens(cursor, name.text)) {
@@ -66,7 +67,7 @@ function tokensOfBlock(cursor: Cursor): Token[] {
 
 /** Several addresses are separated by commas; a comma at the end of a line continues on the next. */
 function siteOrImport(cursor: Cursor): Part {
-  const { report } = cursor.reading;
+  const { report } = cursor.context;
   const words = wordsOfLine(cursor);
   const [first, ...rest] = words;
   if (first?.text === 'import' && first.style === 'bare')

@@ -2,7 +2,7 @@ import type { Certificate } from '../../shared/certificates/certificate.ts';
 import type { CertificateRecord } from '../../shared/wire/certificate.ts';
 import type { CertStore, StoreContents, StoredCertificate, StoreProblem } from './store/cert-store.ts';
 
-/** What is planned for a name that has its certificate from an authority. Times in milliseconds since 1970. */
+/** When a name's certificate will be renewed, and how the last attempt failed. Times in milliseconds since 1970. */
 export type RenewalPlan = {
   readonly renewAt: number | null;
   readonly attempt: { readonly nextTry: number; readonly lastError: string } | null;
@@ -10,21 +10,21 @@ export type RenewalPlan = {
 
 export type CertificateAdminTools = {
   readonly store: CertStore;
-  /** What there is in all stores. */
+  /** The contents of all stores. */
   holdings(): Promise<StoreContents>;
-  /** null for names that nobody orders certificates for. */
+  /** null for names that no certificate is ordered for. */
   planFor(name: string): RenewalPlan | null;
-  /** Tries an order that waits after a failure at once. @returns false where none waits. */
+  /** Retries a failed order immediately instead of waiting for its backoff. @returns false when none is waiting. */
   retry(name: string): boolean;
-  /** Names that a certificate is wanted for; those that have none yet are listed too. */
+  /** Names that should have a certificate; those without one are listed too. */
   wanted(): Iterable<string>;
-  /** Those of our own authority, which no store holds. */
+  /** Certificates of the internal authority, which are not in any store. */
   internal(): Iterable<StoredCertificate & { readonly renewAt: number }>;
-  /** Resolves when every worker shows what the store holds. */
+  /** Resolves when every worker serves what the store holds. */
   published(): Promise<void>;
 };
 
-/** Certificates as people see and bring them. Private keys go in, never out. */
+/** What the Admin API can do with certificates. Private keys go in, never out. */
 export class CertificateAdmin {
   private readonly tools: CertificateAdminTools;
 
@@ -32,7 +32,7 @@ export class CertificateAdmin {
     this.tools = tools;
   }
 
-  /** All that there are, all that are wanted, and all that can't be used, by their first name. */
+  /** All certificates, names still without one, and unusable files, sorted by their first name. */
   async list(): Promise<CertificateRecord[]> {
     const { certificates, problems } = await this.tools.holdings();
     const ordered = new Set(certificates.filter(({ source }) => source === 'acme').flatMap(({ domains }) => domains));
@@ -45,14 +45,14 @@ export class CertificateAdmin {
     ].sort((one, other) => compare(one.domains[0] ?? '', other.domains[0] ?? '') || compare(one.source, other.source));
   }
 
-  /** Keeps a pair that covers these domains (lower case). Resolves when it is on disk and every worker shows it. @throws the system's error. */
+  /** Stores a pair that covers these domains (lower case). Resolves when it is on disk and every worker serves it. @throws the system's error. */
   async push(domains: readonly string[], pair: Certificate): Promise<CertificateRecord> {
     const stored = await this.tools.store.put({ source: 'pushed', domains, pair });
     await this.tools.published();
     return this.record(stored);
   }
 
-  /** Forgets the pushed pairs for a domain. @returns all the domains that they were for; null where there is none. */
+  /** Deletes the pushed pairs for a domain. @returns all the domains they covered; null if there were none. */
   async remove(domain: string): Promise<string[] | null> {
     const { certificates } = await this.tools.store.list();
     const pushed = certificates.filter(({ source, domains }) => source === 'pushed' && domains.includes(domain));
@@ -62,7 +62,7 @@ export class CertificateAdmin {
     return [...new Set(pushed.flatMap(({ domains }) => domains))].sort();
   }
 
-  /** Tries at once what waits after a failure for the certificate that this domain is in. @returns its names; null where nothing waits. */
+  /** Retries a failed order for the certificate that covers this domain. @returns its names; null when no retry is pending. */
   async retry(domain: string): Promise<readonly string[] | null> {
     if (this.tools.retry(domain)) return [domain];
     const { certificates } = await this.tools.store.list();

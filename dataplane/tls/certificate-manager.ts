@@ -24,13 +24,13 @@ import type { Keyring } from './keyring.ts';
 import type { CertificateSource, CertStore, StoreContents, StoredCertificate, StoreProblem } from './store/cert-store.ts';
 import { DirectoryStore } from './store/directory-store.ts';
 
-/** How often the age of the keys of session tickets is looked at (ms). */
+/** How often the age of the session ticket keys is checked (ms). */
 const TICKETS_MS = 3_600_000;
 
 export type CertificateManagerTools = Omit<InternalIssuerTools, 'changed'> & {
   readonly keyring: Keyring;
   readonly publisher: Publisher;
-  /** The addresses of this machine, and its port for plain HTTP: where a name should lead. */
+  /** The addresses of this machine and its plain HTTP port: where a name should resolve to. */
   addresses(): readonly string[];
   httpPort(): number;
 };
@@ -40,25 +40,25 @@ export type CertificateStats = {
   readonly orders: Iterable<readonly [result: string, count: number]>;
 };
 
-/** Everything between certificates on disk and workers that show them: store → known → published, orders for what is missing, and our own authority. */
+/** Ties certificates together: store → selection → workers, ACME orders for what is missing, and the internal authority. */
 export class CertificateManager {
   readonly admin: CertificateAdmin;
   readonly applied: AppliedCertificates;
   private readonly tools: CertificateManagerTools;
   private readonly store: CertStore;
-  /** What controllers brought to this very data plane: others may share the certificate directory, but not what it is told. */
+  /** Certificates applied by controllers to this data plane. Unlike the certificate directory, this store is never shared. */
   private readonly appliedStore: CertStore;
   private readonly selection: CertificateSelection;
   private readonly automatic: AutomaticHttps;
   private readonly internal: InternalIssuer;
   private readonly stops: (() => void)[] = [];
-  /** Names that are shown another certificate than the workers were told last. */
+  /** Names whose certificate has changed since it was last published. */
   private readonly unpublished = new Map<string, StoredCertificate | null>();
-  /** Whether our own authority sees to sites that say nothing. */
+  /** Whether the internal authority also issues for sites that do not say. */
   private local = false;
-  /** Sites that no authority will ever issue for; null: to be worked out again, which takes its time with 100,000 of them. */
+  /** Sites that no authority will issue for; null: to be recomputed, which is slow with 100,000 sites. */
   private uncertifiable: readonly UncertifiableSite[] | null = null;
-  /** Changes are published one after the other. */
+  /** Serializes publications. */
   private publishing: Promise<unknown> = Promise.resolve();
   private readonly problems = new Map<CertStore, readonly StoreProblem[]>();
 
@@ -102,7 +102,7 @@ export class CertificateManager {
     );
   }
 
-  /** Publishes what is in the certificate directory. What can't be read of it is told, and costs nothing else. */
+  /** Publishes the contents of the certificate directory. Unreadable entries are logged and skipped. */
   static async open(certDir: string, tools: CertificateManagerTools): Promise<CertificateManager> {
     const brought = new DirectoryStore(join(tools.stateDir, APPLIED_FOLDER), tools, ['applied']);
     const manager = new CertificateManager(new DirectoryStore(certDir, { ...tools, instance: tools.keyring.instance }), brought, tools);
@@ -124,13 +124,13 @@ export class CertificateManager {
     return { certificates: all.flatMap((one) => one.certificates), problems: all.flatMap((one) => one.problems) };
   }
 
-  /** Who is asked for certificates from now on; null: nobody. */
+  /** Orders certificates from this authority from now on; null: none. */
   setAcme(acme: AcmeSettings | null): void {
     this.uncertifiable = null;
     this.automatic.setAcme(acme);
   }
 
-  /** Our own authority is for sites that ask for it; `local`: also for those that say nothing. Resolves when it is open, if any site needs it. */
+  /** Issues internal certificates for sites that ask for them; with `local`, also for sites that do not say. Resolves when the authority is open, if a site needs it. */
   useInternalIssuer(local: boolean): Promise<void> {
     this.local = local;
     this.uncertifiable = null;
@@ -143,17 +143,17 @@ export class CertificateManager {
     this.internal.routesChanged(change);
   }
 
-  /** A visitor waits for the certificate of this name: of many that are to be made, it is the next. */
+  /** A handshake is waiting for this name's certificate, so it is issued before the others. */
   prioritize(name: string): void {
     this.internal.prioritize(name);
   }
 
-  /** PEM of what visitors of internal sites have to trust; null where there never was one. */
+  /** The root in PEM that visitors of internal sites have to trust; null if none was ever created. */
   get internalRoot(): string | null {
     return this.internal.root;
   }
 
-  /** Why internal sites have no certificates, what can't be used, which sites have none, or never will, and which are about to end. */
+  /** Failures of the internal authority, unusable files, sites without a certificate, and certificates that expire soon. */
   get warnings(): string[] {
     this.uncertifiable ??= [...this.uncertifiableSites()];
     const others = [
@@ -165,13 +165,13 @@ export class CertificateManager {
     return this.internal.warning === null ? others : [this.internal.warning, ...others];
   }
 
-  /** What there is and how orders ended, for metrics. */
+  /** Served certificates and order results, for metrics. */
   stats(): CertificateStats {
     const shown = [...this.selection.entries()].map(([name, { notAfter, source }]) => ({ name, notAfter, source }));
     return { shown, orders: this.automatic.results() };
   }
 
-  /** Another process takes over, and with it the orders; or it did not, and they are ours again. */
+  /** Stops ordering while another process takes over. */
   pause(): void {
     this.automatic.pause();
   }
@@ -180,7 +180,7 @@ export class CertificateManager {
     this.automatic.resume();
   }
 
-  /** What a visitor of this host is shown, in words. */
+  /** The certificate that a visitor of this host gets, or why there is none, for people. */
   explain(host: string): string {
     const held = this.selection.find(host);
     const plans = this.automatic.planFor(host) ?? this.automatic.planFor(host.replace(/^[^.]+/, '*'));
@@ -192,7 +192,7 @@ export class CertificateManager {
     return `${held.domains.join(', ')} by ${held.issuer}, until ${new Date(held.notAfter).toISOString()} (${held.source})${failure}`;
   }
 
-  /** Why a visitor without TLS is shown none, in words; and where one was ordered and has not come, what hinders it: such a visitor is sent to HTTPS. */
+  /** The same for plain HTTP. If an order has failed so far, this includes why: such a visitor is redirected to HTTPS. */
   explainPlainHttp(host: string): string {
     const isHeld = this.selection.find(host) !== null;
     const isOrdered = this.automatic.planFor(host) !== null;
@@ -206,19 +206,19 @@ export class CertificateManager {
     for (const end of this.stops) end();
   }
 
-  /** What a name is shown, as whoever orders certificates sees it: one of ours for the wildcard over it is no reason to order none. */
+  /** The current certificate as the ACME side sees it: an internal wildcard that covers the name does not replace an order. */
   private currentExceptInternal(name: string): StoredCertificate | null {
     const held = this.selection.find(name);
     return held?.source === 'internal' ? null : held;
   }
 
-  /** What sites are shown. */
+  /** Certificates that are served for a site. */
   private *shown(): Generator<ServedCertificate> {
     for (const [name, certificate] of this.selection.entries())
       if (this.tools.site(name) !== null) yield { name, certificate, lastError: this.automatic.planFor(name)?.attempt?.lastError ?? null };
   }
 
-  /** Sites whose orders fail, and that no other certificate covers. */
+  /** Sites whose orders fail and that no other certificate covers. */
   private *missing(): Generator<MissingCertificate> {
     for (const name of this.automatic.names()) {
       const lastError = this.selection.find(name) === null ? this.automatic.planFor(name)?.attempt?.lastError : undefined;
@@ -226,7 +226,7 @@ export class CertificateManager {
     }
   }
 
-  /** Sites that say nothing and that no authority issues for, while others have their certificates by themselves. */
+  /** Sites left without HTTPS because the authority can't issue for their name. */
   private *uncertifiableSites(): Generator<UncertifiableSite> {
     const { capabilities: orderable } = this.automatic;
     if (orderable === null || this.local) return;
@@ -248,7 +248,7 @@ export class CertificateManager {
     return this.internal.get(name);
   }
 
-  /** What changes while workers are being told is told them together: thousands of names may come one by one. */
+  /** Batches changes that arrive during a publication: thousands of names may change one by one. */
   private queueChanges(changes: readonly SelectionChange[]): void {
     this.uncertifiable = null;
     if (this.unpublished.size === 0) void this.inTurn(() => this.publishChanges());
@@ -291,7 +291,7 @@ export class CertificateManager {
   private inTurn(publish: () => Promise<unknown>): Promise<unknown> {
     this.publishing = this.publishing
       .then(publish)
-      .catch((error: unknown) => this.tools.log.error({ error: String(error) }, 'certificates are not shown everywhere'));
+      .catch((error: unknown) => this.tools.log.error({ error: String(error) }, 'not every worker serves the current certificates'));
     return this.publishing;
   }
 
@@ -299,6 +299,6 @@ export class CertificateManager {
     const before = new Set(this.problems.get(store)?.map(({ id, reason }) => `${id} ${reason}`));
     this.problems.set(store, problems);
     for (const { id, reason } of problems)
-      if (!before.has(`${id} ${reason}`)) this.tools.log.warn({ certificate: id, reason }, 'a certificate can not be used');
+      if (!before.has(`${id} ${reason}`)) this.tools.log.warn({ certificate: id, reason }, 'a certificate cannot be used');
   }
 }

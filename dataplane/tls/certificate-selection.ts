@@ -2,17 +2,17 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import { wildcardOf } from '../../shared/values/host.ts';
 import type { StoreChange, StoredCertificate } from './store/cert-store.ts';
 
-/** Names with several certificates are judged again this often (ms): one begins or ends. */
+/** How often the choice is re-evaluated (ms), since certificates become valid and expire. */
 const RESELECT_MS = 60_000;
 
-/** A name that is shown another certificate from now on; null: none. */
+/** A name that is served with another certificate from now on; null: none. */
 export type SelectionChange = { readonly name: string; readonly certificate: StoredCertificate | null };
 
-/** Which of the certificates that there are is shown for which name. */
+/** Chooses the certificate that is served for each name. */
 export class CertificateSelection {
   private readonly clock: Clock;
   private readonly byId = new Map<string, StoredCertificate>();
-  /** Every name, wildcards as they are written, with all that were brought for it. */
+  /** Every name, wildcards as written, with all candidates for it. */
   private readonly byName = new Map<string, StoredCertificate[]>();
   private readonly selected = new Map<string, StoredCertificate>();
   private readonly listeners = new Set<(changes: readonly SelectionChange[]) => void>();
@@ -23,13 +23,13 @@ export class CertificateSelection {
     this.stopReselecting = clock.every(RESELECT_MS, () => this.reselect(this.byName.keys()));
   }
 
-  /** Tells which names are shown another certificate, after each change. The returned function ends it. */
+  /** Reports the names whose certificate changed, after each change. The returned function unsubscribes. */
   onChange(listener: (changes: readonly SelectionChange[]) => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   }
 
-  /** Takes over what changed in a store; the first time everything in it. */
+  /** Applies a change of a store; the first one is its whole content. */
   update({ put, removed }: Pick<StoreChange, 'put' | 'removed'>): void {
     const touched = new Set<string>();
     for (const id of removed) this.forget(id, touched);
@@ -55,7 +55,7 @@ export class CertificateSelection {
     return this.selected.get(name) ?? this.selected.get(wildcardOf(name) ?? '') ?? null;
   }
 
-  /** What is shown for each name and wildcard. */
+  /** The certificate served for each name and wildcard. */
   entries(): Iterable<readonly [string, StoredCertificate]> {
     return this.selected;
   }
@@ -92,8 +92,8 @@ export class CertificateSelection {
 }
 
 /**
- * One that is good now wins, then one that somebody brought, then one of our own authority, which is there only where
- * it is asked for, then the one that lasts longest. One that is over is better than none: whoever visits is told what is wrong.
+ * A currently valid certificate wins, then one that was provided, then an internal one (which exists only where a site asks
+ * for it), then the one that expires last. An expired one is better than none: the browser says what is wrong.
  */
 function best(candidates: readonly StoredCertificate[], now: number): StoredCertificate | null {
   return candidates.reduce<StoredCertificate | null>((found, one) => (found === null || isBetter(one, found, now) ? one : found), null);
@@ -103,11 +103,11 @@ function isBetter(one: StoredCertificate, other: StoredCertificate, now: number)
   if (isValid(one, now) !== isValid(other, now)) return isValid(one, now);
   if (priorityOf(one) !== priorityOf(other)) return priorityOf(one) > priorityOf(other);
   if (one.notAfter !== other.notAfter) return one.notAfter > other.notAfter;
-  // Any order will do, as long as it is always the same.
+  // Any order will do as long as it is stable.
   return one.id < other.id;
 }
 
 const isValid = ({ notBefore, notAfter }: StoredCertificate, now: number): boolean => notBefore <= now && now < notAfter;
-/** How much it is what somebody wanted for the name. */
+/** Explicitly provided certificates come before automatic ones. */
 const priorityOf = ({ source }: StoredCertificate): number => PRIORITIES[source];
 const PRIORITIES: Readonly<Record<StoredCertificate['source'], number>> = { pushed: 2, applied: 2, file: 2, internal: 1, acme: 0 };

@@ -1,31 +1,31 @@
 import type { StoredCertificate, StoreProblem } from './store/cert-store.ts';
 
-/** Less than this share of its life left, and nothing newer: somebody should know. Renewals begin with a third left. */
+/** A warning is due when less than this share of the lifetime is left. Renewals start when a third is left. */
 const SHARE_LEFT = 0.2;
 const MOST_LINES = 5;
 
-/** What is shown for a name, and what keeps it from being renewed. */
+/** The certificate served for a name, and why its renewal fails. */
 export type ServedCertificate = {
   readonly name: string;
   readonly certificate: StoredCertificate;
-  /** Why the last order failed; null where none did. */
+  /** Why the last order failed; null if it did not. */
   readonly lastError: string | null;
 };
 
-/** A site that is to have a certificate, has none, and why the last order failed. */
+/** A site without a certificate, and why the last order failed. */
 export type MissingCertificate = { readonly name: string; readonly lastError: string };
 
-/** One line for each site that nobody can visit over HTTPS yet; a few at most. */
+/** One line for each site that has no certificate yet; a few at most. */
 export function missingWarnings(missing: Iterable<MissingCertificate>): string[] {
   const all = [...missing];
   const lines = all.slice(0, MOST_LINES).map(({ name, lastError }) => `${name} has no certificate: ${withoutName(name, lastError)}`);
   return all.length > MOST_LINES ? [...lines, `${all.length - MOST_LINES} more sites have no certificate`] : lines;
 }
 
-/** A site that is to have a certificate and never can as it is: the reason, and nothing that time mends. */
+/** A site that can't get a certificate as it is configured, with the reason. */
 export type UncertifiableSite = { readonly name: string; readonly reason: string };
 
-/** One line for each site that stays on HTTP though nobody said that it should; a few at most. */
+/** One line for each site that stays on HTTP without being configured to; a few at most. */
 export function uncertifiableWarnings(sites: readonly UncertifiableSite[]): string[] {
   const lines = sites
     .slice(0, MOST_LINES)
@@ -35,16 +35,16 @@ export function uncertifiableWarnings(sites: readonly UncertifiableSite[]): stri
   return sites.length > MOST_LINES ? [...lines, `${sites.length - MOST_LINES} more sites stay on HTTP`] : lines;
 }
 
-/** One line for each folder or file that was to be a certificate and can't be used; a few at most. */
+/** One line for each certificate file or folder that can't be used; a few at most. */
 export function unusableWarnings(problems: readonly StoreProblem[]): string[] {
   const lines = problems.slice(0, MOST_LINES).map(({ reason }) => `a certificate can't be used: ${reason}`);
   return problems.length > MOST_LINES ? [...lines, `${problems.length - MOST_LINES} more certificates can't be used`] : lines;
 }
 
-/** Reasons mostly begin with the name. */
+/** Most reasons begin with the name. */
 const withoutName = (name: string, reason: string): string => (reason.startsWith(`${name}: `) ? reason.slice(name.length + 2) : reason);
 
-/** One line for each certificate that is about to end without a newer one, the first to end first; a few at most. `now` in ms since 1970. */
+/** One line for each certificate that expires soon and has no successor, soonest first; a few at most. `now` in ms since 1970. */
 export function expiryWarnings(shown: Iterable<ServedCertificate>, now: number): string[] {
   const ending = [...shown].filter((one) => isEnding(one, now)).toSorted((one, other) => end(one) - end(other));
   const lines = ending.slice(0, MOST_LINES).map((one) => lineOf(one, now));
@@ -56,7 +56,7 @@ const end = ({ certificate }: ServedCertificate): number => certificate.notAfter
 function isEnding({ certificate, lastError }: ServedCertificate, now: number): boolean {
   const { source, notBefore, notAfter } = certificate;
   if (source === 'internal') return false;
-  // One that was got moments ago and is over all the same: what is wrong is a clock.
+  // A certificate that was just issued and has already expired means that a clock is wrong.
   if (source === 'acme' && lastError === null) return notAfter <= now;
   return notAfter - now < (notAfter - notBefore) * SHARE_LEFT;
 }

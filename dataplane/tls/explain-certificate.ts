@@ -2,10 +2,10 @@ import { notIssuableReason } from '../../shared/certificates/issuable.ts';
 import type { Site } from '../../shared/certificates/issuer.ts';
 import { CATCH_ALL, wildcardOf } from '../../shared/values/host.ts';
 
-/** For which names the authority that is asked may issue; null: nobody is asked. */
+/** The kinds of names that the configured authority can issue for; null without an authority. */
 export type AcmeCapabilities = { readonly anyName: boolean; readonly dns: boolean } | null;
 
-/** Why nobody sees to a certificate for a site, so that its visitors over HTTPS have no connection. null: nothing is routed there. */
+/** Why a site has no certificate, so that HTTPS connections to it are refused. `site` is null when nothing is routed there. */
 export function explainMissing(site: Site | null, orderable: AcmeCapabilities): string {
   if (site === null) return 'nothing is routed there';
   if (site.https === 'off') return 'the site says tls off';
@@ -15,18 +15,18 @@ export function explainMissing(site: Site | null, orderable: AcmeCapabilities): 
   return notIssuableReason(site.domain, orderable) ?? 'it was routed a moment ago';
 }
 
-/** What a host is routed by: its own name, the wildcard over it, or the site for every host. */
+/** The site that serves a host: its own name, the wildcard that covers it, or the catch-all. */
 export function siteFor(host: string, { site }: { site(domain: string): Site | null }): Site | null {
   return site(host) ?? site(wildcardOf(host) ?? host) ?? site(CATCH_ALL);
 }
 
-/** What a visitor without TLS needs no certificate for: because HTTP was asked for, or because nobody sees to one. */
+/** Why a visitor over plain HTTP needs no certificate, or stays on HTTP for lack of one. */
 export function explainPlainHttp(site: Site | null, isCertified: boolean, orderable: AcmeCapabilities): string {
   if (site === null || isCertified) return 'none needed: plain HTTP';
   if (site.https === 'off') return 'none needed: plain HTTP by choice, the site says tls off';
   return `none, so it stays on HTTP: ${explainMissing(site, orderable)}`;
 }
 
-/** Names that lead to the machine itself, where HTTP is as good. */
+/** Names that resolve to the machine itself, where HTTP is good enough. */
 export const isOnLoopback = (domain: string): boolean =>
   domain === 'localhost' || domain.endsWith('.localhost') || domain.startsWith('127.');

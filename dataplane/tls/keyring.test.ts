@@ -56,7 +56,7 @@ describe('the key ring', () => {
         log.lines.map((line) => line.level),
         ['error'],
       );
-      assert.match(log.lines[0]?.message ?? '', /set aside and made anew/);
+      assert.match(log.lines[0]?.message ?? '', /renamed and replaced/);
       const aside = readdirSync(dir).filter((name) => name !== 'keyring.json');
       assert.equal(aside.length, 1);
       assert.match(aside[0] ?? '', /^keyring\.json\.bad-[0-9a-f]{8}$/);

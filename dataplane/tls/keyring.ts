@@ -7,10 +7,10 @@ import type { Random } from '../../shared/runtime/random.ts';
 import { accepted, type Parsed, refused } from '../../shared/values/parsed.ts';
 import { FRESH } from './store/private-file.ts';
 
-/** Bytes of the secret of hashes, and of the keys of tickets (a name, one to sign and one to seal). */
+/** Bytes of the visitor hash key, and of the ticket keys (key name, HMAC key, AES key). */
 const VISITORS_BYTES = 16;
 const TICKETS_BYTES = 48;
-/** A ticket that is older resumes nothing: whoever gets hold of the keys can read the sessions of one day (RFC 8446 8.1). */
+/** Ticket keys are rotated daily, so stolen keys expose the sessions of one day (RFC 8446 8.1). */
 const TICKETS_MS = 86_400_000;
 const FILE = 'keyring.json';
 
@@ -27,17 +27,16 @@ type Saved = z.output<typeof savedSchema>;
 type Complete = { readonly visitors: string; readonly tickets: Tickets };
 type KeyringRuntime = { readonly random: Random; readonly log: Log };
 
-/** Secrets of this installation: the same in all workers, and after every restart. */
+/** The secrets of this installation, shared by all workers and kept over restarts. */
 export class Keyring {
   private readonly path: string;
   private readonly runtime: KeyringRuntime;
   private saved: Complete;
 
   /**
-   * The key ring in `stateDir`, made when there is none; `now` in milliseconds since 1970. A file that can't be
-   * understood is set aside under another name and made anew; one that can't be written leaves secrets that last as
-   * long as the process.
-   * @throws when the file is there and can't be read: new secrets would hide it for good.
+   * Reads the key ring in `stateDir`, or creates it; `now` in milliseconds since 1970. A malformed file is renamed and
+   * replaced; if the file can't be written, the secrets last as long as the process.
+   * @throws when the file exists but can't be read: new secrets would overwrite it.
    */
   constructor(stateDir: string, now: number, runtime: KeyringRuntime) {
     this.path = join(stateDir, FILE);
@@ -49,7 +48,7 @@ export class Keyring {
     this.renewTickets(now);
   }
 
-  /** A name of this state directory, the same over restarts, that tells nothing else. */
+  /** A stable identifier of this state directory that reveals nothing else. */
   get instance(): string {
     return createHash('sha256').update('instance').update(this.visitors).digest('hex').slice(0, 16);
   }
@@ -59,15 +58,15 @@ export class Keyring {
     return Buffer.from(this.saved.visitors, 'hex');
   }
 
-  /** What session tickets are sealed with. */
+  /** Encrypts session tickets. */
   get tickets(): Uint8Array {
     return Buffer.from(this.saved.tickets.keys, 'hex');
   }
 
-  /** Makes new keys for tickets once the ones in use are a day old. @returns whether it did. */
+  /** Rotates the ticket keys once they are a day old. @returns whether it did. */
   renewTickets(now: number): boolean {
     const age = now - this.saved.tickets.since;
-    // A clock that was set back must not keep keys for years.
+    // A clock that was set back must not keep the keys for years.
     if (age >= 0 && age < TICKETS_MS) return false;
     this.saved = { ...this.saved, tickets: this.newTickets(now) };
     this.save();
@@ -82,14 +81,14 @@ export class Keyring {
     const { path } = this;
     const temporary = `${path}.new`;
     try {
-      // One that a killed start left behind would keep its mode and its text.
+      // A leftover of a killed process would keep its mode and content.
       rmSync(temporary, { force: true });
       writeDurably(temporary, `${JSON.stringify(this.saved)}\n`);
       renameSync(temporary, path);
       syncDirectory(path);
     } catch (error) {
       rmSync(temporary, { force: true });
-      this.runtime.log.error({ path, err: error }, 'the key ring cannot be saved: its secrets last until the next restart');
+      this.runtime.log.error({ path, err: error }, 'the key ring cannot be saved: its secrets will change at the next restart');
     }
   }
 }
@@ -106,7 +105,7 @@ function readSaved(path: string, { random, log }: KeyringRuntime): Saved | undef
   renameSync(path, aside);
   log.error(
     { path, aside, reason: parsed.reason },
-    'the key ring is unreadable: set aside and made anew, visitors from before count again',
+    'the key ring is unreadable: it was renamed and replaced, so returning visitors are counted again',
   );
   return undefined;
 }
@@ -134,12 +133,12 @@ function parseSaved(text: string): Parsed<Saved> {
   return refused(`${issue?.path.join('.') || 'it'}: ${issue?.message ?? 'is no key ring'}`);
 }
 
-/** Other users of the machine must not read secrets, whatever a copy or a restore did to the file's mode. */
+/** Restores mode 0600 in case a copy or a backup changed it: other users must not read the secrets. */
 function keepPrivate(path: string, log: Log): void {
   const mode = statSync(path).mode & 0o777;
   if ((mode & 0o077) === 0) return;
   chmodSync(path, 0o600);
-  log.warn({ path, mode: mode.toString(8) }, 'the key ring could be read by others: made private');
+  log.warn({ path, mode: mode.toString(8) }, 'the key ring was readable by other users: its mode is now 0600');
 }
 
 function writeDurably(path: string, text: string): void {
@@ -152,7 +151,7 @@ function writeDurably(path: string, text: string): void {
   }
 }
 
-/** A rename is on disk when its directory is. */
+/** A rename is durable once its directory is synced. */
 function syncDirectory(path: string): void {
   const directory = openSync(join(path, '..'), 'r');
   try {

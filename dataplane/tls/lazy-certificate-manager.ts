@@ -15,10 +15,10 @@ import { describeFileError, makeReadable, makeWritable } from './store/directory
 
 export type LazyCertificateManagerTools = CertificateManagerTools & { readonly certDir: string };
 
-/** The certificate directory can't be used: the message says which, why, and what to do. */
+/** The certificate directory can't be used: the message names it, the reason and the remedy. */
 export class CertificateDirectoryError extends Error {}
 
-/** HTTPS from the moment at which somebody wants it: whoever serves plain HTTP needs neither a port nor a directory for it. */
+/** Loads the certificate manager when HTTPS is first needed: a plain HTTP setup needs neither its port nor its directory. */
 export class LazyCertificateManager {
   private readonly tools: LazyCertificateManagerTools;
   private manager: CertificateManager | null = null;
@@ -32,7 +32,7 @@ export class LazyCertificateManager {
     this.tools = tools;
   }
 
-  /** Why sites that are to have certificates have none, or won't have for long. */
+  /** Why sites have no certificate, or are about to lose theirs. */
   get warnings(): string[] {
     return [
       ...(this.acme === null || this.failure === null ? [] : [this.failure]),
@@ -41,7 +41,7 @@ export class LazyCertificateManager {
     ];
   }
 
-  /** Shows what the certificate directory holds from now on; where there is none, nothing. */
+  /** Starts serving the contents of the certificate directory, if there is one. */
   open(): Promise<CertificateManager> {
     this.opening ??= this.load().catch((error: unknown) => {
       this.opening = null;
@@ -50,13 +50,13 @@ export class LazyCertificateManager {
     return this.opening;
   }
 
-  /** As `open`, where nobody waits for it: what stands in the way is logged. */
+  /** Like `open`, but failures are logged instead of thrown. */
   private async openInBackground(): Promise<void> {
-    await this.open().catch((error: unknown) => this.tools.log.error({ error: String(error) }, 'there is no HTTPS'));
+    await this.open().catch((error: unknown) => this.tools.log.error({ error: String(error) }, 'HTTPS could not be started'));
   }
 
   private async load(): Promise<CertificateManager> {
-    // Whoever serves plain HTTP need not hold what orders certificates in memory.
+    // A plain HTTP setup does not pay for the ACME code in memory.
     const manager = await (await import('./certificate-manager.ts')).CertificateManager.open(this.tools.certDir, this.tools);
     this.manager = manager;
     manager.setAcme(this.acme);
@@ -65,7 +65,7 @@ export class LazyCertificateManager {
     return manager;
   }
 
-  /** Somebody counts on the certificate directory: it is made where it is missing. @throws CertificateDirectoryError. */
+  /** Creates the certificate directory if it is missing, and checks that it can be used. @throws CertificateDirectoryError. */
   requireDirectory(): void {
     const { certDir, log } = this.tools;
     const advice = 'name another one with --cert-dir PATH';
@@ -84,7 +84,7 @@ export class LazyCertificateManager {
     }
   }
 
-  /** Orders that have nowhere to be kept fail in words. */
+  /** Logs an unusable directory; orders will then fail with that reason. */
   private checkDirectory(): void {
     try {
       this.requireDirectory();
@@ -94,7 +94,7 @@ export class LazyCertificateManager {
     }
   }
 
-  /** Who is asked for certificates from now on; null: nobody. What stands in the way is told by `warnings` and the log. */
+  /** Orders certificates from this authority from now on; null: none. Obstacles are reported by `warnings` and the log. */
   async setAcme(acme: AcmeSettings | null): Promise<void> {
     if (acme !== null && this.acme === null) this.checkDirectory();
     this.acme = acme;
@@ -102,19 +102,19 @@ export class LazyCertificateManager {
     this.manager?.setAcme(acme);
   }
 
-  /** Our own authority is for sites that ask for it; `local`: also for those that say nothing. */
+  /** Issues internal certificates for sites that ask for them; with `local`, also for sites that do not say. */
   async useInternalIssuer(local: boolean): Promise<void> {
     this.local = local;
     if (this.manager !== null) return this.manager.useInternalIssuer(local);
     for (const site of this.tools.sites()) if (usesInternalIssuer(site, local)) return this.openInBackground();
   }
 
-  /** PEM of what visitors of internal sites have to trust; null where there never was one. */
+  /** The root in PEM that visitors of internal sites have to trust; null if none was ever created. */
   internalRoot(): string | null {
     return this.manager === null ? readRootCertificate(this.tools.stateDir) : this.manager.internalRoot;
   }
 
-  /** What there is and how orders ended, for metrics. */
+  /** Served certificates and order results, for metrics. */
   stats(): CertificateStats {
     return this.manager?.stats() ?? { shown: [], orders: [] };
   }
@@ -130,7 +130,7 @@ export class LazyCertificateManager {
     return (await this.open()).admin.push(domains, pair);
   }
 
-  /** Keeps the certificates of a controller's frame. The port for HTTPS opens with the first of them. */
+  /** Stores the certificates of a controller's frame. The first one opens the HTTPS port. */
   async apply(frame: CertificatesFrame): Promise<CertificateOutcome[]> {
     const outcomes = await this.applyToStore(frame);
     this.rejected.record(frame, outcomes);
@@ -154,7 +154,7 @@ export class LazyCertificateManager {
     }
   }
 
-  /** Forgets those that a controller's frame takes away. */
+  /** Deletes the certificates that a controller's frame removes. */
   async removeApplied(frame: CertificatesFrame): Promise<CertificateOutcome[]> {
     return this.manager === null ? [] : this.manager.applied.remove(frame);
   }
@@ -176,7 +176,7 @@ export class LazyCertificateManager {
     if (change.added.some(asks) || change.changed.some(asks)) void this.openInBackground();
   }
 
-  /** A visitor waits for the certificate of this name. */
+  /** A handshake is waiting for this name's certificate. */
   prioritize(name: string): void {
     this.manager?.prioritize(name);
   }
@@ -189,12 +189,12 @@ export class LazyCertificateManager {
     this.manager?.resume();
   }
 
-  /** What a visitor of this host is shown, in words. */
+  /** The certificate that a visitor of this host gets, or why there is none, for people. */
   explain(host: string): string {
     return this.manager === null ? 'none: no e-mail is set, and there is no certificate directory' : this.manager.explain(host);
   }
 
-  /** Why a visitor without TLS is shown none, in words. */
+  /** Why a visitor over plain HTTP needs no certificate, or stays without one, for people. */
   explainPlainHttp(host: string): string {
     return this.manager?.explainPlainHttp(host) ?? explainPlainHttp(siteFor(host, this.tools), false, null);
   }

@@ -121,7 +121,7 @@ describe('checks over DNS', () => {
     const key = scene.folder.file('other.key');
     for (const [wrong, words] of [
       [keyText({ name: 'other-key', algorithm: 'hmac-sha256', secret: 'c2VjcmV0' }), /does not know the key other-key/],
-      [keyText({ name: 'acme-key', algorithm: 'hmac-sha256', secret: 'c2VjcmV0' }), /the secret of the key acme-key is another there/],
+      [keyText({ name: 'acme-key', algorithm: 'hmac-sha256', secret: 'c2VjcmV0' }), /its secret for the key acme-key is a different one/],
     ] as const) {
       writeFileSync(key, wrong);
       const flags = ['--acme-dns-server', named.address, '--acme-dns-key-file', key, '--acme-dns-resolver', named.address];

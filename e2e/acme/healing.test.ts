@@ -29,7 +29,7 @@ test('an authority that has lost its memory, and has another root, gives another
   assert.notDeepEqual(readFileSync(rootPath), root);
   await dataplane.route('two.example.com', upstream.address);
   await until('the second certificate', () => scene.kept('two.example.com'), 30_000);
-  await dataplane.program.said(/another account at the certificate authority was opened/);
+  await dataplane.program.said(/registered a new account at the certificate authority/);
   assert.equal(accounts().length, 1);
   assert.notDeepEqual(accounts(), before);
 });

@@ -4,17 +4,17 @@ import { describeFileError } from '../store/directory-access.ts';
 
 export type AppliedCertificatesTools = {
   readonly store: CertStore;
-  /** Everything that is held by now. */
+  /** Every certificate known so far. */
   held(): Iterable<StoredCertificate>;
-  /** Resolves when every worker shows what the store holds. */
+  /** Resolves when every worker serves what the store holds. */
   published(): Promise<void>;
 };
 
-/** What of a frame is about certificates. */
+/** The part of a frame that concerns certificates. */
 export type CertificatesFrame = { readonly header: Apply; readonly certificates?: FrameCertificates };
 type FrameCertificate = FrameCertificates['brought'][number];
 
-/** Certificates that controllers apply: kept in the store, so that they outlive the process, and theirs to renew. */
+/** Certificates applied by controllers. They are stored, so they outlive the process; renewing them is up to the controller. */
 export class AppliedCertificates {
   private readonly tools: AppliedCertificatesTools;
 
@@ -22,7 +22,7 @@ export class AppliedCertificates {
     this.tools = tools;
   }
 
-  /** Keeps what a frame brings. Resolves when it is on disk and shown. */
+  /** Stores the certificates in a frame. Resolves when they are on disk and being served. */
   async apply({ header, certificates }: CertificatesFrame): Promise<CertificateOutcome[]> {
     const outcomes: CertificateOutcome[] = (certificates?.rejected ?? []).map((one) => ({ ...one, result: 'rejected' }));
     const taken = new Set<string>();
@@ -40,7 +40,7 @@ export class AppliedCertificates {
     return outcomes;
   }
 
-  /** Forgets what a frame takes away. */
+  /** Deletes the certificates that a frame removes. */
   async remove({ header, certificates }: CertificatesFrame): Promise<CertificateOutcome[]> {
     const outcomes: CertificateOutcome[] = [];
     for (const { id, domains } of this.unwanted(header, certificates)) {
@@ -74,7 +74,7 @@ export class AppliedCertificates {
     }
   }
 
-  /** In a whole truth what the controller had from the frame's sources and no longer names, else what is taken away by name. */
+  /** A full frame removes what the controller once applied from its sources and no longer lists; a delta removes what it names. */
   private unwanted({ controller, sources, based_on }: Apply, certificates: FrameCertificates | undefined): StoredCertificate[] {
     const { brought = [], rejected = [], removed = [] } = certificates ?? {};
     const named = new Set([...brought, ...rejected].map(({ domains }) => keyOf(domains)));
@@ -89,7 +89,7 @@ export class AppliedCertificates {
   }
 }
 
-/** What nobody can say the owner of is anybody's. */
+/** A certificate without a known owner may be replaced by any controller. */
 const isOwnedBy = (owner: StoredCertificate['owner'], controller: string): boolean =>
   owner === undefined || owner.controller === controller;
 

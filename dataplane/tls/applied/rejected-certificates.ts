@@ -1,7 +1,7 @@
 import type { CertificateOutcome } from '../../../shared/wire/apply.ts';
 import type { CertificatesFrame } from './applied-certificates.ts';
 
-/** Certificates that controllers brought and that are not used, for whoever asks what is wrong: the last word on each. */
+/** Certificates from controllers that were rejected, with the latest reason for each, for warnings. */
 export class RejectedCertificates {
   /** By controller, then by domains. */
   private readonly reasons = new Map<string, Map<string, string>>();

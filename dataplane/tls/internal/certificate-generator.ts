@@ -6,19 +6,19 @@ import type { Random } from '../../../shared/runtime/random.ts';
 type Library = typeof X509;
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
-/** The longest common name (RFC 5280 A.1). */
+/** The maximum length of a common name (RFC 5280 A.1). */
 const LONGEST_NAME = 64;
 const SERIAL_BYTES = 16;
 
-/** A certificate and its key, both PEM. */
+/** A certificate and its private key, both PEM. */
 export type KeyPair = { readonly certificate: string; readonly privateKey: string };
 /** Milliseconds since 1970. */
 export type Lifetime = { readonly notBefore: number; readonly notAfter: number };
 
-/** What leaves are signed with and have in common, read and encoded once. */
+/** The root parsed for signing, and the extensions shared by all leaves. */
 type Signer = { readonly name: X509.Name; readonly key: webcrypto.CryptoKey; readonly extensions: readonly X509.Extension[] };
 
-/** Makes certificates on P-256. */
+/** Generates P-256 certificates. */
 export class CertificateGenerator {
   private readonly library: Library;
   private readonly random: Random;
@@ -29,13 +29,13 @@ export class CertificateGenerator {
     this.random = random;
   }
 
-  /** The library takes a while to load and most never need it, so it is loaded with the first use. */
+  /** Loads the library on first use, since it is slow to load and often not needed. */
   static async load(random: Random): Promise<CertificateGenerator> {
     await import('reflect-metadata');
     return new CertificateGenerator(await import('@peculiar/x509'), random);
   }
 
-  /** An authority that signs itself, for leaves only. */
+  /** A self-signed root with a path length of 0. */
   async root(name: string, { notBefore, notAfter }: Lifetime): Promise<KeyPair> {
     const { library } = this;
     const keys = await newKeys();
@@ -51,7 +51,7 @@ export class CertificateGenerator {
     return this.signed(certificate, keys);
   }
 
-  /** A certificate for one DNS name, wildcard or address, on a key of its own. `serial` in lower-case hexadecimal. */
+  /** A certificate with a new key for one DNS name, wildcard or address. `serial` in lower-case hexadecimal. */
   async leaf(name: string, { notBefore, notAfter }: Lifetime, root: KeyPair): Promise<KeyPair & { readonly serial: string }> {
     const { library } = this;
     const issuer = await this.signerOf(root);
@@ -63,7 +63,7 @@ export class CertificateGenerator {
       ...{ notBefore: new Date(notBefore), notAfter: new Date(notAfter) },
       ...{ publicKey: keys.publicKey, signingKey: issuer.key, signingAlgorithm: ALGORITHM },
       extensions: [
-        // RFC 5280 4.2.1.6: where there is no subject, this name is the only one, and critical.
+        // RFC 5280 4.2.1.6: the extension is critical if the subject is empty.
         new library.SubjectAlternativeNameExtension([{ type: isIP(name) === 0 ? 'dns' : 'ip', value: name }], !short),
         ...issuer.extensions,
       ],
@@ -83,7 +83,7 @@ export class CertificateGenerator {
     const { library } = this;
     const { subjectName, publicKey } = new library.X509Certificate(certificate);
     const [bytes] = library.PemConverter.decode(privateKey);
-    if (bytes === undefined) throw new Error('the key of the internal authority is no PEM');
+    if (bytes === undefined) throw new Error('the key of the internal authority is not PEM');
     return {
       name: subjectName,
       key: await webcrypto.subtle.importKey('pkcs8', bytes, ALGORITHM, false, ['sign']),
@@ -101,7 +101,7 @@ export class CertificateGenerator {
     return { certificate: `${certificate.toString('pem')}\n`, privateKey: `${key}\n` };
   }
 
-  /** A positive number (RFC 5280 4.1.2.2) without zeros before it. */
+  /** A positive number (RFC 5280 4.1.2.2) without leading zeros. */
   private serial(): string {
     const bytes = this.random.bytes(SERIAL_BYTES);
     bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;

@@ -118,7 +118,7 @@ test('a root that is damaged, or ends within a month, is set aside and made anew
   clock.pass(3_630 * DAY_MS);
   assert.notEqual((await state.open(clock)).root, second);
   assert.equal(readdirSync(state.folder).filter((name) => name.includes('.old-')).length, 2);
-  assert.equal(state.log.lines.filter(({ message }) => /trusted anew/.test(message)).length, 2);
+  assert.equal(state.log.lines.filter(({ message }) => /trusted again/.test(message)).length, 2);
 });
 
 test('a leaf lasts 7 days, is renewed at two thirds of them on a new key, and forgotten when it is wanted no more', async () => {

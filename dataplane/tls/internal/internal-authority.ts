@@ -8,19 +8,19 @@ import { CLOCK_SKEW_MS, openRoot } from './root.ts';
 
 const SECOND = 1_000;
 const LEAF_LIFETIME_MS = 7 * 86_400_000;
-/** How often what is about to end is looked for (ms). */
+/** How often expiring certificates are looked for (ms). */
 const RENEWAL_CHECK_MS = 3_600_000;
 
 type AuthorityRuntime = { readonly clock: Clock; readonly random: Random; readonly log: Log };
 /** `renewAt` in milliseconds since 1970. */
 export type InternalCertificate = Certificate & { readonly renewAt: number };
 
-/** Our own certificate authority, for sites that no public one may or should certify. Whoever visits them has to trust its root. */
+/** Our own certificate authority, for sites that a public one can't or should not issue for. Visitors have to trust its root. */
 export class InternalAuthority {
-  /** PEM; for whoever is to trust it. */
+  /** PEM, for installing it as trusted. */
   readonly root: string;
   private readonly signer: KeyPair;
-  /** Its name, for people. */
+  /** Its common name. */
   private readonly issuer: string;
   private readonly generator: CertificateGenerator;
   private readonly runtime: AuthorityRuntime;
@@ -28,11 +28,11 @@ export class InternalAuthority {
   private readonly leaves = new Map<string, InternalCertificate>();
   private readonly stopRenewing: () => void;
   private readonly names = new Set<string>();
-  /** Those that are to have a certificate, or another one, in the order in which they came. */
+  /** Names to issue or renew, first in, first out. */
   private readonly due = new Set<string>();
-  /** Those of them that visitors wait for. */
+  /** Those of them that a handshake is waiting for. */
   private readonly urgent = new Set<string>();
-  /** One after another: thousands of names at once must not keep everything else waiting. */
+  /** Names are issued one after another, since thousands at once would block everything else. */
   private issuing: Promise<void> | null = null;
 
   private constructor(signer: KeyPair, generator: CertificateGenerator, runtime: AuthorityRuntime, changed: InternalAuthority['changed']) {
@@ -46,8 +46,8 @@ export class InternalAuthority {
   }
 
   /**
-   * The authority whose root lies in the state directory. `changed` is told of every certificate that is new, and of
-   * names that are wanted no more.
+   * Opens the authority whose root is in the state directory. `changed` is called for every new certificate and every
+   * removed name.
    * @throws the system's error.
    */
   static async open(stateDir: string, runtime: AuthorityRuntime, changed: InternalAuthority['changed']): Promise<InternalAuthority> {
@@ -55,7 +55,7 @@ export class InternalAuthority {
     return new InternalAuthority(await openRoot(stateDir, generator, runtime), generator, runtime, changed);
   }
 
-  /** These DNS names, wildcards and addresses (lower case) have certificates from now on, renewed in time, and no others. Resolves when they do. */
+  /** Replaces the set of DNS names, wildcards and addresses (lower case) that have certificates. Resolves when all are issued. */
   setNames(names: Iterable<string>): Promise<void> {
     const wanted = new Set(names);
     for (const name of this.names) if (!wanted.has(name)) this.drop(name);
@@ -63,7 +63,7 @@ export class InternalAuthority {
     return this.renewDue();
   }
 
-  /** This name has a certificate from now on. */
+  /** Issues a certificate for this name and keeps it renewed. */
   add(name: string): void {
     if (this.names.has(name)) return;
     this.names.add(name);
@@ -71,14 +71,14 @@ export class InternalAuthority {
     void this.issueAll();
   }
 
-  /** This one has none any more. */
+  /** Drops the certificate of this name. */
   drop(name: string): void {
     this.names.delete(name);
     this.due.delete(name);
     if (this.leaves.delete(name)) this.changed(name, null);
   }
 
-  /** Somebody waits for this one: it is the next, if it has none yet. */
+  /** Issues this name next if it has no certificate yet, because a handshake is waiting. */
   prioritize(name: string): void {
     if (this.due.has(name)) this.urgent.add(name);
   }
@@ -106,7 +106,7 @@ export class InternalAuthority {
   }
 
   private async issueDue(): Promise<void> {
-    // Names that come meanwhile are taken along.
+    // Includes names that are added meanwhile.
     for (const name of this.due) {
       for (const hurried of this.urgent) await this.issueOnce(hurried);
       await this.issueOnce(name);
@@ -126,7 +126,7 @@ export class InternalAuthority {
   }
 
   private async issue(name: string): Promise<void> {
-    // Certificates know no smaller parts than seconds.
+    // Certificate times have a resolution of one second.
     const now = Math.floor(this.runtime.clock.now() / SECOND) * SECOND;
     try {
       const lifetime = { notBefore: now - CLOCK_SKEW_MS, notAfter: now + LEAF_LIFETIME_MS };
@@ -144,8 +144,8 @@ export class InternalAuthority {
       this.leaves.set(name, leaf);
       this.changed(name, leaf);
     } catch (error) {
-      // The next look tries again, and the other names are to have theirs.
-      this.runtime.log.error({ name, error: String(error) }, 'the internal authority could not make a certificate');
+      // The next renewal check retries, and the other names must not wait for this one.
+      this.runtime.log.error({ name, error: String(error) }, 'the internal authority could not issue a certificate');
     }
   }
 }

@@ -9,10 +9,10 @@ import { InternalAuthority, type InternalCertificate } from './internal-authorit
 import { readRootCertificate, rootCertificatePath } from './root.ts';
 import { trustCommand } from './trust-command.ts';
 
-/** After this time (ms) an authority that could not be opened is tried again. */
+/** How soon a failed opening of the authority is retried (ms). */
 const RETRY_MS = 2_000;
 
-/** Domains of routes that came, are different, or went. */
+/** Domains of added, changed and removed routes. */
 export type RoutesChange = {
   readonly added: readonly string[];
   readonly changed: readonly string[];
@@ -26,19 +26,19 @@ export type InternalIssuerTools = {
   readonly stateDir: string;
   sites(): Iterable<Site>;
   site(domain: string): Site | null;
-  /** Whether the port for HTTPS is open, or can be. @throws the reason. */
+  /** Checks that the HTTPS port is open or can be opened. @throws the reason. */
   reachable(): Promise<void>;
-  /** There is a root: from now on sites of this authority are served on HTTPS. */
+  /** Called once the root exists: from now on internal sites are served over HTTPS. */
   opened(): Promise<void>;
-  /** There are other certificates. */
+  /** Called when certificates change. */
   changed(change: Pick<StoreChange, 'put' | 'removed'>): void;
 };
 
-/** Whether a site has its certificate from our own authority; `local`: those that say nothing do. */
+/** Whether a site gets its certificate from the internal authority; with `local`, sites that do not say do. */
 export const usesInternalIssuer = (site: Site, local: boolean): boolean =>
   issuerOf(site, { automatic: false, anyName: false, dns: false, internal: true, local }) === 'internal';
 
-/** Certificates of our own authority for the sites that are to have one. The authority is opened for the first of them. */
+/** Issues certificates of the internal authority for the sites that use it. The authority is opened for the first of them. */
 export class InternalIssuer {
   private readonly tools: InternalIssuerTools;
   private readonly names = new Set<string>();
@@ -52,17 +52,17 @@ export class InternalIssuer {
     this.tools = tools;
   }
 
-  /** Why its sites have no certificates; null where all is well. */
+  /** Why its sites have no certificates; null if all is well. */
   get warning(): string | null {
     return this.failure;
   }
 
-  /** PEM; null where there never was a site to be certified. */
+  /** PEM; null if no internal certificate was ever issued. */
   get root(): string | null {
     return this.authority?.root ?? readRootCertificate(this.tools.stateDir);
   }
 
-  /** All sites are judged anew. Resolves when the authority is open, if it is needed. */
+  /** Re-evaluates all sites. Resolves when the authority is open, if it is needed. */
   setDefault(local: boolean): Promise<void> {
     this.local = local;
     const wanted = new Set<string>();
@@ -82,7 +82,7 @@ export class InternalIssuer {
     void this.open();
   }
 
-  /** Of many names that are to have certificates this one is the next, or the wildcard over it. `name` in lower case. */
+  /** Issues this name, or the wildcard that covers it, before others. `name` in lower case. */
   prioritize(name: string): void {
     this.authority?.prioritize(this.names.has(name) ? name : (wildcardOf(name) ?? ''));
   }
@@ -124,7 +124,7 @@ export class InternalIssuer {
       const root = rootCertificatePath(stateDir);
       log.info(
         { root, trust: trustCommand(root) },
-        'sites have certificates of the internal authority: browsers believe them where its root is trusted',
+        'sites use certificates of the internal authority: browsers accept them once its root is trusted',
       );
       for (const name of this.names) authority.add(name);
       await opened();

@@ -8,24 +8,24 @@ import type { Random } from '../../../shared/runtime/random.ts';
 import { syncFolder, writeFresh, writePrivate } from '../store/private-file.ts';
 import type { CertificateGenerator, KeyPair } from './certificate-generator.ts';
 
-/** The certificate alone, to be copied to where it is trusted. The suffix is the one that Debian asks for there. */
+/** The certificate without its key, for installing as trusted. Debian requires this suffix. */
 const PUBLIC_FILE = `${NAME}-internal-root.crt`;
 const YEARS_MS = 10 * 365.25 * 86_400_000;
-/** A root that ends sooner (ms) is replaced: its leaves would outlive it. */
+/** A root that expires sooner (ms) is replaced, since its leaves would outlive it. */
 const LEAST_MS = 30 * 86_400_000;
-/** Clocks of other machines are this far behind (ms). */
+/** Certificates are backdated by this much (ms), since other machines' clocks may be slow. */
 export const CLOCK_SKEW_MS = 3_600_000;
 
 type RootRuntime = { readonly clock: Clock; readonly random: Random; readonly log: Log };
 
-/** Where whoever is to trust the root finds it; it holds no key. */
+/** The file to install as trusted; it holds no key. */
 export const rootCertificatePath = (stateDir: string): string => join(stateDir, PUBLIC_FILE);
 
 /**
- * The root of the internal authority, made when there is none: one file of mode 0600 in the state directory, so that
- * its certificate and its key can't part, and the certificate alone beside it. One that can't be used is set aside:
- * whoever trusted it has to trust the new one.
- * @throws the system's error when it is there and can't be read, or can't be written.
+ * Reads the root of the internal authority, or creates it: one file of mode 0600 in the state directory, so that its
+ * certificate and key stay together, and a copy of the certificate beside it. An unusable root is renamed and replaced;
+ * then the new one has to be trusted.
+ * @throws the system's error when the file exists but can't be read, or can't be written.
  */
 export async function openRoot(stateDir: string, generator: CertificateGenerator, runtime: RootRuntime): Promise<KeyPair> {
   const root = savedRoot(stateDir, runtime) ?? (await newRoot(stateDir, generator, runtime));
@@ -34,7 +34,7 @@ export async function openRoot(stateDir: string, generator: CertificateGenerator
   return root;
 }
 
-/** The certificate of the root that was made here before; null where none was. */
+/** The certificate of an existing root; null if there is none. */
 export function readRootCertificate(stateDir: string): string | null {
   const path = join(stateDir, INTERNAL_ROOT_FILE);
   return existsSync(path) ? (parseRoot(readFileSync(path, 'utf8'), 0)?.certificate ?? null) : null;
@@ -49,7 +49,7 @@ function savedRoot(stateDir: string, { clock, random, log }: RootRuntime): KeyPa
   renameSync(path, aside);
   log.warn(
     { path, aside },
-    'the root of the internal authority is damaged or about to end: a new one is made, which has to be trusted anew',
+    'the root of the internal authority is damaged or about to expire: a new one is created, which has to be trusted again',
   );
   return null;
 }
@@ -64,13 +64,13 @@ async function newRoot(stateDir: string, generator: CertificateGenerator, { cloc
   return root;
 }
 
-/** A copy of it in a list of what is trusted has to be readable for everybody, whatever this process's umask. */
+/** The copy has to be readable for all users, whatever our umask. */
 function publishCertificate(path: string, certificate: string): void {
   writeFresh(`${path}.new`, certificate, 0o644);
   renameSync(`${path}.new`, path);
 }
 
-/** null where it is no authority with its key, or ends before `until` (ms since 1970). */
+/** null if it is not a CA certificate with its key, or expires before `until` (ms since 1970). */
 function parseRoot(text: string, until: number): KeyPair | null {
   try {
     const certificate = new X509Certificate(text);
@@ -78,7 +78,7 @@ function parseRoot(text: string, until: number): KeyPair | null {
     if (!certificate.ca || !certificate.checkPrivateKey(privateKey) || certificate.validToDate.getTime() < until) return null;
     return { certificate: certificate.toString(), privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }) };
   } catch {
-    // The library's words are a code; what matters is said by whoever sets the file aside.
+    // The library's error adds nothing; the caller logs that the root is damaged.
     return null;
   }
 }

@@ -1,6 +1,6 @@
 import { NAME } from '../../../shared/name.ts';
 
-/** The line that makes this machine trust a root, for whoever runs it as an administrator. Other systems have other ways. */
+/** The command that makes this machine trust a root, on macOS and Debian-like systems. */
 export function trustCommand(path: string, platform: NodeJS.Platform = process.platform): string {
   if (platform === 'darwin') return `sudo security add-trusted-cert -d -r trustRoot -k /Library/Keychains/System.keychain ${path}`;
   return `sudo cp ${path} /usr/local/share/ca-certificates/${NAME}-internal-root.crt && sudo update-ca-certificates`;

@@ -21,17 +21,17 @@ export type AcmeIssuerTools = {
   readonly random: Random;
   readonly log: Log;
   readonly stateDir: string;
-  /** Who we are among those that share the store. */
+  /** Our id among the instances that share the store. */
   readonly instance: string;
   readonly store: CertStore;
   readonly publisher: Publisher;
-  /** The certificate that a name is shown; null where there is none. */
+  /** The certificate currently served for a name; null if there is none. */
   current(name: string): StoredCertificate | null;
-  /** Resolves when every worker shows what the store holds. */
+  /** Resolves when every worker serves what the store holds. */
   published(): Promise<void>;
 };
 
-/** From a name to a certificate of it that every worker shows: lease → account → order → checks → store. */
+/** Issues the certificate for one name over ACME: lease → account → order → challenges → store → workers. */
 export class AcmeIssuer {
   private readonly tools: AcmeIssuerTools;
   private readonly workerSolver: WorkerSolver;
@@ -51,7 +51,7 @@ export class AcmeIssuer {
     this.challengePreference = new ChallengePreference(stateDir, clock, log);
   }
 
-  /** The authority that is to be asked from now on; null: none. */
+  /** Uses this authority from now on; null: none. */
   setAcme(settings: AcmeSettings | null): void {
     if (JSON.stringify(settings) === JSON.stringify(this.settings)) return;
     if (settings !== null && JSON.stringify(settings.dns) !== JSON.stringify(this.settings?.dns)) this.useDns(settings.dns);
@@ -62,22 +62,22 @@ export class AcmeIssuer {
     if (settings !== null) void this.coordinator.deleteExpired();
   }
 
-  /** Answers what others await, as a process does that this one takes over from. */
+  /** Answers the challenges of other instances, as the predecessor of a takeover does. */
   async answerOtherInstances(): Promise<void> {
     const { log } = this.tools;
     await this.workerSolver.shared
       .poll()
-      .catch((error: unknown) => log.debug({ error: String(error) }, 'checks of others are not answered yet'));
+      .catch((error: unknown) => log.debug({ error: String(error) }, 'challenges of other instances are not answered yet'));
   }
 
   stop(): void {
     this.workerSolver.shared.stop();
   }
 
-  /** `replaces` is the ARI identifier of the one that it renews (RFC 9773 5). @throws IssueError. */
+  /** `replaces` is the ARI CertID of the certificate that it renews (RFC 9773 5). @throws IssueError. */
   async issue(name: string, replaces: string | null): Promise<void> {
     const { settings } = this;
-    if (settings === null) throw new Error('nobody is to be asked');
+    if (settings === null) throw new Error('no certificate authority is configured');
     await this.prepareStore(name);
     const placeOrder = (order: OrderProgress): Promise<void> =>
       this.accounts.withClient(async (client) => {
@@ -101,13 +101,13 @@ export class AcmeIssuer {
     this.solver = new SolverByType(this.workerSolver, dnsSolver);
   }
 
-  /** What an order replaces, not what merely covers the name. */
+  /** The certificate that an order replaces; one that merely covers the name does not count. */
   private replacedBy(name: string): StoredCertificate | null {
     const held = this.tools.current(name);
     return held?.source === 'acme' && held.domains.includes(name) ? held : null;
   }
 
-  /** What could not be kept is not ordered. @throws IssueError. */
+  /** Checks that the certificate could be stored before it is ordered. @throws IssueError. */
   private async prepareStore(name: string): Promise<void> {
     try {
       await this.tools.store.prepare();
@@ -125,7 +125,7 @@ export class AcmeIssuer {
   }
 }
 
-/** Whatever goes wrong between us and an authority has become an IssueError: what is left is our own disk. */
+/** ACME failures are IssueErrors by now, so a remaining system error is about our own disk. */
 const isSystemError = (error: unknown): boolean => !(error instanceof IssueError) && error instanceof Error && 'syscall' in error;
 
 const storeError = (name: string, error: unknown): IssueError =>

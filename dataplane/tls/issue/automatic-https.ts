@@ -11,17 +11,17 @@ import { certificateId } from './renewal/certificate-id.ts';
 import { RenewalInfoClient } from './renewal/renewal-info-client.ts';
 import { type PolledCertificate, RenewalInfoPoller } from './renewal/renewal-info-poller.ts';
 
-/** Changes of the table are gathered for this long (ms) before the names are gone through again. */
+/** Table changes are batched for this long (ms) before the list of names is recomputed. */
 const GATHER_MS = 20;
 
 export type AutomaticHttpsTools = AcmeIssuerTools & {
   sites(): Iterable<Site>;
-  /** The addresses of this machine, and its port for plain HTTP: where a name should lead. */
+  /** The addresses of this machine and its plain HTTP port: where a name should resolve to. */
   addresses(): readonly string[];
   httpPort(): number;
 };
 
-/** Certificates for every routed name that may have one, from an authority that speaks ACME, as long as there is an e-mail. */
+/** Orders a certificate over ACME for every routed name that can have one, as long as an e-mail is set. */
 export class AutomaticHttps {
   private readonly tools: AutomaticHttpsTools;
   private readonly attempts: Attempts;
@@ -29,10 +29,10 @@ export class AutomaticHttps {
   private readonly scheduler: OrderScheduler;
   private readonly renewalInfo: RenewalInfoPoller;
   private settings: AcmeSettings | null = null;
-  /** Whom renewals are asked about. */
+  /** Queries the ARI endpoint of the current authority. */
   private renewalInfoClient: RenewalInfoClient | null = null;
   private cancelGather: (() => void) | null = null;
-  /** What the workers are about to be told; null: nothing. */
+  /** The names about to be published to the workers; null when nothing is pending. */
   private uncertified: readonly string[] | null = null;
 
   constructor(tools: AutomaticHttpsTools) {
@@ -61,7 +61,7 @@ export class AutomaticHttps {
     });
   }
 
-  /** The authority that is to be asked from now on; null: none. */
+  /** Uses this authority from now on; null: none. */
   setAcme(settings: AcmeSettings | null): void {
     const another = JSON.stringify(settings) !== JSON.stringify(this.settings);
     this.settings = settings;
@@ -74,12 +74,12 @@ export class AutomaticHttps {
     if (another) for (const name of this.scheduler.names()) this.certificateChanged(name);
   }
 
-  /** Resolves when the workers answer what others who share the store await. */
+  /** Resolves when the workers answer the challenges of other instances that share the store. */
   answerOtherInstances(): Promise<void> {
     return this.issuer.answerOtherInstances();
   }
 
-  /** Routes have come, gone or changed. */
+  /** Routes were added, removed or changed. */
   routesChanged(): void {
     this.cancelGather ??= this.tools.clock.after(GATHER_MS, () => {
       this.cancelGather = null;
@@ -87,7 +87,7 @@ export class AutomaticHttps {
     });
   }
 
-  /** Another certificate is held for a name, or none any more. */
+  /** A different certificate is now served for a name, or none. */
   certificateChanged(name: string): void {
     this.scheduler.certificateChanged(name);
     this.renewalInfo.certificateChanged(name);
@@ -102,17 +102,17 @@ export class AutomaticHttps {
     return this.scheduler.planFor(name);
   }
 
-  /** How many orders ended how, since the start. */
+  /** Orders since the start, counted by result. */
   results(): ReadonlyMap<OrderResult, number> {
     return this.scheduler.results;
   }
 
-  /** The names that are to have certificates. */
+  /** The names that should have a certificate. */
   names(): Iterable<string> {
     return this.scheduler.names();
   }
 
-  /** Nothing more is ordered: the process ends, or another one takes over. What is under way is finished. */
+  /** Stops placing orders because the process ends or another one takes over. Orders in progress are completed. */
   pause(): void {
     this.scheduler.pause();
     this.renewalInfo.pause();
@@ -128,7 +128,7 @@ export class AutomaticHttps {
     this.issuer.stop();
   }
 
-  /** Told to the workers once a turn: many names may fail together. */
+  /** Published at most once per turn of the event loop, since many names may fail together. */
   private publishUncertified(names: readonly string[]): void {
     const { publisher, clock, log } = this.tools;
     if (this.uncertified === null)
@@ -137,7 +137,12 @@ export class AutomaticHttps {
         this.uncertified = null;
         publisher
           .publish({ uncertified })
-          .catch((error: unknown) => log.warn({ error: String(error) }, 'handshakes wait for certificates in vain'));
+          .catch((error: unknown) =>
+            log.warn(
+              { error: String(error) },
+              'workers could not be told which names have no certificate: their handshakes wait until they time out',
+            ),
+          );
       });
     this.uncertified = names;
   }
@@ -149,20 +154,20 @@ export class AutomaticHttps {
 
   private currentFor(name: string): CurrentCertificate | null {
     const held = this.tools.current(name);
-    // What only covers the name is another's: the wildcard over it has a life of its own.
+    // A wildcard certificate that merely covers the name is renewed under its own name.
     if (held === null || (held.source === 'acme' && !held.domains.includes(name))) return null;
     const told = this.renewalInfo.get(name, held.serial);
     return { ...held, automatic: held.source === 'acme', window: told?.window ?? null, ariId: told?.ariId ?? null };
   }
 
-  /** Whoever issued a certificate is asked about it, and nobody else. */
+  /** Only the authority that issued a certificate is asked about its renewal. */
   private polledCertificate(name: string): PolledCertificate | null {
     const held = this.tools.current(name);
     if (held?.source !== 'acme' || this.settings === null || !held.domains.includes(name)) return null;
     return hostOf(held.order) === hostOf(this.settings.directory) ? held : null;
   }
 
-  /** For which names the authority may issue; null: nobody is asked. */
+  /** The kinds of names that the authority can issue for; null without an authority. */
   get capabilities(): AcmeCapabilities {
     return this.settings && capabilitiesOf(this.settings);
   }

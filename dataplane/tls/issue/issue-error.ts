@@ -1,23 +1,23 @@
 import type { ChallengeType } from './challenges/challenge.ts';
 
-/** What kept a certificate from being issued, and what that means for the next try. */
+/** Why a certificate was not issued, which decides when to retry. */
 export type IssueFailureKind =
-  /** The authority does not answer, or not in order: nothing about the name is wrong. */
+  /** The authority is down or unreachable; nothing is wrong with the name. */
   | 'unreachable'
-  /** It could not convince itself that the name is ours: each such try counts against its limits. */
+  /** It could not validate the name. Each failure counts against its rate limits. */
   | 'validation'
-  /** A DNS record for its check could not be set: it has not been asked to look. */
+  /** A DNS record could not be set, so the authority was not asked to validate. */
   | 'records'
-  /** It has a limit that is reached. */
+  /** A rate limit was reached. */
   | 'limited'
-  /** It refuses the order or the account for another reason. */
+  /** It rejected the order or the account for another reason. */
   | 'refused'
-  /** Something on this machine is in the way, such as a full disk: nobody has been asked. */
+  /** A local problem, such as a full disk; the authority was not contacted. */
   | 'local';
 
 export class IssueError extends Error {
   readonly kind: IssueFailureKind;
-  /** Milliseconds that the authority asks to wait; null when it did not say. */
+  /** Milliseconds that the authority asks us to wait; null if it did not say. */
   readonly retryAfterMs: number | null;
 
   constructor(kind: IssueFailureKind, message: string, retryAfterMs: number | null = null) {
@@ -27,10 +27,10 @@ export class IssueError extends Error {
   }
 }
 
-/** A check that an authority made, and that failed. */
+/** A challenge that the authority tried to validate and that failed. */
 export class ChallengeError extends IssueError {
   readonly type: ChallengeType;
-  /** The last word of the authority's problem type (RFC 8555 6.7): `connection`, `unauthorized`; null without one. */
+  /** The last part of the problem type (RFC 8555 6.7): `connection`, `unauthorized`; null without one. */
   readonly problem: string | null;
 
   constructor(message: string, type: ChallengeType, problem: string | null) {
@@ -40,7 +40,7 @@ export class ChallengeError extends IssueError {
   }
 }
 
-/** The authority does not know our account: it was deleted there, or the authority has lost its memory. */
+/** The authority does not know our account: it was deleted or deactivated, or the authority lost its data. */
 export class AccountGoneError extends IssueError {
   constructor(detail: string) {
     super('refused', `the certificate authority does not know the account any more: ${detail}`);

@@ -5,8 +5,8 @@ import { IssueError } from './issue-error.ts';
 import type { Validity } from './renewal/renewal-time.ts';
 
 /**
- * Reads what an authority has issued for `name`. What no visitor could use is not kept, and nothing takes the place of `held` that
- * is worse than it; without one, a certificate whose time is not now is kept: it may be our clock that is wrong. `now` in ms since 1970.
+ * Reads an issued certificate. Rejects one that is unusable, or not valid now while `held` is. Without a valid `held`, one
+ * that is not valid now is accepted, since our clock may be wrong. `now` in ms since 1970.
  * @throws IssueError.
  */
 export function readIssued(name: string, { certificate, privateKey }: IssuedCertificate, held: Validity | null, now: number): Certificate {

@@ -1,44 +1,44 @@
 import type { Certificate } from '../../../shared/certificates/certificate.ts';
 
 /**
- * Who brought a certificate: an authority on our order (`acme`), somebody over the Admin API (`pushed`), a controller (`applied`), somebody who
- * put files where the store looks (`file`), or our own authority (`internal`, never stored).
+ * Where a certificate comes from: ordered over ACME (`acme`), posted to the Admin API (`pushed`), sent by a controller (`applied`),
+ * placed as files in the certificate directory (`file`), or issued by the internal authority (`internal`, never stored).
  */
 export type CertificateSource = 'acme' | 'pushed' | 'applied' | 'file' | 'internal';
 
-/** Which controller applied a certificate, and from which of its sources it had it. */
+/** The controller that applied a certificate, and the source it came from. */
 export type CertificateOwner = { readonly controller: string; readonly source: string };
 
-/** A certificate that a store holds, without its PEM texts: thousands of them fit into memory. */
+/** A stored certificate without its PEM texts, so that thousands fit into memory. */
 export type StoredCertificate = Omit<Certificate, 'chain' | 'privateKey'> & {
-  /** Its own within the store, whatever comes after it: `acme/a.test`. */
+  /** Unique in the store and stable over renewals: `acme/a.test`. */
   readonly id: string;
   readonly source: CertificateSource;
-  /** The names that it is used for: those that it was brought for, which may be fewer than it has. */
+  /** The names that it is used for, which may be fewer than it covers. */
   readonly domains: readonly string[];
   /** Milliseconds since 1970. */
   readonly savedAt: number;
-  /** The URL of the order that it came from. */
+  /** The URL of its ACME order. */
   readonly order: string | null;
-  /** What a renewal calls it (RFC 9773 4.1). */
+  /** The ARI CertID (RFC 9773 4.1). */
   readonly ariId: string | null;
-  /** Of an `applied` one; absent where it can't be told. */
+  /** Only for `applied` certificates; absent if unknown. */
   readonly owner?: CertificateOwner;
 };
 
-/** Something that lies where a certificate should, and can't be used. It counts as absent. */
+/** An unusable certificate file or folder. It is treated as absent. */
 export type StoreProblem = { readonly id: string; readonly source: CertificateSource; readonly reason: string };
 
 export type StoreContents = { readonly certificates: readonly StoredCertificate[]; readonly problems: readonly StoreProblem[] };
 
-/** What became different: new or other certificates, the ids of those that went, and all problems there are now. */
+/** New or changed certificates, the ids of removed ones, and all current problems. */
 export type StoreChange = {
   readonly put: readonly StoredCertificate[];
   readonly removed: readonly string[];
   readonly problems: readonly StoreProblem[];
 };
 
-/** A certificate to keep. The same source and domains again replace what there was. */
+/** A certificate to store. It replaces one with the same source and domains. */
 export type NewCertificate = {
   readonly source: 'acme' | 'pushed' | 'applied';
   /** Lower case; at least one. */
@@ -49,43 +49,43 @@ export type NewCertificate = {
   readonly owner?: CertificateOwner;
 };
 
-/** The right to do something that one process at a time does. It ends by itself when its time is over. */
+/** The exclusive right to do something, which expires on its own. */
 export interface Lease {
-  /** Takes its whole time again from now. @returns false when somebody else has it by now. */
+  /** Extends the lease to its full duration from now. @returns false when another process holds it now. */
   renew(): Promise<boolean>;
   release(): Promise<void>;
 }
 
-/** What else is shared: orders under way, by name; what answers a challenge, by token; and who shares it. */
+/** Other shared data: orders in progress by name, challenge responses by token, and instances by id. */
 export type Bucket = 'orders' | 'challenges' | 'instances';
 
-/** Where certificates and accounts outlive the process; perhaps shared with others. All times in milliseconds. */
+/** Persistent storage for certificates and accounts, possibly shared by several instances. All times in milliseconds. */
 export interface CertStore {
-  /** Everything in it, after a look at what changed. */
+  /** The whole content, after checking for changes. */
   list(): Promise<StoreContents>;
-  /** Makes sure that something can be kept. @throws the system's error. */
+  /** Ensures that the store is writable. @throws the system's error. */
   prepare(): Promise<void>;
-  /** null where there is none, or none that can be used. */
+  /** null if there is none, or it is unusable. */
   get(id: string): Promise<Certificate | null>;
-  /** Resolves when it is safe on disk. @throws the system's error; then what there was stays. */
+  /** Resolves when it is safely on disk. @throws the system's error; then the old one is kept. */
   put(certificate: NewCertificate): Promise<StoredCertificate>;
-  /** @returns false where there is none, or it was put there by hand and is not ours to delete. */
+  /** @returns false if there is none, or it was placed there by hand and is not ours to delete. */
   delete(id: string): Promise<boolean>;
-  /** null: somebody has it. One whose time is over, because its owner crashed, is free. */
+  /** null: another process holds it. An expired lease, as after a crash, is free. */
   lock(name: string, ttlMs: number): Promise<Lease | null>;
-  /** What was ordered for a name, after a look at it; null where there is none, or none that can be used. */
+  /** The ordered certificate for a name, after checking the disk; null if there is none, or it is unusable. */
   refresh(name: string): Promise<StoredCertificate | null>;
-  /** The names of the notes that there are. */
+  /** The keys in a bucket. */
   keys(kind: Bucket): Promise<string[]>;
-  /** null where there is none. */
+  /** null if there is none. */
   read(kind: Bucket, name: string): Promise<string | null>;
-  /** Resolves when it is there for others and for the next process; null deletes it. @throws the system's error. */
+  /** Resolves when other instances and the next process can read it; null deletes it. @throws the system's error. */
   write(kind: Bucket, name: string, text: string | null): Promise<void>;
-  /** Tells of every change, our own and those of others. The returned function ends it. */
+  /** Reports every change, our own and those of other processes. The returned function unsubscribes. */
   watch(listener: (change: StoreChange) => void): () => void;
-  /** What was kept of the account at the authority with this directory URL. */
+  /** The saved account for the authority with this directory URL. */
   account(directory: string): Promise<string | null>;
   putAccount(directory: string, text: string): Promise<void>;
-  /** Ends all watching. What is under way is finished first. */
+  /** Stops watching. Operations in progress are completed first. */
   close(): Promise<void>;
 }

@@ -2,16 +2,16 @@ import { mkdtempSync, readdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { makePrivateFolder } from './private-file.ts';
 
-/** Makes a certificate directory where it is missing, and sees that it can be listed. @throws the system's error. */
+/** Creates the directory if it is missing, and checks that it can be listed. @throws the system's error. */
 export function makeReadable(path: string): void {
   makePrivateFolder(path);
   readdirSync(path);
 }
 
-/** Makes a folder where it is missing, and sees that something can be made in it. @throws the system's error. */
+/** Creates the directory if it is missing, and checks that it is writable. @throws the system's error. */
 export function makeWritable(path: string): void {
   makePrivateFolder(path);
-  // Trying beats asking: access(2) answers for the real user, not for the effective one.
+  // access(2) checks the real user instead of the effective one, so try to create something.
   rmdirSync(mkdtempSync(join(path, '.writable-')));
 }
 
@@ -25,7 +25,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'no directory can be made there',
 };
 
-/** The system's error in words. */
+/** A readable message for a file system error. */
 export const describeFileError = (error: unknown): string =>
   REASONS[codeOf(error)] ?? (error instanceof Error ? error.message : String(error));
 

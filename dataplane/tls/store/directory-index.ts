@@ -18,32 +18,32 @@ import {
   USUAL_FILES,
 } from './pair-folder.ts';
 
-/** Folders of the certificate directory that are not somebody's pair of files. */
+/** Folders in the certificate directory that hold our own certificates. */
 export const OWN_FOLDERS: readonly OwnFolder[] = ['acme', 'pushed'];
 export type OwnFolder = 'acme' | 'pushed' | 'applied';
 export const ACCOUNTS = 'accounts';
-/** The file system's own, where the directory is a disk of its own. */
+/** Created by the file system if the directory is a mount point. */
 const LOST_AND_FOUND = 'lost+found';
-/** The event loop is not kept for longer at a time (ms). */
+/** Longest time to block the event loop (ms). */
 const TURN_MS = 8;
 
 type Entry = {
   readonly fingerprint: string;
   readonly stored: StoredCertificate | null;
-  /** The last good pair of files that others write: while they are at it, the two files don't fit together. */
+  /** The last valid manually placed pair: while it is being replaced, its two files don't match. */
   readonly pair: Certificate | null;
-  /** All names of a pair of ours whose files need not be judged again while they are the same. */
+  /** All names of one of our own pairs, so that unchanged files need not be parsed again. */
   readonly names: readonly string[] | null;
   readonly reason: string | null;
 };
 
-/** What a certificate directory holds, as of the last look. */
+/** The content of a certificate directory as of the last scan. */
 export class DirectoryIndex {
   private readonly root: string;
   private readonly clock: Clock;
   private readonly folders: readonly OwnFolder[];
   private readonly entries = new Map<string, Entry>();
-  /** Folders that can't be listed, by their name, with the reason. */
+  /** Folders that can't be listed, with the reason. */
   private unreadable: ReadonlyMap<string, string> = new Map();
 
   constructor(root: string, clock: Clock, folders: readonly OwnFolder[]) {
@@ -67,12 +67,12 @@ export class DirectoryIndex {
     ];
   }
 
-  /** The ids of pairs that others put there. */
+  /** The ids of manually placed pairs. */
   manualIds(): string[] {
     return [...this.entries.keys()].filter((id) => !isOurs(id));
   }
 
-  /** Looks at every folder, and reads those that changed. 10,000 that did not take less than a second. */
+  /** Checks every folder and reads the changed ones. 10,000 unchanged ones take less than a second. */
   async scan(): Promise<Omit<StoreChange, 'problems'>> {
     const ids = this.listIds();
     const put: StoredCertificate[] = [];
@@ -92,7 +92,7 @@ export class DirectoryIndex {
     return { put, removed };
   }
 
-  /** Looks at one folder, and reads it when it changed. */
+  /** Checks one folder and reads it if it changed. */
   refresh(id: string): { put: StoredCertificate | null; removed: string[] } {
     const before = this.entries.get(id);
     const findFiles = this.seen(id);
@@ -104,7 +104,7 @@ export class DirectoryIndex {
     return { put: entry.stored === before?.stored ? null : entry.stored, removed: [] };
   }
 
-  /** The pair as of the last look; one of ours as it is on disk now. null where there is none, or none that can be used. */
+  /** A manually placed pair as of the last scan, or one of ours as it is on disk now. null if there is none, or it is unusable. */
   pair(id: string): Certificate | null {
     const entry = this.entries.get(id);
     if (entry?.stored == null || entry.pair !== null) return entry?.pair ?? null;
@@ -129,7 +129,7 @@ export class DirectoryIndex {
     const ours = isOurs(id);
     const { fingerprint } = seen;
     const read = readPair(seen);
-    // A crash while it was written: the rest of it lies beside it.
+    // If a crash interrupted the write, the remaining files are still under their temporary names.
     const pair = !read.ok && ours && finishedWriting(folder) ? readPair(seen) : read;
     if (!pair.ok) {
       const last = ours ? null : before;
@@ -140,7 +140,7 @@ export class DirectoryIndex {
     return { fingerprint, stored, pair: ours ? null : certificate, names: ours && asWritten ? certificate.domains : null, reason: null };
   }
 
-  /** What can't be listed now keeps what was known of it. */
+  /** A folder that can't be listed keeps its known content. */
   private listIds(): string[] {
     const closed = new Map<string, string>();
     const known = [...this.entries.keys()];
@@ -163,7 +163,7 @@ export class DirectoryIndex {
     return ids;
   }
 
-  /** There is no pair. Of what looks as if it were to be one it is known why it is none. */
+  /** There is no pair here. If it looks like a mistake, records why. */
   private recordMissing(id: string): string[] {
     const reason = isOurs(id) ? null : misnamedPair(join(this.root, id));
     const removed = this.forget(id);
@@ -178,12 +178,12 @@ export class DirectoryIndex {
   }
 }
 
-/** As `finishWriting`; on a disk that takes nothing what there is stays as it is. */
+/** Like `finishWriting`, but ignores write errors. */
 function finishedWriting(folder: string): boolean {
   try {
     return finishWriting(folder);
   } catch {
-    // The files are judged as they are, and whoever writes next is told the reason.
+    // The files are read as they are, and the next write reports the error.
     return false;
   }
 }
@@ -209,7 +209,7 @@ function storedOf(id: string, pair: Certificate, meta: PairMeta | null, now: num
   };
 }
 
-/** `acme` for `acme/a.test`; empty for what others put there. */
+/** `acme` for `acme/a.test`; empty for manually placed pairs. */
 const folderOf = (id: string): string => (isOurs(id) ? id.slice(0, id.indexOf('/')) : '');
 
 export const isOurs = (id: string): boolean => id.includes('/');

@@ -175,7 +175,7 @@ test('a torn, half, unreadable or endless file costs that name only, counts as a
       ['acme/good.test', 'acme/meta.test'],
     );
     assert.deepEqual(problems.map(({ id, reason }) => `${id}: ${reason.replaceAll(disk.root, '')}`).sort(), [
-      'acme/folder.test: /acme/folder.test/key.pem is no file; put the file there',
+      'acme/folder.test: /acme/folder.test/key.pem is not a file; put the file there',
       'acme/half.test: /acme/half.test/cert.pem is missing; put it there',
       'acme/odd.test: /acme/odd.test/cert.pem is larger than 262144 bytes; put only the chain or the key there',
       'acme/torn.test: /acme/torn.test/key.pem: part 1 (PRIVATE KEY) was cut off, so there is no private key to use; give the whole file',

@@ -14,18 +14,18 @@ import { KeyValueFolder } from './key-value-folder.ts';
 import { writePairFolder } from './pair-folder.ts';
 import { makePrivateFolder, syncFolder, writePrivate } from './private-file.ts';
 
-/** Whoever replaces two files has a moment (ms) for the second. */
+/** Delay before a rescan (ms), so that a program which replaces both files can finish. */
 const QUIET_MS = 200;
-/** What no watch told of is found after this time (ms). */
+/** Changes missed by the watches are found after this time (ms). */
 const RESCAN_MS = 60_000;
 const LOCKS = '.locks';
 
-/** `instance` is the same for processes that come one after the other: what a crash left locked is free for the next one. */
+/** `instance` is stable over restarts, so that a lock left by a crash is free for the next process. */
 type StoreRuntime = { readonly clock: Clock; readonly random: Random; readonly log: Log; readonly instance?: string };
 
 /**
- * Certificates as files: `acme/NAME` and `pushed/NAME`, or whatever our `folders` are, hold ours (cert.pem, key.pem, meta.json), every other
- * folder a pair that somebody put there, which is used as it is and never written. Accounts lie in `accounts`.
+ * Stores certificates as files. `acme/NAME` and `pushed/NAME`, or the given `folders`, hold ours (cert.pem, key.pem, meta.json). Every other
+ * folder is a manually placed pair, which is read and never written. Accounts are in `accounts`.
  */
 export class DirectoryStore implements CertStore {
   private readonly root: string;
@@ -36,15 +36,15 @@ export class DirectoryStore implements CertStore {
   private readonly watches: FolderWatcher;
   private readonly stopRescan: () => void;
   private readonly buckets: Readonly<Record<Bucket, KeyValueFolder>>;
-  /** What this process has locked. */
+  /** Locks held by this process. */
   private readonly locked = new Set<string>();
   private cancelRescan: () => void = () => undefined;
   private last: Promise<unknown> = Promise.resolve();
-  /** Whether something could be kept the last time. */
+  /** Whether the last write succeeded. */
   private prepared = false;
   private reported = new Map<string, string>();
 
-  /** Nothing is made before something is kept: whoever brings no certificate needs no directory. */
+  /** Creates no directory before the first write. */
   constructor(path: string, runtime: StoreRuntime, folders: readonly OwnFolder[] = OWN_FOLDERS) {
     this.root = resolve(path);
     this.runtime = runtime;
@@ -174,7 +174,7 @@ export class DirectoryStore implements CertStore {
     await this.last;
   }
 
-  /** One after another, whether the one before succeeded or not. */
+  /** Runs tasks one after another, whether or not the previous one succeeded. */
   private inTurn<T>(task: () => Promise<T>): Promise<T> {
     const done = this.last.then(task);
     this.last = done.catch(() => undefined);
@@ -192,7 +192,7 @@ export class DirectoryStore implements CertStore {
     } catch (error) {
       this.runtime.log.error(
         { path: this.root, error: String(error) },
-        'the certificate directory cannot be read: what is known stays in use',
+        'the certificate directory cannot be read: the certificates read before stay in use',
       );
     }
   }

@@ -6,7 +6,7 @@ import type { Random } from '../../../shared/runtime/random.ts';
 import type { Lease } from './cert-store.ts';
 import { makePrivateFolder, writeFresh } from './private-file.ts';
 
-/** Whose lock it is: the same `instance` over restarts of what is one process at a time. */
+/** The holder of a lock; `instance` is stable over restarts. */
 export type Holder = { readonly instance: string; readonly pid: number };
 
 /** `until` in milliseconds since 1970. */
@@ -16,7 +16,7 @@ const lockSchema = z.object({
   holder: z.object({ instance: z.string(), pid: z.int().min(1) }).optional(),
 });
 
-/** `alive` tells whether a process of this machine is there. */
+/** `alive` checks whether a process on this machine exists. */
 type LeaseRuntime = {
   readonly clock: Clock;
   readonly random: Random;
@@ -25,11 +25,11 @@ type LeaseRuntime = {
 };
 
 /**
- * Takes the lock `name` in `folder` for `ttlMs`, unless somebody has it. Each taking is a file of its own, with the
- * next number; the highest number is the lock. Nobody can create the same number twice, and the highest is never
- * deleted, so of two that find a dead owner's lock only one gets it. The clocks of machines that share the folder must
- * agree to well within `ttlMs`. One whose holder was an earlier process of the same instance, which is gone, is free at
- * once: a crash holds up nobody who comes after it.
+ * Acquires the lock `name` in `folder` for `ttlMs`, unless it is held. Each acquisition creates a file with the next
+ * number, and the highest number is the lock. The same number can't be created twice and the highest is never deleted,
+ * so when two processes find an expired lock, only one gets it. The clocks of machines that share the folder must agree
+ * to well within `ttlMs`. A lock of an earlier process of the same instance that no longer exists is free immediately,
+ * so a crash does not delay the next process.
  */
 export async function acquireLease(folder: string, name: string, ttlMs: number, runtime: LeaseRuntime): Promise<Lease | null> {
   makePrivateFolder(folder);
@@ -38,7 +38,7 @@ export async function acquireLease(folder: string, name: string, ttlMs: number, 
   const mine = newest + 1;
   const path = join(folder, `${name}.${mine}`);
   const owner = runtime.random.hex(8);
-  // Not synced: what a power cut tears is free.
+  // Not synced: a lock file truncated by a power cut counts as free.
   const write = (until: number): string => {
     const written = `${path}-${owner}`;
     writeFresh(written, `${JSON.stringify({ owner, until, holder: runtime.holder })}\n`, 0o600);
@@ -48,7 +48,7 @@ export async function acquireLease(folder: string, name: string, ttlMs: number, 
   const created = link(written, path);
   rmSync(written, { force: true });
   if (!created) return null;
-  // Whoever looked before others came and went may have made a number that is no longer the highest.
+  // If other processes acquired and released it in the meantime, our number may not be the highest.
   if (newestOf(folder, name) > mine) {
     rmSync(path, { force: true });
     return null;
@@ -65,7 +65,7 @@ export async function acquireLease(folder: string, name: string, ttlMs: number, 
   };
 }
 
-/** A link, unlike a file that is opened to be written, is there as a whole or not at all. */
+/** Creating a link is atomic, unlike creating and writing a file. */
 function link(from: string, to: string): boolean {
   try {
     linkSync(from, to);
@@ -86,13 +86,13 @@ function numbersOf(folder: string, name: string): number[] {
 
 const newestOf = (folder: string, name: string): number => Math.max(0, ...numbersOf(folder, name));
 
-/** A lock that can't be understood was torn by a crash, and one that went was given up: nobody has it. */
+/** A malformed lock was truncated by a crash and a missing one was released: both are free. */
 function isHeld(path: string, { clock, holder: taker, alive = isAlive }: Omit<LeaseRuntime, 'random'>): boolean {
   try {
     const { until, holder } = lockSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
     if (until <= clock.now()) return false;
     if (holder === undefined || holder.instance !== taker?.instance) return true;
-    // In a container every process may have the same number.
+    // In containers every process may have the same pid.
     return holder.pid !== taker.pid && alive(holder.pid);
   } catch {
     return false;

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 
-/** Room for a hash within the 255 bytes that file systems give a name. */
+/** Leaves room for a hash within the 255 bytes of a file name. */
 const LONGEST = 240;
 const SAFE = /^(?:\*\.)?[a-z0-9:][a-z0-9:._-]*$/;
 
 /**
- * The folder of a certificate for these domains (lower case), readable and always the same: `a.test`, `_.a.test` for a
+ * The folder name for a certificate with these domains (lower case), readable and stable: `a.test`, `_.a.test` for a
  * wildcard, `a.test+2-3f5b1c0a` for three names.
- * @throws Error for names that are none, so that none leads out of the store.
+ * @throws Error for invalid names, so that none can escape from the store.
  */
 export function folderName(domains: readonly string[]): string {
   const sorted = [...new Set(domains)].sort();
@@ -20,7 +20,7 @@ export function folderName(domains: readonly string[]): string {
     : `${readable}+${sorted.length - 1}-${shortHash(sorted.join(','))}`;
 }
 
-/** The file of an account at the authority with this directory URL: its host, and a hash of the whole. */
+/** The file name of the account for this directory URL: its host and a hash. */
 export function accountName(directory: string): string {
   const host = URL.parse(directory)?.hostname.replaceAll(/[^a-z0-9.-]/g, '-') ?? 'authority';
   return `${host}-${shortHash(directory)}.json`;

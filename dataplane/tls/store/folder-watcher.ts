@@ -1,10 +1,10 @@
 import { type FSWatcher, statSync, watch } from 'node:fs';
 import type { Log } from '../../../shared/runtime/log.ts';
 
-/** More folders are only looked at from time to time: the system's watches are few. */
+/** Further folders are only polled, since the system limits watches. */
 const MOST = 1_000;
 
-/** Tells that something in one of some folders is different. Sees at best, never for sure. */
+/** Reports changes in a set of folders, on a best-effort basis. */
 export class FolderWatcher {
   private readonly watches = new Map<string, FSWatcher>();
   private readonly changed: () => void;
@@ -43,18 +43,18 @@ export class FolderWatcher {
     } catch (error) {
       if (this.warned) return;
       this.warned = true;
-      this.log.warn({ folder, error: String(error) }, 'certificates are looked at once a minute: the system gives no more watches');
+      this.log.warn({ folder, error: String(error) }, 'the system allows no more file watches: certificates are checked once a minute');
     }
   }
 }
 
-/** The folder that a path leads to now, and the path; nothing where it leads nowhere. */
+/** The identity of the folder at a path, and the path; empty if there is no folder. */
 function identified(folder: string): [string, string][] {
   try {
     const stats = statSync(folder);
     return stats.isDirectory() ? [[`${folder} ${stats.dev}:${stats.ino}`, folder]] : [];
   } catch {
-    // It went, or may not be entered: there is nothing to watch.
+    // It is gone or not accessible: nothing to watch.
     return [];
   }
 }

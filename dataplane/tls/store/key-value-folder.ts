@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { makePrivateFolder, replacePrivate } from './private-file.ts';
 
 const SAFE = /^[A-Za-z0-9_*-][A-Za-z0-9_.*-]*$/;
-/** Room for the end of a name that is being written, within the 255 bytes that file systems give one. */
+/** Leaves room for the temporary suffix within the 255 bytes of a file name. */
 const LONGEST = 240;
 const NEW = '.new';
 
-/** Small texts by name in a folder of their own. They survive the process; a power cut may cost the last ones. */
+/** A folder of small values by key. They survive the process, but a power cut may lose the latest ones. */
 export class KeyValueFolder {
   private readonly folder: string;
 
@@ -16,7 +16,7 @@ export class KeyValueFolder {
     this.folder = folder;
   }
 
-  /** The names that there are, wildcards as they are stored: `_.a.test`. @throws the system's error. */
+  /** All keys, wildcards as stored: `_.a.test`. @throws the system's error. */
   keys(): string[] {
     try {
       return readdirSync(this.folder).filter((name) => !name.endsWith(NEW));
@@ -45,7 +45,7 @@ export class KeyValueFolder {
   }
 
   private path(name: string): string {
-    if (!SAFE.test(name)) throw new Error(`no name for a note: ${JSON.stringify(name)}`);
+    if (!SAFE.test(name)) throw new Error(`invalid key: ${JSON.stringify(name)}`);
     const short = name.length <= LONGEST ? name : `${name.slice(0, LONGEST - 65)}+${createHash('sha256').update(name).digest('hex')}`;
     return join(this.folder, short.replace('*', '_'));
   }

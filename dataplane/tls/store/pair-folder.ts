@@ -8,19 +8,19 @@ import { makePrivateFolder, syncFolder, writePrivate } from './private-file.ts';
 const CHAIN = 'cert.pem';
 const KEY = 'key.pem';
 type Names = readonly (readonly [chain: string, key: string])[];
-/** How the two files of ours are called. */
+/** The names of our own two files. */
 export const OUR_FILES: Names = [[CHAIN, KEY]];
-/** How those of others may be called: the first two of which one is there count. */
+/** Accepted names of manually placed files, in order of precedence. */
 export const USUAL_FILES: Names = [
   ['fullchain.pem', 'privkey.pem'],
   [CHAIN, KEY],
   ['tls.crt', 'tls.key'],
 ];
 const META = 'meta.json';
-/** In this order a crash between two of them can be made good. */
+/** Renamed in this order, so that a crash in between can be recovered. */
 const OURS = [KEY, CHAIN, META];
 const NEW = '.new';
-/** No chain and no key is larger, and what is (bytes) need not be read. */
+/** Larger files (bytes) are not read: no chain or key is this large. */
 const MOST_BYTES = 262_144;
 
 const metaSchema = z.object({
@@ -30,19 +30,19 @@ const metaSchema = z.object({
   owner: z.object({ controller: z.string(), source: z.string() }).optional(),
   saved_at: z.iso.datetime(),
 });
-/** What is kept beside a pair of ours. */
+/** Metadata stored with one of our own pairs. */
 export type PairMeta = z.output<typeof metaSchema>;
 
 export type PairFiles = {
   readonly chainPath: string;
   readonly keyPath: string;
-  /** Another text as soon as one of the files is another one. */
+  /** Changes when one of the files does. */
   readonly fingerprint: string;
 };
 
 /**
- * Which two files of a folder count, through symbolic links, without reading them; null where there are none. What can't be
- * reached (a link to nowhere, a folder that may not be entered) is there all the same: whoever reads it tells the reason.
+ * Finds the chain and key files of a folder, following symbolic links, without reading them; null if there are none. Inaccessible
+ * files (a dangling link, a folder without permission) count as found, so that reading them reports the reason.
  */
 export function findPair(folder: string, files: Names): PairFiles | null {
   for (const [chain, key] of files) {
@@ -55,10 +55,10 @@ export function findPair(folder: string, files: Names): PairFiles | null {
   return isLostLink(folder) ? { chainPath: join(folder, chain), keyPath: join(folder, key), fingerprint: OUT_OF_REACH } : null;
 }
 
-/** How certificates and keys are called everywhere. */
+/** Common extensions of certificates and keys. */
 const PAIR_LIKE = /\.(?:pem|crt|cer|cert|key|der|p12|pfx)$/i;
 
-/** What somebody put there as a pair, under names that nobody looks for, and what to do about it; null where there is nothing of the kind. */
+/** Describes certificate files under names that are not looked for, and what to do about them; null if there are none. */
 export function misnamedPair(path: string): string | null {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats?.isFile() && PAIR_LIKE.test(path))
@@ -71,22 +71,22 @@ export function misnamedPair(path: string): string | null {
 
 const OUT_OF_REACH = 'out of reach';
 
-/** Another text as soon as it is another file; null where there is none. */
+/** Changes when the file does; null if there is none. */
 function fingerprintOf(path: string): string | null {
   try {
     const stats = statSync(path, { throwIfNoEntry: false });
     if (stats !== undefined) return `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeMs}:${stats.ctimeMs}`;
     return isLostLink(path) ? OUT_OF_REACH : null;
   } catch (error) {
-    // Else it is a circle of links, or a folder that may not be entered.
+    // Otherwise it is a loop of links, or a folder without permission.
     return error instanceof Error && 'code' in error && error.code === 'ENOTDIR' ? null : OUT_OF_REACH;
   }
 }
 
-/** Whether it is a link to what is not there. */
+/** Whether it is a dangling link. */
 const isLostLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true && !existsSync(path);
 
-/** The two files as they are. The refusal names the file. */
+/** Reads the two files. The refusal names the file. */
 export function readPairTexts({ chainPath, keyPath }: PairFiles): Parsed<Pick<Certificate, 'chain' | 'privateKey'>> {
   const chain = readText(chainPath);
   if (!chain.ok) return chain;
@@ -94,7 +94,7 @@ export function readPairTexts({ chainPath, keyPath }: PairFiles): Parsed<Pick<Ce
   return key.ok ? accepted({ chain: chain.value, privateKey: key.value }) : key;
 }
 
-/** Reads the pair and judges it. The refusal names the file. */
+/** Reads and validates the pair. The refusal names the file. */
 export function readPair(seen: PairFiles): Parsed<Certificate & { readonly asWritten: boolean }> {
   const texts = readPairTexts(seen);
   if (!texts.ok) return texts;
@@ -105,15 +105,15 @@ export function readPair(seen: PairFiles): Parsed<Certificate & { readonly asWri
 
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: "can't be read (permission denied); give it to the user that this process runs as",
-  ELOOP: 'is a link that leads in a circle; put the file there',
+  ELOOP: 'is a loop of symbolic links; put the file there',
 };
 
 function readText(path: string): Parsed<string> {
   try {
     const stats = statSync(path, { throwIfNoEntry: false });
     if (stats === undefined) return refused(`${path} is missing; put it there`);
-    // A pipe would keep the process waiting for good.
-    if (!stats.isFile()) return refused(`${path} is no file; put the file there`);
+    // Reading a named pipe would block forever.
+    if (!stats.isFile()) return refused(`${path} is not a file; put the file there`);
     if (stats.size > MOST_BYTES) return refused(`${path} is larger than ${MOST_BYTES} bytes; put only the chain or the key there`);
     return accepted(readFileSync(path, 'utf8'));
   } catch (error) {
@@ -122,7 +122,7 @@ function readText(path: string): Parsed<string> {
   }
 }
 
-/** What is kept beside the pair; null where it can't be read, which costs nothing but these words. */
+/** The metadata of a pair; null if it can't be read, since it is not essential. */
 export function readMeta(folder: string): PairMeta | null {
   const text = readText(join(folder, META));
   if (!text.ok) return null;
@@ -135,8 +135,8 @@ export function readMeta(folder: string): PairMeta | null {
 }
 
 /**
- * Writes a pair of ours: everything beside the old one first, then the names are changed in one turn of this process.
- * @throws the system's error; then what there was is still there.
+ * Writes one of our own pairs: first under temporary names, then renames all files without yielding to the event loop.
+ * @throws the system's error; then the old pair is still there.
  */
 export async function writePairFolder(folder: string, pair: Certificate, meta: PairMeta): Promise<void> {
   makePrivateFolder(folder);
@@ -148,7 +148,7 @@ export async function writePairFolder(folder: string, pair: Certificate, meta: P
   await syncFolder(folder);
 }
 
-/** Gives what was written its names, perhaps after a crash in the middle. @returns whether there was anything. */
+/** Renames temporary files to their final names, also after a crash in between. @returns whether there were any. */
 export function finishWriting(folder: string): boolean {
   const waiting = OURS.filter((name) => existsSync(join(folder, name + NEW)));
   for (const name of waiting) renameSync(join(folder, name + NEW), join(folder, name));

@@ -4,20 +4,20 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import { writePrivate } from './private-file.ts';
 
-/** Changes are gathered for this long (ms): a thousand names that change together are one write. */
+/** Changes are batched for this long (ms), so that a thousand names changing together cause one write. */
 const GATHER_MS = 1_000;
 
 export type PersistentMapFile<T> = {
   readonly path: string;
   readonly schema: z.ZodType<T>;
-  /** What it holds, for the log, and what its loss costs. */
+  /** For the log: what the file holds, and the consequence of losing it. */
   readonly what: string;
   readonly cost: string;
-  /** Changes are gathered for this long instead (ms). */
+  /** Overrides the batching delay (ms). */
   readonly gatherMs?: number;
 };
 
-/** Something about each name that outlives the process. */
+/** A map from names to values, saved to a JSON file. */
 export class PersistentMap<T> {
   private readonly file: PersistentMapFile<T>;
   private readonly clock: Clock;
@@ -40,7 +40,7 @@ export class PersistentMap<T> {
     return this.values.entries();
   }
 
-  /** null forgets it. */
+  /** null deletes the entry. */
   set(name: string, value: T | null): void {
     if (value === null && !this.values.delete(name)) return;
     if (value !== null) this.values.set(name, value);
@@ -56,18 +56,18 @@ export class PersistentMap<T> {
       await writePrivate(`${path}.new`, `${JSON.stringify(Object.fromEntries(this.values))}\n`);
       renameSync(`${path}.new`, path);
     } catch (error) {
-      this.log.warn({ path, error: String(error) }, `${what} can not be saved; ${cost}`);
+      this.log.warn({ path, error: String(error) }, `${what} cannot be saved; ${cost}`);
     }
   }
 }
 
-/** Nothing but patience is lost with a file that can't be read. */
+/** An unreadable file counts as empty: its loss only costs time. */
 function read<T>({ path, schema, what }: PersistentMapFile<T>, log: Log): Record<string, T> {
   try {
     return z.record(z.string(), schema).parse(JSON.parse(readFileSync(path, 'utf8')));
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {};
-    log.warn({ path, error: error instanceof Error ? error.name : String(error) }, `${what} can not be read`);
+    log.warn({ path, error: error instanceof Error ? error.name : String(error) }, `${what} cannot be read`);
     return {};
   }
 }

@@ -3,14 +3,14 @@ import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * A file that nobody else has put there: what is planted at its name, a link to another file of the machine above all, is
- * an error and not written to. O_EXCL alone says so for links, but not on every network file system.
+ * Opens a file that must not exist yet: a planted file, above all a symbolic link to another file of the machine, is an
+ * error and not written to. O_EXCL alone covers links, but not on every network file system.
  */
 export const FRESH = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
-/** Writes a file of mode 0600 whose bytes are on disk when this resolves; its name is once its folder is synced. */
+/** Writes a file of mode 0600. Its content is on disk when this resolves; its name only once the folder is synced. */
 export async function writePrivate(path: string, text: string): Promise<void> {
-  // One that a crash left behind would keep its mode.
+  // A leftover of a crash would keep its mode.
   rmSync(path, { force: true });
   const file = await open(path, FRESH, 0o600);
   try {
@@ -21,13 +21,13 @@ export async function writePrivate(path: string, text: string): Promise<void> {
   }
 }
 
-/** Writes a file of mode 0600 beside `path` first, so that nobody sees half of it. A power cut may cost it. */
+/** Replaces a file of mode 0600 atomically, by way of the temporary file `beside`. Not synced: a power cut may lose it. */
 export function replacePrivate(path: string, beside: string, text: string): void {
   writeFresh(beside, text, 0o600);
   renameSync(beside, path);
 }
 
-/** Writes a file anew, in place of what a crash left behind, with exactly this mode whatever the umask of the process. */
+/** Writes a new file, replacing any leftover of a crash, with exactly this mode whatever the umask. */
 export function writeFresh(path: string, text: string, mode: number): void {
   rmSync(path, { force: true });
   const file = openSync(path, FRESH, mode);
@@ -39,7 +39,7 @@ export function writeFresh(path: string, text: string, mode: number): void {
   }
 }
 
-/** Files that came, went or were renamed in a folder are so on disk when this resolves. */
+/** Files created, deleted or renamed in a folder are durable when this resolves. */
 export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {
@@ -50,8 +50,8 @@ export async function syncFolder(path: string): Promise<void> {
 }
 
 /**
- * Makes a folder for its owner alone, with those above it. One level at a time: the recursive form of mkdir never
- * returns where a file system answers ENOENT for everything, as /proc does. @throws the system's error.
+ * Creates a folder of mode 0700 and its parents, one level at a time: recursive mkdir never returns on a file system
+ * that answers ENOENT for everything, as /proc does. @throws the system's error.
  */
 export function makePrivateFolder(path: string): void {
   try {

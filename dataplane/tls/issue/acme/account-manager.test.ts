@@ -33,7 +33,7 @@ test('an account whose file is torn is opened anew, one that can be read is used
       assert.equal(await use(), 1, torn);
       assert.equal(await use(), 0, 'the new one is kept');
     }
-    assert.match(JSON.stringify(log.lines), /account at the certificate authority is damaged/);
+    assert.match(JSON.stringify(log.lines), /account for the certificate authority is damaged/);
     assert.doesNotMatch(JSON.stringify(log.lines), /PRIVATE KEY|xyzzy/);
   } finally {
     await store.close();

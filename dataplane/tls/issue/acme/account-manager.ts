@@ -5,7 +5,7 @@ import type { CertStore } from '../../store/cert-store.ts';
 import { AccountGoneError, IssueError } from '../issue-error.ts';
 import { type Account, AcmeClient, type AcmeSettings } from './acme-client.ts';
 
-/** Our account at the authority that is asked: opened when it is first needed, kept in the store. */
+/** Our account at the authority: registered on first use and kept in the store. */
 export class AccountManager {
   private readonly store: CertStore;
   private readonly log: Log;
@@ -17,29 +17,29 @@ export class AccountManager {
     this.log = log;
   }
 
-  /** The authority that is to be asked from now on; null: none. */
+  /** Uses this authority from now on; null: none. */
   setAcme(settings: AcmeSettings | null): void {
     this.settings = settings;
     this.client = null;
   }
 
-  /** Runs `task` with our account; once more with another one where the authority does not know it any more. @throws what `task` does. */
+  /** Runs `task` with our account. If the authority no longer knows the account, registers a new one and retries once. @throws what `task` throws. */
   async withClient(task: (client: AcmeClient) => Promise<void>): Promise<void> {
     const { settings } = this;
-    if (settings === null) throw new Error('nobody is to be asked');
+    if (settings === null) throw new Error('no certificate authority is configured');
     const used = this.client ?? this.open(settings);
     this.client = used;
     try {
       await task(await used);
     } catch (error) {
-      // Its root may be another one by now, and where it is asked: both are looked up with the next order.
+      // Its root certificate or its URLs may have changed: the next order reads both again.
       if (error instanceof IssueError && error.kind === 'unreachable' && this.client === used) this.client = null;
       if (!(error instanceof AccountGoneError) || settings !== this.settings) throw error;
-      // Of many orders that meet this together, one opens the other account.
+      // Of many orders that fail like this at once, only one registers the new account.
       if (this.client === used) this.client = this.reopen(settings, error);
       await task(await (this.client ?? used));
     } finally {
-      // An account that could not be opened is tried again with the next order.
+      // The next order retries an account that could not be opened.
       await this.client?.catch(() => {
         this.client = null;
       });
@@ -50,15 +50,15 @@ export class AccountManager {
     const saved = await this.store.account(settings.directory);
     if (saved === null) return this.register(settings);
     const account = parseAccount(saved);
-    // An authority gives another account for the asking; certificates that there are need none.
+    // Registering a new account is cheap, and existing certificates do not depend on the old one.
     if (account === null)
-      this.log.warn({ directory: settings.directory }, 'the account at the certificate authority is damaged: another one is opened');
+      this.log.warn({ directory: settings.directory }, 'the saved account for the certificate authority is damaged: registering a new one');
     return account === null ? this.register(settings) : AcmeClient.open(settings, account);
   }
 
   private async reopen(settings: AcmeSettings, { message }: AccountGoneError): Promise<AcmeClient> {
     const client = await this.register(settings);
-    this.log.warn({ reason: message }, 'another account at the certificate authority was opened');
+    this.log.warn({ reason: message }, 'registered a new account at the certificate authority');
     return client;
   }
 
@@ -71,12 +71,12 @@ export class AccountManager {
 
 const accountSchema = z.object({ key: z.string().refine(isKey), url: z.url({ protocol: /^https$/ }) });
 
-/** null for a text that is torn, or none of ours. Its words are secret, so no error tells of them. */
+/** null if the text is truncated or not ours. It holds a secret, so no error quotes it. */
 function parseAccount(text: string): Account | null {
   try {
     return accountSchema.safeParse(JSON.parse(text)).data ?? null;
   } catch {
-    // What is no JSON is worth as much as what is no account.
+    // Not JSON: as useless as JSON that is not an account.
     return null;
   }
 }
@@ -85,7 +85,7 @@ function isKey(text: string): boolean {
   try {
     return createPrivateKey(text).type === 'private';
   } catch {
-    // The library's own words would say no more.
+    // The library's error adds nothing.
     return false;
   }
 }

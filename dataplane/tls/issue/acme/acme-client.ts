@@ -12,41 +12,41 @@ import { problemOf } from './problem.ts';
 /** An order as RFC 9773 5 extends it. */
 type NewOrder = Parameters<Acme.Client['createOrder']>[0] & { replaces?: string };
 
-/** How often a pending state is asked for: quickly at first, since most are done at once; about two minutes in all. */
+/** Polling of a pending state: fast at first, since most finish at once; about two minutes in total. */
 const POLL = { backoffMin: 25, backoffMax: 2_000, backoffAttempts: 70 };
 
-/** RFC 8555 8.1: a token is base64url. It becomes a path and the name of a file. */
+/** RFC 8555 8.1: a token is base64url. It is used in a path and as a file name. */
 const TOKEN = /^[A-Za-z0-9_-]{1,200}$/;
 
 export type AcmeSettings = {
   /** The URL of its directory (RFC 8555 7.1.1). */
   readonly directory: string;
-  /** A file with the roots that its own HTTPS is verified by; null: the system's usual ones. */
+  /** A file with the roots that verify its HTTPS; null: the system's. */
   readonly rootPath: string | null;
-  /** The same in PEM, where no file is named. */
+  /** The same in PEM, if no file is given. */
   readonly roots?: string | null;
   readonly email: string | null;
   /** External account binding (RFC 8555 7.3.4). */
   readonly binding: { readonly kid: string; readonly key: string } | null;
-  /** How records are set for checks over DNS; null: nobody can. */
+  /** How to set records for DNS-01; null: not possible. */
   readonly dns: DnsSettings | null;
 };
 
-/** An account at an authority: its key in PEM, and where it stands there. */
+/** An account at an authority: its key in PEM and its URL. */
 export type Account = { readonly key: string; readonly url: string };
 
-/** An order that an authority has: its URL, and the key in PEM that its certificate is for. */
+/** An order placed earlier: its URL and the private key in PEM for its certificate. */
 export type ResumableOrder = { readonly url: string; readonly privateKey: string };
 
 export type OrderRequest = {
   readonly name: string;
-  /** The ARI identifier of the certificate that it renews (RFC 9773 5). */
+  /** The ARI CertID of the certificate that the order renews (RFC 9773 5). */
   readonly replaces: string | null;
-  /** The checks that may be tried, each in an order of its own: one whose check failed is over (RFC 8555 7.1.6). */
+  /** Challenge types to try in turn. Each needs a new order, since a failed challenge invalidates the order (RFC 8555 7.1.6). */
   readonly challengeTypes: readonly ChallengeType[];
-  /** One that was begun before and is taken up where it stands, if it still does. */
+  /** An earlier order to resume, if the authority still has it. */
   readonly begun: ResumableOrder | null;
-  /** Remembers what would be lost with the process. */
+  /** Saves what is needed to resume the order after a crash. */
   remember(begun: ResumableOrder): Promise<void>;
   challengeFailed(type: ChallengeType): void;
 };
@@ -57,11 +57,11 @@ export type IssuedCertificate = {
   readonly privateKey: string;
   /** The order's URL. */
   readonly order: string;
-  /** The check that it was given for; null where the authority remembered an earlier one. */
+  /** The challenge that validated the name; null if the authority reused an earlier authorization. */
   readonly validatedBy: ChallengeType | null;
 };
 
-/** A certificate authority that speaks ACME (RFC 8555), and our account there. */
+/** ACME client (RFC 8555) for one authority and our account there. */
 export class AcmeClient {
   readonly account: Account;
   private readonly library: AcmeLibrary;
@@ -74,8 +74,8 @@ export class AcmeClient {
   }
 
   /**
-   * Goes to the account that there is, or opens one.
-   * @throws IssueError in words that say what to do.
+   * Uses the known account, or registers one.
+   * @throws IssueError whose message says what to do.
    */
   static async open(settings: AcmeSettings, known: Account | null): Promise<AcmeClient> {
     const { directory, rootPath, roots = null, email, binding } = settings;
@@ -97,7 +97,7 @@ export class AcmeClient {
     }
   }
 
-  /** Orders one certificate, on a key of its own. @throws IssueError. */
+  /** Orders one certificate with a new key. @throws IssueError. */
   async issue(request: OrderRequest, solver: ChallengeSolver): Promise<IssuedCertificate> {
     const { name, challengeTypes: types } = request;
     let { begun } = request;
@@ -130,7 +130,7 @@ export class AcmeClient {
     return { certificate, privateKey, order: order.url, validatedBy };
   }
 
-  /** An authority that refuses to replace, because that was done already or by another account (RFC 9773 5), may still issue. */
+  /** If the authority rejects `replaces`, because the certificate was already replaced or belongs to another account (RFC 9773 5), orders without it. */
   private async createOrder(name: string, replaces: string | null): Promise<Acme.Order> {
     const order = { identifiers: [{ type: 'dns', value: name }] };
     if (replaces === null) return this.client.createOrder(order);
@@ -144,7 +144,7 @@ export class AcmeClient {
     }
   }
 
-  /** null for an order that came to nothing, or that the authority has forgotten. @throws what kept us from asking. */
+  /** null if the order is invalid or no longer known to the authority. @throws if the authority can't be asked. */
   private async resume(url: string): Promise<Acme.Order | null> {
     try {
       const order = await this.client.getOrder({ url } as Acme.Order);
@@ -155,14 +155,14 @@ export class AcmeClient {
     }
   }
 
-  /** One that was taken up may have come this far already. */
+  /** A resumed order may have been finalized before. */
   private async finalize(order: Acme.Order, name: string, privateKey: string): Promise<Acme.Order> {
     if (order.status === 'processing' || order.status === 'valid') return order;
     const [, csr] = await this.library.crypto.createCsr({ altNames: [name] }, privateKey);
     return this.client.finalizeOrder(order, csr);
   }
 
-  /** `name` without the `*.` of a wildcard. */
+  /** Solves one authorization; `name` without the `*.` of a wildcard. */
   private async authorize(
     name: string,
     authorization: Acme.Authorization,
@@ -171,17 +171,16 @@ export class AcmeClient {
   ): Promise<ChallengeType | null> {
     const { status, challenges, identifier } = authorization;
     if (identifier.value.toLowerCase() !== name)
-      throw new IssueError('refused', `${name}: the authority asks for a check of ${identifier.value} instead`);
+      throw new IssueError('refused', `${name}: the authority asks to validate ${identifier.value} instead`);
     if (status === 'valid') return null;
     const offered = new Map(challenges.map((challenge) => [challenge.type as string, challenge]));
     const type = types.find((each) => offered.has(each));
     const challenge = type && offered.get(type);
     if (challenge === undefined || type === undefined) {
       const names = [...offered.keys()].join(', ') || 'none';
-      throw new IssueError('refused', `${name}: the authority offers no check that can be met here (it offers ${names})`);
+      throw new IssueError('refused', `${name}: the authority offers no challenge that can be solved here (it offers ${names})`);
     }
-    if (!TOKEN.test(challenge.token))
-      throw new IssueError('refused', `${name}: the authority asks for a token that none can be (RFC 8555 8.1)`);
+    if (!TOKEN.test(challenge.token)) throw new IssueError('refused', `${name}: the authority sent a malformed token (RFC 8555 8.1)`);
     const keyAuthorization = await this.client.getChallengeKeyAuthorization(challenge);
     const presented: Challenge = { type, name, token: challenge.token, keyAuthorization };
     try {
@@ -196,7 +195,7 @@ export class AcmeClient {
     }
   }
 
-  /** The authority's own words stand in the challenge that failed, not in the answer that says so. */
+  /** The reason for a failed validation is in the challenge object, not in the error response. */
   private async validationError(error: unknown, { url }: Acme.Authorization): Promise<unknown> {
     const [now] = await this.client.getAuthorizations({ authorizations: [url] } as Acme.Order).catch(() => []);
     if (now?.status !== 'invalid') return error;

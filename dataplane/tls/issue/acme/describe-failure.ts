@@ -1,7 +1,7 @@
 import { AccountGoneError, IssueError } from '../issue-error.ts';
 import { ProblemError } from './problem.ts';
 
-/** Codes of the system and of TLS that mean: nobody there, or nobody we trust. */
+/** System and TLS error codes that mean the authority is unreachable or not trusted. */
 const UNREACHABLE: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nobody listens there',
   ENOTFOUND: 'its name can not be resolved',
@@ -21,12 +21,12 @@ const UNREACHABLE: Readonly<Record<string, string>> = {
   CERT_NOT_YET_VALID: 'its certificate is not good yet, or the clock of this machine is wrong',
 };
 
-/** Codes of an answer that came, and is none. */
+/** Error codes for a response that is not ACME. */
 const ODD = /^ERR_(INVALID_URL|BAD_RESPONSE|FR_TOO_MANY_REDIRECTS|FR_REDIRECTION_FAILURE)$/;
-/** How the library says that what it was given is no directory. */
+/** The library's messages for a URL that is not an ACME directory. */
 const NO_DIRECTORY = /in ACME directory|ACME directory returned|get nonce from/;
 
-/** What went wrong, told by code, or by the words of the authority where it has any. `about` is what was asked for. */
+/** Classifies an error by its code, or by the authority's problem document. `about` is what was requested. */
 export function toIssueError(error: unknown, about: string, authority = 'the certificate authority'): IssueError {
   if (error instanceof IssueError) return error;
   if (error instanceof ProblemError) return problemToIssueError(error, about);
@@ -35,7 +35,7 @@ export function toIssueError(error: unknown, about: string, authority = 'the cer
   const unreachable = UNREACHABLE[code];
   if (unreachable !== undefined) return new IssueError('unreachable', `${authority} can't be reached: ${unreachable}`);
   if (ODD.test(code)) return new IssueError('refused', `${about}: the certificate authority answers what is no ACME: ${message}`);
-  // Whatever else the system or TLS has a code for happened on the way there.
+  // Any other system or TLS error happened on the way to the authority.
   if (code !== '') return new IssueError('unreachable', `${authority} can't be reached: ${message}`);
   if (/rate ?limit|too many/i.test(message)) return new IssueError('limited', `${about}: ${message}`);
   if (/pending or processing|returned error 5\d\d|\bnonce\b|HTTP 5\d\d|serverInternal/i.test(message))
@@ -43,7 +43,7 @@ export function toIssueError(error: unknown, about: string, authority = 'the cer
   return new IssueError('refused', `${about}: ${message}`);
 }
 
-/** What went wrong with the account, and the flag that mends it. */
+/** Explains why the account could not be opened, and names the flag that fixes it. */
 export function toAccountError(error: unknown, directory: string): IssueError {
   if (error instanceof Error && NO_DIRECTORY.test(error.message)) {
     const words = `${directory} is no directory of a certificate authority (${error.message}); name the right one with --acme-directory URL`;
@@ -61,7 +61,7 @@ export function toAccountError(error: unknown, directory: string): IssueError {
 }
 
 function problemToIssueError({ problem, message }: ProblemError, about: string): IssueError {
-  // RFC 8555 7.3.6: one that was deactivated is unauthorized, as much else is.
+  // RFC 8555 7.3.6: a deactivated account is reported as unauthorized, as are many other things.
   const ended = problem === 'unauthorized' && /\baccount\b.*\b(deactivated|revoked)\b/i.test(message);
   if (problem === 'accountDoesNotExist' || ended) return new AccountGoneError(message);
   if (problem === 'rateLimited') return new IssueError('limited', `${about}: ${message}`);

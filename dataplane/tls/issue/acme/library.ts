@@ -7,13 +7,13 @@ import { ProblemError, problemOf } from './problem.ts';
 
 export type AcmeLibrary = typeof Acme;
 
-/** One HTTP exchange with the authority takes no longer (ms), and no answer is larger (bytes): chains have a few thousand. */
+/** Limits of one HTTP exchange with the authority: its duration (ms) and the response body (bytes); chains have a few thousand. */
 const REQUEST_MS = 20_000;
 const MOST_BYTES = 1_048_576;
 
 /**
- * The library is large and many never need it, so it is loaded with the first order. Retries are ours, not its own.
- * `rootPath` is a file with the roots that the authority's HTTPS is verified by, `roots` are they in PEM; neither: the system's. @throws IssueError.
+ * Loads the library with the first order, since it is large and often not needed. We retry; the library does not.
+ * The authority's HTTPS is verified with the roots in the file `rootPath`, else with `roots` (PEM), else with the system's. @throws IssueError.
  */
 export async function loadAcmeLibrary(rootPath: string | null, roots: string | null): Promise<AcmeLibrary> {
   const library = (await import('acme-client')).default as AcmeLibrary;
@@ -24,7 +24,7 @@ export async function loadAcmeLibrary(rootPath: string | null, roots: string | n
   defaults.headers.common['User-Agent'] = NAME;
   const ca = rootPath === null ? roots : readRoots(rootPath);
   defaults.httpsAgent = new Agent(ca === null ? {} : { ca });
-  // Its own handling of answers sleeps and tries again, and breaks where there is no answer at all.
+  // The library's own interceptor sleeps and retries, and crashes when there is no response at all.
   const { response } = library.axios.interceptors;
   response.clear();
   response.use(null, (error: unknown) => answerOrThrow(error));
@@ -58,8 +58,8 @@ function requireHttps({ href = '' }: Readonly<Record<string, string>>): void {
 }
 
 /**
- * The answer that an error carries: every status is one.
- * @throws the error itself, IssueError for a limit, and ProblemError for what the library does not see to.
+ * The response that an error carries, whatever its status.
+ * @throws the error itself without a response, IssueError for a rate limit or an outage, ProblemError for what the library does not handle.
  */
 function answerOrThrow(error: unknown): unknown {
   const answer = error instanceof Error && 'response' in error ? (error.response as Answer | undefined) : undefined;
@@ -70,19 +70,19 @@ function answerOrThrow(error: unknown): unknown {
   const retryAfter = retryAfterIn(answer.headers);
   if (answer.status === 429 || problem === 'rateLimited')
     throw new IssueError('limited', `the certificate authority has a limit: ${detail ?? 'too many requests'}`, retryAfter);
-  // Whatever stands before it answers so while it is away.
+  // A load balancer in front of the authority answers like this while it is down.
   if (answer.status >= 500 && answer.status !== 501)
     throw new IssueError(
       'unreachable',
       `the certificate authority is not in order: it answers ${answer.status}${detail ? ` (${detail})` : ''}`,
       retryAfter,
     );
-  // The library asks again with another nonce, five times (RFC 8555 6.5).
+  // The library retries with a fresh nonce, up to five times (RFC 8555 6.5).
   if (problem === null || problem === 'badNonce') return answer;
   throw new ProblemError(problem, detail ?? problem);
 }
 
-/** Milliseconds, from seconds or a date (RFC 9110 10.2.3) by the authority's own clock; null where it does not say. */
+/** Milliseconds from Retry-After, seconds or a date (RFC 9110 10.2.3) relative to the authority's own clock; null if absent. */
 function retryAfterIn({ date = '', 'retry-after': text = '' }: Answer['headers']): number | null {
   const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - Date.parse(date);
   return Number.isFinite(ms) ? Math.max(ms, 0) : null;

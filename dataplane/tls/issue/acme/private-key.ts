@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
 
-/** A private key on P-256, which every authority and every browser takes: PKCS #8 in PEM. */
+/** A P-256 private key, accepted by every authority and browser: PKCS #8 in PEM. */
 export const newPrivateKey = (): string =>
   generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' });

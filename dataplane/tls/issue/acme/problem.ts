@@ -1,8 +1,8 @@
 const ACME = 'urn:ietf:params:acme:error:';
 
-/** What an authority answers instead of what was asked for (RFC 8555 6.7). */
+/** A problem document from the authority (RFC 8555 6.7). */
 export class ProblemError extends Error {
-  /** The last word of its type: `rateLimited`, `invalidContact`. */
+  /** The last part of its type: `rateLimited`, `invalidContact`. */
   readonly problem: string;
 
   constructor(problem: string, detail: string) {
@@ -11,6 +11,6 @@ export class ProblemError extends Error {
   }
 }
 
-/** The last word of a problem's type; null for one that is none of ACME's. */
+/** The last part of a problem type; null if it is not an ACME type. */
 export const problemOf = (type: unknown): string | null =>
   typeof type === 'string' && type.startsWith(ACME) ? type.slice(ACME.length) : null;

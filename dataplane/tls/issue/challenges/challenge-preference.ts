@@ -5,32 +5,32 @@ import type { Log } from '../../../../shared/runtime/log.ts';
 import { PersistentMap } from '../../store/persistent-map.ts';
 import { CHALLENGE_TYPES, type ChallengeType } from './challenge.ts';
 
-/** Failed checks count against the limits of an authority: no more than this many in one attempt. */
+/** Failed validations count against the authority's rate limits, so one attempt tries no more types than this. */
 const MAX_TYPES_PER_ATTEMPT = 2;
 
-/** Which checks of a name are tried, in which order: what worked first, over restarts, what failed lately last. */
+/** Orders the challenge types for a name: the one that last worked first (kept over restarts), recently failed ones last. */
 export class ChallengePreference {
   private readonly saved: PersistentMap<ChallengeType>;
   private readonly failures = new Map<string, Set<ChallengeType>>();
   private dns = false;
 
   constructor(stateDir: string, clock: Clock, log: Log) {
-    const what = 'how authorities check names';
+    const what = 'which challenge worked for which name';
     const file = {
       path: join(stateDir, 'checks.json'),
       schema: z.enum(CHALLENGE_TYPES),
       what,
-      cost: 'after a restart they begin with port 80',
+      cost: 'after a restart HTTP-01 is tried first',
     };
     this.saved = new PersistentMap(file, clock, log);
   }
 
-  /** Whether records can be set. */
+  /** Whether DNS records can be set. */
   allowDns(dns: boolean): void {
     this.dns = dns;
   }
 
-  /** The checks of the next attempt. */
+  /** The challenge types for the next attempt. */
   typesFor(name: string): ChallengeType[] {
     if (name.startsWith('*.')) return ['dns-01'];
     const worked = this.saved.get(name);
@@ -43,14 +43,14 @@ export class ChallengePreference {
 
   failed(name: string, type: ChallengeType): void {
     const types = this.failures.get(name) ?? new Set();
-    // One that has had them all begins anew.
+    // Once all of them have failed, start over.
     if (this.possible().every((each) => types.has(each))) types.clear();
     this.failures.set(name, types.add(type));
   }
 
   worked(name: string, type: ChallengeType): void {
     this.failures.delete(name);
-    // The usual way need not be remembered.
+    // The default need not be saved.
     const told = type === CHALLENGE_TYPES[0] ? null : type;
     if (this.saved.get(name) !== told) this.saved.set(name, told);
   }
@@ -61,8 +61,8 @@ export class ChallengePreference {
 }
 
 /**
- * Whether another check may succeed at once where this one failed. `problem` is the last word of the authority's problem
- * type (RFC 8555 6.7). A site that answers wrongly on port 80 does so on 443; one that can't be reached there may.
+ * Whether another challenge type may succeed right after this one failed. `problem` is the last part of the problem type
+ * (RFC 8555 6.7). A site that gives a wrong answer on port 80 will on 443 too, but if port 80 is unreachable, 443 may work.
  */
 export const isWorthTrying = (next: ChallengeType, failed: ChallengeType, problem: string | null): boolean =>
   next === 'dns-01' || failed !== 'http-01' || problem === 'connection';

@@ -2,27 +2,27 @@ import { Resolver } from 'node:dns/promises';
 import { connect, isIPv4 } from 'node:net';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 
-/** The whole look takes no longer (ms): nobody waits for it but an order that has failed. */
+/** Time limit for the whole check (ms). Only a failed order waits for it. */
 const TIMEOUT_MS = 3_000;
-/** Where authorities look (RFC 8555 8.3). */
+/** Authorities connect to this port (RFC 8555 8.3). */
 const HTTP_PORT = 80;
-/** Addresses that nobody outside can reach: private (RFC 1918), shared (RFC 6598), link-local, unique local (RFC 4193). */
+/** Addresses not reachable from the internet: private (RFC 1918), shared (RFC 6598), link-local, unique local (RFC 4193). */
 const PRIVATE =
   /^(10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|100\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.|169\.254\.|127\.|f[cd]|fe[89ab]|::1$)/i;
 
 export type PreflightTools = {
   readonly clock: Clock;
-  /** The addresses that a name stands for; none where there is no such name. @throws what kept us from knowing. */
+  /** The addresses of a name; empty if it does not exist. @throws if the lookup fails. */
   resolve(name: string): Promise<readonly string[]>;
-  /** Why nobody can connect to a port; null: somebody can, or it is not known. */
+  /** Why connections to a port fail; null if they succeed or time out. */
   tryConnect(address: string, port: number): Promise<string | null>;
   /** The addresses of this machine. */
   addresses(): readonly string[];
-  /** The port for plain HTTP here. */
+  /** Our plain HTTP port. */
   httpPort(): number;
 };
 
-/** Why an authority will hardly be able to verify a name over the network, seen from here: a hint, and no more. null: nothing stands out. */
+/** A hint why an authority will probably be unable to connect to a name, as far as we can tell from here. null: nothing found. */
 export function preflight(name: string, tools: PreflightTools): Promise<string | null> {
   if (name.startsWith('*.')) return Promise.resolve(null);
   return new Promise((resolve) => {
@@ -57,7 +57,7 @@ const portHint = (port: number): string | null =>
 
 const inBrackets = (addresses: readonly string[]): string => (addresses.length === 0 ? '' : ` (${addresses.join(', ')})`);
 
-/** Asks the system's name servers for both kinds of addresses. @throws the resolver's error. */
+/** Resolves A and AAAA with the system's name servers. @throws the resolver's error. */
 export async function resolveName(name: string): Promise<readonly string[]> {
   const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: 1 });
   const asked = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
@@ -70,7 +70,7 @@ export async function resolveName(name: string): Promise<readonly string[]> {
 const NOT_THERE: ReadonlySet<string> = new Set(['ENOTFOUND', 'ENODATA']);
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : String(error));
 
-/** Only who refuses is told: silence may be ours, behind an address translation that does not lead back. */
+/** Reports only refused connections: a timeout may be caused by NAT without hairpinning on our side. */
 export function tryConnect(address: string, port: number): Promise<string | null> {
   return new Promise((resolve) => {
     const socket = connect({ host: address, port, timeout: TIMEOUT_MS });

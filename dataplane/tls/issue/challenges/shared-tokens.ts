@@ -3,13 +3,13 @@ import { type Clock, sleep } from '../../../../shared/runtime/clock.ts';
 import type { Log } from '../../../../shared/runtime/log.ts';
 import type { CertStore } from '../../store/cert-store.ts';
 
-/** How often tokens of others are looked for (ms), and how long they are given to find ours and to have their workers answer. */
+/** How often other instances' tokens are polled (ms), and how long they get to find ours and pass them to their workers. */
 const POLL_MS = 1_000;
 const FOUND_MS = 1_500;
-/** How often a process says that it shares the store (ms), and how long that is believed. */
+/** How often an instance announces itself (ms), and how long an announcement is valid. */
 const ANNOUNCE_MS = 30_000;
 const BELIEVED_MS = 100_000;
-/** What a crash left behind is of no use to anybody after this time (ms). */
+/** Leftovers of a crash are deleted after this time (ms). */
 const STALE_MS = 3_600_000;
 
 const recordSchema = z.object({ at: z.number(), keyAuthorization: z.string().default('') });
@@ -20,15 +20,15 @@ export type SharedTokensTools = {
   readonly store: CertStore;
   readonly clock: Clock;
   readonly log: Log;
-  /** Who we are among those that share the store. */
+  /** Our id among the instances that share the store. */
   readonly instance: string;
-  /** What others await: all there are. */
+  /** Receives all current tokens of other instances. */
   found(tokens: readonly SharedToken[]): void;
 };
 
 /**
- * Tokens of HTTP-01 among processes that share a store: an authority may come to another machine than the one that
- * ordered, or to the process that has just taken over. They lie in the store as long as they are awaited.
+ * Shares HTTP-01 tokens among instances that use one store: the authority may connect to a machine other than the one
+ * that ordered, or to a process that has just taken over. Tokens stay in the store while their challenge is pending.
  */
 export class SharedTokens {
   private readonly tools: SharedTokensTools;
@@ -45,8 +45,8 @@ export class SharedTokens {
     const { clock } = this.tools;
     const guarded = (task: () => Promise<void>, failure: string) => () =>
       void task().catch((error: unknown) => this.logFailure(error, failure));
-    const announce = guarded(() => this.announce(), 'others that share the certificate directory do not hear of us');
-    const poll = guarded(() => this.poll(), 'challenges of others that share the certificate directory are not seen');
+    const announce = guarded(() => this.announce(), 'could not announce this instance in the certificate directory');
+    const poll = guarded(() => this.poll(), 'could not read the challenges of other instances in the certificate directory');
     announce();
     poll();
     this.ends = [clock.every(ANNOUNCE_MS, announce), clock.every(POLL_MS, poll)];
@@ -57,7 +57,7 @@ export class SharedTokens {
     this.ends = [];
   }
 
-  /** Resolves when others answer it as well. @throws the system's error. */
+  /** Resolves once other instances answer it as well. @throws the system's error. */
   async put({ token, keyAuthorization }: SharedToken): Promise<void> {
     const { store, clock } = this.tools;
     this.ours.add(token);
@@ -69,7 +69,7 @@ export class SharedTokens {
     if (this.ours.delete(token)) await this.tools.store.write('challenges', token, null);
   }
 
-  /** Looks for what others await. @throws the system's error. */
+  /** Reads other instances' tokens. @throws the system's error. */
   async poll(): Promise<void> {
     const { store, found } = this.tools;
     const tokens: SharedToken[] = [];
@@ -88,7 +88,7 @@ export class SharedTokens {
     return store.write('instances', instance, JSON.stringify({ at: clock.now() }));
   }
 
-  /** Whether others have said lately that they are there. */
+  /** Whether other instances have announced themselves recently. */
   private async hasOtherInstances(): Promise<boolean> {
     const { store, instance } = this.tools;
     for (const name of await store.keys('instances')) {
@@ -99,7 +99,7 @@ export class SharedTokens {
     return false;
   }
 
-  /** null where it is gone, too old or none; then it is deleted. */
+  /** null if it is missing, stale or malformed; the latter two are deleted. */
   private async read(kind: 'instances' | 'challenges', name: string, oldestMs: number): Promise<z.output<typeof recordSchema> | null> {
     const { store, clock } = this.tools;
     const text = await store.read(kind, name);
@@ -119,7 +119,7 @@ function parse(text: string): z.output<typeof recordSchema> | null {
   try {
     return recordSchema.safeParse(JSON.parse(text)).data ?? null;
   } catch {
-    // A text that is none of ours is worth as much as none.
+    // Malformed: the same as none.
     return null;
   }
 }

@@ -2,7 +2,7 @@ import type * as Acme from 'acme-client';
 import { newPrivateKey } from '../acme/private-key.ts';
 import type { Challenge } from './challenge.ts';
 
-/** What an authority is shown in a handshake (RFC 8737 3): the name, and a critical extension with the digest that it expects. PEM. */
+/** The certificate that answers a TLS-ALPN-01 challenge (RFC 8737 3): the name, and a critical extension with the expected digest. PEM. */
 export async function tlsAlpnCertificate({ name, keyAuthorization }: Challenge): Promise<{ certificate: string; privateKey: string }> {
   const { crypto } = (await import('acme-client')).default as typeof Acme;
   const privateKey = newPrivateKey();

@@ -8,7 +8,7 @@ type PublishedChallenge = NonNullable<StateChange['challenges']>[number];
 
 export type WorkerSolverTools = Omit<SharedTokensTools, 'found'> & { readonly publisher: Publisher; readonly log: Log };
 
-/** Challenges on show in every worker, also of processes that share the store: none is presented before all of them answer it. */
+/** Solves HTTP-01 and TLS-ALPN-01 in the workers, also for instances that share the store. A challenge counts as presented once every worker answers it. */
 export class WorkerSolver implements ChallengeSolver {
   readonly shared: SharedTokens;
   private readonly tools: WorkerSolverTools;
@@ -35,12 +35,16 @@ export class WorkerSolver implements ChallengeSolver {
   cleanUp({ token, name }: Challenge): void {
     if (!this.active.delete(token)) return;
     this.publishSoon(name);
-    this.shared.delete(token).catch((error: unknown) => this.tools.log.debug({ name, error: String(error) }, 'a token stays for an hour'));
+    this.shared
+      .delete(token)
+      .catch((error: unknown) =>
+        this.tools.log.debug({ name, error: String(error) }, 'a challenge token could not be deleted and expires in an hour'),
+      );
   }
 
   private publishSoon(name: string): void {
     this.publish().catch((error: unknown) =>
-      this.tools.log.warn({ name, error: String(error) }, 'challenges are not up to date everywhere'),
+      this.tools.log.warn({ name, error: String(error) }, 'not every worker has the current challenges'),
     );
   }
 
@@ -54,12 +58,12 @@ async function toPublished(challenge: Challenge): Promise<PublishedChallenge> {
   return type === 'http-01' ? { token, keyAuthorization } : { name, ...(await tlsAlpnCertificate(challenge)) };
 }
 
-/** Each challenge where its type is met. */
+/** Passes each challenge to the solver for its type. */
 export class SolverByType implements ChallengeSolver {
   private readonly workers: ChallengeSolver;
   private readonly dns: ChallengeSolver | null;
 
-  /** `dns`: where records are set; null: nobody can. */
+  /** `dns`: the DNS-01 solver; null if records can't be set. */
   constructor(published: ChallengeSolver, dns: ChallengeSolver | null) {
     this.workers = published;
     this.dns = dns;

@@ -11,16 +11,16 @@ import { Rfc2136Provider } from './rfc2136-provider.ts';
 import type { TsigKey } from './tsig.ts';
 import { parseTsigKey } from './tsig-key.ts';
 
-/** How records are set for checks over DNS. */
+/** How records for DNS-01 are set. */
 export type DnsSettings = {
   readonly how:
     | { readonly kind: 'hook'; readonly path: string }
     | { readonly kind: 'update'; readonly server: DnsServer; readonly key: TsigKey | null };
-  /** Who is asked whether a record is public; null: the servers of its zone. */
+  /** The resolver that checks propagation; null: the zone's authoritative servers. */
   readonly resolver: DnsServer | null;
 };
 
-/** What flags say of it. */
+/** The flags for DNS-01. */
 export type DnsFlags = {
   readonly hook: string | null;
   readonly server: DnsServer | null;
@@ -28,7 +28,7 @@ export type DnsFlags = {
   readonly resolver: DnsServer | null;
 };
 
-/** null where nobody wants it. @throws Error in one line that names the flag. */
+/** null if no flag is set. @throws Error in one line that names the flag. */
 export function readDnsSettings({ hook, server, keyPath, resolver }: DnsFlags): DnsSettings | null {
   if (hook !== null && server !== null) throw new Error('--acme-dns-hook and --acme-dns-server both set DNS records: name one of them');
   if (keyPath !== null && server === null) throw new Error('--acme-dns-key-file is for the server that --acme-dns-server names: name one');
@@ -53,7 +53,7 @@ function runnable(path: string): string {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return refuse('there is no such file');
   try {
     accessSync(path, constants.X_OK);
-    // A bare name would be looked for in PATH.
+    // A bare name would be searched in PATH.
     return resolve(path);
   } catch {
     return refuse('it is not executable (chmod +x)');

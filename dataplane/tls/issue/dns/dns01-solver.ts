@@ -8,9 +8,9 @@ import { IssueError } from '../issue-error.ts';
 import type { PropagationCheck } from './propagation.ts';
 import type { DnsProvider } from './provider.ts';
 
-/** How long a record may take to be public (ms). */
+/** How long a record may take to propagate (ms). */
 const PROPAGATION_TIMEOUT_MS = 120_000;
-/** How often that is looked at (ms): quickly at first. */
+/** The interval between propagation checks (ms), doubled from the first to the longest. */
 const POLL_MS = { first: 100, most: 2_000 };
 
 export type Dns01SolverTools = {
@@ -24,10 +24,10 @@ export type Dns01SolverTools = {
 const recordSchema = z.object({ name: z.string(), value: z.string() });
 type Record = z.output<typeof recordSchema>;
 
-/** DNS-01 (RFC 8555 8.4): a record for each check, there only as long as the check takes. */
+/** Solves DNS-01 (RFC 8555 8.4) with a TXT record that exists only while the challenge is pending. */
 export class Dns01Solver implements ChallengeSolver {
   private readonly tools: Dns01SolverTools;
-  /** By value: what stands, or may stand, in a zone. What a crash leaves is removed by the next process. */
+  /** By value: records that exist, or may exist, in a zone. The next process removes those that a crash left behind. */
   private readonly records: PersistentMap<Record>;
 
   constructor(tools: Dns01SolverTools) {
@@ -37,8 +37,8 @@ export class Dns01Solver implements ChallengeSolver {
       {
         path: join(stateDir, 'dns-challenges.json'),
         schema: recordSchema,
-        what: 'which DNS records are to be removed',
-        cost: 'after a crash they stay',
+        what: 'the list of DNS records to remove',
+        cost: 'after a crash they are left behind',
       },
       clock,
       log,
@@ -49,7 +49,7 @@ export class Dns01Solver implements ChallengeSolver {
   async present({ name, keyAuthorization: value }: Challenge): Promise<void> {
     const { provider: records, propagation: dns } = this.tools;
     const recordName = `_acme-challenge.${name}`;
-    // Where that can't be found out, the name itself has to do.
+    // If the lookup fails, use the name itself.
     const record = { name: await dns.resolveAlias(recordName).catch(() => recordName), value };
     this.records.set(value, record);
     await records.add(record.name, value);
@@ -82,7 +82,10 @@ export class Dns01Solver implements ChallengeSolver {
       await records.remove(name, value);
       this.records.set(value, null);
     } catch (error) {
-      log.warn({ name, error: error instanceof Error ? error.message : String(error) }, 'a DNS record stays; the next start tries again');
+      log.warn(
+        { name, error: error instanceof Error ? error.message : String(error) },
+        'a DNS record could not be removed; the next start tries again',
+      );
     }
   }
 }

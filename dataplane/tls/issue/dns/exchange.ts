@@ -1,12 +1,12 @@
 import { connect } from 'node:net';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 
-/** One question and its answer take no longer (ms). */
+/** Time limit for one query and its response (ms). */
 const EXCHANGE_MS = 10_000;
 
 export type DnsServer = { readonly host: string; readonly port: number };
 
-/** Sends one message over TCP and resolves with the answer, both without the length before them (RFC 1035 4.2.2). @throws Error in words. */
+/** Sends one message over TCP and resolves with the response, both without the length prefix (RFC 1035 4.2.2). @throws Error with a readable message. */
 export function exchange({ host, port }: DnsServer, message: Buffer, clock: Clock): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port });

@@ -4,17 +4,17 @@ import type { Log } from '../../../../shared/runtime/log.ts';
 import { IssueError } from '../issue-error.ts';
 import type { DnsProvider } from './provider.ts';
 
-/** How long one run may take (ms). */
+/** Time limit for one run (ms). */
 const RUN_MS = 120_000;
-/** So much of what it writes goes into the log (characters). */
+/** How much of its output is logged (characters). */
 const MOST_OUTPUT = 4_096;
-/** The part of our environment that it gets: nothing of ours is secret to it, but nothing need leak either. */
+/** The environment variables passed to the hook. It is trusted, but does not need our secrets. */
 const ENVIRONMENT = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'SSL_CERT_FILE', 'HTTPS_PROXY'];
 
 type Action = 'present' | 'cleanup';
 export type HookProviderTools = { readonly path: string; readonly clock: Clock; readonly log: Log };
 
-/** Somebody's program that sets records: `PATH present|cleanup NAME VALUE`, one run at a time. */
+/** Sets records with an external program: `PATH present|cleanup NAME VALUE`, one run at a time. */
 export class HookProvider implements DnsProvider {
   private readonly tools: HookProviderTools;
   private last: Promise<unknown> = Promise.resolve();
@@ -50,11 +50,11 @@ export class HookProvider implements DnsProvider {
     throw new IssueError('records', `the DNS hook (${path} ${action} ${name}) ${ending}${words === '' ? '' : `: ${words.slice(0, 200)}`}`);
   }
 
-  /** `ending` is null where all went well. */
+  /** `ending` is null on success. */
   private spawnAndWait(args: readonly string[]): Promise<{ ending: string | null; output: string }> {
     const { path, clock } = this.tools;
     return new Promise((resolve) => {
-      // A process group of its own, so that what it has started ends with it.
+      // A separate process group, so that its children end with it.
       const child = spawn(path, args, { stdio: ['ignore', 'pipe', 'pipe'], env: environment(), detached: true });
       let output = '';
       let late = false;
@@ -73,7 +73,7 @@ export class HookProvider implements DnsProvider {
       };
       child.on('error', (error) => end(`can't be run (${error.message})`));
       child.on('exit', (code, signal) => {
-        // What it leaves running may hold its output open for good.
+        // Processes that it leaves behind may keep the pipes open forever.
         child.stdout.destroy();
         child.stderr.destroy();
         if (late) end(`took longer than ${RUN_MS / 1_000} s`);
@@ -91,7 +91,7 @@ function endGroup(leader: number): void {
   try {
     process.kill(-leader, 'SIGKILL');
   } catch (error) {
-    // It may have ended by itself at this very moment.
+    // It may have just exited on its own.
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }

@@ -2,29 +2,29 @@ import { lookup, Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { DnsServer } from './exchange.ts';
 
-/** One question to one server (ms, and how often). */
+/** Options for queries to one server; `timeout` in ms. */
 const QUESTION = { timeout: 3_000, tries: 2 };
-/** RFC 1034 3.6.2 has names point on, and sets no limit; nobody means more than this. */
+/** CNAME chains longer than this are treated as a mistake; RFC 1034 3.6.2 sets no limit. */
 const MOST_ALIASES = 8;
 const PLAIN = /^[a-z0-9_][a-z0-9_.-]{0,252}$/;
-/** What a server says that knows of no such record. */
+/** Error codes for a record that does not exist. */
 const NONE: ReadonlySet<string> = new Set(['ENODATA', 'ENOTFOUND']);
 
-/** The DNS around us: the system's resolver, and the port at which the servers of zones answer. */
+/** The system's resolver, and the port of authoritative servers. */
 type DnsEnvironment = { system(): Resolver; readonly port: number };
 
-/** What an authority would see that asks the DNS about us. */
+/** Checks whether a record has propagated, as an authority would see it. */
 export class PropagationCheck {
   private readonly server: DnsServer | null;
   private readonly environment: DnsEnvironment;
 
-  /** `server` answers every question; null: the system's resolver finds the servers of a zone, which are then asked. */
+  /** Queries only `server`; null: finds the zone's authoritative servers with the system's resolver and queries those. */
   constructor(server: DnsServer | null, around: DnsEnvironment = { system: () => new Resolver(QUESTION), port: 53 }) {
     this.server = server;
     this.environment = around;
   }
 
-  /** The name where a record for this one has to stand: what it is an alias of, if it is one. @throws the resolver's error. */
+  /** Follows CNAMEs to the name that must hold the record. @throws the resolver's error. */
   async resolveAlias(name: string): Promise<string> {
     const resolver = await this.resolver();
     let end = name;
@@ -32,23 +32,23 @@ export class PropagationCheck {
       const [next] = await emptyIfAbsent(resolver.resolveCname(end));
       if (next === undefined) return end;
       end = next.toLowerCase();
-      // It is handed to programs and written into messages.
+      // It is passed to programs and written into messages.
       if (!PLAIN.test(end)) throw new Error(`${name} is an alias of what is no name: ${JSON.stringify(end)}`);
     }
     throw new Error(`${name} is an alias of an alias, more than ${MOST_ALIASES} times`);
   }
 
-  /** Whether a TXT record with this value is there for everybody: at each server of its zone that answers. @throws the resolver's error. */
+  /** Whether every authoritative server that answers has a TXT record with this value. @throws the resolver's error. */
   async hasPropagated(name: string, value: string): Promise<boolean> {
     if (this.server !== null) return hasTxt(await this.resolver(), name, value);
     const found = await Promise.allSettled((await this.authoritative(name)).map((resolver) => hasTxt(resolver, name, value)));
     const answers = found.filter((one) => one.status === 'fulfilled');
-    // Where only the system's resolver may be asked, what it says has to do.
+    // Where a firewall allows only the system's resolver, rely on that.
     if (answers.length === 0) return hasTxt(this.environment.system(), name, value);
     return answers.every((answer) => answer.value);
   }
 
-  /** A resolver for each server of the zone that the name is in. */
+  /** A resolver for each authoritative server of the name's zone. */
   private async authoritative(name: string): Promise<Resolver[]> {
     const resolver = this.environment.system();
     for (let zone = name; zone.includes('.'); zone = zone.slice(zone.indexOf('.') + 1)) {
@@ -80,7 +80,7 @@ async function hasTxt(resolver: Resolver, name: string, value: string): Promise<
   return records.some((pieces) => pieces.join('') === value);
 }
 
-/** No such record is an answer; anything else is none. */
+/** A record that does not exist is a valid answer; any other error is thrown. */
 async function emptyIfAbsent<T>(asked: Promise<T[]>): Promise<T[]> {
   try {
     return await asked;

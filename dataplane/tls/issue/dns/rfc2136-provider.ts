@@ -7,18 +7,18 @@ import type { DnsProvider } from './provider.ts';
 import { sign, type TsigKey, type Verdict, verify } from './tsig.ts';
 import { skipName } from './wire-name.ts';
 
-/** RFC 2136 1.3, in its place in the head (RFC 1035 4.1.1). */
+/** The opcode UPDATE (RFC 2136 1.3), shifted to its place in the header flags (RFC 1035 4.1.1). */
 const UPDATE = 5 << 11;
-/** A record of class NONE is taken out of its set, and others stay (RFC 2136 2.5.4). */
+/** Class NONE deletes one record from its RRset (RFC 2136 2.5.4). */
 const NONE = 254;
 const IN = 1;
 const HEADER = 12;
-/** Long enough for a check, short enough that nobody remembers it for long (s). */
+/** Long enough for a validation, short enough not to linger in caches (s). */
 const TTL = 60;
 
 export type Rfc2136ProviderTools = {
   readonly server: DnsServer;
-  /** null: the server lets our address change the zone. */
+  /** null: the server authorizes updates by our address. */
   readonly key: TsigKey | null;
   readonly clock: Clock;
   readonly random: Random;
@@ -26,7 +26,7 @@ export type Rfc2136ProviderTools = {
 
 type Reply = Packet & { readonly rcode?: string };
 
-/** Sets records of a zone at the server that keeps it (RFC 2136), over TCP, signed (RFC 8945). */
+/** Sets records with dynamic updates (RFC 2136) at the primary server of the zone, over TCP, signed with TSIG (RFC 8945). */
 export class Rfc2136Provider implements DnsProvider {
   private readonly tools: Rfc2136ProviderTools;
 
@@ -46,22 +46,22 @@ export class Rfc2136Provider implements DnsProvider {
     const zone = await this.zoneOf(change.name);
     const question: Packet = { flags: UPDATE, questions: [{ type: 'SOA', name: zone, class: 'IN' }], authorities: [change] };
     const { rcode } = await this.query(question, (message) => classify(message, recordClass));
-    if (rcode !== 'NOERROR') throw this.failure(`it does not take changes of the zone ${zone} (${rcode}): ${this.advice(rcode)}`);
+    if (rcode !== 'NOERROR') throw this.failure(`it rejects updates of the zone ${zone} (${rcode}): ${this.advice(rcode)}`);
   }
 
   private advice(rcode: string | undefined): string {
     const { key } = this.tools;
-    if (rcode !== 'REFUSED') return 'look into its log';
+    if (rcode !== 'REFUSED') return 'see its log';
     return key === null ? 'name a key with --acme-dns-key-file PATH' : `allow them for the key ${key.name}`;
   }
 
-  /** The zone that the server keeps this name in: the first name upwards that has a start of authority. */
+  /** The zone of a name: the closest ancestor with an SOA record. */
   private async zoneOf(name: string): Promise<string> {
     for (let at = name; at.includes('.'); at = at.slice(at.indexOf('.') + 1)) {
       const { answers = [] } = await this.query({ questions: [{ type: 'SOA', name: at, class: 'IN' }] });
       if (answers.some((answer) => answer.type === 'SOA' && answer.name.toLowerCase() === at)) return at;
     }
-    throw this.failure(`it keeps no zone for ${name}`);
+    throw this.failure(`it has no zone for ${name}`);
   }
 
   private async query(question: Packet, finish: (message: Buffer) => Buffer = (message) => message): Promise<Reply> {
@@ -73,7 +73,7 @@ export class Rfc2136Provider implements DnsProvider {
     try {
       const answer = await exchange(server, signed?.message ?? message, clock);
       const reply: Reply = decode(answer);
-      if (reply.id !== id) throw new Error('it answers another question');
+      if (reply.id !== id) throw new Error('its response does not match the query');
       if (key !== null && signed !== null) this.requireGood(verify(answer, key, signed.mac, seconds), key, reply);
       return reply;
     } catch (error) {
@@ -84,9 +84,9 @@ export class Rfc2136Provider implements DnsProvider {
 
   private requireGood(verdict: Verdict, key: TsigKey, { rcode }: Reply): void {
     if (verdict === 'BADKEY') throw this.failure(`it does not know the key ${key.name} (${key.algorithm})`);
-    if (verdict === 'BADSIG') throw this.failure(`the secret of the key ${key.name} is another there`);
+    if (verdict === 'BADSIG') throw this.failure(`its secret for the key ${key.name} is a different one`);
     if (verdict === 'BADTIME') throw this.failure('its clock and ours differ by more than 5 minutes');
-    // A refusal need not be signed: nobody gains by forging one.
+    // A refusal need not be signed: forging one gains nothing.
     if (verdict !== 'good' && rcode === 'NOERROR') throw this.failure(`its answer is not signed with the key ${key.name}`);
   }
 
@@ -96,7 +96,7 @@ export class Rfc2136Provider implements DnsProvider {
   }
 }
 
-/** Sets the class of the one change after the zone: the library does not know of all classes. Changes the message. */
+/** Sets the class of the update record in place, since the library does not know class NONE. */
 function classify(message: Buffer, recordClass: number): Buffer {
   const change = skipName(message, HEADER) + 4;
   message.writeUInt16BE(recordClass, skipName(message, change) + 2);

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { skipName, wireName } from './wire-name.ts';
 
-/** What a DNS server and we share to know each other's messages (RFC 8945). */
+/** A TSIG key shared with a DNS server (RFC 8945). */
 export type TsigKey = {
   /** Lower case, without a trailing dot. */
   readonly name: string;
@@ -13,7 +13,7 @@ export type TsigAlgorithm = keyof typeof TSIG_ALGORITHMS;
 
 const TSIG = 250;
 const ANY = 255;
-/** How far two clocks may differ (s): RFC 8945 10. */
+/** The allowed clock skew (s): RFC 8945 10. */
 const FUDGE = 300;
 const HEADER = 12;
 const ADDITIONAL_COUNT = 10;
@@ -32,17 +32,17 @@ export function sign(message: Buffer, key: TsigKey, seconds: number): Signed {
 
 export type Verdict =
   | 'good'
-  /** It carries no signature: RFC 8945 5.3.2 has servers answer so where they can't tell who asked. */
+  /** No signature: servers answer like this when they can't authenticate the request (RFC 8945 5.3.2). */
   | 'unsigned'
   | 'bad'
-  /** What is wrong with our own signature, by the server's word (RFC 8945 3). */
+  /** The server rejected our signature (RFC 8945 3). */
   | 'BADSIG'
   | 'BADKEY'
   | 'BADTIME';
 
 const ERRORS: Readonly<Record<number, Verdict>> = { 16: 'BADSIG', 17: 'BADKEY', 18: 'BADTIME' };
 
-/** Judges the answer to a message whose signature was `asked`. @throws RangeError for one that is cut off. */
+/** Verifies the response to a message whose MAC was `asked`. @throws RangeError for a truncated response. */
 export function verify(answer: Buffer, key: TsigKey, asked: Buffer, seconds: number): Verdict {
   const at = lastAdditional(answer);
   if (at === null) return 'unsigned';
@@ -82,13 +82,13 @@ function macOf(key: TsigKey, parts: readonly Buffer[]): Buffer {
   return hmac.digest();
 }
 
-/** Says in the head that there are so many more records in the last section. Changes the message. */
+/** Adjusts the count of additional records in the header, in place. */
 function counting(message: Buffer, more: number): Buffer {
   message.writeUInt16BE(message.readUInt16BE(ADDITIONAL_COUNT) + more, ADDITIONAL_COUNT);
   return message;
 }
 
-/** Where the last record of the last section begins, which is the place of a signature; null without one. */
+/** The offset of the last additional record, where a signature would be; null without one. */
 function lastAdditional(message: Buffer): number | null {
   const count = (section: number): number => message.readUInt16BE(4 + 2 * section);
   if (count(3) === 0) return null;

@@ -1,4 +1,4 @@
-/** A name as it is written in messages, without compression, in lower case (RFC 1035 3.1). */
+/** A name in wire format, uncompressed and in lower case (RFC 1035 3.1). */
 export function wireName(name: string): Buffer {
   const labels = name.toLowerCase().split('.').filter(Boolean);
   return Buffer.concat([...labels.map((label) => Buffer.concat([Buffer.of(label.length), Buffer.from(label, 'latin1')])), Buffer.of(0)]);
@@ -6,7 +6,7 @@ export function wireName(name: string): Buffer {
 
 const POINTER = 0xc0;
 
-/** Where the name that begins at `at` ends; it may end in a pointer (RFC 1035 4.1.4). @throws RangeError. */
+/** The offset after the name at `at`, which may end in a compression pointer (RFC 1035 4.1.4). @throws RangeError. */
 export function skipName(message: Buffer, at: number): number {
   for (let next = at; ; ) {
     const length = message.readUInt8(next);

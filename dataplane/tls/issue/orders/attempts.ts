@@ -6,7 +6,7 @@ import type { Log } from '../../../../shared/runtime/log.ts';
 import { PersistentMap } from '../../store/persistent-map.ts';
 import type { Attempt } from './order-scheduler.ts';
 
-/** `settings` is a digest of those that it failed under; absent in files of earlier versions. */
+/** `settings` is a digest of the settings in effect at the failure; absent in files of earlier versions. */
 type Saved = Attempt & { readonly settings?: string | undefined };
 
 const schema: z.ZodType<Saved> = z.object({
@@ -17,20 +17,20 @@ const schema: z.ZodType<Saved> = z.object({
 });
 
 /**
- * What went wrong with each name so far, over restarts: one that was told to wait an hour waits it. Whoever changes how
- * certificates are ordered has mended something, and nothing waits for what failed before.
+ * Failed attempts by name, kept over restarts so that a backoff of an hour is observed. Changing the ACME settings
+ * clears all backoffs, since the change may be the fix.
  */
 export class Attempts {
   private readonly saved: PersistentMap<Saved>;
   private settings: string | undefined;
 
   constructor(stateDir: string, clock: Clock, log: Log) {
-    const what = 'what failed with certificates before';
-    const cost = 'after a restart they are tried at once';
+    const what = 'the record of failed certificate orders';
+    const cost = 'after a restart they are retried immediately';
     this.saved = new PersistentMap({ path: join(stateDir, 'issuing.json'), schema, what, cost }, clock, log);
   }
 
-  /** What is ordered from now on is ordered so. */
+  /** Sets the ACME settings in effect from now on. */
   setSettings(settings: object): void {
     this.settings = createHash('sha256').update(JSON.stringify(settings)).digest('hex').slice(0, 16);
   }
@@ -42,7 +42,7 @@ export class Attempts {
     return settings === this.settings ? attempt : null;
   }
 
-  /** null forgets it. */
+  /** null deletes the entry. */
   set(name: string, attempt: Attempt | null): void {
     this.saved.set(name, attempt && { ...attempt, ...(this.settings !== undefined && { settings: this.settings }) });
   }

@@ -6,26 +6,26 @@ import type { ResumableOrder } from '../acme/acme-client.ts';
 import { IssueError, type IssueFailureKind } from '../issue-error.ts';
 import { retryDelay } from './retry.ts';
 
-/** Renewed while an order lasts; so long (ms) others wait after a machine that orders has gone. */
+/** Lifetime of the lease (ms), renewed while the order runs. Others wait this long after a machine crashes. */
 const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
-/** How often one that waits for another's order looks (ms). */
+/** How often a waiting instance polls for another instance's order (ms). */
 const POLL_MS = 500;
-/** No authority keeps an order for longer (ms). */
+/** Authorities keep no order for longer than this (ms). */
 const MAX_AGE_MS = 7 * 24 * 3_600_000;
-/** Crashes in the middle of an order after which it is taken up at once. */
+/** How many crashes in the middle of an order are resumed without a backoff. */
 const CRASHES_AT_ONCE = 2;
 
-/** Failures after which an order is worth nothing any more. */
+/** Failures that end an order for good. */
 const FINAL_FAILURES = ['validation', 'refused'] as const satisfies readonly IssueFailureKind[];
 
 const savedOrderSchema = z.object({
   directory: z.string(),
-  /** When it was begun or last taken up (ms since 1970), and by how many processes. */
+  /** When it was started or last resumed (ms since 1970), and by how many processes. */
   at: z.number(),
   tries: z.int().min(0),
   begun: z.object({ url: z.string(), privateKey: z.string() }).nullable(),
-  /** Why it came to nothing, for the others: one failed check is enough. */
+  /** Why it failed, so that other instances do not repeat the failing challenge. */
   failed: z.object({ kind: z.enum(FINAL_FAILURES), message: z.string() }).optional(),
 });
 type SavedOrder = z.output<typeof savedOrderSchema>;
@@ -36,21 +36,21 @@ export type OrderCoordinatorTools = {
   readonly log: Log;
 };
 
-/** An order under way, in the hands of the one who may place it. */
+/** The state of an order for the instance that holds the lease. */
 export type OrderProgress = {
-  /** What an earlier process began. */
+  /** An order that an earlier process started. */
   readonly begun: ResumableOrder | null;
   remember(begun: ResumableOrder): Promise<void>;
 };
 
 /**
- * One order for a name at a time, among all processes that share the certificate directory, and the same one over
- * crashes: what is needed to go on with it is on disk before the authority is asked for anything that counts.
+ * Ensures that only one instance orders a given name at a time, among all that share the certificate directory, and that
+ * an order survives crashes: its state is on disk before the authority does anything that counts against rate limits.
  */
 export class OrderCoordinator {
   private readonly tools: OrderCoordinatorTools;
 
-  /** By name, the moment of the last failure that we know of. */
+  /** By name, the time of the last failure that we know of. */
   private readonly failures = new Map<string, number>();
   private readonly startedAt: number;
 
@@ -60,9 +60,9 @@ export class OrderCoordinator {
   }
 
   /**
-   * Runs `place` while nobody else orders the name; not at all where another one has brought a certificate meanwhile.
-   * `held` is what there was when the order was thought of.
-   * @throws what `place` throws, and IssueError where crashes leave no peace.
+   * Runs `place` with the lease on the name. Does nothing if another instance has stored a certificate in the meantime;
+   * `held` is the certificate that was current when the order was scheduled.
+   * @throws what `place` throws, and IssueError while backing off from repeated crashes.
    */
   async run(
     name: string,
@@ -88,7 +88,7 @@ export class OrderCoordinator {
     }
   }
 
-  /** Forgets orders that no authority knows any more, and with them their keys. */
+  /** Deletes saved orders, with their keys, that have expired at any authority. */
   async deleteExpired(): Promise<void> {
     const { store, clock, log } = this.tools;
     try {
@@ -97,11 +97,11 @@ export class OrderCoordinator {
         if (note !== null && note.at < clock.now() - MAX_AGE_MS) await store.write('orders', name, null);
       }
     } catch (error) {
-      log.debug({ error: String(error) }, 'old orders are not forgotten');
+      log.debug({ error: String(error) }, 'could not delete expired orders');
     }
   }
 
-  /** What is over is forgotten, but for the others; what was only held up goes on later. */
+  /** Deletes the saved order on success, records a final failure for other instances, and keeps an interrupted order for later. */
   private async recordOutcome(name: string, directory: string, placed: Promise<void>): Promise<void> {
     const { store, clock } = this.tools;
     try {
@@ -120,14 +120,14 @@ export class OrderCoordinator {
     await store.write('orders', name, null);
   }
 
-  /** @throws IssueError where another process has failed since we last did: what it met, we would meet. */
+  /** @throws IssueError if another instance has failed since our last failure: we would fail in the same way. */
   private throwIfFailedElsewhere(name: string, note: SavedOrder | null): void {
     if (note?.failed === undefined || note.at <= (this.failures.get(name) ?? this.startedAt)) return;
     this.failures.set(name, note.at);
     throw new IssueError(note.failed.kind, note.failed.message);
   }
 
-  /** The process has not crashed: what counts crashes begins anew. */
+  /** The process did not crash, so the crash counter starts over. */
   private async resetTries(name: string): Promise<void> {
     const note = await this.read(name);
     if (note === null) return;
@@ -135,7 +135,7 @@ export class OrderCoordinator {
     else await this.write(name, { ...note, tries: 1, at: this.tools.clock.now() });
   }
 
-  /** null: somebody else has brought a certificate. */
+  /** null: another instance has stored a certificate. */
   private async lease(name: string, held: StoredCertificate | null): Promise<Lease | null> {
     const { store, clock, log } = this.tools;
     for (let looks = 0; ; looks++) {
@@ -146,28 +146,28 @@ export class OrderCoordinator {
         return null;
       }
       if (lease !== null) return lease;
-      if (looks === 0) log.info({ name }, 'another process orders this certificate');
+      if (looks === 0) log.info({ name }, 'another instance is ordering this certificate');
       await sleep(clock, POLL_MS);
     }
   }
 
   private async renewLease(name: string, lease: Lease): Promise<void> {
     const kept = await lease.renew().catch(() => false);
-    if (!kept) this.tools.log.warn({ name }, 'somebody else may order the same certificate: the lease could not be kept');
+    if (!kept) this.tools.log.warn({ name }, 'the lease could not be renewed: another instance may order the same certificate');
   }
 
-  /** @throws IssueError while a name whose orders end in crashes is to wait. */
+  /** @throws IssueError while backing off from repeated crashes in the middle of this order. */
   private throwIfCrashLooping(name: string, note: SavedOrder | null): void {
     const crashes = note?.tries ?? 0;
     if (note === null || crashes <= CRASHES_AT_ONCE) return;
     const wait = note.at + retryDelay('validation', crashes - CRASHES_AT_ONCE, null, 0) - this.tools.clock.now();
-    if (wait > 0) throw new IssueError('validation', `${name}: the process has ended ${crashes} times in the middle of its order`, wait);
+    if (wait > 0) throw new IssueError('validation', `${name}: the process has crashed ${crashes} times in the middle of its order`, wait);
   }
 
   private async savedOrder(name: string, directory: string, held: StoredCertificate | null): Promise<SavedOrder | null> {
     const note = await this.read(name);
     if (note === null || note.directory !== directory || note.at < this.tools.clock.now() - MAX_AGE_MS) return null;
-    // The process ended between keeping the certificate and forgetting its order.
+    // The process ended after storing the certificate and before deleting its order.
     return note.begun !== null && note.begun.url === held?.order ? null : note;
   }
 
@@ -176,10 +176,7 @@ export class OrderCoordinator {
     try {
       return text === null ? null : savedOrderSchema.parse(JSON.parse(text));
     } catch (error) {
-      this.tools.log.warn(
-        { name, error: error instanceof Error ? error.name : String(error) },
-        'what is known of an order can not be read',
-      );
+      this.tools.log.warn({ name, error: error instanceof Error ? error.name : String(error) }, 'a saved order cannot be read');
       return null;
     }
   }

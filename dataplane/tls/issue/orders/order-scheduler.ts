@@ -5,30 +5,30 @@ import { ChallengeError, IssueError, type IssueFailureKind } from '../issue-erro
 import { type Renewable, type RenewalWindow, renewalTime } from '../renewal/renewal-time.ts';
 import { retryDelay, withinLifetime } from './retry.ts';
 
-/** Orders under way at once. */
+/** Concurrent orders. */
 const MAX_CONCURRENT_ORDERS = 10;
-/** A timer of the system holds no more than 24 days, and a laptop sleeps: the time is looked at again at least this often (ms). */
+/** Timers are limited to 24 days and stop while a laptop sleeps, so the clock is checked at least this often (ms). */
 const LONGEST_TIMER_MS = 6 * 3_600_000;
 
-/** An authority may write as much as it likes. */
+/** An authority's error may be of any length. */
 export const MAX_REASON_LENGTH = 2_048;
 
-/** What went wrong with a name so far. */
+/** The failed attempts for a name. */
 export type Attempt = {
-  /** In a row; an authority that is away has judged nothing, so that is none. */
+  /** Consecutive failures. An unreachable authority does not count. */
   readonly failures: number;
   /** Milliseconds since 1970. */
   readonly nextTry: number;
   readonly lastError: string;
 };
 
-/** What is there of a name already. */
+/** The current certificate of a name. */
 export type CurrentCertificate = Renewable & {
-  /** Whether it is ours to renew; one that was brought by hand is not. */
+  /** Whether we renew it; manually provided ones are not renewed. */
   readonly automatic: boolean;
-  /** What its authority advises; null where it does not, or has not been asked yet. */
+  /** The ARI renewal window; null if unknown. */
   readonly window: RenewalWindow | null;
-  /** How an order that renews it names it (RFC 9773 4.1); null where it has no such name. */
+  /** Its ARI CertID (RFC 9773 4.1) for the renewal order; null without one. */
   readonly ariId: string | null;
 };
 
@@ -36,39 +36,39 @@ export type OrderSchedulerTools = {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** null: there is none, or none that can be used. */
+  /** null: there is no usable one. */
   current(name: string): CurrentCertificate | null;
-  /** Orders one, saves it, and has every worker show it. @throws IssueError. */
+  /** Orders one, stores it and waits until every worker serves it. @throws IssueError. */
   issue(name: string, replaces: string | null): Promise<void>;
-  /** Why an authority will hardly verify a name, looked up beside the order; null: nothing stands out. Never rejects. */
+  /** Why validation will probably fail, looked up while the order runs; null: nothing found. Never rejects. */
   hint(name: string): Promise<string | null>;
-  /** Failures that an earlier process met: a restart is no reason to try again at once. */
+  /** Failed attempts, kept over restarts so that backoffs are observed. */
   readonly attempts: {
     get(name: string): Attempt | null;
     set(name: string, attempt: Attempt | null): void;
   };
-  /** The names that have no certificate and wait for another try: all of them, when there are others than before. */
+  /** Receives all names without a certificate whose order is backing off, whenever that set changes. */
   uncertified(names: readonly string[]): void;
 };
 
-/** How an order ended: with a certificate, or why with none. */
+/** The result of an order: a certificate, or the kind of failure. */
 export type OrderResult = 'issued' | 'renewed' | IssueFailureKind;
 
 type Entry = { cancel: () => void; ordering: boolean };
 
-/** Sees to it that every name that is wanted has a certificate, each on its own time. The only one who orders. */
+/** Decides when each name's certificate is ordered, renewed or retried. All orders start here. */
 export class OrderScheduler {
-  /** How many orders ended how. */
+  /** Orders counted by result. */
   readonly results = new Map<OrderResult, number>();
   private readonly tools: OrderSchedulerTools;
   private readonly entries = new Map<string, Entry>();
-  /** In the order in which they came. */
+  /** First in, first out. */
   private readonly queue = new Set<string>();
   private readonly uncertified = new Set<string>();
   private running = 0;
-  /** Failures in a row to reach the authority: while there are any, one order at a time finds out whether it is back. */
+  /** Consecutive failures to reach the authority. While there are any, only one order at a time probes whether it is back. */
   private unreachable = 0;
-  /** Ends the wait for an authority that is away; null while there is none. */
+  /** Cancels the backoff for an unreachable authority; null when there is none. */
   private cancelBackoff: (() => void) | null = null;
   private paused = false;
 
@@ -76,7 +76,7 @@ export class OrderScheduler {
     this.tools = tools;
   }
 
-  /** These names are to have certificates from now on, and no others. @returns whether that is anything new. */
+  /** Replaces the set of names that should have certificates. @returns whether it changed. */
   setNames(names: Iterable<string>): boolean {
     const wanted = new Set(names);
     let another = false;
@@ -97,12 +97,12 @@ export class OrderScheduler {
     return another;
   }
 
-  /** Ends the wait after a failure: the next try is now. @returns false where no try is waited for. */
+  /** Cancels the backoff after a failure and retries now. @returns false when no retry is pending. */
   retry(name: string): boolean {
     const attempt = this.tools.attempts.get(name);
     const entry = this.entries.get(name);
     if (entry === undefined || attempt === null || this.paused) return false;
-    // One that is under way needs no push.
+    // An order in progress needs no retry.
     if (entry.ordering) return true;
     this.tools.attempts.set(name, { ...attempt, nextTry: this.tools.clock.now() });
     this.cancelBackoff?.();
@@ -111,12 +111,12 @@ export class OrderScheduler {
     return true;
   }
 
-  /** What is held of a name has changed: by hand, on disk, or by advice of the authority. */
+  /** The current certificate of a name, or its renewal window, has changed. */
   certificateChanged(name: string): void {
     if (this.entries.has(name)) this.schedule(name);
   }
 
-  /** When a name is looked at next (ms since 1970), and what went wrong last; null where it is none of ours. */
+  /** When a name will be renewed (ms since 1970) and the last failure; null if we do not order for this name. */
   planFor(name: string): { readonly renewAt: number | null; readonly attempt: Attempt | null } | null {
     if (!this.entries.has(name)) return null;
     const held = this.tools.current(name);
@@ -127,7 +127,7 @@ export class OrderScheduler {
     return this.entries.keys();
   }
 
-  /** Orders nothing more. What is under way is finished. */
+  /** Stops placing orders. Orders in progress are completed. */
   pause(): void {
     this.paused = true;
     for (const { cancel } of this.entries.values()) cancel();
@@ -234,6 +234,6 @@ export class OrderScheduler {
   }
 }
 
-/** Whether an authority looked for the name's address; where it looked into the DNS, addresses tell nothing. */
+/** Whether the challenge needed the host to be reachable, so that a preflight hint helps; DNS-01 does not. */
 const needsReachableHost = (failure: IssueError): boolean =>
   failure.kind === 'validation' && !(failure instanceof ChallengeError && failure.type === 'dns-01');

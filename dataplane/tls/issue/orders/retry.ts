@@ -5,8 +5,8 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 /**
- * How long after the first failure, the second and so on. Public authorities allow five failed checks of a name an
- * hour, so the fifth comes later than that. One that can't be reached is asked often: asking costs nobody anything.
+ * Backoff after the first failure, the second and so on. Public authorities allow five failed validations per name and
+ * hour, so the fifth attempt comes later than that. An unreachable authority is retried often, since that costs nothing.
  */
 const STEPS: Readonly<Record<IssueFailureKind, readonly number[]>> = {
   unreachable: [2 * SECOND, 4 * SECOND, 6 * SECOND],
@@ -17,7 +17,7 @@ const STEPS: Readonly<Record<IssueFailureKind, readonly number[]>> = {
   local: [30 * SECOND, MINUTE, 5 * MINUTE],
 };
 
-/** An authority that has a limit knows when it is over; one that is not in order can only guess. */
+/** The longest Retry-After that is honored: an authority knows when a rate limit ends, but can only guess when an outage does. */
 const MOST_ASKED: Readonly<Record<IssueFailureKind, number>> = {
   unreachable: HOUR,
   validation: 24 * HOUR,
@@ -28,8 +28,8 @@ const MOST_ASKED: Readonly<Record<IssueFailureKind, number>> = {
 };
 
 /**
- * Milliseconds to wait after the `failures`-th failure in a row (from 1), up to a fifth longer by `fraction` (0 to 1).
- * `retryAfterMs` is how long the authority asks to wait; null where it does not say.
+ * Milliseconds to wait after the `failures`-th consecutive failure (from 1), plus a jitter of up to a fifth by `fraction`
+ * (0 to 1). `retryAfterMs` is from the authority's Retry-After; null without one.
  */
 export function retryDelay(kind: IssueFailureKind, failures: number, retryAfterMs: number | null, fraction: number): number {
   const steps = STEPS[kind];
@@ -37,7 +37,7 @@ export function retryDelay(kind: IssueFailureKind, failures: number, retryAfterM
   return Math.round(Math.max(step, Math.min(retryAfterMs ?? 0, MOST_ASKED[kind])) * (1 + fraction / 5));
 }
 
-/** The same for a renewal: within a third of what is left of the old certificate (ms), but no sooner than after a minute. One that is over hurries nobody. */
+/** Shortens a retry delay for a renewal to a third of the remaining lifetime (ms), but to no less than a minute. Expired certificates keep the full delay. */
 export function withinLifetime(delayMs: number, leftMs: number): number {
   return leftMs <= 0 ? delayMs : Math.round(Math.min(delayMs, Math.max(MINUTE, leftMs / 3)));
 }

@@ -12,8 +12,8 @@ const KEY_IDENTIFIER = 0x80;
 const AUTHORITY_KEY = Buffer.from('0603551d23', 'hex');
 
 /**
- * What an authority calls the first certificate of a PEM text when it is asked about its renewal (RFC 9773 4.1): the
- * identifier of the key that signed it, and its serial number. null where it has no such identifier, or is none.
+ * The ARI CertID of the first certificate in a PEM text (RFC 9773 4.1): its authority key identifier and serial number.
+ * null if the certificate is malformed or has no authority key identifier.
  */
 export function certificateId(pem: string): string | null {
   try {
@@ -24,7 +24,7 @@ export function certificateId(pem: string): string | null {
     const key = authorityKey(fields.find(({ tag }) => tag === EXTENSIONS));
     return key === null ? null : `${key.toString('base64url')}.${serial.toString('base64url')}`;
   } catch {
-    // Whoever uses the certificate says what is wrong with it; nobody can be asked about it.
+    // Other code reports a malformed certificate; without an id there is just no ARI.
     return null;
   }
 }
@@ -40,10 +40,10 @@ function authorityKey(field: Element | undefined): Buffer | null {
   return null;
 }
 
-/** One value in DER: its tag, and its bytes without tag and length. */
+/** One DER element: its tag and content. */
 type Element = { readonly tag: number; readonly content: Buffer };
 
-/** @throws RangeError where the bytes are no DER. */
+/** @throws RangeError if the bytes are not DER. */
 function elements(bytes: Buffer): Element[] {
   const found: Element[] = [];
   for (let at = 0; at < bytes.length; ) {
@@ -52,7 +52,7 @@ function elements(bytes: Buffer): Element[] {
     const more = first < 0x80 ? 0 : first & 0x7f;
     const length = more === 0 ? first : bytes.readUIntBE(at + 2, more);
     const start = at + 2 + more;
-    if (start + length > bytes.length) throw new RangeError('a length leads beyond the end');
+    if (start + length > bytes.length) throw new RangeError('a length exceeds the input');
     found.push({ tag, content: bytes.subarray(start, start + length) });
     at = start + length;
   }
@@ -60,6 +60,6 @@ function elements(bytes: Buffer): Element[] {
 }
 
 function contentOf(element: Element | undefined, tag: number): Buffer {
-  if (element?.tag !== tag) throw new RangeError('another value was expected');
+  if (element?.tag !== tag) throw new RangeError('unexpected DER tag');
   return element.content;
 }

@@ -6,26 +6,26 @@ import { NAME } from '../../../../shared/name.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { RenewalWindow } from './renewal-time.ts';
 
-/** One answer takes no longer (ms), and is no larger (bytes). */
+/** Limits of one response: its duration (ms) and size (bytes). */
 const ANSWER_MS = 10_000;
 const MOST_BYTES = 65_536;
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-/** Where an authority does not say when to ask again (RFC 9773 4.3.1 names these). */
+/** Poll interval without Retry-After (RFC 9773 4.3.1). */
 const USUALLY_MS = DAY_MS / 4;
-/** How long a directory is believed; one that could not be read is asked for again sooner. */
+/** How long a directory is cached; after a failure it is fetched again sooner. */
 const BELIEVED_MS = DAY_MS;
 
-/** What an authority advises about one certificate. */
+/** An authority's renewal information for one certificate. */
 export type RenewalInfo = {
   readonly window: RenewalWindow;
-  /** Where it says why. */
+  /** A page that explains it. */
   readonly explanation: string | null;
-  /** Milliseconds until it may be asked again: a minute to a day (RFC 9773 4.3.2). */
+  /** Milliseconds until the next poll: a minute to a day (RFC 9773 4.3.2). */
   readonly retryAfterMs: number;
 };
 
-/** No advice this time; `retryAfterMs` is how long the authority asks to be left alone, 0 where it doesn't say. */
+/** The authority answered with an error; `retryAfterMs` is from its Retry-After, 0 without one. */
 export class RenewalInfoError extends Error {
   readonly retryAfterMs: number;
 
@@ -46,13 +46,13 @@ const renewalInfoSchema = z.object({
     .catch(undefined),
 });
 
-/** The authority whose directory this is, and the roots that its own HTTPS is verified by, in a file or in PEM; neither: the system's usual ones. */
+/** An authority's directory URL and the roots that verify its HTTPS, as a file or PEM; neither: the system's. */
 export type AcmeServer = { readonly directory: string; readonly rootPath: string | null; readonly roots?: string | null };
 
-/** Where renewals are asked about, and until when (monotonic ms) that is believed. */
+/** The authority's renewalInfo URL, cached until `until` (monotonic ms). */
 type Endpoint = { readonly url: Promise<string | null>; readonly agent: https.Agent; until: number };
 
-/** Asks an authority when certificates should be renewed (RFC 9773). Nothing is signed, and no account is needed. */
+/** Fetches renewal information from an authority (RFC 9773). Requests are unsigned and need no account. */
 export class RenewalInfoClient {
   private readonly server: AcmeServer;
   private readonly clock: Clock;
@@ -63,7 +63,7 @@ export class RenewalInfoClient {
     this.clock = clock;
   }
 
-  /** `id`: what it calls the certificate. null: this authority gives no advice. @throws Error in words, NoAdviceError where it answers with an error. */
+  /** `id` is the CertID. null: this authority does not support ARI. @throws Error, or RenewalInfoError for an error response. */
   async fetch(id: string): Promise<RenewalInfo | null> {
     const found = this.findEndpoint();
     const { url, agent } = found;
@@ -78,7 +78,7 @@ export class RenewalInfoClient {
     }
   }
 
-  /** Where renewals are asked about; looked up once for all. */
+  /** The endpoint, looked up once for all certificates. */
   private findEndpoint(): Endpoint {
     const now = this.clock.monotonic();
     if (this.endpoint !== null && now < this.endpoint.until) return this.endpoint;
@@ -92,12 +92,12 @@ export class RenewalInfoClient {
     return found;
   }
 
-  /** What did not lead to an answer is looked up again soon: where to ask, and by which roots. */
+  /** After a failure the URL and the roots are read again soon. */
   private expireSoon(found: Endpoint): void {
     found.until = Math.min(found.until, this.clock.monotonic() + MINUTE_MS);
   }
 
-  /** @throws NoAdviceError for anything but 200. */
+  /** @throws RenewalInfoError for any status other than 200. */
   private get(url: string, agent: https.Agent): Promise<{ readonly text: string; readonly retryAfter: string | null }> {
     return new Promise((resolve, reject) => {
       const secure = url.startsWith('https:');
@@ -128,7 +128,7 @@ function parseRenewalInfo(text: string): Omit<RenewalInfo, 'retryAfterMs'> {
   return { window: suggestedWindow, explanation: explanationURL ?? null };
 }
 
-/** Seconds or a date (RFC 9110 10.2.3), within reason. */
+/** Parses seconds or a date (RFC 9110 10.2.3) and clamps it to a sensible range. */
 function parseRetryAfter(retryAfter: string | null, now: number): number {
   const ms = retryAfter === null ? Number.NaN : /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1_000 : Date.parse(retryAfter) - now;
   return Number.isNaN(ms) ? USUALLY_MS : Math.min(Math.max(ms, MINUTE_MS), DAY_MS);

@@ -6,23 +6,23 @@ import { PersistentMap } from '../../store/persistent-map.ts';
 import { type RenewalInfo, RenewalInfoError } from './renewal-info-client.ts';
 import type { RenewalWindow } from './renewal-time.ts';
 
-/** Questions under way at once, and the least time from one to the next (ms): a start with thousands of certificates is none for the authority. */
+/** Concurrent polls and the minimum interval between two of them (ms), so that starting with thousands of certificates does not flood the authority. */
 const MAX_CONCURRENT_POLLS = 4;
 const MIN_INTERVAL_MS = 50;
-/** Thousands are answered one by one: what is known is written no more often (ms). */
+/** Answers arrive one by one for thousands of names, so writes are batched for this long (ms). */
 const GATHER_MS = 10_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** A timer of the system holds no more than 24 days, and a laptop sleeps: the time is looked at again at least this often (ms). */
+/** Timers are limited to 24 days and stop while a laptop sleeps, so the clock is checked at least this often (ms). */
 const LONGEST_TIMER_MS = 6 * HOUR_MS;
-/** After the first question without an answer, the second and so on (RFC 9773 4.3.3). */
+/** Backoff after the first failed poll, the second and so on (RFC 9773 4.3.3). */
 const RETRY_MS = [60_000, 300_000, 1_200_000, HOUR_MS, 6 * HOUR_MS];
 
-/** A certificate that an authority may be asked about. */
+/** A certificate whose renewal information is polled. */
 export type PolledCertificate = { readonly serial: string; readonly ariId: string | null };
 
 const schema = z.object({
-  /** Whom it is about: the serial number of the certificate. */
+  /** The serial number of the certificate that this is about. */
   serial: z.string(),
   ariId: z.string().nullable(),
   window: z.object({ start: z.number(), end: z.number() }).nullable(),
@@ -30,31 +30,31 @@ const schema = z.object({
   askAt: z.int().min(0),
   failures: z.int().min(0),
 });
-/** What is known of a name's certificate, also after a restart. */
+/** The renewal information for a name's certificate, kept over restarts. */
 type SavedRenewalInfo = z.output<typeof schema>;
 
 export type RenewalInfoPollerTools = {
   readonly clock: Clock;
   readonly log: Log;
   readonly stateDir: string;
-  /** The certificate of a name that its authority may be asked about; null: there is none. */
+  /** The certificate of a name to poll for; null: none. */
   certificate(name: string): PolledCertificate | null;
-  /** What the authority calls it, where that is not known yet; null: it has no name for it. */
+  /** Computes its ARI CertID; null if it has none. */
   ariIdOf(name: string): Promise<string | null>;
-  /** Asks. null: this authority gives no advice. @throws Error. */
+  /** Fetches renewal information; null: this authority does not support ARI. @throws Error. */
   fetch(id: string): Promise<RenewalInfo | null>;
-  /** Another window is known for this name. */
+  /** Called when the window of a name changes. */
   changed(name: string): void;
 };
 
 type Entry = { cancel: () => void; asking: boolean };
 
-/** Knows when authorities would like certificates to be renewed, by asking about each on its own time, a few at once. */
+/** Polls ARI (RFC 9773) for each certificate on its own schedule, a few at a time, and keeps the suggested renewal windows. */
 export class RenewalInfoPoller {
   private readonly tools: RenewalInfoPollerTools;
   private readonly known: PersistentMap<SavedRenewalInfo>;
   private readonly entries = new Map<string, Entry>();
-  /** In the order in which they came. */
+  /** First in, first out. */
   private readonly queue = new Set<string>();
   private asking = 0;
   private resting = false;
@@ -63,12 +63,12 @@ export class RenewalInfoPoller {
   constructor(tools: RenewalInfoPollerTools) {
     const { stateDir, clock, log } = tools;
     const path = join(stateDir, 'renewals.json');
-    const words = { what: 'what authorities advise about renewals', cost: 'after a restart they are asked again' };
+    const words = { what: 'the renewal information of authorities', cost: 'after a restart it is fetched again' };
     this.tools = tools;
     this.known = new PersistentMap({ path, schema, ...words, gatherMs: GATHER_MS }, clock, log);
   }
 
-  /** These names are to be asked about from now on, and no others. */
+  /** Replaces the set of names that are polled. */
   setNames(names: Iterable<string>): void {
     const wanted = new Set(names);
     for (const [name, { cancel }] of this.entries) {
@@ -84,19 +84,19 @@ export class RenewalInfoPoller {
     }
   }
 
-  /** Another certificate is held for a name, or none any more. */
+  /** A different certificate is now served for a name, or none. */
   certificateChanged(name: string): void {
     this.schedule(name);
   }
 
-  /** The window for the certificate with this serial number, and what an order that replaces it calls it; null: nothing has been answered about it. */
+  /** The renewal window and CertID for the certificate with this serial number; null if unknown. */
   get(name: string, serial: string): { readonly window: RenewalWindow; readonly ariId: string } | null {
     const known = this.known.get(name);
     if (known === null || known.serial !== serial || known.window === null || known.ariId === null) return null;
     return { window: known.window, ariId: known.ariId };
   }
 
-  /** Asks nothing more. */
+  /** Stops polling. */
   pause(): void {
     this.paused = true;
     for (const { cancel } of this.entries.values()) cancel();
@@ -116,7 +116,7 @@ export class RenewalInfoPoller {
     if (subject === null) return;
     const known = this.known.get(name);
     const wait = known?.serial === subject.serial ? known.askAt - this.tools.clock.now() : 0;
-    // So much longer than a day was never agreed on: the clock was ahead.
+    // No poll is ever scheduled this far ahead: the clock was wrong.
     if (wait <= 0 || wait > DAY_MS + HOUR_MS) {
       this.queue.add(name);
       return this.startNext();
@@ -172,7 +172,7 @@ export class RenewalInfoPoller {
       const failures = (before?.failures ?? 0) + 1;
       const step = RETRY_MS[Math.min(failures, RETRY_MS.length) - 1] ?? DAY_MS;
       const wait = Math.max(step, error instanceof RenewalInfoError ? error.retryAfterMs : 0);
-      tools.log.debug({ name, reason: String(error), again_in_s: wait / 1_000 }, 'no advice about a renewal');
+      tools.log.debug({ name, reason: String(error), again_in_s: wait / 1_000 }, 'no renewal information');
       this.remember(name, { serial, ariId: id, window: before?.window ?? null, askAt: this.in(wait), failures });
     }
   }
@@ -184,7 +184,7 @@ export class RenewalInfoPoller {
   private reportChange(name: string, before: RenewalWindow | null, advice: RenewalInfo | null): void {
     const { window = null, explanation = null } = advice ?? {};
     if (before?.start === window?.start && before?.end === window?.end) return;
-    if (explanation !== null) this.tools.log.info({ name, explanation }, 'the authority says why a certificate is to be renewed');
+    if (explanation !== null) this.tools.log.info({ name, explanation }, 'the authority explains its suggested renewal window');
     this.tools.changed(name);
   }
 

@@ -1,24 +1,24 @@
-/** When a certificate is good: milliseconds since 1970. */
+/** Validity period of a certificate: milliseconds since 1970. */
 export type Validity = { readonly notBefore: number; readonly notAfter: number };
 
-/** A stretch of time in which an authority would like a certificate to be renewed (RFC 9773 4.2): milliseconds since 1970. */
+/** The window in which an authority suggests renewal (RFC 9773 4.2): milliseconds since 1970. */
 export type RenewalWindow = { readonly start: number; readonly end: number };
 
-/** Up to this share of its life, so that names which were issued together part over the years. */
+/** Jitter as a share of the lifetime, so that certificates issued together spread out over time. */
 const JITTER = 0.03;
-/** Whatever its authority advises, this share of its life stays for tries that fail. */
+/** Whatever the authority suggests, this share of the lifetime is kept for retries. */
 const SPARE = 0.1;
-/** This share of its life at least lies between two orders, so that a clock that is months wrong is no loop of orders; with advice no more than this (ms). */
+/** Minimum age at renewal as a share of the lifetime, so that a wrong clock does not cause a loop of orders; within a suggested window at most this (ms). */
 const LEAST_AGE = 0.01;
 const LEAST_AGE_ADVISED_MS = 3_600_000;
 
-/** A certificate that was got at `savedAt` (ms since 1970). */
+/** A certificate stored at `savedAt` (ms since 1970). */
 export type Renewable = Validity & { readonly savedAt: number };
 
 /**
- * The moment to renew at: two thirds through its life, whether that is 90 days or 6 minutes, a little earlier by a
- * part that is the name's own. In a window of the authority, a moment of it that is the name's and the window's own:
- * drawn like lots (RFC 9773 4.2), but it stays where it is however often one looks. One that is over means now.
+ * When to renew: after two thirds of the lifetime, whether that is 90 days or 6 minutes, minus a jitter derived from the
+ * name. If the authority suggests a window, a random moment in it (RFC 9773 4.2) that is derived from the name and the
+ * window, so it is stable over calls. A window in the past means now.
  */
 export function renewalTime(name: string, held: Renewable, window: RenewalWindow | null, now: number): number {
   const { notBefore, notAfter, savedAt } = held;
@@ -31,14 +31,14 @@ export function renewalTime(name: string, held: Renewable, window: RenewalWindow
   return Math.round(Math.max(age(LEAST_AGE_ADVISED_MS), Math.min(moment, notAfter - life * SPARE)));
 }
 
-/** RFC 9773 4.2: a window that ends before it begins is no advice; neither is one after the certificate's end. */
+/** RFC 9773 4.2: a window that ends before it begins is invalid; so is one after the certificate's expiry. */
 const isAdvice = ({ start, end }: RenewalWindow, { notAfter }: Validity): boolean => start < end && start < notAfter;
 
-/** A number from 0 to 1 that is a text's own (FNV-1a). */
+/** A number from 0 to 1 derived from a text (FNV-1a). */
 function fractionOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  // The last letters have hardly reached the upper bits yet.
+  // Mix once more: the last characters have barely affected the upper bits.
   hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
   return ((hash ^ (hash >>> 12)) >>> 0) / 0x1_0000_0000;
 }

@@ -12,11 +12,11 @@ export type FaultyAnswer = { readonly status: number; readonly headers?: Headers
 
 const DAY_MS = 86_400_000;
 
-/** Test support: what answers as an ACME server does for one order of `shop.test`, except where it is told otherwise. */
+/** Test support: an ACME server that handles one order for `shop.test`, with responses that tests can override. */
 export class FaultyAcmeServer {
-  /** What is answered instead, by path: `/dir`, `/nonce`, `/account`, `/order`, `/authorization`, `/check`. */
+  /** Responses to send instead, by path: `/dir`, `/nonce`, `/account`, `/order`, `/authorization`, `/check`. */
   readonly overrides = new Map<string, FaultyAnswer>();
-  /** The paths that were asked for. */
+  /** The requested paths. */
   readonly requested: string[] = [];
   private readonly folder = mkdtempSync(join(tmpdir(), 'odd-authority-'));
   private readonly server: Server;
@@ -50,7 +50,7 @@ export class FaultyAcmeServer {
     return `https://localhost:${(this.server.address() as AddressInfo).port}${path}`;
   }
 
-  /** The check that it asks for. */
+  /** An authorization with a pending challenge. */
   authorization(name: string, token: string): FaultyAnswer {
     const challenges = [{ type: 'http-01', status: 'pending', url: this.url('/check'), token }];
     return { status: 200, body: { status: 'pending', identifier: { type: 'dns', value: name }, challenges } };

@@ -23,23 +23,23 @@ import type { DnsSettings } from './tls/issue/dns/dns-settings.ts';
 import { Keyring } from './tls/keyring.ts';
 import { probePort } from './workers/probe-port.ts';
 
-/** What is outside of the process. */
+/** The process environment that tests replace. */
 export type Runtime = { readonly clock: Clock; readonly random: Random; readonly log: Log };
 
-/** What is known before anything runs. */
+/** The result of booting, before anything runs. */
 export type BootState = {
-  /** As flags and environment say. */
+  /** From flags and environment. */
   readonly base: DataplaneSettings;
-  /** The same with the globals that were saved. */
+  /** The same with the saved globals of the config file. */
   readonly atBoot: EffectiveSettings;
   readonly dns: DnsSettings | null;
   readonly keyring: Keyring;
   readonly restored: Restored;
-  /** What this process is to the one that it takes over from; null where there is none. */
+  /** The takeover from a running process; null if there is none. */
   readonly takeover: TakeoverClient | null;
 };
 
-/** Reads what is on disk, and sees that it can be served. @throws UsageError. */
+/** Reads the saved state and checks that it can be served. @throws UsageError. */
 export async function boot(base: DataplaneSettings, { clock, random, log }: Runtime): Promise<BootState> {
   prepareStateDir(base.stateDir);
   if (!base.takeover) await requireAlone(base.stateDir);
@@ -53,13 +53,13 @@ export async function boot(base: DataplaneSettings, { clock, random, log }: Runt
   return { base, atBoot, dns, keyring, restored, takeover: succession };
 }
 
-/** @throws UsageError naming the process that runs with this state. */
+/** @throws UsageError naming the process that is already running with this state. */
 async function requireAlone(stateDir: string): Promise<void> {
   const first = await runningInstance(stateDir);
   if (first !== null) throw new UsageError(`${NAME} dataplane: ${describeTakenBy(stateDir, first)}`);
 }
 
-/** A step of taking over, in which the other process may refuse. @throws UsageError. */
+/** Runs a step of a takeover, which the other process may refuse. @throws UsageError. */
 export async function takeoverStep<T>(stateDir: string, step: () => Promise<T>): Promise<T> {
   try {
     return await step();
@@ -69,26 +69,26 @@ export async function takeoverStep<T>(stateDir: string, step: () => Promise<T>):
   }
 }
 
-/** Has a running data plane let go of its state. @returns null where none is there. @throws ChannelError. */
+/** Makes a running data plane release its state. @returns null if none is running. @throws ChannelError. */
 async function startTakeover(stateDir: string, clock: Clock, log: Log): Promise<TakeoverClient | null> {
   const path = join(stateDir, TAKEOVER_SOCKET);
   const succession = await TakeoverClient.start(path, { version: runningBuild.version, pid: process.pid }, clock);
-  if (succession === null) log.info({ socket: path }, 'nobody to take over from: starting as usual');
+  if (succession === null) log.info({ socket: path }, 'no running process to take over from: starting as usual');
   return succession;
 }
 
-/** Another process on the same port would share it with the workers, and nobody would know. @throws UsageError. */
+/** Checks that the ports are free: with SO_REUSEPORT, another process on the same port would silently share the traffic. @throws UsageError. */
 async function requirePorts(settings: DataplaneSettings): Promise<void> {
   const { bind, httpPort, httpsPort } = trafficSettings(settings);
   await listenOrUsageError('--http-port', () => probePort(bind, httpPort), httpPort);
   if (httpsPort !== null) await listenOrUsageError('--https-port', () => probePort(bind, httpsPort), httpsPort);
 }
 
-/** How records are set for checks. @throws UsageError naming the flag. */
+/** How DNS records are set for DNS-01. @throws UsageError naming the flag. */
 async function dnsSettingsOf({ dnsHook, dnsServer, dnsKeyPath, dnsResolver }: DataplaneSettings): Promise<DnsSettings | null> {
   if ([dnsHook, dnsServer, dnsKeyPath, dnsResolver].every((given) => given === null)) return null;
   try {
-    // Few need it, and those who don't need not hold it in memory.
+    // Loaded only when needed, to save memory.
     const { readDnsSettings } = await import('./tls/issue/dns/dns-settings.ts');
     return readDnsSettings({ hook: dnsHook, server: dnsServer, keyPath: dnsKeyPath, resolver: dnsResolver });
   } catch (error) {

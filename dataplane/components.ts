@@ -22,7 +22,7 @@ import { WorkerPool } from './workers/worker-pool.ts';
 
 export type Components = ReturnType<typeof createComponents>;
 
-/** Everything on the main thread but the Admin API, each with what it needs of the others. Nothing runs yet. */
+/** Wires everything on the main thread except the Admin API. Nothing runs yet. */
 export function createComponents(
   { base, atBoot, keyring, restored }: BootState,
   { clock, random, log }: Runtime,
@@ -94,13 +94,13 @@ export function createComponents(
     opened: async () => {
       await publisher
         .publish({ settings: trafficSettings(live.settings) })
-        .catch((error: unknown) => log.error({ error: String(error) }, 'the port for HTTPS is not open everywhere'));
+        .catch((error: unknown) => log.error({ error: String(error) }, 'not every worker has opened the HTTPS port'));
     },
   });
   return { publisher, table, readiness, ledger, health, upstreams, analytics, metrics, workers, live, https };
 }
 
-/** @throws where the port for HTTPS is closed and can't be had. */
+/** @throws if the HTTPS port is closed and can't be opened. */
 async function requireHttpsPort(settings: DataplaneSettings): Promise<void> {
   const { bind, httpsPort } = settings;
   if (trafficSettings(settings).httpsPort !== null) return;

@@ -5,7 +5,7 @@ import type { AcmeSettings } from './tls/issue/acme/acme-client.ts';
 import type { DnsSettings } from './tls/issue/dns/dns-settings.ts';
 import { CertificateDirectoryError, type LazyCertificateManager } from './tls/lazy-certificate-manager.ts';
 
-/** Shows the certificates that there are. @throws UsageError with the directory, the reason and the flag that names another one. */
+/** Serves the existing certificates. @throws UsageError with the directory, the reason and the flag for another directory. */
 export async function openCertificates(https: LazyCertificateManager, settings: DataplaneSettings, dns: DnsSettings | null): Promise<void> {
   try {
     if (acmeSettingsOf(settings, dns) !== null || settings.origins.certDir !== 'default') https.requireDirectory();
@@ -15,7 +15,7 @@ export async function openCertificates(https: LazyCertificateManager, settings: 
   await https.open();
 }
 
-/** Has certificates made as the settings say from now on. */
+/** Applies the settings for certificates. */
 export async function configureCertificates(
   https: LazyCertificateManager,
   settings: DataplaneSettings,
@@ -25,7 +25,7 @@ export async function configureCertificates(
   await https.useInternalIssuer(settings.localCerts);
 }
 
-/** Who is asked for certificates; nobody without an e-mail, or where our own authority is for all. */
+/** The ACME settings; null without an e-mail, or if the internal authority issues for all sites. */
 const acmeSettingsOf = (
   { email, localCerts, acmeDirectory, acmeRoot, acmeBinding }: DataplaneSettings,
   dns: DnsSettings | null,

@@ -22,25 +22,25 @@ import { TakeoverServer } from './takeover/takeover-server.ts';
 import { MemoryWatchdog } from './workers/memory-watchdog.ts';
 import { tcpMigrationAdvice } from './workers/tcp-migration.ts';
 
-/** How often quiet clients are dropped from the rate ledger (ms). */
+/** How often idle clients are dropped from the rate ledger (ms). */
 const SWEEP_MS = 60_000;
-/** How long a process that takes over asks the targets of what it restored before it serves, at most (ms). */
+/** How long a successor waits for the first health checks of restored targets before it serves (ms). */
 const FIRST_ANSWERS_MS = 2_000;
 
 export type Dataplane = {
-  /** Asks the controllers to read their config file again. */
+  /** Asks the controllers to reload their config file. */
   reload(): void;
-  /** Finishes what is under way, for as long as the settings say, and closes everything. */
+  /** Finishes requests in progress, up to the drain timeout, and closes everything. */
   drain(): Promise<void>;
 };
 
 type ProcessContext = Runtime & {
   readonly token: string | undefined;
-  /** Has whoever is above this process start a successor by a launcher. */
+  /** Asks the parent process to start a successor with a launcher. */
   readonly successor: (launcher: string) => Promise<UpgradeOutcome>;
   /** Another process has taken over. */
   readonly leaving: () => void;
-  /** This one has finished what it had. */
+  /** This process has drained after a takeover. */
   readonly handedOver: () => void;
 };
 
@@ -79,12 +79,14 @@ export async function startDataplane(base: DataplaneSettings, edge: ProcessConte
   const takeoverServer = createTakeoverServer(parts, admin, settings, edge, end);
   await takeoverServer
     .listen(join(base.stateDir, TAKEOVER_SOCKET))
-    .catch((error: unknown) => log.warn({ error: String(error) }, 'no other process can take over from this one'));
+    .catch((error: unknown) =>
+      log.warn({ error: String(error) }, 'the takeover socket could not be opened: no other process can take over from this one'),
+    );
   announce(parts, settings, edge);
   return { reload: () => admin.requestReload(), drain: () => end(false) };
 }
 
-/** Opens the ports, with everything that was saved. @throws UsageError. */
+/** Opens the ports and serves the saved state. @throws UsageError. */
 async function serve(
   { publisher, workers, health, https }: Components,
   { atBoot: { settings }, dns, restored, takeover: succession }: BootState,
@@ -94,7 +96,7 @@ async function serve(
   publisher.attach(workers);
   health.update(savedRoutes(restored));
   publisher.onRoutes((routes) => health.update(routes));
-  // The process that it takes over from serves these targets: there must be no moment in which this one knows none of them.
+  // The predecessor serves these targets, so this process must know their health before it takes connections.
   if (succession !== null) await health.firstResults(FIRST_ANSWERS_MS);
   await listenOrUsageError('--http-port', () => workers.start(), settings.httpPort);
 }
@@ -106,7 +108,7 @@ type AdminContext = Pick<ProcessContext, 'clock' | 'log' | 'token'> & {
   readonly startedAt: number;
 };
 
-/** What the Admin API shows and moves. */
+/** What the Admin API reads and changes. */
 function adminDependencies(parts: Components, { clock, log, token, events, settings, startedAt }: AdminContext): AdminDependencies {
   const { table, readiness, health, upstreams, analytics, metrics, workers, live, https } = parts;
   const fresh = async <T>(read: () => T | Promise<T>): Promise<T> => {
@@ -158,7 +160,7 @@ async function listen(admin: Admin, { adminListen, adminSocket, probeListen }: D
   await listenOrUsageError('--probe-listen', () => admin.listenProbe(probe.host, Number(probe.port)), probeListen);
 }
 
-/** Who lets another process take over from this one. */
+/** Lets another process take over from this one. */
 function createTakeoverServer(
   { table, https }: Components,
   admin: Admin,
@@ -198,7 +200,7 @@ function createTakeoverServer(
   return heir;
 }
 
-/** `patient`: another process has the table by now, and takes the new connections. */
+/** `patient`: a successor has the table and takes new connections. */
 async function endServing(
   { health, https, table, workers, live }: Components,
   admin: Admin,
@@ -216,7 +218,7 @@ async function endServing(
   log.info('data plane stopped');
 }
 
-/** Where secrets and the table lie. */
+/** The directories that hold secrets and the table. */
 const sensitiveDirectories = (settings: DataplaneSettings): SensitiveDirectory[] => [
   { what: 'the state directory', path: settings.stateDir },
   ...(usesHttps(settings) ? [{ what: 'the certificate directory', path: settings.certDir }] : []),

@@ -3,7 +3,7 @@ import { runningBuild } from '../shared/runtime/build.ts';
 import { systemClock } from '../shared/runtime/clock.ts';
 import { UsageError } from '../shared/runtime/flags.ts';
 import { createLog } from '../shared/runtime/log.ts';
-import { askForSuccessor, tellParent } from '../shared/runtime/parent.ts';
+import { requestSuccessor, sendToParent } from '../shared/runtime/parent.ts';
 import { systemRandom } from '../shared/runtime/random.ts';
 import { HANDED_OVER_EXIT, isSupervised, whenOrphaned } from '../shared/runtime/supervised.ts';
 import { startDataplane } from './dataplane.ts';
@@ -18,8 +18,8 @@ async function main(): Promise<void> {
     random: systemRandom,
     log,
     token: process.env[`${NAME.toUpperCase()}_ADMIN_TOKEN`],
-    successor: askForSuccessor,
-    leaving: () => tellParent({ kind: 'handed-over' }),
+    successor: requestSuccessor,
+    leaving: () => sendToParent({ kind: 'handed-over' }),
     handedOver: () => process.exit(isSupervised() ? HANDED_OVER_EXIT : 0),
   });
   let draining = false;
@@ -32,12 +32,12 @@ async function main(): Promise<void> {
   process.on('SIGINT', stop);
   process.on('SIGHUP', () => dataplane.reload());
   whenOrphaned(stop);
-  tellParent({ kind: 'serving', version: runningBuild.version });
+  sendToParent({ kind: 'serving', version: runningBuild.version });
 }
 
 main().catch((error: unknown) => {
   if (!(error instanceof UsageError)) throw error;
   process.stderr.write(`${error.message}\n`);
-  tellParent({ kind: 'failed', reason: error.message });
+  sendToParent({ kind: 'failed', reason: error.message });
   process.exit(error.exitCode);
 });

@@ -55,7 +55,7 @@ test('an heir that goes away before it serves leaves everything as it was: what 
   }
   await posted;
   assert.equal((await dataplane.visit('b.test')).status, 200);
-  await dataplane.program.said('the takeover failed: this process goes on');
+  await dataplane.program.said('the takeover failed: this process continues');
 });
 
 test('an heir that goes away after the Admin API was closed for it gives that back', async () => {
@@ -130,7 +130,7 @@ test('when the old process takes everything back at any step, the new one ends w
 test('--takeover with nobody there starts as usual', async () => {
   using folder = new Folder();
   await using dataplane = await Dataplane.start({ stateDir: folder.path, flags: ['--takeover'] });
-  assert.match(dataplane.program.output, /nobody to take over from/);
+  assert.match(dataplane.program.output, /no running process to take over from/);
 });
 
 test('an answer under way is finished by the old process, and a kept connection gets one more', async () => {

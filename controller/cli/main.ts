@@ -3,7 +3,7 @@ import { closest } from '../../shared/closest.ts';
 import { exampleIn } from '../../shared/command-examples.ts';
 import { NAME } from '../../shared/name.ts';
 import { helpOf, readFlags, UsageError } from '../../shared/runtime/flags.ts';
-import { tellParent } from '../../shared/runtime/parent.ts';
+import { sendToParent } from '../../shared/runtime/parent.ts';
 import { CommandError, type Terminal } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { terminalOf } from './terminal.ts';
@@ -49,7 +49,7 @@ main(process.argv.slice(2), terminal).then(
     if (!known) throw error;
     const prefix = error.message.startsWith(NAME) ? '' : `${NAME} ${process.argv[2]}: `;
     terminal.err(`${prefix}${error.message}\n`);
-    tellParent({ kind: 'failed', reason: error.message });
+    sendToParent({ kind: 'failed', reason: error.message });
     process.exitCode = error.exitCode;
   },
 );

@@ -4,10 +4,10 @@ import { type DomainReport, type TrafficReport, UNROUTED } from '../traffic/prot
 import { DomainCounts } from './domain-counts.ts';
 import { visitorRoom } from './visitors.ts';
 
-/** Real hosts that have a snapshot of their own under one wildcard route. */
+/** Maximum of hosts with their own snapshot under one wildcard route. */
 export const MAX_HOSTS_PER_PATTERN = 1_000;
 
-/** All workers' counts as one. */
+/** Aggregated counters of all workers. */
 export interface Analytics {
   record(report: TrafficReport): void;
   /** Every domain that had traffic, sorted by name. */
@@ -20,7 +20,7 @@ type Entry = { readonly counts: DomainCounts; pattern: string };
 
 export function createAnalytics({ clock }: { readonly clock: Clock }): Analytics {
   const domains = new Map<string, Entry>();
-  /** The hosts under each wildcard, the one idle longest first. */
+  /** The hosts under each wildcard, least recently used first. */
   const hostsByPattern = new Map<string, Set<string>>();
   const room = visitorRoom();
 
@@ -32,7 +32,7 @@ export function createAnalytics({ clock }: { readonly clock: Clock }): Analytics
     return entry;
   };
 
-  /** Keeps the order of use; folds the host that is idle longest into the pattern when there is one too many. */
+  /** Marks a host as used; folds the least recently used one into the pattern when there are too many. */
   const touch = (host: string, entry: Entry, pattern: string, now: number): void => {
     if (entry.pattern !== pattern) {
       hostsByPattern.get(entry.pattern)?.delete(host);

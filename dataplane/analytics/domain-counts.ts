@@ -4,11 +4,11 @@ import { SlidingCount } from './sliding-count.ts';
 import { SpaceSaving } from './space-saving.ts';
 import { type VisitorRoom, Visitors } from './visitors.ts';
 
-/** Names that are followed of each list, and how many of them are answered. */
+/** How many names are tracked for each top list, and how many are returned. */
 const FOLLOWED = 128;
 const ANSWERED = 10;
 
-/** Everything that is known of one domain's traffic since the process started. */
+/** Counters of one domain's traffic since the process started. */
 export class DomainCounts {
   private readonly minute = new SlidingCount(60, 1_000);
   private readonly hour = new SlidingCount(60, 60_000);
@@ -32,7 +32,7 @@ export class DomainCounts {
     this.addTotals(report.classes, report.bytes);
   }
 
-  /** Takes over everything that `other` counted; `other` is of no use afterwards. */
+  /** Moves the counts of `other` here; `other` must not be used afterwards. */
   absorb(other: DomainCounts, now: number): void {
     this.minute.merge(other.minute, now);
     this.hour.merge(other.hour, now);

@@ -1,6 +1,6 @@
 /**
- * A count over a window that slides by whole ticks: `ticks` slots of `tickMs` each, the running one
- * among them. It moves on by the clock alone, so an idle count falls to 0 without being touched.
+ * A count over a sliding window of `ticks` slots of `tickMs` each, including the current one. It advances with
+ * the clock, so an idle count falls to 0 on its own.
  */
 export class SlidingCount {
   private readonly slots: Float64Array;
@@ -25,7 +25,7 @@ export class SlidingCount {
     return this.sum;
   }
 
-  /** Adds what another count of the same shape and clock holds. */
+  /** Adds another count with the same window and clock. */
   merge(other: SlidingCount, now: number): void {
     this.advance(now);
     other.advance(now);
@@ -33,7 +33,7 @@ export class SlidingCount {
     this.sum += other.sum;
   }
 
-  /** Empties the slots that the window has left behind. @returns the running tick. */
+  /** Clears the slots that have left the window. @returns the current tick. */
   private advance(now: number): number {
     const tick = Math.max(this.last, Math.floor(now / this.tickMs));
     const passed = Math.min(tick - this.last, this.slots.length);

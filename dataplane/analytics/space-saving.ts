@@ -1,8 +1,8 @@
 /**
- * The heaviest names of a stream in fixed memory (Metwally, Agrawal and El Abbadi, "Efficient
- * computation of frequent and top-k elements in data streams", 2005). Exact until `capacity` names were
- * seen; beyond that a newcomer inherits the least count, so a count may be too high, never too low,
- * and no name with more than 1/capacity of the whole is missed.
+ * The most frequent names of a stream in fixed memory (Metwally, Agrawal and El Abbadi, "Efficient
+ * computation of frequent and top-k elements in data streams", 2005). Exact for up to `capacity` names;
+ * after that, a new name inherits the lowest count, so a count may be too high but never too low,
+ * and no name with more than 1/capacity of the total is missed.
  */
 export class SpaceSaving {
   private readonly counts = new Map<string, number>();
@@ -23,12 +23,12 @@ export class SpaceSaving {
     for (const [name, count] of other.counts) this.add(name, count);
   }
 
-  /** The `most` heaviest, most first, ties by name. */
+  /** The `most` most frequent, in descending order, ties by name. */
   top(most: number): [name: string, count: number][] {
     return [...this.counts].sort(([a, ofA], [b, ofB]) => ofB - ofA || (a < b ? -1 : 1)).slice(0, most);
   }
 
-  /** Makes room. @returns the count that goes with it. */
+  /** Removes the least frequent name. @returns its count. */
   private evict(): number {
     let least = '';
     let leastCount = Number.POSITIVE_INFINITY;

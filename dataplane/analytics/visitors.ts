@@ -1,15 +1,15 @@
-/** Visitors told apart per domain; further ones are not counted. About 80 bytes each. */
+/** Maximum of distinct visitors per domain; further ones are not counted. About 80 bytes each. */
 export const MAX_VISITORS = 100_000;
-/** Over all domains, so that many hosts under one wildcard can't take the memory either. */
+/** Maximum over all domains, so that many hosts under one wildcard can't exhaust memory either. */
 export const MAX_VISITORS_TOTAL = 1_000_000;
 
-/** How many more visitors all domains together may hold. */
+/** The remaining capacity for visitors over all domains. */
 export type VisitorRoom = { left: number };
 export const visitorRoom = (): VisitorRoom => ({ left: MAX_VISITORS_TOTAL });
 
 /**
- * Distinct visitors of a domain: exact, a set of keyed 53-bit hashes, no address kept. A set grows with
- * its visitors, hence the two bounds; at a bound the number stands still instead of lying.
+ * Distinct visitors of a domain, counted exactly with a set of keyed 53-bit hashes; no address is kept. The set grows with
+ * its visitors, hence the two bounds; at a bound the count stops instead of becoming wrong.
  */
 export class Visitors {
   private readonly hashes = new Set<number>();
@@ -29,7 +29,7 @@ export class Visitors {
     this.room.left--;
   }
 
-  /** Takes the other's visitors over and leaves it empty. */
+  /** Moves the other's visitors here. */
   absorb(other: Visitors): void {
     other.room.left += other.hashes.size;
     for (const hash of other.hashes) this.add(hash);

@@ -2,15 +2,15 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import { METRIC_PREFIX } from '../../shared/name.ts';
 import { MAX_DOMAIN_LABELS, OVERFLOW_LABEL } from './totals.ts';
 
-/** What is true of certificates at the moment of a scrape. */
+/** Certificates at the time of a scrape. */
 export type CertificateStats = {
-  /** What each name is shown: when that ends (ms since 1970), and where it comes from. */
+  /** The served certificate of each name: its expiry (ms since 1970) and source. */
   readonly shown: Iterable<{ readonly name: string; readonly notAfter: number; readonly source: string }>;
-  /** How orders ended since the start. */
+  /** Orders since the start by result. */
   readonly orders: Iterable<readonly [result: string, count: number]>;
 };
 
-/** Registers what is known of certificates. @returns how to show one reading. */
+/** Registers the metrics of certificates. @returns a function that updates them. */
 export function registerCertificates(registry: Registry): (reading: CertificateStats) => void {
   const bySource = new Gauge({
     name: `${METRIC_PREFIX}certificates`,

@@ -13,7 +13,7 @@ type Options = {
 };
 
 /**
- * A histogram whose buckets were counted elsewhere. prom-client's own takes one `observe` a request,
+ * A histogram whose buckets are counted elsewhere. prom-client's own needs one `observe` per request,
  * which costs more than the request; here a scrape reads the counts that the workers sent.
  */
 export class CountedHistogram extends Histogram<'domain'> {
@@ -25,7 +25,7 @@ export class CountedHistogram extends Histogram<'domain'> {
     this.options = options;
   }
 
-  /** Where prom-client's registry and its `get` take the lines of a histogram from. */
+  /** Called by prom-client's registry and `get` for the lines of a histogram. */
   async getForPromString(): Promise<{ name: string; help: string; type: 'histogram'; aggregator: 'sum'; values: Line[] }> {
     const { name, help, read } = this.options;
     const values: Line[] = [];

@@ -2,13 +2,13 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import { METRIC_PREFIX } from '../../shared/name.ts';
 import { type CertificateStats, registerCertificates } from './certificates.ts';
 
-/** Targets that are listed one by one; those out of rotation come first. */
+/** Maximum of individually listed targets; those out of rotation come first. */
 export const MAX_UPSTREAMS = 1_000;
 
-/** What is true at the moment of a scrape. */
+/** Values at the time of a scrape. */
 export type MetricsSnapshot = {
   readonly routes: number;
-  /** Controllers' routes that one posted by hand hides. */
+  /** Controllers' routes that are overridden by manually posted ones. */
   readonly overridden: number;
   /** Workers that serve. */
   readonly workers: number;
@@ -17,11 +17,11 @@ export type MetricsSnapshot = {
   readonly upstreams: Iterable<UpstreamHealth>;
   readonly certificates: CertificateStats;
 };
-/** Clients' connections: how many are open, and how many were refused for a reason since the start. */
+/** Client connections: how many are open, and how many were refused since the start, by reason. */
 export type ConnectionStats = { readonly open: number; readonly refused: Iterable<readonly [reason: string, count: number]> };
 export type UpstreamHealth = { readonly address: string; readonly healthy: boolean };
 
-/** Registers what is asked for instead of counted. @returns how to show one reading. */
+/** Registers values that are read at each scrape instead of counted. @returns a function that updates them. */
 export function registerGauges(registry: Registry): (reading: MetricsSnapshot) => void {
   const gauge = (name: string, help: string) => new Gauge({ name: `${METRIC_PREFIX}${name}`, help, registers: [registry] });
   const routes = gauge('routes', 'Routes that are served.');
@@ -56,7 +56,7 @@ export function registerGauges(registry: Registry): (reading: MetricsSnapshot) =
   };
 }
 
-/** As many as may be listed; nobody may miss one that is out because so many are in. */
+/** Up to the maximum, with targets out of rotation first so that none of them is cut off by healthy ones. */
 function unhealthyFirst(upstreams: Iterable<UpstreamHealth>): UpstreamHealth[] {
   const out: UpstreamHealth[] = [];
   const inRotation: UpstreamHealth[] = [];

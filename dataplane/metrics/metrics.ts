@@ -6,14 +6,14 @@ import { type MetricsSnapshot, registerGauges } from './gauges.ts';
 import { addReport, emptyTotals, TotalsByDomain } from './totals.ts';
 import { registerTraffic } from './traffic.ts';
 
-/** Why a worker was started anew: it ended by itself, or it said nothing for too long. */
+/** Why a worker was restarted: it exited, or its event loop was silent for too long. */
 export const RESTART_REASONS = ['died', 'silent'] as const;
 export type RestartReason = (typeof RESTART_REASONS)[number];
 
 export interface Metrics {
   record(report: TrafficReport): void;
   countWorkerRestart(reason: RestartReason): void;
-  /** How a reload of the config file ended. */
+  /** Records the result of a reload of the config file. */
   reloadOutcome(ok: boolean): void;
   /** The Prometheus text format, version 0.0.4. */
   text(): Promise<string>;
@@ -21,7 +21,7 @@ export interface Metrics {
   families(): string[];
 }
 
-/** `read` is asked once a scrape. */
+/** `read` is called once per scrape. */
 type MetricsOptions = { readonly clock: Clock; readonly version: string; readonly read: () => MetricsSnapshot };
 
 export function createMetrics({ clock, version, read }: MetricsOptions): Metrics {
@@ -76,7 +76,7 @@ function registerFaults(registry: Registry): Counter<'ended'> {
   return faults;
 }
 
-/** Both have no value until there was a reload: 0 would read as a failure that nobody had. */
+/** Both have no value before the first reload: 0 would look like a failure. */
 function registerReloads(registry: Registry, clock: Clock): (ok: boolean) => void {
   const successful = new Gauge({
     name: `${METRIC_PREFIX}config_last_reload_successful`,

@@ -1,16 +1,16 @@
 import { type DomainReport, DURATION_BOUNDS } from '../traffic/protocol.ts';
 
-/** Distinct values of the label `domain`; every further route counts as `other`. */
+/** Maximum of distinct values of the label `domain`; further routes count as `other`. */
 export const MAX_DOMAIN_LABELS = 1_000;
 export const OVERFLOW_LABEL = 'other';
 
 export const STATUS_CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx', 'other'] as const;
 
-/** What one label value has counted since the process started. */
+/** Totals of one label value since the process started. */
 export type Totals = {
   readonly classes: number[];
   bytes: number;
-  /** Requests per bound of DURATION_BOUNDS, not yet cumulated, and one beyond. */
+  /** Requests per bucket of DURATION_BOUNDS, not cumulative, plus one for longer ones. */
   readonly durations: number[];
   /** Seconds. */
   durationSum: number;
@@ -26,7 +26,7 @@ export const emptyTotals = (): Totals => ({
   failures: new Map(),
 });
 
-/** Adds a report to what is there already. */
+/** Adds a report to the totals. */
 export function addReport(totals: Totals, report: DomainReport): void {
   addEach(totals.classes, report.classes);
   addEach(totals.durations, report.durations);
@@ -39,7 +39,7 @@ function addEach(into: number[], counts: readonly number[]): void {
   for (const [index, count] of counts.entries()) into[index] = (into[index] ?? 0) + count;
 }
 
-/** Totals by the pattern of the route: never by what a client calls itself, and bounded. */
+/** Totals by route pattern, never by the client's Host, and bounded. */
 export class TotalsByDomain {
   private readonly totals = new Map<string, Totals>();
 

@@ -4,7 +4,7 @@ import { DURATION_BOUNDS } from '../traffic/protocol.ts';
 import { CountedHistogram } from './counted-histogram.ts';
 import { STATUS_CLASSES, type Totals, type TotalsByDomain } from './totals.ts';
 
-/** The families that the workers' reports feed; each is written out anew from the totals at a scrape. */
+/** Registers the metrics fed by the workers' reports. Each scrape rebuilds them from the totals. */
 export function registerTraffic(registry: Registry, domains: TotalsByDomain, unrouted: Totals): void {
   new Counter({
     name: `${METRIC_PREFIX}requests_total`,
@@ -55,7 +55,7 @@ export function registerTraffic(registry: Registry, domains: TotalsByDomain, unr
   });
 }
 
-/** Classes that were never answered have no line: a thousand routes are not six thousand zeros. */
+/** Skips status classes without requests, so that a thousand routes do not produce thousands of zeros. */
 function eachClass(totals: Totals, tell: (status: string, count: number) => void): void {
   for (const [index, status] of STATUS_CLASSES.entries()) {
     const count = totals.classes[index] ?? 0;

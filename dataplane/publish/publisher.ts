@@ -2,7 +2,7 @@ import { packEntries } from '../traffic/match/packed.ts';
 import type { EntriesPublication, PublishedChallenge, TrafficSettings, WholeState } from '../traffic/protocol.ts';
 import type { WorkerPool } from '../workers/worker-pool.ts';
 
-/** A change of what stands under names, as JSON that has been judged already: routes, saved before, or certificates. */
+/** A change of named entries as validated JSON: saved routes, or certificates. */
 export type EntriesChange<Entry extends NamedEntry = NamedEntry> = {
   /** true: `upserts` are all there are. */
   readonly whole: boolean;
@@ -16,7 +16,7 @@ export type NamedEntry = { readonly domain: string; readonly json: string };
 export type PublishedRoute = NamedEntry & { readonly healthChecks: boolean };
 export type RoutesChange = EntriesChange<PublishedRoute>;
 
-/** Not every worker serves the state within 5 s. It is published all the same and will be served. */
+/** Not every worker acknowledged the state within 5 s. It is published all the same and will be served. */
 export class UnacknowledgedError extends Error {}
 
 /** How long an acknowledgement is waited for (ms). */
@@ -24,11 +24,11 @@ const ACKNOWLEDGE_MS = 5_000;
 
 export type StateChange = {
   readonly routes?: RoutesChange;
-  /** By the name that each is shown for: see PublishedCertificate. */
+  /** By the name that each is served for: see PublishedCertificate. */
   readonly certificates?: EntriesChange;
-  /** All that are awaited now. */
+  /** All pending challenges. */
   readonly challenges?: readonly PublishedChallenge[];
-  /** Names that no certificate could be had for, and none is being ordered now. */
+  /** Names that have no certificate, and none is being ordered now. */
   readonly uncertified?: readonly string[];
   /** 48 bytes. */
   readonly ticketKeys?: Uint8Array;
@@ -37,17 +37,17 @@ export type StateChange = {
 
 /** The only way from the main thread to the workers. */
 export interface Publisher {
-  /** The last generation that was published. */
+  /** The last published generation. */
   readonly generation: number;
   /**
-   * Publishes one state, swapped in by each worker in one turn of its event loop.
+   * Publishes a change, which each worker swaps in in one turn of its event loop.
    * @returns its generation, once every worker serves it.
    * @throws UnacknowledgedError after 5 s.
    */
   publish(change: StateChange): Promise<number>;
 }
 
-/** Holds what is published as a whole, so that a worker that starts late starts with all of it. */
+/** Keeps the whole published state, so that a new worker can start with it. */
 export class StatePublisher implements Publisher {
   generation = 1;
   private readonly routes = new PublishedEntries();
@@ -64,17 +64,17 @@ export class StatePublisher implements Publisher {
     this.settings = settings;
   }
 
-  /** From now on changes go to these workers. */
+  /** Sends changes to these workers from now on. */
   attach(workers: WorkerPool): void {
     this.workers = workers;
   }
 
-  /** Calls back with the routes that are published from now on, at the moment at which workers are told. */
+  /** Calls back with every published change of routes, when it is sent to the workers. */
   onRoutes(watcher: (change: RoutesChange) => void): void {
     this.routeWatchers.push(watcher);
   }
 
-  /** Everything there is, for a worker that starts. */
+  /** The whole state, for a new worker. */
   currentState(): WholeState {
     return {
       generation: this.generation,
@@ -116,7 +116,7 @@ export class StatePublisher implements Publisher {
   }
 }
 
-/** What has been published under names so far. */
+/** The entries published so far. */
 class PublishedEntries {
   private readonly byDomain = new Map<string, string>();
 

@@ -1,25 +1,25 @@
 import { accessSync, constants, type Stats, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 
-/** A directory in which this process keeps what nobody else may exchange. */
+/** A directory whose content other users must not be able to replace. */
 export type SensitiveDirectory = { readonly what: string; readonly path: string };
 
-/** Who this process is; null where the system has no such users. */
+/** The user of this process; null on systems without user ids. */
 export type User = { readonly uid: number; readonly groups: readonly number[] } | null;
 
 const ROOT = 0;
 const OTHERS_WRITE = 0o002;
 const GROUP_WRITES = 0o020;
 
-/** Whose process this is. */
+/** The effective user and groups of this process. */
 export function currentUser(): User {
   const { geteuid, getegid, getgroups } = process;
   return geteuid && getegid && getgroups ? { uid: geteuid(), groups: [getegid(), ...getgroups()] } : null;
 }
 
 /**
- * What other users of the machine could do in these directories, with what to do about it. Whoever can write to one can put
- * another table, key or certificate into the place of ours. One that is missing, or on a read-only file system, is no reason to warn.
+ * Warns about directories that other users can write to, with the command that fixes it: they could replace the table, a key
+ * or a certificate. Missing directories and read-only file systems cause no warning.
  */
 export function exposedDirectories(directories: readonly SensitiveDirectory[], user: User = currentUser()): string[] {
   if (user === null) return [];
@@ -44,7 +44,7 @@ function othersAccess({ uid, gid, mode }: Stats, user: NonNullable<User>): strin
 
 const adviceOn = (path: string, { uid }: NonNullable<User>): string => `run: chown ${uid} ${path} && chmod 0700 ${path}`;
 
-/** A read-only file system, as of mounted secrets, is nobody's to write whatever the modes say. */
+/** A read-only file system, as of mounted secrets, can't be written whatever the modes say. */
 function isWritable(path: string): boolean {
   try {
     accessSync(path, constants.W_OK);

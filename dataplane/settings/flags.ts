@@ -15,18 +15,18 @@ import { parseCidr } from '../../shared/values/cidr.ts';
 import { type Milliseconds, parseDuration } from '../../shared/values/duration.ts';
 import { accepted, type Parsed, refused } from '../../shared/values/parsed.ts';
 
-/** Ties an account at the authority to one that somebody has there already (RFC 8555 7.3.4). */
+/** External account binding: ties the ACME account to an existing account at the authority (RFC 8555 7.3.4). */
 export type AccountBinding = { readonly kid: string; readonly key: string };
 
-/** A server to ask about names, or to tell of them. */
+/** A DNS server for queries or updates. */
 export type DnsServer = { readonly host: string; readonly port: number };
 const DNS_PORT = 53;
 
-/** More worker threads than this are a typing error. */
+/** More worker threads than this must be a typo. */
 export const MAX_WORKERS = 256;
-/** The kernel's room for a socket's path, without the closing zero. Bytes. */
+/** The kernel's limit for a socket path, without the terminating zero (bytes). */
 const MAX_SOCKET_PATH = 107;
-/** As long as a config file may ask for. Milliseconds. */
+/** The same maximum as in the config file (ms). */
 const MAX_DRAIN_MS = 86_400_000;
 
 function parsePort(text: string): Parsed<number> {
@@ -95,7 +95,7 @@ function parseDrainTimeout(text: string): Parsed<Milliseconds> {
   return parsed.ok && parsed.value > MAX_DRAIN_MS ? refused('it is longer than a day') : parsed;
 }
 
-/** Every flag of the data plane, in the order of `--help`. What stands under `unavailable` is refused until it works. */
+/** Every flag of the data plane, in the order of `--help`. Flags marked `unavailable` are rejected until they are implemented. */
 export const DATAPLANE_FLAGS: readonly Flag[] = [
   { name: 'http-port', kind: 'value', placeholder: 'PORT', help: 'port of plain HTTP', default: '80', parse: parsePort },
   { name: 'https-port', kind: 'value', placeholder: 'PORT', help: 'port of HTTPS', default: '443', parse: parsePort },

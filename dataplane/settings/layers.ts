@@ -20,28 +20,28 @@ export type SettingValues = {
   readonly bind: string | null;
   readonly workers: number;
   readonly adminListen: string;
-  /** Path of the Unix socket; null is none. */
+  /** Path of the Unix socket; null: none. */
   readonly adminSocket: string | null;
   /** `host:port`; null is off. */
   readonly probeListen: string | null;
-  /** The port that redirects to HTTPS name. */
+  /** The port in redirects to HTTPS. */
   readonly publicHttpsPort: number;
   readonly certDir: string;
   readonly stateDir: string;
   readonly metrics: boolean;
   readonly trustedProxies: readonly Cidr[];
-  /** Every connection begins with a PROXY header. */
+  /** Whether every connection begins with a PROXY header. */
   readonly proxyProtocol: boolean;
-  /** Open client connections in all. */
+  /** Maximum of open client connections. */
   readonly maxConnections: number;
-  /** Open client connections of one address, or of one IPv6 /64. */
+  /** Maximum of open client connections per address, or per IPv6 /64. */
   readonly maxConnectionsPerAddress: number;
   readonly logLevel: LogLevel;
   readonly drainTimeoutMs: number;
   readonly email: string | null;
   /** The URL of the authority's directory. */
   readonly acmeDirectory: string;
-  /** A file, or what the config file has brought; null: the system's roots. */
+  /** A file, or PEM from the config file; null: the system's roots. */
   readonly acmeRoot: string | { readonly pem: string } | null;
   readonly acmeBinding: AccountBinding | null;
   /** A program; null: none. */
@@ -51,7 +51,7 @@ export type SettingValues = {
   readonly dnsKeyPath: string | null;
   /** null: the servers of a record's zone. */
   readonly dnsResolver: DnsServer | null;
-  /** Sites that say nothing have their certificates from our own authority. */
+  /** Whether the internal authority issues for sites that do not say. */
   readonly localCerts: boolean;
 };
 export type SettingName = keyof SettingValues;
@@ -61,7 +61,7 @@ const DEFAULT_HTTP_PORT = 80;
 const DEFAULT_HTTPS_PORT = 443;
 const DEFAULT_DRAIN_MS = 30_000;
 
-/** Each setting from its strongest layer: flag, environment, config file, default. */
+/** Takes each setting from the layer with the highest precedence: flag, environment, config file, default. */
 export function mergeLayers(given: ReadonlyMap<string, FlagValue>, file: Globals): LayeredSettings {
   const origins = {} as Record<SettingName, Origin>;
   const pick = <T>(name: SettingName, flag: string, fromFile: T | undefined, fallback: T): T => {
@@ -71,7 +71,7 @@ export function mergeLayers(given: ReadonlyMap<string, FlagValue>, file: Globals
   };
   const httpsPort = pick('httpsPort', 'https-port', file.https_port, DEFAULT_HTTPS_PORT);
   const workers = workersOf(pick<number | 'auto'>('workers', 'workers', undefined, 'auto'));
-  // Many clients only keep their connection open: a quarter is enough for upstreams, and is kept for them.
+  // A quarter of the sockets is reserved for upstreams, which is enough since many client connections are idle.
   const mostly = Math.ceil(maxSocketsFor(workers) * 0.75);
   const maxConnections = pick('maxConnections', 'max-connections', file.max_connections, mostly);
   const values: SettingValues = {
@@ -115,17 +115,17 @@ export function mergeLayers(given: ReadonlyMap<string, FlagValue>, file: Globals
   return { ...values, origins: Object.freeze(origins) };
 }
 
-/** Room for a large office behind one address, and for others beside it. */
+/** Bounds of the default per-address limit: enough for a large office behind one address, but not all connections. */
 const MAX_DEFAULT_PER_ADDRESS = 4_096;
 const MIN_DEFAULT_PER_ADDRESS = 256;
 
-/** How many connections one address may have of all, where nobody says. */
+/** The default limit per address. */
 const defaultPerAddress = (all: number): number =>
   Math.min(all, MAX_DEFAULT_PER_ADDRESS, Math.max(MIN_DEFAULT_PER_ADDRESS, Math.ceil(all / 4)));
 
 const socketOf = (given: string | boolean): string | null => (given === true ? DEFAULT_ADMIN_SOCKET : given === false ? null : given);
 
-/** Where the kernel can't spread one port over several listeners (SO_REUSEPORT), one worker has to do. */
+/** One worker on systems that can't balance a port over several listeners (SO_REUSEPORT). */
 const workersOf = (given: number | 'auto'): number => {
   if (given !== 'auto') return given;
   return process.platform === 'darwin' || process.platform === 'win32' ? 1 : availableParallelism();

@@ -4,25 +4,25 @@ import type { SettingStatus } from '../../shared/wire/status.ts';
 import type { Publisher } from '../publish/publisher.ts';
 import { type DataplaneSettings, type EffectiveSettings, effectiveSettings, movesListeners, trafficSettings } from './settings.ts';
 
-/** What a change of the settings needs of the rest of the house. */
+/** What a change of settings needs from other rooms. */
 export type LiveSettingsTools = {
   readonly publisher: Publisher;
   readonly log: Log;
-  /** Whether nobody else listens on a port. @throws the system's error, in words that a person understands. */
+  /** Checks that a port is free. @throws a readable error. */
   probePort(bind: string | null, port: number): Promise<void>;
-  /** Whether every worker listens where the published settings say. @throws as `probe`, where one can't. */
+  /** Checks that every worker listens on the published port. @throws like `probePort` if one can't. */
   listenersMoved(): Promise<void>;
 };
 
 /**
- * The settings in force. A changed port is opened before the old one is closed, and the connections that came through
- * that stay; one that can't be opened changes nothing.
+ * The settings in effect. A new port is opened before the old one is closed, and existing connections are kept. If the
+ * new port can't be opened, nothing changes.
  */
 export class LiveSettings {
   private readonly base: DataplaneSettings;
   private readonly tools: LiveSettingsTools;
   private current: EffectiveSettings;
-  /** Changes come into force one after the other. */
+  /** Serializes changes. */
   private last: Promise<void> = Promise.resolve();
 
   constructor(base: DataplaneSettings, atBoot: EffectiveSettings, tools: LiveSettingsTools) {
@@ -43,7 +43,7 @@ export class LiveSettings {
     return this.current.warnings;
   }
 
-  /** Takes in what the config file says now. Resolves when it is in force, or its warnings say why not. */
+  /** Applies the globals of the config file. Resolves when they are in effect, or the warnings say why not. */
   apply(globals: Globals): Promise<void> {
     this.last = this.last.then(() => this.change(globals));
     return this.last;
@@ -63,7 +63,7 @@ export class LiveSettings {
         this.logUnserved(error);
         this.current = {
           ...this.current,
-          warnings: [...this.current.warnings, `the globals of the config file are not in force everywhere: ${reason}`],
+          warnings: [...this.current.warnings, `the globals of the config file are not in effect in every worker: ${reason}`],
         };
       }
     }
@@ -80,7 +80,7 @@ export class LiveSettings {
   }
 
   private readonly logUnserved = (error: unknown): void => {
-    this.tools.log.error({ error: String(error) }, 'new settings are not served everywhere');
+    this.tools.log.error({ error: String(error) }, 'not every worker has the new settings');
   };
 
   private async publish(next: EffectiveSettings): Promise<void> {

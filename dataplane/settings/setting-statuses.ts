@@ -2,7 +2,7 @@ import type { SettingStatus } from '../../shared/wire/status.ts';
 import type { DnsServer } from './flags.ts';
 import type { LayeredSettings } from './layers.ts';
 
-/** Every setting that works, under the name that flags and files share, with where it came from. */
+/** Every implemented setting by its common name in flags and files, with its origin. */
 export function settingStatuses(settings: LayeredSettings): SettingStatus[] {
   const { origins } = settings;
   return [
@@ -26,7 +26,7 @@ export function settingStatuses(settings: LayeredSettings): SettingStatus[] {
     { name: 'email', value: settings.email, origin: origins.email },
     { name: 'acme_directory', value: settings.acmeDirectory, origin: origins.acmeDirectory },
     { name: 'acme_ca_root', value: rootText(settings.acmeRoot), origin: origins.acmeRoot },
-    // The key of a binding is a secret.
+    // The key of the binding is secret.
     { name: 'acme_eab', value: settings.acmeBinding?.kid ?? null, origin: origins.acmeBinding },
     { name: 'acme_dns_hook', value: settings.dnsHook, origin: origins.dnsHook },
     { name: 'acme_dns_server', value: serverText(settings.dnsServer), origin: origins.dnsServer },
@@ -36,14 +36,14 @@ export function settingStatuses(settings: LayeredSettings): SettingStatus[] {
   ];
 }
 
-/** A file by its path; nobody reads certificates here. */
+/** The path of a file, but not the content of certificates. */
 const rootText = (root: LayeredSettings['acmeRoot']): string | null =>
   root === null || typeof root === 'string' ? root : 'the roots that the config file names';
 
 const serverText = (server: DnsServer | null): string | null =>
   server && `${server.host.includes(':') ? `[${server.host}]` : server.host}:${server.port}`;
 
-/** Milliseconds in the largest unit that leaves no rest: 30000 is `30s`, 1500 is `1500ms`. */
+/** Formats milliseconds in the largest unit that divides them: 30000 is `30s`, 1500 is `1500ms`. */
 export function durationText(ms: number): string {
   if (ms === 0) return '0s';
   for (const [unit, size] of LARGEST_FIRST) if (ms % size === 0) return `${ms / size}${unit}`;

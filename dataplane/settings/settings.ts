@@ -13,18 +13,18 @@ import { mergeLayers, type SettingName, type SettingValues } from './layers.ts';
 import { settingStatuses } from './setting-statuses.ts';
 
 export const COMMAND = 'dataplane';
-/** How a supervisor hands over the config file's globals before the first apply: as JSON. */
+/** Passes the config file's globals from a supervisor as JSON, before the first apply. */
 export const FILE_GLOBALS_VARIABLE = `${ENV_PREFIX}FILE_GLOBALS`;
 
 export type DataplaneSettings = SettingValues & {
   readonly origins: Readonly<Record<SettingName, Origin>>;
-  /** What flags and environment said, by flag name: the layer that no file can change. */
+  /** Flags and environment by flag name, which override the config file. */
   readonly given: ReadonlyMap<string, FlagValue>;
-  /** What a supervisor handed over at the start; newer than what an earlier run saved. */
+  /** Globals from a supervisor at startup; newer than the saved ones. */
   readonly supervisorGlobals: Globals | null;
-  /** `--takeover`: the process that runs with this state directory is to be replaced. */
+  /** `--takeover`: replace the process that runs with this state directory. */
   readonly takeover: boolean;
-  /** `--help` was asked for: print `dataplaneHelp` and end. */
+  /** `--help`: print `dataplaneHelp` and exit. */
   readonly help: boolean;
 };
 
@@ -32,12 +32,12 @@ export type EffectiveSettings = {
   readonly settings: DataplaneSettings;
   /** Every setting that works, for `GET /settings`. */
   readonly statuses: SettingStatus[];
-  /** What was asked for and does not hold, one line each. */
+  /** Configured values that are not in effect, one line each. */
   readonly warnings: string[];
 };
 
 /**
- * What flags, environment, a supervisor and the defaults say, in that order of strength.
+ * Reads flags, environment, a supervisor's globals and defaults, in this order of precedence.
  * @throws UsageError in one line that names the flag or the variable.
  */
 export function readSettings(argv: readonly string[], env: Readonly<Record<string, string | undefined>>): DataplaneSettings {
@@ -55,10 +55,9 @@ export function readSettings(argv: readonly string[], env: Readonly<Record<strin
 }
 
 /**
- * Puts the config file's globals beneath flags and environment.
- * Without `running` (at boot) what a supervisor handed over wins over `globals`, which an earlier run saved.
- * With a reason why other ports or another address can't be had, listeners stay where `running` has them, and a
- * warning tells of it.
+ * Merges the config file's globals beneath flags and environment.
+ * Without `running` (at boot), a supervisor's globals override `globals`, which an earlier run saved.
+ * If `unmovable` says why new ports or a new address can't be used, the listeners stay as in `running`, with a warning.
  */
 export function effectiveSettings(
   base: DataplaneSettings,
@@ -75,7 +74,7 @@ export function effectiveSettings(
   return { settings, statuses: settingStatuses(settings), warnings };
 }
 
-/** The part of the settings that the traffic path needs. */
+/** The settings that the workers need. */
 export function trafficSettings(settings: DataplaneSettings): TrafficSettings {
   const { bind, httpPort, trustedProxies, proxyProtocol, maxConnections, maxConnectionsPerAddress, logLevel } = settings;
   const maxSockets = maxSocketsFor(settings.workers);
@@ -101,7 +100,7 @@ export function trafficSettings(settings: DataplaneSettings): TrafficSettings {
   };
 }
 
-/** Whether there are certificates, or will be: they are ordered, made by our own authority, brought by a controller, or somebody has made a place for them. */
+/** Whether there are certificates, or may be: ordered, issued internally, applied by a controller, or placed in a certificate directory. */
 export const usesHttps = ({ email, localCerts, certDir, stateDir, origins }: DataplaneSettings): boolean =>
   email !== null ||
   localCerts ||
@@ -128,7 +127,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** @throws UsageError: a PROXY header from just anybody is a forged address. */
+/** @throws UsageError if PROXY headers would be accepted from anyone, who could then forge addresses. */
 export function requireTrustedProxies({ proxyProtocol, trustedProxies }: DataplaneSettings): void {
   if (!proxyProtocol || trustedProxies.length > 0) return;
   throw new UsageError(
@@ -146,14 +145,14 @@ function connectionWarnings({ proxyProtocol, trustedProxies, maxConnections, wor
   return warnings;
 }
 
-/** The settings that are bound to open sockets, and their names in a config file. */
+/** The settings of listening sockets, and their names in the config file. */
 const LISTENERS = [
   ['httpPort', 'http_port'],
   ['httpsPort', 'https_port'],
   ['bind', 'bind'],
 ] as const;
 
-/** Whether what is wanted has its listeners elsewhere. */
+/** Whether the listeners differ. */
 export const movesListeners = (running: DataplaneSettings, wanted: DataplaneSettings): boolean =>
   LISTENERS.some(([name]) => wanted[name] !== running[name]);
 

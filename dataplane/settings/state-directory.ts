@@ -4,14 +4,14 @@ import { DEFAULT_STATE_DIR, NAME } from '../../shared/name.ts';
 import { UsageError } from '../../shared/runtime/flags.ts';
 
 /**
- * Makes the state directory (mode 0700) if it is missing and sees that it can be written. A full disk
- * passes: what was saved can still be served, and each save says for itself that it failed.
+ * Creates the state directory (mode 0700) if it is missing and checks that it is writable. A full disk
+ * is accepted: the saved state can still be served, and each failed save is reported.
  * @throws UsageError naming the directory, the reason and `--state-dir`.
  */
 export function prepareStateDir(path: string): void {
   try {
     makeDirectory(resolve(path));
-    // Trying beats asking: access(2) answers for the real user, not for the effective one.
+    // access(2) checks the real user instead of the effective one, so try to create something.
     rmdirSync(mkdtempSync(join(path, '.writable-')));
   } catch (error) {
     if (codeOf(error) === 'ENOSPC') return;
@@ -21,7 +21,7 @@ export function prepareStateDir(path: string): void {
   }
 }
 
-/** One level at a time: the recursive form of mkdir never returns where a file system answers ENOENT for everything, as /proc does. */
+/** One level at a time: recursive mkdir never returns on a file system that answers ENOENT for everything, as /proc does. */
 function makeDirectory(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
   if (!existsSync(dirname(path))) makeDirectory(dirname(path));

@@ -12,12 +12,12 @@ type ExplainTools = {
   readonly table: Table;
   readonly upstreams: Upstreams;
   certificateOf(host: string): string;
-  /** The same for whoever comes without TLS. */
+  /** The same for plain HTTP. */
   plainHttpCertificateOf(host: string): string;
   dryRun(request: DryRun): Promise<DryRunResult | null>;
 };
 
-/** Answers "what would happen to this URL, and why": a worker's dry run, and what the main thread knows beside it. */
+/** Explains what would happen to a request for this URL and why: a dry run in a worker, plus what the main thread knows. */
 export async function explain(
   { table, upstreams, certificateOf, plainHttpCertificateOf: plainOf, dryRun }: ExplainTools,
   url: URL,
@@ -49,17 +49,17 @@ export async function explain(
   };
 }
 
-/** What keeps the pool from answering is what the targets are out of rotation for. */
+/** A 503 is explained by why its targets are out of rotation. */
 function withReasons(verdict: string, targets: readonly UpstreamStatus[]): string {
   if (!verdict.startsWith('503')) return verdict;
   const reasons = targets.flatMap(({ address, reason }) => (reason === null ? [] : [`${address}: ${reason}`]));
   return [verdict, ...reasons.slice(0, MOST_FAILURES)].join('; ');
 }
 
-/** A file with a thousand mistakes has enough of them in ten. */
+/** Ten of a file's thousand mistakes are enough. */
 const MOST_FAILURES = 10;
 
-/** What is known about the host itself, and why the source that it came from, or could have come from, can't be read. */
+/** Problems of the host itself, and failures of the sources that its route came from or could come from. */
 function problemsOf(table: Table, host: string, owned: OwnedRoute | undefined): Problem[] {
   const problems = table.problems();
   const from = [owned?.route.source, owned?.overrides?.source];
@@ -70,7 +70,7 @@ function problemsOf(table: Table, host: string, owned: OwnedRoute | undefined): 
 const concerns = (problem: Problem, host: string): boolean =>
   problem.domain !== null && (problem.domain === host || problem.domain === wildcardOf(host));
 
-/** A route with where it came from and what it hides, without its secrets. */
+/** A route with its origin and what it overrides, without its secrets. */
 export function fullRoute(owned: OwnedRoute): FullRoute {
   const overrides = owned.overrides && redacted(owned.overrides);
   return { ...redacted(owned.route), controller: owned.controller, overrides, since: new Date(owned.since).toISOString() };

@@ -5,29 +5,29 @@ import { activeCheck, type HealthCheck } from '../ledger/health-checks.ts';
 import { targetName } from '../ledger/targets.ts';
 import type { OwnedRoute } from '../table/table.ts';
 
-/** Domains that are named of each target; the others are counted. */
+/** How many domains are listed for each target; further ones are only counted. */
 const NAMED_DOMAINS = 10;
-/** In place of a state: what its source says of it is from before the start. */
+/** Replaces the state of a target that its source has not confirmed since the start. */
 export const UNCONFIRMED = 'unconfirmed';
 
 /** How one route sees a target. */
 type RouteView = { readonly state: string; readonly check: HealthCheck | null };
 
-/** A target with the domains that name it, and how they see it: each way once. */
+/** A target with the domains that use it and their distinct views of it. */
 export type NamedTarget = {
   readonly address: string;
   readonly tls: boolean;
   readonly id: string | null;
-  /** How it is spoken to, as `transportName` has it. */
+  /** Its transport, by `transportName`. */
   readonly transport: string;
   readonly domains: string[];
   count: number;
-  /** The domain that was counted last: it may name the target several times. */
+  /** The last counted domain, since one domain may use the target several times. */
   counted: string;
   readonly views: Map<string, RouteView>;
 };
 
-/** Every target that a route names, by its name. */
+/** Every target used by a route, by its name. */
 export function namedTargets(routes: readonly OwnedRoute[]): Map<string, NamedTarget> {
   const known = new Map<string, NamedTarget>();
   for (const { route, unconfirmed } of routes) for (const view of viewsOf(route, unconfirmed)) addTarget(known, route.domain, view);
@@ -62,8 +62,8 @@ function addTarget(known: Map<string, NamedTarget>, domain: string, { address, t
 }
 
 /**
- * Why no route would send a request to the target, in words; null where one would. `outcome` tells what a question to
- * it came to: why it is kept out, or nothing.
+ * Why no route would send a request to the target; null if one would. `outcome` is the result of a health check: why the
+ * target is kept out, or an empty text.
  */
 export function outOfRotationReason({ views }: NamedTarget, outcome: (check: HealthCheck) => string): string | null {
   let why: string | null = null;

@@ -2,7 +2,7 @@ import { SOURCE_FAILED } from '../../shared/wire/problem-codes.ts';
 import type { Restored } from '../table/disk/restore.ts';
 import type { KnownController, Table } from '../table/table.ts';
 
-/** Ready means: it serves something known good, restored from disk or applied since. */
+/** The data plane is ready once it serves a known good table, restored from disk or applied since. */
 export class Readiness {
   private readonly table: Table;
   private good: boolean;
@@ -15,7 +15,7 @@ export class Readiness {
     });
   }
 
-  /** `reason` also says what is not served yet while the rest is. */
+  /** `reason` may also be set while ready, for routes that are not served yet. */
   now(): { ready: boolean; reason: string | null } {
     if (!this.good) return { ready: false, reason: this.missing() };
     const [waiting = null] = this.warnings();
@@ -39,5 +39,5 @@ export class Readiness {
   }
 }
 
-/** A controller whose sources have all failed since its start connects and applies frames, but has said nothing yet. */
+/** A controller whose sources have all failed since its start connects and applies frames, but has not listed any routes. */
 const hasListed = ({ confirmed }: Pick<KnownController, 'confirmed'>): boolean => Object.keys(confirmed).length > 0;

@@ -1,7 +1,7 @@
 import { closest } from '../../shared/closest.ts';
 import { wildcardOf } from '../../shared/values/host.ts';
 
-/** What was probably meant by a host that is not routed, in words; null when nothing is near. `domains`: all that are. */
+/** Suggests a routed domain for a host that is not routed; null if none is similar. `domains`: all routed ones. */
 export function suggestDomain(host: string, domains: readonly string[]): string | null {
   if (domains.length === 0) return 'nothing is routed at all: status says whether a controller is connected';
   const known = new Set(domains);

@@ -6,7 +6,7 @@ import type { Table } from '../table/table.ts';
 import type { TargetChange, TrafficReport } from '../traffic/protocol.ts';
 import { type NamedTarget, namedTargets, outOfRotationReason } from './named-targets.ts';
 
-/** More targets out of rotation are counted only. */
+/** Further targets out of rotation are only counted. */
 const MOST_SHOWN = 50;
 
 type UpstreamsTools = { readonly table: Table; readonly targets: Targets; readonly health: Pick<Health, 'reason'>; readonly clock: Clock };
@@ -14,10 +14,10 @@ type UpstreamsTools = { readonly table: Table; readonly targets: Targets; readon
 /** Health and load of every target that a route names, from the ledger that all workers share. */
 export class Upstreams {
   private readonly tools: UpstreamsTools;
-  /** Why a target left the rotation, as the worker said that took it out. */
+  /** Why a target was ejected, as reported by the worker. */
   private readonly reasons = new Map<string, string>();
   private readonly failures = new Map<string, LastFailure>();
-  /** Worked out when asked for after a change, not at each change. */
+  /** Recomputed on demand after a change, not at each change. */
   private known: ReadonlyMap<string, NamedTarget> | null = null;
 
   constructor(parts: UpstreamsTools) {
@@ -27,14 +27,14 @@ export class Upstreams {
     });
   }
 
-  /** A worker saw a target fail several times in a row, or answer again. */
+  /** A worker ejected a target after consecutive failures, or saw it recover. */
   changed({ address, tls, id, transport, healthy, reason }: TargetChange): void {
     const name = targetName(address, tls, id, transport);
     if (healthy) this.reasons.delete(name);
     else this.reasons.set(name, reason);
   }
 
-  /** What workers have seen fail since their last report. */
+  /** Records failures since the last report of a worker. */
   record({ targets = [] }: TrafficReport): void {
     for (const { address, tls, id, transport, count, code, reason, at } of targets) {
       const name = targetName(address, tls, id, transport);
@@ -48,7 +48,7 @@ export class Upstreams {
     return [...this.all().values()].map((target) => this.status(target)).sort((a, b) => (a.address < b.address ? -1 : 1));
   }
 
-  /** What `status` shows of them, however many there are. */
+  /** A summary of bounded size, for `status`. */
   summary(): UpstreamSummary {
     const all = this.list();
     const out = all.filter(({ healthy }) => !healthy);

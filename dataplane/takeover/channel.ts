@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../../shared/runtime/clock.ts';
 
-/** Lines longer than this are no messages of ours (bytes). */
+/** Longer lines (bytes) are not our protocol. */
 const MAX_LINE_LENGTH = 1_048_576;
 
-/** The other side is gone, said something else than was asked for, or took too long. */
+/** The other side disconnected, sent an unexpected message or timed out. */
 export class ChannelError extends Error {}
 
-/** JSON messages, one a line, in both directions. Each is an object whose one member names it. */
+/** JSON messages in both directions, one per line. Each is an object whose single member names the message. */
 export class Channel {
   private readonly socket: Socket;
   private readonly clock: Clock;
@@ -20,7 +20,7 @@ export class Channel {
     this.socket = socket;
     this.clock = clock;
     socket.setEncoding('utf8').on('data', (text: string) => this.read(text));
-    // The close that follows says all there is to know.
+    // The close event that follows is enough.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => {
       this.isClosed = true;
@@ -36,7 +36,7 @@ export class Channel {
     this.socket.write(`${JSON.stringify({ [name]: value })}\n`);
   }
 
-  /** Resolves once the other side has read what was sent, or is gone. */
+  /** Resolves when everything was sent or the other side is gone. */
   end(): Promise<void> {
     return new Promise((resolve) => this.socket.end(resolve));
   }
@@ -54,7 +54,7 @@ export class Channel {
     return { name, value };
   }
 
-  /** The next message, which has to be this one. @throws ChannelError, with the other side's reason where it refuses. */
+  /** The next message, which must have this name. @throws ChannelError, with the other side's reason if it refuses. */
   async expect(expected: string, withinMs: number): Promise<unknown> {
     const { name, value } = await this.next(withinMs);
     if (name === expected) return value;
@@ -86,7 +86,7 @@ export class Channel {
       const message: unknown = JSON.parse(line);
       if (typeof message === 'object' && message !== null) this.inbox.push(message as Record<string, unknown>);
     } catch {
-      // Not one of us: nothing that it says can be trusted.
+      // Not our protocol.
       this.socket.destroy();
     }
   }

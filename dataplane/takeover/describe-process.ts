@@ -3,7 +3,7 @@ import { pidNamespace } from '../../shared/runtime/pid-namespace.ts';
 import { PARENT_VARIABLE } from '../../shared/runtime/supervised.ts';
 import type { Description } from '../../shared/wire/takeover.ts';
 
-/** Who this is, in the words of whoever wants to end it. `startedAt` in ms since 1970. */
+/** Describes this process to programs that want to replace or stop it. `startedAt` in ms since 1970. */
 export function describeProcess({ env, pid }: Pick<NodeJS.Process, 'env' | 'pid'>, startedAt: number): Description {
   const parent = Number(env[PARENT_VARIABLE]);
   return {

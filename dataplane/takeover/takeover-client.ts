@@ -4,8 +4,8 @@ import { STEP_MS } from '../../shared/wire/takeover.ts';
 import { Channel, ChannelError } from './channel.ts';
 
 /**
- * The side of a takeover that takes over. Until `done` the other process takes everything back when this one goes away.
- * One that dies meanwhile has let go of everything, too.
+ * The successor's side of a takeover. If this process exits before `done`, the predecessor takes everything back.
+ * A predecessor that dies meanwhile has released everything, too.
  */
 export class TakeoverClient {
   private readonly channel: Channel;
@@ -19,8 +19,8 @@ export class TakeoverClient {
   }
 
   /**
-   * Has the process behind the socket let go of the table.
-   * @returns null when nobody is there. @throws ChannelError when it refuses or does not answer.
+   * Makes the process behind the socket release the table.
+   * @returns null if no process is listening. @throws ChannelError if it refuses or does not answer.
    */
   static async start(
     path: string,
@@ -35,20 +35,20 @@ export class TakeoverClient {
     return (await successor.expectStep('released')) ? successor : null;
   }
 
-  /** The workers serve beside those of the other process, which now closes its Admin API. @throws ChannelError when it goes on instead. */
+  /** Reports that our workers serve beside the predecessor's, which now closes its Admin API. @throws ChannelError if it continues instead. */
   async serving(): Promise<void> {
     this.channel.send('serving', {});
     await this.expectStep('admin');
   }
 
-  /** Everything is here. Resolves when the other process has let go of its socket too. @throws ChannelError when it goes on instead. */
+  /** Reports completion. Resolves when the predecessor has released its socket too. @throws ChannelError if it continues instead. */
   async done(): Promise<void> {
     this.channel.send('done', {});
     await this.expectStep('left');
     this.channel.destroy();
   }
 
-  /** @returns false when the other process has died. @throws ChannelError when it lives, and keeps or takes back what it has. */
+  /** @returns false if the predecessor has died. @throws ChannelError if it is alive and keeps, or takes back, its state. */
   private async expectStep(expected: string): Promise<boolean> {
     try {
       await this.channel.expect(expected, STEP_MS);
@@ -60,7 +60,7 @@ export class TakeoverClient {
     }
   }
 
-  /** One that is being killed may still take a connection, and closes it; one that is merely slow does not. */
+  /** A process being killed may still accept a connection but then closes it; a slow one keeps it open. */
   private async isPredecessorAlive(): Promise<boolean> {
     const socket = await connectIfListening(this.path);
     if (socket === null) return false;
@@ -73,7 +73,7 @@ export class TakeoverClient {
   }
 }
 
-/** What a dead process left, or nothing at all, is nobody. */
+/** null if there is no socket, or it is stale. */
 function connectIfListening(path: string): Promise<Socket | null> {
   return new Promise((resolve, reject) => {
     const socket = connect(path);

@@ -5,31 +5,31 @@ import { listenUnix } from '../../shared/runtime/unix-socket.ts';
 import { type Description, STEP_MS, SUCCESSOR_START_MS, type Upgraded, type UpgradeRequest } from '../../shared/wire/takeover.ts';
 import { Channel } from './channel.ts';
 
-/** How often the Admin API is opened again while its address is still taken (ms). */
+/** How often reopening the Admin API is retried while its address is in use (ms). */
 const RETRY_MS = 1_000;
 
-/** What a running data plane hands over, piece by piece, and takes back when its successor fails. */
+/** The steps by which a running data plane hands over to its successor, or takes everything back if that fails. */
 export type HandoverSteps = {
   describe(): Description;
-  /** Has a successor started. @throws with the reason when none has taken over. */
+  /** Starts a successor. @throws with the reason if it did not take over. */
   upgrade(launcher: string): Promise<Upgraded>;
-  /** Stops saving and lets go of the table on disk. What still waits to be saved goes on waiting. */
+  /** Stops saving and releases the table on disk. Pending changes stay queued. */
   release(): Promise<void>;
   reclaim(): void;
   closeAdmin(): Promise<void>;
   openAdmin(): Promise<void>;
-  /** The successor serves: drain and end. */
+  /** The successor serves: drain and exit. */
   leave(): void;
 };
 
-/** The side of a takeover that is taken over from: it answers on a socket for as long as the process serves. */
+/** The predecessor's side of a takeover: listens on a socket for as long as the process serves. */
 export class TakeoverServer {
   private readonly server: Server;
   private readonly steps: HandoverSteps;
   private readonly clock: Clock;
   private readonly log: Log;
   private successor: Channel | null = null;
-  /** Whoever asked for a successor, until they have their answer. */
+  /** Pending until the client that requested an upgrade has its answer. */
   private upgrading: Promise<void> = Promise.resolve();
 
   constructor(estate: HandoverSteps, clock: Clock, log: Log) {
@@ -39,7 +39,7 @@ export class TakeoverServer {
     this.server = createServer((socket) => void this.serve(new Channel(socket, clock)));
   }
 
-  /** Mode 0600: only the user who runs the process may take over. @throws SocketInUseError or the system's error. */
+  /** The socket has mode 0600: only the user that runs the process may take over. @throws SocketInUseError or the system's error. */
   listen(path: string): Promise<void> {
     return listenUnix(this.server, path);
   }
@@ -48,7 +48,7 @@ export class TakeoverServer {
   close(): Promise<void> {
     return new Promise((resolve) => {
       this.server.close(() => resolve());
-      // Whoever only asked for a description has it by now.
+      // Clients that asked for a description have it by now.
       this.successor?.destroy();
     });
   }
@@ -63,12 +63,12 @@ export class TakeoverServer {
       else return await this.handOver(channel, value);
       await channel.end();
     } catch (error) {
-      this.log.debug({ error: String(error) }, 'nothing came of a takeover');
+      this.log.debug({ error: String(error) }, 'a takeover connection failed');
       channel.destroy();
     }
   }
 
-  /** Resolves once whoever asked for the successor knows of it, or soon after: this process may end. */
+  /** Resolves once the client that requested an upgrade has its answer, or after a timeout: then this process may exit. */
   whenAnswered(): Promise<void> {
     return Promise.race([this.upgrading, sleep(this.clock, STEP_MS)]);
   }
@@ -101,24 +101,24 @@ export class TakeoverServer {
       this.steps.reclaim();
       if (adminClosed) await this.reopenAdmin();
       this.successor = null;
-      this.log.error({ reason: error instanceof Error ? error.message : String(error) }, 'the takeover failed: this process goes on');
+      this.log.error({ reason: error instanceof Error ? error.message : String(error) }, 'the takeover failed: this process continues');
       return;
     }
-    // The path is free from here on: closing unlinks it.
+    // Closing unlinks the socket, so its path is free from here on.
     this.server.close();
     channel.send('left', {});
     await channel.end();
-    this.log.info('the other process serves: this one finishes what it has and ends');
+    this.log.info('the successor serves: this process drains and exits');
     this.steps.leave();
   }
 
-  /** A successor that hangs may still have the address, and gives it back when it ends. */
+  /** A hanging successor may still hold the address until it exits. */
   private async reopenAdmin(): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.steps.openAdmin();
       } catch (error) {
-        if (attempt === 1) this.log.error({ error: String(error) }, 'the Admin API can not be opened again yet; traffic is served');
+        if (attempt === 1) this.log.error({ error: String(error) }, 'the Admin API cannot be reopened yet; traffic is still served');
         await sleep(this.clock, RETRY_MS);
       }
     }

@@ -1,27 +1,27 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 
-/** How often the workers' heaps are looked at (ms). */
+/** How often the workers' heaps are measured (ms). */
 const PERIOD_MS = 10_000;
-/** A worker that uses more than this share of what it may, ... */
+/** A worker that uses more than this share of its heap limit ... */
 const MAX_SHARE = 0.7;
-/** ... so many times in a row, has no garbage left to throw away. */
+/** ... this many times in a row is not just holding garbage. */
 const MAX_STRIKES = 3;
-/** At least this long lies between two replacements (ms): a table that needs the room needs it in the next worker too. */
+/** Minimum interval between replacements (ms): if the table itself is that large, a new worker will need the memory too. */
 const MIN_INTERVAL_MS = 600_000;
 const MB = 1_048_576;
 
-/** Bytes of its heap that a worker uses, and may use. */
+/** Used bytes and limit of a worker's heap. */
 export type Heap = { readonly worker: number; readonly used: number; readonly limit: number };
 
 type MeasuredPool = { heaps(): Promise<readonly Heap[]>; replace(worker: number, withinMs: number): Promise<void> };
 type Tools = { readonly clock: Clock; readonly log: Log; drainMs(): number };
 
-/** Replaces a worker in good order before its heap runs full and takes its connections with it. */
+/** Replaces a worker gracefully before it runs out of heap and crashes with its connections. */
 export class MemoryWatchdog {
   private readonly workers: MeasuredPool;
   private readonly tools: Tools;
-  /** How many times in a row a worker was found too large. */
+  /** Consecutive measurements above the limit, by worker. */
   private strikes = new Map<number, number>();
   private checking = false;
   private replacedAt = Number.NEGATIVE_INFINITY;
@@ -43,13 +43,13 @@ export class MemoryWatchdog {
       const found = this.judge(await this.workers.heaps());
       if (found !== undefined) await this.replace(found);
     } catch (error) {
-      this.tools.log.error({ error: String(error) }, 'a worker that uses much memory could not be replaced');
+      this.tools.log.error({ error: String(error) }, 'a worker that uses too much memory could not be replaced');
     } finally {
       this.checking = false;
     }
   }
 
-  /** @returns the largest of those that have been too large for long enough. */
+  /** @returns the largest worker that has been above the limit for long enough. */
   private judge(heaps: readonly Heap[]): Heap | undefined {
     const tooLarge = heaps.filter(({ used, limit }) => used > limit * MAX_SHARE);
     this.strikes = new Map(tooLarge.map(({ worker }) => [worker, (this.strikes.get(worker) ?? 0) + 1]));
@@ -61,7 +61,7 @@ export class MemoryWatchdog {
     const { clock, log, drainMs } = this.tools;
     this.replacedAt = clock.monotonic();
     const [used_mb, limit_mb] = [Math.round(used / MB), Math.round(limit / MB)];
-    log.warn({ worker, used_mb, limit_mb }, 'a worker uses most of the memory that it may: another takes its place');
+    log.warn({ worker, used_mb, limit_mb }, 'a worker is close to its memory limit and is replaced');
     await this.workers.replace(worker, drainMs());
   }
 }

@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 
 /**
- * Whether nobody else listens on a port. The workers share theirs (`reusePort`), and so would a second
- * proxy of the same user, silently; so one bind without sharing comes first.
+ * Checks that a port is free. Workers share it (`reusePort`), and a second proxy of the same user would share it
+ * silently, so this binds once without sharing.
  * @throws the system's error (EADDRINUSE, EACCES …).
  */
 export function probePort(host: string | null, port: number): Promise<void> {

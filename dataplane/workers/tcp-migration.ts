@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 
-/** The kernel's switch (Linux 5.14 and newer), one for each network namespace. */
+/** The sysctl (Linux 5.14 and newer), per network namespace. */
 const SYSCTL_PATH = '/proc/sys/net/ipv4/tcp_migrate_req';
 
 /**
- * What happens to a connection that waits in the queue of a listener when that is closed: with the switch on, another
- * listener of the same port takes it; with it off, the kernel resets it.
- * @returns advice in one line where it is off; nothing where it is on, or where there is no such switch to turn.
+ * When a listener closes, connections in its accept queue migrate to another listener of the same port if the sysctl is 1;
+ * otherwise the kernel resets them.
+ * @returns advice in one line if it is 0; nothing if it is 1 or does not exist.
  */
 export function tcpMigrationAdvice(path: string = SYSCTL_PATH): string[] {
   if (read(path) !== '0') return [];
@@ -19,7 +19,7 @@ function read(path: string): string | null {
   try {
     return readFileSync(path, 'latin1').trim();
   } catch {
-    // An older kernel, another system, or a container that shows no such file: nothing that could be advised.
+    // An older kernel, another system, or a container without this file: no advice to give.
     return null;
   }
 }

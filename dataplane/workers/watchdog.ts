@@ -1,10 +1,10 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Heartbeats } from '../ledger/heartbeats.ts';
 
-/** A worker whose event loop has not moved for this long (ms) is silent. */
+/** A worker whose event loop is blocked for this long (ms) is silent. */
 const SILENT_MS = 2_000;
 
-/** Tells which workers' event loops hang, from counters that they move. */
+/** Detects workers whose event loops hang, from counters that they increment. */
 export class Watchdog {
   static readonly PERIOD_MS = 250;
   private readonly clock: Clock;
@@ -18,7 +18,7 @@ export class Watchdog {
     this.checkedAt = clock.monotonic();
   }
 
-  /** A new worker takes over the slot: its time begins now. */
+  /** A new worker uses the slot: its timeout starts now. */
   expect(slot: number): void {
     this.seen.set(slot, { beat: this.heartbeats.read(slot), at: this.clock.monotonic() });
   }
@@ -26,7 +26,7 @@ export class Watchdog {
   /** @returns the slots among `watched` that have been silent for 2 s. */
   check(watched: readonly number[]): ReadonlySet<number> {
     const now = this.clock.monotonic();
-    // When this thread was held up itself (a suspended machine, a busy main thread), nobody is judged by that time.
+    // If this thread itself was delayed (a suspended machine, a busy main thread), that time does not count against the workers.
     const late = now - this.checkedAt - Watchdog.PERIOD_MS;
     this.checkedAt = now;
     const silent = new Set<number>();

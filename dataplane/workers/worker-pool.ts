@@ -19,16 +19,16 @@ import { Watchdog } from './watchdog.ts';
 
 /** How long a worker may take from its start to its first request (ms). */
 const START_MS = 30_000;
-/** How long one that dies young waits before the next try (ms), doubled up to the second figure. */
+/** Backoff after early deaths (ms), doubled up to the maximum; a death is early within `EARLY_DEATH_MS` of the start. */
 const BACKOFF_MS = 100;
 const BACKOFF_MAX_MS = 5_000;
-const YOUNG_MS = 5_000;
-/** Room for short-lived objects in a worker (MB). More makes no difference to its speed, only to its size. */
+const EARLY_DEATH_MS = 5_000;
+/** Size of the young generation in a worker (MB). A larger one costs memory and gains no speed. */
 const YOUNG_GENERATION_MB = 8;
-/** How long counters and dry runs are waited for (ms). */
+/** Time limit for counters and dry runs (ms). */
 const REPLY_TIMEOUT_MS = 500;
 
-/** In this repository a worker runs as it is written; where it was built, the built one. */
+/** The TypeScript source in the repository, the compiled file in `dist/`. */
 const ENTRY = new URL(`../traffic/worker/worker.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
 
 export type WorkerPoolOptions = {
@@ -37,7 +37,7 @@ export type WorkerPoolOptions = {
   readonly hashKey: Uint8Array;
   readonly clock: Clock;
   readonly log: Log;
-  /** Everything that is published now: what a new worker starts with. */
+  /** The whole published state, for a new worker. */
   state(): WholeState;
   onReport(report: TrafficReport): void;
   onTarget(change: TargetChange): void;
@@ -51,21 +51,21 @@ type WorkerHandle = {
   readonly thread: Worker;
   readonly startedAt: number;
   serving: boolean;
-  /** The newest generation that it serves. */
+  /** The latest generation that it serves. */
   generation: number;
-  /** Its successor serves: it takes no more connections and ends with the last one it has. */
+  /** It was replaced: it accepts no connections and ends after its last one. */
   leaving: boolean;
-  /** It is to replace another and does not yet count as one of the workers. */
+  /** It replaces another worker and is not counted yet. */
   successor: boolean;
   /** It could not open its port. */
   refusal: ListenError | null;
-  /** It could not open another one when it was told to, and listens where it did. */
+  /** It could not move to another port, and still listens on the old one. */
   unmoved: ListenError | null;
-  /** Why it is being ended; empty while it should live. */
+  /** Why it is being terminated; empty otherwise. */
   ending: string;
 };
 
-/** A worker can't open its port: a matter for whoever started us, not for a restart. */
+/** A worker can't open its port. Restarting it does not help; the configuration must change. */
 export class ListenError extends Error {
   readonly code: string;
   constructor(code: string, message: string) {
@@ -74,7 +74,7 @@ export class ListenError extends Error {
   }
 }
 
-/** The traffic workers: started, watched, replaced, drained. */
+/** Starts, monitors, replaces and drains the traffic workers. */
 export class WorkerPool {
   restarts = 0;
   private readonly options: WorkerPoolOptions;
@@ -85,11 +85,11 @@ export class WorkerPool {
   private nextId = 1;
   private nextRequest = 1;
   private earlyDeaths = 0;
-  /** Whether the ports could be opened at the start: one that can't be later is tried again. */
+  /** Whether startup succeeded. A port that can't be opened later is retried. */
   private started = false;
   private stopping = false;
   private stopWatching: () => void = () => undefined;
-  /** Replacements take place one after the other. */
+  /** Serializes replacements. */
   private replacing: Promise<unknown> = Promise.resolve();
 
   constructor(parts: WorkerPoolOptions) {
@@ -97,7 +97,7 @@ export class WorkerPool {
     this.watchdog = new Watchdog(parts.clock, parts.ledger.heartbeats);
   }
 
-  /** Ledger columns for `count` workers: each may have a successor beside it. */
+  /** Ledger slots for `count` workers, each with a possible successor. */
   static slots(count: number): number {
     return count * 2;
   }
@@ -106,7 +106,7 @@ export class WorkerPool {
     return this.accepting().length;
   }
 
-  /** Starts all of them. @throws ListenError when a port can't be opened. */
+  /** Starts all workers. @throws ListenError if a port can't be opened. */
   async start(): Promise<void> {
     const started = Array.from({ length: this.options.count }, () => this.spawn());
     const refusal = () => started.find((member) => member.refusal !== null)?.refusal ?? null;
@@ -118,15 +118,15 @@ export class WorkerPool {
     this.stopWatching = this.options.clock.every(Watchdog.PERIOD_MS, () => this.endSilent());
   }
 
-  /** Why a worker does not listen where the settings say that were published last; null where all do. */
+  /** Why a worker does not listen on the published port; null if all do. */
   get unmoved(): ListenError | null {
     return this.accepting().find((member) => member.unmoved !== null)?.unmoved ?? null;
   }
 
   /**
-   * Replaces a worker by one that starts with what is published now: its successor serves before it takes no more
-   * connections, and it ends after its last, `withinMs` later at most. Does nothing when it is gone.
-   * @throws ListenError when the successor can't open its port; then nothing has changed.
+   * Replaces a worker. Once the successor serves, the old worker accepts no more connections and ends after its last one,
+   * or after `withinMs`. Does nothing if the worker is gone.
+   * @throws ListenError if the successor can't open its port; then nothing has changed.
    */
   replace(worker: number, withinMs: number): Promise<void> {
     const replaced = this.replacing.then(() => this.replaceNow(worker, withinMs));
@@ -143,18 +143,18 @@ export class WorkerPool {
     await this.waitUntil(() => this.stopping || !this.isAlive(successor) || successor.serving, START_MS);
     if (this.stopping) return;
     if (!this.isAlive(successor) || !successor.serving) {
-      this.terminate(successor, 'the replacement is called off');
+      this.terminate(successor, 'the replacement was cancelled');
       this.spawnMissing();
-      throw successor.refusal ?? new ListenError('', 'the new worker did not come up');
+      throw successor.refusal ?? new ListenError('', 'the new worker did not start');
     }
     successor.successor = false;
     const member = old();
     if (member !== undefined) this.retire(member, withinMs);
-    // Another one may have died while the successor counted as well.
+    // Another worker may have died while the successor was counted.
     this.spawnMissing();
   }
 
-  /** Those that were replaced earlier may still be leaving: each has a column of the ledger. */
+  /** Workers replaced earlier may still be draining, each with a slot of the ledger. */
   private async waitForSlot(withinMs: number): Promise<void> {
     const room = () => this.stopping || this.members.size < WorkerPool.slots(this.options.count);
     await this.waitUntil(room, withinMs);
@@ -171,17 +171,17 @@ export class WorkerPool {
     });
   }
 
-  /** Starts as many as are missing. Where one of those that are to be replaced dies, its successor is on its way already. */
+  /** Starts the missing workers. If a worker dies while being replaced, its successor is already starting. */
   private spawnMissing(): void {
     while (!this.stopping && this.staying().length < this.options.count) this.spawn();
   }
 
-  /** Those that are here to stay, as far as is known now. */
+  /** Workers that are neither draining nor being terminated. */
   private staying(): WorkerHandle[] {
     return [...this.members.values()].filter((member) => member.ending === '' && !member.leaving);
   }
 
-  /** Those that take connections. */
+  /** Workers that accept connections. */
   private accepting(): WorkerHandle[] {
     return this.staying().filter((member) => member.serving && !member.successor);
   }
@@ -194,12 +194,12 @@ export class WorkerPool {
     for (const member of this.members.values()) this.post(member, { kind: 'publish', publication });
   }
 
-  /** The ledger has a verdict by which requests may go on that wait for a target. */
+  /** Notifies workers of a new health verdict in the ledger, for requests that wait for a target. */
   broadcastVerdicts(): void {
     for (const member of this.members.values()) this.post(member, { kind: 'verdicts' });
   }
 
-  /** Resolves with true when every worker serves the generation, with false after `withinMs`. */
+  /** Resolves with true when every worker serves the generation, or false after `withinMs`. */
   whenServed(generation: number, withinMs: number): Promise<boolean> {
     return this.waitUntil(
       () => [...this.members.values()].every((member) => member.ending !== '' || member.generation >= generation),
@@ -207,13 +207,13 @@ export class WorkerPool {
     );
   }
 
-  /** Has every worker hand over what it has counted. A worker that is silent is not waited for. */
+  /** Collects the counters of every worker. Does not wait for a silent worker. */
   async collect(): Promise<void> {
     const live = [...this.members.values()].filter((member) => member.serving && member.ending === '');
     await Promise.all(live.map((member) => this.request(member, (id) => ({ kind: 'report', id }))));
   }
 
-  /** How much of its heap each worker uses (bytes). One that does not answer in time is left out. */
+  /** Heap usage of each worker (bytes), without those that do not answer in time. */
   async heaps(): Promise<Heap[]> {
     const asked = this.accepting().map(async ({ id, thread }): Promise<Heap[]> => {
       const answer = await Promise.race([thread.getHeapStatistics(), sleep(this.options.clock, REPLY_TIMEOUT_MS)]).catch(() => undefined);
@@ -222,7 +222,7 @@ export class WorkerPool {
     return (await Promise.all(asked)).flat();
   }
 
-  /** Asks one worker what it would do. @returns null when none answers in time. */
+  /** Runs a dry run in one worker. @returns null if it does not answer in time. */
   async dryRun(request: DryRun): Promise<DryRunResult | null> {
     const member = [...this.members.values()].find((candidate) => candidate.serving && candidate.ending === '');
     if (member === undefined) return null;
@@ -230,7 +230,7 @@ export class WorkerPool {
     return answer?.kind === 'dry-run' ? answer.result : null;
   }
 
-  /** Lets every worker finish what it has, for `withinMs` at most, and ends them. */
+  /** Drains every worker for up to `withinMs`, then terminates them. */
   async drain(withinMs: number, patient = false): Promise<void> {
     this.stopping = true;
     for (const member of this.members.values()) this.post(member, { kind: 'drain', patient });
@@ -238,7 +238,7 @@ export class WorkerPool {
     await this.stop();
   }
 
-  /** Ends every worker at once. */
+  /** Terminates every worker immediately. */
   async stop(): Promise<void> {
     this.stopping = true;
     this.stopWatching();
@@ -329,7 +329,7 @@ export class WorkerPool {
     const why = member.ending || reason;
     parts.onChange(member.id, silent ? 'replaced' : 'died', why);
     parts.log.error({ worker: member.id, reason: why }, silent ? 'worker replaced' : 'worker died, starting another');
-    const young = parts.clock.monotonic() - member.startedAt < YOUNG_MS;
+    const young = parts.clock.monotonic() - member.startedAt < EARLY_DEATH_MS;
     this.earlyDeaths = young ? this.earlyDeaths + 1 : 0;
     const wait = this.earlyDeaths < 2 ? 0 : Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** (this.earlyDeaths - 2));
     void sleep(parts.clock, wait).then(() => this.spawnMissing());
@@ -370,10 +370,10 @@ export class WorkerPool {
   private freeSlot(): number {
     const taken = new Set([...this.members.values()].map((member) => member.slot));
     for (let slot = 0; slot < WorkerPool.slots(this.options.count); slot++) if (!taken.has(slot)) return slot;
-    throw new Error('more workers than columns in the ledger');
+    throw new Error('more workers than slots in the ledger');
   }
 
-  /** Waits for a condition that any message may bring about. @returns whether it came within `withinMs`. */
+  /** Waits for a condition, rechecked on every message. @returns whether it was met within `withinMs`. */
   private waitUntil(met: () => boolean, withinMs: number): Promise<boolean> {
     if (met()) return Promise.resolve(true);
     return new Promise((resolve) => {

@@ -17,7 +17,7 @@ export type UpgradeOutcome =
   | { readonly kind: 'not-upgraded'; readonly reason: string };
 
 /** Says nothing where nobody listens. */
-export function tellParent(message: ToParent): void {
+export function sendToParent(message: ToParent): void {
   // A parent that goes away at this very moment needs no answer any more.
   if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
 }
@@ -27,7 +27,7 @@ export function isToParent(message: unknown): message is ToParent {
 }
 
 /** Hears the parent for as long as both live; it keeps no process alive. */
-export function hearParent(heard: (outcome: UpgradeOutcome) => void): void {
+export function onParentMessage(heard: (outcome: UpgradeOutcome) => void): void {
   process.on('message', (message) => {
     if (isOutcome(message)) heard(message);
   });
@@ -38,14 +38,14 @@ function isOutcome(message: unknown): message is UpgradeOutcome {
   return isToParent(message) && ['upgraded', 'not-upgraded'].includes(message.kind);
 }
 
-export const NOBODY_ABOVE: UpgradeOutcome = {
+export const NO_PARENT: UpgradeOutcome = {
   kind: 'not-upgraded',
   reason: 'nothing is above it that could start another one: start that yourself, with the same flags and --takeover',
 };
 
 /** Has the parent start a successor, and waits for what becomes of it. The parent takes one request at a time. */
-export function askForSuccessor(launcher: string): Promise<UpgradeOutcome> {
-  if (!process.connected) return Promise.resolve(NOBODY_ABOVE);
+export function requestSuccessor(launcher: string): Promise<UpgradeOutcome> {
+  if (!process.connected) return Promise.resolve(NO_PARENT);
   return new Promise((resolve) => {
     const heard = (message: unknown): void => (isOutcome(message) ? settle(message) : undefined);
     const gone = (): void => settle({ kind: 'not-upgraded', reason: 'the process above it is gone' });
@@ -55,6 +55,6 @@ export function askForSuccessor(launcher: string): Promise<UpgradeOutcome> {
     };
     process.on('message', heard).on('disconnect', gone);
     process.channel?.unref();
-    tellParent({ kind: 'upgrade', launcher });
+    sendToParent({ kind: 'upgrade', launcher });
   });
 }

@@ -1,4 +1,4 @@
-import { hearParent, NOBODY_ABOVE, type ToParent, tellParent } from '../../../shared/runtime/parent.ts';
+import { NO_PARENT, onParentMessage, sendToParent, type ToParent } from '../../../shared/runtime/parent.ts';
 import { whenOrphaned } from '../../../shared/runtime/supervised.ts';
 import type { Supervised } from './supervisor.ts';
 
@@ -23,7 +23,7 @@ export class Couple {
     process.on('SIGHUP', () => this.controller.signal('SIGHUP'));
     process.on('SIGUSR2', () => this.dataplane.signal('SIGUSR2'));
     whenOrphaned(stop);
-    hearParent((outcome) => this.dataplane.send(outcome));
+    onParentMessage((outcome) => this.dataplane.send(outcome));
     const serving = new Promise<void>((resolve) => {
       this.serving = resolve;
     });
@@ -56,7 +56,7 @@ export class Couple {
       this.controller.stop();
     }
     if (message.kind === 'serving') this.serving();
-    if (message.kind === 'upgrade' && !process.connected) this.dataplane.send(NOBODY_ABOVE);
-    else tellParent(message);
+    if (message.kind === 'upgrade' && !process.connected) this.dataplane.send(NO_PARENT);
+    else sendToParent(message);
   }
 }

@@ -9,7 +9,7 @@ import type { TrafficReport } from '../../traffic/protocol.ts';
 import { WorkerPool } from '../../workers/worker-pool.ts';
 import { type RoutesChange, StatePublisher } from '../publisher.ts';
 
-/** Test support: real worker threads on a port of their own, fed by a real publisher. */
+/** Test support: real worker threads on their own port, with a real publisher. */
 export class WorkersFixture {
   readonly port: number;
   readonly publisher: StatePublisher;
@@ -63,7 +63,7 @@ export class WorkersFixture {
     return this.publisher.publish({ routes: { whole: false, upserts: [], removed } });
   }
 
-  /** One GET on a connection of its own: any of the workers answers. */
+  /** One GET on a new connection, which any of the workers may answer. */
   visit(host: string, path = '/'): Promise<{ status: number; text: string }> {
     return new Promise((resolve, reject) => {
       const call = get({ host: '127.0.0.1', port: this.port, path, headers: { host }, agent: false }, (response: IncomingMessage) => {
@@ -82,7 +82,7 @@ export class WorkersFixture {
   }
 }
 
-/** Runs code inside the first worker thread that the debugger finds, whatever the worker itself thinks of it. */
+/** Runs code in the first worker thread that the debugger finds, without the worker's cooperation. */
 export async function insideOneWorker(code: string): Promise<void> {
   const session = new Session();
   session.connect();

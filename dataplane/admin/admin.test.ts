@@ -88,7 +88,7 @@ test('an apply stream costs one request of the published budget, when it is open
   stream.close();
 });
 
-test('520 connections that say nothing keep nobody out, and no stream is cut for them', async () => {
+test('520 silent connections keep no client out, and no stream is cut for them', async () => {
   await using api = await RunningAdmin.start();
   const stream = new StreamClient(api);
   stream.write(frame(1));
@@ -105,7 +105,7 @@ test('520 connections that say nothing keep nobody out, and no stream is cut for
   stream.close();
 });
 
-test('connections without the token give way to one that has it, whatever they ask', async () => {
+test('connections without the token give way to one that has it, whatever their requests', async () => {
   await using api = await RunningAdmin.start();
   const head = 'POST /routes HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000\r\n\r\n';
   const strangers = Array.from({ length: 520 }, () => connect(api.port, '127.0.0.1').on('error', () => undefined));

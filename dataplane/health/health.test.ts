@@ -41,7 +41,7 @@ class Fixture {
     }
   }
 
-  verdict(address: string, id: string): number {
+  result(address: string, id: string): number {
     return this.targets.checkResult(this.targets.claim(targetKey(address, false, id), this.clock.now()));
   }
 
@@ -50,7 +50,7 @@ class Fixture {
   }
 }
 
-/** A target that does with each connection what the test says. */
+/** A target that handles each connection as the test says. */
 async function target(connected: (socket: Socket) => void = () => undefined, port = 0) {
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {
@@ -63,12 +63,12 @@ async function target(connected: (socket: Socket) => void = () => undefined, por
 
 /** A target that answers every request with a status. */
 async function site(status: () => number) {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const server = createHttpServer((request, response) => {
-    asked.push(`${request.method} ${request.headers.host}${request.url}`);
+    requests.push(`${request.method} ${request.headers.host}${request.url}`);
     response.writeHead(status()).end();
   });
-  return { ...(await listening(server, new Set(), 0)), asked };
+  return { ...(await listening(server, new Set(), 0)), requests };
 }
 
 async function listening(server: Server, sockets: ReadonlySet<Socket>, port: number) {
@@ -94,7 +94,7 @@ test('a target enters when a connection to it has stayed open for 100 ms', async
   using fixture = new Fixture();
   fixture.publish(entering(app.address));
   const began = fixture.clock.monotonic();
-  await fixture.until('the verdict', () => fixture.verdict(app.address, 'one') === CHECK_RESULT.healthy);
+  await fixture.until('the result', () => fixture.result(app.address, 'one') === CHECK_RESULT.healthy);
   assert.ok(fixture.clock.monotonic() - began >= 100);
   assert.deepEqual(fixture.changes, [{ address: app.address, tls: false, id: 'one', healthy: true, reason: '' }]);
   assert.deepEqual(fixture.health.latest(), fixture.changes);
@@ -102,7 +102,7 @@ test('a target enters when a connection to it has stayed open for 100 ms', async
   assert.equal(app.connections(), 1);
 });
 
-test('a connection that is taken and closed at once lets nobody in', async () => {
+test('a connection that is accepted and closed at once is no success', async () => {
   let listens = false;
   using app = await target((socket) => {
     if (!listens) socket.end();
@@ -110,13 +110,13 @@ test('a connection that is taken and closed at once lets nobody in', async () =>
   using fixture = new Fixture();
   fixture.publish(entering(app.address));
   await fixture.until('several tries', () => app.connections() >= 3);
-  assert.equal(fixture.verdict(app.address, 'one'), CHECK_RESULT.none);
+  assert.equal(fixture.result(app.address, 'one'), CHECK_RESULT.none);
   assert.equal(fixture.health.reason(`${app.address} one`), 'not probed yet: it closed the connection at once');
   listens = true;
-  await fixture.until('the verdict', () => fixture.verdict(app.address, 'one') === CHECK_RESULT.healthy);
+  await fixture.until('the result', () => fixture.result(app.address, 'one') === CHECK_RESULT.healthy);
 });
 
-test('a target that refuses is tried again until it listens, and the reason is told once', async () => {
+test('a target that refuses is tried again until it listens, and the reason is reported once', async () => {
   const { address, close } = await target();
   close();
   using fixture = new Fixture();
@@ -126,33 +126,33 @@ test('a target that refuses is tried again until it listens, and the reason is t
   assert.deepEqual(fixture.changes, [refused]);
   assert.deepEqual(fixture.health.latest(), [refused]);
   using app = await target(undefined, Number(address.split(':')[1]));
-  await fixture.until('the verdict', () => fixture.verdict(app.address, 'one') === CHECK_RESULT.healthy);
+  await fixture.until('the result', () => fixture.result(app.address, 'one') === CHECK_RESULT.healthy);
   assert.deepEqual(
     fixture.changes.map(({ healthy }) => healthy),
     [false, true],
   );
 });
 
-test('a verdict holds while a route names the target, paused or not, and is forgotten with the last one', async () => {
+test('a result holds while a route names the target, paused or not, and is forgotten with the last one', async () => {
   using app = await target();
   using fixture = new Fixture();
   const { address } = app;
   fixture.publish(entering(address), { ...entering(address), domain: 'b.test' });
-  await fixture.until('the verdict', () => fixture.verdict(address, 'one') === CHECK_RESULT.healthy);
+  await fixture.until('the result', () => fixture.result(address, 'one') === CHECK_RESULT.healthy);
   fixture.publish({ ...entering(address), upstreams: [{ address, id: 'one', state: 'paused' }] });
   fixture.health.update({ whole: false, upserts: [], removed: ['b.test'] });
-  assert.equal(fixture.verdict(address, 'one'), CHECK_RESULT.healthy);
+  assert.equal(fixture.result(address, 'one'), CHECK_RESULT.healthy);
   fixture.publish(entering(address));
-  assert.equal(fixture.verdict(address, 'one'), CHECK_RESULT.healthy);
+  assert.equal(fixture.result(address, 'one'), CHECK_RESULT.healthy);
   fixture.publish(entering(address, 'two'));
-  assert.equal(fixture.verdict(address, 'one'), CHECK_RESULT.none);
-  await fixture.until('the other one', () => fixture.verdict(address, 'two') === CHECK_RESULT.healthy);
+  assert.equal(fixture.result(address, 'one'), CHECK_RESULT.none);
+  await fixture.until('the other one', () => fixture.result(address, 'two') === CHECK_RESULT.healthy);
   assert.equal(app.connections(), 2);
   fixture.health.update({ whole: true, upserts: [], removed: [] });
-  assert.equal(fixture.verdict(address, 'two'), CHECK_RESULT.none);
+  assert.equal(fixture.result(address, 'two'), CHECK_RESULT.none);
 });
 
-test('the first answers are waited for, good or bad, and not for longer than was said', async () => {
+test('the first results are awaited, good or bad, and no longer than requests', async () => {
   using app = await target();
   const { address: refusing, close } = await target();
   close();
@@ -204,47 +204,47 @@ test('two bad answers in a row take a target out, one good one brings it back', 
   using fixture = new Fixture();
   fixture.publish(checked(app.address));
   await fixture.until('the first answer', () => fixture.changes.length === 1);
-  assert.equal(app.asked[0], 'GET a.test/up?deep');
+  assert.equal(app.requests[0], 'GET a.test/up?deep');
   status = 500;
-  const before = app.asked.length;
-  await fixture.until('the verdict', () => fixture.changes.length === 2);
-  assert.ok(app.asked.length - before >= 2, 'one failure is not enough');
+  const before = app.requests.length;
+  await fixture.until('the result', () => fixture.changes.length === 2);
+  assert.ok(app.requests.length - before >= 2, 'one failure is not enough');
   assert.deepEqual(fixture.changes[1], { address: app.address, tls: false, healthy: false, reason: 'GET /up?deep answered 500' });
   status = 200;
   await fixture.until('it to be back', () => fixture.changes.length === 3);
   assert.deepEqual(fixture.changes[2]?.healthy, true);
 });
 
-test('a target that enters is let in by its check, asked again soon until then', async () => {
+test('an entering target comes in when its check passes, and is checked again soon until then', async () => {
   let status = 503;
   using app = await site(() => status);
   using fixture = new Fixture();
   const route = entering(app.address, 'one', { health: { path: '/up', interval_secs: 60, timeout_secs: 1 } });
   fixture.publish(route);
-  await fixture.until('several tries', () => app.asked.length >= 3);
+  await fixture.until('several tries', () => app.requests.length >= 3);
   assert.deepEqual(
     fixture.changes.map(({ reason }) => reason),
     ['not checked yet: GET /up answered 503'],
   );
   status = 204;
   const began = fixture.clock.monotonic();
-  await fixture.until('the verdict', () => fixture.changes.length === 2);
+  await fixture.until('the result', () => fixture.changes.length === 2);
   assert.ok(fixture.clock.monotonic() - began < 5_000, 'long before the interval');
 });
 
-test('a page that does not come in time is a failure', async () => {
+test('a page that does not arrive in time is a failure', async () => {
   using silent = await target();
   using fixture = new Fixture();
   fixture.publish(checked(silent.address));
-  await fixture.until('the verdict', () => fixture.changes.length === 1);
+  await fixture.until('the result', () => fixture.changes.length === 1);
   assert.equal(fixture.changes[0]?.reason, 'GET /up?deep had no answer within 1 s');
 });
 
-test('a target of several routes is asked once for each host that it is asked for', async () => {
+test('a target of several routes is checked once for each host', async () => {
   using app = await site(() => 200);
   using fixture = new Fixture();
   const twice = { ...checked(app.address), handles: [{ path: '/x', upstreams: [{ address: app.address }] }] };
   fixture.publish(twice, checked(app.address, 'b.test'));
   await fixture.until('both answers', () => fixture.changes.length === 2);
-  assert.deepEqual(app.asked.sort(), ['GET a.test/up?deep', 'GET b.test/up?deep']);
+  assert.deepEqual(app.requests.sort(), ['GET a.test/up?deep', 'GET b.test/up?deep']);
 });

@@ -28,18 +28,18 @@ function ask(address: string, page = PAGE): Promise<string | null> {
   return new Promise((resolve) => requestPage(question, page, new ManualClock(), resolve));
 }
 
-test('a target that speaks HTTP/2 is asked over HTTP/2', async () => {
+test('a target that speaks HTTP/2 is checked over HTTP/2', async () => {
   const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   assert.equal(await ask(address), null);
   assert.deepEqual(asked.at(-1), ['GET', 'http', 'a.test', '/up']);
   assert.equal(await ask(address, { ...PAGE, host: 'ill.test' }), 'GET /up answered 503');
 });
 
-test('one whose name is no part of a URL is asked all the same', async () => {
+test('one whose name is not valid in a URL is checked all the same', async () => {
   assert.equal(await ask('web.1:80'), 'GET /up failed: its name is not known');
 });
 
-test('one at a socket is asked there, and one that is gone is said to be', async () => {
+test('one at a socket is checked there, and the reason says when the socket is gone', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'page-'));
   const path = join(folder, 'app.sock');
   const app = createPlainServer(

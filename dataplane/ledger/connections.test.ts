@@ -40,7 +40,7 @@ test('the limit of an address holds over all workers together, and other address
   assert.notEqual(connections.enterAddress(one, 0, 2, NOW), null);
 });
 
-test('what a worker that died had open is forgotten, and nobody else’s', () => {
+test('the connections of a worker that died are forgotten, and no others', () => {
   const connections = ledger();
   const key = connectionKey('192.0.2.1');
   for (const worker of [0, 0, 1]) {
@@ -123,7 +123,7 @@ test('of two workers that want the last place at the same moment one gets it', a
   assert.deepEqual(new Set(places), new Set([1]));
 });
 
-test('refusals are counted each, and told once a minute for each reason', () => {
+test('every refusal is counted, and logged once a minute for each reason', () => {
   const connections = ledger();
   assert.deepEqual([connections.refused('limit', NOW), connections.refused('limit', NOW + 59_000)], [true, false]);
   assert.equal(connections.refused('address_limit', NOW), true);

@@ -64,7 +64,7 @@ async function apply(frame: Frame, { table }: TemporaryTable, model: ReferenceMo
   return words;
 }
 
-/** Does one thing to both, and holds what they say against each other. @returns what was done, in words. */
+/** Does one thing to both, and compares their answers. @returns what was done. */
 async function step(draw: Draw, fixture: TemporaryTable, model: ReferenceModel): Promise<string> {
   const kind = draw(20);
   if (kind === 0) {
@@ -96,7 +96,7 @@ function agree({ table, publisher }: TemporaryTable, model: ReferenceModel): voi
   assert.deepEqual(table.counts(), { routes: expected.length, overridden: expected.filter((line) => line.includes(' over ')).length });
 }
 
-test('any sequence of posts, removals, frames and restarts ends as the plainest reading of the rules says', {
+test('any sequence of posts, removals, frames and restarts ends as in the reference model', {
   timeout: 60_000,
 }, async () => {
   for (let sequence = 0; sequence < SEQUENCES; sequence++) {

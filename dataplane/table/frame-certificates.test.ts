@@ -13,15 +13,15 @@ const route = routeOf('a.test', 'up:1', { source: 'file' });
 test('certificates are there before the routes of their frame are served, and go only after those that go', async () => {
   using fixture = new TemporaryTable();
   const publisher = new ServedRoutes();
-  const told: string[] = [];
+  const events: string[] = [];
   const served = (): string => [...publisher.served.keys()].join() || 'nothing';
   const certificates: CertificateKeeper = {
     bring: async () => {
-      told.push(`brought while ${served()} is served`);
+      events.push(`brought while ${served()} is served`);
       return [{ domains: ['a.test'], result: 'added' }];
     },
     drop: async () => {
-      told.push(`dropped while ${served()} is served`);
+      events.push(`dropped while ${served()} is served`);
       return [];
     },
   };
@@ -30,7 +30,7 @@ test('certificates are there before the routes of their frame are served, and go
   const outcome = await table.apply(frameOf({}, [route]));
   assert.deepEqual('applied' in outcome && outcome.applied.certificates, [{ domains: ['a.test'], result: 'added' }]);
   await table.apply(frameOf({ revision: 2 }, []));
-  assert.deepEqual(told, [
+  assert.deepEqual(events, [
     'brought while nothing is served',
     'dropped while a.test is served',
     'brought while a.test is served',
@@ -39,6 +39,6 @@ test('certificates are there before the routes of their frame are served, and go
   // What is stale, or said before, touches none of them.
   await table.apply(frameOf({ revision: 2 }, []));
   assert.ok('refused' in (await table.apply(frameOf({ revision: 1 }, [route]))));
-  assert.equal(told.length, 4);
+  assert.equal(events.length, 4);
   table.close();
 });

@@ -61,18 +61,18 @@ async function isOpen(promise: Promise<unknown>): Promise<boolean> {
   return Promise.race([settled, Promise.resolve(true)]);
 }
 
-test('a change is answered, and told, when every worker serves it and not before', async () => {
+test('a change is answered, and listeners called, when every worker serves it and not before', async () => {
   using fixture = new TemporaryTable();
   const { workers, table } = await open(fixture);
-  const told: number[] = [];
-  table.onChange(({ generation }) => told.push(generation));
+  const heard: number[] = [];
+  table.onChange(({ generation }) => heard.push(generation));
   const posted = table.post(routeOf('a.test'));
   await published(workers, 1);
   assert.ok(await isOpen(posted));
-  assert.deepEqual(told, []);
+  assert.deepEqual(heard, []);
   workers.serveAll();
   assert.equal((await posted).route.domain, 'a.test');
-  assert.deepEqual(told, [2]);
+  assert.deepEqual(heard, [2]);
   table.close();
 });
 
@@ -86,7 +86,7 @@ test('writers do not wait for the workers to serve the changes before theirs', a
   table.close();
 });
 
-test('whoever asks for what is on its way already is answered when it has arrived', async () => {
+test('a change that is already on its way is answered when it has arrived', async () => {
   using fixture = new TemporaryTable();
   const { workers, table } = await open(fixture);
   const frame = frameOf({}, [routeOf('b.test', 'up:1', { source: 'file' })]);
@@ -102,16 +102,16 @@ test('whoever asks for what is on its way already is answered when it has arrive
   table.close();
 });
 
-test('what workers have not served in time is saved and told, and the next one to ask for it waits for it', async () => {
+test('a change that workers have not served in time is saved, listeners are called, and the next request for it waits', async () => {
   using fixture = new TemporaryTable();
   const { workers, table } = await open(fixture);
-  const told: (readonly string[])[] = [];
-  table.onChange(({ added }) => told.push(added));
+  const heard: (readonly string[])[] = [];
+  table.onChange(({ added }) => heard.push(added));
   const posted = table.post(routeOf('a.test'));
   await published(workers, 1);
   workers.failAll();
   await assert.rejects(posted, UnacknowledgedError);
-  assert.deepEqual(told, [['a.test']]);
+  assert.deepEqual(heard, [['a.test']]);
   assert.equal(table.find('a.test')?.route.upstream, 'up:1');
   const again = table.post(routeOf('a.test'));
   await published(workers, 1);

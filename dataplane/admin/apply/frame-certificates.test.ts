@@ -8,7 +8,7 @@ const { certificate, privateKey } = await makePair(['a.test', '*.a.test']);
 const other = await makePair(['b.test']);
 const line = (more: object) => ({ certificate: { domains: ['a.test'], certificate, private_key: privateKey, source: 'file', ...more } });
 
-/** What a frame with these lines says of certificates. */
+/** The certificates of a frame with these lines. */
 function read(based_on: number | null, ...lines: object[]): FrameCertificates | undefined {
   const reader = new FrameReader();
   const apply = { controller: 'c', epoch: 1, revision: 2, based_on, sources: ['file'] };
@@ -24,7 +24,7 @@ test('a certificate comes with its chain and the domains that it is for, in lowe
   );
 });
 
-test('one that can’t be used is rejected on its own, in words that hold nothing of the key', () => {
+test('one that can’t be used is rejected on its own, and the reason contains nothing of the key', () => {
   const rejected = read(
     null,
     line({ domains: ['b.test'] }),
@@ -40,7 +40,7 @@ test('one that can’t be used is rejected on its own, in words that hold nothin
   assert.match(rejected?.[3] ?? '', /^its source "mine" is none of the frame's$/);
 });
 
-test('what says not even whose it is makes the frame malformed, and so does taking away by name in a whole truth', () => {
+test('one without a source makes the frame malformed, and so does a removal by name in a whole truth', () => {
   for (const wrong of [
     line({ domains: [] }),
     line({ domains: ['no domain'] }),

@@ -80,7 +80,7 @@ describe('the life of an apply stream', () => {
   });
 });
 
-describe('what an open stream is told', () => {
+describe('what is sent on an open stream', () => {
   it('a route of its that was rewritten by hand, with the six members; a route that only hides one is nothing to tell', async () => {
     await using api = await RunningAdmin.start();
     const stream = new StreamClient(api).write(frame(1, route('a.test'), route('b.test')));

@@ -22,9 +22,9 @@ after(() => {
   for (const folder of folders) rmSync(folder, { recursive: true });
 });
 
-type Wish = { plans?: Record<string, RenewalPlan>; shown?: () => Promise<void> };
+type Options = { plans?: Record<string, RenewalPlan>; shown?: () => Promise<void> };
 
-async function start({ plans = {}, shown = () => Promise.resolve() }: Wish = {}) {
+async function start({ plans = {}, shown = () => Promise.resolve() }: Options = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'admin-certificates-'));
   folders.push(folder);
   const store = new DirectoryStore(folder, { clock, random: systemRandom, log: memoryLog() });
@@ -93,7 +93,7 @@ test('no answer ever holds a private key, not even of one that is refused', asyn
     assert.ok(!reply.text.includes(secret.slice(0, 16)), reply.text);
 });
 
-test('what does not fit together is 400 in words, and nothing is kept', async () => {
+test('what does not fit together is 400 with the reason, and nothing is kept', async () => {
   await using api = await start();
   const other = await makePair(['b.test'], times);
   const over = await makePair(['a.test'], { notBefore: 0, notAfter: clock.now() - 1_000 });
@@ -154,7 +154,7 @@ test('the list shows what is planned for automatic ones, what is missing and why
   ]);
 });
 
-test('the root of the internal authority is answered as PEM, and missed in words where there is none', async () => {
+test('the root of the internal authority is answered as PEM; without one the answer says why', async () => {
   const pem = leaf.certificate;
   await using api = await RunningAdmin.start({ internalRoot: () => pem });
   const reply = await api.request('GET', '/certificates/root');

@@ -10,14 +10,14 @@ function claims(more: object): Claims {
   return { hand: null, applied: claimOf(parsed.value as RouteSpec, 'c', 1) };
 }
 
-test('how a site comes to HTTPS is what its route says, whatever else stands in it', () => {
+test('how a site comes to HTTPS is a member of its route, whatever the others contain', () => {
   const decoy = { respond: { status: 200, body: '"https":"internal"' }, headers: [{ op: 'set', name: 'https', value: '"https":"off"' }] };
   for (const https of ['auto', 'off', 'internal', 'provided'] as const)
     assert.deepEqual(siteOf('a.test', claims({ https, ...decoy })), { domain: 'a.test', https });
   assert.deepEqual(siteOf('a.test', claims(decoy)), { domain: 'a.test', https: 'auto' });
 });
 
-test('a domain that nobody wishes for is no site, and a route by hand speaks for what it hides', () => {
+test('a domain without a claim is no site, and a route by hand decides for the one that it hides', () => {
   const applied = claims({ https: 'off' });
   const both: Claims = { hand: claims({ https: 'internal' }).applied, applied: applied.applied };
   const table = new Map([
@@ -35,7 +35,7 @@ test('a domain that nobody wishes for is no site, and a route by hand speaks for
   assert.equal(siteOf('d.test'), null);
 });
 
-test('facts of a route are those of its members, in its blocks too; members of the same name elsewhere say nothing', () => {
+test('facts of a route are those of its members, in its blocks too; members of the same name elsewhere have no effect', () => {
   const target = { address: '10.0.0.1:80' };
   const entering = { ...target, state: 'starting', probe: true } as const;
   const block = (upstream: object) => ({ handles: [{ path: '/x', upstreams: [{ ...target, ...upstream }] }] });

@@ -8,7 +8,7 @@ const controller = (id: string, sources: string[]): [string, ControllerRecord] =
 ];
 const known = new Map([controller('second', ['cluster', 'file']), controller('first', ['file'])]);
 
-test('a post with a tag of the controller that has the domain rewrites its route, whoever else applies that tag', () => {
+test('a post with a tag of the controller that has the domain rewrites its route, even if others apply that tag too', () => {
   assert.equal(rewrittenController('file', 'second', known)?.id, 'second');
   assert.equal(rewrittenController('file', 'first', known)?.id, 'first');
 });
@@ -17,7 +17,7 @@ test('a post with the tag of another controller is by hand: none takes a domain 
   assert.equal(rewrittenController('cluster', 'first', known), undefined);
 });
 
-test('a post of a domain that nobody has belongs to whoever applies its tag, the first by name', () => {
+test('a post of a domain without a controller belongs to the first controller by name that applies its tag', () => {
   assert.equal(rewrittenController('cluster', null, known)?.id, 'second');
   assert.equal(rewrittenController('file', null, known)?.id, 'first');
 });

@@ -11,7 +11,7 @@ const STEPS = ['pwrite64', 'fdatasync', 'fsync', 'ftruncate', 'unlink'];
 
 type Ended = { readonly said: readonly string[]; readonly killed: boolean };
 
-/** Starts the saver, perhaps under another program, and reads what it says until it ends. `each` may kill it. */
+/** Starts the saving process, perhaps under another program, and reads its output until it ends. `each` may kill it. */
 function save(
   command: readonly string[],
   folder: string,
@@ -29,11 +29,11 @@ function save(
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'ignore'] });
     let text = '';
-    let told = 0;
+    let read = 0;
     child.stdout.setEncoding('utf8').on('data', (piece: string) => {
       text += piece;
-      for (const line of text.split('\n').slice(told, -1)) {
-        told++;
+      for (const line of text.split('\n').slice(read, -1)) {
+        read++;
         each(line, () => child.kill('SIGKILL'));
       }
     });

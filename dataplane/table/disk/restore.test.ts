@@ -104,7 +104,7 @@ test('damaged controllers and globals are left out and named; routes serve', asy
   assert.equal(fixture.log.lines.filter(({ level }) => level === 'error').length, 2);
 });
 
-test('what stands before and behind a damaged page is salvaged, with the controllers and the globals', async () => {
+test('routes before and behind a damaged page are salvaged, with the controllers and the globals', async () => {
   using fixture = await filled();
   const path = join(fixture.folder, 'routes.db');
   const bytes = readFileSync(path);
@@ -166,7 +166,7 @@ test('routes that were saved under another schema are judged by that of today, o
   after.close();
 });
 
-test('a saved route with headers that are refused today serves without them, and says so once', async () => {
+test('a saved route with headers that are refused today serves without them, which is logged once', async () => {
   using fixture = await filled();
   const store = new Store(join(fixture.folder, 'routes.db'));
   const kept = { name: 'X-Kept', value: 'yes' };

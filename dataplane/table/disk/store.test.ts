@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Store } from './store.ts';
 
-test('a table at whose name somebody planted a link is refused, and what the link leads to stays as it is', (t) => {
+test('a symbolic link in the place of the table is refused, and the file that it points to stays as it is', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'planted-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const [victim, path] = [join(folder, 'victim'), join(folder, 'table.sqlite')];
@@ -15,7 +15,7 @@ test('a table at whose name somebody planted a link is refused, and what the lin
   assert.deepEqual([readFileSync(victim, 'utf8'), statSync(victim).mode & 0o777], ['', 0o644]);
 });
 
-test('a table that was let go of, and taken back without a save since, closes like any other', (t) => {
+test('a table that was released and not saved since closes like any other', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'released-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const store = new Store(join(folder, 'table.sqlite'));

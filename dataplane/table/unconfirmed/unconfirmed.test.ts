@@ -83,7 +83,7 @@ async function withContainer(): Promise<Machine> {
 }
 
 describe('a target with an id, after a restart', () => {
-  test('waits, and its requests with it for ten seconds; it is served as soon as its controller names it', async () => {
+  test('waits, and its requests wait for ten seconds; it is served as soon as its controller names it', async () => {
     using machine = await withContainer();
     await machine.restart();
     assert.deepEqual(machine.targets('a.test'), ['10.0.0.1:80 starting']);
@@ -97,7 +97,7 @@ describe('a target with an id, after a restart', () => {
     assert.equal(machine.table.unconfirmedRoutes, 0);
   });
 
-  test('is never served under its old address when its controller says another one', async () => {
+  test('is never served under its old address when its controller names another one', async () => {
     using machine = await Machine.start();
     await machine.table.apply(docker(1, [container('a.test', '10.0.0.1:80'), container('b.test', '10.0.0.2:80')]));
     await machine.restart();
@@ -115,7 +115,7 @@ describe('a target with an id, after a restart', () => {
     assert.equal(seen.length, 2);
   });
 
-  test('is used without a word after two seconds: the same boot, and less than ten minutes ago', async () => {
+  test('is used without a confirmation after two seconds: within the same boot and ten minutes', async () => {
     using machine = await withContainer();
     machine.clock.pass(9 * MINUTE);
     await machine.restart();
@@ -132,7 +132,7 @@ describe('a target with an id, after a restart', () => {
     ['after eleven minutes', (machine: Machine) => machine.clock.pass(11 * MINUTE), 'their controller was last heard of 11 minutes ago'],
     ['where the clock was set back', (machine: Machine) => machine.clock.pass(-MINUTE), 'the clock was set back since'],
   ] as const)
-    test(`is not used without a word ${why}`, async () => {
+    test(`is not used without a confirmation ${why}`, async () => {
       using machine = await withContainer();
       happens(machine);
       await machine.restart();
@@ -157,7 +157,7 @@ describe('a target with an id, after a restart', () => {
     }
   });
 
-  test('is believed by a stream that stays open, which is written down once a minute', async () => {
+  test('is confirmed by a stream that stays open, which is saved once a minute', async () => {
     using machine = await withContainer();
     const at = () => (machine.table.controllers()[0] as KnownController & { confirmed: { docker: { at: number } } }).confirmed.docker.at;
     const began = at();
@@ -199,18 +199,19 @@ describe('a target with an id, after a restart', () => {
     assert.deepEqual(machine.targets('a.test'), ['10.0.0.1:80 starting']);
   });
 
-  test('is not confirmed by a controller that began anew and has not listed its source yet', async () => {
+  test('is not confirmed by a controller that was restarted and has not listed its source yet', async () => {
     using machine = await withContainer();
     machine.boot = 'second';
     await machine.restart();
-    const anew = (revision: number, sources: string[], header: object = {}) => frameOf({ revision, sources, epoch: 9_999, ...header }, []);
-    await machine.table.apply(anew(1, []));
+    const restarted = (revision: number, sources: string[], header: object = {}) =>
+      frameOf({ revision, sources, epoch: 9_999, ...header }, []);
+    await machine.table.apply(restarted(1, []));
     // The source has failed so far, and is named for the sake of that problem.
-    assert.ok('applied' in (await machine.table.apply(anew(2, ['docker'], { based_on: 1 }))));
+    assert.ok('applied' in (await machine.table.apply(restarted(2, ['docker'], { based_on: 1 }))));
     machine.table.noteSignOfLife('c');
     await machine.pass(10_000);
     assert.deepEqual(machine.targets('a.test'), ['10.0.0.1:80 starting']);
-    await machine.table.apply({ ...anew(3, ['docker']), routes: [container('a.test', '10.0.0.1:80')] });
+    await machine.table.apply({ ...restarted(3, ['docker']), routes: [container('a.test', '10.0.0.1:80')] });
     assert.deepEqual(machine.targets('a.test'), ['10.0.0.1:80 healthy']);
   });
 
@@ -256,31 +257,31 @@ describe('a target with an id, after a restart', () => {
     assert.equal(machine.served('a.test').upstreams[0]?.probe, true);
   });
 
-  test('is served on by a process that takes over, unless the one before did not believe it either', async () => {
+  test('is served on by a process that takes over, unless it was unconfirmed in the one before, too', async () => {
     using machine = await withContainer();
     machine.clock.pass(60 * MINUTE);
-    const believing = machine.table;
-    await believing.release();
+    const first = machine.table;
+    await first.release();
     await machine.open(true);
     assert.deepEqual(machine.targets('a.test'), ['10.0.0.1:80 healthy']);
-    believing.close();
+    first.close();
     machine.boot = 'second';
     await machine.restart();
-    const doubting = machine.table;
-    await doubting.release();
+    const second = machine.table;
+    await second.release();
     await machine.open(true);
-    doubting.close();
+    second.close();
     await machine.pass(3_000);
     assert.deepEqual(machine.targets('a.test'), ['10.0.0.1:80 starting']);
     await machine.table.apply(docker(2, [container('a.test', '10.0.0.1:80')]));
-    const convinced = machine.table;
-    await convinced.release();
+    const third = machine.table;
+    await third.release();
     await machine.open(true);
-    convinced.close();
+    third.close();
     assert.deepEqual(machine.targets('a.test'), ['10.0.0.1:80 healthy']);
   });
 
-  test('asks nothing of routes without ids: they are served as they were', async () => {
+  test('that has no id is served as it was', async () => {
     using machine = await Machine.start();
     const route = routeOf('a.test', '127.0.0.1:1', { source: 'file', respond: { status: 200, body: '"id":"x"' } });
     await machine.table.apply(frameOf({}, [route]));
@@ -304,7 +305,7 @@ test('a sign of life after the table was closed opens nothing', async () => {
   assert.equal(machine.table.counts().routes, 1);
 });
 
-test('the run of the kernel has a name where the system gives one', () => {
+test('the boot of the kernel has a name where the system gives it one', () => {
   assert.match(bootId() ?? '', /^[0-9a-f-]{36}$/);
   assert.equal(bootId('/nowhere/boot_id'), null);
 });

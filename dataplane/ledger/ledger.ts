@@ -4,6 +4,7 @@ import { InFlight } from './in-flight.ts';
 import { Rates } from './rates.ts';
 import { SharedSemaphore } from './shared-semaphore.ts';
 import { Targets } from './targets.ts';
+import { WrongGuesses } from './wrong-guesses.ts';
 
 /**
  * What is exact across workers: flat SharedArrayBuffers, lock-free, keyed by stable hashes, so that
@@ -16,6 +17,7 @@ export type LedgerBuffers = {
   readonly rates: SharedArrayBuffer;
   readonly targets: SharedArrayBuffer;
   readonly passwordChecks: SharedArrayBuffer;
+  readonly wrongGuesses: SharedArrayBuffer;
 };
 
 export type Ledger = {
@@ -26,6 +28,7 @@ export type Ledger = {
   readonly rates: Rates;
   readonly targets: Targets;
   readonly passwordChecks: SharedSemaphore;
+  readonly wrongGuesses: WrongGuesses;
 };
 
 /** A fresh ledger with a column for each of `workers` worker slots. */
@@ -37,6 +40,7 @@ export function createLedger(workers: number): Ledger {
     rates: Rates.buffer(),
     targets: Targets.buffer(workers),
     passwordChecks: SharedSemaphore.buffer(workers),
+    wrongGuesses: WrongGuesses.buffer(),
   });
 }
 
@@ -50,5 +54,6 @@ export function openLedger(buffers: LedgerBuffers): Ledger {
     rates: new Rates(buffers.rates),
     targets: new Targets(buffers.targets, buffers.inFlight.byteLength / 4),
     passwordChecks: new SharedSemaphore(buffers.passwordChecks),
+    wrongGuesses: new WrongGuesses(buffers.wrongGuesses),
   };
 }

@@ -152,7 +152,7 @@ export class TrafficWorker {
     });
   }
 
-  private policyToolsOf({ rates, passwordChecks }: Ledger): PolicyTools {
+  private policyToolsOf({ rates, passwordChecks, wrongGuesses }: Ledger): PolicyTools {
     const { start, clock, log, random, compare = compareWithBcrypt } = this.tools;
     const { https, certificates, faults } = this;
     return {
@@ -163,7 +163,16 @@ export class TrafficWorker {
       now: () => clock.now(),
       admit: rates.admit.bind(rates),
       wouldAdmit: rates.wouldAdmit.bind(rates),
-      passwords: new Passwords({ semaphore: passwordChecks, slot: start.slot, clock, log, faults, key: random.bytes(32), compare }),
+      passwords: new Passwords({
+        semaphore: passwordChecks,
+        slot: start.slot,
+        wrong: wrongGuesses,
+        clock,
+        log,
+        faults,
+        key: random.bytes(32),
+        compare,
+      }),
     };
   }
 

@@ -1,26 +1,33 @@
-/** Keys whose trouble is remembered; the one that had it longest ago is forgotten first. */
-const MOST_REMEMBERED = 16_384;
+/** Where more keys than this wait, not all of them are served in the order in which they came. */
+const CROWD = 8;
+
+/** Which keys had trouble lately. */
+export type Trouble = {
+  has(key: string): boolean;
+  add(key: string): void;
+  delete(key: string): void;
+};
 
 /**
  * Who waits for a turn, by whom they belong to: keys take turns, however many each of them has here, and those that had
- * trouble lately come after all others.
+ * trouble lately come after all others. In a crowd that nothing is known of yet, every other turn is that of the key that came
+ * last: a newcomer waits for a turn or two and not for all of theirs, and whoever has waited longest goes on as well.
  */
 export class FairQueue<T> {
   private readonly perKey: number;
-  private readonly troubleMs: number;
-  private readonly now: () => number;
+  private readonly trouble: Trouble;
   /** By key, the one whose turn it is first. */
   private readonly usual = new Map<string, T[]>();
   private readonly suspect = new Map<string, T[]>();
-  /** Until when, in the order in which it ends. */
-  private readonly trouble = new Map<string, number>();
+  /** Keys among the usual ones that have had no turn since they came, the last one last. */
+  private readonly newcomers = new Set<string>();
+  private newestIsNext = true;
   size = 0;
 
-  /** `perKey`: how many of one key may wait; `troubleMs`: how long trouble is remembered; `now` on the monotonic clock. */
-  constructor(perKey: number, troubleMs: number, now: () => number) {
+  /** `perKey`: how many of one key may wait. */
+  constructor(perKey: number, trouble: Trouble) {
     this.perKey = perKey;
-    this.troubleMs = troubleMs;
-    this.now = now;
+    this.trouble = trouble;
   }
 
   /** Whether a key has as many here as it may. */
@@ -29,21 +36,36 @@ export class FairQueue<T> {
   }
 
   enter(key: string, item: T): void {
-    const queues = this.troubled(key) ? this.suspect : this.usual;
+    const suspect = this.trouble.has(key);
+    const queues = suspect ? this.suspect : this.usual;
     const queue = queues.get(key);
-    if (queue === undefined) queues.set(key, [item]);
-    else queue.push(item);
+    if (queue !== undefined) queue.push(item);
+    else {
+      queues.set(key, [item]);
+      if (!suspect) this.newcomers.add(key);
+    }
     this.size++;
   }
 
   /** The one whose turn it is, no longer here; null where nobody waits. */
   next(): T | null {
-    return this.shift(this.usual) ?? this.shift(this.suspect);
+    for (let key = this.usualNext(); key !== undefined; key = this.usualNext()) {
+      // Another worker may have found out meanwhile.
+      if (this.trouble.has(key)) {
+        this.suspectFrom(key);
+        continue;
+      }
+      this.newestIsNext = !this.newestIsNext;
+      this.newcomers.delete(key);
+      return this.shift(this.usual, key);
+    }
+    const [key] = this.suspect.keys();
+    return key === undefined ? null : this.shift(this.suspect, key);
   }
 
   /** Takes out the last one of a key that had trouble, for the sake of `key`; null where that had some itself, or no other has one here. */
   giveWay(key: string): T | null {
-    if (this.troubled(key)) return null;
+    if (this.trouble.has(key)) return null;
     for (const [other, queue] of this.suspect) {
       const last = queue.pop();
       if (queue.length === 0) this.suspect.delete(other);
@@ -56,13 +78,8 @@ export class FairQueue<T> {
 
   /** The key has had trouble: what it has here comes after all others. */
   blame(key: string): void {
-    this.trouble.delete(key);
-    this.trouble.set(key, this.now() + this.troubleMs);
-    if (this.trouble.size > MOST_REMEMBERED) for (const oldest of this.trouble.keys()) if (this.trouble.delete(oldest)) break;
-    const queue = this.usual.get(key);
-    if (queue === undefined) return;
-    this.usual.delete(key);
-    this.suspect.set(key, [...(this.suspect.get(key) ?? []), ...queue]);
+    this.trouble.add(key);
+    this.suspectFrom(key);
   }
 
   /** The key has shown that it means well. */
@@ -76,28 +93,36 @@ export class FairQueue<T> {
       for (const [key, queue] of queues) {
         const left = queue.filter(wanted);
         this.size -= queue.length - left.length;
-        if (left.length === 0) queues.delete(key);
-        else if (left.length < queue.length) queues.set(key, left);
+        if (left.length < queue.length) this.replace(queues, key, left);
       }
   }
 
-  private troubled(key: string): boolean {
-    const until = this.trouble.get(key);
-    if (until === undefined) return false;
-    if (this.now() < until) return true;
-    this.trouble.delete(key);
-    return false;
+  private usualNext(): string | undefined {
+    if (this.newestIsNext && this.usual.size > CROWD && this.newcomers.size > 0) return [...this.newcomers].at(-1);
+    const [oldest] = this.usual.keys();
+    return oldest;
   }
 
-  private shift(queues: Map<string, T[]>): T | null {
-    for (const [key, queue] of queues) {
-      const first = queue.shift();
-      queues.delete(key);
-      if (queue.length > 0) queues.set(key, queue);
-      if (first === undefined) continue;
-      this.size--;
-      return first;
-    }
-    return null;
+  private suspectFrom(key: string): void {
+    const queue = this.usual.get(key);
+    if (queue === undefined) return;
+    this.replace(this.usual, key, []);
+    this.suspect.set(key, [...(this.suspect.get(key) ?? []), ...queue]);
+  }
+
+  /** Takes the first one of a key; what else the key has waits behind all others. */
+  private shift(queues: Map<string, T[]>, key: string): T | null {
+    const [first, ...rest] = queues.get(key) ?? [];
+    queues.delete(key);
+    if (rest.length > 0) queues.set(key, rest);
+    if (first === undefined) return null;
+    this.size--;
+    return first;
+  }
+
+  private replace(queues: Map<string, T[]>, key: string, left: T[]): void {
+    if (left.length > 0) queues.set(key, left);
+    else queues.delete(key);
+    if (left.length === 0 && queues === this.usual) this.newcomers.delete(key);
   }
 }

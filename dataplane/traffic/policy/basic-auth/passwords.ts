@@ -2,6 +2,7 @@ import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Log } from '../../../../shared/runtime/log.ts';
 import { clientNetwork } from '../../../ledger/client-network.ts';
 import type { SharedSemaphore } from '../../../ledger/shared-semaphore.ts';
+import type { WrongGuesses } from '../../../ledger/wrong-guesses.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import type { Faults } from '../../exchange/faults.ts';
 import { resumeLater } from '../../exchange/later.ts';
@@ -15,8 +16,6 @@ const RETRY_MS = 5;
 
 /** Passwords of one client that may wait; one /64 of IPv6 is one client. */
 const MOST_PER_ADDRESS = 8;
-/** How long a client that was wrong comes after those that were not (ms): long enough for a crowd of hundreds to be wrong once each, at a few compares a second. */
-const WRONG_MS = 600_000;
 
 const IMPATIENT: OwnAnswer = {
   status: 429,
@@ -36,6 +35,7 @@ export const compareWithBcrypt: Compare = async (password, hash) => (await impor
 type Parts = {
   readonly semaphore: SharedSemaphore;
   readonly slot: number;
+  readonly wrong: WrongGuesses;
   readonly clock: Clock;
   readonly log: Log;
   readonly faults: Faults;
@@ -56,7 +56,7 @@ type Check = {
 
 /**
  * Checks passwords for one worker, at most two at once in the whole process. Addresses take turns, and those that have just been
- * wrong come after all others: who guesses keeps nobody waiting.
+ * wrong, whichever worker found it out, come after all others: who guesses keeps nobody waiting.
  */
 export class Passwords {
   private readonly parts: Parts;
@@ -68,7 +68,12 @@ export class Passwords {
   constructor(parts: Parts) {
     this.parts = parts;
     this.verified = new Verified(parts.key);
-    this.queue = new FairQueue(MOST_PER_ADDRESS, WRONG_MS, () => parts.clock.monotonic());
+    const { wrong, clock } = parts;
+    this.queue = new FairQueue(MOST_PER_ADDRESS, {
+      has: (client) => wrong.has(client, clock.now()),
+      add: (client) => wrong.add(client, clock.now()),
+      delete: (client) => wrong.delete(client),
+    });
   }
 
   /**

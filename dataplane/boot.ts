@@ -44,13 +44,13 @@ export async function boot(base: DataplaneSettings, { clock, random, log }: Runt
   prepareStateDir(base.stateDir);
   if (!base.takeover) await requireAlone(base.stateDir);
   const keyring = new Keyring(base.stateDir, clock.now(), { random, log });
-  const succession = base.takeover ? await takeoverStep(base.stateDir, () => startTakeover(base.stateDir, clock, log)) : null;
-  const restored = await restore(base.stateDir, clock, log, { boot: bootId(), takenOver: succession !== null });
+  const takeover = base.takeover ? await takeoverStep(base.stateDir, () => startTakeover(base.stateDir, clock, log)) : null;
+  const restored = await restore(base.stateDir, clock, log, { boot: bootId(), takenOver: takeover !== null });
   const atBoot = effectiveSettings(base, restored.globals);
   requireTrustedProxies(atBoot.settings);
   const dns = await dnsSettingsOf(atBoot.settings);
-  if (succession === null) await requirePorts(atBoot.settings);
-  return { base, atBoot, dns, keyring, restored, takeover: succession };
+  if (takeover === null) await requirePorts(atBoot.settings);
+  return { base, atBoot, dns, keyring, restored, takeover };
 }
 
 /** @throws UsageError naming the process that is already running with this state. */
@@ -72,9 +72,9 @@ export async function takeoverStep<T>(stateDir: string, step: () => Promise<T>):
 /** Makes a running data plane release its state. @returns null if none is running. @throws ChannelError. */
 async function startTakeover(stateDir: string, clock: Clock, log: Log): Promise<TakeoverClient | null> {
   const path = join(stateDir, TAKEOVER_SOCKET);
-  const succession = await TakeoverClient.start(path, { version: runningBuild.version, pid: process.pid }, clock);
-  if (succession === null) log.info({ socket: path }, 'no running process to take over from: starting as usual');
-  return succession;
+  const takeover = await TakeoverClient.start(path, { version: runningBuild.version, pid: process.pid }, clock);
+  if (takeover === null) log.info({ socket: path }, 'no running process to take over from: starting as usual');
+  return takeover;
 }
 
 /** Checks that the ports are free: with SO_REUSEPORT, another process on the same port would silently share the traffic. @throws UsageError. */

@@ -26,7 +26,7 @@ export type Components = ReturnType<typeof createComponents>;
 export function createComponents(
   { base, atBoot, keyring, restored }: BootState,
   { clock, random, log }: Runtime,
-  tell: (event: ServiceEvent) => void,
+  emit: (event: ServiceEvent) => void,
 ) {
   const { settings } = atBoot;
   const publisher = new StatePublisher(initialRoutes(restored), trafficSettings(settings));
@@ -38,7 +38,7 @@ export function createComponents(
     ...{ clock, random, log, targets: ledger.targets },
     changed: ({ tls: _, ...change }) => {
       if (change.healthy) workers.broadcastVerdicts();
-      tell({ kind: 'upstream', ...change });
+      emit({ kind: 'upstream', ...change });
     },
   });
   const upstreams = new Upstreams({ table, targets: ledger.targets, health, clock });
@@ -66,12 +66,12 @@ export function createComponents(
     onTarget: (change) => {
       upstreams.changed(change);
       const { tls: _, ...report } = change;
-      tell({ kind: 'upstream', ...report });
+      emit({ kind: 'upstream', ...report });
     },
     onAwaited: (name) => https.prioritize(name),
     onChange: (worker, state, reason) => {
       if (state === 'died' || state === 'replaced') metrics.countWorkerRestart(state === 'died' ? 'died' : 'silent');
-      tell({ kind: 'worker', worker, state, reason });
+      emit({ kind: 'worker', worker, state, reason });
     },
   });
   const live = new LiveSettings(base, atBoot, {

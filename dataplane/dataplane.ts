@@ -45,51 +45,51 @@ type ProcessContext = Runtime & {
 };
 
 /** The main thread, in flow order: disk → table → publish → workers, and back through counters → admin. @throws UsageError. */
-export async function startDataplane(base: DataplaneSettings, edge: ProcessContext): Promise<Dataplane> {
-  const { clock, log } = edge;
+export async function startDataplane(base: DataplaneSettings, runtime: ProcessContext): Promise<Dataplane> {
+  const { clock, log } = runtime;
   const startedAt = clock.monotonic();
-  const booted = await boot(base, edge);
+  const booted = await boot(base, runtime);
   const { settings } = booted.atBoot;
-  const { dns, takeover: succession } = booted;
+  const { dns, takeover } = booted;
   const events = new EventFeed();
-  const parts = createComponents(booted, edge, (event) => events.emit(event));
-  const { table, https, live, workers } = parts;
-  await serve(parts, booted);
+  const components = createComponents(booted, runtime, (event) => events.emit(event));
+  const { table, https, live, workers } = components;
+  await serve(components, booted);
   table.onChange((change) => {
     https.routesChanged(change);
     if (change.settings) void live.apply(table.globals()).then(() => configureCertificates(https, live.settings, dns));
   });
 
-  const admin = new Admin(adminDependencies(parts, { ...edge, events, settings, startedAt }), edge.random);
-  await takeoverStep(base.stateDir, async () => succession?.serving());
+  const admin = new Admin(adminDependencies(components, { ...runtime, events, settings, startedAt }), runtime.random);
+  await takeoverStep(base.stateDir, async () => takeover?.serving());
   awaitControllers(table, booted.restored, clock, log);
   await listen(admin, settings);
-  await takeoverStep(base.stateDir, async () => succession?.done());
+  await takeoverStep(base.stateDir, async () => takeover?.done());
   await configureCertificates(https, settings, dns);
 
   const stops = [
-    clock.every(SWEEP_MS, () => parts.ledger.rates.sweep(clock.now())),
+    clock.every(SWEEP_MS, () => components.ledger.rates.sweep(clock.now())),
     new MemoryWatchdog(workers, { clock, log, drainMs: () => live.settings.drainTimeoutMs }).start(),
   ];
   const end = async (patient: boolean): Promise<void> => {
     for (const stop of stops) stop();
     if (!patient) takeoverServer.close();
-    await endServing(parts, admin, edge, patient);
+    await endServing(components, admin, runtime, patient);
   };
-  const takeoverServer = createTakeoverServer(parts, admin, settings, edge, end);
+  const takeoverServer = createTakeoverServer(components, admin, settings, runtime, end);
   await takeoverServer
     .listen(join(base.stateDir, TAKEOVER_SOCKET))
     .catch((error: unknown) =>
       log.warn({ error: String(error) }, 'the takeover socket could not be opened: no other process can take over from this one'),
     );
-  announce(parts, settings, edge);
+  announce(components, settings, runtime);
   return { reload: () => admin.requestReload(), drain: () => end(false) };
 }
 
 /** Opens the ports and serves the saved state. @throws UsageError. */
 async function serve(
   { publisher, workers, health, https }: Components,
-  { atBoot: { settings }, dns, restored, takeover: succession }: BootState,
+  { atBoot: { settings }, dns, restored, takeover }: BootState,
 ): Promise<void> {
   if (usesHttps(settings)) await openCertificates(https, settings, dns);
   await https.useInternalIssuer(settings.localCerts);
@@ -97,7 +97,7 @@ async function serve(
   health.update(savedRoutes(restored));
   publisher.onRoutes((routes) => health.update(routes));
   // The predecessor serves these targets, so this process must know their health before it takes connections.
-  if (succession !== null) await health.firstResults(FIRST_ANSWERS_MS);
+  if (takeover !== null) await health.firstResults(FIRST_ANSWERS_MS);
   await listenOrUsageError('--http-port', () => workers.start(), settings.httpPort);
 }
 
@@ -109,8 +109,8 @@ type AdminContext = Pick<ProcessContext, 'clock' | 'log' | 'token'> & {
 };
 
 /** What the Admin API reads and changes. */
-function adminDependencies(parts: Components, { clock, log, token, events, settings, startedAt }: AdminContext): AdminDependencies {
-  const { table, readiness, health, upstreams, analytics, metrics, workers, live, https } = parts;
+function adminDependencies(components: Components, { clock, log, token, events, settings, startedAt }: AdminContext): AdminDependencies {
+  const { table, readiness, health, upstreams, analytics, metrics, workers, live, https } = components;
   const fresh = async <T>(read: () => T | Promise<T>): Promise<T> => {
     await workers.collect();
     return read();
@@ -138,7 +138,7 @@ function adminDependencies(parts: Components, { clock, log, token, events, setti
       installed_version: installedVersion(process.env),
       ...readiness.now(),
       uptime_secs: uptimeSecs(),
-      generation: parts.publisher.generation,
+      generation: components.publisher.generation,
       ...table.counts(),
       workers: { configured: settings.workers, serving: workers.serving, restarts: workers.restarts },
       problems: [...table.problems()],

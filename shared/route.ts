@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { conditionSchema } from './condition.ts';
-import { MAX_HOLD_SECS } from './longest-hold.ts';
+import { MAX_HOLD_SECS } from './limits.ts';
 import { BLOCK_MEMBERS, SITE_MEMBERS } from './policy/policies.ts';
 import { transportProblem } from './pools.ts';
 import { transportSchema } from './transport-schema.ts';

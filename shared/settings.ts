@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { parseDirectoryUrl } from './certificates/acme-directory.ts';
 import { readAcmeRoots } from './certificates/acme-roots.ts';
-import { MOST_CONNECTIONS } from './most-connections.ts';
+import { MOST_CONNECTIONS } from './limits.ts';
 import { parseCidr } from './values/cidr.ts';
 import { accepted, type Parsed, refused } from './values/parsed.ts';
 

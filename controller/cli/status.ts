@@ -1,5 +1,5 @@
 import { NAME } from '../../shared/name.ts';
-import { SOURCE_FAILED } from '../../shared/wire/problem-codes.ts';
+import { SOURCE_FAILED } from '../../shared/wire/errors.ts';
 import type { DataplaneStatus } from '../../shared/wire/status.ts';
 import { ASKING_FLAGS, ask, clientOf, noArguments, wantsJson } from './ask.ts';
 import type { Command, Terminal } from './command.ts';

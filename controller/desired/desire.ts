@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { RouteSpec } from '../../shared/route.ts';
 import type { Globals } from '../../shared/settings.ts';
 import { MAX_LINE_BYTES } from '../../shared/wire/apply.ts';
-import { SOURCE_FAILED } from '../../shared/wire/problem-codes.ts';
+import { SOURCE_FAILED } from '../../shared/wire/errors.ts';
 import type { Snapshot, SourceCertificate, UndatedProblem } from '../sources/source.ts';
 import { canonical, canonicalRoute } from './canonical.ts';
 

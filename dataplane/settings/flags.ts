@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { parseDirectoryUrl } from '../../shared/certificates/acme-directory.ts';
-import { MOST_CONNECTIONS } from '../../shared/most-connections.ts';
+import { MOST_CONNECTIONS } from '../../shared/limits.ts';
 import {
   DEFAULT_ACME_DIRECTORY,
   DEFAULT_ADMIN_LISTEN,

@@ -1,7 +1,7 @@
 import { redacted } from '../../shared/redacted.ts';
 import { wildcardOf } from '../../shared/values/host.ts';
 import type { Problem } from '../../shared/wire/apply.ts';
-import { SOURCE_FAILED } from '../../shared/wire/problem-codes.ts';
+import { SOURCE_FAILED } from '../../shared/wire/errors.ts';
 import type { Explanation, FullRoute, UpstreamStatus } from '../../shared/wire/status.ts';
 import type { OwnedRoute, Table } from '../table/table.ts';
 import type { DryRun, DryRunResult } from '../traffic/protocol.ts';

@@ -1,4 +1,4 @@
-import { SOURCE_FAILED } from '../../shared/wire/problem-codes.ts';
+import { SOURCE_FAILED } from '../../shared/wire/errors.ts';
 import type { Restored } from '../table/disk/restore.ts';
 import type { KnownController, Table } from '../table/table.ts';
 

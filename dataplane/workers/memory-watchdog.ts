@@ -15,18 +15,18 @@ const MB = 1_048_576;
 export type Heap = { readonly worker: number; readonly used: number; readonly limit: number };
 
 type MeasuredPool = { heaps(): Promise<readonly Heap[]>; replace(worker: number, withinMs: number): Promise<void> };
-type Tools = { readonly clock: Clock; readonly log: Log; drainMs(): number };
+type MemoryWatchdogTools = { readonly clock: Clock; readonly log: Log; drainMs(): number };
 
 /** Replaces a worker gracefully before it runs out of heap and crashes with its connections. */
 export class MemoryWatchdog {
   private readonly workers: MeasuredPool;
-  private readonly tools: Tools;
+  private readonly tools: MemoryWatchdogTools;
   /** Consecutive measurements above the limit, by worker. */
   private strikes = new Map<number, number>();
   private checking = false;
   private replacedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(workers: MeasuredPool, tools: Tools) {
+  constructor(workers: MeasuredPool, tools: MemoryWatchdogTools) {
     this.workers = workers;
     this.tools = tools;
   }

@@ -7,3 +7,6 @@ export function displaySafe(text: string): string {
 }
 
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
+/** The code of a problem that keeps a whole source from being read: its last good snapshot stays in effect. */
+export const SOURCE_FAILED = 'source_failed';

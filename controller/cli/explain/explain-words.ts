@@ -1,5 +1,5 @@
 import type { Problem } from '../../../shared/wire/apply.ts';
-import { SOURCE_FAILED } from '../../../shared/wire/problem-codes.ts';
+import { SOURCE_FAILED } from '../../../shared/wire/errors.ts';
 import type { Explanation, FullRoute, UpstreamStatus } from '../../../shared/wire/status.ts';
 import type { ContainerStatus } from '../../status/containers.ts';
 import type { Terminal } from '../command.ts';

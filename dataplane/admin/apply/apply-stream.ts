@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import { APPLY_CONTENT_TYPE, KEEP_ALIVE_MS, SILENCE_MS, type StreamLine } from '../../../shared/wire/apply.ts';
-import { SOURCE_FAILED } from '../../../shared/wire/problem-codes.ts';
+import { SOURCE_FAILED } from '../../../shared/wire/errors.ts';
 import { type Frame, type Table, UnsavedError } from '../../table/table.ts';
 import { finishResponse, sendContinue } from '../http/early-answer.ts';
 import { ApiError } from '../http/errors.ts';

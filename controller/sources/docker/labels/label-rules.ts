@@ -1,4 +1,4 @@
-import { MAX_HOLD_SECS } from '../../../../shared/longest-hold.ts';
+import { MAX_HOLD_SECS } from '../../../../shared/limits.ts';
 import { SITE_POLICIES } from '../../../../shared/policy/policies.ts';
 import type { Label } from '../../../../shared/policy/policy.ts';
 import { healthCheckSchema, type RouteDraft } from '../../../../shared/route.ts';

@@ -1,5 +1,5 @@
 import { quote } from '../../../../shared/config-file/quote.ts';
-import { MAX_HOLD_SECS } from '../../../../shared/longest-hold.ts';
+import { MAX_HOLD_SECS } from '../../../../shared/limits.ts';
 import { parseDuration } from '../../../../shared/values/duration.ts';
 import type { Rule, SiteDraft } from '../sites/rule.ts';
 

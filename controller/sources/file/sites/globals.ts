@@ -3,7 +3,7 @@ import { parseDirectoryUrl } from '../../../../shared/certificates/acme-director
 import { readAcmeRoots } from '../../../../shared/certificates/acme-roots.ts';
 import { quote } from '../../../../shared/config-file/quote.ts';
 import type { Word } from '../../../../shared/config-file/word.ts';
-import { MOST_CONNECTIONS } from '../../../../shared/most-connections.ts';
+import { MOST_CONNECTIONS } from '../../../../shared/limits.ts';
 import { parseRanges } from '../../../../shared/private-ranges.ts';
 import type { Globals } from '../../../../shared/settings.ts';
 import type { Cidr } from '../../../../shared/values/cidr.ts';

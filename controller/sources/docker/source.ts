@@ -86,7 +86,7 @@ export function createDockerSource({ settings, clock, random, log, translate = t
 
   const run = async (signal: AbortSignal, tell: (snapshot: Snapshot) => void): Promise<void> => {
     const backoff = createBackoff(random);
-    let told = '';
+    let lastError = '';
     emit = tell;
     signal.addEventListener(
       'abort',
@@ -103,10 +103,10 @@ export function createDockerSource({ settings, clock, random, log, translate = t
         if (signal.aborted) break;
         if (!(error instanceof EngineFailure)) throw error;
         if (isListed) backoff.reset();
-        if (isListed || told !== error.message) {
-          told = error.message;
-          log.warn({ engine: engine.where, reason: told }, 'containers are not discovered; routes stay, trying again');
-          tell({ kind: 'failed', source: DOCKER_SOURCE, errors: [told] });
+        if (isListed || lastError !== error.message) {
+          lastError = error.message;
+          log.warn({ engine: engine.where, reason: lastError }, 'containers are not discovered; routes stay, trying again');
+          tell({ kind: 'failed', source: DOCKER_SOURCE, errors: [lastError] });
         }
         isListed = false;
         await sleep(clock, backoff.next(), signal);

@@ -12,7 +12,7 @@ export type AddressChoice =
 export const ADDRESS_KINDS = ['auto', 'container', 'published'] as const;
 export type AddressKind = (typeof ADDRESS_KINDS)[number];
 
-export type Where = {
+export type AddressContext = {
   readonly reach: NetworkReach;
   readonly addresses: AddressKind;
   /** The network to prefer where a container shares several with the data plane. */
@@ -20,7 +20,11 @@ export type Where = {
 };
 
 /** Fixed order, so that the same snapshot gives the same address: the label's network, the flag's, then by name; IPv4 before IPv6. */
-export function chooseAddress(container: Container, site: Pick<SiteLabels, 'port' | 'network' | 'site'>, where: Where): AddressChoice {
+export function chooseAddress(
+  container: Container,
+  site: Pick<SiteLabels, 'port' | 'network' | 'site'>,
+  where: AddressContext,
+): AddressChoice {
   const port = site.port ?? onlyPort(container);
   if (port === null) return withoutPort(container, site.site);
   if (where.addresses === 'published') return published(container, port, where);
@@ -40,7 +44,7 @@ function withoutPort({ exposedTcpPorts: ports }: Container, site: string | null)
     : nowhere(`it exposes the ports ${ports.join(', ')}`, `name one of them with the label ${label}=${ports[0]}`);
 }
 
-function published({ publishedPorts }: Container, port: number, { reach }: Where): AddressChoice {
+function published({ publishedPorts }: Container, port: number, { reach }: AddressContext): AddressChoice {
   const found = publishedPorts.find(({ containerPort, hostPort }) => containerPort === port && hostPort > 0);
   if (!found) return nowhere(`its port ${port} is not published`, `publish it on a loopback address: -p 127.0.0.1::${port}`);
   const isAny = found.hostIp === '' || found.hostIp === '0.0.0.0' || found.hostIp === '::';
@@ -53,12 +57,12 @@ function published({ publishedPorts }: Container, port: number, { reach }: Where
   return { address: socketAddress(host, found.hostPort), reason: `the published port of its port ${port}` };
 }
 
-function onHost(port: number, { reach }: Where): AddressChoice {
+function onHost(port: number, { reach }: AddressContext): AddressChoice {
   if (reach.kind === 'host') return { address: `127.0.0.1:${port}`, reason: "it is on the host's own network, as the data plane is" };
   return nowhere("it is on the host's own network, which the data plane does not share", 'put it on a network of the data plane');
 }
 
-function onNetwork(container: Container, port: number, named: string | null, where: Where): AddressChoice {
+function onNetwork(container: Container, port: number, named: string | null, where: AddressContext): AddressChoice {
   const { networks } = container;
   if (networks.length === 0) return nowhere('it has no address on any network', 'connect it to a network of the data plane');
   const wanted = named === null ? networks : networks.filter(({ name }) => name === named);
@@ -73,14 +77,14 @@ function onNetwork(container: Container, port: number, named: string | null, whe
   return { address: socketAddress(chosen.ipv4 ?? chosen.ipv6 ?? '', port), reason: reasonFor(chosen, named, where) };
 }
 
-function reasonFor({ name }: ContainerNetwork, named: string | null, { network, reach, addresses }: Where): string {
+function reasonFor({ name }: ContainerNetwork, named: string | null, { network, reach, addresses }: AddressContext): string {
   const why = name === named ? 'as its label says' : name === network ? 'the preferred one' : 'the first by name';
   const shared =
     addresses === 'container' ? '' : reach.kind === 'networks' ? `, which ${reach.container} is on too` : ', seen from the host';
   return `its address on the network ${name} (${why})${shared}`;
 }
 
-function notShared({ name, networks }: Container, { reach }: Where): AddressChoice {
+function notShared({ name, networks }: Container, { reach }: AddressContext): AddressChoice {
   const [own, dataplane] = reach.kind === 'networks' ? [reach.names, reach.container] : [[], ''];
   return nowhere(
     `it is on ${networks.map((one) => one.name).join(', ')}, and the data plane (${dataplane}) is on ${own.join(', ') || 'no network with others'}`,

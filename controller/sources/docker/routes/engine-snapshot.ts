@@ -4,13 +4,13 @@ import type { UndatedProblem } from '../../source.ts';
 import type { UndatedReading } from '../../transition-times.ts';
 import type { Container } from '../engine/container.ts';
 import type { LastGood } from '../labels/last-good.ts';
-import type { Where } from '../network/choose-address.ts';
+import type { AddressContext } from '../network/choose-address.ts';
 
 /** The name of this source, as routes carry it. */
 export const DOCKER_SOURCE = 'docker';
 
 /** All that routes of containers are made of: the same snapshot gives the same routes. */
-export type EngineSnapshot = Where & {
+export type EngineSnapshot = AddressContext & {
   /** Labelled ones, running or not, the oldest first. */
   readonly containers: readonly Container[];
   /** Ids of those that were told to end and have not ended yet. */

@@ -18,7 +18,7 @@ const about = (container: Container, section: string | null) => ({
 });
 
 /** A site whose labels are understood. */
-export function readingOf(container: Container, site: SiteLabels, choice: AddressChoice, isDraining: boolean): SiteReading {
+export function validReading(container: Container, site: SiteLabels, choice: AddressChoice, isDraining: boolean): SiteReading {
   const { resolved, change } = resolve(container, choice, isDraining);
   return {
     ...about(container, site.site),
@@ -33,12 +33,12 @@ export function readingOf(container: Container, site: SiteLabels, choice: Addres
 export const STAYS = 'the site stays as it was before';
 
 /** The same of a site whose labels are wrong, and that is routed as it was before they were. */
-export function staying(reading: SiteReading, { site, reasons }: InvalidSite): SiteReading {
+export function keptReading(reading: SiteReading, { site, reasons }: InvalidSite): SiteReading {
   return { ...reading, accepted: { holds: false, reason: `${reasons.join('; ')}; ${STAYS}` }, change: correction(site) };
 }
 
 /** A site whose labels are wrong, and that is not routed. */
-export function readingOfBad(container: Container, { site, domains, reasons }: InvalidSite): SiteReading {
+export function invalidReading(container: Container, { site, domains, reasons }: InvalidSite): SiteReading {
   return {
     ...about(container, site),
     domains,

@@ -8,7 +8,7 @@ import { type AddressChoice, chooseAddress } from '../network/choose-address.ts'
 import { DOCKER_SOURCE, type EngineSnapshot, type SiteReading, type Translation } from './engine-snapshot.ts';
 import { peersIn } from './peers.ts';
 import { differencesOf, join, leaderOf, type Member } from './pools.ts';
-import { originOf, readingOf, readingOfBad, STAYS, staying } from './site-reading.ts';
+import { invalidReading, keptReading, originOf, STAYS, validReading } from './site-reading.ts';
 
 /**
  * Containers to routes: same snapshot, same routes, same bytes. All containers of a domain are one pool, in which the
@@ -42,12 +42,12 @@ function collect(snapshot: EngineSnapshot, read: readonly ReadContainer[], lastG
     for (const { site, bad } of claimsOf(labels, (one) => (isHere ? before(container, one) : undefined))) {
       if (bad && isHere) problems.push(...mistakes(container, bad, site));
       if (!site) {
-        readings.push(readingOfBad(container, bad));
+        readings.push(invalidReading(container, bad));
         continue;
       }
       const choice = chooseAddress(container, site, snapshot);
-      const reading = readingOf(container, site, choice, snapshot.draining.has(container.id));
-      readings.push(bad ? staying(reading, bad) : reading);
+      const reading = validReading(container, site, choice, snapshot.draining.has(container.id));
+      readings.push(bad ? keptReading(reading, bad) : reading);
       if (!isLive(container)) continue;
       if (choice.address === null) problems.push(unreachable(container, site, choice));
       for (const domain of site.domains) problems.push(...join(pools, domain, { container, site, choice }));

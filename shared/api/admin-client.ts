@@ -3,13 +3,13 @@ import { DEFAULT_ADMIN_LISTEN, DEFAULT_ADMIN_SOCKET, ENV_PREFIX } from '../name.
 import { splitAddress } from '../values/address.ts';
 import { accepted, type Parsed, refused } from '../values/parsed.ts';
 
-/** Where an Admin API listens. */
+/** The address of an Admin API. */
 export type AdminAddress =
   | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
   | { readonly kind: 'unix'; readonly path: string };
 
 export const TOKEN_VARIABLE = `${ENV_PREFIX}ADMIN_TOKEN`;
-/** Longer than the data plane makes a waiting reload wait. Milliseconds without a byte. */
+/** Time limit without a byte (ms), longer than the data plane lets a waiting reload take. */
 const ANSWER_TIMEOUT_MS = 40_000;
 
 /** Reads `HOST:PORT` or `unix:PATH`. */
@@ -57,7 +57,7 @@ export class AdminUnreachable extends Error {
   }
 }
 
-/** A system error of a connection in words. */
+/** A readable message for a connection error. */
 export function reasonOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   return (code && REASONS[code]) || message || String(error);
@@ -82,13 +82,13 @@ export type AdminAnswer = { readonly status: number; readonly text: string };
 export type AdminClient = {
   readonly address: AdminAddress;
   /**
-   * One request; `body` is sent as JSON. Any answered status but 401 is an answer.
-   * @throws AdminUnreachable when there is none, or it is 401.
+   * Sends one request; `body` is sent as JSON. Resolves with any response except 401.
+   * @throws AdminUnreachable if there is no response, or it is 401.
    */
   request(method: string, path: string, body?: unknown): Promise<AdminAnswer>;
 };
 
-/** A client for one Admin API. `token` is sent as it is; sockets need none. */
+/** A client for one Admin API. `token` is sent as a bearer token; sockets need none. */
 export function createAdminClient(options: { address: AdminAddress; token: string | undefined }): AdminClient {
   const { address, token } = options;
   return {

@@ -7,7 +7,7 @@ import { type AdminAddress, AdminUnreachable, authorization, connectOptions, rea
 export type ApplyStream = {
   /** Sends whole lines, each ending in a line feed. Resolves when more may be written. @throws AdminUnreachable. */
   write(text: string): Promise<void>;
-  /** What the data plane says, in order. Ends with the stream; throws AdminUnreachable where it broke. Iterate once. */
+  /** Lines from the data plane, in order. Ends with the stream; throws AdminUnreachable if it broke. Iterate only once. */
   readonly lines: AsyncIterable<StreamLine>;
   /** Ends the stream from this side; `lines` ends too. */
   close(): void;
@@ -87,12 +87,12 @@ function readLines(response: IncomingMessage, queue: LineQueue, broken: (reason:
     const lines = (rest + text).split('\n');
     rest = lines.pop() ?? '';
     lines.forEach(take);
-    // An answer names every route of its frame, so its line grows with the table; this bounds a peer gone mad.
+    // An answer names every route of its frame, so its line grows with the table; this limit is against a broken peer.
     if (rest.length > MAX_LINE_BYTES * 64) broken('a line of its answer never ends');
   });
 }
 
-/** A line of the stream. An error envelope in its place is a refusal that knows no revision. */
+/** A line of the stream. An error envelope instead is a refusal without a revision. */
 function readLine(line: string, status: number): StreamLine | undefined {
   try {
     const value: unknown = JSON.parse(line);
@@ -105,7 +105,7 @@ function readLine(line: string, status: number): StreamLine | undefined {
   }
 }
 
-/** Lines that wait for their reader. */
+/** Lines that have not been read yet. */
 class LineQueue implements AsyncIterable<StreamLine> {
   private readonly waiting: StreamLine[] = [];
   private ended = false;

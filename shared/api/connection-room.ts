@@ -2,24 +2,24 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../runtime/clock.ts';
 
-/** A connection on which nothing is under way for this long (ms) is closed. */
+/** Idle connections are closed after this time (ms). */
 const IDLE_MS = 10_000;
 const SWEEP_MS = 1_000;
 
 /**
- * Keeps a listener's room for those who are served. A connection that has no admitted request under way, be it that
- * it never sent one, sent half of one, had no token or waits for its next, is closed after 10 seconds, and before that
- * when the listener is full: then the one that has been quiet longest gives way to the new one.
+ * Limits a listener's connections without locking out admitted clients. A connection without an admitted request (none
+ * or half of one sent, no token, or waiting for the next) is closed after 10 seconds. If the listener is full, the one
+ * that has been idle longest is closed at once in favor of a new one.
  */
 export class ConnectionRoom {
-  /** Connections without an admitted request, and since when (monotonic ms): the quietest first. */
+  /** Connections without an admitted request, and since when (monotonic ms), longest idle first. */
   private readonly quiet = new Map<Socket, number>();
-  /** Admitted requests under way on a connection. */
+  /** The number of admitted requests in progress on a connection. */
   private readonly held = new Map<Socket, number>();
   private readonly clock: Clock;
   private readonly most: number;
 
-  /** Watches `server` until it is closed. At most `most` connections stay open. */
+  /** Watches `server` until it is closed, with at most `most` open connections. */
   constructor(server: Server, clock: Clock, most: number) {
     this.clock = clock;
     this.most = most;
@@ -32,7 +32,7 @@ export class ConnectionRoom {
     server.once('close', stop);
   }
 
-  /** A request has been admitted: its connection stays for as long as its answer is under way. */
+  /** Marks a request as admitted, which keeps its connection open until the response is finished. */
   hold(socket: Socket, response: ServerResponse): void {
     if (response.destroyed) return;
     this.quiet.delete(socket);
@@ -57,7 +57,7 @@ export class ConnectionRoom {
     this.settle(socket);
   }
 
-  /** Puts a connection at the end of those that wait. */
+  /** Marks a connection as idle from now on. */
   private settle(socket: Socket): void {
     if (socket.destroyed) return;
     this.quiet.delete(socket);

@@ -13,10 +13,10 @@ export type RequestOrigin = {
 const ABSOLUTE_FORM = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i;
 
 /**
- * Why a request to a service of this machine comes from a page of another site, or null where it doesn't. A page can
- * make a browser send requests to loopback ports and forwarded sockets (CSRF), and by a name that resolves to them
- * read the answers as well (DNS rebinding). Programs that are no browsers send neither Sec-Fetch-Site nor Origin.
- * `names`: host names, in lower case, that the service goes by beside addresses and localhost.
+ * Detects requests that a browser sends for another site: the reason, or null. A page can make a browser send requests
+ * to loopback ports and forwarded sockets (CSRF), and read the responses through a name that resolves to them (DNS
+ * rebinding). Other programs send neither Sec-Fetch-Site nor Origin.
+ * `names`: further host names of the service, in lower case, beside addresses and localhost.
  */
 export function foreignRequest({ url, headers, headersDistinct }: RequestOrigin, names: ReadonlySet<string>): string | null {
   const site = headers['sec-fetch-site'];
@@ -25,7 +25,7 @@ export function foreignRequest({ url, headers, headersDistinct }: RequestOrigin,
   const target = ABSOLUTE_FORM.exec(url ?? '')?.[1];
   const hosts = [...(headersDistinct.host ?? []), ...(target === undefined ? [] : [target])];
   if (hosts.some((host) => !isOwn(host, names))) return OTHER_NAME;
-  // RFC 6454 7.3; browsers send "null" where they hide who asks.
+  // RFC 6454 7.3; browsers send "null" to hide the origin.
   if (headers.origin !== undefined && !hosts.some((host) => isOriginOf(headers.origin, host)))
     return 'a browser sent the request for a page of another origin (Origin)';
   return null;
@@ -33,7 +33,7 @@ export function foreignRequest({ url, headers, headersDistinct }: RequestOrigin,
 
 const OTHER_NAME = 'the host asked for is neither an address, localhost nor a name of this service (Host)';
 
-/** A name of which no foreign page can say where it leads. */
+/** Whether the name can't be made to resolve to us by a foreign site. */
 function isOwn(authority: string, names: ReadonlySet<string>): boolean {
   const host = splitAddress(authority.toLowerCase()).host.replace(/\.$/, '');
   const bare = host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;

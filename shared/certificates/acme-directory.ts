@@ -1,6 +1,6 @@
 import { accepted, type Parsed, refused } from '../values/parsed.ts';
 
-/** Reads the URL of an authority's directory (RFC 8555 7.1.1): always https, since accounts are asked for over it. */
+/** Reads an ACME directory URL (RFC 8555 7.1.1), which must be https. */
 export function parseDirectoryUrl(text: string): Parsed<string> {
   const url = URL.parse(text);
   if (url === null || url.protocol !== 'https:' || url.username !== '' || url.hash !== '')
@@ -8,7 +8,7 @@ export function parseDirectoryUrl(text: string): Parsed<string> {
   return accepted(url.href);
 }
 
-/** Authorities whose certificates every browser trusts: they issue for public names only. */
+/** Publicly trusted authorities, which issue only for public names. */
 const PUBLIC = ['letsencrypt.org', 'pki.goog', 'zerossl.com', 'buypass.com', 'buypass.no', 'ssl.com', 'sectigo.com', 'digicert.com'];
 
 /** Whether the authority behind a directory may issue for any name, as private ones do. */

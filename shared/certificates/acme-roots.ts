@@ -1,10 +1,10 @@
 import { readAuthorities } from '../transport.ts';
 import { type Parsed, refused } from '../values/parsed.ts';
 
-/** Characters. Globals reach a starting data plane through its environment, where one variable holds 128 KB. */
+/** Characters. Globals are passed to a starting data plane in an environment variable, which is limited to 128 KB. */
 const MOST = 65_536;
 
-/** Reads the roots, in PEM, that the HTTPS of the authority for certificates is verified by. */
+/** Reads the roots, in PEM, that verify the ACME server's HTTPS. */
 export function readAcmeRoots(text: string): Parsed<string> {
   const roots = readAuthorities(text);
   if (roots.ok && roots.value.length > MOST)

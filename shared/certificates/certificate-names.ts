@@ -1,12 +1,12 @@
 import { isIPv6 } from 'node:net';
 import { wildcardOf } from '../values/host.ts';
 
-/** One entry of what OpenSSL writes for subjectAltName; a value with odd bytes stands in quotes. */
+/** One entry of OpenSSL's text form of subjectAltName; a value with special characters is quoted. */
 const ENTRY = /(?:^|, )(DNS|IP Address):("(?:[^"\\]|\\.)*"|[^,]*)/g;
 
 /**
- * The DNS names and addresses of a subjectAltName in Node's text form: lower case, each once, in their order.
- * Names with bytes that no host name has are left out.
+ * The DNS names and addresses of a subjectAltName in Node's text form: lower case, without duplicates, in order.
+ * Quoted names are skipped, since no host name needs quotes.
  */
 export function namesOf(subjectAltName: string | undefined): readonly string[] {
   const names = new Set<string>();
@@ -24,7 +24,7 @@ export function covers(names: readonly string[], name: string): boolean {
   return wildcard !== undefined && names.includes(wildcard);
 }
 
-/** OpenSSL writes all groups of an IPv6 address; everybody else the short form (RFC 5952). */
+/** Shortens an IPv6 address (RFC 5952), since OpenSSL writes all groups. */
 export function shortAddress(address: string): string {
   return isIPv6(address) ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address;
 }

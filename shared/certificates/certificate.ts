@@ -3,15 +3,15 @@ import { accepted, type Parsed, refused } from '../values/parsed.ts';
 import { namesOf } from './certificate-names.ts';
 import { type PemBlock, pemBlocks } from './pem.ts';
 
-/** A certificate with its key, read and checked. */
+/** A validated certificate chain with its private key. */
 export type Certificate = {
-  /** What it is good for: DNS names, wildcards as they are written, and addresses. Lower case, never empty. */
+  /** The DNS names, wildcards as written, and addresses that it covers. Lower case, never empty. */
   readonly domains: readonly string[];
-  /** PEM: the leaf, then each one's issuer. */
+  /** PEM: the leaf first, each followed by its issuer. */
   readonly chain: string;
   /** PEM. */
   readonly privateKey: string;
-  /** Who signed it, for people. */
+  /** The issuer, for people. */
   readonly issuer: string;
   /** Lower-case hexadecimal. */
   readonly serial: string;
@@ -20,7 +20,7 @@ export type Certificate = {
   readonly notAfter: number;
 };
 
-/** Where the two texts came from, for the words of a refusal: members of a request, or paths of files. */
+/** The origin of the two texts for error messages: members of a request, or paths of files. */
 export type Places = { readonly certificate: string; readonly privateKey: string };
 
 const MEMBERS: Places = { certificate: 'certificate', privateKey: 'private_key' };
@@ -30,9 +30,9 @@ const CURVES: ReadonlySet<string> = new Set(['prime256v1', 'secp384r1']);
 const LEAST_RSA_BITS = 2_048;
 
 /**
- * Reads a chain and its private key, both in PEM and perhaps in one text. A chain in another order is put in order;
- * what belongs to no link of it is left out. Keys are RSA of 2,048 bits and more, P-256, P-384 or Ed25519. Whether it
- * is good today is not judged here. A refusal says which of the `places` is wrong, and what to do.
+ * Reads a chain and its private key, both in PEM and possibly in one text. A chain in the wrong order is sorted, and
+ * unrelated certificates are dropped. Keys are RSA of 2,048 bits or more, P-256, P-384 or Ed25519. The validity period
+ * is not checked. A refusal says which of the `places` is wrong, and what to do.
  */
 export function readCertificate(chainText: string, keyText: string, places: Places = MEMBERS): Parsed<Certificate> {
   const key = readKey(keyText, places.privateKey);
@@ -100,7 +100,7 @@ function readChain(text: string, place: string): Parsed<readonly Link[]> {
     : refused(`${place}: there is no certificate in it (expected PEM, -----BEGIN CERTIFICATE-----)`);
 }
 
-/** The library's own words are a code, and may quote what is secret. */
+/** The library's error is not readable and may quote a secret. */
 function parsedOr<T>(parse: () => T): T | null {
   try {
     return parse();
@@ -109,7 +109,7 @@ function parsedOr<T>(parse: () => T): T | null {
   }
 }
 
-/** RFC 8446 4.4.2: each certifies the one before it. */
+/** RFC 8446 4.4.2: each certificate certifies the one before it. */
 function inOrder(leaf: Link, all: readonly Link[]): string {
   if (all.length === 1) return leaf.text;
   const chain = [leaf];
@@ -126,7 +126,7 @@ function inOrder(leaf: Link, all: readonly Link[]): string {
 function unfitLeaf(leaf: X509Certificate, domains: readonly string[], count: number): string | null {
   if (count > 1 && leaf.ca)
     return 'the private key belongs to an authority of the chain, not to a certificate for a site; give the key of the site';
-  // Common names count for nothing (RFC 9525 6.3).
+  // Common names are ignored (RFC 9525 6.3).
   if (domains.length === 0) return 'the certificate is for no name: it has no subjectAltName; have it issued with its DNS names';
   const { keyUsage } = leaf;
   if (keyUsage !== undefined && !keyUsage.some((use) => FOR_SERVERS.has(use)))

@@ -2,15 +2,15 @@ import { X509Certificate } from 'node:crypto';
 import { accepted, type Parsed, refused } from '../values/parsed.ts';
 import { pemBlocks } from './pem.ts';
 
-/** The certificates of all public authorities together are smaller (characters), and nobody means those. */
+/** A file this large (characters) must be a mistake: even a bundle of all public authorities is smaller. */
 export const MAX_AUTHORITIES_LENGTH = 262_144;
 
-/** Those who vouch for visitors: their certificates in PEM and nothing else, and when the first of them ends (ms since 1970). */
+/** Authorities that sign client certificates: their certificates in PEM, and when the first of them expires (ms since 1970). */
 export type ClientAuthorities = { readonly text: string; readonly count: number; readonly notAfter: number };
 
 /**
- * Reads a PEM file of certificate authorities: roots, and perhaps authorities below them. What is no certificate in it is left out: a key that lies in the same
- * file goes nowhere. A refusal says what is wrong with the file.
+ * Reads a PEM file of certificate authorities: roots, and possibly intermediates. Everything else in the file, such as a
+ * private key, is dropped. A refusal says what is wrong with the file.
  */
 export function readClientAuthorities(text: string): Parsed<ClientAuthorities> {
   if (text.length > MAX_AUTHORITIES_LENGTH)
@@ -35,7 +35,7 @@ function certificateOf(text: string): X509Certificate | null {
   try {
     return new X509Certificate(text);
   } catch {
-    // The library's words are a code, which helps nobody.
+    // The library's error is not readable.
     return null;
   }
 }

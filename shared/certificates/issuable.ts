@@ -1,11 +1,11 @@
 import { isIP } from 'node:net';
 
-/** Names that no public authority issues for: of this machine or network, reserved, or made up (RFC 6761, RFC 8375). */
+/** Suffixes that no public authority issues for: local, reserved or special-use names (RFC 6761, RFC 8375). */
 const NEVER_PUBLIC = ['localhost', 'local', 'internal', 'test', 'example', 'invalid', 'home.arpa', 'onion', 'alt'];
 
 /**
- * Why a domain of a route can have no automatic certificate; null where it can. A private authority (`anyName`) may
- * issue for every name; a public one for names with a dot that stand in the public DNS. Wildcards need `dns`.
+ * Why a route's domain can't have an ACME certificate; null if it can. A private authority (`anyName`) may issue for
+ * every name; a public one only for names in the public DNS, which have a dot. Wildcards need `dns`.
  */
 export function notIssuableReason(domain: string, { anyName, dns }: { anyName: boolean; dns: boolean }): string | null {
   if (domain === '*') return 'it is every host';

@@ -2,22 +2,22 @@ import type { RouteSpec } from '../route.ts';
 import { CATCH_ALL } from '../values/host.ts';
 import { notIssuableReason } from './issuable.ts';
 
-/** What is to be known of a route for that. */
+/** The members of a route that decide its issuer. */
 export type Site = { readonly domain: string; readonly https: RouteSpec['https'] };
 
-/** Which authorities there are. */
+/** The available issuers. */
 export type Authorities = {
-  /** One on the network, which is asked for every site; `anyName`: also for names that are not public, `dns`: for wildcards. */
+  /** Whether ACME is set up; `anyName`: also for names that are not public, `dns`: also for wildcards. */
   readonly automatic: boolean;
   readonly anyName: boolean;
   readonly dns: boolean;
-  /** Our own, for sites that ask for it; `local`: for those that say nothing as well, and then nobody else is asked. */
+  /** Whether the internal authority exists, for sites that ask for it; `local`: it replaces ACME for sites that do not say. */
   readonly internal: boolean;
   readonly local: boolean;
 };
 
 /**
- * Who sees to the certificate of a site: an authority on the network (`acme`) or our own (`internal`); null: nobody, and
+ * The issuer of a site's certificate: an ACME authority (`acme`) or the internal authority (`internal`); null: none, so
  * the site stays on HTTP.
  */
 export function issuerOf({ domain, https }: Site, authorities: Authorities): 'acme' | 'internal' | null {

@@ -2,12 +2,12 @@ import { accepted, type Parsed, refused } from '../values/parsed.ts';
 
 const BEGIN = /^-----BEGIN ([A-Z0-9 ]+)-----[ \t]*\r?$/gm;
 
-/** One part of a PEM text: its label (`CERTIFICATE`), and itself from the first dash to the last. */
+/** One block of a PEM text: its label (`CERTIFICATE`) and its text from the first dash to the last. */
 export type PemBlock = { readonly label: string; readonly text: string };
 
 /**
- * The parts of a PEM text in their order. Words around them are allowed (RFC 7468 2); a part without its end, as in a
- * file that was cut off, is refused.
+ * The blocks of a PEM text in order. Text around them is allowed (RFC 7468 2); a block without an end line, as in a
+ * truncated file, is rejected.
  */
 export function pemBlocks(text: string): Parsed<readonly PemBlock[]> {
   const blocks: PemBlock[] = [];

@@ -5,39 +5,39 @@ import { systemClock } from '../runtime/clock.ts';
 import { isToParent, type ToParent, type UpgradeOutcome } from '../runtime/parent.ts';
 import { LAUNCHER_VARIABLE, PARENT_VARIABLE, SUPERVISED_VARIABLE } from '../runtime/supervised.ts';
 
-/** Where the parent was started. */
+/** The working directory of the parent. */
 const DIRECTORY = process.cwd();
-/** How much of what a child says on stderr is kept, to say why it ended (characters). */
+/** How much of a child's stderr is kept to report why it ended (characters). */
 const KEPT = 4_096;
-/** As a shell has it, where a program can't be started. */
+/** The exit code of a shell when a program can't be started. */
 const NOT_STARTED = 127;
-/** How long the last words of one that has ended may take (ms). */
+/** How long to wait for the rest of stderr after a child has ended (ms). */
 const LAST_WORDS_MS = 500;
 
 export type Launch = {
-  /** The launcher's path: it finds the Node and the files of what is installed there now. */
+  /** The launcher's path. It finds the Node and the files of the version that is installed now. */
   readonly launcher: string;
   readonly argv: readonly string[];
 };
 
 export type ChildEvents = {
   said(message: ToParent): void;
-  /** `code` as a shell has it: 128 and the signal's number for one that was killed. */
+  /** `code` as in a shell: 128 plus the signal number for a killed process. */
   ended(code: number): void;
 };
 
 export interface Child {
-  /** 0 for one that could not be started. */
+  /** 0 if it could not be started. */
   readonly pid: number;
-  /** What it said last on stderr. */
+  /** The end of its stderr. */
   readonly lastWords: string;
   send(outcome: UpgradeOutcome): void;
   signal(signal: NodeJS.Signals): void;
 }
 
 /**
- * Starts one. stdin is a pipe whose other end closes with this process, however that dies; a session of its own: Ctrl-C in
- * a terminal reaches the parent alone, which passes it on once. stdout is the parent's own; stderr passes through.
+ * Starts a child. Its stdin is a pipe that closes when this process dies for any reason. It has its own session, so Ctrl-C
+ * in a terminal reaches only the parent, which passes it on once. stdout is inherited; stderr is passed through.
  */
 export function startChild({ launcher, argv }: Launch, heard: ChildEvents, err: (text: string) => void): Child {
   const child = spawned(launcher, argv);
@@ -50,7 +50,7 @@ export function startChild({ launcher, argv }: Launch, heard: ChildEvents, err: 
     note(text);
     err(text);
   });
-  // A child that dies closes its end first; its exit says the rest.
+  // A dying child closes its end first; the exit event follows.
   child.stdin?.on('error', () => undefined);
   child.on('message', (message) => {
     if (isToParent(message)) heard.said(message);
@@ -61,15 +61,15 @@ export function startChild({ launcher, argv }: Launch, heard: ChildEvents, err: 
     get lastWords() {
       return kept;
     },
-    // One that is gone meanwhile needs no answer.
+    // A child that has exited meanwhile needs no answer.
     send: (outcome) => void (child.connected && child.send(outcome, undefined, undefined, () => undefined)),
     signal: (signal) => void child.kill(signal),
   };
 }
 
-/** Node throws some of the system's refusals (ENOMEM, E2BIG, a path that is none) and emits the others. */
+/** Node throws some spawn errors (ENOMEM, E2BIG, an invalid path) and emits others. */
 function spawned(launcher: string, argv: readonly string[]): ChildProcess | Error {
-  // By its name, and not by where this process stands: a directory may have been put anew in its place, or be gone.
+  // By path instead of the inherited working directory, which may have been deleted or recreated.
   const cwd = existsSync(DIRECTORY) ? DIRECTORY : '/';
   try {
     return spawn(launcher, argv, { stdio: ['pipe', 'inherit', 'pipe', 'ipc'], detached: true, cwd, env: environment(launcher) });
@@ -91,7 +91,7 @@ function whenEnded(child: ChildProcess, note: (text: string) => void, ended: (co
   });
   child.once('exit', (code, signal) => {
     const exit = code ?? 128 + (signal ? constants.signals[signal] : 0);
-    // Its last words come through the pipe. Programs of its own may hold that open for longer than it lives.
+    // The rest of stderr is still in the pipe, which its own children may keep open after it exits.
     if (child.stderr === null || child.stderr.readableEnded) return ended(exit);
     const cancel = systemClock.after(LAST_WORDS_MS, () => ended(exit));
     child.stderr.once('close', () => {
@@ -101,7 +101,7 @@ function whenEnded(child: ChildProcess, note: (text: string) => void, ended: (co
   });
 }
 
-/** The service manager hears from the parent alone. */
+/** Only the parent talks to the service manager. */
 function environment(launcher: string): NodeJS.ProcessEnv {
   const { NOTIFY_SOCKET: _, ...rest } = process.env;
   return { ...rest, [PARENT_VARIABLE]: `${process.pid}`, [LAUNCHER_VARIABLE]: launcher, [SUPERVISED_VARIABLE]: '1' };

@@ -1,8 +1,8 @@
-/** Where a line says why: `Error: …`, `TypeError [CODE]: …`, `Assertion failed: …`, `FATAL ERROR: …`. */
+/** Lines that give the reason for a crash: `Error: …`, `TypeError [CODE]: …`, `Assertion failed: …`, `FATAL ERROR: …`. */
 const WHY = /^\s*(?:#\s+)?(?:\w*Error\b[^:]*: |Assertion |FATAL ERROR: |Uncaught )/;
 const LINES = 3;
 
-/** Why a process ended, in one line: what its crash says, or the last lines of its stderr. Empty when it said nothing. */
+/** Why a process ended, in one line: the error of its crash, or the last lines of its stderr. Empty if there are none. */
 export function crashReason(stderr: string): string {
   const lines = stderr
     .split('\n')

@@ -7,10 +7,10 @@ import { startChild } from './child.ts';
 import { Parent } from './parent.ts';
 import { serviceManager } from './service-manager.ts';
 
-/** The parent of `run` and `dataplane`: `main.ts LAUNCHER COMMAND [FLAGS]`. It loads next to nothing, and stays as it is through upgrades. */
+/** The parent of `run` and `dataplane`: `main.ts LAUNCHER COMMAND [FLAGS]`. It loads very little, since it keeps running its old code through upgrades. */
 const [launcher = NAME, ...argv] = process.argv.slice(2);
 
-/** A reader that has gone away must not take the service along. */
+/** A closed output must not end the service. */
 function write(fd: 1 | 2, text: string): void {
   try {
     writeSync(fd, text);
@@ -19,7 +19,7 @@ function write(fd: 1 | 2, text: string): void {
   }
 }
 
-/** A line as the log of every process has them. */
+/** Writes a line in the common log format. */
 function report(fields: object, message: string): void {
   const line = { level: 'error', time: new Date(systemClock.now()).toISOString(), process: 'parent', ...fields, msg: message };
   write(1, `${JSON.stringify(line)}\n`);
@@ -41,6 +41,6 @@ process.on('SIGTERM', stop);
 process.on('SIGINT', stop);
 for (const signal of ['SIGHUP', 'SIGUSR2'] as const) process.on(signal, () => parent.signal(signal));
 whenOrphaned(stop);
-// Between two starts there is nothing else that keeps it alive.
+// Keeps the process alive between two starts.
 setInterval(() => undefined, 2 ** 31 - 1);
 parent.run().then((code) => process.exit(code));

@@ -8,11 +8,11 @@ import type { Child, ChildEvents, Launch } from './child.ts';
 import { crashReason } from './crash-reason.ts';
 import type { ServiceManager } from './service-manager.ts';
 
-/** A child that lasted this long had started well: its next restart comes at once again. Milliseconds. */
+/** A child that ran for this long (ms) resets the backoff. */
 const STEADY_MS = 10_000;
-/** How one ends that did what it was told to: by SIGTERM before it could say anything about it, as a shell has it; or with its place handed over. */
+/** Exit codes of an intended end: SIGTERM during startup, as in a shell, and a completed takeover. */
 const AS_TOLD = new Set([143, HANDED_OVER_EXIT]);
-/** How long one that is told to end at once is waited for (ms). */
+/** How long to wait before SIGKILL when told to exit immediately (ms). */
 const HURRY_MS = 2_000;
 
 type ParentOptions = {
@@ -20,11 +20,11 @@ type ParentOptions = {
   readonly random: Pick<Random, 'fraction'>;
   readonly start: (launch: Launch, heard: ChildEvents) => Child;
   readonly manager: ServiceManager;
-  /** A line for whoever reads the log. */
+  /** Writes a log line. */
   readonly report: (fields: object, message: string) => void;
   /**
-   * Whether to stay when another process than one of ours has taken over. Where the end of this one is the end of a
-   * container, its engine would start that again, in the way of the new one.
+   * Whether to stay after a process that is not our child has taken over. In a container, exiting would make the engine
+   * restart the container, in conflict with the new process.
    */
   readonly staysBehind: boolean;
 };
@@ -36,13 +36,13 @@ type Managed = {
   /** Its version, once it serves. */
   version: string | null;
   handedOver: boolean;
-  /** Why it can't go on, in its own words. */
+  /** The failure that it reported. */
   reason: string;
 };
 
 /**
- * Stays above a command of ours for as long as the service runs: starts it again when it dies, passes signals on, and adopts
- * its successor. The first start is the exception: one that ends before it ever served ends the parent with its code.
+ * Supervises a command for as long as the service runs: restarts it when it dies, passes signals on, and adopts its
+ * successor. The exception is the first start: if the child ends before it ever serves, the parent exits with its code.
  */
 export class Parent {
   private readonly argv: readonly string[];
@@ -51,7 +51,7 @@ export class Parent {
   private launcher: string;
   private current: Managed | null = null;
   private next: Managed | null = null;
-  /** Those who have handed over and finish what they have. */
+  /** Processes that have handed over and are draining. */
   private readonly leaving = new Set<Managed>();
   private hasServed = false;
   private stops = 0;
@@ -66,7 +66,7 @@ export class Parent {
     this.backoff = createBackoff(outside.random);
   }
 
-  /** @returns the exit code, when there is nothing left to stay for. */
+  /** @returns the exit code once there is nothing left to supervise. */
   run(): Promise<number> {
     return new Promise((resolve) => {
       this.end = resolve;
@@ -74,7 +74,7 @@ export class Parent {
     });
   }
 
-  /** The first time everyone finishes what it has; the second time it ends at once. */
+  /** The first call drains all processes; the second one ends them immediately. */
   stop(): void {
     this.stops += 1;
     if (this.stops === 1) this.outside.manager.stopping('finishing what is under way');
@@ -163,14 +163,14 @@ export class Parent {
     if (kept === this.next) return this.failed(kept, code);
     this.current = null;
     if (this.stops > 0) return this.endIfAlone(code);
-    // The one that it made room for decides what comes next.
+    // Its successor decides what happens next.
     if (this.next !== null) return;
     if (kept.handedOver) return this.leave();
     if (!this.hasServed) return this.end(code);
     this.restart(kept, code);
   }
 
-  /** A successor that ended before it served. */
+  /** Handles a successor that ended before it served. */
   private failed(next: Managed, code: number): void {
     this.next = null;
     const said = next.reason || crashReason(next.child.lastWords);
@@ -194,13 +194,13 @@ export class Parent {
     });
   }
 
-  /** A process that is no child of this one has its place. */
+  /** Handles a takeover by a process that is not our child. */
   private leave(): void {
     if (!this.outside.staysBehind) return this.end(0);
     this.outside.report({}, 'another process has taken over: this container has nothing left to do and waits to be stopped');
   }
 
-  /** Stopped, and nobody left. */
+  /** Exits if stopping and no process is left. */
   private endIfAlone(code = 0): void {
     if (this.stops === 0) return;
     if (!AS_TOLD.has(code)) this.code = Math.max(this.code, code);

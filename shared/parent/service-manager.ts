@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { Clock } from '../runtime/clock.ts';
 
-/** What a service manager is told, in sd_notify(3)'s words; `status` is for people. */
+/** Notifications to a service manager, as in sd_notify(3); `status` is for people. */
 export interface ServiceManager {
   ready(status: string): void;
   reloading(status: string): void;
@@ -11,8 +11,8 @@ export interface ServiceManager {
 const SILENT: ServiceManager = { ready: () => undefined, reloading: () => undefined, stopping: () => undefined };
 
 /**
- * Tells systemd by its own program, which is there wherever `NOTIFY_SOCKET` is set: Node opens no datagram socket of the Unix kind.
- * One message after the other, since their order is their meaning. @returns one that says nothing where nobody listens.
+ * Notifies systemd with its own program, which exists wherever `NOTIFY_SOCKET` is set, since Node has no Unix datagram sockets.
+ * Messages are sent one after another, since their order matters. @returns a manager that does nothing without systemd.
  */
 export function serviceManager(env: NodeJS.ProcessEnv, clock: Clock, failed: (reason: string) => void): ServiceManager {
   if (!env.NOTIFY_SOCKET) return SILENT;

@@ -3,11 +3,11 @@ import type { Random } from './random.ts';
 export type Backoff = {
   /** How long to wait before the next attempt, in milliseconds. Each call waits longer. */
   next(): number;
-  /** It worked: the next failure starts small again. */
+  /** Resets the delay after a success. */
   reset(): void;
 };
 
-/** Doubles from `least` to `most` milliseconds, each wait shortened at random by up to half: many clients never march in step. */
+/** Doubles from `least` to `most` milliseconds, with a random reduction by up to half so that clients do not retry in step. */
 export function createBackoff(random: Pick<Random, 'fraction'>, least = 100, most = 5_000): Backoff {
   let wait = least;
   return {

@@ -8,10 +8,10 @@ export type Build = { readonly version: string; readonly commit: string | null }
 
 const here = dirname(fileURLToPath(import.meta.url));
 
-/** What runs: read when the process starts, since another version may be installed in its place while it does. */
+/** The running version, read at startup since another version may be installed meanwhile. */
 export const runningBuild: Build = buildAt(packageRoot(here));
 
-/** The version that the next start would run: that of the launcher, as it was called, or of the place that this came from. */
+/** The version that the next start would run: the launcher's as it was called, or the one installed at our path. */
 export function installedVersion(env: Readonly<Record<string, string | undefined>>): string {
   const launcher = env[LAUNCHER_VARIABLE];
   const root = launcher !== undefined && existsSync(launcher) ? packageRoot(dirname(realpathSync(launcher))) : packageRoot(here);
@@ -23,7 +23,7 @@ function buildAt(root: string | undefined): Build {
   return { version: versionIn(root) ?? 'unknown', commit: commitIn(join(root, '.git')) };
 }
 
-/** The nearest directory upwards that holds this package; sources and `dist/` lie at different depths. */
+/** The nearest parent directory with our package.json; sources and `dist/` have different depths. */
 function packageRoot(from: string): string | undefined {
   for (let at = from; ; at = dirname(at)) {
     if (versionIn(at) !== undefined) return at;
@@ -31,7 +31,7 @@ function packageRoot(from: string): string | undefined {
   }
 }
 
-/** A file that is being replaced at this moment has no version. */
+/** null if the file is being replaced at this moment. */
 function versionIn(directory: string): string | undefined {
   const path = join(directory, 'package.json');
   if (!existsSync(path)) return undefined;
@@ -44,7 +44,7 @@ function versionIn(directory: string): string | undefined {
   }
 }
 
-/** Reads the commit from the files themselves: git may not be installed. */
+/** Reads the commit from git's files, since git may not be installed. */
 function commitIn(git: string): string | null {
   const read = (path: string): string | null => (existsSync(join(git, path)) ? readFileSync(join(git, path), 'utf8').trim() : null);
   if (!existsSync(join(git, 'HEAD'))) return null;

@@ -1,4 +1,4 @@
-/** Where time comes from. Tests move it; nothing else in the product asks the system. */
+/** The source of time. Tests replace it; nothing else reads the system clock. */
 export interface Clock {
   /** Milliseconds since 1970, as the wall clock has it. */
   now(): number;

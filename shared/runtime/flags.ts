@@ -20,18 +20,18 @@ export type Flag<T = unknown> = {
   readonly parse?: (text: string) => Parsed<T>;
   /** A refusal does not repeat the value. */
   readonly secret?: true;
-  /** Planned, documented, and refused until it works. */
+  /** Planned and documented, but rejected until it is implemented. */
   readonly unavailable?: true;
 };
 
-/** Someone held the command line wrong: one line on stderr, exit 2. */
+/** A mistake on the command line: one line on stderr, exit code 2. */
 export class UsageError extends Error {
   readonly exitCode = 2;
 }
 
 export type FlagValue = { readonly value: unknown; readonly origin: 'flag' | 'environment' };
 export type Flags = {
-  /** What was given, by flag name. A switch is a boolean, a list an array, `optional` without a value `true`. */
+  /** The given values by flag name. A switch is a boolean, a list an array, `optional` without a value `true`. */
   readonly given: ReadonlyMap<string, FlagValue>;
   readonly positionals: readonly string[];
   readonly help: boolean;

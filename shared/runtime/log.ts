@@ -5,7 +5,7 @@ export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'fatal'>;
 export type { LogLevel };
 
 /**
- * One JSON object a line on stdout, written before the call returns: a process that dies has said why.
+ * One JSON object per line on stdout, written synchronously so that a crashing process has logged why.
  * `process` names the writer (`dataplane`, `worker-1`, `controller`).
  */
 export function createLog(process: string, level: LogLevel): Log {
@@ -15,7 +15,7 @@ export function createLog(process: string, level: LogLevel): Log {
   );
 }
 
-/** A log for tests and dry runs: it keeps what was said. */
+/** A log for tests and dry runs that keeps its lines in memory. */
 export function memoryLog(): Log & { readonly lines: { level: LogLevel; fields: object; message: string }[] } {
   const lines: { level: LogLevel; fields: object; message: string }[] = [];
   const at = (level: LogLevel) => (fields: unknown, message?: string) => {

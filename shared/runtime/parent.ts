@@ -1,24 +1,24 @@
 import type { Upgraded } from '../wire/takeover.ts';
 
-/** What a process tells the one that started it, where that listens. */
+/** Messages from a process to its parent. */
 export type ToParent =
-  /** It serves, as this version. */
+  /** It serves, with this version. */
   | { readonly kind: 'serving'; readonly version: string }
-  /** Another process has its place now; it only finishes what it has. */
+  /** Another process has taken over; it is draining. */
   | { readonly kind: 'handed-over' }
-  /** It can't start, or was used wrongly: why, in one line. */
+  /** It can't start, with the reason in one line. */
   | { readonly kind: 'failed'; readonly reason: string }
-  /** Somebody asks for a successor, started by this launcher. */
+  /** An upgrade was requested: start a successor with this launcher. */
   | { readonly kind: 'upgrade'; readonly launcher: string };
 
-/** What became of a successor that was asked for. */
+/** The outcome of a requested upgrade. */
 export type UpgradeOutcome =
   | { readonly kind: 'upgraded'; readonly upgraded: Upgraded }
   | { readonly kind: 'not-upgraded'; readonly reason: string };
 
-/** Says nothing where nobody listens. */
+/** Does nothing without a parent. */
 export function sendToParent(message: ToParent): void {
-  // A parent that goes away at this very moment needs no answer any more.
+  // The parent may exit at this moment; then the message is not needed.
   if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
 }
 
@@ -26,7 +26,7 @@ export function isToParent(message: unknown): message is ToParent {
   return typeof message === 'object' && message !== null && 'kind' in message;
 }
 
-/** Hears the parent for as long as both live; it keeps no process alive. */
+/** Listens to the parent without keeping the process alive. */
 export function onParentMessage(heard: (outcome: UpgradeOutcome) => void): void {
   process.on('message', (message) => {
     if (isOutcome(message)) heard(message);
@@ -43,7 +43,7 @@ export const NO_PARENT: UpgradeOutcome = {
   reason: 'nothing is above it that could start another one: start that yourself, with the same flags and --takeover',
 };
 
-/** Has the parent start a successor, and waits for what becomes of it. The parent takes one request at a time. */
+/** Asks the parent to start a successor and waits for the outcome. The parent handles one request at a time. */
 export function requestSuccessor(launcher: string): Promise<UpgradeOutcome> {
   if (!process.connected) return Promise.resolve(NO_PARENT);
   return new Promise((resolve) => {

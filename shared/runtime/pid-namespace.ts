@@ -1,8 +1,8 @@
 import { readlinkSync } from 'node:fs';
 
 /**
- * The namespace that this process's number belongs to (pid_namespaces(7)): two containers may share a network, a host name and every
- * volume, and never this. Null where the system has none.
+ * The pid namespace of this process (pid_namespaces(7)): two containers may share a network, a host name and every volume,
+ * but not this. null on systems without namespaces.
  */
 export function pidNamespace(): string | null {
   try {

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 
-/** Who this process runs as, in words: a container's user may have no name. */
+/** The user that this process runs as, for messages; a container's user may have no name. */
 export const PROCESS_USER = whoWeAre();
 
 function whoWeAre(): string {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** Where randomness comes from. */
+/** The source of randomness. */
 export interface Random {
   /** `size` unpredictable bytes. */
   bytes(size: number): Buffer;

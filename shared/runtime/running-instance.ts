@@ -2,10 +2,10 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { type Description, TAKEOVER_SOCKET } from '../wire/takeover.ts';
 
-/** One that takes longer to answer (ms) is left to whoever finds the table on disk locked. */
+/** Time limit for the answer (ms). A process that is slower still holds the lock on the table, which is reported later. */
 const PATIENCE_MS = 2_000;
 
-/** Asks the data plane that runs with a state directory who it is. @returns null where nobody answers. */
+/** Describes the data plane that is running with a state directory. @returns null if none answers. */
 export function runningInstance(stateDir: string): Promise<Description | null> {
   return new Promise((resolve) => {
     let text = '';
@@ -14,7 +14,7 @@ export function runningInstance(stateDir: string): Promise<Description | null> {
     socket.on('data', (piece: string) => {
       text += piece;
     });
-    // Nothing there, or what a dead process left: nobody. The close that follows says so.
+    // No socket, or a stale one; the close event follows.
     socket.on('error', () => undefined);
     socket.once('close', () => resolve(descriptionIn(text)));
   });
@@ -30,7 +30,7 @@ function descriptionIn(text: string): Description | null {
   }
 }
 
-/** What a second process on one state directory is told. */
+/** The error for a second process on one state directory. */
 export function describeTakenBy(stateDir: string, { version, pid, since }: Description): string {
   const first = `version ${version} as process ${pid}${since === undefined ? '' : `, since ${since}`}`;
   return `${stateDir} is in use: ${first}; end that one, replace it with upgrade, or name another directory with --state-dir PATH`;

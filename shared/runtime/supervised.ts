@@ -1,20 +1,20 @@
 import { ENV_PREFIX } from '../name.ts';
 
-/** Set to 1 by whoever holds the other end of stdin. */
+/** Set to 1 by a supervisor, which holds the other end of stdin. */
 export const SUPERVISED_VARIABLE = `${ENV_PREFIX}SUPERVISED`;
 
-/** The process id of the parent that the launcher put above `run` and `dataplane`: where it stands, none is put there. */
+/** The pid of the parent that the launcher starts for `run` and `dataplane`. If it is set, the launcher starts no further parent. */
 export const PARENT_VARIABLE = `${ENV_PREFIX}PARENT`;
 
-/** The launcher by which this process was started, as it was called: links in it are followed anew by each start. */
+/** The path of the launcher as it was called, with symbolic links that each start resolves again. */
 export const LAUNCHER_VARIABLE = `${ENV_PREFIX}LAUNCHER`;
 
-/** How a supervised process ends whose successor has its place: there is nothing to start again. */
+/** The exit code of a supervised process after a takeover: it must not be restarted. */
 export const HANDED_OVER_EXIT = 86;
 
 export const isSupervised = (): boolean => process.env[SUPERVISED_VARIABLE] === '1';
 
-/** Calls back when the supervisor is gone, however it went: its end of the pipe closes with it. */
+/** Calls back when the supervisor exits for any reason, which closes its end of the pipe. */
 export function whenOrphaned(gone: () => void): void {
   if (!isSupervised()) return;
   process.stdin.once('end', gone).once('error', gone).resume();

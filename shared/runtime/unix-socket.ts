@@ -9,15 +9,15 @@ export class SocketInUseError extends Error {}
 const OWNER_ONLY = 0o177;
 
 /**
- * Listens on a Unix socket that has mode 0600 from its first moment. What a dead process left at the path
- * is replaced; anything else is not touched.
+ * Listens on a Unix socket that has mode 0600 from the start. A stale socket at the path is replaced; anything else
+ * is left alone.
  * @throws SocketInUseError, or the system's error.
  */
 export async function listenUnix(server: Server, path: string): Promise<void> {
   if (existsSync(path)) await removeStale(path);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    // The socket file is made inside of this call, so the mask holds for it alone.
+    // The socket file is created synchronously in this call, so the umask affects nothing else.
     const before = process.umask(OWNER_ONLY);
     server.listen(path, () => {
       server.off('error', reject);

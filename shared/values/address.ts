@@ -26,7 +26,7 @@ export function parseAddress(text: string): Parsed<Address> {
 
 /** Where `host:port` stands for a target on the network, this stands for a socket in the file system; its path begins with a slash. */
 const UNIX = 'unix/';
-/** What the kernel takes, without the zero byte at its end (bytes; unix(7)). */
+/** The kernel's limit, without the terminating zero (bytes; unix(7)). */
 const MOST_SOCKET_PATH = 107;
 
 /** Reads where a target is: `host:port`, or `unix//run/app.sock` as Caddy writes it. Nothing is looked up. */
@@ -53,7 +53,7 @@ export function connectOptions(address: string): { path: string } | { host: stri
   return { host, port: Number(port) };
 }
 
-/** The name that a target's certificate must show where its route says none: its own, or that of the site where it has none. */
+/** The name that a target's certificate must cover if its route names none: the target's own, else the site's. */
 export function certificateName(address: string, domain: string): string {
   const { host } = splitAddress(address);
   return socketPath(address) === null && isIP(host) === 0 ? host : domain;

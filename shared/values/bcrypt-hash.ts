@@ -3,7 +3,7 @@ import { accepted, type Branded, type Parsed, refused } from './parsed.ts';
 /** A bcrypt hash as `$2b$` or `$2a$`. */
 export type BcryptHash = Branded<string, 'BcryptHash'>;
 
-/** One step more takes twice the time; beyond this a compare would take longer than anybody waits. */
+/** Each step doubles the time; beyond this a comparison would take too long. */
 const MOST_COST = 16;
 const LEAST_COST = 4;
 const HASH = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
@@ -19,5 +19,5 @@ export function parseBcryptHash(text: string): Parsed<BcryptHash> {
   return accepted(text.replace('$2y$', '$2b$') as BcryptHash);
 }
 
-/** How hard the hash is to compute: 2 to the power of this many rounds. */
+/** The cost of the hash: 2 to the power of this many rounds. */
 export const costOf = (hash: string): number => Number(hash.slice(4, 6));

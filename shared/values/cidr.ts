@@ -18,7 +18,7 @@ export function parseCidr(text: string): Parsed<Cidr> {
   return accepted(text as Cidr);
 }
 
-/** One question, asked per connection: is this address inside any of the ranges? */
+/** Tests whether an address is in any of the ranges; called once per connection. */
 export function matcherOf(ranges: readonly Cidr[]): (address: string) => boolean {
   if (ranges.length === 0) return () => false;
   // A list takes an IPv4 address for one of IPv6 as well, and `::/0` would hold it.

@@ -5,7 +5,7 @@ export type Milliseconds = Branded<number, 'Milliseconds'>;
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Reads `30s`, `500ms`, `1m30s`, `2h`, `1d`. A number without a unit is refused: it never says which. */
+/** Reads `30s`, `500ms`, `1m30s`, `2h`, `1d`. A number without a unit is rejected as ambiguous. */
 export function parseDuration(text: string): Parsed<Milliseconds> {
   if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/.test(text)) return refused('a duration is a number with a unit: 500ms, 30s, 5m, 2h, 1d');
   let total = 0;

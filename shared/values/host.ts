@@ -6,7 +6,7 @@ export type Domain = Branded<string, 'Domain'>;
 
 export const CATCH_ALL = '*' as Domain;
 const MAX_DOMAIN = 253;
-/** Judged before letters are made small: some from beyond ASCII have a small form within it. */
+/** Checked before lowercasing: some non-ASCII letters have an ASCII lower case. */
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
 
 /**

@@ -1,5 +1,5 @@
 /**
- * The outcome of reading something that a person wrote. A mistake is data, not an exception:
+ * The result of parsing text written by a person. A mistake is data, not an exception:
  * `reason` says what is wrong and what would be accepted, without repeating where it stood.
  */
 export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly reason: string };

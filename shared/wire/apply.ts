@@ -23,12 +23,12 @@ export type Revision = z.output<typeof revisionSchema>;
 const sourceName = z.string().min(1).max(256);
 
 export const applySchema = z.object({
-  /** Stable over restarts of the same controller: its routes are its own by this name. */
+  /** Stable over restarts of the same controller: it owns its routes under this name. */
   controller: z.string().min(1).max(256),
   /** The controller's start time in milliseconds since 1970. A lower one is stale. */
   epoch: z.int().min(0),
   revision: revisionSchema,
-  /** null: the frame is the whole truth about `sources`; else the difference to that revision. */
+  /** null: the frame is the complete state of `sources`; otherwise the difference to that revision. */
   based_on: revisionSchema.nullable(),
   sources: z.array(sourceName).max(100),
   /** Whether this controller can re-read a config file when asked. */
@@ -128,7 +128,7 @@ export type Applied = {
   removed: string[];
   /** What became of certificates; absent where the frame brought and took none. */
   certificates?: readonly CertificateOutcome[];
-  /** Addresses of the data plane's own interfaces, in the answer to the first frame of a stream: which networks it shares. */
+  /** Addresses of the data plane's own interfaces, in the answer to the first frame of a stream, to find shared networks. */
   addresses?: string[];
 };
 
@@ -138,7 +138,7 @@ export type Refused = { error: string; current: Revision | null };
 export type StreamLine =
   | { applied: Applied }
   | { refused: Refused }
-  /** Somebody asked for a reload; the controller answers with a `reload` line of that id in its next frame. */
+  /** A reload was requested; the controller answers with a `reload` line with this id in its next frame. */
   | { reload: { id: string } }
   /** A controller's route was changed or removed by hand, so that it can be put back. */
   | { routes: { domain: string; change: 'removed' | 'replaced'; route: PublishedRoute | null } }

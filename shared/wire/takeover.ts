@@ -1,4 +1,4 @@
-/** What passes over the socket by which one data plane takes over from another, and is asked to be replaced: JSON, one message a line. */
+/** The protocol of the takeover socket, for takeovers and upgrades: JSON, one message per line. */
 
 /** The socket's name in the state directory. */
 export const TAKEOVER_SOCKET = 'takeover.sock';

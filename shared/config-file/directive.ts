@@ -28,6 +28,8 @@ export type Reading = {
 /** How a directive is written, which is checked before `read` is called, and what it means. */
 export type Grammar<Draft, Context = Reading> = {
   readonly name: string;
+  /** What people who come from elsewhere call it. */
+  readonly otherNames?: readonly string[];
   /** For errors and for the reference. */
   readonly form: string;
   /** Fewest and most arguments. */

@@ -14,6 +14,7 @@ const MOST_USERS = 1_000;
 
 export const basicAuthDirective: Grammar<{ basic_auth?: { realm: string; users: User[] } | null }> = {
   name: 'basic_auth',
+  otherNames: ['auth_basic', 'basicauth'],
   form: `basic_auth ["<realm>"] { … } with one ${FORM} a line`,
   args: [0, 1],
   block: 'required',

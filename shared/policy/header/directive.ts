@@ -11,6 +11,7 @@ type Part = { headers?: { name: string; value: string | null; match?: Condition 
 
 export const headerDirective: Grammar<Part> = {
   name: 'header',
+  otherNames: ['add_header'],
   form: 'header <Name> <value>, header -<Name>, or a block with one <Name> <value> or -<Name> a line',
   args: [1, Number.POSITIVE_INFINITY],
   block: 'instead',

@@ -13,6 +13,7 @@ type Filter = { allow?: Cidr[] | undefined; deny?: Cidr[] | undefined };
 
 export const ipFilterDirective: Grammar<{ ip_filter?: Filter | null | undefined }> = {
   name: 'ip_filter',
+  otherNames: ['allow', 'deny', 'ip_allow_list'],
   form: `ip_filter ${LINE}, or a block with one ${LINE} a line`,
   args: [2, Number.POSITIVE_INFINITY],
   block: 'instead',

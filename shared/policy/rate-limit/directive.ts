@@ -9,6 +9,7 @@ type Part = { rate_limit_rps?: number | null; rate_limits?: { rps: number; match
 
 export const rateLimitDirective: Grammar<Part> = {
   name: 'rate_limit',
+  otherNames: ['limit_req', 'ratelimit'],
   form: 'rate_limit <n>/s',
   args: [1, 1],
   block: 'none',

@@ -16,6 +16,7 @@ const MOST_REDIRECTS = 1_000;
 
 export const redirectDirective: Grammar<Part> = {
   name: 'redir',
+  otherNames: ['redirect'],
   form: 'redir <from> <to> <status>',
   args: [3, 3],
   block: 'none',

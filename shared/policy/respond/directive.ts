@@ -15,6 +15,7 @@ const WITHOUT_BODY = [204, 205, 304];
 
 export const respondDirective: Grammar<Part> = {
   name: 'respond',
+  otherNames: ['abort', 'error', 'return', 'static_response'],
   form: 'respond <status> [<body>] or respond <body> [<status>]',
   args: [1, 2],
   block: 'none',

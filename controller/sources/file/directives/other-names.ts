@@ -1,20 +1,13 @@
+import { BLOCK_POLICIES } from '../../../../shared/policy/policies.ts';
+
 /** Directives that people who come from elsewhere write, and what they are called here. */
 export const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
-  ['abort', 'respond'],
-  ['add_header', 'header'],
-  ['auth_basic', 'basic_auth'],
-  ['basicauth', 'basic_auth'],
-  ['error', 'respond'],
+  ...BLOCK_POLICIES.flatMap(({ directive }) => directive?.otherNames?.map((other) => [other, directive.name] as const) ?? []),
   ['gzip', 'encode'],
   ['include', 'import'],
-  ['limit_req', 'rate_limit'],
   ['location', 'handle'],
   ['proxy', 'reverse_proxy'],
   ['proxy_pass', 'reverse_proxy'],
-  ['ratelimit', 'rate_limit'],
-  ['redirect', 'redir'],
-  ['return', 'respond'],
-  ['static_response', 'respond'],
   ['try_files', 'file_server'],
 ]);
 

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import type { AdminAddress } from '../shared/api/admin-client.ts';
-import { formatAdminAddress } from '../shared/api/admin-client.ts';
+import type { AdminAddress } from '../shared/api/admin-address.ts';
+import { formatAdminAddress } from '../shared/api/admin-address.ts';
 import { FakeDataplane } from './push/fake-dataplane.ts';
 
 const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));

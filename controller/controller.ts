@@ -1,4 +1,4 @@
-import { formatAdminAddress } from '../shared/api/admin-client.ts';
+import { formatAdminAddress } from '../shared/api/admin-address.ts';
 import { controllerSocketBeside } from '../shared/api/controller-socket.ts';
 import { NAME } from '../shared/name.ts';
 import { runningBuild } from '../shared/runtime/build.ts';

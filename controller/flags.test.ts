@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -38,12 +38,54 @@ test('--dataplane may be repeated', (t) => {
   assert.equal(settings(['--config', configFile(t), '--dataplane', 'unix:/a', '--dataplane', 'localhost:2']).dataplanes.length, 2);
 });
 
+test('a data plane on another machine is verified by the roots that are named', (t) => {
+  const config = configFile(t);
+  const roots = join(config, '..', 'ca.pem');
+  const pem = readFileSync(new URL('sources/file/golden/imported/certificates/ca.pem', import.meta.url), 'utf8');
+  writeFileSync(roots, pem);
+  const [address, local] = settings([
+    '--config',
+    config,
+    '--dataplane',
+    'https://edge.test:6190,unix:/a',
+    '--dataplane-ca',
+    roots,
+  ]).dataplanes;
+  assert.ok(address?.kind === 'tls' && address.roots?.path === roots && address.roots.pem.includes('BEGIN CERTIFICATE'));
+  assert.deepEqual(local, { kind: 'unix', path: '/a' });
+  const env = { SLUICE_DATAPLANE_CA: roots, SLUICE_DATAPLANE: 'https://edge.test:6190' };
+  assert.deepEqual(settings(['--config', config], env).dataplanes, [address]);
+  // In the environment it may be meant for other commands.
+  assert.deepEqual(settings(['--config', config, '--dataplane', 'unix:/a'], env).dataplanes, [local]);
+  writeFileSync(roots, 'nonsense');
+  for (const [argv, message] of [
+    [['--dataplane', 'https://edge.test:6190', '--dataplane-ca', '/none.pem'], /--dataplane-ca "\/none\.pem": there is no such file$/],
+    [['--dataplane', 'https://edge.test:6190', '--dataplane-ca', roots], /--dataplane-ca ".*ca\.pem": there is no certificate in it/],
+  ] as const)
+    assert.throws(() => settings(['--config', config, ...argv]), message);
+  writeFileSync(roots, pem);
+  assert.throws(
+    () => settings(['--config', config, '--dataplane', 'unix:/a', '--dataplane-ca', roots]),
+    /--dataplane-ca is for data planes over TLS; name one with --dataplane https:\/\/HOST:PORT$/,
+  );
+});
+
+test('containers for a data plane on another machine need to be told which of their addresses it reaches', () => {
+  const read = (...argv: string[]) => settings(['--docker', '/run/engine.sock', ...argv]).docker?.elsewhere;
+  assert.throws(
+    () => read('--dataplane', 'https://edge.test:6190'),
+    /--docker for a data plane on another machine needs --docker-address: published for/,
+  );
+  assert.equal(read('--dataplane', 'https://edge.test:6190', '--docker-address', 'published'), true);
+  assert.equal(read('--dataplane', 'https://localhost:6190'), false);
+});
+
 test('what is wrong with a value is one line that names the flag', (t) => {
   const config = configFile(t);
   const cases: [string[], RegExp][] = [
     [
       ['--dataplane', '10.0.0.1:6190'],
-      /^sluice controller: --dataplane "10\.0\.0\.1:6190": a data plane on another host is not available yet/,
+      /^sluice controller: --dataplane "10\.0\.0\.1:6190": the token is never sent .* in the clear; write https:\/\/10\.0\.0\.1:6190, or/,
     ],
     [['--dataplane', 'nowhere'], /HOST:PORT or unix:PATH/],
     [['--listen', '6191'], /HOST:PORT/],
@@ -72,7 +114,7 @@ test('containers alone are a source enough: the config file may be missing, unle
   const { config, docker } = read('--docker-network', 'edge', '--docker-address', 'published');
   assert.deepEqual(
     [config, docker],
-    [null, { engine: { kind: 'unix', path: '/run/engine.sock' }, addresses: 'published', network: 'edge' }],
+    [null, { engine: { kind: 'unix', path: '/run/engine.sock' }, addresses: 'published', network: 'edge', elsewhere: false }],
   );
   assert.throws(() => read('--config', '/none/x'), /the config file \/none\/x does not exist/);
 });

@@ -1,11 +1,12 @@
 import { accessSync, constants, existsSync } from 'node:fs';
-import { isIP } from 'node:net';
-import { type AdminAddress, defaultAdminAddress, parseAdminAddress } from '../shared/api/admin-client.ts';
+import { type AdminAddress, defaultAdminAddress, parseAdminAddress, verifiedBy } from '../shared/api/admin-address.ts';
 import { CONFIG_FILE, DEFAULT_ADMIN_LISTEN, DEFAULT_CONFIG_PATH, DEFAULT_CONTROLLER_LISTEN, NAME } from '../shared/name.ts';
 import { type Flag, type Flags, UsageError } from '../shared/runtime/flags.ts';
 import { LOG_LEVELS, type LogLevel } from '../shared/runtime/log-level.ts';
 import { splitAddress } from '../shared/values/address.ts';
+import { isLoopback } from '../shared/values/loopback.ts';
 import { accepted, type Parsed, refused } from '../shared/values/parsed.ts';
+import { DATAPLANE_CA_FLAG, isRootsFlag, rootsOf } from './dataplane-roots.ts';
 import { DOCKER_FLAGS, type DockerSettings, dockerSettings } from './sources/docker/flags.ts';
 
 export const CONFIG_FLAG: Flag = {
@@ -34,10 +35,11 @@ export const CONTROLLER_FLAGS: readonly Flag[] = [
     name: 'dataplane',
     kind: 'list',
     placeholder: 'ADDRESS',
-    help: 'a data plane to feed, HOST:PORT or unix:PATH; repeatable',
+    help: 'a data plane to feed, HOST:PORT, https://HOST:PORT or unix:PATH; repeatable',
     default: `the default admin socket if it exists, else ${DEFAULT_ADMIN_LISTEN}`,
-    parse: parseDataplane,
+    parse: parseAdminAddress,
   },
+  DATAPLANE_CA_FLAG,
   {
     name: 'listen',
     kind: 'value',
@@ -79,16 +81,27 @@ export function controllerSettings(command: string, flags: Flags): ControllerSet
   if (flags.positionals.length > 0) throw new UsageError(`${NAME} ${command}: takes no arguments, got "${flags.positionals[0]}"`);
   const given = <T>(name: string, otherwise: T): T => (flags.given.get(name)?.value as T | undefined) ?? otherwise;
   const { host, port } = splitAddress(DEFAULT_CONTROLLER_LISTEN);
-  const docker = dockerSettings(command, flags);
+  const dataplanes = dataplanesOf(command, flags);
+  const elsewhere = dataplanes.some((one) => one.kind === 'tls' && !isLoopback(one.host));
+  const docker = dockerSettings(command, flags, elsewhere);
   const config = given<string | undefined>('config', undefined);
   return {
     config: docker && config === undefined && !existsSync(defaultConfig()) ? null : readableConfig(command, config),
     docker,
-    dataplanes: given('dataplane', [defaultAdminAddress()]),
+    dataplanes,
     listen: given('listen', { host, port: Number(port) }),
     id: controllerId(flags),
     logLevel: given('log-level', 'info'),
   };
+}
+
+function dataplanesOf(command: string, flags: Flags): AdminAddress[] {
+  const named = (flags.given.get('dataplane')?.value as AdminAddress[] | undefined) ?? [defaultAdminAddress()];
+  if (isRootsFlag(flags) && named.every(({ kind }) => kind !== 'tls'))
+    throw new UsageError(
+      `${NAME} ${command}: --${DATAPLANE_CA_FLAG.name} is for data planes over TLS; name one with --dataplane https://HOST:PORT`,
+    );
+  return named.map((address) => verifiedBy(address, rootsOf(flags)));
 }
 
 export const controllerId = (flags: Flags): string => (flags.given.get('id')?.value as string | undefined) ?? DEFAULT_ID;
@@ -108,16 +121,6 @@ export function readableConfig(command: string, named: string | undefined): stri
 }
 
 const defaultConfig = (): string => (existsSync(CONFIG_FILE) ? CONFIG_FILE : DEFAULT_CONFIG_PATH);
-
-function parseDataplane(text: string): Parsed<AdminAddress> {
-  const parsed = parseAdminAddress(text);
-  if (!parsed.ok || parsed.value.kind === 'unix') return parsed;
-  return isLoopback(parsed.value.host)
-    ? parsed
-    : refused('a data plane on another host is not available yet; name a loopback address or unix:PATH');
-}
-
-const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 
 /** Port 0 takes any free port; the log names it. */
 function parseListen(text: string): Parsed<Listen> {

@@ -1,17 +1,21 @@
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
+import { NAME } from '../shared/name.ts';
 import { installedVersion, runningBuild } from '../shared/runtime/build.ts';
+import { UsageError } from '../shared/runtime/flags.ts';
 import type { UpgradeOutcome } from '../shared/runtime/parent.ts';
 import { splitAddress } from '../shared/values/address.ts';
 import { TAKEOVER_SOCKET } from '../shared/wire/takeover.ts';
 import { Admin } from './admin/admin.ts';
 import type { AdminDependencies } from './admin/dependencies.ts';
 import { EventFeed } from './admin/events/event-feed.ts';
+import { OwnCertificate } from './admin/own-certificate.ts';
 import { type BootState, boot, type Runtime, takeoverStep } from './boot.ts';
 import { type Components, createComponents } from './components.ts';
 import { configureCertificates, openCertificates } from './configure-certificates.ts';
 import { listenOrUsageError } from './listen-error.ts';
 import { exposedDirectories, type SensitiveDirectory } from './settings/exposed-directories.ts';
+import { requireTokenForOthers } from './settings/remote-admin.ts';
 import { type DataplaneSettings, trafficSettings, usesHttps } from './settings/settings.ts';
 import { explain } from './status/explain.ts';
 import { ownAddresses } from './status/own-addresses.ts';
@@ -48,6 +52,8 @@ type ProcessContext = Runtime & {
 export async function startDataplane(base: DataplaneSettings, runtime: ProcessContext): Promise<Dataplane> {
   const { clock, log } = runtime;
   const startedAt = clock.monotonic();
+  requireTokenForOthers(base, runtime.token);
+  const certificate = ownCertificate(base, runtime);
   const booted = await boot(base, runtime);
   const { settings } = booted.atBoot;
   const { dns, takeover } = booted;
@@ -60,10 +66,12 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
     if (change.settings) void live.apply(table.globals()).then(() => configureCertificates(https, live.settings, dns));
   });
 
-  const admin = new Admin(adminDependencies(components, { ...runtime, events, settings, startedAt }), runtime.random);
+  const admin = new Admin(adminDependencies(components, { ...runtime, events, settings, startedAt, certificate }), runtime.random);
   await takeoverStep(base.stateDir, async () => takeover?.serving());
   awaitControllers(table, booted.restored, clock, log);
-  await listen(admin, settings);
+  const openAdmin = () => listen(admin, settings, certificate);
+  await openAdmin();
+  certificate?.watch();
   await takeoverStep(base.stateDir, async () => takeover?.done());
   await configureCertificates(https, settings, dns);
 
@@ -74,9 +82,10 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
   const end = async (patient: boolean): Promise<void> => {
     for (const stop of stops) stop();
     if (!patient) takeoverServer.close();
+    certificate?.stop();
     await endServing(components, admin, runtime, patient);
   };
-  const takeoverServer = createTakeoverServer(components, admin, settings, runtime, end);
+  const takeoverServer = createTakeoverServer(components, admin, openAdmin, runtime, end);
   await takeoverServer
     .listen(join(base.stateDir, TAKEOVER_SOCKET))
     .catch((error: unknown) =>
@@ -106,10 +115,14 @@ type AdminContext = Pick<ProcessContext, 'clock' | 'log' | 'token'> & {
   readonly settings: DataplaneSettings;
   /** On the monotonic clock. */
   readonly startedAt: number;
+  readonly certificate: OwnCertificate | null;
 };
 
 /** What the Admin API reads and changes. */
-function adminDependencies(components: Components, { clock, log, token, events, settings, startedAt }: AdminContext): AdminDependencies {
+function adminDependencies(
+  components: Components,
+  { clock, log, token, events, settings, startedAt, certificate }: AdminContext,
+): AdminDependencies {
   const { table, readiness, health, upstreams, analytics, metrics, workers, live, https } = components;
   const fresh = async <T>(read: () => T | Promise<T>): Promise<T> => {
     await workers.collect();
@@ -143,7 +156,13 @@ function adminDependencies(components: Components, { clock, log, token, events, 
       workers: { configured: settings.workers, serving: workers.serving, restarts: workers.restarts },
       problems: [...table.problems()],
       upstreams: upstreams.summary(),
-      warnings: [...readiness.warnings(), ...live.warnings, ...exposedDirectories(sensitiveDirectories(settings)), ...https.warnings],
+      warnings: [
+        ...readiness.warnings(),
+        ...live.warnings,
+        ...exposedDirectories(sensitiveDirectories(settings)),
+        ...https.warnings,
+        ...(certificate?.warnings ?? []),
+      ],
       advice: tcpMigrationAdvice(),
     }),
     reloaded: (ok) => metrics.reloadOutcome(ok),
@@ -151,9 +170,21 @@ function adminDependencies(components: Components, { clock, log, token, events, 
   };
 }
 
-async function listen(admin: Admin, { adminListen, adminSocket, probeListen }: DataplaneSettings): Promise<void> {
+/** What the Admin API shows over TLS; null where it is plain HTTP. @throws UsageError. */
+function ownCertificate({ adminTlsCert, adminTlsKey }: DataplaneSettings, runtime: Runtime): OwnCertificate | null {
+  if (adminTlsCert === null || adminTlsKey === null) return null;
+  const read = OwnCertificate.read({ certificate: adminTlsCert, privateKey: adminTlsKey }, runtime);
+  if (read.ok) return read.value;
+  throw new UsageError(`${NAME} dataplane: the Admin API can't use --admin-tls-cert and --admin-tls-key: ${read.reason}`);
+}
+
+async function listen(
+  admin: Admin,
+  { adminListen, adminSocket, probeListen }: DataplaneSettings,
+  certificate: OwnCertificate | null,
+): Promise<void> {
   const tcp = splitAddress(adminListen);
-  await listenOrUsageError('--admin-listen', () => admin.listenTcp(tcp.host, Number(tcp.port)), adminListen);
+  await listenOrUsageError('--admin-listen', () => admin.listenTcp(tcp.host, Number(tcp.port), certificate), adminListen);
   if (adminSocket !== null) await listenOrUsageError('--admin-socket', () => admin.listenSocket(adminSocket), adminSocket);
   if (probeListen === null) return;
   const probe = splitAddress(probeListen);
@@ -164,7 +195,7 @@ async function listen(admin: Admin, { adminListen, adminSocket, probeListen }: D
 function createTakeoverServer(
   { table, https }: Components,
   admin: Admin,
-  settings: DataplaneSettings,
+  openAdmin: () => Promise<void>,
   { clock, log, successor, leaving, handedOver }: ProcessContext,
   end: (patient: boolean) => Promise<void>,
 ): TakeoverServer {
@@ -186,7 +217,7 @@ function createTakeoverServer(
         return table.reclaim();
       },
       closeAdmin: () => admin.close(),
-      openAdmin: () => listen(admin, settings),
+      openAdmin,
       leave: () => {
         leaving();
         void end(true)
@@ -233,7 +264,7 @@ function announce({ table, live }: Components, settings: DataplaneSettings, { lo
     {
       http: `${at}:${httpPort}`,
       ...(httpsPort !== null && { https: `${at}:${httpsPort}` }),
-      admin: settings.adminListen,
+      admin: `${settings.adminTlsCert === null ? '' : 'https://'}${settings.adminListen}`,
       socket: settings.adminSocket,
       workers: settings.workers,
       ...table.counts(),

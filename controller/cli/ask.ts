@@ -1,14 +1,9 @@
-import {
-  type AdminAddress,
-  type AdminAnswer,
-  type AdminClient,
-  createAdminClient,
-  parseAdminAddress,
-  TOKEN_VARIABLE,
-} from '../../shared/api/admin-client.ts';
+import { type AdminAddress, parseAdminAddress, verifiedBy } from '../../shared/api/admin-address.ts';
+import { type AdminAnswer, type AdminClient, createAdminClient, TOKEN_VARIABLE } from '../../shared/api/admin-client.ts';
 import { ADMIN_SOCKET_FILE, DEFAULT_STATE_DIR, NAME } from '../../shared/name.ts';
 import { type Flag, type Flags, UsageError } from '../../shared/runtime/flags.ts';
 import { type Parsed, refused } from '../../shared/values/parsed.ts';
+import { DATAPLANE_CA_FLAG, isRootsFlag, rootsOf } from '../dataplane-roots.ts';
 import { CommandError } from './command.ts';
 import { firstThatAnswers, likelyAddresses } from './find-admin.ts';
 
@@ -16,16 +11,14 @@ export const ADMIN_FLAG: Flag = {
   name: 'admin',
   kind: 'value',
   placeholder: 'ADDRESS',
-  help: `the data plane to ask, HOST:PORT or unix:PATH; over TCP the token is read from ${TOKEN_VARIABLE}`,
+  help: `the data plane to ask, HOST:PORT, https://HOST:PORT or unix:PATH; over TCP the token is read from ${TOKEN_VARIABLE}`,
   default: `the socket in the state directory, the default admin socket or port: the first that answers`,
   parse: readAddress,
 };
 
 /** As `parseAdminAddress`, with the right spelling of what people write instead. */
 function readAddress(text: string): Parsed<AdminAddress> {
-  const bare = /^https?:\/\/([^/]+)\/?$/.exec(text)?.[1];
-  if (bare !== undefined) return refused(`an address has no scheme: write ${bare}`);
-  if (text.includes('/') && !text.startsWith('unix:')) return refused(`a socket is written unix:${text}`);
+  if (text.includes('/') && !/^(?:unix:|https?:\/\/)/i.test(text)) return refused(`a socket is written unix:${text}`);
   return parseAdminAddress(text);
 }
 
@@ -40,7 +33,7 @@ const STATE_DIR_FLAG: Flag = {
 };
 
 /** Flags of every command that asks the data plane. */
-export const ASKING_FLAGS: readonly Flag[] = [ADMIN_FLAG, STATE_DIR_FLAG, JSON_FLAG];
+export const ASKING_FLAGS: readonly Flag[] = [ADMIN_FLAG, DATAPLANE_CA_FLAG, STATE_DIR_FLAG, JSON_FLAG];
 
 export type Asked = Pick<AdminClient, 'request'>;
 
@@ -52,10 +45,12 @@ export function clientOf(flags: Flags): Asked {
   return firstThatAnswers(addressesOf(flags), token);
 }
 
-/** The address that was named, else all likely ones. */
+/** The address that was named, else all likely ones. @throws UsageError where roots are named that nothing is verified by. */
 export function addressesOf(flags: Flags): readonly AdminAddress[] {
   const address = flags.given.get('admin')?.value as AdminAddress | undefined;
-  if (address !== undefined) return [address];
+  if (address?.kind !== 'tls' && isRootsFlag(flags))
+    throw new UsageError(`--${DATAPLANE_CA_FLAG.name} is for a data plane over TLS; name that with --admin https://HOST:PORT`);
+  if (address !== undefined) return [verifiedBy(address, rootsOf(flags))];
   const stateDir = (flags.given.get('state-dir')?.value as string | undefined) ?? DEFAULT_STATE_DIR;
   return likelyAddresses(stateDir, process.env);
 }

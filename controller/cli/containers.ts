@@ -1,15 +1,12 @@
 import { existsSync } from 'node:fs';
-import {
-  type AdminAddress,
-  AdminUnreachable,
-  createAdminClient,
-  formatAdminAddress,
-  parseAdminAddress,
-  TOKEN_VARIABLE,
-} from '../../shared/api/admin-client.ts';
+import { type AdminAddress, formatAdminAddress, parseAdminAddress } from '../../shared/api/admin-address.ts';
+import { AdminUnreachable, createAdminClient, TOKEN_VARIABLE } from '../../shared/api/admin-client.ts';
 import { controllerSocketBeside } from '../../shared/api/controller-socket.ts';
 import { DEFAULT_CONTROLLER_LISTEN } from '../../shared/name.ts';
 import type { Flag, Flags } from '../../shared/runtime/flags.ts';
+import { splitAddress } from '../../shared/values/address.ts';
+import { isLoopback } from '../../shared/values/loopback.ts';
+import { type Parsed, refused } from '../../shared/values/parsed.ts';
 import type { Condition } from '../sources/source.ts';
 import type { ContainerStatus } from '../status/containers.ts';
 import type { ControllerReport } from '../status/report.ts';
@@ -23,8 +20,16 @@ export const CONTROLLER_FLAG: Flag = {
   placeholder: 'ADDRESS',
   help: `where the controller tells what it knows about containers, HOST:PORT or unix:PATH; over TCP the token is read from ${TOKEN_VARIABLE}`,
   default: `the controller's socket beside that of the data plane, else ${DEFAULT_CONTROLLER_LISTEN}`,
-  parse: parseAdminAddress,
+  parse: readAddress,
 };
+
+/** Its pages are for its own machine: they have no TLS, and the token never leaves in the clear. */
+function readAddress(text: string): Parsed<AdminAddress> {
+  const { host, port } = splitAddress(text);
+  const isElsewhere = !text.startsWith('unix:') && /^\d+$/.test(port) && !isLoopback(host);
+  if (!isElsewhere) return parseAdminAddress(text);
+  return refused('the pages of a controller are for its own machine; forward their port (ssh -L) and name that, or ask there');
+}
 
 /** The containers that the controller found, or why it can't be asked: only it knows those that are not routed. */
 export type Containers = { readonly found: readonly ContainerStatus[] } | { readonly unknown: string };

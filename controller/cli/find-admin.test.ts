@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { formatAdminAddress } from '../../shared/api/admin-client.ts';
+import { formatAdminAddress } from '../../shared/api/admin-address.ts';
 import { admin, sluice, temporary } from './cli-fixture.ts';
 import { likelyAddresses } from './find-admin.ts';
 
@@ -24,6 +24,12 @@ test('what the environment names for the data plane comes first', () => {
   const addresses = ['unix:/r/a.sock', 'unix:/s/admin.sock', 'unix:/var/run/sluice-admin.sock', '127.0.0.1:7000'];
   assert.deepEqual(likely({ SLUICE_ADMIN_SOCKET: '/r/a.sock', SLUICE_ADMIN_LISTEN: '127.0.0.1:7000' }), addresses);
   assert.equal(likely({ SLUICE_ADMIN_SOCKET: 'true' }).length, 3);
+});
+
+test('a port of the environment that other machines reach, or that speaks TLS, is not asked in the clear', () => {
+  const sockets = ['unix:/s/admin.sock', 'unix:/var/run/sluice-admin.sock'];
+  assert.deepEqual(likely({ SLUICE_ADMIN_LISTEN: '0.0.0.0:6190' }), sockets);
+  assert.deepEqual(likely({ SLUICE_ADMIN_TLS_CERT: '/c.pem' }), sockets);
 });
 
 test('a command finds the socket that run opened in the state directory, by flag or environment', async (t) => {

@@ -1,13 +1,6 @@
 import { join, resolve } from 'node:path';
-import {
-  type AdminAddress,
-  type AdminAnswer,
-  type AdminClient,
-  AdminUnreachable,
-  createAdminClient,
-  formatAdminAddress,
-  parseAdminAddress,
-} from '../../shared/api/admin-client.ts';
+import { type AdminAddress, formatAdminAddress, parseAdminAddress } from '../../shared/api/admin-address.ts';
+import { type AdminAnswer, type AdminClient, AdminUnreachable, createAdminClient } from '../../shared/api/admin-client.ts';
 import { ADMIN_SOCKET_FILE, DEFAULT_ADMIN_LISTEN, DEFAULT_ADMIN_SOCKET } from '../../shared/name.ts';
 import { envTwin } from '../../shared/runtime/flags.ts';
 import { CommandError } from './command.ts';
@@ -16,15 +9,16 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Where the Admin API may listen when no address is given, the likeliest first: the socket and the port that the
- * environment names for the data plane, the socket that `run` opens in the state directory, and the defaults.
+ * environment names for the data plane, the socket that `run` opens in the state directory, and the defaults. A port
+ * that speaks TLS, or is open to others, is left out: by which name its certificate knows it can't be told from here.
  */
 export function likelyAddresses(stateDir: string, env: Environment): AdminAddress[] {
   const socket = env[envTwin('admin-socket')];
-  const listen = parseAdminAddress(env[envTwin('admin-listen')] ?? '');
   const paths = [socket?.includes('/') ? socket : undefined, join(stateDir, ADMIN_SOCKET_FILE), DEFAULT_ADMIN_SOCKET];
   const sockets = new Set(paths.flatMap((path) => (path === undefined ? [] : resolve(path))));
-  const tcp = listen.ok ? listen : parseAdminAddress(DEFAULT_ADMIN_LISTEN);
-  return [...[...sockets].map((path): AdminAddress => ({ kind: 'unix', path })), ...(tcp.ok ? [tcp.value] : [])];
+  const tcp = parseAdminAddress(env[envTwin('admin-listen')] || DEFAULT_ADMIN_LISTEN);
+  const isPlain = tcp.ok && !env[envTwin('admin-tls-cert')];
+  return [...[...sockets].map((path): AdminAddress => ({ kind: 'unix', path })), ...(isPlain ? [tcp.value] : [])];
 }
 
 /**
@@ -55,7 +49,7 @@ export function firstThatAnswers(addresses: readonly AdminAddress[], token: stri
       const answer = address === null ? null : await attempt(address, method, path, body);
       if (answer !== null) return answer;
       throw new CommandError(
-        `the Admin API cannot be used. Tried ${tried.join('; ')}. Name it with --admin ADDRESS, or the state directory of what runs with --state-dir PATH`,
+        `the Admin API cannot be used. Tried ${tried.join('; ')}. Name it with --admin ADDRESS (https://HOST:PORT where it has a certificate), or the state directory of what runs with --state-dir PATH`,
         5,
       );
     },

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { sampleRoute } from '../desired/sample-listing.ts';
 import { admin, LAUNCHER, sluice, temporary } from './cli-fixture.ts';
 import { COMMANDS } from './commands.ts';
@@ -120,6 +121,8 @@ test('controller and run refuse to start without their file', async () => {
   }
 });
 
+const CA = fileURLToPath(new URL('../sources/file/golden/imported/certificates/ca.pem', import.meta.url));
+
 test('what people write instead is answered with what to write', async () => {
   for (const [argv, err] of [
     [['run', 'Sluicefile'], 'sluice run: name the config file with --config Sluicefile\n'],
@@ -127,10 +130,22 @@ test('what people write instead is answered with what to write', async () => {
     [['--config', 'Sluicefile'], 'sluice: the command comes before its flags, as in sluice run --config Sluicefile\n'],
     [
       ['routes', '--admin', 'http://127.0.0.1:6190/'],
-      'sluice routes: --admin "http://127.0.0.1:6190/": an address has no scheme: write 127.0.0.1:6190\n',
+      'sluice routes: --admin "http://127.0.0.1:6190/": an address has no http://: write 127.0.0.1:6190\n',
+    ],
+    [
+      ['routes', '--admin', 'edge.test:6190'],
+      'sluice routes: --admin "edge.test:6190": the token is never sent to another machine in the clear; write https://edge.test:6190, or forward the port (ssh -L) and name that\n',
+    ],
+    [
+      ['status', '--controller', 'edge.test:6191'],
+      'sluice status: --controller "edge.test:6191": the pages of a controller are for its own machine; forward their port (ssh -L) and name that, or ask there\n',
+    ],
+    [
+      ['routes', '--admin', '127.0.0.1:6190', '--dataplane-ca', CA],
+      'sluice routes: --dataplane-ca is for a data plane over TLS; name that with --admin https://HOST:PORT\n',
     ],
     [['status', '--admin', './admin.sock'], 'sluice status: --admin "./admin.sock": a socket is written unix:./admin.sock\n'],
-    [['status', '--admin', '127.0.0.1'], 'sluice status: --admin "127.0.0.1": an address is HOST:PORT or unix:PATH\n'],
+    [['status', '--admin', '127.0.0.1'], 'sluice status: --admin "127.0.0.1": an address is HOST:PORT, https://HOST:PORT or unix:PATH\n'],
   ] as const)
     assert.deepEqual(await sluice([...argv]), { code: 2, out: '', err });
 });

@@ -1,4 +1,5 @@
-import { type AdminAddress, AdminUnreachable, formatAdminAddress } from '../../shared/api/admin-client.ts';
+import { type AdminAddress, formatAdminAddress } from '../../shared/api/admin-address.ts';
+import { AdminUnreachable } from '../../shared/api/admin-client.ts';
 import { type ApplyStream, openApplyStream } from '../../shared/api/apply-stream.ts';
 import { type Backoff, createBackoff } from '../../shared/runtime/backoff.ts';
 import { type Clock, sleep } from '../../shared/runtime/clock.ts';

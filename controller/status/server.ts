@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Registry } from 'prom-client';
 import { authorized } from '../../shared/api/bearer-token.ts';
 import { ConnectionRoom } from '../../shared/api/connection-room.ts';
-import { foreignRequest } from '../../shared/api/foreign-request.ts';
+import { foreignRequest, type KnownBy, onThisMachine } from '../../shared/api/foreign-request.ts';
 import { NAME } from '../../shared/name.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Log } from '../../shared/runtime/log.ts';
@@ -33,13 +33,13 @@ type Parts = {
   readonly log: Log;
 };
 
-/** Who may ask for /status, and by which names beside addresses and localhost. */
-type Transport = { readonly needsToken: boolean; readonly names: ReadonlySet<string> };
+/** Who may ask for /status, and by which hosts. */
+type Transport = { readonly needsToken: boolean; readonly known: KnownBy };
 
 /** The controller's own pages: /health, /ready, /metrics, /status. Nothing here changes anything. @throws the system's error for the TCP address. */
 export async function listenStatus(parts: Parts): Promise<StatusServer> {
   const { host, port, sockets } = parts;
-  const tcp = open(parts, { needsToken: true, names: new Set([host.toLowerCase()]) });
+  const tcp = open(parts, { needsToken: true, known: onThisMachine([host.toLowerCase()]) });
   await listening(tcp, host, port);
   const stops = sockets.map((path) => keepListening(parts, path));
   const bound = tcp.address();
@@ -79,7 +79,7 @@ function keepListening(parts: Parts, path: string): () => Promise<void> {
   let stopped = false;
   let failures = 0;
   const attempt = async (): Promise<Server | null> => {
-    const server = open(parts, { needsToken: false, names: new Set([NAME]) });
+    const server = open(parts, { needsToken: false, known: onThisMachine([NAME]) });
     try {
       await listenUnix(server, path);
       return server;
@@ -124,8 +124,8 @@ async function answer(parts: Parts, transport: Transport, request: IncomingMessa
 }
 
 /** Whether a request may see what is configured; one that may not has its answer. In the order of the Admin API's checks. */
-function isAdmitted({ token }: Parts, { needsToken, names }: Transport, request: IncomingMessage, response: ServerResponse): boolean {
-  const foreign = foreignRequest(request, names);
+function isAdmitted({ token }: Parts, { needsToken, known }: Transport, request: IncomingMessage, response: ServerResponse): boolean {
+  const foreign = foreignRequest(request, known);
   if (foreign !== null) {
     json(response, 403, { error: `forbidden: ${foreign}` });
     return false;

@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import express, { type ErrorRequestHandler } from 'express';
 import { authorized } from '../../shared/api/bearer-token.ts';
 import { ConnectionRoom } from '../../shared/api/connection-room.ts';
-import { foreignRequest } from '../../shared/api/foreign-request.ts';
+import { foreignRequest, type KnownBy, onThisMachine } from '../../shared/api/foreign-request.ts';
 import { NAME } from '../../shared/name.ts';
 import { published } from '../../shared/route.ts';
 import type { Random } from '../../shared/runtime/random.ts';
@@ -16,6 +16,8 @@ import { CHALLENGE, createHandlers, type Handlers } from './endpoints/handlers.t
 import { ApiError } from './http/errors.ts';
 import { sendError } from './http/json.ts';
 import { EXTENSION_LIMIT, PUBLISHED_LIMIT, RateLimit } from './http/rate-limit.ts';
+import type { OwnCertificate } from './own-certificate.ts';
+import { speakTls } from './tls-gate.ts';
 
 /** Connections of one listener at the same time. */
 const MAX_CONNECTIONS = 512;
@@ -28,8 +30,9 @@ const PROBE_MS = 10_000;
 /** A connection without a byte for this long (ms) is closed; streams send blank lines more often. */
 const IDLE_MS = 65_000;
 
-/** Whether requests need the token, and the names that `Host` may have besides addresses and localhost. */
-type Transport = { readonly needsToken: boolean; readonly names: ReadonlySet<string> };
+/** Whether requests need the token, and which hosts `Host` may name. */
+type Transport = { readonly needsToken: boolean; readonly known: KnownBy };
+type Opened = { readonly server: Server; readonly room: ConnectionRoom };
 
 /** The published Admin API on its transports, and the probes. */
 export class Admin {
@@ -39,7 +42,7 @@ export class Admin {
   private readonly handlers: Handlers;
   private readonly published: RateLimit;
   private readonly extensions: RateLimit;
-  private readonly servers: Server[] = [];
+  private readonly opened: Opened[] = [];
 
   constructor(parts: AdminDependencies, random: Random) {
     this.parts = parts;
@@ -63,16 +66,18 @@ export class Admin {
     if (!parts.token) parts.log.warn('SLUICE_ADMIN_TOKEN is not set: every authenticated request over TCP will be rejected');
   }
 
-  /** Opens the TCP transport. @returns the address that it listens on. @throws the system's error. */
-  async listenTcp(host: string, port: number): Promise<AddressInfo> {
-    const server = this.serve({ needsToken: true, names: new Set([host.toLowerCase()]) });
+  /** Opens the TCP transport, over TLS where there is a certificate. @returns the address that it listens on. @throws the system's error. */
+  async listenTcp(host: string, port: number, certificate: OwnCertificate | null = null): Promise<AddressInfo> {
+    const known = certificate === null ? onThisMachine([host.toLowerCase()]) : coveredBy(certificate);
+    const { server, room } = this.serve({ needsToken: true, known });
+    if (certificate !== null) speakTls(server, room, () => certificate.context);
     await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, () => resolve()));
     return server.address() as AddressInfo;
   }
 
   /** Opens the Unix socket, mode 0600. @throws SocketInUseError or the system's error. */
   async listenSocket(path: string): Promise<void> {
-    await listenUnix(this.serve({ needsToken: false, names: new Set([NAME]) }), path);
+    await listenUnix(this.serve({ needsToken: false, known: onThisMachine([NAME]) }).server, path);
   }
 
   /** Opens the probes: /health, /ready and /metrics, without a token and not counted against the limit. */
@@ -95,37 +100,38 @@ export class Admin {
   async close(): Promise<void> {
     this.streams.closeAll();
     await Promise.all(
-      this.servers.map((server) => {
+      this.opened.map(({ server, room }) => {
         const closed = new Promise((resolve) => server.close(resolve));
+        room.closeAll();
         server.closeAllConnections();
         return closed;
       }),
     );
-    this.servers.length = 0;
+    this.opened.length = 0;
   }
 
-  private serve(transport: Transport): Server {
+  private serve(transport: Transport): Opened {
     const app = express();
     for (const setting of ['etag', 'x-powered-by']) app.disable(setting);
     // An apply stream is one request for as long as its controller lives: only idleness ends it.
-    const { server, room } = this.open(app, 0);
-    app.use((request, response) => this.answer(request, response, transport, room));
+    const opened = this.open(app, 0);
+    app.use((request, response) => this.answer(request, response, transport, opened.room));
     app.use(answerError(this.parts));
-    return server;
+    return opened;
   }
 
   /** The order of checks: open endpoints, site, token, limit, path, method; then the handler reads the body. */
   private async answer(
     request: IncomingMessage,
     response: ServerResponse,
-    { needsToken, names }: Transport,
+    { needsToken, known }: Transport,
     room: ConnectionRoom,
   ): Promise<void> {
     const { path, query } = targetOf(request);
     const method = request.method ?? '';
     const open = method === 'GET' && (path === '/health' || path === '/ready');
     if (!open) {
-      const foreign = foreignRequest(request, names);
+      const foreign = foreignRequest(request, known);
       if (foreign !== null) throw new ApiError('foreign', foreign);
       if (needsToken && !authorized(request.headers.authorization, this.parts.token))
         throw new ApiError('unauthorized', '', { headers: { 'www-authenticate': CHALLENGE } });
@@ -155,7 +161,7 @@ export class Admin {
   }
 
   /** `wholeMs`: how long a whole request may take to arrive; 0 for no limit. */
-  private open(application: RequestListener, wholeMs: number): { server: Server; room: ConnectionRoom } {
+  private open(application: RequestListener, wholeMs: number): Opened {
     const server = createServer(
       { requestTimeout: wholeMs, headersTimeout: HEAD_MS, keepAliveTimeout: KEEP_ALIVE_MS, connectionsCheckingInterval: 5_000 },
       application,
@@ -164,10 +170,17 @@ export class Admin {
     server.on('clientError', refuseBytes);
     // The head is judged first; the handler asks for the body.
     server.on('checkContinue', application);
-    this.servers.push(server);
-    return { server, room: new ConnectionRoom(server, this.parts.clock, MAX_CONNECTIONS) };
+    const opened = { server, room: new ConnectionRoom(server, this.parts.clock, MAX_CONNECTIONS) };
+    this.opened.push(opened);
+    return opened;
   }
 }
+
+/** Over TLS whoever asks has verified a name: it is asked by those of the certificate, and by no others. */
+const coveredBy = (certificate: OwnCertificate): KnownBy => ({
+  knows: (host) => certificate.isFor(host),
+  otherName: 'the host asked for is neither a name nor an address of the certificate (Host)',
+});
 
 /** A target in absolute form names the origin too (RFC 9112 3.2.2). */
 const ORIGIN = /^https?:\/\/[^/?]*/i;

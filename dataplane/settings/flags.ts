@@ -10,7 +10,7 @@ import {
 } from '../../shared/name.ts';
 import type { Flag } from '../../shared/runtime/flags.ts';
 import { LOG_LEVELS, type LogLevel } from '../../shared/runtime/log-level.ts';
-import { type Address, parseAddress, splitAddress } from '../../shared/values/address.ts';
+import { parseAddress, splitAddress } from '../../shared/values/address.ts';
 import { parseCidr } from '../../shared/values/cidr.ts';
 import { type Milliseconds, parseDuration } from '../../shared/values/duration.ts';
 import { accepted, type Parsed, refused } from '../../shared/values/parsed.ts';
@@ -52,14 +52,6 @@ function parseConnections(text: string): Parsed<number> {
     ? accepted(count)
     : refused(`it is no number from 1 to ${MOST_CONNECTIONS}`);
 }
-
-function parseAdminListen(text: string): Parsed<Address> {
-  const parsed = parseAddress(text);
-  if (!parsed.ok || isLoopback(splitAddress(text).host)) return parsed;
-  return refused('only loopback addresses (127.0.0.1, [::1], localhost): remote administration is not available yet');
-}
-
-const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 
 function parseSocketPath(text: string): Parsed<string> {
   return Buffer.byteLength(text) <= MAX_SOCKET_PATH ? accepted(text) : refused(`a socket's path is at most ${MAX_SOCKET_PATH} bytes long`);
@@ -119,10 +111,19 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
     name: 'admin-listen',
     kind: 'value',
     placeholder: 'HOST:PORT',
-    help: 'address of the Admin API, loopback only',
+    help: 'address of the Admin API; one that other machines reach needs --admin-allow-remote',
     default: DEFAULT_ADMIN_LISTEN,
-    parse: parseAdminListen,
+    parse: parseAddress,
   },
+  { name: 'admin-allow-remote', kind: 'switch', help: 'lets other machines reach the Admin API: over TLS, with a token' },
+  {
+    name: 'admin-tls-cert',
+    kind: 'value',
+    placeholder: 'PATH',
+    help: 'certificate of the Admin API with its chain, in PEM: it is served over TLS only',
+    default: 'none: plain HTTP on this machine',
+  },
+  { name: 'admin-tls-key', kind: 'value', placeholder: 'PATH', help: 'private key of that certificate, in PEM', default: 'none' },
   {
     name: 'admin-socket',
     kind: 'optional',
@@ -254,9 +255,6 @@ export const DATAPLANE_FLAGS: readonly Flag[] = [
     default: '30s',
     parse: parseDrainTimeout,
   },
-  { name: 'admin-allow-remote', kind: 'switch', help: 'lets --admin-listen be more than loopback', unavailable: true },
-  { name: 'admin-tls-cert', kind: 'value', placeholder: 'PATH', help: 'certificate of the Admin API', unavailable: true },
-  { name: 'admin-tls-key', kind: 'value', placeholder: 'PATH', help: 'private key of the Admin API', unavailable: true },
   { name: 'cache-size', kind: 'value', placeholder: 'BYTES', help: 'memory of the response cache', default: 'off', unavailable: true },
   { name: 'access-log', kind: 'value', placeholder: 'off|stdout|PATH', help: 'one line a request', default: 'off', unavailable: true },
   { name: 'geoip', kind: 'value', placeholder: 'PATH', help: 'country database', unavailable: true },

@@ -20,6 +20,12 @@ export type SettingValues = {
   readonly bind: string | null;
   readonly workers: number;
   readonly adminListen: string;
+  /** Whether `adminListen` may be an address that other machines reach. */
+  readonly adminAllowRemote: boolean;
+  /** A file; null: the Admin API is plain HTTP. */
+  readonly adminTlsCert: string | null;
+  /** A file; null where `adminTlsCert` is. */
+  readonly adminTlsKey: string | null;
   /** Path of the Unix socket; null: none. */
   readonly adminSocket: string | null;
   /** `host:port`; null is off. */
@@ -80,6 +86,9 @@ export function mergeLayers(given: ReadonlyMap<string, FlagValue>, file: Globals
     bind: pick<string | null>('bind', 'bind', file.bind, null),
     workers,
     adminListen: pick('adminListen', 'admin-listen', undefined, DEFAULT_ADMIN_LISTEN),
+    adminAllowRemote: pick('adminAllowRemote', 'admin-allow-remote', undefined, false),
+    adminTlsCert: pick<string | null>('adminTlsCert', 'admin-tls-cert', undefined, null),
+    adminTlsKey: pick<string | null>('adminTlsKey', 'admin-tls-key', undefined, null),
     adminSocket: socketOf(pick<string | boolean>('adminSocket', 'admin-socket', undefined, false)),
     probeListen: pick<string | null>('probeListen', 'probe-listen', undefined, null),
     publicHttpsPort: pick('publicHttpsPort', 'public-https-port', undefined, httpsPort),

@@ -10,6 +10,7 @@ import type { TrafficSettings } from '../traffic/protocol.ts';
 import { maxSocketsFor } from './file-descriptors.ts';
 import { DATAPLANE_FLAGS } from './flags.ts';
 import { mergeLayers, type SettingName, type SettingValues } from './layers.ts';
+import { requireTlsForOthers } from './remote-admin.ts';
 import { settingStatuses } from './setting-statuses.ts';
 
 export const COMMAND = 'dataplane';
@@ -45,8 +46,10 @@ export function readSettings(argv: readonly string[], env: Readonly<Record<strin
   const stray = positionals[0];
   if (stray !== undefined && !help) throw new UsageError(`${NAME} ${COMMAND}: unexpected argument "${stray}" (it takes flags only)`);
   const supervisorGlobals = readSupervisorGlobals(env[FILE_GLOBALS_VARIABLE]);
+  const values = mergeLayers(given, supervisorGlobals ?? {});
+  if (!help) requireTlsForOthers(values);
   return Object.freeze({
-    ...mergeLayers(given, supervisorGlobals ?? {}),
+    ...values,
     given,
     supervisorGlobals,
     takeover: given.get('takeover')?.value === true,

@@ -6,7 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type AdminAddress, AdminUnreachable, createAdminClient, formatAdminAddress, parseAdminAddress } from './admin-client.ts';
+import { type AdminAddress, formatAdminAddress, parseAdminAddress } from './admin-address.ts';
+import { AdminUnreachable, createAdminClient } from './admin-client.ts';
 
 const accepted = (text: string): AdminAddress => {
   const parsed = parseAdminAddress(text);
@@ -40,14 +41,61 @@ async function echo(t: TestContext, where: number | string): Promise<Server> {
   return server;
 }
 
-test('an address is HOST:PORT or unix:PATH, and prints as it is read', () => {
-  for (const text of ['127.0.0.1:6190', '[::1]:6190', 'localhost:1', 'unix:/run/x.sock', 'unix:x.sock'])
+test('an address is HOST:PORT, https://HOST:PORT or unix:PATH, and prints as it is read', () => {
+  for (const text of [
+    '127.0.0.1:6190',
+    '[::1]:6190',
+    'localhost:1',
+    'unix:/run/x.sock',
+    'unix:x.sock',
+    'https://a.test:6190',
+    'https://[2001:db8::1]:1',
+  ])
     assert.equal(formatAdminAddress(accepted(text)), text);
 });
 
 test('what is no address is refused', () => {
-  for (const text of ['', 'localhost', ':6190', 'localhost:0', 'localhost:65536', 'localhost:http', 'unix:'])
+  for (const text of [
+    '',
+    'localhost',
+    ':6190',
+    'localhost:0',
+    'localhost:65536',
+    'localhost:http',
+    'unix:',
+    'ftp://localhost:1',
+    'https://',
+  ])
     assert.equal(parseAdminAddress(text).ok, false, text);
+});
+
+test('plain HTTP to another machine is refused with what to write, so that no token travels in the clear', () => {
+  for (const text of [
+    '192.0.2.1:6190',
+    'admin.test:6190',
+    'http://admin.test:6190/',
+    '0.0.0.0:6190',
+    '[2001:db8::1]:6190',
+    '127.evil.test:1',
+  ]) {
+    const parsed = parseAdminAddress(text);
+    const bare = text.replace(/^http:\/\/|\/$/g, '');
+    assert.ok(!parsed.ok && parsed.reason.includes(`in the clear; write https://${bare}, or forward the port`), text);
+  }
+});
+
+test('an address over TLS is a host and a port, and a mistake in it is told', () => {
+  assert.deepEqual(accepted('https://Admin.Test:6190/'), { kind: 'tls', host: 'admin.test', port: 6190, roots: null });
+  for (const [text, why] of [
+    ['https://admin.test', /^name the port: https:\/\/admin\.test:6190$/],
+    ['https://admin.test:6190/routes', /nothing else/],
+    ['https://me:secret@admin.test:6190', /nothing else/],
+    ['https://admin.test:0', /a port is a number/],
+    ['https://a b:1', /neither an address nor a host name/],
+  ] as const) {
+    const parsed = parseAdminAddress(text);
+    assert.ok(!parsed.ok && why.test(parsed.reason), text);
+  }
 });
 
 test('a request carries method, path, token and JSON body', async (t) => {

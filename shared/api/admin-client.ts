@@ -1,44 +1,29 @@
-import { existsSync } from 'node:fs';
-import { DEFAULT_ADMIN_LISTEN, DEFAULT_ADMIN_SOCKET, ENV_PREFIX } from '../name.ts';
-import { splitAddress } from '../values/address.ts';
-import { accepted, type Parsed, refused } from '../values/parsed.ts';
-
-/** The address of an Admin API. */
-export type AdminAddress =
-  | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
-  | { readonly kind: 'unix'; readonly path: string };
+import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
+import { ENV_PREFIX } from '../name.ts';
+import { type AdminAddress, formatAdminAddress } from './admin-address.ts';
+import { reasonOf } from './connection-failure.ts';
 
 export const TOKEN_VARIABLE = `${ENV_PREFIX}ADMIN_TOKEN`;
 /** Time limit without a byte (ms), longer than the data plane lets a waiting reload take. */
 const ANSWER_TIMEOUT_MS = 40_000;
 
-/** Reads `HOST:PORT` or `unix:PATH`. */
-export function parseAdminAddress(text: string): Parsed<AdminAddress> {
-  if (text.startsWith('unix:')) {
-    const path = text.slice('unix:'.length);
-    return path === '' ? refused('a socket is written unix:PATH') : accepted({ kind: 'unix', path });
+/**
+ * Begins a request on a connection of its own. Over TLS the certificate is always verified, whatever the environment
+ * says (NODE_TLS_REJECT_UNAUTHORIZED). The modules are loaded with the first request, not with a command's `--help`.
+ */
+export function openRequest(
+  address: AdminAddress,
+  options: Pick<RequestOptions, 'method' | 'path' | 'headers' | 'timeout'>,
+  answered?: (response: IncomingMessage) => void,
+): ClientRequest {
+  const own = { ...options, agent: false } as const;
+  if (address.kind === 'tls') {
+    const { host, port, roots } = address;
+    const verified = { rejectUnauthorized: true, minVersion: 'TLSv1.2', ...(roots && { ca: roots.pem }) } as const;
+    return process.getBuiltinModule('node:https').request({ ...own, ...verified, host, port }, answered);
   }
-  const { host, port } = splitAddress(text);
-  if (host === '' || !/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > 65_535)
-    return refused('an address is HOST:PORT or unix:PATH');
-  return accepted({ kind: 'tcp', host, port: Number(port) });
-}
-
-/** The default socket if it exists, else the default TCP address. */
-export function defaultAdminAddress(): AdminAddress {
-  if (existsSync(DEFAULT_ADMIN_SOCKET)) return { kind: 'unix', path: DEFAULT_ADMIN_SOCKET };
-  const { host, port } = splitAddress(DEFAULT_ADMIN_LISTEN);
-  return { kind: 'tcp', host, port: Number(port) };
-}
-
-export function formatAdminAddress(address: AdminAddress): string {
-  if (address.kind === 'unix') return `unix:${address.path}`;
-  return address.host.includes(':') ? `[${address.host}]:${address.port}` : `${address.host}:${address.port}`;
-}
-
-/** What node:http's `request` needs to reach the address. */
-export function connectOptions(address: AdminAddress): { host: string; port: number } | { socketPath: string } {
-  return address.kind === 'unix' ? { socketPath: address.path } : { host: address.host, port: address.port };
+  const where = address.kind === 'unix' ? { socketPath: address.path } : { host: address.host, port: address.port };
+  return process.getBuiltinModule('node:http').request({ ...own, ...where }, answered);
 }
 
 export const authorization = (token: string | undefined): Record<string, string> =>
@@ -56,24 +41,6 @@ export class AdminUnreachable extends Error {
     this.reason = reason;
   }
 }
-
-/** A readable message for a connection error. */
-export function reasonOf(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  return (code && REASONS[code]) || message || String(error);
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connection refused (nothing listens there)',
-  ENOENT: 'no such socket',
-  EACCES: 'permission denied (run as the user who runs the data plane)',
-  ENOTSOCK: 'that path is no socket',
-  ENOTFOUND: 'no such host',
-  ECONNRESET: 'the connection was closed without an answer',
-  EPIPE: 'the connection was closed without an answer',
-  ETIMEDOUT: 'no answer in time',
-  EHOSTUNREACH: 'the host is unreachable',
-};
 
 export const UNAUTHORIZED = `unauthorized (set ${TOKEN_VARIABLE} to the data plane's token)`;
 
@@ -101,15 +68,13 @@ export function createAdminClient(options: { address: AdminAddress; token: strin
   };
 }
 
-/** node:http is loaded with the first request, not with a command's `--help`. */
-async function send(address: AdminAddress, token: string | undefined, method: string, path: string, body: unknown): Promise<AdminAnswer> {
-  const { request } = await import('node:http');
+function send(address: AdminAddress, token: string | undefined, method: string, path: string, body: unknown): Promise<AdminAnswer> {
   const bytes = body === undefined ? undefined : JSON.stringify(body);
   const headers: Record<string, string> = { ...authorization(token), connection: 'close' };
   if (bytes !== undefined) headers['content-type'] = 'application/json';
   return new Promise((resolve, reject) => {
-    const fail = (error: unknown) => reject(new AdminUnreachable(address, reasonOf(error)));
-    const sent = request({ ...connectOptions(address), method, path, headers, timeout: ANSWER_TIMEOUT_MS }, (response) => {
+    const fail = (error: unknown) => reject(new AdminUnreachable(address, reasonOf(error, address)));
+    const sent = openRequest(address, { method, path, headers, timeout: ANSWER_TIMEOUT_MS }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('error', fail);

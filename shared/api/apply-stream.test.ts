@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import type { StreamLine } from '../wire/apply.ts';
-import { type AdminAddress, AdminUnreachable } from './admin-client.ts';
+import type { AdminAddress } from './admin-address.ts';
+import { AdminUnreachable } from './admin-client.ts';
 import { openApplyStream } from './apply-stream.ts';
 
 async function serving(t: TestContext, listener: RequestListener): Promise<AdminAddress> {

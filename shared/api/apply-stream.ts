@@ -1,7 +1,9 @@
-import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Clock } from '../runtime/clock.ts';
 import { APPLY_CONTENT_TYPE, KEEP_ALIVE_MS, MAX_LINE_BYTES, SILENCE_MS, type StreamLine } from '../wire/apply.ts';
-import { type AdminAddress, AdminUnreachable, authorization, connectOptions, reasonOf, UNAUTHORIZED } from './admin-client.ts';
+import type { AdminAddress } from './admin-address.ts';
+import { AdminUnreachable, authorization, openRequest, UNAUTHORIZED } from './admin-client.ts';
+import { reasonOf } from './connection-failure.ts';
 
 /** An open apply stream: lines out, lines back, until either side ends it. */
 export type ApplyStream = {
@@ -17,11 +19,9 @@ export type ApplyStream = {
 export function openApplyStream(options: { address: AdminAddress; token: string | undefined; clock: Clock }): ApplyStream {
   const { address, token, clock } = options;
   const incoming = new LineQueue();
-  const sent = request({
-    ...connectOptions(address),
+  const sent = openRequest(address, {
     method: 'POST',
     path: '/routes',
-    agent: false,
     headers: { ...authorization(token), 'content-type': APPLY_CONTENT_TYPE },
   });
   let heard = clock.monotonic();
@@ -37,7 +37,7 @@ export function openApplyStream(options: { address: AdminAddress; token: string 
     incoming.end(error);
     sent.destroy();
   };
-  sent.on('error', (error) => finish(new AdminUnreachable(address, reasonOf(error))));
+  sent.on('error', (error) => finish(new AdminUnreachable(address, reasonOf(error, address))));
   sent.on('close', () => finish());
   sent.on('response', (response) => {
     if (response.statusCode === 401) return finish(new AdminUnreachable(address, UNAUTHORIZED));
@@ -46,7 +46,7 @@ export function openApplyStream(options: { address: AdminAddress; token: string 
     });
     readLines(response, incoming, (reason) => finish(new AdminUnreachable(address, reason)));
     response.on('end', () => finish());
-    response.on('error', (error) => finish(new AdminUnreachable(address, reasonOf(error))));
+    response.on('error', (error) => finish(new AdminUnreachable(address, reasonOf(error, address))));
   });
   sent.flushHeaders();
   return {

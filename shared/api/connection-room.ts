@@ -44,12 +44,26 @@ export class ConnectionRoom {
     });
   }
 
+  /** A connection goes on as another socket, as it does beneath TLS: what is said about that counts. */
+  become(socket: Socket, secured: Socket): void {
+    if (this.quiet.delete(socket)) this.seat(secured);
+  }
+
+  /** Closes every connection, whatever is under way. */
+  closeAll(): void {
+    for (const socket of [...this.quiet.keys(), ...this.held.keys()]) socket.destroy();
+  }
+
   private enter(socket: Socket): void {
     if (this.quiet.size + this.held.size >= this.most) {
       const [oldest] = this.quiet.keys();
       if (oldest === undefined) return void socket.destroy();
       this.close(oldest);
     }
+    this.seat(socket);
+  }
+
+  private seat(socket: Socket): void {
     socket.once('close', () => {
       this.quiet.delete(socket);
       this.held.delete(socket);

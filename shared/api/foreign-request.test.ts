@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { foreignRequest } from './foreign-request.ts';
+import { foreignRequest, type KnownBy, onThisMachine } from './foreign-request.ts';
 
 type Case = readonly [what: string, headers: Record<string, string>, url?: string];
 
 const asked = ([, headers, url = '/routes']: Case): string | null =>
   foreignRequest(
     { url, headers, headersDistinct: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])) },
-    new Set(['sluice']),
+    onThisMachine(['sluice']),
   );
 
 const OWN: readonly Case[] = [
@@ -51,5 +51,17 @@ for (const one of FOREIGN) test(`is foreign: ${one[0]}`, () => assert.notEqual(a
 
 test('two Host fields are foreign where one of them is', () => {
   const headers = { host: 'localhost' };
-  assert.notEqual(foreignRequest({ url: '/', headers, headersDistinct: { host: ['localhost', 'evil.example'] } }, new Set()), null);
+  assert.notEqual(foreignRequest({ url: '/', headers, headersDistinct: { host: ['localhost', 'evil.example'] } }, onThisMachine([])), null);
+});
+
+test('a service with a certificate is asked by what that covers, and by no other address or localhost', () => {
+  const covered: KnownBy = {
+    knows: (host) => ['admin.example', '192.0.2.7', '2001:db8::7'].includes(host),
+    otherName: 'not in the certificate',
+  };
+  const asks = (host: string) => foreignRequest({ url: '/', headers: { host }, headersDistinct: { host: [host] } }, covered);
+  for (const host of ['admin.example', 'Admin.Example.:6190', '192.0.2.7:6190', '[2001:db8::7]:6190', '[2001:DB8::7]'])
+    assert.equal(asks(host), null, host);
+  for (const host of ['localhost:6190', '127.0.0.1', '192.0.2.8', 'other.example'])
+    assert.equal(asks(host), 'not in the certificate', host);
 });

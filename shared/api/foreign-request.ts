@@ -9,6 +9,15 @@ export type RequestOrigin = {
   readonly headersDistinct: NodeJS.Dict<string[]>;
 };
 
+/** By which hosts a service is asked: lower case, without port, brackets and a dot at the end. `otherName` says what else was asked for. */
+export type KnownBy = { readonly knows: (host: string) => boolean; readonly otherName: string };
+
+/** A service of this machine: no foreign page can say where localhost and addresses lead. `names`, in lower case, are its own beside them. */
+export const onThisMachine = (names: readonly string[]): KnownBy => ({
+  knows: (host) => host === 'localhost' || isIP(host) !== 0 || names.includes(host),
+  otherName: 'the host asked for is neither an address, localhost nor a name of this service (Host)',
+});
+
 /** The authority of a target in absolute form, which counts in place of Host (RFC 9112 3.2.2). */
 const ABSOLUTE_FORM = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i;
 
@@ -16,28 +25,23 @@ const ABSOLUTE_FORM = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i;
  * Detects requests that a browser sends for another site: the reason, or null. A page can make a browser send requests
  * to loopback ports and forwarded sockets (CSRF), and read the responses through a name that resolves to them (DNS
  * rebinding). Other programs send neither Sec-Fetch-Site nor Origin.
- * `names`: further host names of the service, in lower case, beside addresses and localhost.
  */
-export function foreignRequest({ url, headers, headersDistinct }: RequestOrigin, names: ReadonlySet<string>): string | null {
+export function foreignRequest({ url, headers, headersDistinct }: RequestOrigin, { knows, otherName }: KnownBy): string | null {
   const site = headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin' && site !== 'none')
     return 'a browser sent the request for a page of another site (Sec-Fetch-Site)';
   const target = ABSOLUTE_FORM.exec(url ?? '')?.[1];
   const hosts = [...(headersDistinct.host ?? []), ...(target === undefined ? [] : [target])];
-  if (hosts.some((host) => !isOwn(host, names))) return OTHER_NAME;
+  if (hosts.some((host) => !knows(bareHost(host)))) return otherName;
   // RFC 6454 7.3; browsers send "null" to hide the origin.
   if (headers.origin !== undefined && !hosts.some((host) => isOriginOf(headers.origin, host)))
     return 'a browser sent the request for a page of another origin (Origin)';
   return null;
 }
 
-const OTHER_NAME = 'the host asked for is neither an address, localhost nor a name of this service (Host)';
-
-/** Whether the name can't be made to resolve to us by a foreign site. */
-function isOwn(authority: string, names: ReadonlySet<string>): boolean {
+function bareHost(authority: string): string {
   const host = splitAddress(authority.toLowerCase()).host.replace(/\.$/, '');
-  const bare = host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
-  return bare === 'localhost' || isIP(bare) !== 0 || names.has(bare);
+  return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
 }
 
 function isOriginOf(origin: string | undefined, host: string): boolean {

@@ -9,6 +9,8 @@ export type DockerSettings = {
   readonly addresses: AddressKind;
   /** The network to prefer where a container shares several with the data plane. */
   readonly network: string | null;
+  /** Whether a data plane is on another machine, where this one's loopback and bridges are others'. */
+  readonly elsewhere: boolean;
 };
 
 export const DOCKER_FLAGS: readonly Flag[] = [
@@ -38,17 +40,23 @@ export const DOCKER_FLAGS: readonly Flag[] = [
 ];
 
 /** @returns null when no containers are to be discovered. @throws UsageError. */
-export function dockerSettings(command: string, { given }: Flags): DockerSettings | null {
+export function dockerSettings(command: string, { given }: Flags, elsewhere: boolean): DockerSettings | null {
   const wanted = (given.get('docker')?.value ?? false) as boolean | EngineAddress;
   if (wanted === false) {
     const useless = ['docker-address', 'docker-network'].find((name) => given.get(name)?.origin === 'flag');
     if (useless !== undefined) throw new UsageError(`${NAME} ${command}: --${useless} needs --docker`);
     return null;
   }
+  const addresses = (given.get('docker-address')?.value as AddressKind | undefined) ?? 'auto';
+  if (elsewhere && addresses === 'auto')
+    throw new UsageError(
+      `${NAME} ${command}: --docker for a data plane on another machine needs --docker-address: published for ports that are published on an address that it reaches, or container where it reaches the networks of the containers`,
+    );
   return {
     engine: wanted === true ? whereItIs(command) : wanted,
-    addresses: (given.get('docker-address')?.value as AddressKind | undefined) ?? 'auto',
+    addresses,
     network: (given.get('docker-network')?.value as string | undefined) ?? null,
+    elsewhere,
   };
 }
 

@@ -12,7 +12,7 @@ sourceContract('docker', async (t, clock) => {
   const directory = mkdtempSync(join(tmpdir(), 'docker-'));
   const path = join(directory, 'docker.sock');
   const engine = new FakeEngine();
-  const settings = { engine: { kind: 'unix', path }, addresses: 'auto', network: null } as const;
+  const settings = { engine: { kind: 'unix', path }, addresses: 'auto', network: null, elsewhere: false } as const;
   const source = createDockerSource({ settings, clock, random: systemRandom, log: memoryLog() });
   t.after(async () => {
     await engine.stop();

@@ -47,9 +47,9 @@ export function createDockerSource({ settings, clock, random, log, translate = t
 
   const publish = () => {
     if (!emit || !isListed) return;
-    const { addresses, network } = settings;
+    const { addresses, network, elsewhere } = settings;
     const seen = { containers: store.containers(), draining: draining.ids(), reach: networks.reach() };
-    const snapshot = { ...seen, addresses, network, lastGood, now: clock.now() };
+    const snapshot = { ...seen, addresses, network, elsewhere, lastGood, now: clock.now() };
     const translation = translate(snapshot);
     lastGood = translation.lastGood;
     readings = withTransitionTimes(translation.readings);

@@ -33,9 +33,8 @@ const metaSchema = z.object({
 /** Metadata stored with one of our own pairs. */
 export type PairMeta = z.output<typeof metaSchema>;
 
-export type PairFiles = {
-  readonly chainPath: string;
-  readonly keyPath: string;
+type PairPaths = { readonly chainPath: string; readonly keyPath: string };
+export type PairFiles = PairPaths & {
   /** Changes when one of the files does. */
   readonly fingerprint: string;
 };
@@ -69,6 +68,10 @@ export function misnamedPair(path: string): string | null {
   return `${path} has no files under the names that are looked for, but ${names.sort().slice(0, 3).join(', ')}; call them ${usual}`;
 }
 
+/** Changes when one of the two files does, through symbolic links. */
+export const fingerprintOfPair = (chainPath: string, keyPath: string): string =>
+  `${fingerprintOf(chainPath) ?? '-'} ${fingerprintOf(keyPath) ?? '-'}`;
+
 const OUT_OF_REACH = 'out of reach';
 
 /** Changes when the file does; null if there is none. */
@@ -87,7 +90,7 @@ function fingerprintOf(path: string): string | null {
 const isLostLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true && !existsSync(path);
 
 /** Reads the two files. The refusal names the file. */
-export function readPairTexts({ chainPath, keyPath }: PairFiles): Parsed<Pick<Certificate, 'chain' | 'privateKey'>> {
+export function readPairTexts({ chainPath, keyPath }: PairPaths): Parsed<Pick<Certificate, 'chain' | 'privateKey'>> {
   const chain = readText(chainPath);
   if (!chain.ok) return chain;
   const key = readText(keyPath);
@@ -95,7 +98,7 @@ export function readPairTexts({ chainPath, keyPath }: PairFiles): Parsed<Pick<Ce
 }
 
 /** Reads and validates the pair. The refusal names the file. */
-export function readPair(seen: PairFiles): Parsed<Certificate & { readonly asWritten: boolean }> {
+export function readPair(seen: PairPaths): Parsed<Certificate & { readonly asWritten: boolean }> {
   const texts = readPairTexts(seen);
   if (!texts.ok) return texts;
   const { chain, privateKey } = texts.value;

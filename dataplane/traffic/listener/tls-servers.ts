@@ -1,6 +1,7 @@
 import { constants, createHash, hkdfSync } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket, type TlsOptions } from 'node:tls';
+import { CIPHERS } from '../../../shared/ciphers.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import { type Faults, guarded } from '../exchange/faults.ts';
 import type { ClientAuth } from '../policy/client-certificate/client-auth.ts';
@@ -13,19 +14,6 @@ const MOST_SERVERS = 1_000;
 const PROTOCOLS = ['h2', 'http/1.1'];
 /** What an authority speaks that checks a name (RFC 8737): nothing follows the handshake. */
 export const CHECK_PROTOCOL = 'acme-tls/1';
-
-/** RFC 9325 4.2: forward secrecy and authenticated encryption, which is what everybody has spoken for ten years. */
-const CIPHERS = [
-  'TLS_AES_128_GCM_SHA256',
-  'TLS_AES_256_GCM_SHA384',
-  'TLS_CHACHA20_POLY1305_SHA256',
-  'ECDHE-ECDSA-AES128-GCM-SHA256',
-  'ECDHE-RSA-AES128-GCM-SHA256',
-  'ECDHE-ECDSA-AES256-GCM-SHA384',
-  'ECDHE-RSA-AES256-GCM-SHA384',
-  'ECDHE-ECDSA-CHACHA20-POLY1305',
-  'ECDHE-RSA-CHACHA20-POLY1305',
-].join(':');
 
 /** How long a ticket resumes a session (s): a tenth of what RFC 8446 4.6.1 allows. */
 const TICKET_SECS = 60_480;

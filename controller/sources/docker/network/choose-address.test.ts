@@ -48,6 +48,20 @@ for (const [claim, container, snapshot, site, address] of [
     {},
     '192.0.2.1:32768',
   ],
+  [
+    'from another machine too',
+    { publishedPorts: [{ containerPort: 80, hostIp: '192.0.2.1', hostPort: 32_768 }] },
+    { addresses: 'published', elsewhere: true },
+    {},
+    '192.0.2.1:32768',
+  ],
+  [
+    'the networks of containers may reach another machine, who says so',
+    several,
+    { addresses: 'container', elsewhere: true },
+    {},
+    '10.0.1.2:80',
+  ],
 ] as const)
   test(claim, () => {
     const choice = choose(container, snapshot, site);
@@ -87,6 +101,33 @@ for (const [claim, container, snapshot, site, reason, change] of [
     {},
     /loopback/,
     /--docker-address/,
+  ],
+  ...['127.0.0.1', '0.0.0.0', '::', ''].map(
+    (hostIp) =>
+      [
+        `a port that is published on "${hostIp}" has no address that another machine is known to reach`,
+        { publishedPorts: [{ containerPort: 80, hostIp, hostPort: 32_768 }] },
+        { addresses: 'published', elsewhere: true },
+        {},
+        /published on (?:every address|127\.0\.0\.1, the loopback address) of this machine, and a data plane is on another one/,
+        /-p ADDRESS:32768:80/,
+      ] as const,
+  ),
+  [
+    "the host's own network is not that of another machine",
+    { networkMode: 'host' },
+    { addresses: 'container', elsewhere: true },
+    {},
+    /another machine/,
+    /put it on/,
+  ],
+  [
+    'a port that another machine would need is not published',
+    {},
+    { addresses: 'published', elsewhere: true },
+    {},
+    /80 is not published/,
+    /-p ADDRESS::80/,
   ],
 ] as const)
   test(claim, () => {

@@ -17,6 +17,8 @@ export type AddressContext = {
   readonly addresses: AddressKind;
   /** The network to prefer where a container shares several with the data plane. */
   readonly network: string | null;
+  /** Whether a data plane is on another machine than the engine, where this one's loopback and bridges are others'. */
+  readonly elsewhere: boolean;
 };
 
 /** Fixed order, so that the same snapshot gives the same address: the label's network, the flag's, then by name; IPv4 before IPv6. */
@@ -44,11 +46,19 @@ function withoutPort({ exposedTcpPorts: ports }: Container, site: string | null)
     : nowhere(`it exposes the ports ${ports.join(', ')}`, `name one of them with the label ${label}=${ports[0]}`);
 }
 
-function published({ publishedPorts }: Container, port: number, { reach }: AddressContext): AddressChoice {
+function published({ publishedPorts }: Container, port: number, { reach, elsewhere }: AddressContext): AddressChoice {
   const found = publishedPorts.find(({ containerPort, hostPort }) => containerPort === port && hostPort > 0);
-  if (!found) return nowhere(`its port ${port} is not published`, `publish it on a loopback address: -p 127.0.0.1::${port}`);
+  if (!found) {
+    const change = elsewhere ? `an address that the data plane reaches: -p ADDRESS::${port}` : `a loopback address: -p 127.0.0.1::${port}`;
+    return nowhere(`its port ${port} is not published`, `publish it on ${change}`);
+  }
   const isAny = found.hostIp === '' || found.hostIp === '0.0.0.0' || found.hostIp === '::';
   const host = isAny ? '127.0.0.1' : found.hostIp;
+  if (elsewhere && isLoopback(host))
+    return nowhere(
+      `its port ${port} is published on ${isAny ? 'every address' : `${host}, the loopback address`} of this machine, and a data plane is on another one`,
+      `publish it on the address that the data plane reaches: -p ADDRESS:${found.hostPort}:${port}`,
+    );
   if (reach.kind === 'networks' && isLoopback(host))
     return nowhere(
       `its port ${port} is published on the loopback address of the host, which the data plane (${reach.container}) is not on`,
@@ -57,7 +67,12 @@ function published({ publishedPorts }: Container, port: number, { reach }: Addre
   return { address: socketAddress(host, found.hostPort), reason: `the published port of its port ${port}` };
 }
 
-function onHost(port: number, { reach }: AddressContext): AddressChoice {
+function onHost(port: number, { reach, elsewhere }: AddressContext): AddressChoice {
+  if (elsewhere)
+    return nowhere(
+      "it is on the host's own network, and a data plane is on another machine",
+      'put it on a network that the data plane reaches',
+    );
   if (reach.kind === 'host') return { address: `127.0.0.1:${port}`, reason: "it is on the host's own network, as the data plane is" };
   return nowhere("it is on the host's own network, which the data plane does not share", 'put it on a network of the data plane');
 }

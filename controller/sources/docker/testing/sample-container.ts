@@ -31,6 +31,7 @@ export const sampleSnapshot = (containers: readonly Container[], more: Partial<E
   reach: { kind: 'host' },
   addresses: 'auto',
   network: null,
+  elsewhere: false,
   lastGood: new Map(),
   now: 0,
   ...more,

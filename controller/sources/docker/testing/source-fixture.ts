@@ -23,7 +23,7 @@ export function withEngine(t: TestContext, clock: Clock = systemClock, translate
   const engine = new FakeEngine();
   const log = memoryLog();
   const source = createDockerSource({
-    settings: { engine: { kind: 'unix', path }, addresses: 'auto', network: null },
+    settings: { engine: { kind: 'unix', path }, addresses: 'auto', network: null, elsewhere: false },
     translate,
     clock,
     random: systemRandom,

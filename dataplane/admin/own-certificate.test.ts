@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { makeChain, makePair, type PairWish } from '../../shared/certificates/testing/pair-fixture.ts';
+import { systemClock } from '../../shared/runtime/clock.ts';
+import { memoryLog } from '../../shared/runtime/log.ts';
+import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
+import { OwnCertificate } from './own-certificate.ts';
+
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+
+/** A folder with the two files, and a clock. */
+function scene(t: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), 'own-certificate-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const paths = { certificate: join(folder, 'tls.crt'), privateKey: join(folder, 'tls.key') };
+  const clock = new ManualClock();
+  const log = memoryLog();
+  const make = (names: string[], wish: PairWish = {}) => makePair(names, { notBefore: clock.now() - DAY_MS, ...wish });
+  const write = async (names: string[], wish: PairWish = {}) => {
+    const pair = await make(names, wish);
+    writeFileSync(paths.certificate, pair.certificate);
+    writeFileSync(paths.privateKey, pair.privateKey);
+    return pair;
+  };
+  const open = (where = paths): OwnCertificate => {
+    const read = OwnCertificate.read(where, { clock, log });
+    if (!read.ok) throw new assert.AssertionError({ message: read.reason });
+    t.after(() => read.value.stop());
+    read.value.watch();
+    return read.value;
+  };
+  const refusal = (where = paths): string => {
+    const read = OwnCertificate.read(where, { clock, log });
+    return read.ok ? assert.fail('it was taken') : read.reason;
+  };
+  return { folder, paths, clock, log, make, write, open, refusal };
+}
+
+test('it is for its names, wildcards for one label, and for its addresses in any spelling, and for nobody else', async (t) => {
+  const { write, open } = scene(t);
+  await write(['admin.test', '*.nodes.test', '192.0.2.7', '2001:db8::7']);
+  const certificate = open();
+  for (const host of ['admin.test', 'a.nodes.test', '192.0.2.7', '2001:db8::7', '2001:db8:0:0::7'])
+    assert.equal(certificate.isFor(host), true, host);
+  for (const host of ['test', 'nodes.test', 'a.b.nodes.test', '192.0.2.8', '127.0.0.1', 'localhost'])
+    assert.equal(certificate.isFor(host), false, host);
+  assert.deepEqual(certificate.warnings, []);
+});
+
+test('files that can not be used are refused by name with what to do', async (t) => {
+  const { write, refusal, paths } = scene(t);
+  assert.match(refusal(), /tls\.crt is missing; put it there$/);
+  await write(['a.test']);
+  const other = await makePair(['a.test']);
+  writeFileSync(paths.privateKey, other.privateKey);
+  assert.match(refusal(), /tls\.key: the key belongs to another certificate than \S+tls\.crt; give the one it was made with$/);
+  writeFileSync(paths.privateKey, 'nonsense');
+  assert.match(refusal(), /tls\.key: there is no private key in it/);
+  writeFileSync(paths.certificate, 'nonsense');
+  writeFileSync(paths.privateKey, other.privateKey);
+  assert.match(refusal(), /tls\.crt: there is no certificate in it/);
+  rmSync(paths.privateKey);
+  mkdirSync(paths.privateKey);
+  assert.match(refusal(), /tls\.key is no file; put the file there$/);
+});
+
+test('a key that this user may not read is refused by name', {
+  skip: process.getuid?.() === 0 && 'root may read everything',
+}, async (t) => {
+  const { write, refusal, paths } = scene(t);
+  await write(['a.test']);
+  chmodSync(paths.privateKey, 0);
+  assert.match(refusal(), /tls\.key can't be read \(permission denied\); give it to the user that this process runs as/);
+});
+
+test('one that is over, or not good yet, is taken, and a warning says what to do', async (t) => {
+  const { write, open, log, clock } = scene(t);
+  const now = clock.now();
+  await write(['a.test'], { notBefore: now - 9 * DAY_MS, notAfter: now - DAY_MS });
+  assert.match(
+    open().warnings.join(),
+    /^the certificate of the Admin API in \S+tls\.crt has expired \(.*\), so clients refuse it; put its successor there/,
+  );
+  await write(['a.test'], { notBefore: now + DAY_MS, notAfter: now + 9 * DAY_MS });
+  assert.match(open().warnings.join(), /is good only from .*; set the clock of this machine, or wait$/);
+  assert.equal(log.lines.filter(({ level }) => level === 'warn').length, 2);
+});
+
+test('a warning comes before it expires, once in the log, and goes when it is renewed', async (t) => {
+  const { write, open, log, clock } = scene(t);
+  const now = clock.now();
+  await write(['a.test'], { notBefore: now, notAfter: now + 100 * MINUTE_MS });
+  const certificate = open();
+  clock.pass(90 * MINUTE_MS);
+  assert.deepEqual(certificate.warnings, []);
+  clock.pass(MINUTE_MS);
+  assert.match(certificate.warnings.join(), /expires soon/);
+  clock.pass(3 * MINUTE_MS);
+  assert.equal(log.lines.filter(({ message }) => message.includes('expires soon')).length, 1);
+  await write(['a.test'], { notBefore: clock.now(), notAfter: clock.now() + 100 * MINUTE_MS });
+  clock.pass(MINUTE_MS);
+  assert.deepEqual(certificate.warnings, []);
+});
+
+test('a new pair is loaded when it is whole: between the two files the one before stays, and the log says why', async (t) => {
+  const { make, write, open, log, clock, paths } = scene(t);
+  await write(['old.test']);
+  const certificate = open();
+  const before = certificate.context;
+  const fresh = await make(['new.test']);
+  writeFileSync(paths.certificate, fresh.certificate);
+  clock.pass(MINUTE_MS);
+  assert.deepEqual([certificate.isFor('old.test'), certificate.context === before], [true, true]);
+  assert.match(
+    certificate.warnings.join(),
+    /^the new certificate of the Admin API is not used, the one before stays: \S+tls\.key: the key belongs to another/,
+  );
+  assert.equal(log.lines.filter(({ level }) => level === 'warn').length, 1);
+  writeFileSync(paths.privateKey, fresh.privateKey);
+  clock.pass(MINUTE_MS);
+  assert.deepEqual([certificate.isFor('old.test'), certificate.isFor('new.test'), certificate.context === before], [false, true, false]);
+  assert.deepEqual(certificate.warnings, []);
+  assert.equal(log.lines.at(-1)?.message, 'the Admin API shows a new certificate');
+});
+
+test('a pair that is over, cut off or gone never replaces a good one', async (t) => {
+  const { write, open, clock, paths } = scene(t);
+  const good = await write(['good.test']);
+  const certificate = open();
+  const stays = (why: RegExp) => {
+    clock.pass(MINUTE_MS);
+    assert.equal(certificate.isFor('good.test'), true);
+    assert.match(certificate.warnings.join(), why);
+  };
+  await write(['bad.test'], { notBefore: clock.now() - 9 * DAY_MS, notAfter: clock.now() - DAY_MS });
+  stays(/tls\.crt: it has expired/);
+  await write(['bad.test'], { notBefore: clock.now() + 9 * DAY_MS, notAfter: clock.now() + 99 * DAY_MS });
+  stays(/tls\.crt: it is good only from/);
+  writeFileSync(paths.certificate, good.certificate.slice(0, 90));
+  stays(/cut off/);
+  rmSync(paths.certificate);
+  stays(/tls\.crt is missing/);
+  writeFileSync(paths.certificate, good.certificate);
+  writeFileSync(paths.privateKey, good.privateKey);
+  clock.pass(MINUTE_MS);
+  assert.deepEqual(certificate.warnings, []);
+});
+
+test('files that are links are followed, as certbot and mounted secrets lay them out', async (t) => {
+  const { folder, make, open, clock } = scene(t);
+  const lay = async (version: string, name: string) => {
+    const pair = await make([name]);
+    mkdirSync(join(folder, version));
+    writeFileSync(join(folder, version, 'tls.crt'), pair.certificate);
+    writeFileSync(join(folder, version, 'tls.key'), pair.privateKey);
+    symlinkSync(version, join(folder, '..new'));
+    renameSync(join(folder, '..new'), join(folder, '..data'));
+  };
+  await lay('..1', 'old.test');
+  for (const name of readdirSync(join(folder, '..1'))) symlinkSync(join('..data', name), join(folder, name));
+  const certificate = open();
+  await lay('..2', 'new.test');
+  clock.pass(MINUTE_MS);
+  assert.equal(certificate.isFor('new.test'), true);
+});
+
+test('a change is seen at once where the system tells of it', async (t) => {
+  const { write, paths, log } = scene(t);
+  const good = { notBefore: Date.now() - DAY_MS };
+  await write(['old.test'], good);
+  const read = OwnCertificate.read(paths, { clock: systemClock, log });
+  assert.ok(read.ok);
+  const certificate = read.value;
+  t.after(() => certificate.stop());
+  certificate.watch();
+  await write(['new.test'], good);
+  // The look that nobody asked for comes after a minute.
+  const end = performance.now() + MINUTE_MS / 2;
+  while (!certificate.isFor('new.test') && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.equal(certificate.isFor('new.test'), true);
+});
+
+test('a chain in any order is shown in order', async (t) => {
+  const { paths, open } = scene(t);
+  const { root, middle, leaf } = await makeChain(['a.test']);
+  writeFileSync(paths.certificate, root.certificate + middle.certificate + leaf.certificate);
+  writeFileSync(paths.privateKey, leaf.privateKey);
+  assert.equal(open().isFor('a.test'), true);
+});

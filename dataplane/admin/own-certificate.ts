@@ -1,0 +1,166 @@
+import { constants } from 'node:crypto';
+import { dirname, resolve } from 'node:path';
+import { createSecureContext, type SecureContext } from 'node:tls';
+import type { Certificate } from '../../shared/certificates/certificate.ts';
+import { covers, shortAddress } from '../../shared/certificates/certificate-names.ts';
+import { CIPHERS } from '../../shared/ciphers.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import type { Log } from '../../shared/runtime/log.ts';
+import { accepted, type Parsed, refused } from '../../shared/values/parsed.ts';
+import { FolderWatcher } from '../tls/store/folder-watcher.ts';
+import { fingerprintOfPair, readPair } from '../tls/store/pair-folder.ts';
+
+/** Where the two files lie. */
+export type CertificatePaths = { readonly certificate: string; readonly privateKey: string };
+
+/** The files are looked at this often (ms), should nobody have told of a change. */
+const LOOK_MS = 60_000;
+/** The two files are rarely written in one turn: they have to be quiet for this long (ms). */
+const QUIET_MS = 500;
+/** A warning comes when less than a tenth of its life is left, and not earlier than this (ms) before its end. */
+const WARN_MS = 14 * 86_400_000;
+
+type Loaded = { readonly certificate: Certificate; readonly context: SecureContext };
+
+/**
+ * The certificate by which the Admin API is known to other machines. Files that change are loaded when they are whole
+ * and good; until then what was loaded before stays.
+ */
+export class OwnCertificate {
+  private readonly paths: CertificatePaths;
+  private readonly clock: Clock;
+  private readonly log: Log;
+  private readonly watches: FolderWatcher;
+  private loaded: Loaded;
+  private seen: string;
+  /** Why the files as they are now are not used; null while they are. */
+  private refusal: string | null = null;
+  private told = '';
+  private forgetChange: () => void = () => undefined;
+  private stopLooking: () => void = () => undefined;
+
+  private constructor(paths: CertificatePaths, loaded: Loaded, seen: string, { clock, log }: { clock: Clock; log: Log }) {
+    this.paths = paths;
+    this.loaded = loaded;
+    this.seen = seen;
+    this.clock = clock;
+    this.log = log;
+    this.watches = new FolderWatcher(() => this.changed(), log);
+  }
+
+  /** Reads the two files. One that is over is taken: its clients say so, and no site has to wait for it. The refusal names the file and what to do. */
+  static read(paths: CertificatePaths, parts: { clock: Clock; log: Log }): Parsed<OwnCertificate> {
+    const absolute = { certificate: resolve(paths.certificate), privateKey: resolve(paths.privateKey) };
+    const seen = fingerprintOfPair(absolute.certificate, absolute.privateKey);
+    const loaded = load(absolute);
+    return loaded.ok ? accepted(new OwnCertificate(absolute, loaded.value, seen, parts)) : loaded;
+  }
+
+  get context(): SecureContext {
+    return this.loaded.context;
+  }
+
+  /** Whether it is for this host, a name or an address in lower case. */
+  isFor(host: string): boolean {
+    return covers(this.loaded.certificate.domains, shortAddress(host));
+  }
+
+  /** What is wrong with it, one line each; empty when nothing is. */
+  get warnings(): string[] {
+    const { certificate, privateKey } = this.paths;
+    const { notBefore, notAfter } = this.loaded.certificate;
+    const now = this.clock.now();
+    const renew = `put its successor there (and into ${privateKey}), it is loaded at once`;
+    const warnings: string[] = [];
+    if (this.refusal !== null) warnings.push(`the new certificate of the Admin API is not used, the one before stays: ${this.refusal}`);
+    if (now >= notAfter)
+      warnings.push(`the certificate of the Admin API in ${certificate} has expired (${dayOf(notAfter)}), so clients refuse it; ${renew}`);
+    else if (now < notBefore)
+      warnings.push(
+        `the certificate of the Admin API in ${certificate} is good only from ${dayOf(notBefore)}; set the clock of this machine, or wait`,
+      );
+    else if (notAfter - now < Math.min(WARN_MS, (notAfter - notBefore) / 10))
+      warnings.push(`the certificate of the Admin API in ${certificate} expires soon (${dayOf(notAfter)}); ${renew}`);
+    return warnings;
+  }
+
+  /** Follows the files from now on. */
+  watch(): void {
+    this.look();
+    this.stopLooking = this.clock.every(LOOK_MS, () => this.look());
+  }
+
+  stop(): void {
+    this.forgetChange();
+    this.stopLooking();
+    this.watches.close();
+  }
+
+  private changed(): void {
+    this.forgetChange();
+    this.forgetChange = this.clock.after(QUIET_MS, () => this.look());
+  }
+
+  private look(): void {
+    this.follow();
+    const { certificate, privateKey } = this.paths;
+    const seen = fingerprintOfPair(certificate, privateKey);
+    if (seen !== this.seen) {
+      this.seen = seen;
+      this.renew();
+    }
+    this.tell();
+  }
+
+  private renew(): void {
+    const read = load(this.paths);
+    const reason = read.ok ? this.unfit(read.value.certificate) : read.reason;
+    this.refusal = reason;
+    if (!read.ok || reason !== null) return;
+    this.loaded = read.value;
+    const { domains, notAfter } = read.value.certificate;
+    this.log.info({ names: domains, until: dayOf(notAfter) }, 'the Admin API shows a new certificate');
+  }
+
+  /** Why a pair that is in order is no successor now. */
+  private unfit({ notBefore, notAfter }: Certificate): string | null {
+    const now = this.clock.now();
+    const { certificate } = this.paths;
+    if (now >= notAfter && now < this.loaded.certificate.notAfter)
+      return `${certificate}: it has expired (${dayOf(notAfter)}); put a good one there`;
+    if (now < notBefore && now >= this.loaded.certificate.notBefore)
+      return `${certificate}: it is good only from ${dayOf(notBefore)}; put a good one there`;
+    return null;
+  }
+
+  private follow(): void {
+    this.watches.follow([...new Set([dirname(this.paths.certificate), dirname(this.paths.privateKey)])]);
+  }
+
+  /** Each warning once, for as long as it lasts. */
+  private tell(): void {
+    const { warnings } = this;
+    const text = warnings.join('\n');
+    if (text === this.told) return;
+    this.told = text;
+    for (const warning of warnings) this.log.warn(warning);
+  }
+}
+
+function load({ certificate, privateKey }: CertificatePaths): Parsed<Loaded> {
+  const read = readPair({ chainPath: certificate, keyPath: privateKey });
+  if (!read.ok) return read;
+  const { chain, privateKey: key } = read.value;
+  // A second handshake on a connection costs us more than its client.
+  const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
+  try {
+    const context = createSecureContext({ cert: chain, key, minVersion: 'TLSv1.2', ciphers: CIPHERS, secureOptions });
+    return accepted({ certificate: read.value, context });
+  } catch (error) {
+    return refused(
+      `${certificate}: TLS takes no such certificate (${error instanceof Error ? error.message : error}); have it issued anew`,
+    );
+  }
+}
+
+const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 16).replace('T', ' ');

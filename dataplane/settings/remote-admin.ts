@@ -1,0 +1,33 @@
+import { ENV_PREFIX, NAME } from '../../shared/name.ts';
+import { UsageError } from '../../shared/runtime/flags.ts';
+import { splitAddress } from '../../shared/values/address.ts';
+import { isLoopback } from '../../shared/values/loopback.ts';
+import type { SettingValues } from './layers.ts';
+
+type AdminSettings = Pick<SettingValues, 'adminListen' | 'adminAllowRemote' | 'adminTlsCert' | 'adminTlsKey'>;
+
+const TLS_FLAGS = '--admin-tls-cert PATH --admin-tls-key PATH';
+/** Wrong tokens are not counted, so that nobody can lock out the owner: a token that others may guess at has to be long (characters). */
+const LEAST_TOKEN = 16;
+
+const refused = (reason: string): UsageError => new UsageError(`${NAME} dataplane: ${reason}`);
+
+/** Other machines are let in on purpose only, and over TLS. @throws UsageError that says what to write. */
+export function requireTlsForOthers({ adminListen, adminAllowRemote, adminTlsCert, adminTlsKey }: AdminSettings): void {
+  if (adminTlsCert !== null && adminTlsKey === null)
+    throw refused('--admin-tls-cert needs --admin-tls-key PATH, the private key of the certificate');
+  if (adminTlsCert === null && adminTlsKey !== null)
+    throw refused('--admin-tls-key needs --admin-tls-cert PATH, the certificate that it belongs to');
+  if (adminAllowRemote && adminTlsCert === null) throw refused(`--admin-allow-remote needs a certificate: ${TLS_FLAGS}`);
+  if (adminAllowRemote || isLoopback(splitAddress(adminListen).host)) return;
+  throw refused(
+    `--admin-listen ${adminListen} lets other machines reach the Admin API; if that is meant, write --admin-allow-remote ${adminTlsCert === null ? `${TLS_FLAGS} as well` : 'as well'}, else name a loopback address (127.0.0.1, [::1], localhost)`,
+  );
+}
+
+/** @throws UsageError where others could guess the token, or there is none. */
+export function requireTokenForOthers({ adminAllowRemote }: AdminSettings, token: string | undefined): void {
+  if (!adminAllowRemote || (token?.length ?? 0) >= LEAST_TOKEN) return;
+  const what = token ? `is shorter than ${LEAST_TOKEN} characters` : 'is not set';
+  throw refused(`--admin-allow-remote needs a token, and ${ENV_PREFIX}ADMIN_TOKEN ${what}; make one with: openssl rand -hex 32`);
+}

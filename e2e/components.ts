@@ -19,6 +19,7 @@ export const COMPONENTS = {
   jq: { package: 'jq', purpose: 'the lines that the documents show', for: 'tests' },
   prlimit: { package: 'util-linux', purpose: 'using up the file descriptors of a process', for: 'tests' },
   ip: { package: 'iproute2', purpose: 'two machines with a network between them', for: 'tests' },
+  openssl: { package: 'openssl', purpose: 'the certificate authority that the documents make', for: 'tests' },
   nginx: { package: 'nginx-light', purpose: 'the proxy that ours is compared with, and one before ours', for: 'both' },
   nginxStream: { package: 'libnginx-mod-stream', purpose: 'nginx sending the PROXY protocol', for: 'tests', file: NGINX_STREAM },
   haproxy: { package: 'haproxy', purpose: 'a second proxy to compare with, and one before ours', for: 'both' },

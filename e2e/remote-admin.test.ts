@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { makePair } from '../shared/certificates/pair-fixture.ts';
+import { missing } from './components.ts';
 import { Folder, TOKEN } from './harness/dataplane.ts';
 import { freePort } from './harness/ports.ts';
-import { run } from './harness/process.ts';
+import { REPOSITORY, run } from './harness/process.ts';
 import { until } from './harness/until.ts';
 import { ADDRESS, RemoteScene } from './remote-admin/scene.ts';
 import { noTwoMachines, UNCERTIFIED } from './remote-admin/two-machines.ts';
@@ -89,6 +91,23 @@ test('a certificate that is replaced is shown without a restart, and the stream 
   await dataplane.said('the new certificate of the Admin API is not used, the one before stays');
   await scene.certify();
   await until('the good certificate', async () => (await status()).code === 0);
+});
+
+test('the authority that the documents make with OpenSSL is believed, and its certificate taken', {
+  skip: skip ?? missing('openssl'),
+}, async () => {
+  await using scene = await RemoteScene.open();
+  const lines = /```sh\n(openssl req -x509[\s\S]*?)```/.exec(readFileSync(`${REPOSITORY}docs/operations.md`, 'utf8'))?.[1] ?? '';
+  const { status, stderr } = spawnSync('sh', ['-ec', lines], { cwd: scene.folder.path, encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+  const made = (name: string) => readFileSync(scene.folder.file(name), 'utf8');
+  scene.install({ certificate: made('admin.crt'), privateKey: made('admin.key'), root: made('ca.pem') });
+  await scene.startDataplane();
+  const { code, stdout } = await scene.command(['routes', '--admin', ADDRESS], {
+    SLUICE_ADMIN_TOKEN: TOKEN,
+    SLUICE_DATAPLANE_CA: scene.roots,
+  });
+  assert.deepEqual([code, stdout], [0, 'Nothing is routed.\n']);
 });
 
 test('a data plane does not start where others could reach its Admin API without TLS and a token', async () => {

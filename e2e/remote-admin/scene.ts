@@ -42,6 +42,13 @@ export class RemoteScene {
     this.replace('tls.crt', pair.certificate + (by === 'ours' ? this.middle : ''));
   }
 
+  /** Puts a pair and a root in place that somebody else has made. */
+  install(pair: { readonly certificate: string; readonly privateKey: string; readonly root: string }): void {
+    this.replace('tls.key', pair.privateKey);
+    this.replace('tls.crt', pair.certificate);
+    this.replace('ca.pem', pair.root);
+  }
+
   write(sites: string): void {
     writeFileSync(this.file, sites);
   }

@@ -155,17 +155,17 @@ test('TLS below 1.2 is refused, and HTTP/2 is not offered', async (t) => {
   assert.equal((await secure({ ALPNProtocols: ['h2', 'http/1.1'] })).alpnProtocol, 'http/1.1');
 });
 
-test('plain HTTP is answered with what to write, and no word of it reaches the API', async (t) => {
+test('plain HTTP is answered with what to write, an upload of any size too, and no word of it reaches the API', async (t) => {
   const { api, raw } = await remote(t);
-  const socket = await raw();
-  const body = JSON.stringify({ domain: 'a.test', upstream: '127.0.0.1:1', tls: false });
-  socket.write(
-    `POST /routes HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-  );
-  assert.match(
-    await restOf(socket),
-    /^HTTP\/1\.1 400 Bad Request\r\n[\s\S]*\r\n\r\n\{"error":"this port speaks HTTPS only: write https:\/\/"\}$/,
-  );
+  for (const filler of ['', 'x'.repeat(8_000_000)]) {
+    const socket = await raw();
+    const body = JSON.stringify({ domain: 'a.test', upstream: '127.0.0.1:1', tls: false, filler });
+    socket.write(
+      `POST /routes HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    const answer = /^HTTP\/1\.1 400 Bad Request\r\n[\s\S]*\r\n\r\n\{"error":"this port speaks HTTPS only: write https:\/\/"\}$/;
+    assert.match(await restOf(socket), answer);
+  }
   assert.equal(api.table.list().length, 0);
 });
 

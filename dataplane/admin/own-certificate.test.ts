@@ -65,7 +65,7 @@ test('files that can not be used are refused by name with what to do', async (t)
   assert.match(refusal(), /tls\.crt: there is no certificate in it/);
   rmSync(paths.privateKey);
   mkdirSync(paths.privateKey);
-  assert.match(refusal(), /tls\.key is no file; put the file there$/);
+  assert.match(refusal(), /tls\.key is not a file; put the file there$/);
 });
 
 test('a key that this user may not read is refused by name', {

@@ -63,7 +63,7 @@ function parseLogLevel(text: string): Parsed<LogLevel> {
 }
 
 function parseEmail(text: string): Parsed<string> {
-  return /^[^\s@]+@[^\s@]+$/.test(text) && text.length <= 320 ? accepted(text) : refused('it is no address like admin@example.com');
+  return /^[^\s@]+@[^\s@]+$/.test(text) && text.length <= 320 ? accepted(text) : refused('it is not an address like admin@example.com');
 }
 
 function parseBinding(text: string): Parsed<AccountBinding> {

@@ -141,7 +141,7 @@ export function requireTrustedProxies({ proxyProtocol, trustedProxies }: Datapla
 function connectionWarnings({ proxyProtocol, trustedProxies, maxConnections, workers }: DataplaneSettings): string[] {
   const warnings: string[] = [];
   if (proxyProtocol && trustedProxies.length === 0)
-    warnings.push('--proxy-protocol is on and trusted_proxies names nobody: every connection is closed');
+    warnings.push('--proxy-protocol is on and trusted_proxies is empty: every connection is closed');
   const room = maxSocketsFor(workers);
   if (maxConnections > room)
     warnings.push(`max_connections is ${maxConnections}, but file descriptors allow ${room}; raise the limit of open files (ulimit -n)`);

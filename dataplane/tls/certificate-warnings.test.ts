@@ -33,10 +33,7 @@ test('one that is renewed in good time, or by itself, is not told of', () => {
 });
 
 test('one that is over though its orders succeed is told of, with what is likely wrong', () => {
-  assert.match(
-    expiryWarnings([shown('a.test', 'acme')], 101 * DAY)[0] ?? '',
-    /a\.test ended at .*; see whether the clock of this machine is right$/,
-  );
+  assert.match(expiryWarnings([shown('a.test', 'acme')], 101 * DAY)[0] ?? '', /a\.test ended at .*; check the clock of this machine$/);
 });
 
 test('a site without a certificate is told of with the reason, of many the first few', () => {
@@ -52,7 +49,7 @@ test('one that nobody renews is told of, with what to do', () => {
   const { certificate, ...applied } = shown('a.test', 'applied');
   const owner = { controller: 'one', source: 'file' };
   const [line] = expiryWarnings([{ ...applied, certificate: { ...certificate, owner } }], 90 * DAY);
-  assert.match(line ?? '', /controller "one" brought it: put a newer one where it has it from$/);
+  assert.match(line ?? '', /controller "one" applied it: put a newer one into its source$/);
 });
 
 test('of many the first few are told', () => {

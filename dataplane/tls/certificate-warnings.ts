@@ -68,8 +68,8 @@ function lineOf({ name, certificate, lastError }: ServedCertificate, now: number
 }
 
 function reasonOf({ source, owner }: StoredCertificate, lastError: string | null): string {
-  if (source === 'acme' && lastError === null) return 'see whether the clock of this machine is right';
+  if (source === 'acme' && lastError === null) return 'check the clock of this machine';
   if (source === 'acme') return `its renewal fails: ${lastError}`;
   if (source !== 'applied') return `it was brought by hand (${source}): bring a newer one`;
-  return `${owner ? `controller "${owner.controller}"` : 'a controller'} brought it: put a newer one where it has it from`;
+  return `${owner ? `controller "${owner.controller}"` : 'a controller'} applied it: put a newer one into its source`;
 }

@@ -27,7 +27,7 @@ export function readClientAuthorities(text: string): Parsed<ClientAuthorities> {
     notAfter = Math.min(notAfter, certificate.validToDate.getTime());
     if (certificate.issuer === certificate.subject) roots++;
   }
-  if (roots === 0) return refused('there is no root in it, so nobody could be believed; add the authority that signs itself');
+  if (roots === 0) return refused('there is no root in it, so no client could be trusted; add the self-signed authority');
   return accepted({ text: certificates.map((block) => block.text).join(''), count: certificates.length, notAfter });
 }
 

@@ -31,7 +31,7 @@ const parent = new Parent(
     clock: systemClock,
     random: systemRandom,
     start: (launch, heard) => startChild(launch, heard, (text) => write(2, text)),
-    manager: serviceManager(process.env, systemClock, (reason) => report({ reason }, 'the service manager can not be told')),
+    manager: serviceManager(process.env, systemClock, (reason) => report({ reason }, 'the service manager cannot be notified')),
     report,
     staysBehind: process.pid === 1,
   },

@@ -43,6 +43,6 @@ export class ChallengeError extends IssueError {
 /** The authority does not know our account: it was deleted or deactivated, or the authority lost its data. */
 export class AccountGoneError extends IssueError {
   constructor(detail: string) {
-    super('refused', `the certificate authority does not know the account any more: ${detail}`);
+    super('refused', `the certificate authority no longer knows the account: ${detail}`);
   }
 }

@@ -29,14 +29,14 @@ test('an issued certificate is kept when it is for the name, also where a wildca
 
 test('what is issued for another name, on another key or as no certificate at all is not kept', async () => {
   const good = await issue('shop.test');
-  refused(await issue('other.test'), /^shop.test: the authority issued what can not be used: a certificate for other.test$/);
+  refused(await issue('other.test'), /^shop.test: the authority issued an unusable certificate: a certificate for other.test$/);
   refused({ ...good, privateKey: (await issue('shop.test')).privateKey }, /belongs to another certificate/);
   refused({ ...good, certificate: 'hello' }, /there is no certificate in it/);
-  refused({ ...good, certificate: JSON.parse('{"a":1}') }, /no PEM/);
+  refused({ ...good, certificate: JSON.parse('{"a":1}') }, /not PEM/);
 });
 
 test('an issued certificate takes the place of a good one only if it is good itself; without one our clock may be wrong', async () => {
   const over = await issue('shop.test', OVER);
-  refused(over, /from 2026-01-07\S+ until 2026-01-09\S+; see whether the clock/, GOOD);
+  refused(over, /from 2026-01-07\S+ until 2026-01-09\S+; check the clock/, GOOD);
   for (const held of [null, OVER]) assert.equal(readIssued('shop.test', over, held, NOW).notAfter, OVER.notAfter);
 });

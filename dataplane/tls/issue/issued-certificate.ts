@@ -11,16 +11,16 @@ import type { Validity } from './renewal/renewal-time.ts';
  */
 export function readIssued(name: string, { certificate, privateKey }: IssuedCertificate, held: Validity | null, now: number): Certificate {
   const refuse = (reason: string): never => {
-    throw new IssueError('refused', `${name}: the authority issued what can not be used: ${reason}`);
+    throw new IssueError('refused', `${name}: the authority issued an unusable certificate: ${reason}`);
   };
-  if (typeof certificate !== 'string') return refuse('an answer that is no PEM');
+  if (typeof certificate !== 'string') return refuse('the response is not PEM');
   const read = readCertificate(certificate, privateKey);
   if (!read.ok) return refuse(read.reason);
   const { domains, notBefore, notAfter } = read.value;
   if (!covers(domains, name)) return refuse(`a certificate for ${domains.slice(0, 5).join(', ')}`);
   if (held !== null && isGood(held, now) && !isGood(read.value, now)) {
     const [from, until] = [notBefore, notAfter].map((at) => new Date(at).toISOString());
-    return refuse(`a certificate from ${from} until ${until}; see whether the clock of this machine is right`);
+    return refuse(`a certificate from ${from} until ${until}; check the clock of this machine`);
   }
   return read.value;
 }

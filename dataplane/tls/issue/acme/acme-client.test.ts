@@ -44,7 +44,7 @@ describe('an authority', async () => {
         body: '<h1>',
       });
       assert.deepEqual([path, kind, retryAfterMs], [path, 'unreachable', 30_000], message);
-      assert.match(message, /not in order: it answers 503$/);
+      assert.match(message, /not working: it answers 503$/);
       server.overrides.clear();
     }
   });
@@ -70,7 +70,7 @@ describe('an authority', async () => {
     ]) {
       const { kind, message } = await failureWith('/dir', answer);
       assert.equal(kind, 'refused');
-      assert.match(message, /^https:\/\/localhost:\d+\/dir is no directory of .*; name the right one with --acme-directory URL$/);
+      assert.match(message, /^https:\/\/localhost:\d+\/dir is not an ACME directory .*; name the right one with --acme-directory URL$/);
     }
   });
 
@@ -122,7 +122,7 @@ describe('an authority', async () => {
     );
   });
 
-  test('that refuses nonce after nonce is not in order', async () => {
+  test('that refuses nonce after nonce is not working', async () => {
     const body = { type: 'urn:ietf:params:acme:error:badNonce', detail: 'the nonce is not mine' };
     assert.equal((await failureWith('/order', { status: 400, body })).kind, 'unreachable');
   });

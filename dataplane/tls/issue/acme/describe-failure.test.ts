@@ -29,7 +29,7 @@ test('what has been told already is not told again', () => {
 test('an authority that was never reached is named: its address may be wrong', () => {
   const { kind, message } = toAccountError(failed('no', 'ENOTFOUND'), 'https://ca.test/dir');
   assert.equal(kind, 'unreachable');
-  assert.equal(message, "the certificate authority at https://ca.test/dir can't be reached: its name can not be resolved");
+  assert.equal(message, "the certificate authority at https://ca.test/dir can't be reached: its name cannot be resolved");
 });
 
 test('what an authority has against an account names the flag that mends it', () => {

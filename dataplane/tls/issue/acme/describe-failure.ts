@@ -3,14 +3,14 @@ import { ProblemError } from './problem.ts';
 
 /** System and TLS error codes that mean the authority is unreachable or not trusted. */
 const UNREACHABLE: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nobody listens there',
-  ENOTFOUND: 'its name can not be resolved',
-  EAI_AGAIN: 'its name can not be resolved now',
+  ECONNREFUSED: 'connection refused',
+  ENOTFOUND: 'its name cannot be resolved',
+  EAI_AGAIN: 'its name cannot be resolved at the moment',
   ETIMEDOUT: 'it does not answer',
   ECONNABORTED: 'it does not answer in time',
   ECONNRESET: 'it closed the connection',
-  EHOSTUNREACH: 'there is no way to it',
-  ENETUNREACH: 'there is no way to it',
+  EHOSTUNREACH: 'there is no route to it',
+  ENETUNREACH: 'there is no route to it',
   SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not from an authority that is trusted here; name its root with --acme-ca-root PATH',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed; name it with --acme-ca-root PATH',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not from an authority that is trusted here; name its root with --acme-ca-root PATH',
@@ -34,29 +34,29 @@ export function toIssueError(error: unknown, about: string, authority = 'the cer
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const unreachable = UNREACHABLE[code];
   if (unreachable !== undefined) return new IssueError('unreachable', `${authority} can't be reached: ${unreachable}`);
-  if (ODD.test(code)) return new IssueError('refused', `${about}: the certificate authority answers what is no ACME: ${message}`);
+  if (ODD.test(code)) return new IssueError('refused', `${about}: the certificate authority does not answer in ACME: ${message}`);
   // Any other system or TLS error happened on the way to the authority.
   if (code !== '') return new IssueError('unreachable', `${authority} can't be reached: ${message}`);
   if (/rate ?limit|too many/i.test(message)) return new IssueError('limited', `${about}: ${message}`);
   if (/pending or processing|returned error 5\d\d|\bnonce\b|HTTP 5\d\d|serverInternal/i.test(message))
-    return new IssueError('unreachable', `the certificate authority is not in order: ${message}`);
+    return new IssueError('unreachable', `the certificate authority is not working: ${message}`);
   return new IssueError('refused', `${about}: ${message}`);
 }
 
 /** Explains why the account could not be opened, and names the flag that fixes it. */
 export function toAccountError(error: unknown, directory: string): IssueError {
   if (error instanceof Error && NO_DIRECTORY.test(error.message)) {
-    const words = `${directory} is no directory of a certificate authority (${error.message}); name the right one with --acme-directory URL`;
+    const words = `${directory} is not an ACME directory (${error.message}); name the right one with --acme-directory URL`;
     return new IssueError('refused', words);
   }
   if (!(error instanceof ProblemError)) return toIssueError(error, directory, `the certificate authority at ${directory}`);
   const { problem, message } = error;
   const refused = (advice: string): IssueError =>
-    new IssueError('refused', `the certificate authority gives us no account: ${message}; ${advice}`);
+    new IssueError('refused', `the certificate authority refuses to open an account: ${message}; ${advice}`);
   if (problem === 'externalAccountRequired') return refused('name the account that you have there with --acme-eab KID:KEY');
   if (/contact|email/i.test(problem + message)) return refused('name another address with --acme-email EMAIL');
   if (/external|eab|binding|\bkid\b|key identifier|mac\b/i.test(message))
-    return refused('see whether --acme-eab KID:KEY is what the authority gave you');
+    return refused('check that --acme-eab KID:KEY is what the authority gave you');
   return problemToIssueError(error, directory);
 }
 
@@ -65,6 +65,6 @@ function problemToIssueError({ problem, message }: ProblemError, about: string):
   const ended = problem === 'unauthorized' && /\baccount\b.*\b(deactivated|revoked)\b/i.test(message);
   if (problem === 'accountDoesNotExist' || ended) return new AccountGoneError(message);
   if (problem === 'rateLimited') return new IssueError('limited', `${about}: ${message}`);
-  if (problem === 'serverInternal') return new IssueError('unreachable', `the certificate authority is not in order: ${message}`);
+  if (problem === 'serverInternal') return new IssueError('unreachable', `the certificate authority is not working: ${message}`);
   return new IssueError('refused', `${about}: ${message}`);
 }

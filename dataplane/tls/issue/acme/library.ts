@@ -69,12 +69,12 @@ function answerOrThrow(error: unknown): unknown {
   const problem = problemOf(answer.data?.type);
   const retryAfter = retryAfterIn(answer.headers);
   if (answer.status === 429 || problem === 'rateLimited')
-    throw new IssueError('limited', `the certificate authority has a limit: ${detail ?? 'too many requests'}`, retryAfter);
+    throw new IssueError('limited', `the certificate authority has a rate limit: ${detail ?? 'too many requests'}`, retryAfter);
   // A load balancer in front of the authority answers like this while it is down.
   if (answer.status >= 500 && answer.status !== 501)
     throw new IssueError(
       'unreachable',
-      `the certificate authority is not in order: it answers ${answer.status}${detail ? ` (${detail})` : ''}`,
+      `the certificate authority is not working: it answers ${answer.status}${detail ? ` (${detail})` : ''}`,
       retryAfter,
     );
   // The library retries with a fresh nonce, up to five times (RFC 8555 6.5).

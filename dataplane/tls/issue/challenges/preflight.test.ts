@@ -29,17 +29,17 @@ describe('a name that an authority could not verify', () => {
   test('resolves elsewhere, or elsewhere too', async () => {
     assert.equal(
       await look(['203.0.113.9']),
-      'shop.example.com resolves to 203.0.113.9, which is no address of this machine (198.51.100.7)',
+      'shop.example.com resolves to 203.0.113.9, which is not an address of this machine (198.51.100.7)',
     );
-    assert.match((await look(['198.51.100.7', '203.0.113.9'])) ?? '', /resolves also to 203\.0\.113\.9, which is no address/);
+    assert.match((await look(['198.51.100.7', '203.0.113.9'])) ?? '', /resolves also to 203\.0\.113\.9, which is not an address/);
   });
 
   test('and resolves to an address that may be translated to ours is not called wrong', async () => {
     assert.equal(
       await look(['203.0.113.9'], { addresses: () => ['10.0.0.5'], httpPort: () => 8080 }),
-      'shop.example.com resolves to 203.0.113.9, whose port 80 has to lead to port 8080 of this machine (10.0.0.5)',
+      'shop.example.com resolves to 203.0.113.9, whose port 80 has to be forwarded to port 8080 of this machine (10.0.0.5)',
     );
-    assert.match((await look(['2001:db8::1'])) ?? '', /whose port 80 has to lead to/, 'no address of that kind here');
+    assert.match((await look(['2001:db8::1'])) ?? '', /whose port 80 has to be forwarded to/, 'no address of that kind here');
   });
 
   test('leads to a port that refuses', async () => {
@@ -48,7 +48,7 @@ describe('a name that an authority could not verify', () => {
   });
 
   test('leads here, where another port is served', async () => {
-    assert.match((await look(['198.51.100.7'], { httpPort: () => 8080 })) ?? '', /port 80, which has to lead to port 8080/);
+    assert.match((await look(['198.51.100.7'], { httpPort: () => 8080 })) ?? '', /port 80, which has to be forwarded to port 8080/);
   });
 
   test('can’t be resolved, or not in time', async () => {

@@ -48,12 +48,14 @@ async function check(name: string, tools: PreflightTools): Promise<string | null
   const also = elsewhere.length < found.length ? ' also' : '';
   const to = `${name} resolves${also} to ${elsewhere.join(', ')}`;
   if (outside.some((address) => isIPv4(address) === isIPv4(first)))
-    return `${to}, which is no address of this machine${inBrackets(own)}${there}`;
-  return `${to}, whose port ${HTTP_PORT} has to lead to port ${tools.httpPort()} of this machine${inBrackets(own)}${there}`;
+    return `${to}, which is not an address of this machine${inBrackets(own)}${there}`;
+  return `${to}, whose port ${HTTP_PORT} has to be forwarded to port ${tools.httpPort()} of this machine${inBrackets(own)}${there}`;
 }
 
 const portHint = (port: number): string | null =>
-  port === HTTP_PORT ? null : `authorities look at port ${HTTP_PORT}, which has to lead to port ${port} of this machine (--http-port)`;
+  port === HTTP_PORT
+    ? null
+    : `authorities connect to port ${HTTP_PORT}, which has to be forwarded to port ${port} of this machine (--http-port)`;
 
 const inBrackets = (addresses: readonly string[]): string => (addresses.length === 0 ? '' : ` (${addresses.join(', ')})`);
 

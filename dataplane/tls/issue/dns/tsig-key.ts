@@ -11,6 +11,6 @@ export function parseTsigKey(text: string): Parsed<TsigKey> {
   if (name === undefined || algorithm === undefined || secret === undefined)
     return refused('it holds no key as tsig-keygen prints one (key "NAME" { algorithm hmac-sha256; secret "…"; };)');
   const known = algorithm.toLowerCase();
-  if (!isAlgorithm(known)) return refused(`its algorithm ${algorithm} is none of ${Object.keys(TSIG_ALGORITHMS).join(', ')}`);
+  if (!isAlgorithm(known)) return refused(`its algorithm ${algorithm} is not one of ${Object.keys(TSIG_ALGORITHMS).join(', ')}`);
   return accepted({ name: name.toLowerCase().replace(/\.$/, ''), algorithm: known, secret: Buffer.from(secret, 'base64') });
 }

@@ -26,7 +26,7 @@ export function wantedChecks(json: string): WantedCheck[] {
   return poolsIn(route).flatMap((pool) => pool.upstreams.flatMap((upstream) => wantedFor(route, upstream, pool) ?? []));
 }
 
-function wantedFor({ domain, health }: RouteSpec, upstream: UpstreamSpec, { tls, transport }: PoolSpec): WantedCheck | null {
+function wantedFor({ domain, health }: RouteSpec, upstream: UpstreamSpec, { tls, transport }: PoolSpec<UpstreamSpec>): WantedCheck | null {
   const { address, id = null } = upstream;
   const active = activeCheck(domain, upstream, tls, health, transport);
   // Without a health check, only a target with an id can have been probed before.

@@ -1,5 +1,5 @@
 import { ownPool, type PoolSpec } from '../../../shared/pools.ts';
-import type { HandleSpec, HeaderSpec, RouteSpec } from '../../../shared/route.ts';
+import type { HandleSpec, HeaderSpec, RouteSpec, UpstreamSpec } from '../../../shared/route.ts';
 import { type Key, keyOf } from '../../ledger/hash.ts';
 import { compileAnswerFields } from '../exchange/answer-fields.ts';
 import type { Block, Exchange, Site } from '../exchange/exchange.ts';
@@ -153,7 +153,7 @@ export class RouteCompiler {
     return filters.length === 0 ? null : filters;
   }
 
-  private poolOf({ domain, health }: RouteSpec, spec: PoolSpec | null): Pool | null {
+  private poolOf({ domain, health }: RouteSpec, spec: PoolSpec<UpstreamSpec> | null): Pool | null {
     if (spec === null || spec.upstreams.length === 0) return null;
     return this.pools.open(domain, spec.upstreams, spec.tls, health, spec.transport);
   }

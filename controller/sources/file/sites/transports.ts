@@ -21,10 +21,10 @@ export function reportTransports(site: SiteDraft, report: Report): void {
   }
 }
 
-const poolOf = ({ upstreams = [], tls = false, transport }: RouteDraft): PoolSpec => ({ upstreams, tls, transport });
+const poolOf = ({ upstreams = [], tls = false, transport }: RouteDraft): PoolSpec<unknown> => ({ upstreams, tls, transport });
 
 /** What to write instead; null where it is right. Where no upstream was understood there is nothing to compare with. */
-function faultOf({ upstreams, tls, transport }: PoolSpec): string | null {
+function faultOf({ upstreams, tls, transport }: PoolSpec<unknown>): string | null {
   if (transport == null || upstreams.length === 0) return null;
   const { protocol, insecure, ca } = transport;
   if (insecure && ca !== undefined) return 'ca asks for a certificate of one authority and insecure for none; keep one of them';

@@ -2,6 +2,7 @@ import { caddyWordsPage } from './caddy-words-page.ts';
 import { commandLinePage } from './command-line-page.ts';
 import { withParts } from './marked-parts.ts';
 import { labelTable, plannedDirectives, plannedLines, policySections } from './policy-parts.ts';
+import { roomsPage } from './rooms-page.ts';
 import { routesPage } from './routes-page.ts';
 
 /** The pages that are made from code, as a whole or in parts, by their path in the repository. */
@@ -13,4 +14,5 @@ export const PAGES: Readonly<Record<string, () => Promise<string>>> = {
   'docs/reference/labels.md': withParts('docs/reference/labels.md', { labels: labelTable }),
   'docs/from-nginx.md': withParts('docs/from-nginx.md', { planned: plannedLines }),
   'docs/from-traefik.md': withParts('docs/from-traefik.md', { planned: plannedLines }),
+  'docs/rooms.md': roomsPage,
 };

@@ -1,0 +1,112 @@
+/** A room is a folder, with all below it that is no room of its own, or a single file. */
+export type Room = {
+  readonly name: string;
+  /** What it is for, for `docs/rooms.md`. */
+  readonly holds: string;
+  /** Rooms that its files may import, beside `shared`. */
+  readonly mayImport: readonly string[];
+};
+
+const room = (name: string, holds: string, ...mayImport: string[]): Room => ({ name, holds, mayImport });
+
+const T = 'dataplane/traffic';
+const traffic = (name: string, holds: string, ...below: string[]): Room =>
+  room(`${T}/${name}`, holds, ...below.map((one) => (one === 'ledger' ? 'dataplane/ledger' : `${T}/${one}`)));
+
+/** Who may import whom: the only list. Each room stands below those that may import it, so no arrow goes up. */
+export const ROOMS: readonly Room[] = [
+  room('shared', 'the words that both processes speak'),
+
+  room('controller/sources/source.ts', 'the port that every source implements'),
+  room('controller/sources', 'what several sources need', 'controller/sources/source.ts'),
+  room('controller/sources/docker', 'containers and their labels', 'controller/sources/source.ts', 'controller/sources'),
+  room('controller/sources/file', 'the Sluicefile', 'controller/sources/source.ts', 'controller/sources'),
+  room('controller/desired', 'snapshots → one routing table; pure', 'controller/sources/source.ts'),
+  room('controller/reconcile', 'hold-off, revision, retry', 'controller/sources/source.ts', 'controller/desired'),
+  room('controller/push', 'the apply stream to the data plane', 'controller/desired', 'controller/reconcile'),
+  room('controller/status', 'what became of every object', 'controller/sources/source.ts', 'controller/reconcile'),
+  room('controller/flags.ts', 'the flags of the controller', 'controller/sources/docker'),
+  room(
+    'controller/controller.ts',
+    'the wiring, in flow order',
+    'controller/flags.ts',
+    'controller/sources/source.ts',
+    'controller/sources/docker',
+    'controller/sources/file',
+    'controller/reconcile',
+    'controller/push',
+    'controller/status',
+  ),
+  room('controller/main.ts', 'the edge of the process', 'controller/flags.ts', 'controller/controller.ts'),
+  room(
+    'controller/cli',
+    'the commands',
+    'controller/flags.ts',
+    'controller/sources/source.ts',
+    'controller/sources/file',
+    'controller/desired',
+    'controller/status',
+  ),
+
+  room('dataplane/ledger', 'what is exact across workers, in shared memory'),
+  room(`${T}/protocol.ts`, 'what crosses between the main thread and a worker', 'dataplane/ledger'),
+  traffic('codec', 'bytes ⇄ heads, framing, bodies; knows no exchange'),
+  traffic('io', 'sockets: whose turn it is, what is read into, how they end'),
+  traffic('exchange', 'one request and its answer, and the way back', 'protocol.ts', 'codec'),
+  traffic('match', 'which site, which path, which condition', 'protocol.ts', 'codec', 'exchange'),
+  traffic('upstream', 'pools, targets, connections to them, retries', 'ledger', 'protocol.ts', 'codec', 'io', 'exchange'),
+  traffic('respond', 'what answers in an upstream’s place, and filters', 'protocol.ts', 'exchange'),
+  traffic('policy', 'rules of access and limits, in their order', 'ledger', 'protocol.ts', 'codec', 'exchange', 'match', 'respond'),
+  traffic('route', 'a route compiled for the request path', 'ledger', 'exchange', 'match', 'upstream', 'respond', 'policy'),
+  traffic('client', 'clients of HTTP/1.1 and HTTP/2', 'codec', 'io', 'exchange'),
+  traffic('tunnel', 'upgraded connections', 'codec', 'io', 'exchange', 'upstream'),
+  traffic('record', 'exchange → counters and log', 'ledger', 'protocol.ts', 'codec', 'exchange', 'match', 'upstream', 'respond', 'client'),
+  traffic('serve.ts', 'the request path on one screen', 'exchange', 'match', 'policy', 'respond', 'route'),
+  traffic('listener', 'ports, PROXY header, TLS', 'ledger', 'protocol.ts', 'codec', 'exchange', 'match', 'policy', 'client'),
+  traffic(
+    'worker',
+    'one worker thread, wired',
+    'ledger',
+    'protocol.ts',
+    'codec',
+    'io',
+    'exchange',
+    'match',
+    'upstream',
+    'respond',
+    'policy',
+    'route',
+    'tunnel',
+    'record',
+    'serve.ts',
+    'listener',
+  ),
+
+  room('dataplane/workers', 'starting, watching and replacing worker threads', 'dataplane/ledger', `${T}/protocol.ts`),
+  room('dataplane/publish', 'the one way from the main thread to the workers', `${T}/protocol.ts`, `${T}/match`, 'dataplane/workers'),
+  room('dataplane/settings', 'what is set, and by whom', `${T}/protocol.ts`, 'dataplane/publish'),
+  room('dataplane/table', 'the routes: owners, applying, disk', 'dataplane/publish'),
+  room('dataplane/tls', 'certificates: store, issuing, own authority', 'dataplane/publish'),
+  room('dataplane/health', 'active health checks', 'dataplane/ledger'),
+  room('dataplane/analytics', 'who visits what', `${T}/protocol.ts`),
+  room('dataplane/metrics', 'what Prometheus reads', `${T}/protocol.ts`),
+  room('dataplane/takeover', 'one process taking over from another'),
+  room('dataplane/status', 'answers to questions', 'dataplane/ledger', `${T}/protocol.ts`, 'dataplane/table', 'dataplane/health'),
+  room('dataplane/admin', 'the Admin API', 'dataplane/publish', 'dataplane/table', 'dataplane/tls', 'dataplane/status'),
+  room(
+    'dataplane',
+    'the wiring of the main thread and the edge of the process',
+    'dataplane/ledger',
+    'dataplane/workers',
+    'dataplane/publish',
+    'dataplane/settings',
+    'dataplane/table',
+    'dataplane/tls',
+    'dataplane/health',
+    'dataplane/analytics',
+    'dataplane/metrics',
+    'dataplane/takeover',
+    'dataplane/status',
+    'dataplane/admin',
+  ),
+];

@@ -2,7 +2,7 @@ import { hopsLine } from '../codec/hops.ts';
 import type { RequestHead } from '../codec/http1/request-head.ts';
 import { requestedUpgrade } from '../codec/http1/requested-upgrade.ts';
 import { CHUNKED, type Downstream, Exchange, type RequestPath } from '../exchange/exchange.ts';
-import { type Asked, type Peer, trustedHost } from './forwarded.ts';
+import { type Origin, type Peer, trustedHost } from './forwarded.ts';
 
 /** The exchange that a sound head begins. `now` in milliseconds on the monotonic clock. */
 export function beginExchange(
@@ -10,7 +10,7 @@ export function beginExchange(
   requestPath: RequestPath,
   head: RequestHead,
   peer: Peer,
-  asked: Asked,
+  origin: Origin,
   id: string,
   now: number,
 ): Exchange {
@@ -26,9 +26,9 @@ export function beginExchange(
     referer: fields.referer,
     upgrade: fields.connectionUpgrade ? requestedUpgrade(head) : null,
     hops: fields.hops,
-    forwarding: `${asked.lines}X-Forwarded-Host: ${trustedHost(peer, head)}\r\nX-Request-ID: ${id}\r\n${hopsLine(fields.hops)}`,
-    secure: asked.secure,
-    strictTransport: asked.secure && (peer.certificate === null || peer.certificate.lasting),
+    forwarding: `${origin.lines}X-Forwarded-Host: ${trustedHost(peer, head)}\r\nX-Request-ID: ${id}\r\n${hopsLine(fields.hops)}`,
+    secure: origin.secure,
+    strictTransport: origin.secure && (peer.certificate === null || peer.certificate.lasting),
     clientRule: peer.certificate === null ? null : peer.certificate.clientRule,
     misdirected: peer.certificate !== null && !peer.certificate.covers(head.host),
     startedAt: now,

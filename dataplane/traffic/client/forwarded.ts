@@ -28,7 +28,7 @@ export type Covering = {
 };
 
 /** `secure`: whether the client itself came over HTTPS. */
-export type Asked = { readonly address: string; readonly secure: boolean; readonly lines: string };
+export type Origin = { readonly address: string; readonly secure: boolean; readonly lines: string };
 
 export function peerOf(address: string, certificate: Covering | null, trusted: boolean): Peer {
   const secure = certificate !== null;
@@ -42,7 +42,7 @@ const lines = (chain: string, proto: string, client: string): string =>
 const MOST_HOPS = 64;
 
 /** The client's address and the lines for the upstream but for host and id. */
-export function askedBy(peer: Peer, head: RequestHead, trusts: (address: string) => boolean): Asked {
+export function originOf(peer: Peer, head: RequestHead, trusts: (address: string) => boolean): Origin {
   const claimed = head.fields.forwardedFor;
   const proto = head.fields.forwardedProto;
   if (!peer.trusted || (claimed === null && proto === null)) return peer;

@@ -1,4 +1,4 @@
-import { Gathering } from '../codec/gathering.ts';
+import { Gathering } from '../io/gathering.ts';
 
 const NOTHING = Buffer.alloc(0);
 

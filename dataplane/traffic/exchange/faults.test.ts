@@ -14,15 +14,15 @@ function underTest() {
 
 test('faults are counted by what they ended, and handed over once', () => {
   const { faults } = underTest();
-  assert.equal(faults.take(), null);
+  assert.equal(faults.drainCounts(), null);
   faults.note('nothing', new Error('x'));
   faults.note('exchange', new Error('x'));
   faults.note('exchange', new Error('x'));
-  assert.deepEqual(faults.take(), [
+  assert.deepEqual(faults.drainCounts(), [
     ['exchange', 2],
     ['nothing', 1],
   ]);
-  assert.equal(faults.take(), null);
+  assert.equal(faults.drainCounts(), null);
 });
 
 test('twenty a minute are logged with their stack, and the next line says how many were not', () => {
@@ -51,7 +51,7 @@ test('the backstop goes on after what belongs to nobody, and ends the thread aft
   holdBackstop(thread, faults);
   thread.emit('uncaughtException', new Error('in a library'));
   thread.emit('unhandledRejection', new Error('in a promise'));
-  assert.deepEqual([exits, faults.take()], [[], [['nothing', 2]]]);
+  assert.deepEqual([exits, faults.drainCounts()], [[], [['nothing', 2]]]);
   assert.throws(() => torn(new Error('half a table')), TornStateError);
   thread.emit('unhandledRejection', new TornStateError('', { cause: new Error('half a table') }));
   assert.deepEqual(exits, [1]);

@@ -46,24 +46,24 @@ export function onBehalf(x: Exchange, act: () => void): void {
   }
 }
 
-type FaultParts = { readonly clock: Clock; readonly log: Log };
+type FaultTools = { readonly clock: Clock; readonly log: Log };
 
 /** What was thrown in one worker: logged with its stack, and counted by what it ended. */
 export class Faults {
-  private readonly parts: FaultParts;
+  private readonly tools: FaultTools;
   private counts = new Map<FaultScope, number>();
   private minute = Number.NEGATIVE_INFINITY;
   private logged = 0;
   private unlogged = 0;
 
-  constructor(parts: FaultParts) {
-    this.parts = parts;
+  constructor(tools: FaultTools) {
+    this.tools = tools;
   }
 
   /** Counts and logs. `about` are fields of the log line: what was being served. */
   note(scope: FaultScope, error: unknown, about: object = {}): void {
     this.counts.set(scope, (this.counts.get(scope) ?? 0) + 1);
-    const now = this.parts.clock.monotonic();
+    const now = this.tools.clock.monotonic();
     if (now - this.minute >= MINUTE) {
       this.minute = now;
       this.logged = 0;
@@ -74,7 +74,7 @@ export class Faults {
     }
     const left = this.unlogged > 0 && { not_logged: this.unlogged };
     this.unlogged = 0;
-    this.parts.log.error({ ended: scope, ...about, error: stackOf(error), ...left }, FAULT_REASON);
+    this.tools.log.error({ ended: scope, ...about, error: stackOf(error), ...left }, FAULT_REASON);
   }
 
   /**
@@ -100,7 +100,7 @@ export class Faults {
   }
 
   /** What was counted since the last call; null for nothing. */
-  take(): readonly (readonly [FaultScope, number])[] | null {
+  drainCounts(): readonly (readonly [FaultScope, number])[] | null {
     if (this.counts.size === 0) return null;
     const counts = FAULT_SCOPES.flatMap((scope) => {
       const count = this.counts.get(scope);

@@ -1,5 +1,5 @@
 import type { Http2Stream } from 'node:http2';
-import { Gathering } from '../codec/gathering.ts';
+import { Gathering } from './gathering.ts';
 
 /** A piece of a body from this many bytes on is worth its own way (bytes). */
 const LARGE = 1_024;

@@ -82,7 +82,7 @@ export class Certificates {
   }
 
   /** Checks by an authority are awaited for these, and for no others. */
-  takeChallenges(challenges: readonly PublishedChallenge[]): void {
+  applyChallenges(challenges: readonly PublishedChallenge[]): void {
     const inHandshakes = challenges.filter((challenge) => 'certificate' in challenge);
     this.challenges = new Map(inHandshakes.map((challenge) => [challenge.name, shownInCheck(challenge)]));
   }

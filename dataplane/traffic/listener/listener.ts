@@ -13,15 +13,15 @@ import type { Admission } from './admission.ts';
 import type { Certificates, ShownCertificate } from './certificates.ts';
 import type { Hello } from './hello.ts';
 import { Port } from './port.ts';
-import { Preface } from './proxy-header.ts';
-import { Securing } from './tls-handshake.ts';
-import type { Handshakes } from './tls-servers.ts';
+import { ProxyHeaderReader } from './proxy-header.ts';
+import { TlsHandshake } from './tls-handshake.ts';
+import type { TlsServers } from './tls-servers.ts';
 
 const IPV4_IN_IPV6 = '::ffff:';
-/** Handshakes of one worker that may wait for certificates which are being ordered. */
+/** TlsServers of one worker that may wait for certificates which are being ordered. */
 const MOST_WAITING = 1_000;
 
-export type ListenerParts = {
+export type ListenerTools = {
   readonly tools: Omit<ClientTools, 'trusts' | 'speaksHttp2' | 'closed'>;
   readonly admission: Admission;
   readonly certificates: Certificates;
@@ -29,7 +29,7 @@ export type ListenerParts = {
   clientAuthOf(name: string): ClientAuth | null;
   /** A handshake waits for the first certificate of this name. */
   awaited(name: string): void;
-  readonly handshakes: Handshakes;
+  readonly tlsServers: TlsServers;
   readonly log: Log;
 };
 
@@ -39,9 +39,9 @@ export class Listener {
   private readonly secure: Port;
   private readonly admission: Admission;
   private readonly certificates: Certificates;
-  private readonly clientAuthOf: ListenerParts['clientAuthOf'];
-  private readonly awaited: ListenerParts['awaited'];
-  private readonly handshakes: Handshakes;
+  private readonly clientAuthOf: ListenerTools['clientAuthOf'];
+  private readonly awaited: ListenerTools['awaited'];
+  private readonly tlsServers: TlsServers;
   private readonly log: Log;
   private readonly tools: ClientTools;
   /** Each with its place in the ledger of addresses. */
@@ -49,14 +49,14 @@ export class Listener {
   /** Who stands at the other end of those that speak HTTP. */
   private readonly peers = new Map<OpenConnection, Peer>();
   /** Those that wait for a certificate. */
-  private readonly waiting = new Set<Securing>();
+  private readonly waiting = new Set<TlsHandshake>();
   private trusts: (address: string) => boolean = () => false;
   private proxyProtocol = false;
   /** Set once draining has begun. */
   private emptied: Promise<void> | null = null;
   private whenEmpty: () => void = () => undefined;
 
-  constructor({ tools, admission, certificates, clientAuthOf, awaited, handshakes, log }: ListenerParts) {
+  constructor({ tools, admission, certificates, clientAuthOf, awaited, tlsServers, log }: ListenerTools) {
     this.tools = {
       ...tools,
       trusts: (address) => this.trusts(address),
@@ -67,7 +67,7 @@ export class Listener {
     this.certificates = certificates;
     this.clientAuthOf = clientAuthOf;
     this.awaited = awaited;
-    this.handshakes = handshakes;
+    this.tlsServers = tlsServers;
     this.log = log;
     const failed = (error: Error): void => admission.refused('descriptors', '', error.message);
     const accept = (socket: Socket, secure: boolean): void =>
@@ -128,7 +128,7 @@ export class Listener {
 
   /** Certificates have come or gone, or others are expected. */
   certificatesChanged(): void {
-    for (const securing of [...this.waiting]) guard(securing, securing.certificatesChanged);
+    for (const handshake of [...this.waiting]) guard(handshake, handshake.certificatesChanged);
   }
 
   sweep(now: number): void {
@@ -179,7 +179,7 @@ export class Listener {
       this.admission.leave(UNCOUNTED);
       return void socket.resetAndDestroy();
     }
-    const preface = new Preface(socket, {
+    const header = new ProxyHeaderReader(socket, {
       monotonic: this.tools.monotonic,
       faults: this.tools.faults,
       done: (read, client, address) => {
@@ -192,7 +192,7 @@ export class Listener {
       },
       gone: (ended) => this.closed(ended),
     });
-    this.connections.set(preface, UNCOUNTED);
+    this.connections.set(header, UNCOUNTED);
   }
 
   /** It is known who is there. */
@@ -214,7 +214,7 @@ export class Listener {
 
   private expectTls(raw: Socket, address: string, place: number): void {
     const { certificates } = this;
-    const securing = new Securing(raw, {
+    const handshake = new TlsHandshake(raw, {
       monotonic: this.tools.monotonic,
       faults: this.tools.faults,
       find: (hello) => this.shownTo(askedFor(hello, raw)),
@@ -230,7 +230,7 @@ export class Listener {
         else this.waiting.delete(stage);
         return may;
       },
-      handshakes: this.handshakes,
+      tlsServers: this.tlsServers,
       done: (stage, socket, shown) => {
         this.connections.delete(stage);
         this.waiting.delete(stage);
@@ -246,7 +246,7 @@ export class Listener {
         this.closed(stage);
       },
     });
-    this.connections.set(securing, place);
+    this.connections.set(handshake, place);
   }
 
   /** The certificate for a name, under the rule of the site that the name is routed to. */

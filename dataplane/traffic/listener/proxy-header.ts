@@ -9,15 +9,15 @@ export type PrefaceTools = {
   monotonic(): number;
   readonly faults: Faults;
   /** The header has been read and what follows it put back; `address` null: the connection's own. */
-  done(preface: Preface, socket: Socket, address: string | null): void;
+  done(header: ProxyHeaderReader, socket: Socket, address: string | null): void;
   /** There is none, it is malformed, or it did not come in time. The socket is closed. */
-  refused(preface: Preface, reason: string): void;
+  refused(header: ProxyHeaderReader, reason: string): void;
   /** The connection ended before its header was whole: nobody's fault. */
-  gone(preface: Preface): void;
+  gone(header: ProxyHeaderReader): void;
 };
 
 /** A connection that has not yet said for whom it speaks. */
-export class Preface {
+export class ProxyHeaderReader {
   private readonly socket: Socket;
   private readonly tools: PrefaceTools;
   private readonly deadline: number;
@@ -42,9 +42,9 @@ export class Preface {
     if (this.gathered === null && !patient) this.socket.destroy();
   }
 
-  private readonly read = (chunk: Buffer): void => guard(this, this.take, chunk);
+  private readonly read = (chunk: Buffer): void => guard(this, this.receive, chunk);
 
-  private take(chunk: Buffer): void {
+  private receive(chunk: Buffer): void {
     const bytes = this.gathered === null ? chunk : Buffer.concat([this.gathered, chunk]);
     this.gathered = bytes;
     const reading = readProxyHeader(bytes);

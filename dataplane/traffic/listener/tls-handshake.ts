@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { refusal } from '../client/http1/refusal.ts';
-import { Gathering } from '../codec/gathering.ts';
 import { type Faults, guard, guarded } from '../exchange/faults.ts';
+import { Gathering } from '../io/gathering.ts';
 import type { ShownCertificate } from './certificates.ts';
 import { type Hello, MAX_HELLO, readHello } from './hello.ts';
-import { CHECK_PROTOCOL, type Handshakes } from './tls-servers.ts';
+import { CHECK_PROTOCOL, type TlsServers } from './tls-servers.ts';
 
 /** How long a client may take over its hello (ms). */
 const HELLO_MS = 5_000;
@@ -34,16 +34,16 @@ export type SecuringTools = {
   /** What an authority is shown that checks the name; null where that is not awaited. */
   findChallenge(name: string): ShownCertificate | null;
   /** Whether the name will have a certificate soon, and there is room to wait for it. */
-  mayWait(securing: Securing, hello: Hello): boolean;
-  readonly handshakes: Handshakes;
+  mayWait(handshake: TlsHandshake, hello: Hello): boolean;
+  readonly tlsServers: TlsServers;
   /** TLS stands: from here on the socket is a connection like any other. */
-  done(securing: Securing, socket: TLSSocket, shown: ShownCertificate): void;
+  done(handshake: TlsHandshake, socket: TLSSocket, shown: ShownCertificate): void;
   /** The connection ended before that. `reason` is empty where the client just left. */
-  gone(securing: Securing, reason: string): void;
+  gone(handshake: TlsHandshake, reason: string): void;
 };
 
 /** A connection on its way to TLS: the hello is read first, since what it names decides how the rest is done. */
-export class Securing {
+export class TlsHandshake {
   private readonly socket: Socket;
   private readonly tools: SecuringTools;
   private deadline: number;
@@ -76,9 +76,9 @@ export class Securing {
     if (this.gathered.length === 0 && !patient) this.socket.destroy();
   }
 
-  private readonly read = (chunk: Buffer): void => guard(this, this.take, chunk);
+  private readonly read = (chunk: Buffer): void => guard(this, this.receive, chunk);
 
-  private take(chunk: Buffer): void {
+  private receive(chunk: Buffer): void {
     this.gathered = this.gathering.join(this.gathered, chunk);
     if (!this.gathering.worthJudging(this.gathered.length) && this.gathered.length <= MAX_HELLO) return;
     const reading = readHello(this.gathered);
@@ -122,7 +122,7 @@ export class Securing {
     this.gathered = NOTHING;
     this.gathering = new Gathering();
     const release = shown.auth === null ? null : this.lingerOnce();
-    const begun = tools.handshakes.begin(socket, shown, {
+    const begun = tools.tlsServers.begin(socket, shown, {
       done: guarded(this, (secure) => {
         release?.();
         if (shown.published.challenge === true) return this.dismiss(secure);

@@ -34,7 +34,7 @@ export type HandshakeEnd = {
  * TLS handshakes of one worker. Each certificate has a TLS server of its own, which no port leads to: connections are
  * handed to it whose hello has been read, so that its tickets and its rules are of no use anywhere else.
  */
-export class Handshakes {
+export class TlsServers {
   private readonly log: Log;
   private readonly faults: Faults;
   /** The one used last stands last; null where the library refuses the certificate. */
@@ -96,7 +96,7 @@ export class Handshakes {
         ...(auth !== null && asking(auth, published.domains, this.ticketKeys)),
       });
       const shaken = (socket: TLSSocket): void => {
-        const end = this.take(socket);
+        const end = this.claim(socket);
         // Its client has reset the connection: nobody can tell any more whose it was, and nobody would hear of its end.
         if (end === undefined) return void socket.destroy();
         // Not before: nobody would hear of a client that leaves in the middle of the handshake.
@@ -105,7 +105,7 @@ export class Handshakes {
       };
       const failed = (error: Error, socket: TLSSocket): void => {
         if (socket.authorizationError) this.disbelieved(auth, socket.authorizationError);
-        this.take(socket)?.failed(error.message);
+        this.claim(socket)?.failed(error.message);
         socket.destroy();
       };
       const contained = (socket: TLSSocket, act: () => void): void => {
@@ -129,7 +129,7 @@ export class Handshakes {
     this.log.debug({ site: auth?.domain, reason: String(reason) }, 'a client certificate is not accepted');
   }
 
-  private take(socket: TLSSocket): HandshakeEnd | undefined {
+  private claim(socket: TLSSocket): HandshakeEnd | undefined {
     const ends = endsOf(socket);
     const end = this.underWay.get(ends);
     this.underWay.delete(ends);

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Condition, conditionSchema } from '../../../shared/condition.ts';
-import { type Asked, compileCondition } from './condition.ts';
+import { compileCondition, type MatchedRequest } from './condition.ts';
 
 type Request = { path?: string; method?: string; query?: string; fields?: string; address?: string };
 
 function matches(condition: unknown, request: Request): boolean {
   const { path = '/', method = 'GET', query, fields = 'Host: a.example\r\n', address = '192.0.2.1' } = request;
-  const x: Asked = { method, target: query === undefined ? path : `${path}?${query}`, fields, client: { address } };
+  const x: MatchedRequest = { method, target: query === undefined ? path : `${path}?${query}`, fields, client: { address } };
   const parsed: Condition = conditionSchema.parse(condition);
   return compileCondition(parsed)(path, x);
 }

@@ -5,10 +5,10 @@ import type { Exchange } from '../exchange/exchange.ts';
 import { compilePattern, folded } from './pattern.ts';
 
 /** What a condition asks of a request, besides its path. */
-export type Asked = Pick<Exchange, 'method' | 'target' | 'fields'> & { readonly client: { readonly address: string } };
+export type MatchedRequest = Pick<Exchange, 'method' | 'target' | 'fields'> & { readonly client: { readonly address: string } };
 
 /** Whether a request with this path, in its normal form, is meant. */
-export type Test = (path: string, x: Asked) => boolean;
+export type Test = (path: string, x: MatchedRequest) => boolean;
 
 /** Every member of a condition has to match, and none of its exceptions. `folds`: paths without regard to the case of letters. */
 export function compileCondition(condition: Condition, folds = false): Test {

@@ -1,5 +1,5 @@
 import type { Condition, PlainCondition } from '../../../shared/condition.ts';
-import { type Asked, compileCondition } from './condition.ts';
+import { compileCondition, type MatchedRequest } from './condition.ts';
 import { PERHAPS_END } from './decoded.ts';
 import { foldedPattern, isBelow } from './pattern.ts';
 import { type Readings, segmentsOfPattern } from './readings.ts';
@@ -9,7 +9,7 @@ export type Verdict = 'none' | 'all' | 'some';
 
 /** Judges all readings at once. It may say `some` where it is `none` or `all`, never the reverse. */
 export type Judgement = (readings: Readings) => Verdict;
-export type ConditionJudgement = (readings: Readings, x: Asked) => Verdict;
+export type ConditionJudgement = (readings: Readings, x: MatchedRequest) => Verdict;
 
 /** More segments than this in a pattern are not followed. */
 const MOST_SEGMENTS = 30;

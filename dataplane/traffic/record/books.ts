@@ -57,8 +57,8 @@ export class Books {
   }
 
   /** Everything that was counted since the last call. */
-  take(): TrafficReport {
-    return this.recorder.take();
+  drain(): TrafficReport {
+    return this.recorder.drain();
   }
 
   /** To be called now and then, and a last time when the worker goes; `now` on the monotonic clock, in ms. */

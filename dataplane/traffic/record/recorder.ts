@@ -94,16 +94,16 @@ export class Recorder {
   }
 
   /** A try failed by the fault of its target; `at` in ms since 1970. */
-  targetFailed({ address, serverName, id, manner }: TargetName, { code, reason }: Failure, at: number): void {
+  targetFailed({ address, serverName, id, transport }: TargetName, { code, reason }: Failure, at: number): void {
     const tls = serverName !== null;
-    const name = targetName(address, tls, id, manner.name);
+    const name = targetName(address, tls, id, transport.name);
     const count = (this.failing.get(name)?.count ?? 0) + 1;
     if (count > 1 || this.failing.size < MAX_FAILING)
       this.failing.set(name, {
         address,
         tls,
         ...(id !== null && { id }),
-        ...(manner.name !== '' && { transport: manner.name }),
+        ...(transport.name !== '' && { transport: transport.name }),
         count,
         code,
         reason,
@@ -112,7 +112,7 @@ export class Recorder {
   }
 
   /** Everything since the last call. */
-  take(): TrafficReport {
+  drain(): TrafficReport {
     const domains = [...this.domains.values()].map((counters) => counters.report());
     this.domains = new Map();
     if (this.failing.size === 0) return { domains };

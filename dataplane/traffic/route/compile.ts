@@ -23,7 +23,7 @@ export type CompiledRoute = Site & {
   readonly https: RouteSpec['https'];
   /** Names what visitors have to show before they are served: equal only for equal rules. Empty for nothing. */
   readonly clientRule: string;
-  /** The same, for handshakes. */
+  /** The same, for TLS handshakes. */
   readonly clientAuth: ClientAuth | null;
   /** What answers when no block matches; null when nothing stands outside the blocks. */
   readonly site: CompiledBlock | null;

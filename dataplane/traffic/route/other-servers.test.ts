@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Condition } from '../../../shared/condition.ts';
 import { normalizedPath } from '../../../shared/values/path.ts';
-import { type Asked, compileCondition } from '../match/condition.ts';
+import { compileCondition, type MatchedRequest } from '../match/condition.ts';
 import { compilePattern } from '../match/pattern.ts';
 import { type Readings, readingsOf } from '../match/readings.ts';
 import { judgeCondition, judgePattern } from '../match/verdict.ts';
@@ -167,7 +167,7 @@ function pathFrom(random: (below: number) => number): string {
   return path.replaceAll(' ', '%20');
 }
 
-const ASKED: Asked = { method: 'GET', target: '/', fields: '', client: { address: '127.0.0.1' } };
+const ASKED: MatchedRequest = { method: 'GET', target: '/', fields: '', client: { address: '127.0.0.1' } };
 
 /** Each server alone, and with each further step that another one could add behind or before it. */
 function* servers(): Generator<[name: string, steps: readonly Step[]]> {

@@ -65,7 +65,7 @@ export class ProxyFixture {
       clock: this.clock,
       random: systemRandom,
       log: this.log,
-      tell: (message) => this.told.push(message),
+      post: (message) => this.told.push(message),
       ...parts,
     });
   }
@@ -143,7 +143,7 @@ export class ProxyFixture {
 
   private async acknowledged(news: Omit<Publication, 'generation'>): Promise<void> {
     const generation = ++this.generation;
-    this.worker.take({ kind: 'publish', publication: { generation, ...news } });
+    this.worker.handle({ kind: 'publish', publication: { generation, ...news } });
     await eventually(`generation ${generation} to be acknowledged`, () =>
       this.told.some((message) => message.kind === 'acknowledged' && message.generation === generation),
     );
@@ -151,7 +151,7 @@ export class ProxyFixture {
 
   /** What would happen to a GET of this URL. */
   dryRun(url: string): DryRunResult {
-    this.worker.take({ kind: 'dry-run', id: 0, request: { url } });
+    this.worker.handle({ kind: 'dry-run', id: 0, request: { url } });
     const answer = this.told.findLast((message) => message.kind === 'dry-run');
     if (answer === undefined) throw new Error('no dry run');
     return answer.result;
@@ -159,16 +159,16 @@ export class ProxyFixture {
 
   /** Says that the ledger has another verdict. */
   tellVerdicts(): void {
-    this.worker.take({ kind: 'verdicts' });
+    this.worker.handle({ kind: 'verdicts' });
   }
 
   drain(patient = false): void {
-    this.worker.take({ kind: 'drain', patient });
+    this.worker.handle({ kind: 'drain', patient });
   }
 
   /** What has been counted so far, by host. */
   counted(): ReadonlyMap<string, Counted> {
-    this.worker.take({ kind: 'report', id: 0 });
+    this.worker.handle({ kind: 'report', id: 0 });
     const sums = new Map<string, Counted>();
     for (const message of this.told) {
       if (message.kind !== 'report') continue;

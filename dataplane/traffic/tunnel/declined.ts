@@ -12,7 +12,7 @@ import type { Tunnel } from './tunnel.ts';
  * An answer that does not agree to an upgrade. It goes to the client as that of any other request does, at the client's
  * pace; only its trailers are dropped, as they may be (RFC 9110 6.5.1). Both connections end with it.
  */
-export class Declined implements Attempt {
+export class DeclinedUpgrade implements Attempt {
   private readonly tunnel: Tunnel;
   private readonly reply: IncomingMessage;
   private heardAt: number;

@@ -17,7 +17,7 @@ import type { Endpoint } from '../upstream/endpoint.ts';
 import { limitsFor } from '../upstream/limits.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { requestHead } from '../upstream/request-text.ts';
-import { Declined } from './declined.ts';
+import { DeclinedUpgrade } from './declined.ts';
 import { Dials, type DialTools } from './dials.ts';
 import { agreementFields, agrees, byName, type Reply, replyHead } from './reply-head.ts';
 import { Tunnel } from './tunnel.ts';
@@ -230,7 +230,7 @@ export class Tunnels {
     const head = replyHead(reply, limitsFor(tunnel.x).head, tunnel.x.block?.fields ?? null);
     if (head === null || head.status === 101) return this.unanswered(tunnel, FAILURE.malformed);
     tunnel.answered();
-    new Declined(tunnel, reply).relay(head);
+    new DeclinedUpgrade(tunnel, reply).relay(head);
   }
 
   private unanswered(tunnel: Tunnel, failure: Failure): void {

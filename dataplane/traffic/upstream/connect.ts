@@ -24,13 +24,13 @@ const whereOf = ({ path, port }: Endpoint, address: string) => (path === null ? 
  * A session was made on a connection whose certificate was verified, and under the same name: it may be resumed.
  */
 export function openSecure(endpoint: Endpoint, address: string, serverName: string, { alpn, halfOpen = false }: Opening): TLSSocket {
-  const { manner } = endpoint;
-  const secureContext = manner.authorities();
+  const { transport } = endpoint;
+  const secureContext = transport.authorities();
   const socket = connectTls({
     ...whereOf(endpoint, address),
     ...certificateShown(serverName),
     ALPNProtocols: [alpn],
-    rejectUnauthorized: !manner.insecure,
+    rejectUnauthorized: !transport.insecure,
     ...(halfOpen && { allowHalfOpen: true }),
     ...(secureContext !== null && { secureContext }),
     ...(endpoint.session !== null && { session: endpoint.session }),

@@ -10,7 +10,7 @@ import type { TargetChange } from '../protocol.ts';
 import type { Channel } from './channel.ts';
 import { limitsFor } from './limits.ts';
 import type { Resolver } from './resolver.ts';
-import type { Manner } from './transport.ts';
+import type { Transport } from './transport.ts';
 
 /** How long a connection may take to stand (ms), name look-up and TLS included. */
 const CONNECT_MS = 5_000;
@@ -56,7 +56,7 @@ export type TargetName = {
   /** What it is at its source, where it has a name there: the address may belong to something else tomorrow. */
   readonly id: string | null;
   /** What is particular about how it is spoken to. */
-  readonly manner: Manner;
+  readonly transport: Transport;
 };
 
 /** One target address, how it fares, and the way there. */
@@ -70,7 +70,7 @@ export class Endpoint implements TargetName {
   /** The name that its certificate must show; null without TLS. */
   readonly serverName: string | null;
   readonly id: string | null;
-  readonly manner: Manner;
+  readonly transport: Transport;
   /** How long a connection may take to stand (ms), where the exchange that it is for has no limit of its own. */
   private readonly connectMs: number;
   readonly tools: EndpointTools;
@@ -88,7 +88,7 @@ export class Endpoint implements TargetName {
 
   /** `open` makes the way there; `awake` is told when a first connection is opened: routes may hold on to an endpoint that was forgotten. */
   constructor(
-    { address, serverName, id, manner }: TargetName,
+    { address, serverName, id, transport }: TargetName,
     tools: EndpointTools,
     open: (endpoint: Endpoint) => Channel,
     awake: (endpoint: Endpoint) => void,
@@ -101,7 +101,7 @@ export class Endpoint implements TargetName {
     this.port = Number(port);
     this.serverName = serverName;
     this.id = id;
-    this.manner = manner;
+    this.transport = transport;
     this.connectMs = id === null ? CONNECT_MS : PASSING_CONNECT_MS;
     this.tools = tools;
     this.awake = awake;
@@ -111,8 +111,8 @@ export class Endpoint implements TargetName {
   }
 
   private claimSlot(): number {
-    const { address, serverName, id, manner, tools } = this;
-    return tools.targets.claim(targetKey(address, serverName !== null, id, manner.name), tools.clock.now());
+    const { address, serverName, id, transport, tools } = this;
+    return tools.targets.claim(targetKey(address, serverName !== null, id, transport.name), tools.clock.now());
   }
 
   /** How long a connection for this exchange may take to stand (ms). */
@@ -146,8 +146,8 @@ export class Endpoint implements TargetName {
   }
 
   private changed(healthy: boolean, reason: string): void {
-    const { address, serverName, id, manner } = this;
-    const transport = manner.name !== '' && { transport: manner.name };
+    const { address, serverName, id } = this;
+    const transport = this.transport.name !== '' && { transport: this.transport.name };
     this.tools.targetChanged({ address, tls: serverName !== null, ...(id !== null && { id }), ...transport, healthy, reason });
   }
 
@@ -155,7 +155,7 @@ export class Endpoint implements TargetName {
   send(x: Exchange): void {
     this.lastUse = x.startedAt;
     // HTTP/2 has no upgrades (RFC 9113 8.6); a wish for one may be ignored (RFC 9110 7.8).
-    if (x.upgrade === null || this.manner.http2) this.channel.send(x);
+    if (x.upgrade === null || this.transport.http2) this.channel.send(x);
     else this.tools.upgrade(x, this);
   }
 

@@ -3,7 +3,7 @@ import { Endpoint, type EndpointTools, type TargetName } from './endpoint.ts';
 import { Connections } from './http1/connections.ts';
 import { Sessions } from './http2/sessions.ts';
 
-const channelTo = (endpoint: Endpoint): Channel => (endpoint.manner.http2 ? new Sessions(endpoint) : new Connections(endpoint));
+const channelTo = (endpoint: Endpoint): Channel => (endpoint.transport.http2 ? new Sessions(endpoint) : new Connections(endpoint));
 
 /** The endpoints of one worker, by where they are and how they are spoken to. */
 export class Endpoints {
@@ -42,4 +42,5 @@ export class Endpoints {
   }
 }
 
-const nameOf = ({ address, serverName, id, manner }: TargetName): string => `${address} ${serverName ?? ''} ${manner.name}\n${id ?? ''}`;
+const nameOf = ({ address, serverName, id, transport }: TargetName): string =>
+  `${address} ${serverName ?? ''} ${transport.name}\n${id ?? ''}`;

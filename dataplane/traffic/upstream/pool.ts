@@ -9,10 +9,10 @@ import type { Endpoint } from './endpoint.ts';
 import type { Endpoints } from './endpoints.ts';
 import { limitsOf } from './limits.ts';
 import { interleave } from './round-robin.ts';
-import { mannerOf } from './transport.ts';
+import { transportOf } from './transport.ts';
 
 /** What the main thread has found out about a target, as the ledger has it now. */
-class Latch {
+class HealthFlag {
   private readonly targets: Targets;
   private readonly slot: number;
   private readonly outAtFirst: boolean;
@@ -35,7 +35,12 @@ class Latch {
 }
 
 /** A target as its pool has it. */
-type Member = { readonly endpoint: Endpoint; readonly state: UpstreamSpec['state']; readonly weight: number; readonly latch: Latch | null };
+type Member = {
+  readonly endpoint: Endpoint;
+  readonly state: UpstreamSpec['state'];
+  readonly weight: number;
+  readonly healthFlag: HealthFlag | null;
+};
 
 /** The targets of a site or block, and whose turn it is. */
 export class Pool {
@@ -43,7 +48,7 @@ export class Pool {
   /** Targets whose state lets them be in rotation, each as often as its weight says, evenly mixed. */
   private readonly turns: readonly Endpoint[];
   /** What may shut out the target of each turn; null where nothing can. */
-  private readonly latches: readonly (Latch | null)[] | null;
+  private readonly healthFlags: readonly (HealthFlag | null)[] | null;
   /** Targets that were told to stop, and may still serve. */
   private readonly leaving: readonly Endpoint[];
   private next = 0;
@@ -57,9 +62,9 @@ export class Pool {
     this.members = members;
     this.endpoints = members.map(({ endpoint }) => endpoint);
     const able = members.filter(({ weight }) => weight > 0);
-    const turns = interleave(able.filter(({ state, latch }) => state === 'healthy' || latch !== null));
+    const turns = interleave(able.filter(({ state, healthFlag }) => state === 'healthy' || healthFlag !== null));
     this.turns = turns.map(({ endpoint }) => endpoint);
-    this.latches = turns.some(({ latch }) => latch !== null) ? turns.map(({ latch }) => latch) : null;
+    this.healthFlags = turns.some(({ healthFlag }) => healthFlag !== null) ? turns.map(({ healthFlag }) => healthFlag) : null;
     this.leaving = able.filter(({ state }) => state === 'draining').map(({ endpoint }) => endpoint);
   }
 
@@ -74,7 +79,7 @@ export class Pool {
       if (this.next >= count) this.next = 0;
       const turn = this.next++;
       const endpoint = this.turns[turn] as Endpoint;
-      if (tried?.includes(endpoint) || this.latches?.[turn]?.shut) continue;
+      if (tried?.includes(endpoint) || this.healthFlags?.[turn]?.shut) continue;
       if (!endpoint.ejected(now)) return endpoint;
       lastResort ??= endpoint;
     }
@@ -96,7 +101,7 @@ export class Pool {
     let lastResort: Endpoint | null = null;
     for (let step = 0; step < count; step++) {
       const turn = (this.next + step) % count;
-      if (this.latches?.[turn]?.shut) continue;
+      if (this.healthFlags?.[turn]?.shut) continue;
       const endpoint = this.turns[turn] as Endpoint;
       if (!endpoint.ejected(now)) return endpoint;
       lastResort ??= endpoint;
@@ -111,7 +116,7 @@ export class Pool {
 
   /** Whether a target of it is asked right now for the first time whether it is well. */
   get undecided(): boolean {
-    return this.latches?.some((latch) => latch?.undecided === true) === true;
+    return this.healthFlags?.some((healthFlag) => healthFlag?.undecided === true) === true;
   }
 
   /** How many targets were told to stop. */
@@ -130,14 +135,14 @@ export class Pool {
   }
 
   /** Whether the target of an endpoint, perhaps one of an earlier table, is one of its own and is to stay. */
-  keeps({ address, serverName, id, manner }: Endpoint): boolean {
+  keeps({ address, serverName, id, transport }: Endpoint): boolean {
     return this.members.some(
       ({ endpoint: own, state }) =>
         state !== 'draining' &&
         own.address === address &&
         own.serverName === serverName &&
         own.id === id &&
-        own.manner.name === manner.name,
+        own.transport.name === transport.name,
     );
   }
 }
@@ -156,20 +161,21 @@ export class Pools {
     upstreams: readonly UpstreamSpec[],
     tls: boolean,
     health?: HealthCheckSpec | null,
-    transport?: TransportSpec | null,
+    spec?: TransportSpec | null,
   ): Pool {
     const { targets, clock } = this.endpoints.tools;
-    const manner = mannerOf(transport);
+    const transport = transportOf(spec);
+
     const members = upstreams.map((upstream): Member => {
       const { address, id = null, state, weight } = upstream;
-      const serverName = tls ? (transport?.server_name ?? certificateName(address, domain)) : null;
-      const gate = activeCheck(domain, upstream, tls, health, transport);
-      const latch = gate && new Latch(targets, gate, clock.now());
-      const endpoint = this.endpoints.open({ address, serverName, id, manner });
+      const serverName = tls ? (spec?.server_name ?? certificateName(address, domain)) : null;
+      const check = activeCheck(domain, upstream, tls, health, spec);
+      const healthFlag = check && new HealthFlag(targets, check, clock.now());
+      const endpoint = this.endpoints.open({ address, serverName, id, transport });
       endpoint.named++;
       if (state !== 'draining') endpoint.keepIdle(true);
-      return { endpoint, state, weight, latch };
+      return { endpoint, state, weight, healthFlag };
     });
-    return new Pool(members, limitsOf(transport));
+    return new Pool(members, limitsOf(spec));
   }
 }

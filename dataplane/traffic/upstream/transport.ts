@@ -2,8 +2,8 @@ import { createSecureContext, type SecureContext } from 'node:tls';
 import { type TransportSpec, transportName } from '../../../shared/transport.ts';
 
 /** What a route says about how its targets are spoken to. */
-export type Manner = {
-  /** The same for the same manner, another for any other; empty for none in particular. */
+export type Transport = {
+  /** Equal for equal transports, different for different ones; empty for the usual one. */
   readonly name: string;
   readonly http2: boolean;
   /** Whether the certificate may be anybody's. */
@@ -12,13 +12,13 @@ export type Manner = {
   readonly authorities: () => SecureContext | null;
 };
 
-export const PLAIN: Manner = { name: '', http2: false, insecure: false, authorities: () => null };
+export const PLAIN: Transport = { name: '', http2: false, insecure: false, authorities: () => null };
 
-/** The manner that a route asks for. */
-export function mannerOf(transport: TransportSpec | null | undefined): Manner {
-  const name = transportName(transport);
-  if (transport == null || name === '') return PLAIN;
-  const { protocol, ca, insecure = false } = transport;
+/** The transport that a route asks for. */
+export function transportOf(spec: TransportSpec | null | undefined): Transport {
+  const name = transportName(spec);
+  if (spec == null || name === '') return PLAIN;
+  const { protocol, ca, insecure = false } = spec;
   let context: SecureContext | null = null;
   const authorities = (): SecureContext | null => {
     if (ca !== undefined) context ??= createSecureContext({ ca });

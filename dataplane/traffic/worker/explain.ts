@@ -79,7 +79,7 @@ export function dryRun(request: DryRun, index: HostIndex<CompiledRoute>, tools: 
     address: endpoint.address,
     tls: endpoint.serverName !== null,
     ...(endpoint.id !== null && { id: endpoint.id }),
-    ...(endpoint.manner.name !== '' && { transport: endpoint.manner.name }),
+    ...(endpoint.transport.name !== '' && { transport: endpoint.transport.name }),
   }));
   const verdict = answering === undefined ? last.words : `answered by ${answering.name}: ${answering.words}`;
   return {

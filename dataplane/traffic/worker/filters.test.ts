@@ -157,7 +157,7 @@ test('an upstream that breaks off is seen to break off behind a filter, too', as
 });
 
 test('a client that leaves lets go of the filters, also when the upstream has said all', async () => {
-  using upstream = await UpstreamFixture.serving(ok('x'.repeat(20_000_000)));
+  using upstream = await UpstreamFixture.serving(({ line }) => ok(line.includes('/quiet') ? 'small' : 'x'.repeat(20_000_000)));
   const shouting = new Shouting();
   using proxy = await ProxyFixture.with([site('a.test', upstream)], {}, { blockKinds: everywhere([shouting]) });
   const client = await proxy.connect();
@@ -165,7 +165,7 @@ test('a client that leaves lets go of the filters, also when the upstream has sa
   await client.readHead();
   client.socket.destroy();
   await eventually('the stage to be told', () => shouting.cancelled === 1);
-  assert.equal((await proxy.ask(get('/quiet'))).body.length, 20_000_000);
+  assert.equal((await proxy.ask(get('/quiet'))).body, 'small');
 });
 
 test('a client that does not read holds back the upstream through a filter, and gets every byte when it does', async () => {

@@ -27,7 +27,7 @@ class Allowance {
     this.at = now;
   }
 
-  take(now: number): boolean {
+  spend(now: number): boolean {
     this.left = Math.min(this.burst, this.left + ((now - this.at) / 1_000) * this.perSecond);
     this.at = now;
     if (this.left < 1) {
@@ -48,7 +48,7 @@ export function relayedLog(least: LogLevel, clock: Clock, tell: (message: FromWo
     const debug = level === 'debug';
     const allowance = new Allowance(debug ? DEBUG_BURST : BURST, debug ? DEBUG_PER_SECOND : PER_SECOND, clock.monotonic());
     return (fields: unknown, message?: string) => {
-      if (ORDER.indexOf(level) < ORDER.indexOf(least) || !allowance.take(clock.monotonic())) return;
+      if (ORDER.indexOf(level) < ORDER.indexOf(least) || !allowance.spend(clock.monotonic())) return;
       const left = allowance.dropped > 0 && { lines_left_out: allowance.dropped };
       allowance.dropped = 0;
       if (typeof fields === 'string') tell({ kind: 'log', level, fields: { ...left }, message: fields });

@@ -42,10 +42,10 @@ test('what is published while a worker starts is in force when it serves', async
     clock: new ManualClock(),
     random: systemRandom,
     log: memoryLog(),
-    tell: (message) => told.push(message),
+    post: (message) => told.push(message),
   });
   const started = worker.start();
-  worker.take({ kind: 'publish', publication: { generation: 2, routes: publication([saying('site-0.test', 'new')], false) } });
+  worker.handle({ kind: 'publish', publication: { generation: 2, routes: publication([saying('site-0.test', 'new')], false) } });
   await started;
   while (!told.some((message) => message.kind === 'acknowledged')) await nextTurn();
   const client = await Wire.to(worker.port);
@@ -54,7 +54,7 @@ test('what is published while a worker starts is in force when it serves', async
   client.send(asking('site-1.test'));
   assert.equal((await client.readAnswer()).body, 'old');
   client.socket.destroy();
-  worker.take({ kind: 'drain', patient: false });
+  worker.handle({ kind: 'drain', patient: false });
 });
 
 test('20,000 routes are swapped at once for every request', async () => {

@@ -10,7 +10,7 @@ import { RunQueue } from '../io/run-queue.ts';
 import { Admission } from '../listener/admission.ts';
 import { Certificates } from '../listener/certificates.ts';
 import { Listener } from '../listener/listener.ts';
-import { Handshakes } from '../listener/tls-servers.ts';
+import { TlsServers } from '../listener/tls-servers.ts';
 import { HostIndex } from '../match/host-index.ts';
 import { type Compare, compareWithBcrypt, Passwords } from '../policy/basic-auth/passwords.ts';
 import type { PolicyTools } from '../policy/policy.ts';
@@ -39,7 +39,7 @@ export type WorkerTools = {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  readonly tell: (message: FromWorker) => void;
+  readonly post: (message: FromWorker) => void;
   /** How passwords are compared; bcrypt if absent. */
   readonly compare?: Compare;
   /** Open connections to one target; as many as usual if absent. */
@@ -70,14 +70,14 @@ export class TrafficWorker {
   private readonly policyTools: PolicyTools;
   private readonly challenges = new Challenges();
   private readonly departures: Departures;
-  private readonly handshakes: Handshakes;
+  private readonly tlsServers: TlsServers;
   private readonly listener: Listener;
   /** Publications take effect one after the other. */
   private publishing: Promise<void> = Promise.resolve();
   private draining: 'no' | 'patiently' | 'now' = 'no';
 
   constructor(tools: WorkerTools) {
-    const { start, clock, log, tell } = tools;
+    const { start, clock, log, post } = tools;
     const { slot, hashKey, state } = start;
     const ledger = openLedger(start.ledger);
     const { inFlight } = ledger;
@@ -106,7 +106,7 @@ export class TrafficWorker {
       connected: (endpoint) => faults.step(() => hold.connected(endpoint)),
       upgrade: (x, endpoint) => tunnels.begin(x, endpoint),
       blamed: (endpoint, failure) => faults.step(() => books.targetFailed(endpoint, failure)),
-      targetChanged: (change) => tell({ kind: 'target', change }),
+      targetChanged: (change) => post({ kind: 'target', change }),
     });
     this.hold = hold;
     this.tunnels = tunnels;
@@ -125,7 +125,7 @@ export class TrafficWorker {
     const server = new Server(index, this.challenges, this.policyTools);
     this.departures = new Departures({ clock, index, faults });
     // In front of us.
-    this.handshakes = new Handshakes(log, faults);
+    this.tlsServers = new TlsServers(log, faults);
     this.listener = new Listener({
       tools: {
         runQueue,
@@ -146,8 +146,8 @@ export class TrafficWorker {
       admission,
       certificates,
       clientAuthOf: (name) => index.find(name)?.clientAuth ?? null,
-      awaited: (name) => tell({ kind: 'awaited', name }),
-      handshakes: this.handshakes,
+      awaited: (name) => post({ kind: 'awaited', name }),
+      tlsServers: this.tlsServers,
       log,
     });
   }
@@ -193,10 +193,10 @@ export class TrafficWorker {
   }
 
   private async open(): Promise<void> {
-    const { start, tell } = this.tools;
+    const { start, post } = this.tools;
     const { routes, certificates, challenges, uncertified, ticketKeys, settings } = start.state;
-    if (ticketKeys !== undefined) this.handshakes.useTicketKeys(ticketKeys);
-    if (challenges !== undefined) this.takeChallenges(challenges);
+    if (ticketKeys !== undefined) this.tlsServers.useTicketKeys(ticketKeys);
+    if (challenges !== undefined) this.applyChallenges(challenges);
     if (uncertified !== undefined) this.certificates.giveUp(uncertified);
     if (certificates !== undefined) await this.certificates.apply(certificates, nextTurn);
     if (routes !== undefined) await this.index.apply(routes, nextTurn);
@@ -204,9 +204,9 @@ export class TrafficWorker {
       await this.listener.listen(settings);
     } catch (error) {
       const { code = '', message } = error as NodeJS.ErrnoException;
-      return tell({ kind: 'refused', code, message });
+      return post({ kind: 'refused', code, message });
     }
-    tell({ kind: 'serving', generation: start.state.generation });
+    post({ kind: 'serving', generation: start.state.generation });
   }
 
   get port(): number {
@@ -217,11 +217,11 @@ export class TrafficWorker {
     return this.listener.securePort;
   }
 
-  take(message: ToWorker): void {
-    this.faults.step(() => this.obey(message));
+  handle(message: ToWorker): void {
+    this.faults.step(() => this.dispatch(message));
   }
 
-  private obey(message: ToWorker): void {
+  private dispatch(message: ToWorker): void {
     switch (message.kind) {
       case 'publish':
         this.publishing = this.publishing.then(() => this.publish(message.publication)).catch(torn);
@@ -229,7 +229,7 @@ export class TrafficWorker {
       case 'report':
         return this.report(message.id);
       case 'dry-run':
-        return this.tools.tell({
+        return this.tools.post({
           kind: 'dry-run',
           id: message.id,
           result: dryRun(message.request, this.index, this.policyTools, this.tools.clock),
@@ -242,8 +242,8 @@ export class TrafficWorker {
   }
 
   private async publish(publication: Publication): Promise<void> {
-    if (publication.ticketKeys !== undefined) this.handshakes.useTicketKeys(publication.ticketKeys);
-    if (publication.challenges !== undefined) this.takeChallenges(publication.challenges);
+    if (publication.ticketKeys !== undefined) this.tlsServers.useTicketKeys(publication.ticketKeys);
+    if (publication.challenges !== undefined) this.applyChallenges(publication.challenges);
     if (publication.certificates !== undefined) await this.certificates.apply(publication.certificates, nextTurn);
     if (publication.uncertified !== undefined) this.certificates.giveUp(publication.uncertified);
     if (publication.certificates !== undefined || publication.uncertified !== undefined) this.listener.certificatesChanged();
@@ -269,19 +269,19 @@ export class TrafficWorker {
 
   private acknowledge({ generation, settings }: Publication, refused: NodeJS.ErrnoException | null): void {
     const listening = settings !== undefined && { refused: refused && { code: refused.code ?? '', message: refused.message } };
-    this.tools.tell({ kind: 'acknowledged', generation, ...listening });
+    this.tools.post({ kind: 'acknowledged', generation, ...listening });
   }
 
-  private takeChallenges(challenges: readonly PublishedChallenge[]): void {
+  private applyChallenges(challenges: readonly PublishedChallenge[]): void {
     this.challenges.apply(challenges);
-    this.certificates.takeChallenges(challenges);
+    this.certificates.applyChallenges(challenges);
   }
 
   private report(id: number | null): void {
-    const faults = this.faults.take();
-    const report = { ...this.books.take(), ...(faults !== null && { faults }) };
+    const faults = this.faults.drainCounts();
+    const report = { ...this.books.drain(), ...(faults !== null && { faults }) };
     if (id !== null || report.domains.length > 0 || report.targets !== undefined || faults !== null)
-      this.tools.tell({ kind: 'report', id, report });
+      this.tools.post({ kind: 'report', id, report });
   }
 
   private sweep(): void {
@@ -297,7 +297,7 @@ export class TrafficWorker {
     await this.listener.drain(patient);
     this.books.end(this.tools.clock.monotonic());
     this.report(null);
-    this.tools.tell({ kind: 'drained' });
+    this.tools.post({ kind: 'drained' });
   }
 }
 

@@ -11,14 +11,14 @@ const start = workerData as WorkerStart;
 const port = parentPort;
 if (port === null) throw new Error('a traffic worker runs in a worker thread');
 
-const tell = (message: FromWorker): void => port.postMessage(message);
+const post = (message: FromWorker): void => port.postMessage(message);
 const worker = new TrafficWorker({
   start,
   clock: systemClock,
   random: systemRandom,
-  log: relayedLog(start.state.settings?.logLevel ?? 'info', systemClock, tell),
-  tell,
+  log: relayedLog(start.state.settings?.logLevel ?? 'info', systemClock, post),
+  post,
 });
 holdBackstop(process, worker.faults);
-port.on('message', (message: ToWorker) => worker.take(message));
+port.on('message', (message: ToWorker) => worker.handle(message));
 worker.start().catch(torn);

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { FAULT, type Fault } from '../../codec/http1/fault.ts';
 import type { RequestHead } from '../../codec/http1/request-head.ts';
-import { HeadReader } from '../../codec/http1/request-head-reader.ts';
+import { RequestHeadReader } from '../../codec/http1/request-head-reader.ts';
 import { beginsHttp2, PREFACE } from '../../codec/http2/preface.ts';
 import { callOff, type Downstream, type Exchange, type LentSocket } from '../../exchange/exchange.ts';
 import { FAULT_REASON, guard } from '../../exchange/faults.ts';
@@ -11,7 +11,7 @@ import { HEAD_COST } from '../../io/run-queue.ts';
 import { beginExchange } from '../begin-exchange.ts';
 import { TOO_SLOW } from '../body-pace.ts';
 import type { ClientTools, OpenConnection } from '../client-tools.ts';
-import { askedBy, type Peer, trustedRequestId } from '../forwarded.ts';
+import { originOf, type Peer, trustedRequestId } from '../forwarded.ts';
 import { AnswerWriter } from './answer-writer.ts';
 import { BODY_IDLE_MS, HEAD_MS, IDLE_MS, LAST_REQUEST_MS, LINGER_MS, PIPELINE_BYTES } from './limits.ts';
 import { type RefusalStatus, refusal } from './refusal.ts';
@@ -29,7 +29,7 @@ export class ClientConnection implements Downstream, OpenConnection {
   private readonly wire: ClientSocket;
   private readonly peer: Peer;
   private readonly tools: ClientTools;
-  private readonly heads = new HeadReader();
+  private readonly heads = new RequestHeadReader();
   private readonly requestBody: RequestBody;
   private readonly writer: AnswerWriter;
   private readonly intake: Intake;
@@ -65,7 +65,7 @@ export class ClientConnection implements Downstream, OpenConnection {
 
   // The way in.
 
-  take(chunk: Buffer): void {
+  receive(chunk: Buffer): void {
     if (this.closing) return this.wire.discard(chunk.length);
     this.pending = this.pending === null ? chunk : this.heads.join(this.pending, chunk);
     this.process();
@@ -124,16 +124,15 @@ export class ClientConnection implements Downstream, OpenConnection {
   }
 
   private begin(head: RequestHead): void {
-    const { fields } = head;
-    const asked = askedBy(this.peer, head, this.tools.trusts);
+    const origin = originOf(this.peer, head, this.tools.trusts);
     const id = trustedRequestId(this.peer, head) ?? this.tools.nextRequestId();
-    this.address = asked.address;
-    const x = beginExchange(this, this.tools.requestPath, head, this.peer, asked, id, this.tools.monotonic());
+    this.address = origin.address;
+    const x = beginExchange(this, this.tools.requestPath, head, this.peer, origin, id, this.tools.monotonic());
     this.tools.begun();
     this.x = x;
     this.fresh = false;
     this.deadline = NEVER;
-    this.lastRequest = fields.connectionClose || (head.minor === 0 && !fields.connectionKeepAlive);
+    this.lastRequest = head.fields.connectionClose || (head.minor === 0 && !head.fields.connectionKeepAlive);
     this.persist = !this.lastRequest;
     this.writer.begin(head.minor);
     this.requestBody.begin(x);

@@ -2,7 +2,7 @@ import { ChunkedDecoder, type ChunkSink } from '../../codec/http1/chunked.ts';
 import type { Fault } from '../../codec/http1/fault.ts';
 import type { Attempt } from '../../exchange/attempt.ts';
 import { CHUNKED, type Exchange } from '../../exchange/exchange.ts';
-import { isCall } from '../../exchange/grpc.ts';
+import { isGrpc } from '../../exchange/grpc.ts';
 import { BodyPace } from '../body-pace.ts';
 import { HeldBody } from '../held-body.ts';
 
@@ -100,7 +100,7 @@ export class RequestBody implements ChunkSink {
     if (x === null || !this.open || x.status !== 0 || x.upgrade !== null) return false;
     this.pace ??= new BodyPace(now);
     const theirs = !held && !this.waits && (this.received > 0 || !x.expectsContinue);
-    return this.pace.tooSlow(now, this.received, theirs) && !isCall(x);
+    return this.pace.tooSlow(now, this.received, theirs) && !isGrpc(x);
   }
 
   bodyPiece(buffer: Buffer, from: number, to: number): void {

@@ -6,7 +6,7 @@ import { LINGER_BYTES } from './limits.ts';
 
 /** Who hears what happens on a client's socket. */
 export type SocketOwner = Answerable & {
-  take(chunk: Buffer): void;
+  receive(chunk: Buffer): void;
   unblock(): void;
   inputOver(): void;
   leave(): void;
@@ -26,7 +26,7 @@ export class ClientSocket {
     socket.on('error', this.failed).on('close', this.gone);
   }
 
-  private readonly read = (chunk: Buffer): void => guard(this.owner, this.owner.take, chunk);
+  private readonly read = (chunk: Buffer): void => guard(this.owner, this.owner.receive, chunk);
   private readonly drained = (): void => guard(this.owner, this.owner.unblock);
   private readonly ended = (): void => guard(this.owner, this.owner.inputOver);
   private readonly gone = (): void => guard(this.owner, this.owner.leave);

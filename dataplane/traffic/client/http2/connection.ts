@@ -10,9 +10,9 @@ import { FAULT_REASON, type Faults, guard, guarded } from '../../exchange/faults
 import { serveLater } from '../../exchange/later.ts';
 import { beginExchange } from '../begin-exchange.ts';
 import type { OpenConnection, RefusedHead } from '../client-tools.ts';
-import { askedBy, type Peer, trustedRequestId } from '../forwarded.ts';
+import { originOf, type Peer, trustedRequestId } from '../forwarded.ts';
 import { refuse } from './refuse.ts';
-import { StreamClient } from './stream.ts';
+import { ClientStream } from './stream.ts';
 
 /** Without a stream for this long the connection ends (ms); before the first settings of the client, sooner. */
 const IDLE_MS = 60_000;
@@ -72,11 +72,11 @@ export class Http2Connection implements OpenConnection {
   private readonly session: ServerHttp2Session;
   private readonly peer: Peer;
   private readonly tools: Http2Tools;
-  private readonly streams = new Set<StreamClient>();
+  private readonly streams = new Set<ClientStream>();
   private readonly head = new RequestHead();
   private greeted = false;
   /** Requests so far, and those of them that were called off as soon as they had come. */
-  private asked = 0;
+  private requests = 0;
   private hasty = 0;
   private idleSince: number;
   /** Since when nothing but its end is awaited; null while more is. */
@@ -97,7 +97,7 @@ export class Http2Connection implements OpenConnection {
     );
     this.session.on(
       'stream',
-      guarded(this, (stream, _headers, flags, raw) => this.takeIn(stream, flags, raw ?? [])),
+      guarded(this, (stream, _headers, flags, raw) => this.acceptGuarded(stream, flags, raw ?? [])),
     );
     this.session.once('remoteSettings', () => {
       this.greeted = true;
@@ -107,7 +107,7 @@ export class Http2Connection implements OpenConnection {
     this.session.on('close', () => guard(this, this.closed));
   }
 
-  private takeIn(stream: ServerHttp2Stream, flags: number, raw: readonly string[]): void {
+  private acceptGuarded(stream: ServerHttp2Stream, flags: number, raw: readonly string[]): void {
     try {
       this.accept(stream, flags, raw);
     } catch (error) {
@@ -121,7 +121,7 @@ export class Http2Connection implements OpenConnection {
   private accept(stream: ServerHttp2Stream, flags: number, raw: readonly string[]): void {
     // What is wrong with a stream its close tells, too; without a listener it would end the worker.
     stream.on('error', nothing);
-    this.asked++;
+    this.requests++;
     // Called off in the same breath.
     if (stream.closed || stream.destroyed) {
       this.tools.refused({ status: CLIENT_GONE, reason: 'called off', address: this.peer.address }, 0);
@@ -134,8 +134,8 @@ export class Http2Connection implements OpenConnection {
     const fault = head.parse(bytes, 0, bytes.length);
     if (fault !== null) return this.refuse(stream, fault);
     if (head.hostField === '') return this.refuse(stream, FAULT.badHost);
-    const asked = askedBy(peer, head, tools.trusts);
-    const client = new StreamClient(stream, asked.address, {
+    const origin = originOf(peer, head, tools.trusts);
+    const client = new ClientStream(stream, origin.address, {
       monotonic: tools.monotonic,
       faults: tools.faults,
       record: (x) => {
@@ -154,7 +154,7 @@ export class Http2Connection implements OpenConnection {
       tools.requestPath,
       head,
       peer,
-      asked,
+      origin,
       trustedRequestId(peer, head) ?? tools.nextRequestId(),
       tools.monotonic(),
     );
@@ -167,7 +167,7 @@ export class Http2Connection implements OpenConnection {
   private calledOff(): void {
     this.hasty++;
     const { session } = this;
-    if (this.hasty >= MAX_HASTY && this.hasty * 2 > this.asked && !session.destroyed)
+    if (this.hasty >= MAX_HASTY && this.hasty * 2 > this.requests && !session.destroyed)
       session.destroy(new Error('most requests are called off at once'), constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
 

@@ -20,7 +20,7 @@ export class Drain {
   }
 
   /** Throws bytes away. @returns whether more may follow. */
-  take(bytes: number): boolean {
+  discard(bytes: number): boolean {
     this.bytes += bytes;
     return this.bytes <= MOST_BYTES;
   }

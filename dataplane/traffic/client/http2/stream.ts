@@ -3,7 +3,7 @@ import { fieldArray, fieldsByName, trailerLines } from '../../codec/http2/reques
 import type { Attempt } from '../../exchange/attempt.ts';
 import { callOff, type Downstream, type Exchange, type LentStream, SMALL_PIECE, UNTIL_CLOSE } from '../../exchange/exchange.ts';
 import { FAULT_REASON, type Faults, guard } from '../../exchange/faults.ts';
-import { isCall } from '../../exchange/grpc.ts';
+import { isGrpc } from '../../exchange/grpc.ts';
 import { resumeAnswer } from '../../exchange/relay.ts';
 import { gatherSmallPieces } from '../../io/small-pieces.ts';
 import { cancelStream, cutStream, leaveStream } from '../../io/stream-ends.ts';
@@ -29,13 +29,13 @@ export type StreamTools = {
   /** The exchange is over, well or not. */
   record(x: Exchange): void;
   /** The stream is gone. */
-  closed(stream: StreamClient): void;
+  closed(stream: ClientStream): void;
   /** The connection is of no more use to the exchange's host. */
   outlived(x: Exchange): void;
 };
 
 /** A client's side of one exchange over HTTP/2. */
-export class StreamClient implements Downstream {
+export class ClientStream implements Downstream {
   readonly address: string;
   private readonly stream: ServerHttp2Stream;
   private readonly tools: StreamTools;
@@ -118,7 +118,7 @@ export class StreamClient implements Downstream {
   private listen(): void {
     if (this.listening) return;
     this.listening = true;
-    this.stream.on('data', (chunk: Buffer) => guard(this, this.take, chunk));
+    this.stream.on('data', (chunk: Buffer) => guard(this, this.receive, chunk));
     this.stream.on('end', () => guard(this, this.ended));
     // A body without a byte may have ended before anybody listened.
     if (this.stream.readableEnded) this.ended();
@@ -130,7 +130,7 @@ export class StreamClient implements Downstream {
     return this.held === null && attempt !== null && attempt !== this.taker;
   }
 
-  private take(chunk: Buffer): void {
+  private receive(chunk: Buffer): void {
     const { held } = this;
     if (held !== null) {
       this.received += chunk.length;
@@ -147,7 +147,7 @@ export class StreamClient implements Downstream {
     }
     this.received += chunk.length;
     if (x === null) {
-      if (this.drain?.take(chunk.length) === false) stream.pause();
+      if (this.drain?.discard(chunk.length) === false) stream.pause();
     } else if (x.attempt?.body(chunk, 0, chunk.length) === false) stream.pause();
   }
 
@@ -193,7 +193,7 @@ export class StreamClient implements Downstream {
     this.pendingHead = { fields: list, length };
     const open = !this.inputEnded && x.bodyLength > 0 && !(x.expectsContinue && this.received === 0);
     const small = status === 204 || (length === UNTIL_CLOSE ? status >= 400 : length <= HOLD_BYTES);
-    if (open && small && !isCall(x)) this.early = [];
+    if (open && small && !isGrpc(x)) this.early = [];
     if (x.endsConnection) this.tools.outlived(x);
   }
 
@@ -355,7 +355,7 @@ export class StreamClient implements Downstream {
     if (this.inputEnded || !this.listening || x.status !== 0 || x.upgrade !== null) return false;
     this.pace ??= new BodyPace(now);
     const theirs = !this.stream.isPaused() && !this.waits && (this.received > 0 || !x.expectsContinue);
-    return this.pace.tooSlow(now, this.received, theirs) && !isCall(x);
+    return this.pace.tooSlow(now, this.received, theirs) && !isGrpc(x);
   }
 
   private giveUp(x: Exchange): void {
@@ -383,7 +383,7 @@ export class StreamClient implements Downstream {
       this.lastProgress = now;
     } else if (now - this.lastProgress >= BODY_IDLE_MS) {
       // Looked at so late that it costs other requests nothing.
-      if (x !== null && this.held === null && stream.writableLength === 0 && isCall(x)) {
+      if (x !== null && this.held === null && stream.writableLength === 0 && isGrpc(x)) {
         this.lastProgress = now;
         return;
       }

@@ -1,10 +1,10 @@
-import { Gathering } from '../gathering.ts';
+import { Gathering } from '../../io/gathering.ts';
 import { CR, LF } from './chars.ts';
 import { FAULT, type Fault } from './fault.ts';
 import { faultOfPartialHead, HEAD_END, MAX_REQUEST_HEAD, RequestHead } from './request-head.ts';
 
 /** Finds the heads of requests in what a client sends, however it is cut. */
-export class HeadReader {
+export class RequestHeadReader {
   readonly head = new RequestHead();
   /** Whether the last call of `read` has filled `head`. */
   whole = false;

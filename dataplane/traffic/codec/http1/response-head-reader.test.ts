@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FAULT } from './fault.ts';
-import { AnswerHeads, USUAL_HEAD } from './response-head-reader.ts';
+import { ResponseHeadReader, USUAL_HEAD } from './response-head-reader.ts';
 
-const read = (heads: AnswerHeads, text: string, limits = USUAL_HEAD): number => heads.read(Buffer.from(text, 'latin1'), 0, limits, null);
+const read = (heads: ResponseHeadReader, text: string, limits = USUAL_HEAD): number =>
+  heads.read(Buffer.from(text, 'latin1'), 0, limits, null);
 
 for (const [text, kept] of [
   ['HTTP/1.1 200 OK\nA: b\nC: d\n\n', 'A: b\r\nC: d\r\n'],
@@ -15,7 +16,7 @@ for (const [text, kept] of [
 ] as const)
   test(`${JSON.stringify(text)} ends with its first empty line, whatever follows`, () => {
     for (const body of ['', 'x', '\r\n\r\n', '\n\n\r\n\r\n', ` a: b\r\n\r\n${'x'.repeat(300_000)}\r\n\r\n`]) {
-      const heads = new AnswerHeads();
+      const heads = new ResponseHeadReader();
       assert.equal(read(heads, text + body), text.length);
       assert.deepEqual([heads.fault, heads.head.status, heads.head.fields.kept], [null, 200, kept]);
     }
@@ -33,10 +34,10 @@ for (const text of [
   'HTTP/1.1 200 OK\nA\n\n',
 ])
   test(`${JSON.stringify(text)} is no head, whole or in pieces`, () => {
-    const whole = new AnswerHeads();
+    const whole = new ResponseHeadReader();
     assert.equal(read(whole, text), -1);
     assert.notEqual(whole.fault, null);
-    const heads = new AnswerHeads();
+    const heads = new ResponseHeadReader();
     let partial: Buffer | null = null;
     for (const byte of text) {
       const buffer: Buffer = heads.join(partial, Buffer.from(byte));
@@ -51,14 +52,14 @@ test('a head has as many lines and bytes as the limit says, and no more', () => 
   const lines = (count: number) => `HTTP/1.1 200 OK\r\n${'Set-Cookie: a=b\r\n'.repeat(count)}\r\n`;
   const bytes = (length: number) => `HTTP/1.1 200 OK\r\nA: ${'b'.repeat(length - 24)}\r\n\r\n`;
   const limits = { bytes: 30_000, lines: 1_000 };
-  for (const text of [lines(1_000), bytes(30_000)]) assert.equal(read(new AnswerHeads(), text, limits), text.length);
+  for (const text of [lines(1_000), bytes(30_000)]) assert.equal(read(new ResponseHeadReader(), text, limits), text.length);
   for (const [text, fault] of [
     [lines(1_001), FAULT.manyFields],
     [bytes(30_001), FAULT.longHead],
     [bytes(30_003).slice(0, -2), FAULT.longHead],
     [bytes(30_003).replaceAll('\r\n', '\n'), null],
   ] as const) {
-    const heads = new AnswerHeads();
+    const heads = new ResponseHeadReader();
     read(heads, text, limits);
     assert.equal(heads.fault, fault);
   }
@@ -67,7 +68,7 @@ test('a head has as many lines and bytes as the limit says, and no more', () => 
 test('a head of 256 KB that comes byte by byte is copied and looked at a few times, not each time', () => {
   const line = `Set-Cookie: a=${'b'.repeat(300)}\r\n`;
   const text = Buffer.from(`HTTP/1.1 200 OK\r\n${line.repeat(Math.floor(262_000 / line.length))}\r\n`, 'latin1');
-  const heads = new AnswerHeads();
+  const heads = new ResponseHeadReader();
   const rooms = new Set<ArrayBufferLike>();
   let partial: Buffer | null = null;
   let end = -1;

@@ -1,5 +1,5 @@
 import { RESPONSE_HEADER_BYTES } from '../../../../shared/transport.ts';
-import { Gathering } from '../gathering.ts';
+import { Gathering } from '../../io/gathering.ts';
 import { CR, LF } from './chars.ts';
 import { FAULT, type Fault } from './fault.ts';
 import { MAX_ANSWER_FIELDS } from './fields.ts';
@@ -24,7 +24,7 @@ const BARE_EMPTY_LINE = Buffer.from('\n\n');
  * read at once; only one that can't be read so is looked at again by the rules for upstreams that do it in another way: an
  * empty line in front, and LF alone at the end of lines (RFC 9112 2.2). Where a head ends is the same by both.
  */
-export class AnswerHeads {
+export class ResponseHeadReader {
   readonly head = new ResponseHead();
   /** Why the bytes are no head; null while they may be one. */
   fault: Fault | null = null;

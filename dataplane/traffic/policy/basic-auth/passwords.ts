@@ -32,7 +32,7 @@ export type Compare = (password: Buffer, hash: string) => Promise<boolean>;
 /** bcrypt, loaded with the first password. It works on the thread pool that names and files need as well. */
 export const compareWithBcrypt: Compare = async (password, hash) => (await import('bcrypt')).compare(password, hash);
 
-type Parts = {
+export type PasswordTools = {
   readonly semaphore: SharedSemaphore;
   readonly slot: number;
   readonly wrong: WrongGuesses;
@@ -59,16 +59,16 @@ type Check = {
  * wrong, whichever worker found it out, come after all others: who guesses keeps nobody waiting.
  */
 export class Passwords {
-  private readonly parts: Parts;
+  private readonly tools: PasswordTools;
   private readonly verified: Verified;
   private readonly checks = new Map<Pair, Check>();
   private readonly queue: FairQueue<Check>;
   private retrying = false;
 
-  constructor(parts: Parts) {
-    this.parts = parts;
-    this.verified = new Verified(parts.key);
-    const { wrong, clock } = parts;
+  constructor(tools: PasswordTools) {
+    this.tools = tools;
+    this.verified = new Verified(tools.key);
+    const { wrong, clock } = tools;
     this.queue = new FairQueue(MOST_PER_ADDRESS, {
       has: (client) => wrong.has(client, clock.now()),
       add: (client) => wrong.add(client, clock.now()),
@@ -101,7 +101,7 @@ export class Passwords {
 
   /** Takes a place among those who wait in all; in need that of one who was wrong lately. */
   private join(from: string): boolean {
-    const { semaphore, slot } = this.parts;
+    const { semaphore, slot } = this.tools;
     if (semaphore.enqueue(slot)) return true;
     this.dropLeft();
     if (semaphore.enqueue(slot)) return true;
@@ -115,7 +115,7 @@ export class Passwords {
 
   /** Nobody computes for clients that have left. */
   private dropLeft(): void {
-    const { semaphore, slot } = this.parts;
+    const { semaphore, slot } = this.tools;
     this.queue.keep((check) => {
       if (check.exchanges.some(({ x }) => x.status === 0)) return true;
       this.checks.delete(check.pair);
@@ -125,7 +125,7 @@ export class Passwords {
   }
 
   private next(): void {
-    const { semaphore, slot, clock, faults } = this.parts;
+    const { semaphore, slot, clock, faults } = this.tools;
     this.dropLeft();
     while (this.queue.size > 0 && semaphore.tryAcquire(slot)) this.beginNext();
     if (this.queue.size === 0 || this.retrying) return;
@@ -138,7 +138,7 @@ export class Passwords {
 
   /** Begins the next one, in a turn that has been taken. */
   private beginNext(): void {
-    const { semaphore, slot } = this.parts;
+    const { semaphore, slot } = this.tools;
     let check: Check | null = null;
     try {
       check = this.queue.next();
@@ -154,7 +154,7 @@ export class Passwords {
   }
 
   private begin(check: Check): void {
-    const { compare, log } = this.parts;
+    const { compare, log } = this.tools;
     compare(check.password, check.hash).then(
       (fits) => this.over(check, fits, null),
       (error: unknown) => {
@@ -166,7 +166,7 @@ export class Passwords {
 
   /** The turn is given back, whatever becomes of the rest. */
   private readonly over = (check: Check, fits: boolean, broken: OwnAnswer | null): void => {
-    const { semaphore, slot, faults } = this.parts;
+    const { semaphore, slot, faults } = this.tools;
     semaphore.release(slot);
     this.checks.delete(check.pair);
     try {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { RouteSpec } from '../../../../shared/route.ts';
 
-/** What the handshakes of a site ask of visitors. */
+/** What the TLS handshakes of a site ask of clients. */
 export type ClientAuth = {
   /** Equal for sites that ask for the same, so that one connection may serve both. */
   readonly rule: string;

@@ -3,7 +3,7 @@ import { ChunkedDecoder } from '../../codec/http1/chunked.ts';
 import { FAULT } from '../../codec/http1/fault.ts';
 import { fieldIn } from '../../codec/http1/fields.ts';
 import type { ResponseHead } from '../../codec/http1/response-head.ts';
-import { AnswerHeads } from '../../codec/http1/response-head-reader.ts';
+import { ResponseHeadReader } from '../../codec/http1/response-head-reader.ts';
 import type { Attempt } from '../../exchange/attempt.ts';
 import { type Exchange, SMALL_PIECE } from '../../exchange/exchange.ts';
 import { connectFailure, FAILURE, type Failure } from '../../exchange/failure.ts';
@@ -17,6 +17,7 @@ import { openPlain, openSecure } from '../connect.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { limitsFor } from '../limits.ts';
 import { repeatable } from '../retry.ts';
+import type { ConnectionOwner } from './connection-owner.ts';
 import { RequestWriter } from './request-writer.ts';
 
 /** Interim answers (1xx) before the final one. More is a target that never comes to the point. */
@@ -25,32 +26,16 @@ const NEVER = Number.POSITIVE_INFINITY;
 
 const STATE = { connecting: 0, idle: 1, head: 2, length: 3, chunked: 4, untilClose: 5, closed: 6 } as const;
 
-/** Who a connection belongs to: it is told when that stands, when it is free, and when it is gone. */
-export type ConnectionOwner = {
-  /** `claimed`: it has a request to send. */
-  stands(connection: UpstreamConnection, claimed: boolean): void;
-  /** Its request was called off before it stood. */
-  abandoned(connection: UpstreamConnection): void;
-  /** `keepAliveSeconds` is how long the target promises to keep it open; -1 if it does not say. */
-  release(connection: UpstreamConnection, keepAliveSeconds: number): void;
-  /** Its time to wait for a request is up. */
-  idled(connection: UpstreamConnection, now: number): void;
-  /** Its target has closed it while it waited for a request. */
-  left(connection: UpstreamConnection): void;
-  /** `failure` is why one never stood; null where it did, or was given up. */
-  closed(connection: UpstreamConnection, stood: boolean, failure: Failure | null): void;
-};
-
 /** One connection to a target, one exchange at a time. */
 export class UpstreamConnection implements Attempt {
   private readonly endpoint: Endpoint;
-  private readonly owner: ConnectionOwner;
+  private readonly owner: ConnectionOwner<UpstreamConnection>;
   private socket: Socket | null = null;
   private intake: Intake | null = null;
   private writer: RequestWriter | null = null;
   private x: Exchange | null = null;
   private state: number = STATE.connecting;
-  private readonly heads = new AnswerHeads();
+  private readonly heads = new ResponseHeadReader();
   private readonly buffer = new ReadBuffer();
   private decoder: ChunkedDecoder | null = null;
   private partial: Buffer | null = null;
@@ -69,7 +54,7 @@ export class UpstreamConnection implements Attempt {
   private keepAlive = true;
 
   /** `connectMs` is how long it may take to stand. */
-  constructor(endpoint: Endpoint, owner: ConnectionOwner, connectMs: number) {
+  constructor(endpoint: Endpoint, owner: ConnectionOwner<UpstreamConnection>, connectMs: number) {
     this.endpoint = endpoint;
     this.owner = owner;
     this.deadline = endpoint.tools.clock.monotonic() + connectMs;

@@ -7,7 +7,7 @@ import type { Attempt } from '../../exchange/attempt.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { FAILURE, type Failure } from '../../exchange/failure.ts';
 import { guard, guarded } from '../../exchange/faults.ts';
-import { isCall } from '../../exchange/grpc.ts';
+import { isGrpc } from '../../exchange/grpc.ts';
 import { attemptFailed } from '../../exchange/later.ts';
 import type { Limits } from '../../exchange/limits.ts';
 import { abortAnswer, endAnswer, flushAnswer, relayBody, relayHead } from '../../exchange/relay.ts';
@@ -306,7 +306,7 @@ export class UpstreamStream implements Attempt {
     const { stream, x } = this;
     if (now < this.deadline || stream === null || x === null) return;
     // Visitors who send or read slowly have limits of their own and are not the target's fault.
-    if (stream.isPaused() || this.waitsForClient(stream) || isCall(x) || this.streamsEvents())
+    if (stream.isPaused() || this.waitsForClient(stream) || isGrpc(x) || this.streamsEvents())
       this.deadline = now + (this.begun ? this.limits.bodyIdleMs : this.limits.headMs);
     else this.fail(this.begun ? FAILURE.bodyTimeout : FAILURE.headTimeout, true);
   }

@@ -1,14 +1,14 @@
 import { ChunkedDecoder } from '../chunked.ts';
 import { FAULT } from '../fault.ts';
 import type { ResponseHead } from '../response-head.ts';
-import { AnswerHeads, USUAL_HEAD } from '../response-head-reader.ts';
+import { ResponseHeadReader, USUAL_HEAD } from '../response-head-reader.ts';
 import type { OurMessage, OurReading, Reader } from './reading.ts';
 
 /** Uses the codec as an upstream's connection does for one request: interim heads, then the answer. */
 export class AnswerReader implements Reader {
   readonly reading: OurReading = { messages: [], fault: null };
   private readonly method: string;
-  private readonly heads = new AnswerHeads();
+  private readonly heads = new ResponseHeadReader();
   private readonly decoder = new ChunkedDecoder('response');
   private pending: Buffer | null = null;
   private offset = 0;

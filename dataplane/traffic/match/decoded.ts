@@ -1,3 +1,6 @@
+import { hexOf } from './hex.ts';
+import { bytesOf } from './path-bytes.ts';
+
 /** What stands for a slash that not everybody takes for one. */
 export const PERHAPS_SLASH = 0x01;
 /** What stands for a `?` or `#` that may end the path. */
@@ -5,66 +8,69 @@ export const PERHAPS_END = 0x02;
 
 /** Nobody decodes more often. */
 const MOST_DECODINGS = 3;
-const BAD_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
-const ESCAPE = /%(?:u[0-9A-Fa-f]{4}|[0-9A-Fa-f]{2})/;
+/** What is longer is not decoded a third time: that is where others would be asked to do most. Bytes. */
+const LONGEST_DECODED_AGAIN = 512;
+const ESCAPE = /%(?:[uU][0-9A-Fa-f]{4}|[0-9A-Fa-f]{2})/;
 
 /** A path while it is decoded in place: each pass leaves it as long as it was, or shorter. */
-let bytes = Buffer.alloc(1_024);
+let bytes = bytesOf('');
 
 /**
- * The path decoded as often as anybody would, in one pass a time: bytes as characters, `/` only where it was sent as one.
+ * The path after each time that somebody decodes it, itself first, as often as anybody would: bytes as characters, `/` only where it was
+ * sent as one. One pass a time.
  * @returns null where it is better not to guess: with NUL, bad escapes, or escapes of escapes of escapes.
  */
-export function decodedThroughout(path: string): string | null {
-  const texts = decodedInTurn(path, false);
-  return texts === null ? null : (texts[texts.length - 1] as string);
+export function decodingsOf(path: string): readonly [string, ...string[]] | null {
+  if (path !== lastPath) {
+    lastDecodings = decodedInTurn(path);
+    lastPath = path;
+  }
+  return lastDecodings;
 }
 
-/** The path after each decoding, those that `decodedThroughout` goes through. */
-export const decodingsOf = (path: string): readonly string[] => decodedInTurn(path, true) ?? [];
+/** The same path is asked for by those who look for our own, and by those who guard. */
+let lastPath = '';
+let lastDecodings: ReturnType<typeof decodedInTurn> = null;
 
-function decodedInTurn(path: string, each: boolean): string[] | null {
-  if (path.includes('%') && BAD_ESCAPE.test(path)) return null;
-  const texts = [path];
+function decodedInTurn(path: string): readonly [string, ...string[]] | null {
+  const texts: [string, ...string[]] = [path];
   let length = write(path);
   if (path.includes('\\')) for (let at = 0; at < length; at++) if (bytes[at] === BACKSLASH) bytes[at] = PERHAPS_SLASH;
-  for (let time = 0; time < MOST_DECODINGS && (time === 0 || holdsEscape(length)); time++) {
-    const before = length;
-    length = fit(decode(length));
+  for (let time = 0, text = ''; time === 0 || ESCAPE.test(text); time++) {
+    if (time === MOST_DECODINGS || (time > 1 && length > LONGEST_DECODED_AGAIN)) return null;
+    length = decode(length, time === 0);
     if (length < 0) return null;
-    // Whatever is decoded is shorter than what it was.
-    if (length === before) break;
-    if (each) texts.push(bytes.toString('latin1', 0, length));
+    text = bytes.toString('latin1', 0, length);
+    texts.push(text);
   }
-  const text = bytes.toString('latin1', 0, length);
-  if (text.includes('%') && ESCAPE.test(text)) return null;
-  texts.push(text);
   return texts;
 }
 
 /** The path with unreserved characters decoded and other escapes in upper case, which nobody reads differently. */
 export function plainly(path: string): string {
-  if (!path.includes('%')) return path;
+  let from = path.indexOf('%');
+  if (from < 0) return path;
   const length = write(path);
-  let to = 0;
-  for (let from = 0; from < length; ) {
-    const byte = bytes[from] as number;
-    const code = byte === PERCENT ? hexAt(from + 1, 2, length) : -1;
+  const buffer = bytes;
+  let to = from;
+  while (from < length) {
+    const byte = buffer[from] as number;
+    const code = byte === PERCENT ? pairAt(buffer, from + 1, length) : -1;
     if (code < 0) {
-      bytes[to++] = byte;
+      buffer[to++] = byte;
       from++;
       continue;
     }
-    if (UNRESERVED[code]) bytes[to++] = code;
+    if (UNRESERVED[code]) buffer[to++] = code;
     else {
-      bytes[to] = PERCENT;
-      bytes[to + 1] = upper(bytes[from + 1] as number);
-      bytes[to + 2] = upper(bytes[from + 2] as number);
+      buffer[to] = PERCENT;
+      buffer[to + 1] = upper(buffer[from + 1] as number);
+      buffer[to + 2] = upper(buffer[from + 2] as number);
       to += 3;
     }
     from += 3;
   }
-  return bytes.toString('latin1', 0, to);
+  return buffer.toString('latin1', 0, to);
 }
 
 const UNRESERVED: readonly boolean[] = Array.from({ length: 256 }, (_, code) => /^[A-Za-z0-9\-._~]$/.test(String.fromCharCode(code)));
@@ -72,13 +78,8 @@ const upper = (code: number): number => (code >= 0x61 ? code - 0x20 : code);
 
 /** @returns its length. */
 function write(path: string): number {
-  if (path.length > bytes.length) bytes = Buffer.alloc(2 * path.length);
-  return bytes.write(path, 'latin1');
-}
-
-function holdsEscape(length: number): boolean {
-  const at = bytes.indexOf(PERCENT);
-  return at >= 0 && at < length;
+  bytes = bytesOf(path);
+  return path.length;
 }
 
 const PERCENT = 0x25;
@@ -87,53 +88,73 @@ const DOT = 0x2e;
 const NEVER = -1;
 const NOTHING = -2;
 
-/** Whether the last decoding left bytes beyond ASCII. */
-let isHigh = false;
-
-/** Decodes each escape once, `%u0041` too. @returns the new length, or -1 where it can't go on. */
-function decode(length: number): number {
+/**
+ * Decodes each escape once, and takes what stands in for ASCII for what it stands for. The `first` time no escape is bad, later `%u0041` is
+ * one too. @returns the new length, or -1 where it can't go on.
+ */
+function decode(length: number, first: boolean): number {
+  // In the loop a variable of the function is quicker than one of the module.
+  const buffer = bytes;
+  let from = 0;
   let to = 0;
-  isHigh = false;
-  for (let from = 0; from < length; ) {
-    const byte = bytes[from] as number;
-    if (byte !== PERCENT) {
-      isHigh ||= byte > 0x7f;
-      bytes[to++] = byte;
+  while (from < length) {
+    const byte = buffer[from] as number;
+    if (byte !== PERCENT && byte < 0x80) {
+      buffer[to++] = byte;
       from++;
       continue;
     }
-    const two = hexAt(from + 1, 2, length);
-    const four = two < 0 && ((bytes[from + 1] as number) | 0x20) === 0x75 ? hexAt(from + 2, 4, length) : -1;
-    if (two < 0 && four < 0) {
-      bytes[to++] = byte;
+    const escaped = byte === PERCENT;
+    const two = escaped ? pairAt(buffer, from + 1, length) : byte;
+    const code = two < 0 && !first ? unicodeAt(buffer, from + 1, length) : two;
+    if (code < 0) {
+      if (first) return -1;
+      buffer[to++] = byte;
       from++;
       continue;
     }
-    from += two < 0 ? 6 : 3;
-    isHigh ||= two > 0x7f || four > 0x7f;
-    if (four > 0x7f) to += bytes.write(String.fromCharCode(four), to);
-    else {
-      const code = two < 0 ? four : two;
-      const meaning = meaningOf(code);
-      if (meaning === NEVER || (code < 0x20 && to > 0 && isOverlongLead(bytes[to - 1] as number))) return -1;
-      if (meaning !== NOTHING) bytes[to++] = meaning;
-    }
+    from += !escaped ? 1 : two < 0 ? 6 : 3;
+    to = two < 0 && code > 0x7f ? addUtf8(buffer, to, code) : add(buffer, to, code);
+    if (to < 0 || (isOverlongLead(code) && from < length && isDotOrSlash(buffer[from] as number))) return -1;
   }
   return to;
 }
 
-/** The value of hexadecimal digits; -1 where there are none. */
-function hexAt(from: number, count: number, length: number): number {
-  if (from + count > length) return -1;
-  let value = 0;
-  for (let at = from; at < from + count; at++) {
-    const code = bytes[at] as number;
-    const small = code | 0x20;
-    const digit = code >= 0x30 && code <= 0x39 ? code - 0x30 : small >= 0x61 && small <= 0x66 ? small - 0x57 : -1;
-    if (digit < 0) return -1;
-    value = value * 16 + digit;
+/** Adds a byte that was escaped, or that may be part of what stands for ASCII. @returns the new length, or -1. */
+function add(buffer: Buffer, to: number, byte: number): number {
+  if (byte > 0x7f) {
+    buffer[to] = byte;
+    return byte < 0xc0 ? fit(buffer, to + 1) : to + 1;
   }
-  return value;
+  const meaning = MEANINGS[byte] as number;
+  if (meaning === NEVER || (to > 0 && isOverlongLead(buffer[to - 1] as number) && (byte < 0x20 || isDotOrSlash(meaning)))) return -1;
+  if (meaning === NOTHING) return to;
+  buffer[to] = meaning;
+  return to + 1;
+}
+
+/** Adds a code beyond ASCII, half of a surrogate pair like any other. */
+function addUtf8(buffer: Buffer, at: number, code: number): number {
+  let to = at;
+  if (code > 0x7ff) {
+    buffer[to++] = 0xe0 | (code >> 12);
+    buffer[to++] = 0x80 | ((code >> 6) & 0x3f);
+  } else buffer[to++] = 0xc0 | (code >> 6);
+  return add(buffer, to, 0x80 | (code & 0x3f));
+}
+
+const isDotOrSlash = (byte: number): boolean => byte === DOT || byte === PERHAPS_SLASH;
+
+/** The value of two hexadecimal digits; negative where there are none. */
+const pairAt = (buffer: Buffer, at: number, length: number): number =>
+  at + 2 > length ? -1 : hexOf(buffer[at] as number, buffer[at + 1] as number);
+
+/** The value of `u` and four digits; negative where there are none. */
+function unicodeAt(buffer: Buffer, at: number, length: number): number {
+  if (((buffer[at] as number) | 0x20) !== 0x75) return -1;
+  const high = pairAt(buffer, at + 1, length);
+  const low = pairAt(buffer, at + 3, length);
+  return high < 0 || low < 0 ? -1 : (high << 8) | low;
 }
 
 function meaningOf(code: number): number {
@@ -145,44 +166,43 @@ function meaningOf(code: number): number {
   return code < 0x20 || code === 0x7f ? 0x20 : code;
 }
 
-/** Takes what stands in for ASCII for what it stands for. @returns the new length, or -1. */
-function fit(length: number): number {
-  if (length < 0 || !isHigh) return length;
-  let to = 0;
-  for (let from = 0; from < length; ) {
-    const byte = bytes[from] as number;
-    const size = byte < 0xc0 ? 0 : sizeOfStandIn(byte, from, length);
-    if (size === 0) {
-      const next = bytes[from + 1] as number;
-      if (isOverlongLead(byte) && from + 1 < length && (next === PERHAPS_SLASH || next === DOT)) return -1;
-      bytes[to++] = byte;
-      from++;
-      continue;
-    }
-    const dots = DOTS.get(wordAt(from, size, length)) ?? 0;
-    if (dots > 0) {
-      bytes.fill(DOT, to, to + dots);
-      to += dots;
-      from += size;
-      continue;
-    }
-    const meaning = meaningOf(standsFor(byte, from, size));
-    from += size;
-    if (meaning === NEVER) return -1;
-    if (meaning !== NOTHING) bytes[to++] = meaning;
-  }
-  return to;
+const MEANINGS = Int16Array.from({ length: 256 }, (_, code) => meaningOf(code));
+
+/** What ends with a continuation byte (RFC 3629 3) is taken for the ASCII that it stands for, if it does. @returns the new length, or -1. */
+function fit(buffer: Buffer, length: number): number {
+  let lead = length - 2;
+  while (lead >= 0 && ((buffer[lead] as number) & 0xc0) === 0x80 && length - lead < LONGEST_STAND_IN) lead--;
+  if (lead < 0 || STAND_IN_SIZES[buffer[lead] as number] !== length - lead) return length;
+  const code = standsFor(buffer, lead, length);
+  if (code < NOBODY) return addDots(buffer, lead, NOBODY - code);
+  return code === NOBODY ? length : add(buffer, lead, code);
 }
 
-/** Lengths of overlong forms of ASCII (RFC 3629 10) by their first byte, from the time when UTF-8 had up to six. */
-const OVERLONG: ReadonlyMap<number, number> = new Map([
+function addDots(buffer: Buffer, to: number, count: number): number {
+  if (to > 0 && isOverlongLead(buffer[to - 1] as number)) return -1;
+  for (let at = to; at < to + count; at++) buffer[at] = DOT;
+  return to + count;
+}
+
+const LONGEST_STAND_IN = 6;
+
+/**
+ * How many bytes stand for an ASCII character, by the first: overlong forms (RFC 3629 10), from the time when UTF-8 had up to six, and those of
+ * the table below; 0 for none.
+ */
+const STAND_IN_SIZES = new Uint8Array(256);
+for (const [byte, size] of [
   [0xc0, 2],
   [0xc1, 2],
+  [0xc2, 2],
   [0xe0, 3],
+  [0xe2, 3],
+  [0xef, 3],
   [0xf0, 4],
   [0xf8, 5],
   [0xfc, 6],
-]);
+] as const)
+  STAND_IN_SIZES[byte] = size;
 
 /**
  * Nothing in UTF-8 begins with these. Decoders that never look at the second byte make a character of whatever follows: `C0 2F` is a slash
@@ -190,13 +210,8 @@ const OVERLONG: ReadonlyMap<number, number> = new Map([
  */
 const isOverlongLead = (byte: number): boolean => byte === 0xc0 || byte === 0xc1;
 
-/** Three bytes that compatibility forms (UAX 15) take for several dots: U+2025, U+2026, U+FE19 and U+FE30. */
-const DOTS: ReadonlyMap<number, number> = new Map([
-  [0xe280a5, 2],
-  [0xe280a6, 3],
-  [0xefb899, 3],
-  [0xefb8b0, 2],
-]);
+/** Stands for nothing in ASCII; as many less for that many dots. */
+const NOBODY = -1;
 
 /** Three bytes, or two, that best-fit tables and compatibility forms (UAX 15) take for ASCII. */
 const BEST_FIT: ReadonlyMap<number, number> = new Map([
@@ -204,48 +219,30 @@ const BEST_FIT: ReadonlyMap<number, number> = new Map([
   [0xe28895, 0x2f],
   [0xe28896, BACKSLASH],
   [0xe280a4, 0x2e],
+  [0xe280a5, NOBODY - 2],
+  [0xe280a6, NOBODY - 3],
+  [0xefb899, NOBODY - 3],
+  [0xefb8b0, NOBODY - 2],
   [0xefb992, 0x2e],
   [0xefb9a8, BACKSLASH],
   [0xc2a5, BACKSLASH],
   [0xc2a0, 0x20],
 ]);
 
-/** How many bytes stand for one ASCII character from here on; 0 for none. */
-function sizeOfStandIn(byte: number, from: number, length: number): number {
-  const overlong = OVERLONG.get(byte);
-  if (overlong !== undefined) return isOverlong(byte, from, overlong, length) ? overlong : 0;
-  if (byte === 0xc2) return BEST_FIT.has(wordAt(from, 2, length)) ? 2 : 0;
-  if (byte !== 0xe2 && byte !== 0xef) return 0;
-  const word = wordAt(from, 3, length);
-  return BEST_FIT.has(word) || DOTS.has(word) || isFullWidth(word) ? 3 : 0;
+/** The ASCII for which the bytes from the first on stand. */
+function standsFor(buffer: Buffer, first: number, length: number): number {
+  const byte = buffer[first] as number;
+  if (byte !== 0xc2 && byte !== 0xe2 && byte !== 0xef) return overlongCode(buffer, first, length);
+  let word = byte;
+  for (let at = first + 1; at < length; at++) word = (word << 8) | (buffer[at] as number);
+  return isFullWidth(word) ? 0x20 + (((word >> 8) & 0xff) - 0xbc) * 0x40 + (word & 0x3f) : (BEST_FIT.get(word) ?? NOBODY);
 }
 
 /** U+FF01 to U+FF5E. */
 const isFullWidth = (word: number): boolean => (word >= 0xefbc81 && word <= 0xefbcbf) || (word >= 0xefbd80 && word <= 0xefbd9e);
 
-function isOverlong(byte: number, from: number, size: number, length: number): boolean {
-  if (from + size > length) return false;
-  for (let at = from + 1; at < from + size; at++) {
-    const next = bytes[at] as number;
-    // All but the last one hold nothing, the one before it at most the highest bit.
-    const most = at === from + size - 1 ? 0xbf : at === from + size - 2 ? 0x81 : 0x80;
-    if (next < 0x80 || next > most) return false;
-  }
-  return byte !== 0xc0 || size === 2;
-}
-
-function standsFor(byte: number, from: number, size: number): number {
-  const word = wordAt(from, size, from + size);
-  const last = word & 0x3f;
-  if (byte === 0xc2 || byte === 0xe2 || byte === 0xef) return BEST_FIT.get(word) ?? 0x20 + (((word >> 8) & 0xff) - 0xbc) * 0x40 + last;
-  const high = size === 2 ? byte & 1 : (bytes[from + size - 2] as number) & 1;
-  return (high << 6) | last;
-}
-
-/** The last up to four of these bytes as a number; -1 where there are fewer. */
-function wordAt(from: number, size: number, length: number): number {
-  if (from + size > length) return -1;
-  let word = 0;
-  for (let at = from; at < from + size; at++) word = (word << 8) | (bytes[at] as number);
-  return word;
+/** All bytes of an overlong form but the last one hold nothing, the one before it at most the highest bit. */
+function overlongCode(buffer: Buffer, first: number, length: number): number {
+  for (let at = first + 1; at < length - 1; at++) if ((buffer[at] as number) > (at === length - 2 ? 0x81 : 0x80)) return NOBODY;
+  return (((buffer[length - 2] as number) & 1) << 6) | ((buffer[length - 1] as number) & 0x3f);
 }

@@ -1,6 +1,5 @@
 import type { Condition, PlainCondition } from '../../../shared/condition.ts';
 import { compileCondition, type MatchedRequest } from './condition.ts';
-import { PERHAPS_END } from './decoded.ts';
 import { foldedPattern, isBelow } from './pattern.ts';
 import { type Readings, segmentsOfPattern } from './readings.ts';
 
@@ -36,13 +35,14 @@ const isUnsteady = (text: string): boolean => /[%;:\\]|\.$/.test(text);
  * by a segment, as bits: a segment is the next one of the pattern, or is left out where it may be.
  */
 function reaches(readings: Readings, wanted: readonly string[], below: boolean, open: boolean): boolean {
+  readings.effort.allow();
   const goal = 1 << wanted.length;
   let met = 1;
   for (let at = 0; at < readings.count && met !== 0; at++) {
     let next = readings.isOptional(at) ? met : 0;
     for (let nth = 0; nth < wanted.length; nth++) {
       if ((met & (1 << nth)) === 0) continue;
-      if (!readings.step()) return true;
+      if (!readings.effort.spend(1)) return true;
       const isLast = nth === wanted.length - 1;
       const want = wanted[nth] as string;
       if (!(open && isLast ? readings.segmentBegins(at, want) : readings.isSegment(at, want))) continue;
@@ -59,49 +59,45 @@ function judgePart(written: string, folds: boolean): Judgement {
   const text = folds ? written.toLowerCase() : written;
   const holds = text.length > 1 && text.endsWith('*');
   const core = text.slice(1, holds ? -1 : undefined);
-  const pieces = core.split('/').map((piece, nth, all) => pieceOf(piece, nth > 0, nth < all.length - 1 || !holds, folds));
-  const isSure = (readings: Readings): boolean =>
-    holds ? readings.beginning.includes(core) || readings.end.includes(core) : readings.end.endsWith(core);
-  const mayMatch = (readings: Readings): boolean =>
-    pieces.every((piece, nth) => piece === null || stands(piece, readings, !holds && nth === pieces.length - 1));
-  return (readings) => (isSure(readings) ? 'all' : mayMatch(readings) ? 'some' : 'none');
+  const pieces = core.split('/').flatMap((piece, nth, all) => pieceOf(piece, nth > 0, nth < all.length - 1, holds, folds) ?? []);
+  const isSure = (readings: Readings): boolean => (holds ? readings.surelyHold(core) : readings.end.endsWith(core));
+  return (readings) => {
+    readings.effort.allow();
+    for (const piece of pieces) if (!stands(piece, readings)) return 'none';
+    return isSure(readings) ? 'all' : 'some';
+  };
 }
 
-/** A piece between slashes; `from` and `to`: whether it begins and ends with its segment. */
-type Piece = { readonly text: string; readonly from: boolean; readonly to: boolean };
+/** A piece between slashes. */
+type Piece = {
+  readonly text: string;
+  /** Whether it begins and ends with its segment, and whether that is the last one. */
+  readonly from: boolean;
+  readonly to: boolean;
+  readonly atEnd: boolean;
+  /** In lower case, where its beginning may be the end of an escape to those who decode less; else null. */
+  readonly undecoded: string | null;
+};
 
-/** null for one that may stand anywhere, since readings may show or hide it. */
-function pieceOf(piece: string, from: boolean, to: boolean, folds: boolean): Piece | null {
+/** null for one that may stand anywhere, since readings may show or hide it. `from`, `before`: whether a slash stands there; `open`: the pattern ends with a star. */
+function pieceOf(piece: string, from: boolean, before: boolean, open: boolean, folds: boolean): Piece | null {
   const [text, ...more] = segmentsOfPattern(`/${piece}`, folds) ?? [];
-  if (text === undefined || more.length > 0) return null;
-  return from && to ? { text, from, to } : isUnsteady(piece) ? null : { text, from, to };
+  const to = before || !open;
+  if (text === undefined || more.length > 0 || (!(from && to) && isUnsteady(piece))) return null;
+  return { text, from, to, atEnd: !before && !open, undecoded: !from && /^[0-9a-f]/i.test(text) ? text.toLowerCase() : null };
 }
 
-/** Whether the piece is in one of the segments; `atEnd`: in the last one of some reading. */
-function stands(piece: Piece, readings: Readings, atEnd: boolean): boolean {
-  const { text, from } = piece;
-  // What begins with a digit may be the end of an escape to those who decode less.
-  if (!from && /^[0-9a-f]/i.test(text) && readings.decodings.some((path) => path.toLowerCase().includes(text.toLowerCase()))) return true;
+/** Whether the piece is in one of the segments, in the last one of some reading where it has to be. */
+function stands({ text, from, to, atEnd, undecoded }: Piece, readings: Readings): boolean {
+  if (undecoded !== null && readings.mayHoldUndecoded(undecoded)) return true;
+  if (!from) return to ? readings.mayEndSegment(text, atEnd) : readings.mayHold(text);
   for (let at = readings.count - 1; at >= 0; at--) {
-    if (!readings.step() || isIn(piece, readings, at)) return true;
+    if (!readings.effort.spend(1)) return true;
+    if (to ? readings.isSegment(at, text) : readings.segmentBegins(at, text)) return true;
     if (atEnd && !readings.isOptional(at)) return false;
   }
   return false;
 }
-
-/** Others may cut or trim a segment at a later place than we do. */
-function isIn({ text, from, to }: Piece, readings: Readings, nth: number): boolean {
-  if (from) return to ? readings.isSegment(nth, text) : readings.segmentBegins(nth, text);
-  const segment = readings.wholeSegment(nth);
-  if (!to) return segment.includes(text);
-  for (let at = segment.indexOf(text); at >= 0; at = segment.indexOf(text, at + 1)) {
-    const behind = at + text.length;
-    if (behind === segment.length || MAY_END.has(segment.charAt(behind))) return true;
-  }
-  return false;
-}
-
-const MAY_END: ReadonlySet<string> = new Set([';', ':', String.fromCharCode(PERHAPS_END), '.', ' ']);
 
 /** For a condition: what it says of the path is judged, what else it says is asked. */
 export function judgeCondition(condition: Condition, folds: boolean): ConditionJudgement {

@@ -223,6 +223,8 @@ test('what the proxy answers itself is never forwarded, however it is written', 
     '/.sluice\\x',
   ])
     assert.match((await proxy.ask(get(path))).line, / 404 /, path);
+  for (const path of [`/.sluice;a/${'x/'.repeat(200)}`, '/.sluice%2fx%00'])
+    assert.match((await proxy.ask(get(path))).line, / 404 /, 'also where nobody should guess');
   for (const path of ['/.sluice', '/.sluicex/y', '/.well-known/x', '/x/.sluice/y'])
     assert.match((await proxy.ask(get(path))).line, / 200 /, path);
   assert.match(proxy.dryRun('http://a.test/.sluice/x').verdict, /^404: /);

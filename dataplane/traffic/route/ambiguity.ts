@@ -38,8 +38,9 @@ export function compileAmbiguity(route: RouteSpec): Ambiguity | null {
   return (x) => {
     const sent = rawPath(x.target);
     const readings = readingsOf(sent, folds);
-    const behind = readingsBehindHost(sent, folds);
-    if (readings === null || behind === null) return true;
+    if (readings === null) return true;
+    const behind = readingsBehindHost(sent, folds, readings);
+    if (behind === null) return true;
     if (readings === undefined && behind === undefined) return false;
     questions ??= compileQuestions(route, folds);
     return (readings !== undefined && isAmbiguous(questions, readings, x)) || (behind !== undefined && mayHideGuard(questions, behind, x));

@@ -1,0 +1,136 @@
+import { PERHAPS_END, PERHAPS_SLASH } from './decoded.ts';
+import { bytesOf } from './path-bytes.ts';
+
+/** A path of more is not read in other ways: where it could be, it is refused. Empty ones count, and those between slashes in disguise. */
+export const MOST_SEGMENTS_READ = 128;
+
+/** The segments of a decoded path, cut at what may end them and trimmed. */
+export type Segments = {
+  readonly text: string;
+  readonly start: number;
+  /** Of each segment, where it begins and ends in the text, and its flags. */
+  readonly parts: Int32Array;
+  readonly count: number;
+  /** How many of the first segments no `..` can reach. */
+  readonly kept: number;
+  readonly climbs: boolean;
+  /** Whether a question mark in disguise, or the host of a network-path, leaves open what stands at the end. */
+  readonly mayEndEarly: boolean;
+  /** Where in the text the last segment begins that nobody leaves out; its start where there is none. */
+  readonly lastKept: number;
+};
+
+export const STRIDE = 3;
+export const FLAGS = 2;
+export const OPTIONAL = 1;
+export const FOLLOWED = 2;
+
+/** One pass over a decoded path that begins with the slash at `start`, or with nothing at its end; null where it has too many segments. */
+export function split(text: string, start: number): Segments | null {
+  const parts = new Int32Array(STRIDE * Math.min(MOST_SEGMENTS_READ, 1 + (text.length >> 1)));
+  const bytes = bytesOf(text);
+  // Two slashes as such are judged apart.
+  const network = isSlash(bytes[start]) && bytes[start + 1] === PERHAPS_SLASH;
+  let count = 0;
+  let host = network;
+  let depth = 0;
+  let kept = Number.POSITIVE_INFINITY;
+  let climb = -1;
+  let cut = false;
+  let ended = false;
+  let lastKept = start;
+  let slashes = 0;
+  for (let from = start + 1; from <= text.length; ) {
+    if (++slashes > MOST_SEGMENTS_READ) return null;
+    let to = from;
+    let end = -1;
+    let endsHere = false;
+    for (; to < text.length; to++) {
+      const code = bytes[to] as number;
+      if (code > COLON && code !== SEMICOLON) continue;
+      if (isSlash(code)) break;
+      if (end < 0 && isCut(bytes, to, code)) end = to;
+      endsHere ||= code === PERHAPS_END;
+    }
+    const name = trimmed(bytes, from, end < 0 ? to : end);
+    if (name.kind === CLIMB) {
+      depth--;
+      kept = Math.min(kept, depth);
+      climb = count;
+      lastKept = start;
+    }
+    const isName = name.kind === NAME;
+    // A dot segment or nothing is a name to those who cut it elsewhere, or not at all.
+    if (isName || to - from > name.dots) {
+      // A network-path has a host for its first segment.
+      const gone = !isName || cut || ended || host;
+      if (isName) host = false;
+      if (!gone) lastKept = from;
+      const at = count++ * STRIDE;
+      parts[at] = name.from;
+      parts[at + 1] = name.to;
+      parts[at + FLAGS] = (gone ? OPTIONAL : 0) | (to < text.length ? FOLLOWED : 0);
+      // One segment to everybody, so that a `..` takes it before it takes what stands in front of it.
+      const isBare = name.from === from && name.to === to && bytes[from - 1] === SLASH;
+      if (!gone && isBare && (to === text.length || bytes[to] === SLASH)) depth++;
+    }
+    if (end >= 0) cut = true;
+    ended ||= endsHere;
+    if (bytes[to] === SLASH) cut = false;
+    from = to + 1;
+  }
+  for (let nth = 0; nth < climb; nth++) parts[nth * STRIDE + FLAGS] = (parts[nth * STRIDE + FLAGS] as number) | OPTIONAL;
+  return { text, start, parts, count, kept: Math.max(0, kept), climbs: climb >= 0, mayEndEarly: ended || network, lastKept };
+}
+
+const SLASH = 0x2f;
+const COLON = 0x3a;
+const SEMICOLON = 0x3b;
+const DOLLAR = 0x24;
+const BLANK = 0x20;
+const DOT = 0x2e;
+
+const isSlash = (code: number | undefined): boolean => code === SLASH || code === PERHAPS_SLASH;
+
+/** Whether parameters (RFC 3986 3.3), an alternate data stream or a query in disguise begin here. */
+function isCut(bytes: Buffer, at: number, code: number): boolean {
+  if (code === SEMICOLON || code === PERHAPS_END) return true;
+  if (code !== COLON) return false;
+  const next = bytes[at + 1];
+  return next === COLON || next === DOLLAR;
+}
+
+const NAME = 0;
+const CLIMB = 1;
+const EMPTY = 2;
+
+/** A segment without blanks around it and dots at its end; the same object for each. */
+const trim = { kind: NAME, from: 0, to: 0, dots: 0 };
+
+function named(from: number, to: number): Readonly<typeof trim> {
+  trim.from = from;
+  trim.to = to;
+  trim.dots = 0;
+  trim.kind = NAME;
+  return trim;
+}
+
+/** Two dots and more are as good as `..`; one is nothing. */
+function trimmed(bytes: Buffer, first: number, last: number): Readonly<typeof trim> {
+  let from = first;
+  let to = last;
+  let dots = 0;
+  const code = bytes[last - 1];
+  if (from < to && code !== DOT && code !== BLANK && bytes[from] !== BLANK) return named(from, to);
+  while (from < to && bytes[from] === BLANK) from++;
+  for (; to > from; to--) {
+    const code = bytes[to - 1];
+    if (code === DOT) dots++;
+    else if (code !== BLANK) break;
+  }
+  trim.from = from;
+  trim.to = to;
+  trim.dots = dots;
+  trim.kind = to > from ? NAME : dots > 1 ? CLIMB : EMPTY;
+  return trim;
+}

@@ -128,6 +128,8 @@ export class Exchange {
   block: Block | null = null;
   /** The path that blocks and rules look at: decoded, merged, without dot segments and query. */
   path = '';
+  /** What judging the path has cost its worker, in units of the run queue; 0 for a path that everybody reads alike. */
+  judged = 0;
   /** The target and the fields as the upstream gets them: blocks and policies may change them. */
   upstreamTarget: string;
   upstreamFields: string;

@@ -1,6 +1,6 @@
 /** How much one connection may do before others have their turn, in units of about what a byte of framing costs to read. */
 export const QUANTUM = 32_768;
-/** What a head costs in those units, with the answer that it may get at once. */
+/** What a head costs in those units, with the answer that it may get at once; a path that has to be judged costs more, by what that took. */
 export const HEAD_COST = 512;
 /** How many of those that wait go on in one turn of the event loop. */
 const PER_TURN = 4;

@@ -38,12 +38,15 @@ export function compileAmbiguity(route: RouteSpec): Ambiguity | null {
   return (x) => {
     const sent = rawPath(x.target);
     const readings = readingsOf(sent, folds);
-    if (readings === null) return true;
-    const behind = readingsBehindHost(sent, folds, readings);
-    if (behind === null) return true;
+    const behind = readings === null ? null : readingsBehindHost(sent, folds, readings);
     if (readings === undefined && behind === undefined) return false;
+    x.judged = sent.length;
+    if (readings === null || behind === null) return true;
     questions ??= compileQuestions(route, folds);
-    return (readings !== undefined && isAmbiguous(questions, readings, x)) || (behind !== undefined && mayHideGuard(questions, behind, x));
+    const ambiguous =
+      (readings !== undefined && isAmbiguous(questions, readings, x)) || (behind !== undefined && mayHideGuard(questions, behind, x));
+    x.judged += (readings ?? behind)?.effort.spent ?? 0;
+    return ambiguous;
   };
 }
 

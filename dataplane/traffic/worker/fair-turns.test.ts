@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
+import { HEAD_COST, QUANTUM, RunQueue } from '../io/run-queue.ts';
 import { eventually, get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
 import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
 
@@ -114,6 +115,40 @@ test('20,000 requests in one breath are all answered, and others in between', as
   await client.until('the end', () => client.ended);
   assert.equal(proxy.counted().get('a.test')?.requests, 20_000);
   assert.equal(client.unread.split('HTTP/1.1 200 OK').length, 20_001);
+});
+
+/** How many of 500 requests with this path are answered before their client waits for its next turn, at most. */
+async function mostInATurn(t: TestContext, path: string): Promise<number> {
+  using proxy = await ProxyFixture.start([
+    {
+      domain: 'a.test',
+      upstream: null,
+      tls: false,
+      responds: [{ status: 403, match: { path: ['*.php'] } }],
+      respond: { status: 200, body: 'x' },
+    },
+  ]);
+  const answered = () => proxy.counted().get('a.test')?.requests ?? 0;
+  const turns: number[] = [0];
+  const waits = t.mock.method(RunQueue.prototype, 'add', function (this: RunQueue, ...args: Parameters<RunQueue['add']>) {
+    turns.push(answered());
+    return Reflect.apply(add, this, args);
+  });
+  const client = await proxy.connect();
+  client.send(`GET ${path} HTTP/1.1\r\nHost: a.test\r\n\r\n`.repeat(500));
+  await eventually('all to be answered', () => answered() === 500);
+  waits.mock.restore();
+  return Math.max(...turns.slice(1).map((count, nth) => count - (turns[nth] as number)));
+}
+
+const { add } = RunQueue.prototype;
+
+test('a turn is over after fewer requests whose paths have to be judged, so that others have theirs', async (t) => {
+  const length = 1_900;
+  const ordinary = await mostInATurn(t, `/${'a'.repeat(length - 1)}`);
+  const [dots, escapes] = [await mostInATurn(t, `/${'.'.repeat(length - 4)}%20`), await mostInATurn(t, `/${'%25'.repeat(length / 3)}`)];
+  assert.equal(ordinary, QUANTUM / HEAD_COST);
+  for (const odd of [dots, escapes]) assert.ok(odd > 1 && odd <= QUANTUM / (HEAD_COST + length - 2) + 1, `${odd} in a turn`);
 });
 
 test('a client that goes away, and one that is refused, while they wait for their turn leave nothing behind', async () => {

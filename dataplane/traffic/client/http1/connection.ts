@@ -137,6 +137,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     this.writer.begin(head.minor);
     this.requestBody.begin(x);
     this.tools.requestPath.serve(x);
+    this.intake.spend(x.judged);
   }
 
   private readBody(buffer: Buffer): number {
@@ -248,8 +249,7 @@ export class ClientConnection implements Downstream, OpenConnection {
 
   /** A head or body that cannot be trusted: whatever follows it on this connection can't be either. */
   private refuse(fault: Fault): number {
-    if (fault === FAULT.badVersion && this.fresh && this.leaveToHttp2()) return -1;
-    this.giveUp(fault.status, fault.reason);
+    if (fault !== FAULT.badVersion || !this.fresh || !this.leaveToHttp2()) this.giveUp(fault.status, fault.reason);
     return -1;
   }
 

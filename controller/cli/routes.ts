@@ -1,4 +1,3 @@
-import { SITE_POLICIES } from '../../shared/policy/policies.ts';
 import type { FullRoute } from '../../shared/wire/status.ts';
 import { ASKING_FLAGS, ask, clientOf, noArguments, wantsJson } from './ask.ts';
 import type { Command } from './command.ts';
@@ -36,11 +35,9 @@ function notesOf(route: FullRoute): string[] {
   const { upstream, handles, overrides } = route;
   const notes = [];
   if (upstream !== null && handles.length > 0) notes.push(blocksIn(handles.length));
-  for (const policy of SITE_POLICIES) {
-    // Who keeps people out of one block is worth a note as well.
-    const parts = policy.keepsOut ? [route, ...handles] : [route];
-    notes.push(...parts.flatMap((part) => policy.note?.(part) ?? []).slice(0, 1));
-  }
+  if (route.rate_limit_rps !== null) notes.push(`${route.rate_limit_rps}/s`);
+  if ([route, ...handles].some(({ basic_auth }) => basic_auth !== null)) notes.push('password');
+  if ([route, ...handles].some(({ ip_filter }) => ip_filter)) notes.push('addresses');
   if (overrides) notes.push(`hides ${overrides.origin ?? overrides.source ?? 'a route'}`);
   return notes;
 }

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Grammar } from '../config-file/directive.ts';
 
-/** What a policy says about itself, once: in routes, in the config file, in labels and in lists. What it does to a request is the data plane's. */
+/** What a policy says about itself, once: in routes, in the config file and in labels. What it does to a request is the data plane's. */
 export type Policy<Members extends z.ZodRawShape> = Description<Said<Members>> & {
   /** Its members in a route, and in a block where blocks may say it; each with the words that the reference has for it. */
   readonly members: Members;
@@ -17,8 +17,6 @@ export type Description<Part> = {
   readonly mislabelled?: Mislabelled;
   /** Its members without what nobody is shown; null where there is nothing of that kind. */
   concealed?(said: Part): Part | null;
-  /** What a list of routes says about it in a word or two; null where it does nothing. */
-  note?(said: Part): string | null;
   /** Whether it asks who is there, so that paths which it leaves open are worth a hint. */
   keepsOut?(said: Part): boolean;
 };

@@ -59,7 +59,6 @@ export const basicAuth: Policy<typeof members> = {
   },
   concealed: ({ basic_auth: auth }) =>
     auth ? { basic_auth: { ...auth, users: auth.users.map(({ name, hash }) => ({ name, hash: markOf(hash) })) } } : null,
-  note: ({ basic_auth: auth }) => (auth ? 'password' : null),
   keepsOut: ({ basic_auth: auth }) => auth != null,
 };
 

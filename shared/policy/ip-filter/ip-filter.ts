@@ -26,6 +26,5 @@ export const ipFilter: Policy<typeof members> = {
     ],
     advice: `no label does that: give the site a block in the ${CONFIG_FILE}, with ip_filter`,
   },
-  note: ({ ip_filter: filter }) => (filter ? 'addresses' : null),
   keepsOut: ({ ip_filter: filter }) => filter != null,
 };

@@ -44,5 +44,4 @@ export const rateLimit: Policy<typeof members> = {
     words: ['ratelimit', 'ratelimits', 'ratelimiting', 'limit', 'limits', 'limitreq', 'throttle'],
     advice: `write ${LABEL_PREFIX}rate_limit=<n>/s`,
   },
-  note: ({ rate_limit_rps: rps }) => (rps == null ? null : `${rps}/s`),
 };

@@ -18,9 +18,9 @@ export class Watchdog {
     this.checkedAt = clock.monotonic();
   }
 
-  /** A new worker uses the slot: its timeout starts now. */
-  expect(slot: number): void {
-    this.seen.set(slot, { beat: this.heartbeats.read(slot), at: this.clock.monotonic() });
+  /** A new worker uses the slot. Its timeout starts when it is first watched: how long it took until then says nothing. */
+  forget(slot: number): void {
+    this.seen.delete(slot);
   }
 
   /** @returns the slots among `watched` that have been silent for 2 s. */

@@ -266,7 +266,7 @@ export class WorkerPool {
       unmoved: null,
     };
     this.members.set(id, member);
-    this.watchdog.expect(slot);
+    this.watchdog.forget(slot);
     let fault = '';
     thread.on('message', (message: FromWorker) => this.handleMessage(member, message));
     thread.on('error', (error) => {

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
+import { Heartbeats } from '../ledger/heartbeats.ts';
+import { Watchdog } from './watchdog.ts';
+
+function underTest() {
+  const clock = new ManualClock();
+  const heartbeats = new Heartbeats(Heartbeats.buffer(2));
+  const watchdog = new Watchdog(clock, heartbeats);
+  /** Looks again and again for this long, as the pool does. @returns when a slot was first found silent, or null (ms). */
+  const watch = (ms: number, slots: readonly number[], beating: readonly number[] = []): number | null => {
+    for (let passed = Watchdog.PERIOD_MS; passed <= ms; passed += Watchdog.PERIOD_MS) {
+      clock.pass(Watchdog.PERIOD_MS);
+      for (const slot of beating) heartbeats.beat(slot);
+      if (watchdog.check(slots).size > 0) return passed;
+    }
+    return null;
+  };
+  return { clock, watchdog, watch };
+}
+
+test('a worker whose event loop stops is silent after 2 s, one that goes on never is', () => {
+  const { watch } = underTest();
+  assert.equal(watch(10_000, [0, 1], [0, 1]), null);
+  assert.equal(watch(10_000, [0, 1], [0]), 2_000);
+});
+
+test('a worker that took long to start is not silent because of that, whatever its slot had seen before', () => {
+  const { watchdog, watch } = underTest();
+  watch(1_000, [0, 1], [0, 1]);
+  for (const started of [2_000, 20_000]) {
+    watchdog.forget(1);
+    assert.equal(watch(started, [0], [0]), null);
+    // It serves, and its first beat is yet to come.
+    assert.equal(watch(1_750, [0, 1], [0]), null);
+    assert.equal(watch(1_000, [0, 1], [0]), 500, 'and if none comes it is silent, as any other');
+  }
+});
+
+test('time in which the watching thread itself was held up counts against nobody', () => {
+  const { clock, watchdog, watch } = underTest();
+  watch(1_000, [0], [0]);
+  clock.pass(60_000);
+  assert.equal(watchdog.check([0]).size, 0);
+  assert.equal(watch(10_000, [0]), 2_000 - Watchdog.PERIOD_MS);
+});

@@ -24,7 +24,7 @@ export type Controller = {
   stop(): Promise<void>;
 };
 
-type Parts = {
+type ControllerTools = {
   readonly sources: readonly Source[];
   readonly clock: Clock;
   readonly random: Random;
@@ -33,7 +33,10 @@ type Parts = {
 };
 
 /** Sources → desired → reconcile → push, and status back. @throws UsageError when `--listen` can't be had. */
-export async function startController(settings: ControllerSettings, { sources, clock, random, log, token }: Parts): Promise<Controller> {
+export async function startController(
+  settings: ControllerSettings,
+  { sources, clock, random, log, token }: ControllerTools,
+): Promise<Controller> {
   const stopping = new AbortController();
   const startedAt = clock.now();
 
@@ -58,8 +61,8 @@ export async function startController(settings: ControllerSettings, { sources, c
   const take = (source: Source, snapshot: Snapshot, isConfirmed = false): readonly string[] => {
     const errors = snapshot.kind === 'failed' ? snapshot.errors : [];
     if (source.reload) report.reloaded(errors);
-    if (isConfirmed) reconciler.takeConfirmed(snapshot);
-    else reconciler.take(snapshot);
+    if (isConfirmed) reconciler.acceptConfirmed(snapshot);
+    else reconciler.accept(snapshot);
     return errors;
   };
   const reloadOne = async (source: Source): Promise<readonly string[]> => {

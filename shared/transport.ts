@@ -61,7 +61,7 @@ function isCertificate(text: string): boolean {
 }
 
 /**
- * A manner of speaking in words: the same for the same one, another for any other, and empty for none in particular.
+ * The name of a transport: equal for equal ones, different for different ones, and empty for the usual one.
  * Whatever is spoken to in two manners is two targets: what holds for one may not hold for the other. Limits of time say
  * nothing about the target: with another one it is the same as before.
  */

@@ -35,10 +35,10 @@ const STATE_DIR_FLAG: Flag = {
 /** Flags of every command that asks the data plane. */
 export const ASKING_FLAGS: readonly Flag[] = [ADMIN_FLAG, DATAPLANE_CA_FLAG, STATE_DIR_FLAG, JSON_FLAG];
 
-export type Asked = Pick<AdminClient, 'request'>;
+export type RequestClient = Pick<AdminClient, 'request'>;
 
 /** A client for the address that was named, else for the first likely one that answers. */
-export function clientOf(flags: Flags): Asked {
+export function clientOf(flags: Flags): RequestClient {
   const token = process.env[TOKEN_VARIABLE];
   const [address, ...others] = addressesOf(flags);
   if (address !== undefined && others.length === 0) return createAdminClient({ address, token });
@@ -58,7 +58,7 @@ export function addressesOf(flags: Flags): readonly AdminAddress[] {
 export const wantsJson = (flags: Flags): boolean => flags.given.get('json')?.value === true;
 
 /** GET, and the answer's JSON. @throws CommandError for any other status than 200. */
-export async function ask<T>(client: Asked, path: string): Promise<T> {
+export async function ask<T>(client: RequestClient, path: string): Promise<T> {
   return JSON.parse(textOf(await client.request('GET', path))) as T;
 }
 

@@ -17,7 +17,7 @@ export const reload: Command = {
       terminal.out(
         wantsJson(flags)
           ? `${JSON.stringify({ applied: applied ?? null, errors: [] }, null, 2)}\n`
-          : `${applied ? inWords(applied) : message}\n`,
+          : `${applied ? describeApplied(applied) : message}\n`,
       );
       return 0;
     }
@@ -37,7 +37,7 @@ export const reload: Command = {
 };
 
 /** A controller sends only what differs, so where nothing does there is nothing to count. */
-function inWords({ added, changed, removed, unchanged }: NonNullable<ReloadResult['applied']>): string {
+function describeApplied({ added, changed, removed, unchanged }: NonNullable<ReloadResult['applied']>): string {
   if (added + changed + removed === 0) return 'Nothing changed: what the file says is served already.';
   return `Applied: ${added} added, ${changed} changed, ${removed} removed, ${unchanged} unchanged.`;
 }

@@ -23,7 +23,7 @@ export const status: Command = {
     const found = 'found' in containers ? containers.found : null;
     const wrong = whatIsWrong(dataplane);
     if (wantsJson(flags)) terminal.out(`${JSON.stringify({ ...dataplane, containers: found }, null, 2)}\n`);
-    else terminal.out(inWords(terminal, dataplane, wrong) + containersOf(terminal, containers));
+    else terminal.out(describeStatus(terminal, dataplane, wrong) + containersOf(terminal, containers));
     return wrong.length === 0 ? 0 : SOMETHING_IS_WRONG;
   },
 };
@@ -34,7 +34,7 @@ function containersOf(terminal: Terminal, containers: Containers): string {
   return containers.found.length === 0 ? '' : `\n${containersInWords(terminal, containers.found)}`;
 }
 
-function inWords(terminal: Terminal, dataplane: DataplaneStatus, wrong: readonly string[]): string {
+function describeStatus(terminal: Terminal, dataplane: DataplaneStatus, wrong: readonly string[]): string {
   const opening =
     wrong.length === 0
       ? styled(terminal, 'green', 'Nothing is wrong.')

@@ -25,19 +25,19 @@ const failed: Snapshot = { kind: 'failed', source: 'file', errors: ['Sluicefile:
 
 test('the first listing of the last source that was awaited counts at once', () => {
   const { clock, reconciler, truths } = started(['file', 'docker']);
-  reconciler.take(sampleListing(['a.example']));
+  reconciler.accept(sampleListing(['a.example']));
   assert.equal(truths.length, 0);
   clock.pass(100);
   assert.deepEqual(domains(truths[0]), ['a.example']);
-  reconciler.take(sampleListing(['b.example'], { source: 'docker' }));
+  reconciler.accept(sampleListing(['b.example'], { source: 'docker' }));
   assert.deepEqual(domains(truths[1]), ['a.example', 'b.example']);
 });
 
 test('later changes wait for 100 ms of quiet', () => {
   const { clock, reconciler, truths } = started();
-  reconciler.take(sampleListing(['a.example']));
-  reconciler.take(sampleListing(['b.example']));
-  reconciler.take(sampleListing(['c.example']));
+  reconciler.accept(sampleListing(['a.example']));
+  reconciler.accept(sampleListing(['b.example']));
+  reconciler.accept(sampleListing(['c.example']));
   assert.equal(truths.length, 1);
   clock.pass(100);
   assert.deepEqual(truths.map(domains), [['a.example'], ['c.example']]);
@@ -45,9 +45,9 @@ test('later changes wait for 100 ms of quiet', () => {
 
 test('an urgent listing waits for nothing, and takes along what waited', () => {
   const { reconciler, truths } = started();
-  reconciler.take(sampleListing(['a.example', 'b.example']));
-  reconciler.take(sampleListing(['a.example', 'b.example', 'c.example']));
-  reconciler.take(sampleListing(['a.example', 'c.example'], { urgent: true }));
+  reconciler.accept(sampleListing(['a.example', 'b.example']));
+  reconciler.accept(sampleListing(['a.example', 'b.example', 'c.example']));
+  reconciler.accept(sampleListing(['a.example', 'c.example'], { urgent: true }));
   assert.deepEqual(truths.map(domains), [
     ['a.example', 'b.example'],
     ['a.example', 'c.example'],
@@ -58,58 +58,58 @@ test('a greeting is a truth about no source, and only the first word', () => {
   const { reconciler, truths } = started();
   reconciler.greet();
   assert.deepEqual([truths.length, truths[0]?.desired.sources, domains(truths[0])], [1, [], []]);
-  reconciler.take(sampleListing(['a.example']));
+  reconciler.accept(sampleListing(['a.example']));
   assert.deepEqual(domains(truths[1]), ['a.example']);
 });
 
 test('the same listing again changes nothing', () => {
   const { clock, reconciler, truths } = started();
-  reconciler.take(sampleListing(['a.example']));
-  reconciler.take(sampleListing(['a.example']));
+  reconciler.accept(sampleListing(['a.example']));
+  reconciler.accept(sampleListing(['a.example']));
   clock.pass(1_000);
   assert.equal(truths.length, 1);
 });
 
 test('a failure keeps the last listing, and a good one clears the failure', () => {
   const { clock, reconciler, truths } = started();
-  reconciler.take(sampleListing(['a.example']));
-  reconciler.take(failed);
+  reconciler.accept(sampleListing(['a.example']));
+  reconciler.accept(failed);
   clock.pass(100);
   assert.deepEqual([domains(truths[1]), truths[1]?.problems[0]?.code], [['a.example'], 'source_failed']);
-  reconciler.take(sampleListing(['a.example']));
+  reconciler.accept(sampleListing(['a.example']));
   clock.pass(100);
   assert.deepEqual(truths[2]?.problems, []);
 });
 
 test('a problem keeps its first date for as long as it lasts', () => {
   const { clock, reconciler, truths } = started();
-  reconciler.take(failed);
+  reconciler.accept(failed);
   const since = truths[0]?.problems[0]?.since;
   assert.equal(since, new Date(clock.now()).toISOString());
   clock.pass(60_000);
-  reconciler.takeConfirmed({ ...failed, errors: [...failed.errors, 'Sluicefile:2:1: nor this'] });
+  reconciler.acceptConfirmed({ ...failed, errors: [...failed.errors, 'Sluicefile:2:1: nor this'] });
   assert.equal(truths[1]?.problems[0]?.since, since);
   assert.equal(truths[1]?.problems[1]?.since, new Date(clock.now()).toISOString());
 });
 
 test('a mass removal is listed again after 5 s, and shown as a problem until then', () => {
   const { clock, reconciler, truths, relisted } = started();
-  reconciler.take(sampleListing(many));
-  reconciler.take(sampleListing([]));
+  reconciler.accept(sampleListing(many));
+  reconciler.accept(sampleListing([]));
   clock.pass(100);
   assert.deepEqual([domains(reconciler.truth()).length, truths.at(-1)?.problems[0]?.code], [20, 'removal_held']);
   clock.pass(4_900);
   assert.deepEqual(relisted, ['file']);
-  reconciler.take(sampleListing([]));
+  reconciler.accept(sampleListing([]));
   clock.pass(100);
   assert.deepEqual([domains(reconciler.truth()).length, truths.at(-1)?.problems.length], [0, 0]);
 });
 
 test('settled waits for a removal that is held, and for nothing else', async () => {
   const { clock, reconciler } = started();
-  reconciler.take(sampleListing(many));
+  reconciler.accept(sampleListing(many));
   await reconciler.settled('file');
-  reconciler.takeConfirmed(sampleListing([]));
+  reconciler.acceptConfirmed(sampleListing([]));
   let settled = false;
   const waiting = reconciler.settled('file').then(() => {
     settled = true;
@@ -117,7 +117,7 @@ test('settled waits for a removal that is held, and for nothing else', async () 
   await Promise.resolve();
   assert.equal(settled, false);
   clock.pass(5_000);
-  reconciler.take(sampleListing([]));
+  reconciler.accept(sampleListing([]));
   clock.pass(100);
   await waiting;
   assert.equal(domains(reconciler.truth()).length, 0);

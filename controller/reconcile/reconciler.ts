@@ -12,14 +12,14 @@ export type Truth = { readonly desired: Desired; readonly problems: readonly Pro
 
 export type Reconciler = {
   /** A source speaks. Only the newest snapshot of each counts. */
-  take(snapshot: Snapshot): void;
+  accept(snapshot: Snapshot): void;
   /**
    * Begins with a truth about no source at all: data planes are told nothing by it, and answer who they are.
    * For sources that can't list before they know that.
    */
   greet(): void;
-  /** As `take`, but a person asked for it: it applies at once, and confirms removals that an earlier one asked for. */
-  takeConfirmed(snapshot: Snapshot): void;
+  /** As `accept`, but a person asked for it: it applies at once, and confirms removals that an earlier one asked for. */
+  acceptConfirmed(snapshot: Snapshot): void;
   /** undefined until a source has spoken. */
   truth(): Truth | undefined;
   /** Resolves when no removal of the source waits any more. */
@@ -59,7 +59,7 @@ export function createReconciler(options: {
   };
   const holdOff = createHoldOff(clock, rebuild);
 
-  const take = (snapshot: Snapshot, confirmed: boolean) => {
+  const accept = (snapshot: Snapshot, confirmed: boolean) => {
     const first = !states.has(snapshot.source);
     const state = states.get(snapshot.source) ?? { guarded: null, errors: [], cancelRelist: () => undefined };
     states.set(snapshot.source, state);
@@ -83,9 +83,9 @@ export function createReconciler(options: {
   };
 
   return {
-    take: (snapshot) => take(snapshot, false),
+    accept: (snapshot) => accept(snapshot, false),
     greet: rebuild,
-    takeConfirmed: (snapshot) => take(snapshot, true),
+    acceptConfirmed: (snapshot) => accept(snapshot, true),
     truth: () => truth,
     settled: (source) => new Promise((resolve) => (isHeld(states.get(source)) ? waiting.push({ source, resolve }) : resolve())),
     stop: () => {

@@ -19,7 +19,7 @@ const LAST_RETRY_MS = 5_000;
 /** The failure in a row that is told: by then nobody is about to mend it. */
 const WARN_AFTER_FAILURES = 6;
 
-type Parts = {
+type StatusServerTools = {
   readonly host: string;
   readonly port: number;
   /** Paths of Unix sockets that answer the same, to whoever may open them. */
@@ -37,11 +37,11 @@ type Parts = {
 type Transport = { readonly needsToken: boolean; readonly known: KnownBy };
 
 /** The controller's own pages: /health, /ready, /metrics, /status. Nothing here changes anything. @throws the system's error for the TCP address. */
-export async function listenStatus(parts: Parts): Promise<StatusServer> {
-  const { host, port, sockets } = parts;
-  const tcp = open(parts, { needsToken: true, known: onThisMachine([host.toLowerCase()]) });
+export async function listenStatus(tools: StatusServerTools): Promise<StatusServer> {
+  const { host, port, sockets } = tools;
+  const tcp = open(tools, { needsToken: true, known: onThisMachine([host.toLowerCase()]) });
   await listening(tcp, host, port);
-  const stops = sockets.map((path) => keepListening(parts, path));
+  const stops = sockets.map((path) => keepListening(tools, path));
   const bound = tcp.address();
   return {
     address: `${host.includes(':') ? `[${host}]` : host}:${typeof bound === 'object' && bound ? bound.port : port}`,
@@ -51,14 +51,14 @@ export async function listenStatus(parts: Parts): Promise<StatusServer> {
   };
 }
 
-function open(parts: Parts, transport: Transport): Server {
+function open(tools: StatusServerTools, transport: Transport): Server {
   const server = createServer(
     { headersTimeout: 5_000, requestTimeout: 10_000, keepAliveTimeout: 5_000, connectionsCheckingInterval: 2_000 },
     (request, response) => {
-      answer(parts, transport, request, response).catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined));
+      answer(tools, transport, request, response).catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined));
     },
   );
-  server.once('listening', () => void new ConnectionRoom(server, parts.clock, MOST_CONNECTIONS));
+  server.once('listening', () => void new ConnectionRoom(server, tools.clock, MOST_CONNECTIONS));
   return server;
 }
 
@@ -73,13 +73,13 @@ function listening(server: Server, host: string, port: number): Promise<void> {
 }
 
 /** Opens a socket as soon as that can be. @returns the way to close it. */
-function keepListening(parts: Parts, path: string): () => Promise<void> {
-  const { clock, log } = parts;
+function keepListening(tools: StatusServerTools, path: string): () => Promise<void> {
+  const { clock, log } = tools;
   let cancel: () => void = () => undefined;
   let stopped = false;
   let failures = 0;
   const attempt = async (): Promise<Server | null> => {
-    const server = open(parts, { needsToken: false, known: onThisMachine([NAME]) });
+    const server = open(tools, { needsToken: false, known: onThisMachine([NAME]) });
     try {
       await listenUnix(server, path);
       return server;
@@ -111,20 +111,25 @@ function closed(server: Server): Promise<void> {
   });
 }
 
-async function answer(parts: Parts, transport: Transport, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(tools: StatusServerTools, transport: Transport, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const path = (request.url ?? '/').split('?')[0] as string;
   const page = PAGES[path];
   if (!page) return json(response, 404, { error: 'not found' });
-  if (page.isGuarded && !isAdmitted(parts, transport, request, response)) return;
+  if (page.isGuarded && !isAdmitted(tools, transport, request, response)) return;
   if (request.method !== 'GET') {
     response.setHeader('allow', 'GET');
     return json(response, 405, { error: 'method not allowed' });
   }
-  await page.answer(parts, response);
+  await page.answer(tools, response);
 }
 
 /** Whether a request may see what is configured; one that may not has its answer. In the order of the Admin API's checks. */
-function isAdmitted({ token }: Parts, { needsToken, known }: Transport, request: IncomingMessage, response: ServerResponse): boolean {
+function isAdmitted(
+  { token }: StatusServerTools,
+  { needsToken, known }: Transport,
+  request: IncomingMessage,
+  response: ServerResponse,
+): boolean {
   const foreign = foreignRequest(request, known);
   if (foreign !== null) {
     json(response, 403, { error: `forbidden: ${foreign}` });
@@ -139,7 +144,7 @@ function isAdmitted({ token }: Parts, { needsToken, known }: Transport, request:
 type Page = {
   /** Whether it tells of what is configured. */
   readonly isGuarded: boolean;
-  readonly answer: (parts: Parts, response: ServerResponse) => void | Promise<void>;
+  readonly answer: (tools: StatusServerTools, response: ServerResponse) => void | Promise<void>;
 };
 
 const PAGES: Readonly<Record<string, Page>> = {

@@ -109,7 +109,7 @@ export class OwnCertificate {
       this.seen = seen;
       this.renew();
     }
-    this.tell();
+    this.announce();
   }
 
   private renew(): void {
@@ -138,7 +138,7 @@ export class OwnCertificate {
   }
 
   /** Each warning once, for as long as it lasts. */
-  private tell(): void {
+  private announce(): void {
     const { warnings } = this;
     const text = warnings.join('\n');
     if (text === this.told) return;

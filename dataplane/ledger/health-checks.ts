@@ -44,9 +44,9 @@ export function checkOf(
   outAtFirst: boolean,
   transport?: TransportSpec | null,
 ): HealthCheck {
-  const manner = transportName(transport);
-  const target = targetName(address, tls, id, manner);
-  if (health == null) return { name: target, key: targetKey(address, tls, id, manner), outAtFirst, page: null };
+  const transportId = transportName(transport);
+  const target = targetName(address, tls, id, transportId);
+  if (health == null) return { name: target, key: targetKey(address, tls, id, transportId), outAtFirst, page: null };
   // A pattern is no host name, so the target is checked by its own.
   const host = domain.startsWith('*') ? (socketPath(address) === null ? address : 'localhost') : domain;
   const name = `${target} ${host} ${health.path}`;

@@ -38,10 +38,10 @@ type SeenTarget = RouteView & Pick<NamedTarget, 'address' | 'tls' | 'id' | 'tran
 
 const viewsOf = (route: RouteSpec, unconfirmed: boolean): SeenTarget[] =>
   poolsIn(route).flatMap(({ upstreams, tls, transport }) => {
-    const manner = transportName(transport);
+    const name = transportName(transport);
     return upstreams.map((upstream): SeenTarget => {
       const { address, id = null } = upstream;
-      const target = { address, tls, id, transport: manner };
+      const target = { address, tls, id, transport: name };
       if (unconfirmed && id !== null) return { ...target, state: UNCONFIRMED, check: null };
       return { ...target, state: upstream.state, check: activeCheck(route.domain, upstream, tls, route.health, transport) };
     });

@@ -32,7 +32,7 @@ export const diff: Command = {
       settings: settingChanges(settings, config.globals),
       certificates: certificateChanges(certificates, config.certificates, controllerId(flags)),
     };
-    terminal.out(wantsJson(flags) ? `${JSON.stringify(changes, null, 2)}\n` : inWords(terminal, changes));
+    terminal.out(wantsJson(flags) ? `${JSON.stringify(changes, null, 2)}\n` : describeChanges(terminal, changes));
     return isEmpty(changes) ? 0 : DIFFERENT_EXIT;
   },
 };
@@ -53,7 +53,7 @@ const MARKS = {
   same: ['!', 'yellow'],
 } as const;
 
-function inWords(terminal: Terminal, changes: Changes): string {
+function describeChanges(terminal: Terminal, changes: Changes): string {
   if (isEmpty(changes)) return 'Nothing would change.\n';
   const { routes, settings, certificates } = changes;
   const lines = settings.map((change) => styled(terminal, 'yellow', `~ ${memberLine(change)}`));

@@ -15,7 +15,7 @@ export type ChildSpec = {
   readonly name: string;
   /** The script and its arguments, for this process's own Node. */
   readonly argv: readonly string[];
-  /** Asked before each start. */
+  /** RequestClient before each start. */
   readonly env: () => Promise<Readonly<Record<string, string>>>;
   /** Something else may still be in its way at its first start: it is tried again, as after any later one. */
   readonly persistent?: boolean;

@@ -52,7 +52,7 @@ class PlainAgent extends Agent {
   }
 }
 
-type Asked = { clock: Clock; address: EngineAddress };
+type EngineTools = { clock: Clock; address: EngineAddress };
 
 /** dockerode is loaded when the engine is first asked: who discovers no containers does without its megabytes. */
 export function createEngine(address: EngineAddress, clock: Clock): Engine {
@@ -85,7 +85,7 @@ export function createEngine(address: EngineAddress, clock: Clock): Engine {
   };
 }
 
-function session(asked: Asked, docker: Dockerode, agent: Agent): EngineSession {
+function session(asked: EngineTools, docker: Dockerode, agent: Agent): EngineSession {
   let closed = false;
   return {
     list: async () => {
@@ -145,9 +145,9 @@ function isLower(a: string, b: string): boolean {
 const isGone = (error: unknown): boolean => (error as { statusCode?: unknown }).statusCode === 404;
 
 /** An answer in time. `absent` tells which error means that there is nothing. */
-function within<T>(asked: Asked, what: string, answer: Promise<T>): Promise<T>;
-function within<T>(asked: Asked, what: string, answer: Promise<T>, absent: (error: unknown) => boolean): Promise<T | undefined>;
-function within<T>({ clock, address }: Asked, what: string, answer: Promise<T>, absent?: (error: unknown) => boolean) {
+function within<T>(asked: EngineTools, what: string, answer: Promise<T>): Promise<T>;
+function within<T>(asked: EngineTools, what: string, answer: Promise<T>, absent: (error: unknown) => boolean): Promise<T | undefined>;
+function within<T>({ clock, address }: EngineTools, what: string, answer: Promise<T>, absent?: (error: unknown) => boolean) {
   return new Promise<T | undefined>((resolve, reject) => {
     const cancel = clock.after(ANSWER_MS, () => reject(engineFailure(address, what, new Error(`no answer within ${ANSWER_MS / 1_000} s`))));
     answer.then(

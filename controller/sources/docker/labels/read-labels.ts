@@ -73,12 +73,12 @@ function spoils(label: string, value: string, drafts: ReadonlyMap<string | null,
   return spoilt.length > 0;
 }
 
-type Place = { readonly site: string | null; readonly word: string; readonly header: string | null };
+type LabelName = { readonly site: string | null; readonly word: string; readonly header: string | null };
 
 const SITE_NAME = /^[A-Za-z0-9_-]{1,63}$/;
 
 /** `port`, `api.port`, `header.X-A`, `api.header.X-A`. */
-function placeOf(rest: string): Place | undefined {
+function placeOf(rest: string): LabelName | undefined {
   const own = wordOf(rest);
   if (own) return { site: null, ...own };
   const dot = rest.indexOf('.');
@@ -86,7 +86,7 @@ function placeOf(rest: string): Place | undefined {
   return named && { site: rest.slice(0, dot), ...named };
 }
 
-function wordOf(text: string): Omit<Place, 'site'> | undefined {
+function wordOf(text: string): Omit<LabelName, 'site'> | undefined {
   if (text.startsWith('header.')) return { word: 'header', header: text.slice('header.'.length) };
   return text !== 'header' && LABELS.has(text) ? { word: text, header: null } : undefined;
 }
@@ -108,7 +108,7 @@ function draftOf(drafts: Map<string | null, Draft>, site: string | null): Draft 
   return draft;
 }
 
-function readOne(draft: Draft, label: string, { word, header }: Place, value: string): void {
+function readOne(draft: Draft, label: string, { word, header }: LabelName, value: string): void {
   const rule = LABELS.get(word);
   if (!rule) return;
   if (!rule.perContainer) draft.common.set(header === null ? word : `header.${header}`, value);

@@ -57,7 +57,7 @@ async function gathered() {
   const [stream] = (await begun) as [ServerHttp2Stream];
   stream.on('error', () => undefined);
   stream.session?.setLocalWindowSize(1_048_576);
-  gatherSmallPieces(stream);
+  gatherSmallPieces(stream, assert.ifError);
   const pieces: string[] = [];
   return {
     client,

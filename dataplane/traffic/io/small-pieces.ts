@@ -11,9 +11,10 @@ const NOTHING = Buffer.alloc(0);
  * Gathers what comes in tiny frames. Whoever sends may cut a body into single bytes: each would be a chunk and a write for the
  * other side, and while that does not take them, the library keeps each as an object of some hundred bytes, a window full of
  * them a stream. The first piece of a turn goes on at once, those that follow it in the same turn go together; where nobody
- * reads the stream, all of them until somebody does.
+ * reads the stream, all of them until somebody does. What is thrown meanwhile is told to `broke`: the library, which calls, would
+ * have no one to tell.
  */
-export function gatherSmallPieces(stream: Http2Stream): void {
+export function gatherSmallPieces(stream: Http2Stream, broke: (error: unknown) => void): void {
   const push = stream.push.bind(stream);
   const gathering = new Gathering(MOST_ROOM);
   let kept: Buffer = NOTHING;
@@ -32,8 +33,7 @@ export function gatherSmallPieces(stream: Http2Stream): void {
     if (stream.readableFlowing === true) flush();
   };
 
-  stream.on('resume', flush);
-  stream.push = (piece: Buffer | null): boolean => {
+  const gather = (piece: Buffer | null): boolean => {
     if (piece === null || piece.length >= LARGE) {
       flush();
       return push(piece);
@@ -46,5 +46,14 @@ export function gatherSmallPieces(stream: Http2Stream): void {
     }
     kept = gathering.join(kept, piece);
     return stream.readableLength + kept.length < stream.readableHighWaterMark;
+  };
+  stream.on('resume', flush);
+  stream.push = (piece: Buffer | null): boolean => {
+    try {
+      return gather(piece);
+    } catch (error) {
+      broke(error);
+      return false;
+    }
   };
 }

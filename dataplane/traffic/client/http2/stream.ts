@@ -91,7 +91,7 @@ export class ClientStream implements Downstream {
     this.x = x;
     x.bodyComplete = x.bodyLength === 0;
     this.connects = x.upgrade !== null;
-    if (!x.bodyComplete || this.connects) gatherSmallPieces(this.stream);
+    if (!x.bodyComplete || this.connects) gatherSmallPieces(this.stream, (error) => this.broke(error));
   }
 
   // The way in.

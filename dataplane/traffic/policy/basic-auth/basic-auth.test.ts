@@ -142,8 +142,9 @@ test('a path in disguise that means the same to everybody is served, and so is a
   ]);
   for (const path of ['/open/a%2Fb', '/open/a/../b', '/open/a\\b', '/x/y%5cz', '/open/.hidden', '/open/a;b/c'])
     assert.match((await proxy.ask(get(path))).line, / 200 /, path);
-  assert.match((await proxy.ask(get(`/open/${'a/'.repeat(1_000)}%2Fb`))).line, / 200 /);
-  assert.match((await proxy.ask(get(`/open/${'a/'.repeat(2_100)}%2Fb`))).line, / 400 /, 'too long to be read in every way');
+  assert.match((await proxy.ask(get(`/open/${'a/'.repeat(100)}%2Fb`))).line, / 200 /);
+  for (const segments of [130, 2_100])
+    assert.match((await proxy.ask(get(`/open/${'a/'.repeat(segments)}%2Fb`))).line, / 400 /, 'too long to be read in every way');
   assert.match((await proxy.ask(get(`/open/${'a/'.repeat(2_100)}b`))).line, / 200 /);
   assert.match((await proxy.ask(get('/inside/a%2Fb', as('ann:x')))).line, / 200 /);
   assert.match((await proxy.ask(get('/x/..%2finside/y').replace('a.test', 'open.test'))).line, / 200 /);

@@ -86,7 +86,7 @@ export class UpstreamStream implements Attempt {
     const stream = http2.request(requestFields(x, serverName === null ? 'http' : 'https'), { endStream, waitForTrailers: !whole });
     this.stream = stream;
     this.native = nativeHalf(stream);
-    gatherSmallPieces(stream);
+    gatherSmallPieces(stream, (error) => this.broke(error));
     // The close that follows tells what there is to know.
     stream.on('error', () => undefined);
     stream.on('close', () => guard(this, this.closed));

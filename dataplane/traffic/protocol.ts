@@ -8,24 +8,24 @@ import type { LedgerBuffers } from '../ledger/ledger.ts';
  * numbered states and is told when each is served; it asks for counters and dry runs; that is all.
  */
 
-/** How sites come to HTTPS. */
+/** How sites get HTTPS. */
 export type HttpsSettings = Authorities & {
-  /** The port that visitors reach. */
+  /** The port that visitors use. */
   readonly publicPort: number;
 };
 
-/** What the traffic path needs to know of the settings. */
+/** The settings that the traffic path needs. */
 export type TrafficSettings = {
   /** Address to listen on; null is every address, IPv4 and IPv6. */
   readonly bind: string | null;
   readonly httpPort: number;
-  /** null while nothing needs HTTPS: the port stays closed. */
+  /** null while nothing needs HTTPS; the port stays closed. */
   readonly httpsPort: number | null;
   readonly https: HttpsSettings;
   readonly trustedProxies: readonly Cidr[];
   /** Every connection begins with a PROXY header. */
   readonly proxyProtocol: boolean;
-  /** Open connections: of clients in all, of one client address, and of clients and to upstreams together. */
+  /** Most open connections: from all clients, from one client address, and from clients and to upstreams together. */
   readonly maxConnections: number;
   readonly maxConnectionsPerAddress: number;
   readonly maxSockets: number;
@@ -37,30 +37,30 @@ export type TrafficSettings = {
  * name. One buffer serves all workers; a worker reads it piecewise and swaps once.
  */
 export type EntriesPublication = {
-  /** true: these are all there are. */
+  /** true: this is the complete set. */
   readonly whole: boolean;
   readonly packed: SharedArrayBuffer | null;
   readonly count: number;
   readonly removed: readonly string[];
 };
 
-/** What a certificate authority is shown while it checks that a name is ours: over HTTP or in a handshake. */
+/** The answers to a certificate authority's challenges, over HTTP or in a handshake. */
 export type PublishedChallenge =
-  /** RFC 8555 8.3: a token, and what is answered to whoever asks for it. */
+  /** RFC 8555 8.3: a token and the response to it. */
   | { readonly token: string; readonly keyAuthorization: string }
-  /** RFC 8737: a certificate, PEM, for whoever wants to speak nothing but `acme-tls/1` with this name. */
+  /** RFC 8737: a certificate, PEM, for handshakes that offer only `acme-tls/1` with this name. */
   | { readonly name: string; readonly certificate: string; readonly privateKey: string };
 
 export type Publication = {
   readonly generation: number;
   readonly routes?: EntriesPublication;
-  /** Certificates by the names that they are shown for. */
+  /** Certificates by the names they are used for. */
   readonly certificates?: EntriesPublication;
-  /** All that are awaited now. */
+  /** All pending challenges. */
   readonly challenges?: readonly PublishedChallenge[];
-  /** Names that no certificate could be had for, and none is being ordered now: handshakes for them do not wait. */
+  /** Names whose certificate could not be obtained and is not being ordered now: handshakes for them do not wait. */
   readonly uncertified?: readonly string[];
-  /** 48 bytes: what session tickets are sealed with. */
+  /** 48 bytes: the key that encrypts session tickets. */
   readonly ticketKeys?: Uint8Array;
   readonly settings?: TrafficSettings;
 };
@@ -71,11 +71,11 @@ export type WholeState = Publication & { readonly settings: TrafficSettings };
 export type WorkerStart = {
   /** Names the worker in logs; never used twice in one process. */
   readonly worker: number;
-  /** Which column of the ledger it writes; free again when it is gone. */
+  /** The column of the ledger it writes; free again when the worker has ended. */
   readonly slot: number;
   readonly ledger: LedgerBuffers;
   readonly state: WholeState;
-  /** Keys the hashes of visitors' addresses; the same in all workers. */
+  /** The key for hashing visitors' addresses; the same in all workers. */
   readonly hashKey: Uint8Array;
 };
 
@@ -85,38 +85,38 @@ export type ToWorker =
   | { readonly kind: 'publish'; readonly publication: Publication }
   | { readonly kind: 'report'; readonly id: number }
   | { readonly kind: 'dry-run'; readonly id: number; readonly request: DryRun }
-  /** The ledger lets a target into rotation that was out: requests that wait for one are tried. */
+  /** A target is back in rotation according to the ledger: requests that wait for one are tried. */
   | { readonly kind: 'verdicts' }
-  /** `patient`: somebody else listens on the same port, so a kept connection may wait for one more request. */
+  /** `patient`: another worker listens on the same port, so a kept connection may wait for one more request. */
   | { readonly kind: 'drain'; readonly patient: boolean };
 
 export type FromWorker =
   | { readonly kind: 'serving'; readonly generation: number }
-  /** `refused`, where settings were published: the port that it can't open; null where it has them all. */
+  /** `refused`, if settings were published: the port that it can't open; null if it has opened all. */
   | {
       readonly kind: 'acknowledged';
       readonly generation: number;
       readonly refused?: { readonly code: string; readonly message: string } | null;
     }
-  /** `id` null: sent unasked, once a second. */
+  /** `id` null: sent without a request, once a second. */
   | { readonly kind: 'report'; readonly id: number | null; readonly report: TrafficReport }
   | { readonly kind: 'dry-run'; readonly id: number; readonly result: DryRunResult }
   | { readonly kind: 'drained' }
-  /** The main thread writes the log: a worker carries no logger of its own. */
+  /** The main thread writes the log; workers have no logger of their own. */
   | { readonly kind: 'log'; readonly level: LogLevel; readonly fields: object; readonly message: string }
-  /** A target left the rotation after failures in a row, or is back after an answer. */
+  /** A target left the rotation after consecutive failures, or is back after an answer. */
   | { readonly kind: 'target'; readonly change: TargetChange }
   /** A handshake waits for the first certificate of a name. */
   | { readonly kind: 'awaited'; readonly name: string }
-  /** It can't listen: the process says so and ends. */
+  /** It can't listen: the process logs that and exits. */
   | { readonly kind: 'refused'; readonly code: string; readonly message: string };
 
-/** `reason` in words, empty when the target is well; `id` as its source names it. */
+/** `reason` in words, empty when the target is healthy; `id` as its source names it. */
 export type TargetChange = {
   readonly address: string;
   readonly tls: boolean;
   readonly id?: string;
-  /** How it is spoken to, where that is anything in particular. */
+  /** The transport to it, if not the usual one. */
   readonly transport?: string;
   readonly healthy: boolean;
   readonly reason: string;
@@ -125,13 +125,13 @@ export type TargetChange = {
 /** What a worker counted since its last report. */
 export type TrafficReport = {
   readonly domains: readonly DomainReport[];
-  /** Tries that failed by their target's own fault; absent where there was none. */
+  /** Attempts that failed through their target's fault; absent if there were none. */
   readonly targets?: readonly TargetFailures[];
-  /** What was thrown, by what it ended; absent where nothing was. */
+  /** Exceptions, by what they ended; absent if there were none. */
   readonly faults?: readonly (readonly [ended: FaultScope, count: number])[];
 };
 
-/** What something that was thrown can end: one exchange, a connection that no exchange was on, or nothing that is known. */
+/** What an exception can end: one exchange, a connection without an exchange, or nothing that is known. */
 export const FAULT_SCOPES = ['exchange', 'connection', 'nothing'] as const;
 export type FaultScope = (typeof FAULT_SCOPES)[number];
 
@@ -141,16 +141,16 @@ export type TargetFailures = {
   readonly id?: string;
   readonly transport?: string;
   readonly count: number;
-  /** The last of them: its stable code, the same in words, and when it was (ms since 1970). */
+  /** The last of them: its stable code, its description, and when it happened (ms since 1970). */
   readonly code: string;
   readonly reason: string;
   readonly at: number;
 };
 
 export type DomainReport = {
-  /** The host that was asked for: the key of analytics. */
+  /** The requested host: the key for analytics. */
   readonly host: string;
-  /** The route's domain, perhaps a wildcard: the metric label. */
+  /** The route's domain, possibly a wildcard: the metric label. */
   readonly pattern: string;
   readonly requests: number;
   /** Answers by class: 1xx, 2xx, 3xx, 4xx, 5xx, other (499 among them). */
@@ -160,7 +160,7 @@ export type DomainReport = {
   /** Requests by duration, one count per bound of DURATION_BOUNDS and one beyond; and their sum in seconds. */
   readonly durations: readonly number[];
   readonly durationSum: number;
-  /** Keyed 53-bit hashes of client addresses, each at most once per report. */
+  /** Keyed 53-bit hashes of client addresses, at most one of each per report. */
   readonly visitors: readonly number[];
   readonly pages: readonly (readonly [path: string, views: number])[];
   readonly referrers: readonly (readonly [host: string, count: number])[];

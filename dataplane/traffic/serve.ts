@@ -9,18 +9,18 @@ import { LATER, type Policy, type PolicyTools } from './policy/policy.ts';
 import type { Challenges } from './respond/challenges.ts';
 import { blockFor, type CompiledBlock, type CompiledRoute } from './route/compile.ts';
 
-/** Where to go on with an exchange that a policy has yet to decide on. */
+/** Where to resume an exchange that is waiting for a policy's decision. */
 type Undecided = { readonly block: CompiledBlock; readonly next: number };
 
 /**
- * THE REQUEST PATH: host → route → block → policies → responder. The way back begins with the responder's answer: `relay.ts` takes it
+ * THE REQUEST PATH: host → route → block → policies → responder. The way back begins with the responder's answer: `relay.ts` passes it
  * through the filters of the block to `x.client`.
  */
 export class Server implements RequestPath {
   private readonly index: HostIndex<CompiledRoute>;
   private readonly challenges: Challenges;
   private readonly tools: PolicyTools;
-  /** Nobody resumes one whose client has left. */
+  /** An exchange whose client has left is never resumed. */
   private readonly undecided = new WeakMap<Exchange, Undecided>();
 
   constructor(index: HostIndex<CompiledRoute>, challenges: Challenges, tools: PolicyTools) {
@@ -48,7 +48,7 @@ export class Server implements RequestPath {
     this.decide(x, block, 0);
   }
 
-  /** Goes on with the block that the exchange began with. */
+  /** Continues with the block that the exchange began with. */
   resume(x: Exchange, own: OwnAnswer | null): void {
     const undecided = this.undecided.get(x);
     this.undecided.delete(x);
@@ -57,13 +57,13 @@ export class Server implements RequestPath {
     else this.decide(x, undecided.block, undecided.next);
   }
 
-  /** Also where the host's rule has changed since the handshake: then no later request is better off here. */
+  /** Also applies if the host's rule has changed since the handshake: later requests on this connection would fail the same way. */
   private sendAway(x: Exchange): void {
     x.endsConnection = true;
     answer(x, OTHER_RULE);
   }
 
-  /** Asks the policies from the `first` on. */
+  /** Runs the policies, starting with `first`. */
   private decide(x: Exchange, block: CompiledBlock, first: number): void {
     const { policies, responder } = block;
     for (let at = first; at < policies.length; at++) {

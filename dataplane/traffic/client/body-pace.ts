@@ -1,21 +1,21 @@
-/** A body has this long whatever it brings (ms), and from then on so much for each second that it was waited for (bytes). */
+/** A body may take this long at any pace (ms); after that it must average this many bytes per second of waiting. */
 const GRACE_MS = 30_000;
 const LEAST_PER_SECOND = 500;
 
-/** RFC 9110 15.5.9: why a request was not waited for any longer. */
+/** RFC 9110 15.5.9: the reason logged for a request that took too long. */
 export const TOO_SLOW = 'the body came too slowly';
 
-/** How fast a request's body comes, over the time in which nothing but the client was waited for. */
+/** Measures how fast a request's body arrives, over the time spent waiting for the client alone. */
 export class BodyPace {
   private waited = 0;
   private looked: number;
 
-  /** `now` in ms, when the body is first looked at. */
+  /** `now` in ms, when the body is first checked. */
   constructor(now: number) {
     this.looked = now;
   }
 
-  /** To be asked now and then. `received` is bytes so far; `theirs`, whether the client alone is waited for. @returns whether it is too slow. */
+  /** Called periodically. `received` is bytes so far; `theirs` is whether only the client causes the wait. @returns whether it is too slow. */
   tooSlow(now: number, received: number, theirs: boolean): boolean {
     if (theirs) this.waited += now - this.looked;
     this.looked = now;

@@ -2,28 +2,28 @@ import { isIP, SocketAddress } from 'node:net';
 import type { RequestHead } from '../codec/http1/request-head.ts';
 
 /**
- * Who is asking, and what the upstream is told of it. A connection from a trusted proxy speaks for
- * others; everybody else speaks for themselves, whatever their fields claim.
+ * The client's address, and what the upstream is told about it. A trusted proxy may speak for
+ * its clients; any other peer speaks only for itself, whatever its fields claim.
  */
 export type Peer = {
   /** The connection's own address. */
   readonly address: string;
   readonly secure: boolean;
-  /** What the client was shown; null without TLS. */
+  /** The certificate shown to the client; null without TLS. */
   readonly certificate: Covering | null;
-  /** Judged again when the settings change: a proxy may keep its connections open for days. */
+  /** Re-evaluated when the settings change: a proxy may keep its connections open for days. */
   trusted: boolean;
   /** X-Forwarded-For, -Proto and X-Real-IP of an untrusted connection, ready to send: the same for each of its requests. */
   readonly lines: string;
 };
 
-/** What matters of the certificate that a client was shown. */
+/** What matters about the certificate that was shown to a client. */
 export type Covering = {
-  /** Whether it may ask for this host. */
+  /** Whether the client may request this host on this connection. */
   covers(host: string): boolean;
-  /** Whether browsers may be told to come back over HTTPS only. */
+  /** Whether Strict-Transport-Security may be sent. */
   readonly lasting: boolean;
-  /** The rule about client certificates that the handshake kept; empty for none. */
+  /** The client certificate rule that the handshake satisfied; empty for none. */
   readonly clientRule: string;
 };
 
@@ -38,10 +38,10 @@ export function peerOf(address: string, certificate: Covering | null, trusted: b
 const lines = (chain: string, proto: string, client: string): string =>
   `X-Forwarded-For: ${chain}\r\nX-Forwarded-Proto: ${proto}\r\nX-Real-IP: ${client}\r\n`;
 
-/** More hops than any chain of proxies has; what stands further left is not looked at. */
+/** More hops than any chain of proxies has; entries further left are ignored. */
 const MOST_HOPS = 64;
 
-/** The client's address and the lines for the upstream but for host and id. */
+/** The client's address and the lines for the upstream, except host and id. */
 export function originOf(peer: Peer, head: RequestHead, trusts: (address: string) => boolean): Origin {
   const claimed = head.fields.forwardedFor;
   const proto = head.fields.forwardedProto;
@@ -54,7 +54,7 @@ export function originOf(peer: Peer, head: RequestHead, trusts: (address: string
 
 /**
  * Walks the chain from the right: the first address that is not a trusted proxy is the client. Whatever
- * stands left of it, or of something that is no address, is hearsay.
+ * is left of it, or left of an entry that is not an address, can't be trusted.
  */
 function fromTheRight(chain: string, nearest: string, trusts: (address: string) => boolean): string {
   let client = nearest;
@@ -62,7 +62,7 @@ function fromTheRight(chain: string, nearest: string, trusts: (address: string) 
     const comma = chain.lastIndexOf(',', end - 1);
     const hop = chain.slice(comma + 1, end).trim();
     end = end === 0 ? -1 : comma;
-    // Empty members of a list count for nothing (RFC 9110 5.6.1.2).
+    // Empty list members are ignored (RFC 9110 5.6.1.2).
     if (hop === '') continue;
     const address = addressOf(hop);
     if (address === null) break;
@@ -74,7 +74,7 @@ function fromTheRight(chain: string, nearest: string, trusts: (address: string) 
 
 const WITH_PORT = /^(?:\[(.*)\]|([0-9.]+))(?::\d{1,5})?$/;
 
-/** An address in its usual spelling, without the port and brackets that some proxies add; null for what is none. */
+/** An address in its usual spelling, without the port and brackets that some proxies add; null if it is not an address. */
 function addressOf(hop: string): string | null {
   if (hop.length > LONGEST_HOP) return null;
   const parts = WITH_PORT.exec(hop);
@@ -90,7 +90,7 @@ function addressOf(hop: string): string | null {
 const LONGEST_HOP = 64;
 const IPV4_IN_IPV6 = '::ffff:';
 
-/** The word of the nearest proxy: it stands last where others before it have added theirs. null for what is no scheme of ours. */
+/** The value from the nearest proxy, which is the last one if several have added theirs. null for any scheme but http and https. */
 function schemeOf(proto: string | null): 'http' | 'https' | null {
   if (proto === null) return null;
   const last = proto
@@ -100,7 +100,7 @@ function schemeOf(proto: string | null): 'http' | 'https' | null {
   return last === 'http' || last === 'https' ? last : null;
 }
 
-/** The id that a trusted proxy gave the request, if it is fit to be passed on. */
+/** The id that a trusted proxy gave the request, if it is valid. */
 export function trustedRequestId(peer: Peer, head: RequestHead): string | null {
   const id = head.fields.requestId;
   return peer.trusted && id !== null && id.length > 0 && id.length <= 128 ? id : null;

@@ -7,24 +7,24 @@ const STRICT_TRANSPORT = 'Strict-Transport-Security: max-age=31536000\r\n';
 const NO_SNIFF = 'X-Content-Type-Options: nosniff\r\n';
 const SAME_ORIGIN = 'X-Frame-Options: SAMEORIGIN\r\n';
 
-/** The response headers of a block, worked out: its own, and which defaults it leaves standing. */
+/** The compiled response headers of a block: its own, and which defaults it keeps. */
 export type AnswerFields = {
-  /** Names that the block sets or removes, by hash: the upstream's are not forwarded. null when there are none. */
+  /** Names that the block sets or removes, by hash; the upstream's fields of these names are not forwarded. null if there are none. */
   readonly overrides: ReadonlyMap<number, string> | null;
   /** The block's own fields as lines. */
   readonly own: string;
-  /** Own and default fields, for the common answer that brings none of the defaults itself. */
+  /** The block's own and the default fields, for the common answer that sets none of the defaults itself. */
   readonly all: string;
   readonly strictTransport: boolean;
   readonly noSniff: boolean;
   readonly sameOrigin: boolean;
 };
 
-/** A site that stays on HTTP (`https` off) promises no browser that it is on HTTPS, even where a certificate happens to cover it. */
+/** A site that stays on HTTP (`https` off) never sends Strict-Transport-Security, even if a certificate happens to cover it. */
 export function compileAnswerFields(headers: readonly HeaderSpec[], https: RouteSpec['https'] = 'auto'): AnswerFields {
   const last = new Map<string, HeaderSpec>();
   for (const header of headers) {
-    // Re-inserted, so that a header set again stands where it was set last.
+    // Deleted first, so that a header set twice keeps its last position.
     last.delete(header.name.toLowerCase());
     last.set(header.name.toLowerCase(), header);
   }
@@ -41,7 +41,7 @@ export function compileAnswerFields(headers: readonly HeaderSpec[], https: Route
   };
 }
 
-/** The lines to add to an upstream's answer: its own values win over the defaults, the block's over both. */
+/** The lines to add to an upstream's answer: its own values override the defaults, the block's override both. */
 export function addedFields(fields: AnswerFields, answer: Fields, secure: boolean): string {
   const strict = secure && fields.strictTransport && !answer.hasStrictTransportSecurity ? STRICT_TRANSPORT : '';
   if (!answer.hasContentTypeOptions && !answer.hasFrameOptions) return strict + fields.all;

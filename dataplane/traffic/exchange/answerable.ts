@@ -1,5 +1,5 @@
-/** Who loses what it is at when something is thrown while it is served, and nobody else. */
+/** The owner of some work: an exception thrown during that work ends this owner and no other. */
 export interface Answerable {
-  /** Ends what is torn. Throws nothing. */
+  /** Ends whatever the exception has left inconsistent. Throws nothing. */
   broke(error: unknown): void;
 }

@@ -1,16 +1,16 @@
-/** One try to have an exchange answered, by a target or by ourselves, as the client's side sees it. */
+/** One attempt to answer an exchange, by a target or by the proxy itself, as the client's side sees it. */
 export interface Attempt {
-  /** A piece of the request's body. @returns false when the upstream should be given time; `resumeBody` of the client follows. */
+  /** A piece of the request's body. @returns false when the client should pause; its `resumeBody` is called later. */
   body(buffer: Buffer, from: number, to: number): boolean;
-  /** The request's body is whole. `trailers` are whole lines or empty. */
+  /** The request's body is complete. `trailers` are whole lines or empty. */
   bodyEnd(trailers: string): void;
-  /** The client has taken what it got: go on. */
+  /** The client has read what it was sent; sending may continue. */
   resume(): void;
-  /** Nobody waits for the answer any more. */
+  /** The answer is no longer needed. */
   cancel(): void;
 }
 
-/** How far a try had come when it failed. */
+/** How far an attempt had come when it failed. */
 export type Progress = {
   /** Whether a byte of the request was written. */
   readonly written: boolean;

@@ -7,91 +7,91 @@ import type { BodyStage, Filter } from './filter.ts';
 import type { Limits } from './limits.ts';
 import type { OwnAnswer } from './own-answer.ts';
 
-/** Length of a body that ends when its coding says so. */
+/** Length of a body whose end is marked by its transfer coding. */
 export const CHUNKED = -1;
-/** Length of an answer's body that ends when its connection does. */
+/** Length of an answer's body that ends when its connection closes. */
 export const UNTIL_CLOSE = -1;
 
 /** A piece of a body up to this many bytes is cheaper to copy than to pass on. */
 export const SMALL_PIECE = 4_096;
 
-/** The client's side of an exchange, whatever it speaks. Everything that goes back to the visitor goes through here. */
+/** The client's side of an exchange, in any protocol. Everything sent back to the visitor goes through here. */
 export interface Downstream {
-  /** The client's address as text, after trusted proxies have been believed. */
+  /** The client's address as text, as reported by trusted proxies if there are any. */
   readonly address: string;
   /** The final head. `fields` are whole lines; `length` in bytes or UNTIL_CLOSE. */
   head(x: Exchange, status: number, reason: string, fields: string, length: number): void;
   /** A 1xx head other than 101. */
   informational(status: number, reason: string, fields: string): void;
-  /** A piece of the body, kept while `holding` where it is larger than SMALL_PIECE. @returns false when the client should be given time; `resume` of the attempt follows. */
+  /** A piece of the body, kept while `holding` if larger than SMALL_PIECE. @returns false when the sender should pause until `resume`. */
   body(buffer: Buffer, from: number, to: number): boolean;
-  /** Whether a piece of the body has not yet left for the client: its bytes may not be overwritten. */
+  /** Whether a piece of the body has not yet been sent to the client, so that its bytes must not be overwritten. */
   readonly holding: boolean;
-  /** The answer is whole. `trailers` are whole lines or empty. */
+  /** The answer is complete. `trailers` are whole lines or empty. */
   end(x: Exchange, trailers: string): void;
-  /** The answer cannot be completed: the client must see that it was cut. */
+  /** The answer cannot be completed: the client must be able to tell that it was truncated. */
   abort(x: Exchange): void;
   /**
-   * Something was thrown while its exchange was served: that is counted, its attempt called off, and its client sees 500, or
-   * that its answer was cut. Throws nothing.
+   * Something was thrown while its exchange was served: counts it and cancels the attempt. The client sees 500, or,
+   * once the answer has begun, a truncated answer. Throws nothing.
    */
   broke(error: unknown): void;
-  /** Sends what `head` and `body` have gathered; called when nothing more is at hand. */
+  /** Sends what `head` and `body` have buffered; called when no more data is available for now. */
   flush(): void;
-  /** Takes the request's body whole, if it is small and its length known, before `then`. */
+  /** Reads the whole request body before `then`, if it is small and its length is known. */
   takeBody(x: Exchange, then: (x: Exchange) => void): void;
-  /** Hands its side of the connection to a tunnel; null when the client has ended its own. */
+  /** Hands the connection to a tunnel; null when the client has already ended its side. */
   lend(x: Exchange): LentSocket | LentStream | null;
-  /** Takes back what was lent: no tunnel came of it, and the exchange is answered like any other. */
+  /** Takes the connection back because no tunnel was made; the exchange is answered like any other. */
   reclaim(x: Exchange): void;
-  /** Starts handing the body to the attempt, piece by piece. */
+  /** Starts streaming the body to the attempt. */
   streamBody(x: Exchange): void;
-  /** The attempt can take more of the body. */
+  /** The attempt can accept more of the body. */
   resumeBody(): void;
 }
 
-/** A whole connection, paused, with what has been read ahead. */
+/** A whole connection, paused, with the bytes already read from it. */
 export type LentSocket = { readonly socket: Socket; readonly early: Buffer | null };
-/** One stream of a connection, of which nothing has been read. */
+/** One stream of a connection, not yet read from. */
 export type LentStream = { readonly stream: ServerHttp2Stream };
 
-/** The way in. What is thrown is the caller's to deal with: `later.ts` does for all who come back to an exchange in a later turn. */
+/** The request path. The caller handles exceptions; `later.ts` does so for everything that resumes an exchange in a later turn. */
 export interface RequestPath {
-  /** Serves what has just come, or as if it had: by the newest table, with all of its policies. */
+  /** Serves an exchange from the start, by the newest table and with all of its policies. */
   serve(x: Exchange): void;
-  /** A policy has decided at last: null asks those after it. */
+  /** A policy that took time has decided; null continues with the policies after it. */
   resume(x: Exchange, own: OwnAnswer | null): void;
 }
 
 /** The upstream's side of an exchange that is forwarded; see `later.ts`. */
 export interface Upstream {
   readonly limits: Limits;
-  /** An attempt has failed before the client saw anything of an answer: another target may be tried. */
+  /** An attempt has failed before any of the answer was sent, so another target may be tried. */
   failed(x: Exchange, endpoint: NamedEndpoint, failure: Failure, progress: Progress): void;
   /** Tries the targets again for a request that has waited. */
   retry(x: Exchange): void;
-  /** Answers for the upstream. */
+  /** Answers in place of the upstream. */
   giveUp(x: Exchange, failure: Failure): void;
 }
 
-/** A target, as it is named in logs. */
+/** A target as named in logs. */
 export type NamedEndpoint = { readonly address: string };
 
-/** What the whole path knows of a site. */
+/** What every stage of the request path knows about a site. */
 export type Site = {
   readonly domain: string;
   /** Default and own response headers, for answers that come from no block. */
   readonly fields: AnswerFields;
 };
 
-/** What the whole path knows of the block that answers. */
+/** What every stage of the request path knows about the block that answers. */
 export type Block = {
   readonly fields: AnswerFields;
-  /** What answers go through on their way back, the one nearest to the upstream first; null for nothing. */
+  /** The filters that answers pass through, the one nearest to the upstream first; null for none. */
   readonly filters: readonly Filter[] | null;
 };
 
-/** One request and its answer: the only value that travels through the house. */
+/** One request and its answer: the only value that is passed along the whole request path. */
 export class Exchange {
   readonly client: Downstream;
   readonly requestPath: RequestPath;
@@ -101,64 +101,64 @@ export class Exchange {
   /** Lower case, without port and trailing dot. */
   readonly host: string;
   readonly hostField: string;
-  /** The client's fields that go on, as lines, Host among them. */
+  /** The client's fields that are forwarded, as lines, including Host. */
   readonly fields: string;
   /** Bytes, or CHUNKED. */
   readonly bodyLength: number;
   readonly expectsContinue: boolean;
   readonly referer: string | null;
-  /** The protocols that the client would go on with; null for an ordinary request. */
+  /** The protocols that the client offers to upgrade to; null for an ordinary request. */
   readonly upgrade: string | null;
-  /** How often proxies like this one have forwarded it; Infinity where that is not to be told. */
+  /** How many proxies like this one have forwarded it; Infinity if the count is invalid. */
   readonly hops: number;
   /** X-Forwarded-*, X-Request-ID and the count of hops for the upstream, as lines. */
   readonly forwarding: string;
   /** Whether the client came over HTTPS, as far as we or a trusted proxy can tell. */
   readonly secure: boolean;
-  /** Whether its browser may be told to come back over HTTPS only (RFC 6797). */
+  /** Whether Strict-Transport-Security may be sent (RFC 6797). */
   readonly strictTransport: boolean;
-  /** Whether the client was shown a certificate that is not good for this host. */
+  /** Whether the certificate shown to the client is not valid for this host. */
   readonly misdirected: boolean;
-  /** The rule about client certificates that its connection has kept; empty for one without a rule, null where there is no TLS of ours. */
+  /** The client certificate rule that its connection satisfied; empty if there was no rule, null without TLS of our own. */
   readonly clientRule: string | null;
   /** Milliseconds on the monotonic clock. */
   readonly startedAt: number;
 
   route: Site | null = null;
   block: Block | null = null;
-  /** The path that blocks and rules look at: decoded, merged, without dot segments and query. */
+  /** The path that blocks and rules match: decoded, slashes merged, without dot segments and query. */
   path = '';
-  /** What judging the path has cost its worker, in units of the run queue; 0 for a path that everybody reads alike. */
+  /** What checking the path for ambiguity has cost the worker, in units of the run queue; 0 for an unambiguous path. */
   judged = 0;
-  /** The target and the fields as the upstream gets them: blocks and policies may change them. */
+  /** The request target and fields as sent to the upstream; blocks and policies may change them. */
   upstreamTarget: string;
   upstreamFields: string;
 
-  /** A small body, taken whole; null when it streams or there is none. */
+  /** A small body that was buffered whole; null when it streams or there is none. */
   held: Buffer | null = null;
-  /** Whether a byte of a streaming body has gone to an upstream: it cannot be sent again. */
+  /** Whether a byte of a streaming body has been sent to an upstream, so that the request cannot be retried. */
   bodyConsumed = false;
   /** Whether all of the request has been read from the client. */
   bodyComplete = false;
   upstream: Upstream | null = null;
-  /** The target that it was sent to last. */
+  /** The last target it was sent to. */
   endpoint: NamedEndpoint | null = null;
   attempt: Attempt | null = null;
-  /** What the body of its answer goes through; null for nothing. */
+  /** The filters that the body of its answer passes through; null for none. */
   filtering: BodyStage | null = null;
   lastFailure: Failure | null = null;
-  /** Targets that have failed this request. */
+  /** Targets that have already failed this request. */
   tried: NamedEndpoint[] | null = null;
 
-  /** Whether it has been counted before its end, as an upgrade is. */
+  /** Whether it was counted before its end, as upgrades are. */
   counted = false;
-  /** Whether its connection is of no more use to the host: it ends after the answer. */
+  /** Whether its connection must not be reused for this host and is closed after the answer. */
   endsConnection = false;
   /** 0 until there is an answer. */
   status = 0;
   /** Response bytes to the client, before TLS. */
   bytesSent = 0;
-  /** Why the proxy itself answered, for the log; empty when it did not. */
+  /** Why the proxy answered itself, for the log; empty when it did not. */
   failure = '';
 
   constructor(
@@ -207,7 +207,7 @@ export class Exchange {
   }
 }
 
-/** Takes away whatever would still answer an exchange. @returns the way to let go of it, where anything is left. */
+/** Detaches whatever could still answer an exchange. @returns a function that cancels what was detached. */
 export function callOff(x: Exchange): () => void {
   const { attempt, filtering } = x;
   x.attempt = null;

@@ -1,12 +1,12 @@
 import { PROCESS_USER } from '../../../shared/runtime/process-user.ts';
 
-/** Every way in which forwarding ends without an upstream's answer: one place from failure to status. */
+/** Every way in which forwarding can end without an upstream's answer: the one place that maps a failure to a status. */
 export type Failure = {
   readonly status: 500 | 502 | 503 | 504;
   /** Short and stable, for logs and metrics; never an address. */
   readonly code: string;
   readonly reason: string;
-  /** Whether the target is to blame. A client's own fault never is counted against it. */
+  /** Whether it counts against the target. A client's own fault never does. */
   readonly blamesTarget: boolean;
 };
 
@@ -54,10 +54,10 @@ const NOBODY: ReadonlySet<Failure> = new Set([
   FAILURE.ended,
 ]);
 
-/** Whether a request that ends so found no target that would have answered it: none took its connection, or one did that was about to end. */
+/** Whether such a failure means that no target was there to answer: no connection was accepted, or only by a target that was shutting down. */
 export const foundNobody = (failure: Failure): boolean => NOBODY.has(failure);
 
-/** The failure behind an error of a socket that was still connecting. */
+/** The failure for an error of a socket that was still connecting. */
 export function connectFailure(error: NodeJS.ErrnoException): Failure {
   switch (error.code) {
     case 'ECONNREFUSED':
@@ -66,7 +66,7 @@ export function connectFailure(error: NodeJS.ErrnoException): Failure {
       return FAILURE.noSocket;
     case 'EACCES':
     case 'EPERM':
-      // On the network that is a firewall.
+      // For a network address this means a firewall.
       return 'port' in error ? FAILURE.unreachable : FAILURE.socketDenied;
     case 'EAGAIN':
       return FAILURE.socketFull;
@@ -90,5 +90,5 @@ export function connectFailure(error: NodeJS.ErrnoException): Failure {
   }
 }
 
-/** OpenSSL names verification failures in words of their own (`DEPTH_ZERO_SELF_SIGNED_CERT`, `CERT_HAS_EXPIRED`). */
+/** OpenSSL has its own names for verification failures (`DEPTH_ZERO_SELF_SIGNED_CERT`, `CERT_HAS_EXPIRED`). */
 const isCertificateCode = (code: string | undefined): boolean => code !== undefined && /CERT|ISSUER|SIGNATURE|CRL/.test(code);

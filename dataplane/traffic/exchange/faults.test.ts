@@ -40,7 +40,7 @@ test('whatever is thrown can be told, even what has no words', () => {
   for (const thrown of [undefined, null, Symbol('x'), Object.create(null)]) faults.note('nothing', thrown);
   assert.deepEqual(
     log.lines.map(({ fields }) => 'error' in fields && fields.error),
-    ['undefined', 'null', 'Symbol(x)', 'something without words'],
+    ['undefined', 'null', 'Symbol(x)', 'an exception that cannot be described'],
   );
 });
 

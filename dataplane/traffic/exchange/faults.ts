@@ -4,16 +4,16 @@ import { FAULT_SCOPES, type FaultScope } from '../protocol.ts';
 import type { Answerable } from './answerable.ts';
 import { callOff, type Exchange } from './exchange.ts';
 
-/** Faults that are logged with their stack in one minute; a client that can provoke one could fill the disk with more. */
+/** Faults logged with their stack per minute; without a limit, a client that can provoke one could fill the disk. */
 const MOST_LOGGED = 20;
 const MINUTE = 60_000;
 
-/** Why an exchange ended; for the log and for people who ask why. */
+/** Why an exchange ended, for the log and for `explain`. */
 export const FAULT_REASON = 'something failed in the proxy itself';
 
 /**
- * Does one thing of `owner` that somebody outside of our code has called for: a socket, a timer, a library. Whatever is
- * thrown meanwhile is the owner's, and goes no further. No closure is made for it: `act` is a method.
+ * Runs a method of `owner` as a callback of a socket, a timer or a library. An exception
+ * ends the owner and goes no further. No closure is made: `act` is a method.
  */
 export function guard<O extends Answerable, A, B>(owner: O, act: (this: O, first: A, second: B) => void, first: A, second: B): void;
 export function guard<O extends Answerable, A>(owner: O, act: (this: O, first: A) => void, first: A): void;
@@ -26,7 +26,7 @@ export function guard<O extends Answerable, A, B>(owner: O, act: (this: O, first
   }
 }
 
-/** A listener under the guard of `owner`, for what happens once in a connection's life or less. */
+/** A listener guarded for `owner`, for events that happen at most once per connection. */
 export const guarded =
   <A extends readonly unknown[]>(owner: Answerable, act: (...values: A) => void): ((...values: A) => void) =>
   (...values) => {
@@ -37,7 +37,7 @@ export const guarded =
     }
   };
 
-/** Serves an exchange in the course of something else: what is thrown is its own matter and not that of whoever came to it. */
+/** Serves an exchange from within other work: an exception ends the exchange and does not reach the caller. */
 export function onBehalf(x: Exchange, act: () => void): void {
   try {
     act();
@@ -48,7 +48,7 @@ export function onBehalf(x: Exchange, act: () => void): void {
 
 type FaultTools = { readonly clock: Clock; readonly log: Log };
 
-/** What was thrown in one worker: logged with its stack, and counted by what it ended. */
+/** The exceptions thrown in one worker, logged with their stack and counted by what they ended. */
 export class Faults {
   private readonly tools: FaultTools;
   private counts = new Map<FaultScope, number>();
@@ -60,7 +60,7 @@ export class Faults {
     this.tools = tools;
   }
 
-  /** Counts and logs. `about` are fields of the log line: what was being served. */
+  /** Counts and logs. `about` are fields for the log line that say what was being served. */
   note(scope: FaultScope, error: unknown, about: object = {}): void {
     this.counts.set(scope, (this.counts.get(scope) ?? 0) + 1);
     const now = this.tools.clock.monotonic();
@@ -78,8 +78,8 @@ export class Faults {
   }
 
   /**
-   * Ends an exchange in whose service something was thrown: counted as 500 where its client has not had the head of an
-   * answer, and its attempt called off. What the client is told is left to its carrier.
+   * Ends an exchange during which something was thrown: counts it as 500 if its client has not received the head of an
+   * answer, and cancels its attempt. The client's carrier decides what to send.
    */
   end(x: Exchange, error: unknown, answered: boolean, settle: (x: Exchange) => void): void {
     const letGo = callOff(x);
@@ -90,7 +90,7 @@ export class Faults {
     this.step(letGo);
   }
 
-  /** One step of what has to be done whatever becomes of the others. */
+  /** One cleanup step, done whether or not the others succeed. */
   step(act: () => void): void {
     try {
       act();
@@ -99,7 +99,7 @@ export class Faults {
     }
   }
 
-  /** What was counted since the last call; null for nothing. */
+  /** The counts since the last call; null if there are none. */
   drainCounts(): readonly (readonly [FaultScope, number])[] | null {
     if (this.counts.size === 0) return null;
     const counts = FAULT_SCOPES.flatMap((scope) => {
@@ -111,11 +111,11 @@ export class Faults {
   }
 }
 
-/** Anything can be thrown, and not everything survives the way to the main thread. */
+/** Anything can be thrown, and not everything can be cloned to the main thread. */
 function stackOf(error: unknown): string {
   try {
     return error instanceof Error ? (error.stack ?? error.message) : String(error);
   } catch {
-    return 'something without words';
+    return 'an exception that cannot be described';
   }
 }

@@ -1,7 +1,7 @@
 import type { Exchange } from './exchange.ts';
 import type { BodySink, BodySource, BodyStage, StageMaker } from './filter.ts';
 
-/** The filters that the body of one answer goes through, each with those beside it. */
+/** The filters that the body of one answer passes through, each linked to its neighbours. */
 export class FilterChain implements BodyStage {
   private readonly x: Exchange;
   /** The one nearest to the upstream first. */
@@ -11,7 +11,7 @@ export class FilterChain implements BodyStage {
   constructor(x: Exchange, makers: readonly StageMaker[]) {
     this.x = x;
     const stages: BodyStage[] = [];
-    // From the client on: each is told where its bytes go. Where they come from is asked for later only.
+    // From the client on, since each stage needs its sink when it is made; its source is only looked up later.
     for (let at = makers.length - 1; at >= 0; at--) {
       const source: BodySource = { resume: () => this.resumeBefore(at), broke: (error) => this.broke(error) };
       stages.unshift((makers[at] as StageMaker)(stages[0] ?? this.client, source));
@@ -61,7 +61,7 @@ export class FilterChain implements BodyStage {
     if (!this.over) this.x.client.broke(error);
   }
 
-  /** What the last one passes on. Once the chain is over nothing of it reaches the client. */
+  /** What the last filter passes on. Nothing reaches the client once the chain has ended. */
   private readonly client: BodySink = {
     body: (buffer, from, to) => this.over || this.x.client.body(buffer, from, to),
     flush: () => {

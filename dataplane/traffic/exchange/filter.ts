@@ -1,6 +1,6 @@
 import type { Answerable } from './answerable.ts';
 
-/** What a filter may know of the request that an answer belongs to. */
+/** What a filter may know about the request that an answer belongs to. */
 export type FilteredRequest = {
   readonly method: string;
   readonly host: string;
@@ -11,50 +11,50 @@ export type FilteredRequest = {
   readonly secure: boolean;
 };
 
-/** The head of an answer on its way to the client, for filters to change. */
+/** The head of an answer, which filters may change before it goes to the client. */
 export type AnswerHead = {
   status: number;
   reason: string;
-  /** Whole lines, but for those that frame the body. A filter that changes the body sees to what they say of it: ETag, Content-Encoding … */
+  /** Whole lines, except those that frame the body. A filter that changes the body adjusts the fields that describe it: ETag, Content-Encoding … */
   fields: string;
-  /** Bytes of the body, or UNTIL_CLOSE where that is not known before its end. */
+  /** Bytes of the body, or UNTIL_CLOSE if its length is not known in advance. */
   length: number;
-  /** Whether no body follows, whatever the head says (HEAD, 204, 304): then no filter has a stage. */
+  /** Whether no body follows, whatever the head says (HEAD, 204, 304); no stage is made then. */
   readonly bodyless: boolean;
 };
 
 /** Where the body of an answer goes next: to another filter, or to the client. */
 export interface BodySink {
-  /** A piece, which is overwritten later: what is kept is copied. @returns false when the sink should be given time; `resume` of its source follows. */
+  /** A piece; its buffer is reused, so copy what you keep. @returns false when the source should pause; its `resume` is called later. */
   body(buffer: Buffer, from: number, to: number): boolean;
-  /** Nothing more is at hand: what has been gathered should leave. */
+  /** No more data is available for now: send what is buffered. */
   flush(): void;
-  /** The body is whole. `trailers` are whole lines or empty. */
+  /** The body is complete. `trailers` are whole lines or empty. */
   end(trailers: string): void;
-  /** The body can't be completed: the client must see that it was cut. */
+  /** The body can't be completed: the client must be able to tell that it was truncated. */
   abort(): void;
 }
 
-/** Where the body of an answer comes from: the attempt, or the filter before. */
+/** Where the body of an answer comes from: the attempt or the previous filter. */
 export interface BodySource extends Answerable {
-  /** The sink can take more. */
+  /** The sink can accept more. */
   resume(): void;
 }
 
-/** What one filter does with the body of one answer. Bytes may leave it later than they came, also after `end`. */
+/** What one filter does with the body of one answer. It may pass bytes on later than it got them, even after `end`. */
 export interface BodyStage extends BodySink {
-  /** The next one can take more. */
+  /** The next stage can accept more. */
   resume(): void;
-  /** Nobody waits for the answer any more: let go of everything, and pass on nothing. */
+  /** The answer is no longer needed: release everything and pass nothing on. */
   cancel(): void;
 }
 
-/** Makes a stage between `source` and `next`. What is thrown in a later turn goes to `source.broke`. */
+/** Makes a stage between `source` and `next`. Exceptions in a later turn go to `source.broke`. */
 export type StageMaker = (next: BodySink, source: BodySource) => BodyStage;
 
-/** Something that a block does to its answers on their way back, worked out when the table is swapped. */
+/** Something that a block does to its answers, compiled when the table is swapped. */
 export interface Filter {
   readonly name: string;
-  /** Looks at the head of an answer and perhaps changes it. @returns how the body is changed; null where it is left alone. */
+  /** Inspects the head of an answer and may change it. @returns how the body is changed; null if it is left alone. */
   begin(request: FilteredRequest, head: AnswerHead): StageMaker | null;
 }

@@ -5,26 +5,26 @@ import { onBehalf } from './faults.ts';
 import type { OwnAnswer } from './own-answer.ts';
 
 /*
- * How an exchange goes on in a later turn, in the course of something else. One that has its end by now is left alone,
- * whoever may still be at it, and what is thrown is its own matter: nothing here throws.
+ * Resumes an exchange in a later turn, from within other work. An exchange that has already ended is left alone,
+ * and an exception ends only the exchange itself: nothing here throws.
  */
 
 const proceed = (x: Exchange, act: () => void): void => {
   if (x.status === 0) onBehalf(x, act);
 };
 
-/** Serves it as if it had just come: by the newest table, with all of its policies. */
+/** Serves it as if it had just arrived, by the newest table and with all of its policies. */
 export const serveLater = (x: Exchange): void => proceed(x, () => x.requestPath.serve(x));
 
-/** A policy has decided at last: null asks those after it. */
+/** A policy that took time has decided; null continues with the policies after it. */
 export const resumeLater = (x: Exchange, own: OwnAnswer | null): void => proceed(x, () => x.requestPath.resume(x, own));
 
-/** An attempt has failed before the client saw anything of an answer: another target may be tried. */
+/** An attempt has failed before any of the answer was sent, so another target may be tried. */
 export const attemptFailed = (x: Exchange, endpoint: NamedEndpoint, failure: Failure, progress: Progress): void =>
   proceed(x, () => x.upstream?.failed(x, endpoint, failure, progress));
 
 /** Tries the targets again for a request that has waited. */
 export const retryLater = (x: Exchange): void => proceed(x, () => x.upstream?.retry(x));
 
-/** Answers for the upstream. */
+/** Answers in place of the upstream. */
 export const giveUpLater = (x: Exchange, failure: Failure): void => proceed(x, () => x.upstream?.giveUp(x, failure));

@@ -1,8 +1,8 @@
 import { type HeadLimits, USUAL_HEAD } from '../codec/http1/response-head-reader.ts';
 
-/** How long the targets of a pool may take (ms; Infinity is as long as they like), and how much the heads of their answers may be. */
+/** Time limits for the targets of a pool (ms; Infinity is no limit), and size limits for the heads of their answers. */
 export type Limits = {
-  /** Until a connection stands, name look-up and TLS included; null is what the kind of target suggests. */
+  /** Until a connection is established, including name look-up and TLS; null is the default for the kind of target. */
   readonly connectMs: number | null;
   /** Until an answer begins, counted from the end of the request. */
   readonly headMs: number;

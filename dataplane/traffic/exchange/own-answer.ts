@@ -3,11 +3,11 @@ import { MOST_HOPS } from '../codec/hops.ts';
 /** An answer that comes from the proxy itself. */
 export type OwnAnswer = {
   readonly status: number;
-  /** Fields beside the defaults, as lines. */
+  /** Fields in addition to the defaults, as lines. */
   readonly fields: string;
-  /** null: the small page of the status, as HTML or JSON by what the client accepts. */
+  /** null: the small default page for the status, as HTML or JSON depending on what the client accepts. */
   readonly body: string | null;
-  /** For the log and for people who ask why; never shown to visitors. */
+  /** For the log and for `explain`; never shown to visitors. */
   readonly reason: string;
 };
 
@@ -25,27 +25,27 @@ export const AMBIGUOUS_PATH: OwnAnswer = {
   body: null,
   reason: 'the path could mean another block of a site that has access rules',
 };
-/** RFC 9110 15.5.20: the client may ask again on a connection of its own. */
+/** RFC 9110 15.5.20: the client may retry on a different connection. */
 export const MISDIRECTED: OwnAnswer = {
   status: 421,
   fields: '',
   body: null,
   reason: 'the certificate of this connection does not cover the host',
 };
-/** The same, where the two differ in whom they let in: what the client showed, or did not, was meant for another name. */
+/** The same, where the two hosts differ in their client certificate rules: what the client presented was meant for another name. */
 export const OTHER_RULE: OwnAnswer = {
   status: 421,
   fields: '',
   body: null,
   reason: 'this connection was made under another rule about client certificates than the host has',
 };
-/** RFC 5842 7.2: the request goes in a circle, through this proxy or others like it. */
+/** RFC 5842 7.2: the request loops through this proxy or others like it. */
 export const LOOP: OwnAnswer = {
   status: 508,
   fields: '',
   body: null,
   reason: `it has come through ${MOST_HOPS} proxies like this one already: a route leads back to the proxy itself`,
 };
-/** To OPTIONS and TRACE that may go no further (RFC 9110 7.6.2). What was sent is never sent back: it may hold secrets (9.3.8). */
+/** For OPTIONS and TRACE that must not be forwarded further (RFC 9110 7.6.2). The request is never echoed: it may hold secrets (9.3.8). */
 export const LAST_HOP: OwnAnswer = { status: 200, fields: '', body: '', reason: 'Max-Forwards is used up' };
 export const NO_TRACE: OwnAnswer = { status: 405, fields: 'Allow: OPTIONS\r\n', body: null, reason: 'Max-Forwards is used up' };

@@ -6,8 +6,8 @@ import { type Exchange, UNTIL_CLOSE } from './exchange.ts';
 import { FilterChain } from './filter-chain.ts';
 
 /*
- * THE WAY BACK: the one place where an answer becomes the client's, be it an upstream's of any protocol, that of a declined
- * upgrade, or our own. Where the block has no filters nothing stands between the two.
+ * THE WAY BACK: the one place where answers are sent to the client, whether from an upstream in any protocol, from a declined
+ * upgrade, or from the proxy itself. Without filters, answers go straight to the client.
  */
 
 /** The head that an upstream has sent: the fields of the block are added to its own. */
@@ -33,18 +33,18 @@ export function beginAnswer(x: Exchange, status: number, reason: string, fields:
   x.client.head(x, head.status, head.reason, head.fields, head.length);
 }
 
-/** A piece of the body. @returns false when the client should be given time; `resume` of the attempt follows. */
+/** A piece of the body. @returns false when the sender should pause; `resume` of the attempt is called later. */
 export function relayBody(x: Exchange, buffer: Buffer, from: number, to: number): boolean {
   return x.filtering === null ? x.client.body(buffer, from, to) : x.filtering.body(buffer, from, to);
 }
 
-/** Sends what has been gathered; called when nothing more is at hand. */
+/** Sends what has been buffered; called when no more data is available for now. */
 export function flushAnswer(x: Exchange): void {
   x.filtering?.flush();
   x.client.flush();
 }
 
-/** The answer is whole: from here on it is between the client and us. Throws nothing. */
+/** The answer is complete; the upstream is no longer involved. Throws nothing. */
 export function endAnswer(x: Exchange, trailers: string): void {
   try {
     if (x.filtering !== null) return x.filtering.end(trailers);
@@ -55,7 +55,7 @@ export function endAnswer(x: Exchange, trailers: string): void {
   }
 }
 
-/** The answer breaks off. Throws nothing. */
+/** The answer ends prematurely. Throws nothing. */
 export function abortAnswer(x: Exchange): void {
   try {
     if (x.filtering !== null) x.filtering.abort();
@@ -65,7 +65,7 @@ export function abortAnswer(x: Exchange): void {
   }
 }
 
-/** The client can take more of the body. */
+/** The client can accept more of the body. */
 export function resumeAnswer(x: Exchange): void {
   if (x.filtering === null) x.attempt?.resume();
   else x.filtering.resume();

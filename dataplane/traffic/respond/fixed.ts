@@ -3,7 +3,7 @@ import { answerThroughFilters } from '../exchange/answer.ts';
 import type { OwnAnswer } from '../exchange/own-answer.ts';
 import type { Responder } from '../exchange/responder.ts';
 
-/** Why the proxy itself answers, where its site says so. */
+/** The reason for an answer that the site itself defines. */
 export const ANSWERED_BY_SITE = 'answered by the site';
 
 /** `respond <status> [body]`: the same answer for every request. */

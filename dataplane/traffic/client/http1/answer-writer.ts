@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net';
 import { type Exchange, SMALL_PIECE, UNTIL_CLOSE } from '../../exchange/exchange.ts';
 
-/** Bytes that are gathered at most: a source of small pieces has to learn that its client does not read. */
+/** Most bytes that are buffered: a source of small pieces must notice when its client does not read. */
 const MOST_GATHERED = 65_536;
 
-/** Writes answers to an HTTP/1.x client: heads, framing and bodies gathered into as few writes as there are turns. */
+/** Writes answers to an HTTP/1.x client: heads, framing and bodies, combined into one write per turn. */
 export class AnswerWriter {
   headSent = false;
   private readonly socket: Socket;
-  /** Gathered for the next write, as Latin-1. */
+  /** Buffered for the next write, as Latin-1. */
   private out = '';
   private minor = 1;
   private chunked = false;
@@ -17,14 +17,14 @@ export class AnswerWriter {
     this.socket = socket;
   }
 
-  /** The next answer goes to a request of this minor version. */
+  /** The HTTP/1 minor version of the request that is answered next. */
   begin(minor: number): void {
     this.minor = minor;
     this.headSent = false;
     this.chunked = false;
   }
 
-  /** Whether the client can tell a cut body from a whole one by its framing. */
+  /** Whether the framing lets the client tell a truncated body from a complete one. */
   get delimited(): boolean {
     return this.chunked || this.minor === 1;
   }
@@ -33,7 +33,7 @@ export class AnswerWriter {
     if (this.minor === 1 && !this.headSent) this.out += `HTTP/1.1 ${status} ${reason}\r\n${fields}\r\n`;
   }
 
-  /** RFC 9112 6. @returns whether the connection can go on after this answer. */
+  /** RFC 9112 6. @returns whether the connection can be reused after this answer. */
   head(x: Exchange, status: number, reason: string, fields: string, length: number, persist: boolean): boolean {
     x.status = status;
     this.headSent = true;
@@ -50,7 +50,7 @@ export class AnswerWriter {
     return goesOn;
   }
 
-  /** @returns false when the client should be given time. */
+  /** @returns false when the sender should pause. */
   body(x: Exchange, buffer: Buffer, from: number, to: number): boolean {
     const length = to - from;
     if (length === 0) return true;
@@ -73,7 +73,7 @@ export class AnswerWriter {
     if (this.chunked) this.gather(x, `0\r\n${trailers}\r\n`);
   }
 
-  /** A whole answer, head and body, as text. */
+  /** A complete answer, head and body, as text. */
   gather(x: Exchange | null, text: string): void {
     if (x !== null) x.bytesSent += text.length;
     this.out += text;

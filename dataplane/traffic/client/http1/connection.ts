@@ -19,10 +19,10 @@ import { RequestBody } from './request-body.ts';
 import { ClientSocket } from './socket.ts';
 
 const NEVER = Number.POSITIVE_INFINITY;
-/** The limit is worked out at the next sweep: most limits are lifted before anyone looks. */
+/** The limit is computed at the next sweep: most limits are lifted before that. */
 const UNSET = 0;
 
-/** A client that speaks HTTP/1.x: its bytes in, exchanges out, answers back in order. */
+/** A connection to an HTTP/1.x client: parses its requests into exchanges and sends the answers in order. */
 export class ClientConnection implements Downstream, OpenConnection {
   address: string;
   private readonly socket: Socket;
@@ -34,20 +34,20 @@ export class ClientConnection implements Downstream, OpenConnection {
   private readonly writer: AnswerWriter;
   private readonly intake: Intake;
   private x: Exchange | null = null;
-  /** Bytes that have been read from the socket and not yet looked at. */
+  /** Bytes that have been read from the socket and not yet parsed. */
   private pending: Buffer | null = null;
   private processing = false;
   private persist = true;
   /** Whether no request has come yet. */
   private fresh = true;
-  /** Whether the client has said that this request is its last (RFC 9112 9.6). */
+  /** Whether the client has announced that this request is its last (RFC 9112 9.6). */
   private lastRequest = false;
   private closing = false;
   private inputEnded = false;
   /** Whether the answer waits for the client to read. */
   private blocked = false;
   private deadline = UNSET;
-  /** Bytes that had been written when a tunnel took the socket over; -1 while none has. */
+  /** Bytes that had been written when a tunnel took over the socket; -1 if none has. */
   private lentAt = -1;
   /** Bytes of the answer that had gone out at the last sweep. */
   private sentBefore = 0;
@@ -63,7 +63,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     this.wire = new ClientSocket(socket, this);
   }
 
-  // The way in.
+  // Receiving.
 
   receive(chunk: Buffer): void {
     if (this.closing) return this.wire.discard(chunk.length);
@@ -85,7 +85,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     }
     this.processing = false;
     this.flush();
-    // What has been used up counts also where nothing is left: a read may be the first of many.
+    // Consumed bytes count even if none are left: this read may be the first of many.
     if (this.closing || this.intake.over()) return;
     if (this.inputEnded) this.inputOver();
     else if (this.tools.hurried()) this.drain(false);
@@ -97,7 +97,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     this.process();
   }
 
-  /** Looks at the bytes that are there. @returns how many it used up, or -1 when they have to wait for something. */
+  /** Parses the bytes that are there. @returns how many it consumed, or -1 when they have to wait for something. */
   private step(buffer: Buffer): number {
     if (this.requestBody.open && !this.requestBody.waits) return this.readBody(buffer);
     if (this.x === null) return this.socket.writableNeedDrain ? this.block() : this.readHead(buffer);
@@ -105,7 +105,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     return -1;
   }
 
-  /** A client that asks on and on without reading is not asked what it wants next. */
+  /** No further requests are read from a client that keeps sending them without reading the answers. */
   private block(): number {
     this.blocked = true;
     this.deadline = UNSET;
@@ -166,7 +166,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     this.intake.resume();
   }
 
-  // The way out.
+  // Sending.
 
   lend(x: Exchange): LentSocket | null {
     const { socket, pending } = this;
@@ -190,7 +190,7 @@ export class ClientConnection implements Downstream, OpenConnection {
 
   head(x: Exchange, status: number, reason: string, fields: string, length: number): void {
     if (this.x !== x) return;
-    // While an upstream still takes the body, the two may yet end together: that is judged at the end.
+    // While an upstream still accepts the body, both may yet end together: that is decided at the end.
     const skippable = x.attempt !== null || this.requestBody.discardable;
     const last = this.inputEnded && this.pending === null;
     const persist = this.persist && skippable && !last && !x.endsConnection && !this.tools.draining();
@@ -217,7 +217,7 @@ export class ClientConnection implements Downstream, OpenConnection {
       this.flush();
       return this.lastRequest && !this.requestBody.open && this.pending === null ? this.closeAtOnce() : this.closeGently();
     }
-    // An answer from elsewhere was waited for, and meanwhile others had their turn.
+    // The answer took a while, and other connections have had their turn meanwhile.
     if (!this.processing) this.intake.renew();
     this.requestBody.discard();
     this.wire.discardAnew();
@@ -239,7 +239,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     this.writer.flush();
   }
 
-  /** Once for each exchange, whoever else believes that it has to be ended. */
+  /** Runs once per exchange, however many callers try to end it. */
   private settle(x: Exchange): void {
     if (this.x !== x) return;
     this.x = null;
@@ -247,7 +247,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     this.tools.record(x);
   }
 
-  /** A head or body that cannot be trusted: whatever follows it on this connection can't be either. */
+  /** A head or body that cannot be trusted: nothing that follows it on this connection can be either. */
   private refuse(fault: Fault): number {
     if (fault !== FAULT.badVersion || !this.fresh || !this.leaveToHttp2()) this.giveUp(fault.status, fault.reason);
     return -1;
@@ -261,7 +261,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     else this.answerRefused(x, status, reason);
   }
 
-  /** On the port without TLS a client may know that HTTP/2 is spoken (RFC 9113 3.3). @returns whether this one seems to. */
+  /** On the port without TLS a client may have prior knowledge of HTTP/2 (RFC 9113 3.3). @returns whether this one seems to. */
   private leaveToHttp2(): boolean {
     const { socket, pending } = this;
     if (pending === null || this.peer.certificate !== null || !beginsHttp2(pending)) return false;
@@ -273,7 +273,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     try {
       this.tools.speaksHttp2(this, socket);
     } catch (error) {
-      // Nobody hears of its end any more.
+      // Its end has no listeners any more.
       socket.destroy();
       throw error;
     }
@@ -305,7 +305,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     this.closing = true;
     this.pending = null;
     this.deadline = UNSET;
-    // A slow reader gets all of its answer: the moment begins when the last byte has been handed over.
+    // A slow reader gets all of its answer: the time limit starts when the last byte has been written.
     this.wire.closeGently(this.inputEnded, () => {
       if (this.deadline !== NEVER) this.deadline = this.tools.monotonic() + LINGER_MS;
     });
@@ -321,12 +321,12 @@ export class ClientConnection implements Downstream, OpenConnection {
     this.process();
   }
 
-  /** The client has said all it will; it may still be listening. */
+  /** The client has ended its side; it may still be reading. */
   inputOver(): void {
     this.inputEnded = true;
     if (this.closing) return this.socket.destroySoon();
     if (this.x !== null) {
-      // A body that is cut is no request; a whole request gets its answer.
+      // A truncated request is dropped; a complete request gets its answer.
       if (this.requestBody.open && this.pending === null) this.socket.destroy();
     } else if (this.pending === null || this.requestBody.open) this.closeGently();
     else if (!this.blocked && !this.intake.waiting) this.answerRefused(null, 400, FAULT.badRequestLine.reason);
@@ -338,7 +338,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     const { x } = this;
     if (x !== null) {
       const letGo = callOff(x);
-      // What was answered stays answered; what came of it stands in the bytes.
+      // A status that has been sent is kept; the byte count shows how much followed it.
       if (!this.writer.headSent && x.status === 0) x.status = 499;
       x.failure = 'the client went away';
       if (this.lentAt >= 0) x.bytesSent = this.socket.bytesWritten - this.lentAt;
@@ -348,7 +348,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     this.tools.closed(this);
   }
 
-  /** Nothing that the connection knows is to be relied on any more: it ends, and the exchange that it is at. */
+  /** The connection's state can't be trusted any more: ends it and its current exchange. */
   broke(error: unknown): void {
     const { x, socket, writer, tools, lentAt } = this;
     const answered = x === null ? this.pending === null : writer.headSent || (lentAt >= 0 && socket.bytesWritten > lentAt);
@@ -366,18 +366,18 @@ export class ClientConnection implements Downstream, OpenConnection {
     });
   }
 
-  /** Time limits are looked at together, now and then. */
+  /** All time limits are checked here, periodically. */
   sweep(now: number): void {
     const { x } = this;
     if (x !== null && this.requestBody.tooSlow(now, this.intake.heldBack)) return this.giveUp(408, TOO_SLOW);
-    // A client that listens is no idle one, however long the rest of its body takes.
+    // A client that is receiving an answer is not idle, however long the rest of its body takes.
     if (x !== null && x.bytesSent !== this.sentBefore && this.requestBody.open && !this.requestBody.waits && !this.blocked) {
       this.sentBefore = x.bytesSent;
       this.deadline = UNSET;
     }
     if (this.deadline === UNSET) this.deadline = now + this.limit();
     if (now < this.deadline) return;
-    // RFC 9110 15.5.9: a head that did not come in time.
+    // RFC 9110 15.5.9: the head did not arrive in time.
     if (x === null && this.pending !== null && !this.closing && !this.blocked)
       this.answerRefused(null, 408, 'the head did not come in time');
     else this.socket.destroy();
@@ -389,8 +389,8 @@ export class ClientConnection implements Downstream, OpenConnection {
   }
 
   /**
-   * The worker goes away: a connection ends with the answer it is at or about to get. One between two requests ends
-   * now, or, where that is patient, with its next request: one that is on its way already would be lost.
+   * The worker shuts down: a connection ends with its current or next answer. A connection between two requests ends
+   * now or, if `patient`, after its next request: a request that has already been sent would be lost otherwise.
    */
   drain(patient: boolean): void {
     if (this.x !== null || this.pending !== null || this.requestBody.open || this.closing) return;

@@ -6,20 +6,20 @@ import { isGrpc } from '../../exchange/grpc.ts';
 import { BodyPace } from '../body-pace.ts';
 import { HeldBody } from '../held-body.ts';
 
-/** Bodies of known length up to this many bytes are taken whole before an upstream is asked. */
+/** Bodies of known length up to this many bytes are buffered whole before the request is forwarded. */
 const HOLD_BYTES = 65_536;
 
 const MODE = { none: 0, wait: 1, hold: 2, stream: 3, discard: 4 } as const;
 
-/** What becomes of a piece that nobody takes. */
+/** What to do with a piece that has no receiver. */
 export type BodyTools = {
-  /** The upstream needs time. */
+  /** The upstream can't accept more yet. */
   pause(): void;
   discarded(bytes: number): void;
 };
 
 /**
- * The body of the request that a connection is at: first it waits for a decision, then it is held whole,
+ * The body of the request that a connection is serving: first it waits for a decision, then it is buffered whole,
  * streamed to an upstream, or dropped.
  */
 export class RequestBody implements ChunkSink {
@@ -28,12 +28,12 @@ export class RequestBody implements ChunkSink {
   private mode: number = MODE.none;
   private x: Exchange | null = null;
   private remaining = 0;
-  /** Bytes of it so far, framing included. */
+  /** Bytes received so far, including framing. */
   private received = 0;
   private pace: BodyPace | null = null;
   private decoder: ChunkedDecoder | null = null;
   private held: HeldBody | null = null;
-  /** The attempt that a streaming body goes to. */
+  /** The attempt that a streaming body is sent to. */
   private taker: Attempt | null = null;
   private whenHeld: ((x: Exchange) => void) | null = null;
 
@@ -41,7 +41,7 @@ export class RequestBody implements ChunkSink {
     this.tools = tools;
   }
 
-  /** The body of a request whose head has just been read. */
+  /** Starts the body of a request whose head has just been read. */
   begin(x: Exchange): void {
     this.x = x;
     this.taker = null;
@@ -56,17 +56,17 @@ export class RequestBody implements ChunkSink {
     this.decoder.reset();
   }
 
-  /** Bytes of the last feed that were no data. */
+  /** Bytes of the last feed that were framing. */
   get framing(): number {
     return this.remaining === CHUNKED && this.decoder !== null ? this.decoder.framing : 0;
   }
 
-  /** Whether bytes that arrive belong to a body. */
+  /** Whether incoming bytes belong to a body. */
   get open(): boolean {
     return this.mode !== MODE.none;
   }
 
-  /** Whether nobody has said yet what becomes of it; so too when the attempt that took it gave way to another. */
+  /** Whether it is undecided what to do with it; also when the attempt that received it was replaced by another. */
   get waits(): boolean {
     if (this.mode !== MODE.stream) return this.mode === MODE.wait;
     const attempt = this.x?.attempt ?? null;
@@ -92,8 +92,8 @@ export class RequestBody implements ChunkSink {
   }
 
   /**
-   * Whether it comes too slowly to be waited for; to be asked now and then. `held`: others than the client are waited
-   * for. Whoever is being answered may take its time, and so may calls of gRPC, which have a deadline of their own.
+   * Whether it arrives too slowly; called periodically. `held`: something other than the client causes the wait.
+   * Clients that are already being answered may be slow, and so may gRPC calls, which have their own deadline.
    */
   tooSlow(now: number, held: boolean): boolean {
     const { x } = this;
@@ -110,7 +110,7 @@ export class RequestBody implements ChunkSink {
     } else this.tools.discarded(to - from);
   }
 
-  /** Takes a small body whole before `then`; @returns false, and does nothing, where it has to stream. */
+  /** Buffers a small body whole before `then`; @returns false, and does nothing, if it has to stream. */
   hold(x: Exchange, then: (x: Exchange) => void): boolean {
     if (!this.waits || x.bodyLength === CHUNKED || x.bodyLength > HOLD_BYTES || x.expectsContinue) return false;
     this.mode = MODE.hold;
@@ -130,7 +130,7 @@ export class RequestBody implements ChunkSink {
     this.x = null;
   }
 
-  /** Whether what is left is little enough to be read and dropped. A client that waits for a 100 may never send it. */
+  /** Whether the rest is small enough to be read and discarded. A client that waits for a 100 may never send it. */
   get discardable(): boolean {
     if (!this.open) return true;
     return this.x?.expectsContinue !== true && this.remaining !== CHUNKED && this.remaining <= HOLD_BYTES;

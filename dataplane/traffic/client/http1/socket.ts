@@ -4,7 +4,7 @@ import { guard } from '../../exchange/faults.ts';
 import { cut } from '../../io/cut.ts';
 import { LINGER_BYTES } from './limits.ts';
 
-/** Who hears what happens on a client's socket. */
+/** Handles the events of a client's socket. */
 export type SocketOwner = Answerable & {
   receive(chunk: Buffer): void;
   unblock(): void;
@@ -12,7 +12,7 @@ export type SocketOwner = Answerable & {
   leave(): void;
 };
 
-/** The socket of a client that speaks HTTP/1.x: what it tells, each under the guard of its owner, and how it ends. */
+/** The socket of an HTTP/1.x client: passes on its events, each guarded for its owner, and closes it properly. */
 export class ClientSocket {
   private readonly socket: Socket;
   private readonly owner: SocketOwner;
@@ -22,7 +22,7 @@ export class ClientSocket {
     this.socket = socket;
     this.owner = owner;
     this.listen();
-    // The close that follows an error tells what there is to know: the client is gone.
+    // The close event that follows an error is handled: the client is gone.
     socket.on('error', this.failed).on('close', this.gone);
   }
 
@@ -36,34 +36,34 @@ export class ClientSocket {
     this.socket.on('data', this.read).on('drain', this.drained).on('end', this.ended);
   }
 
-  /** Pauses it for somebody else to read. */
+  /** Pauses it so that a tunnel can read it. */
   stopReading(): Socket {
     return this.socket.pause().off('data', this.read).off('drain', this.drained).off('end', this.ended);
   }
 
-  /** The same for good: its errors and its end are somebody else's, too. */
+  /** The same permanently: its errors and its end are also handled elsewhere from now on. */
   handOver(): Socket {
     return this.stopReading().off('error', this.failed).off('close', this.gone);
   }
 
-  /** Counts from here what is thrown away. */
+  /** Starts counting discarded bytes. */
   discardAnew(): void {
     this.discarded = 0;
   }
 
-  /** Beyond the limit nothing is read any more: a reset now could overtake the answer. */
+  /** Beyond the limit reading stops: a reset now could overtake the answer. */
   discard(bytes: number): void {
     this.discarded += bytes;
     if (this.discarded > LINGER_BYTES) this.socket.pause();
   }
 
-  /** Nothing more will come that an early end could be lost over: no need to wait for the client's own end. */
+  /** The client sends nothing more, so closing can't destroy the answer: no need to wait for the client's end. */
   closeAtOnce(): void {
     if (this.socket.writableLength === 0) this.socket.destroy();
     else this.socket.destroySoon();
   }
 
-  /** Ends our side and reads on for a moment: closing over unread bytes would reset the answer out of the client's hands. */
+  /** Ends our side and reads on for a moment: closing with unread bytes would reset the connection and lose the answer. */
   closeGently(inputEnded: boolean, written: () => void): void {
     this.discarded = 0;
     this.socket.end(written);
@@ -71,7 +71,7 @@ export class ClientSocket {
     else this.socket.resume();
   }
 
-  /** Ends it in the middle of an answer. A body that ends with its connection would look whole after an orderly close. */
+  /** Ends it in the middle of an answer. A body that ends with its connection would look complete after an orderly close. */
   breakOff(delimited: boolean): void {
     if (delimited) this.socket.destroySoon();
     else cut(this.socket);

@@ -14,29 +14,29 @@ import { originOf, type Peer, trustedRequestId } from '../forwarded.ts';
 import { refuse } from './refuse.ts';
 import { ClientStream } from './stream.ts';
 
-/** Without a stream for this long the connection ends (ms); before the first settings of the client, sooner. */
+/** A connection without streams is closed after this time (ms); sooner before the client's first SETTINGS. */
 const IDLE_MS = 60_000;
 const PREFACE_MS = 10_000;
-/** How long a client may take over the last bytes once its connection ends, and over ending its own side after them (ms). */
+/** How long a client may take to read the last bytes once its connection ends, and then to end its own side (ms). */
 const LAST_BYTES_MS = 60_000;
 const LINGER_MS = 2_000;
 
-/** Requests that one client may have under way, and what each of them may hold (bytes). */
+/** Concurrent requests of one client, and how much each of them may buffer (bytes). */
 const SETTINGS = {
   maxConcurrentStreams: 128,
-  // Above our own limits (`http1/request-head.ts`), so that what they refuse is answered: the library resets in silence.
+  // Above our own limits (`http1/request-head.ts`), so that what they refuse gets an answer: the library would reset the stream without one.
   maxHeaderListSize: 65_536,
   initialWindowSize: 262_144,
   enablePush: false,
   // RFC 8441 3.
   enableConnectProtocol: true,
 };
-/** Bytes that all streams of a connection may have on their way to us. */
+/** The receive window for all streams of a connection (bytes). */
 const CONNECTION_WINDOW = 1_048_576;
-/** A client that calls off so many requests within this time each (ms), and more of them than it leaves be, only makes work (CVE-2023-44487). */
+/** A client that cancels this many requests, each within this time (ms), and most of its requests, is hostile (CVE-2023-44487). */
 const MAX_HASTY = 200;
 const HASTY_MS = 1_000;
-/** What a peer may do before it is taken for hostile; resets of any kind are limited by the library (1,000, then 33 a second). */
+/** What a client may do before it is considered hostile; the library limits resets of any kind (1,000, then 33 a second). */
 const BOUNDS = {
   // As many as the size allows: browsers send each cookie as a field of its own (RFC 9113 8.2.3).
   maxHeaderListPairs: 2_000,
@@ -44,16 +44,16 @@ const BOUNDS = {
   maxSessionRejectedStreams: 20,
   maxOutstandingPings: 10,
   maxSettings: 32,
-  // An answer's head goes on as large as its upstream may send it; what is too much for a client is for it to say.
+  // A head of any size that the upstream may send is forwarded; a client that finds it too large can say so.
   maxSendHeaderBlockLength: 2 * RESPONSE_HEADER_BYTES.most,
 };
 
-/** What a request is counted as whose client left before its answer began. */
+/** The status under which a request is counted if the client leaves before its answer begins. */
 const CLIENT_GONE = 499;
 
 const nothing = (): void => undefined;
 
-/** What a connection needs of its worker. */
+/** What a connection needs from its worker. */
 export type Http2Tools = {
   monotonic(): number;
   readonly faults: Faults;
@@ -66,7 +66,7 @@ export type Http2Tools = {
   closed(connection: OpenConnection): void;
 };
 
-/** A client that speaks HTTP/2 (RFC 9113): each of its streams is an exchange like any other. */
+/** A connection to an HTTP/2 client (RFC 9113); each of its streams is an exchange like any other. */
 export class Http2Connection implements OpenConnection {
   private readonly socket: Socket;
   private readonly session: ServerHttp2Session;
@@ -75,11 +75,11 @@ export class Http2Connection implements OpenConnection {
   private readonly streams = new Set<ClientStream>();
   private readonly head = new RequestHead();
   private greeted = false;
-  /** Requests so far, and those of them that were called off as soon as they had come. */
+  /** Requests so far, and those of them that were cancelled right after they came. */
   private requests = 0;
   private hasty = 0;
   private idleSince: number;
-  /** Since when nothing but its end is awaited; null while more is. */
+  /** Since when only its end is awaited; null before that. */
   private endingSince: number | null = null;
 
   constructor(socket: Socket, peer: Peer, tools: Http2Tools) {
@@ -87,9 +87,9 @@ export class Http2Connection implements OpenConnection {
     this.peer = peer;
     this.tools = tools;
     this.idleSince = tools.monotonic();
-    // Whether an upstream may repeat a field is between it and the client.
+    // It is not for the proxy to judge whether an upstream may repeat a field.
     this.session = performServerHandshake(socket, { settings: SETTINGS, strictSingleValueFields: false, ...BOUNDS });
-    // HTTP/2 knows no half-closed connection: who has said all it will does not listen either.
+    // HTTP/2 has no half-closed connections: a client that ends its side does not read either.
     socket.once('end', () => this.session.destroy());
     this.session.once(
       'connect',
@@ -102,7 +102,7 @@ export class Http2Connection implements OpenConnection {
     this.session.once('remoteSettings', () => {
       this.greeted = true;
     });
-    // The close that follows tells what there is to know.
+    // The close event that follows is handled.
     this.session.on('error', () => this.session.destroy());
     this.session.on('close', () => guard(this, this.closed));
   }
@@ -111,7 +111,7 @@ export class Http2Connection implements OpenConnection {
     try {
       this.accept(stream, flags, raw);
     } catch (error) {
-      // No exchange has come of it.
+      // It never became an exchange.
       const { faults } = this.tools;
       faults.note('exchange', error);
       faults.step(() => refuse(stream, 500, FAULT_REASON));
@@ -119,10 +119,10 @@ export class Http2Connection implements OpenConnection {
   }
 
   private accept(stream: ServerHttp2Stream, flags: number, raw: readonly string[]): void {
-    // What is wrong with a stream its close tells, too; without a listener it would end the worker.
+    // The stream's close reports errors too, but an error without a listener would end the worker.
     stream.on('error', nothing);
     this.requests++;
-    // Called off in the same breath.
+    // Cancelled in the same read.
     if (stream.closed || stream.destroyed) {
       this.tools.refused({ status: CLIENT_GONE, reason: 'called off', address: this.peer.address }, 0);
       return this.calledOff();
@@ -160,7 +160,7 @@ export class Http2Connection implements OpenConnection {
     );
     client.begin(x);
     tools.begun();
-    // After all that was read with it: one that is called off in the same breath is not asked for.
+    // Runs after everything that was read with it, so that a request cancelled in the same read is not forwarded.
     setImmediate(serveLater, x);
   }
 
@@ -175,7 +175,7 @@ export class Http2Connection implements OpenConnection {
     this.tools.closed(this);
   }
 
-  /** Nothing that it knows is to be relied on any more: it ends, and the library tells its streams. */
+  /** Its state can't be trusted any more: ends it, and the library notifies its streams. */
   broke(error: unknown): void {
     const { faults } = this.tools;
     faults.note('connection', error, { client: this.peer.address });
@@ -184,7 +184,7 @@ export class Http2Connection implements OpenConnection {
     if (this.session.destroyed) faults.step(() => this.closed());
   }
 
-  /** Only where it was opened for that very host: for another one the client opens one beside it. */
+  /** Only if the connection was opened for that very host: for another host the client opens a second connection. */
   private outlived(x: Exchange): void {
     const { socket } = this;
     if (socket instanceof TLSSocket && socket.servername !== false && socket.servername?.toLowerCase() === x.host) this.session.close();
@@ -203,14 +203,14 @@ export class Http2Connection implements OpenConnection {
     else if (now - this.idleSince >= IDLE_MS) this.session.close();
   }
 
-  /** The session waits for its last bytes to leave, and then for the client's own end: for ever, if need be. */
+  /** The session waits for its last bytes to be sent and then for the client to end its side, without a time limit of its own. */
   private sweepEnd(now: number): void {
     const owesNothing = !this.session.closed || this.socket.writableFinished;
     if (this.endingSince === null) this.endingSince = now;
     else if (now - this.endingSince >= (owesNothing ? LINGER_MS : LAST_BYTES_MS)) this.socket.destroy();
   }
 
-  /** The worker goes away: the client is told to open no more streams here (GOAWAY), and those that it has are finished. */
+  /** The worker shuts down: tells the client to open no more streams (GOAWAY) and finishes those that it has. */
   drain(_patient: boolean): void {
     this.session.close();
   }

@@ -1,11 +1,11 @@
-/** What is still read of a body after its answer: bytes, milliseconds in all, and milliseconds between two pieces. */
+/** Limits for reading the rest of a body after its answer: bytes, milliseconds in all, and milliseconds between two pieces. */
 const MOST_BYTES = 67_108_864;
 const MOST_MS = 30_000;
 const IDLE_MS = 5_000;
 
 /**
- * The rest of a body whose request has been answered. Nobody wants it (RFC 9113 8.1), but some clients take a reset for a
- * failure while they are sending, or try to go on for ever (curl 7.88): so it is read for a while.
+ * The rest of a body whose request has been answered. It is not needed (RFC 9113 8.1), but some clients treat a reset as a
+ * failure while they are sending, or keep trying for ever (curl 7.88), so it is read for a while.
  */
 export class Drain {
   private readonly since: number;
@@ -19,13 +19,13 @@ export class Drain {
     this.heardAt = now;
   }
 
-  /** Throws bytes away. @returns whether more may follow. */
+  /** Discards bytes. @returns whether more may follow. */
   discard(bytes: number): boolean {
     this.bytes += bytes;
     return this.bytes <= MOST_BYTES;
   }
 
-  /** Whether it has gone on for long enough. */
+  /** Whether a limit has been reached. */
   over(now: number): boolean {
     if (this.bytes !== this.bytesBefore) this.heardAt = now;
     this.bytesBefore = this.bytes;

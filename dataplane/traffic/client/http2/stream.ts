@@ -12,13 +12,13 @@ import { HeldBody } from '../held-body.ts';
 import { Drain } from './drain.ts';
 import { refuse } from './refuse.ts';
 
-/** Bodies of known length up to this many bytes are taken whole before an upstream is asked. */
+/** Bodies of known length up to this many bytes are buffered whole before the request is forwarded. */
 const HOLD_BYTES = 65_536;
-/** How long a body may stand still, either way (ms). */
+/** How long a body may make no progress, in either direction (ms). */
 const BODY_IDLE_MS = 60_000;
-/** To an extended CONNECT, of an answer that would otherwise be taken for the agreement that it is not. */
+/** Sent in reply to an extended CONNECT instead of a 2xx that the client would mistake for agreement. */
 const NO_TUNNEL = 501;
-/** The library sends no other (RFC 9110 15: those beyond have no meaning, and are taken for an error of the server). */
+/** The library sends no status beyond this (RFC 9110 15: those have no meaning and are treated as a server error). */
 const MAX_STATUS = 599;
 const BAD_GATEWAY = 502;
 const { NGHTTP2_PROTOCOL_ERROR } = constants;
@@ -26,11 +26,11 @@ const { NGHTTP2_PROTOCOL_ERROR } = constants;
 export type StreamTools = {
   monotonic(): number;
   readonly faults: Faults;
-  /** The exchange is over, well or not. */
+  /** The exchange is over, successfully or not. */
   record(x: Exchange): void;
-  /** The stream is gone. */
+  /** The stream has closed. */
   closed(stream: ClientStream): void;
-  /** The connection is of no more use to the exchange's host. */
+  /** The connection must not be used for the exchange's host any more. */
   outlived(x: Exchange): void;
 };
 
@@ -40,7 +40,7 @@ export class ClientStream implements Downstream {
   private readonly stream: ServerHttp2Stream;
   private readonly tools: StreamTools;
   private x: Exchange | null = null;
-  /** The head of the answer until it is known whether a body follows. */
+  /** The head of the answer, kept until it is known whether a body follows. */
   private pendingHead: { readonly fields: string[]; readonly length: number } | null = null;
   private headSent = false;
   private trailers = '';
@@ -49,21 +49,21 @@ export class ClientStream implements Downstream {
   /** The attempt that a streaming body goes to. */
   private taker: Attempt | null = null;
   private listening = false;
-  /** Whether a success would mean that the client may go on with another protocol (RFC 8441 4). */
+  /** Whether a success status would mean that the client may switch protocols (RFC 8441 4). */
   private connects = false;
   /** Whether a tunnel reads and writes the stream. */
   private lent = false;
   private inputEnded = false;
   private requestTrailers = '';
-  /** What is left of the body, once the answer is whole; null before. */
+  /** The rest of the body once the answer is complete; null before. */
   private drain: Drain | null = null;
-  /** Whether the client waits for the answer before it sends anything. */
+  /** Whether the client waits for an answer before it sends its body. */
   private nothingFlows = false;
-  /** Whether END_STREAM comes with the trailers, or in their place. */
+  /** Whether END_STREAM is sent with the trailers or in place of them. */
   private waitsForTrailers = false;
   private allSent = false;
   /**
-   * The body of a small answer that came before the request's own had ended; null for every other answer. A success waits for the
+   * The body of a small answer that came before the request body had ended; null for every other answer. A success waits for the
    * end of the request: once it has one, curl 7.88 sends no more, and never ends either. Anything else waits until it is whole: at
    * the head alone curl 7.88 ends its request short of its Content-Length, for which the stream is reset (RFC 9113 8.1.1).
    */
@@ -79,14 +79,14 @@ export class ClientStream implements Downstream {
     this.address = address;
     this.tools = tools;
     this.lastProgress = tools.monotonic();
-    // A reset that says NO_ERROR closes the stream only when all of it has been read.
+    // After a reset with NO_ERROR the stream closes only when all of it has been read.
     stream.on('aborted', () => guard(this, this.left));
     stream.on('close', () => guard(this, this.closed));
     stream.on('drain', () => guard(this, this.drained));
     stream.on('trailers', (_headers, _flags, raw: readonly string[] | undefined) => guard(this, this.takeTrailers, raw ?? []));
   }
 
-  /** The exchange that its head has begun. */
+  /** The exchange for its request. */
   begin(x: Exchange): void {
     this.x = x;
     x.bodyComplete = x.bodyLength === 0;
@@ -94,7 +94,7 @@ export class ClientStream implements Downstream {
     if (!x.bodyComplete || this.connects) gatherSmallPieces(this.stream, (error) => this.broke(error));
   }
 
-  // The way in.
+  // Receiving.
 
   takeBody(x: Exchange, then: (x: Exchange) => void): void {
     if (x.bodyLength < 0 || x.bodyLength > HOLD_BYTES || x.expectsContinue) return then(x);
@@ -120,11 +120,11 @@ export class ClientStream implements Downstream {
     this.listening = true;
     this.stream.on('data', (chunk: Buffer) => guard(this, this.receive, chunk));
     this.stream.on('end', () => guard(this, this.ended));
-    // A body without a byte may have ended before anybody listened.
+    // An empty body may have ended before the listeners were attached.
     if (this.stream.readableEnded) this.ended();
   }
 
-  /** Whether the attempt that took the body has given way to another, which has not asked for it yet. */
+  /** Whether the attempt that received the body was replaced by another that has not asked for it yet. */
   private get waits(): boolean {
     const attempt = this.x?.attempt ?? null;
     return this.held === null && attempt !== null && attempt !== this.taker;
@@ -153,7 +153,7 @@ export class ClientStream implements Downstream {
 
   private takeTrailers(raw: readonly string[]): void {
     const lines = trailerLines(raw);
-    // An answer that is under way would be ended by `close`, and not be whole.
+    // `close` would end an answer that is under way as if it were complete.
     if (lines === null && this.headSent) cutStream(this.stream);
     else if (lines === null) this.stream.close(NGHTTP2_PROTOCOL_ERROR);
     else this.requestTrailers = lines;
@@ -162,7 +162,7 @@ export class ClientStream implements Downstream {
   private ended(): void {
     const { x } = this;
     if (x === null && this.early !== null) return this.sayEnd();
-    // What was read of a stream that has been reset ends, too: it is not whole.
+    // A stream that was reset emits `end` too; its body is not complete.
     if (x === null || this.inputEnded || this.gone) return;
     this.inputEnded = true;
     x.bodyComplete = true;
@@ -175,16 +175,16 @@ export class ClientStream implements Downstream {
     then?.(x);
   }
 
-  // The way out.
+  // Sending.
 
   informational(status: number, _reason: string, fields: string): void {
-    // A 101 would agree to what can't be agreed on, and nothing else is interim (RFC 9113 8.1, 8.6).
+    // A 101 would accept an upgrade, which HTTP/2 does not have; only other 1xx are interim (RFC 9113 8.1, 8.6).
     if (this.headSent || this.gone || status < 100 || status > 199 || status === 101) return;
     this.stream.additionalHeaders({ ':status': status, ...fieldsByName(fields) });
   }
 
   head(x: Exchange, status: number, _reason: string, fields: string, length: number): void {
-    // A second answer has no place in the stream.
+    // A stream carries only one answer.
     if (this.x !== x || this.headSent) return;
     x.status = this.connects && status < 300 ? NO_TUNNEL : status > MAX_STATUS ? BAD_GATEWAY : status;
     x.bytesSent += fields.length;
@@ -207,12 +207,12 @@ export class ClientStream implements Downstream {
         this.early.push(Buffer.from(buffer.subarray(from, to)));
         return true;
       }
-      this.tellEarly(this.early);
+      this.sendEarly(this.early);
     }
     this.sendHead(false);
     x.bytesSent += to - from;
     const piece = buffer.subarray(from, to);
-    // What is small stands in a buffer that is used again before it has left.
+    // Small pieces are in a buffer that is reused before they have been sent.
     stream.write(to - from <= SMALL_PIECE ? Buffer.from(piece) : piece);
     return !stream.writableNeedDrain;
   }
@@ -239,7 +239,7 @@ export class ClientStream implements Downstream {
     const { stream, early, pendingHead } = this;
     this.early = null;
     if (this.gone) return;
-    // What is whole ends in the turn in which it begins.
+    // A complete answer ends in the turn in which it begins.
     if (early !== null && pendingHead !== null && this.trailers === '') this.pendingHead = { ...pendingHead, length: this.earlyBytes };
     this.sendHead(this.trailers === '' && (early === null || early.length === 0));
     if (early !== null) for (const piece of early) stream.write(piece);
@@ -247,8 +247,8 @@ export class ClientStream implements Downstream {
     if (!this.waitsForTrailers && this.drain !== null) stream.once('finish', () => setImmediate(() => guard(this, this.sentAll)));
   }
 
-  /** Too much to wait for. */
-  private tellEarly(early: readonly Buffer[]): void {
+  /** Sends an early answer before the request has ended: it is too large to be buffered. */
+  private sendEarly(early: readonly Buffer[]): void {
     this.early = null;
     this.sendHead(false);
     for (const piece of early) this.stream.write(piece);
@@ -261,7 +261,7 @@ export class ClientStream implements Downstream {
   }
 
   flush(): void {
-    // The answer goes on: its head need not wait for the next piece.
+    // More of the answer follows later; its head need not wait for the next piece.
     if (this.x !== null && this.early === null) this.sendHead(false);
   }
 
@@ -281,7 +281,7 @@ export class ClientStream implements Downstream {
     this.pendingHead = null;
     this.headSent = true;
     const { stream } = this;
-    // Where nothing but END_STREAM tells that the body is whole, it is not sent before we say so.
+    // If only END_STREAM marks the end of the body, it must not be sent until we say so.
     this.waitsForTrailers = !ends && head.length === UNTIL_CLOSE;
     stream.respond(head.fields, { endStream: ends, waitForTrailers: this.waitsForTrailers });
     if (this.waitsForTrailers) stream.once('wantTrailers', () => guard(this, this.sendTrailers));
@@ -294,7 +294,7 @@ export class ClientStream implements Downstream {
     if (this.drain !== null) setImmediate(() => guard(this, this.sentAll));
   }
 
-  /** END_STREAM is on its way: a reset before it would undo the answer. */
+  /** Called once END_STREAM has been sent: a reset sent before it would discard the answer. */
   private sentAll(): void {
     this.allSent = true;
     if (this.nothingFlows && !this.gone) leaveStream(this.stream);
@@ -302,7 +302,7 @@ export class ClientStream implements Downstream {
 
   // The end.
 
-  /** Once for each exchange, whoever else believes that it has to be ended. */
+  /** Runs once per exchange, however many callers try to end it. */
   private settle(x: Exchange): void {
     if (this.x !== x) return;
     this.x = null;
@@ -310,7 +310,7 @@ export class ClientStream implements Downstream {
     this.tools.record(x);
   }
 
-  /** Whether nothing can be said any more: the stream has been reset, or its connection is gone. */
+  /** Whether nothing can be sent any more: the stream has been reset or its connection has closed. */
   private get gone(): boolean {
     return this.stream.closed || this.stream.destroyed;
   }
@@ -324,7 +324,7 @@ export class ClientStream implements Downstream {
     if (this.x !== null) resumeAnswer(this.x);
   }
 
-  /** Nothing that it knows is to be relied on any more: the stream ends, and its exchange. */
+  /** Its state can't be trusted any more: ends the stream and its exchange. */
   broke(error: unknown): void {
     const { x, stream } = this;
     const { faults } = this.tools;
@@ -350,7 +350,7 @@ export class ClientStream implements Downstream {
     letGo();
   }
 
-  /** As over HTTP/1.1, see `RequestBody`. */
+  /** As over HTTP/1.1; see `RequestBody`. */
   private tooSlow(x: Exchange, now: number): boolean {
     if (this.inputEnded || !this.listening || x.status !== 0 || x.upgrade !== null) return false;
     this.pace ??= new BodyPace(now);
@@ -366,7 +366,7 @@ export class ClientStream implements Downstream {
     this.settle(x);
   }
 
-  /** A body that has stood still for too long, whoever is to blame on the client's side, ends the stream. */
+  /** Ends the stream if a body has made no progress for too long on the client's side. */
   sweep(now: number): void {
     const { stream, x } = this;
     if (this.lent) return;
@@ -382,7 +382,7 @@ export class ClientStream implements Downstream {
       this.progressSeen = progress;
       this.lastProgress = now;
     } else if (now - this.lastProgress >= BODY_IDLE_MS) {
-      // Looked at so late that it costs other requests nothing.
+      // Checked last, so that it costs other requests nothing.
       if (x !== null && this.held === null && stream.writableLength === 0 && isGrpc(x)) {
         this.lastProgress = now;
         return;

@@ -28,7 +28,8 @@ test('workers that have all hands full never keep the main thread from answering
     }
     assert.ok(served > before, 'there was load meanwhile');
     const slowest = Math.max(...times);
-    assert.ok(slowest < 1_000, `the slowest answer took ${slowest.toFixed(0)} ms`);
+    // Far more than a busy machine takes, and far less than a load that is waited for.
+    assert.ok(slowest < 10_000, `the slowest answer took ${slowest.toFixed(0)} ms`);
     // Changes go through as well: every worker acknowledges between two requests.
     await dataplane.route('new.test', '127.0.0.1:9', { respond: { status: 200, body: 'new' } });
     assert.equal((await dataplane.visit('new.test')).text, 'new');

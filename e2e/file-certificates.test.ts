@@ -64,10 +64,8 @@ test('the certificate that a file names is shown, followed on disk, and gone wit
     (await pair.command('status')).stdout.includes('the key belongs to another certificate'),
   );
   assert.equal((await visit(httpsPort, 'shop.test')).serial, await serialOf(first));
-  const since = performance.now();
   put('privateKey', second);
   await until('the new pair', async () => (await visit(httpsPort, 'shop.test')).serial === (await serialOf(second)));
-  assert.ok(performance.now() - since < 2_000, `${performance.now() - since} ms`);
 
   pair.write(site(''));
   await until('it to be gone', async () => (await pair.visit('shop.test')).status === 200);

@@ -29,9 +29,8 @@ describe('did you mean', () => {
     assert.equal(closest('cat', ['bat', 'rat']), 'bat');
   });
   it('does not weigh what is far too long letter by letter', () => {
-    const start = performance.now();
-    assert.equal(closest('x'.repeat(1_000_000), WORDS), undefined);
-    assert.ok(performance.now() - start < 100);
+    // It would not end.
+    assert.equal(closest('x'.repeat(100_000_000), WORDS), undefined);
   });
 
   it('has no answer without candidates', () => assert.equal(closest('a', []), undefined));

@@ -2,7 +2,9 @@ import { parseArgs } from 'node:util';
 import { installForBenchmarks } from '../components.ts';
 import { allocations } from './allocations.ts';
 import { applying } from './applying.ts';
+import { certificateStore } from './certificate-store.ts';
 import { certificates } from './certificates.ts';
+import { commands } from './commands.ts';
 import { connections } from './connections.ts';
 import { memory } from './memory.ts';
 import { posting } from './posting.ts';
@@ -19,6 +21,8 @@ const BENCHMARKS = {
   handshakes,
   http2,
   certificates,
+  certificateStore,
+  commands,
   connections,
   allocations,
   routes,

@@ -58,13 +58,10 @@ test('a prefix is taken off the path as it was sent', () => {
   for (const other of ['/other', '/%61p', '/ap/i', '/%2Fapi', '/']) assert.equal(sentPrefixLength(other, '/api'), -1, other);
 });
 
-test('the longest path there is takes no longer than its length', () => {
-  const path = `${'/a/..'.repeat(1_600)}/%61pi/x`;
+test('a long path takes no longer than its length', () => {
+  // Quadratic work over so many segments would not end.
+  const path = `${'/a/..'.repeat(200_000)}/%61pi/x`;
   assert.equal(path.slice(sentPrefixLength(path, '/api')), '/x');
-  // Quadratic work over 1,600 segments would be millions of steps.
-  const begun = performance.now();
-  for (let nth = 0; nth < 20; nth++) sentPrefixLength(path, '/api');
-  assert.ok(performance.now() - begun < 1_000);
 });
 
 test('a pattern is compared in the normal form, too', () => {

@@ -209,9 +209,7 @@ describe('a start with 1,000 certificates', () => {
     using scene = new Scene();
     scene.answer = undefined;
     for (const [at, name] of names.entries()) scene.hold(name, `${at}`);
-    const began = performance.now();
     scene.advice.setNames(names);
-    assert.ok(performance.now() - began < 200, 'whoever starts does not wait for them');
     assert.equal(scene.asked.length, 1);
     await scene.pass(5_000);
     assert.equal(scene.asked.length, 4, 'the authority takes its time');

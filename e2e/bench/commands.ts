@@ -1,0 +1,28 @@
+import { Dataplane, Folder } from '../harness/dataplane.ts';
+import { Program, run } from '../harness/process.ts';
+import { atMost, type Figure, median } from './figure.ts';
+
+const ROUNDS = 9;
+
+/** How long a command takes that only asks the data plane, from a cold start, and how much of that is Node's own start. */
+export async function commands(): Promise<Figure[]> {
+  using folder = new Folder();
+  await using dataplane = await Dataplane.start({ stateDir: folder.path, workers: 1 });
+  await dataplane.route('a.test', '127.0.0.1:9');
+  const [asked, bare]: [number[], number[]] = [[], []];
+  for (let round = 0; round < ROUNDS; round++) {
+    asked.push(await timed(() => run(['routes', '--admin', `unix:${folder.path}/admin.sock`])));
+    bare.push(await timed(() => new Program(process.execPath, ['-e', '0']).exited));
+  }
+  return [
+    atMost('sluice routes from a cold start', median(asked), 'ms', 300),
+    atMost('the same against the start of Node alone', median(asked) / median(bare), 'x', 5),
+  ];
+}
+
+/** In milliseconds. */
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+}

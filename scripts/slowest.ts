@@ -1,0 +1,20 @@
+import { relative } from 'node:path';
+import type { TestEvent } from 'node:test/reporters';
+
+const MOST = 15;
+
+/** A reporter for node:test: the files that took longest, as a table at the end. */
+export default async function* slowest(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
+  const seconds = new Map<string, number>();
+  const began = performance.now();
+  for await (const { type, data } of events) {
+    if ((type !== 'test:pass' && type !== 'test:fail') || data.nesting > 0 || data.file === undefined) continue;
+    const file = relative(process.cwd(), data.file);
+    seconds.set(file, (seconds.get(file) ?? 0) + data.details.duration_ms / 1_000);
+  }
+  const files = [...seconds].toSorted(([, one], [, other]) => other - one);
+  const sum = files.reduce((total, [, took]) => total + took, 0);
+  const took = (performance.now() - began) / 1_000;
+  yield `\nThe slowest of ${files.length} files (${sum.toFixed(0)} s of tests in ${took.toFixed(0)} s):\n`;
+  for (const [file, one] of files.slice(0, MOST)) yield `${one.toFixed(1).padStart(7)} s  ${file}\n`;
+}

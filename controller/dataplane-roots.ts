@@ -11,7 +11,7 @@ export const DATAPLANE_CA_FLAG: Flag = {
   name: NAME,
   kind: 'value',
   placeholder: 'PATH',
-  help: 'roots that the certificate of a data plane at https://HOST:PORT is verified by, in PEM',
+  help: 'root certificates to verify data planes at https://HOST:PORT with, in PEM',
   default: 'those that Node knows, and NODE_EXTRA_CA_CERTS',
   parse: readRoots,
 };

@@ -23,7 +23,7 @@ export const ID_FLAG: Flag = {
   name: 'id',
   kind: 'value',
   placeholder: 'NAME',
-  help: 'names this controller where several feed one data plane',
+  help: 'name of this controller, if several configure the same data plane',
   default: DEFAULT_ID,
   parse: parseId,
 };
@@ -35,7 +35,7 @@ export const CONTROLLER_FLAGS: readonly Flag[] = [
     name: 'dataplane',
     kind: 'list',
     placeholder: 'ADDRESS',
-    help: 'a data plane to feed, HOST:PORT, https://HOST:PORT or unix:PATH; repeatable',
+    help: 'data plane to configure: HOST:PORT, https://HOST:PORT or unix:PATH; repeatable',
     default: `the default admin socket if it exists, else ${DEFAULT_ADMIN_LISTEN}`,
     parse: parseAdminAddress,
   },
@@ -44,7 +44,7 @@ export const CONTROLLER_FLAGS: readonly Flag[] = [
     name: 'listen',
     kind: 'value',
     placeholder: 'HOST:PORT',
-    help: 'where /health, /ready, /metrics and /status of the controller answer',
+    help: "address for the controller's /health, /ready, /metrics and /status",
     default: DEFAULT_CONTROLLER_LISTEN,
     parse: parseListen,
   },
@@ -53,14 +53,14 @@ export const CONTROLLER_FLAGS: readonly Flag[] = [
     name: 'log-level',
     kind: 'value',
     placeholder: LOG_LEVELS.join('|'),
-    help: 'least level that is logged',
+    help: 'minimum level to log',
     default: 'info',
     parse: parseLevel,
   },
   ...DOCKER_FLAGS,
   { name: 'kubernetes', kind: 'switch', help: 'discover routes in a cluster', unavailable: true },
   { name: 'kubeconfig', kind: 'value', placeholder: 'PATH', help: 'how to reach the cluster', unavailable: true },
-  { name: 'ingress-class', kind: 'value', placeholder: 'NAME', help: 'the class to serve', unavailable: true },
+  { name: 'ingress-class', kind: 'value', placeholder: 'NAME', help: 'ingress class to serve', unavailable: true },
 ];
 
 export type Listen = { readonly host: string; readonly port: number };

@@ -11,7 +11,7 @@ export const ADMIN_FLAG: Flag = {
   name: 'admin',
   kind: 'value',
   placeholder: 'ADDRESS',
-  help: `the data plane to ask, HOST:PORT, https://HOST:PORT or unix:PATH; over TCP the token is read from ${TOKEN_VARIABLE}`,
+  help: `the data plane to query: HOST:PORT, https://HOST:PORT or unix:PATH; over TCP the token is read from ${TOKEN_VARIABLE}`,
   default: `the socket in the state directory, the default admin socket or port: the first that answers`,
   parse: readAddress,
 };
@@ -22,13 +22,13 @@ function readAddress(text: string): Parsed<AdminAddress> {
   return parseAdminAddress(text);
 }
 
-export const JSON_FLAG: Flag = { name: 'json', kind: 'switch', help: 'print the answer as JSON' };
+export const JSON_FLAG: Flag = { name: 'json', kind: 'switch', help: 'print the result as JSON' };
 
 const STATE_DIR_FLAG: Flag = {
   name: 'state-dir',
   kind: 'value',
   placeholder: 'PATH',
-  help: `the state directory of what runs: its Admin API is asked through ${ADMIN_SOCKET_FILE} in there`,
+  help: `state directory of the running process; its Admin API is reached through ${ADMIN_SOCKET_FILE} in it`,
   default: DEFAULT_STATE_DIR,
 };
 

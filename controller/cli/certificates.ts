@@ -11,12 +11,12 @@ const RETRY_FLAG: Flag = {
   name: 'retry',
   kind: 'value',
   placeholder: 'NAME',
-  help: 'try the order for this name again now, instead of when its wait after a failure is over',
+  help: 'retry the failed order for this name now instead of waiting for its next attempt',
 };
 
 export const certificates: Command = {
   usage: '[flags]',
-  summary: 'Lists certificates, until when they are good, when they are renewed, and what hinders those that are missing.',
+  summary: 'Lists certificates, when they expire, when they are renewed, and why any are missing.',
   flags: [...ASKING_FLAGS, ROOT_FLAG, RETRY_FLAG],
   run: async (flags, terminal) => {
     noArguments('certificates', flags);

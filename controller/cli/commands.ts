@@ -2,29 +2,29 @@ import type { Entry } from './command.ts';
 
 /** In the order of `--help`. */
 export const COMMANDS: Readonly<Record<string, Entry>> = {
-  run: { summary: 'data plane and controller on one machine, supervised', raw: async () => (await import('./run/run.ts')).run },
-  dataplane: { summary: 'the data plane alone', raw: async () => (await import('./run/processes.ts')).dataplane },
-  controller: { summary: 'the controller alone', raw: async () => (await import('./run/processes.ts')).controller },
-  upgrade: { summary: 'replace the running version without a gap', load: async () => (await import('./upgrade/upgrade.ts')).upgrade },
+  run: { summary: 'run data plane and controller on one machine, supervised', raw: async () => (await import('./run/run.ts')).run },
+  dataplane: { summary: 'run only the data plane', raw: async () => (await import('./run/processes.ts')).dataplane },
+  controller: { summary: 'run only the controller', raw: async () => (await import('./run/processes.ts')).controller },
+  upgrade: { summary: 'replace the running version without downtime', load: async () => (await import('./upgrade/upgrade.ts')).upgrade },
   validate: { summary: 'check a config file', load: async () => (await import('./validate.ts')).validate },
-  fmt: { summary: 'lay out a config file', load: async () => (await import('./fmt.ts')).fmt },
+  fmt: { summary: 'format a config file', load: async () => (await import('./fmt.ts')).fmt },
   adapt: { summary: 'print the routes of a config file as JSON', load: async () => (await import('./adapt.ts')).adapt },
-  diff: { summary: 'what a config file would change', load: async () => (await import('./diff/diff.ts')).diff },
-  reload: { summary: 're-read the config file, and wait for the outcome', load: async () => (await import('./reload.ts')).reload },
-  routes: { summary: 'what is routed where, and who says so', load: async () => (await import('./routes.ts')).routes },
+  diff: { summary: 'show what a config file would change', load: async () => (await import('./diff/diff.ts')).diff },
+  reload: { summary: 're-read the config file and wait for the result', load: async () => (await import('./reload.ts')).reload },
+  routes: { summary: 'list routes and where they come from', load: async () => (await import('./routes.ts')).routes },
   explain: {
-    summary: 'what a visitor of HOST[/PATH] would get, and why',
+    summary: 'show what a request for HOST[/PATH] would get, and why',
     load: async () => (await import('./explain/explain.ts')).explain,
   },
-  certificates: { summary: 'certificates and their renewal', load: async () => (await import('./certificates.ts')).certificates },
-  status: { summary: 'what is wrong now, and how things are', load: async () => (await import('./status.ts')).status },
+  certificates: { summary: 'list certificates and their renewal', load: async () => (await import('./certificates.ts')).certificates },
+  status: { summary: 'show problems and the current state', load: async () => (await import('./status.ts')).status },
   'hash-password': {
     summary: 'hash a password for basic_auth',
     load: async () => (await import('./hash-password/hash-password.ts')).hashPassword,
   },
   completion: {
-    summary: 'completion for bash, zsh or fish',
+    summary: 'print completion for bash, zsh or fish',
     load: async () => (await import('./completion/completion.ts')).completionOf(COMMANDS),
   },
-  version: { summary: 'version, Node version, commit', load: async () => (await import('./version.ts')).version },
+  version: { summary: 'print version, Node version and commit', load: async () => (await import('./version.ts')).version },
 };

@@ -13,7 +13,7 @@ const WRITE_FLAG: Flag = { name: 'write', kind: 'switch', help: 'write the file 
 export const fmt: Command = {
   usage: '--config PATH [--check|--write]',
   summary:
-    'Prints a config file in its canonical layout. Words, comments and their order stay as they are.\nExit 1 where braces or strings do not close: then nothing is printed or written.',
+    'Prints a config file in canonical format. Words, comments and their order do not change.\nIf braces or strings are not closed, prints and writes nothing and exits with 1.',
   flags: [CONFIG_FLAG, CHECK_FLAG, WRITE_FLAG],
   run: async (flags, terminal) => {
     if (flags.positionals.length > 0) throw new UsageError(`${NAME} fmt: name the file with --config ${flags.positionals[0]}`);

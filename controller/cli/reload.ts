@@ -7,7 +7,7 @@ const COOLDOWN_EXIT = 4;
 export const reload: Command = {
   usage: '[flags]',
   summary:
-    "Re-reads the config file and waits for the outcome: what was applied, or the file's errors and exit 1.\nToo soon after the last one: exit 4. No Admin API: exit 5.",
+    "Re-reads the config file and waits for the result: what was applied, or the file's errors and exit 1.\nExits with 4 during the cooldown after the last reload, and with 5 if the Admin API can't be reached.",
   flags: ASKING_FLAGS,
   run: async (flags, terminal) => {
     noArguments('reload', flags);

@@ -5,7 +5,7 @@ import { table } from './table.ts';
 
 export const routes: Command = {
   usage: '[flags]',
-  summary: 'Lists what is routed where, who says so, and what hides what.',
+  summary: 'Lists all routes, where they come from, and which routes are overridden.',
   flags: ASKING_FLAGS,
   run: async (flags, terminal) => {
     noArguments('routes', flags);

@@ -14,7 +14,7 @@ const SOMETHING_IS_WRONG = 3;
 
 export const status: Command = {
   usage: '[flags]',
-  summary: 'Opens with what is wrong now (exit 3 if anything is); then how the data plane and its controllers are.',
+  summary: 'Shows current problems first (exit 3 if there are any), then the state of the data plane and its controllers.',
   flags: [...ASKING_FLAGS, CONTROLLER_FLAG],
   run: async (flags, terminal) => {
     noArguments('status', flags);

@@ -6,7 +6,8 @@ import { compileNamed, readConfig } from './config-file.ts';
 
 export const validate: Command = {
   usage: '--config PATH [--json]',
-  summary: 'Checks a config file: "Config valid." and exit 0, or every problem as PATH:LINE:COL: message on stderr and exit 1.',
+  summary:
+    'Checks a config file. Prints "Config valid." and exits with 0, or prints every problem as PATH:LINE:COL: message on stderr and exits with 1.',
   flags: [CONFIG_FLAG, JSON_FLAG],
   run: async (flags, terminal) => {
     if (wantsJson(flags)) {

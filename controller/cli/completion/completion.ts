@@ -19,7 +19,7 @@ const NAMES = Object.keys(SHELLS);
 /** `commands` by name, this one among them. */
 export const completionOf = (commands: Readonly<Record<string, Entry>>): Command => ({
   usage: 'SHELL',
-  summary: `Prints the completion of commands and flags for a shell: ${NAMES.join(', ')}.\nFor one session of bash: source <(${NAME} completion bash)`,
+  summary: `Prints shell completion for commands and flags: ${NAMES.join(', ')}.\nTo try it in bash: source <(${NAME} completion bash)`,
   flags: [],
   positionals: NAMES,
   run: async (flags, terminal) => {

@@ -16,7 +16,7 @@ const DIFFERENT_EXIT = 3;
 export const diff: Command = {
   usage: '--config PATH [flags]',
   summary:
-    'Tells what applying a config file would add, change and remove on a running data plane, and which of its routes\nare hidden by ones posted by hand. Nothing: exit 0. Something: exit 3. Mistakes in the file: as validate, exit 1.',
+    'Shows what applying a config file would add, change and remove on a running data plane, and which of its routes\nare overridden by ones posted by hand. Exits with 0 if nothing would change, 3 if something would, and 1 if the file has errors.',
   flags: [CONFIG_FLAG, ...ASKING_FLAGS, ID_FLAG],
   run: async (flags, terminal) => {
     const config = await readConfig('diff', flags, terminal);

@@ -9,7 +9,8 @@ import { explanationInWords } from './explain-words.ts';
 
 export const explain: Command = {
   usage: 'HOST[/PATH] [flags]',
-  summary: 'Tells what a visitor would get, and why: host, route, block, policies, targets, certificate.\nNot routed: the reason, exit 1.',
+  summary:
+    "Shows what a request would get and why: host, route, block, policies, targets, certificate.\nIf it isn't routed, prints the reason and exits with 1.",
   flags: [...ASKING_FLAGS, CONTROLLER_FLAG],
   run: async (flags, terminal) => {
     const [url, more] = flags.positionals;

@@ -15,7 +15,7 @@ const COST_FLAG: Flag = {
   name: 'cost',
   kind: 'value',
   placeholder: 'N',
-  help: `how hard a guess is made, ${LEAST_COST} to ${MOST_COST}; one more takes twice the time`,
+  help: `bcrypt cost, ${LEAST_COST} to ${MOST_COST}; each step doubles the time`,
   default: `${DEFAULT_COST}`,
   parse: parseCost,
 };
@@ -23,7 +23,7 @@ const COST_FLAG: Flag = {
 export const hashPassword: Command = {
   usage: '[flags]',
   summary:
-    'Prints the bcrypt hash of a password, for basic_auth. In a terminal the password is asked for twice and not shown;\nelse it is the one line on stdin.',
+    'Prints the bcrypt hash of a password, for basic_auth. In a terminal it prompts for the password twice without showing it;\notherwise it reads one line from stdin.',
   flags: [COST_FLAG],
   run: async (flags, terminal) => {
     noArguments('hash-password', flags);

@@ -102,9 +102,9 @@ function asRun(text: string): string {
 
 function help(terminal: Terminal): number {
   terminal.out(
-    `Usage: ${NAME} run [flags]\n\nRuns data plane and controller as two supervised processes.\n\nFlags of the controller:\n${helpOf(CONTROLLER_FLAGS)}\n\n`,
+    `Usage: ${NAME} run [flags]\n\nRuns data plane and controller as two supervised processes.\n\nController flags:\n${helpOf(CONTROLLER_FLAGS)}\n\n`,
   );
-  terminal.out(`And those of the data plane:\n${dataplaneFlagLines()}\n${exampleIn('run')}`);
+  terminal.out(`Data plane flags:\n${dataplaneFlagLines()}\n${exampleIn('run')}`);
   return 0;
 }
 

@@ -14,20 +14,20 @@ const STATE_DIR_FLAG: Flag = {
   name: 'state-dir',
   kind: 'value',
   placeholder: 'PATH',
-  help: 'the state directory of the data plane that is to be replaced',
+  help: 'state directory of the data plane to replace',
   default: DEFAULT_STATE_DIR,
 };
 
 const WAIT_FLAG: Flag = {
   name: 'wait',
   kind: 'switch',
-  help: 'start nothing: wait until a process of this container has taken over',
+  help: 'start nothing; wait until a process of this container has taken over',
 };
 
 export const upgrade: Command = {
   usage: '[flags]',
   summary:
-    'Has the running one start the installed version beside it, with the same command, and lets that take over. The old one keeps serving when that fails.',
+    'Starts the installed version next to the running one, with the same command, and has it take over. If that fails, the old version keeps serving.',
   flags: [STATE_DIR_FLAG, WAIT_FLAG, JSON_FLAG],
   run: async (flags, terminal) => {
     noArguments('upgrade', flags);

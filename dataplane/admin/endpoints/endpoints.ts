@@ -1,7 +1,7 @@
 /** Every endpoint: method × path × handler. Paths are case-sensitive; a name in braces is one segment, `{path...}` the rest. */
 export const ENDPOINTS = [
   { method: 'GET', path: '/health', handler: 'health', does: 'Whether the process is alive; no token, never counted' },
-  { method: 'GET', path: '/ready', handler: 'ready', does: 'Whether it serves something known good; no token, never counted' },
+  { method: 'GET', path: '/ready', handler: 'ready', does: 'Whether it is serving a known good configuration; no token, never counted' },
   { method: 'GET', path: '/routes', handler: 'listRoutes', does: 'All routes, sorted by domain; `?view=full` adds the extension members' },
   {
     method: 'POST',
@@ -11,39 +11,39 @@ export const ENDPOINTS = [
   },
   { method: 'DELETE', path: '/routes/{domain}', handler: 'deleteRoute', does: 'Removes a route' },
   { method: 'GET', path: '/metrics', handler: 'metrics', does: 'Prometheus text format' },
-  { method: 'GET', path: '/analytics', handler: 'listAnalytics', does: 'A snapshot of every domain that had traffic' },
+  { method: 'GET', path: '/analytics', handler: 'listAnalytics', does: 'A snapshot for every domain that has had traffic' },
   { method: 'GET', path: '/analytics/{domain}', handler: 'oneAnalytics', does: 'The snapshot of one domain' },
   { method: 'PURGE', path: '/cache/{host}/{path...}', handler: 'purge', does: 'Invalidates one cache entry' },
-  { method: 'POST', path: '/reload', handler: 'reload', does: 'Has the config file read again; `?wait=true` answers with the outcome' },
+  { method: 'POST', path: '/reload', handler: 'reload', does: 'Re-reads the config file; `?wait=true` waits for the result' },
   { method: 'GET', path: '/events', handler: 'events', does: 'Server-sent events: routes, upstreams, workers, controllers, reloads' },
   {
     method: 'GET',
     path: '/certificates',
     handler: 'listCertificates',
-    does: 'All certificates with their times, and what hinders those that are missing',
+    does: 'All certificates with their times, and why any are missing',
   },
   {
     method: 'GET',
     path: '/certificates/root',
     handler: 'internalRoot',
-    does: 'The root of the internal authority, in PEM; without its key',
+    does: 'The root certificate of the internal authority, in PEM, without its key',
   },
-  { method: 'POST', path: '/certificates', handler: 'postCertificate', does: 'Keeps a certificate and its key for some domains' },
+  { method: 'POST', path: '/certificates', handler: 'postCertificate', does: 'Stores a certificate and its key for one or more domains' },
   {
     method: 'POST',
     path: '/certificates/{domain}',
     handler: 'retryCertificate',
-    does: 'Tries an order again now that waits after a failure',
+    does: 'Retries a failed order immediately',
   },
   {
     method: 'DELETE',
     path: '/certificates/{domain}',
     handler: 'deleteCertificate',
-    does: 'Forgets the certificate that was posted for a domain',
+    does: 'Removes the certificate that was posted for a domain',
   },
-  { method: 'GET', path: '/upstreams', handler: 'upstreams', does: 'Every target with its health and load, and its last failure' },
+  { method: 'GET', path: '/upstreams', handler: 'upstreams', does: 'All targets with their health, load and last failure' },
   { method: 'GET', path: '/explain', handler: 'explain', does: 'A dry run of `?url=`: route, block, policies, targets, and why' },
-  { method: 'GET', path: '/settings', handler: 'settings', does: 'Effective settings and where each came from' },
+  { method: 'GET', path: '/settings', handler: 'settings', does: 'Effective settings and the source of each' },
   { method: 'GET', path: '/status', handler: 'status', does: 'Workers, controllers, problems and the last reload' },
 ] as const;
 

@@ -1,16 +1,16 @@
 #!/bin/sh
-# Replaces the data plane of docker-compose.lossless.yml by the image that is there now, without a lost request: a container
-# beside the old one takes over, the old one is created anew, and takes over in its turn. Arguments go to compose:
+# Updates the data plane of docker-compose.lossless.yml to the current image without losing requests: a temporary container
+# takes over, the original one is recreated, and then takes over in turn. Arguments are passed to compose:
 #
 #   docker compose -f deploy/compose/docker-compose.lossless.yml build     # or pull
 #   sh deploy/compose/upgrade.sh -f deploy/compose/docker-compose.lossless.yml
 #
-# Where a step fails the script ends there, and what serves goes on serving; the same line again takes it up.
+# If a step fails, the script stops and the data plane that is serving continues; run it again to resume.
 set -eu
 compose=${COMPOSE:-docker compose}
 
-# Waits until the process of a service's own container serves. What is printed counts, not the exit code: where there is
-# nothing on its input, docker-compose 1 ends an exec before the command has ended.
+# Waits until the process of a service's own container serves. It checks the output rather than the exit code, because without
+# input docker-compose 1 ends an exec before the command has finished.
 await() {
   service=$1
   shift

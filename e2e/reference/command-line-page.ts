@@ -40,8 +40,8 @@ the data plane and for whoever asks it. With \`NO_COLOR\`, or where the output i
 | code | |
 |---|---|
 | 0 | done; for \`diff\`: nothing would change; for \`status\`: nothing is wrong |
-| 1 | the answer is no: mistakes in the file, a host that is not routed, a refusal |
-| 2 | used wrongly: an unknown command or flag, an invalid value, a missing file, a port that is taken |
+| 1 | failure: errors in the file, a host that is not routed, a rejected request |
+| 2 | usage error: an unknown command or flag, an invalid value, a missing file, a port in use |
 | 3 | \`diff\`: something would change; \`status\`: something is wrong |
 | 4 | \`reload\`: too soon after the last one |
 | 5 | the Admin API cannot be reached, or refuses the token |

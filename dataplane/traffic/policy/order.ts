@@ -8,7 +8,7 @@ import { rateLimit } from './rate-limit/rate-limit.ts';
 import { redirect } from './redirect/redirect.ts';
 import { respond } from './respond/respond.ts';
 
-/** The only list of positions, and of who guards what. */
+/** The only list of policies: it defines their order and what they guard. */
 const ORDER: readonly { readonly kind: PolicyKind; readonly because: string; readonly guards: Guards }[] = [
   {
     kind: httpsRedirect,
@@ -43,12 +43,12 @@ const ORDER: readonly { readonly kind: PolicyKind; readonly because: string; rea
   },
 ];
 
-/** The limit of a site counts whatever the path is. */
+/** A site's limit counts requests for every path. */
 function rateLimitGuards({ rate_limit_rps, rate_limits = [] }: RouteSpec | HandleSpec, handle: HandleSpec | null): readonly Guard[] {
   return handle === null || rate_limit_rps === null ? rate_limits : [{}, ...rate_limits];
 }
 
-/** The answer of a site stands where no block does, and so does that of a block for everything: what is left is no rule. */
+/** A site's answer applies if no block matches, and a block's to all of its requests, so neither is a guard. */
 function respondGuards({ respond, responds = [] }: RouteSpec | HandleSpec, handle: HandleSpec | null): readonly Guard[] {
   const takesSome = handle !== null && ((handle.path !== null && handle.path !== '/*') || handle.match !== undefined);
   return respond !== null && takesSome ? [{}, ...responds] : responds;

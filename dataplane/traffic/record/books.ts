@@ -12,13 +12,13 @@ import { RequestLog } from './request-log.ts';
 export type BookTools = {
   readonly clock: Clock;
   readonly log: Log;
-  /** Keys the hashes of visitors' addresses. */
+  /** The key for hashing visitors' addresses. */
   readonly hashKey: Uint8Array;
-  /** Whether lines of the level `debug` are wanted. */
+  /** Whether the log level includes `debug`. */
   readonly debug: boolean;
 };
 
-/** What one worker counts and logs of its traffic. */
+/** Counts and logs the traffic of one worker. */
 export class Books {
   private readonly clock: Clock;
   private readonly recorder: Recorder;
@@ -32,13 +32,13 @@ export class Books {
     this.refusedHeads = new RefusedHeads(log);
   }
 
-  /** A target has agreed to go on with another protocol: the request counts from now on. */
+  /** A target has accepted an upgrade; the request is counted now. */
   upgraded(x: Exchange): void {
     x.counted = true;
     this.recorder.record(x, this.clock.monotonic());
   }
 
-  /** The exchange is over, well or not. */
+  /** The exchange is over, successfully or not. */
   over(x: Exchange): void {
     const now = this.clock.monotonic();
     if (x.counted) this.recorder.more(x, x.bytesSent);
@@ -56,12 +56,12 @@ export class Books {
     this.recorder.targetFailed(target, failure, this.clock.now());
   }
 
-  /** Everything that was counted since the last call. */
+  /** All counts since the last call. */
   drain(): TrafficReport {
     return this.recorder.drain();
   }
 
-  /** To be called now and then, and a last time when the worker goes; `now` on the monotonic clock, in ms. */
+  /** Called periodically, and a last time when the worker shuts down; `now` on the monotonic clock, in ms. */
   sweep(now: number): void {
     this.requestLog.tick(now);
   }

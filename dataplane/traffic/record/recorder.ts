@@ -7,15 +7,15 @@ import { rawPath } from '../match/path.ts';
 import { type DomainReport, DURATION_BOUNDS, type TargetFailures, type TrafficReport, UNROUTED } from '../protocol.ts';
 import type { TargetName } from '../upstream/endpoint.ts';
 
-/** Distinct pages and referrers of one host that one report can hold; rarer ones of that second are left out. */
+/** Most distinct pages and referrers of one host in one report; rarer ones of that second are left out. */
 const MAX_LISTED = 2_048;
 const MAX_PATH = 256;
-/** Targets whose failures one report can tell apart. */
+/** Most targets whose failures are counted separately in one report. */
 const MAX_FAILING = 1_000;
-/** Client addresses whose hashes are at hand. */
+/** Most client addresses whose hashes are cached. */
 const KNOWN_CLIENTS = 16_384;
 
-/** What one host has counted since the last report. */
+/** The counts of one host since the last report. */
 class Counters {
   readonly host: string;
   readonly pattern: string;
@@ -52,7 +52,7 @@ class Counters {
   }
 }
 
-/** Exchange → counters. Everything that may lag is gathered here and sent to the main thread once a second. */
+/** Exchange → counters. Everything that may lag is collected here and sent to the main thread once a second. */
 export class Recorder {
   private domains = new Map<string, Counters>();
   private failing = new Map<string, TargetFailures>();
@@ -71,7 +71,7 @@ export class Recorder {
     this.count(counters, x.status, x.bytesSent, (now - x.startedAt) / 1_000);
     if (route === null) return;
     const failure = x.lastFailure;
-    // One that a retry made good, or whose client left meanwhile, is not what ended it.
+    // A failure that a retry recovered from, or whose client left meanwhile, did not end the exchange.
     if (failure !== null && x.failure === failure.reason)
       counters.failures.set(failure.code, (counters.failures.get(failure.code) ?? 0) + 1);
     counters.visitors.add(this.hashOf(x.client.address));
@@ -83,17 +83,17 @@ export class Recorder {
     }
   }
 
-  /** More bytes of an exchange that has been counted. */
+  /** Adds bytes to an exchange that has already been counted. */
   more(x: Exchange, bytes: number): void {
     if (x.route !== null) this.countersOf(x.host, x.route.domain).bytes += bytes;
   }
 
-  /** A head that was refused before it was an exchange. */
+  /** Counts a head that was refused before it became an exchange. */
   refused(status: number, bytes: number): void {
     this.count(this.countersOf(UNROUTED, UNROUTED), status, bytes, 0);
   }
 
-  /** A try failed by the fault of its target; `at` in ms since 1970. */
+  /** An attempt failed through the target's fault; `at` in ms since 1970. */
   targetFailed({ address, serverName, id, transport }: TargetName, { code, reason }: Failure, at: number): void {
     const tls = serverName !== null;
     const name = targetName(address, tls, id, transport.name);

@@ -1,14 +1,14 @@
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { RefusedHead } from '../client/client-tools.ts';
 
-/** How long the log stays silent about further ones (ms). */
+/** Least time between two lines (ms). */
 const SILENCE_MS = 60_000;
-/** A target or a head that is too large. */
+/** The statuses for a request target or head that is too large. */
 const TOO_LARGE: ReadonlySet<number> = new Set([414, 431]);
 
 /**
- * Tells of heads that a limit of ours has refused, which may well be sound ones: a browser with many cookies can't open
- * the site, and its owner sees no request. At most one line a minute, with how many there were since the last.
+ * Logs heads refused for their size, which may well be valid: a browser with many cookies can't open
+ * the site, and its owner sees no request. At most one line a minute, with the count since the last.
  */
 export class RefusedHeads {
   private readonly log: Log;

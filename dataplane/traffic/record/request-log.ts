@@ -7,25 +7,25 @@ import { FAULT_REASON } from '../exchange/faults.ts';
 import { rawPath } from '../match/path.ts';
 import { ANSWERED_BY_SITE } from '../respond/fixed.ts';
 
-/** How often those are counted that had no line of their own (ms). */
+/** How often suppressed failures are summarised in one line (ms). */
 const SUMMARY_MS = 60_000;
-/** Lines that one target may have in that time for failures of single requests; where nobody is there at all, one says it. */
+/** Most lines per target in that time for failures of single requests; if the target can't be reached at all, one line is enough. */
 const MOST_LINES = 5;
-/** A target has recovered when it answers and has failed nobody for this long (ms). */
+/** A target has recovered when it answers and has not failed a request for this long (ms). */
 const RECOVERED_MS = 5_000;
-/** What has neither failed nor answered for this long is no longer waited for (ms). */
+/** A target that has neither failed nor answered for this long is no longer tracked (ms). */
 const FORGET_MS = 600_000;
-/** Targets and sites whose failures are told apart. */
+/** Most targets and sites whose failures are tracked separately. */
 const MOST_TOLD_APART = 1_000;
 const OTHERS = 'others';
-/** Characters of a path and of what else a client chooses. */
+/** Most characters logged of a path and of other client input. */
 const MOST_TEXT = 256;
-/** Of a connection that goes on with another protocol. */
+/** The status of an upgraded connection. */
 const UPGRADED = 101;
 /** An answer that took longer is slow (ms). */
 const SLOW_MS = 5_000;
 
-/** What fails in a row: a target, or a site that has none. */
+/** A series of failures of a target, or of a site that has none. */
 type Trouble = {
   /** The target, or the domain of a route. */
   readonly subject: 'target' | 'site';
@@ -33,27 +33,27 @@ type Trouble = {
   readonly since: number;
   last: number;
   toldAt: number;
-  /** Lines since then. */
+  /** Lines logged since then. */
   lines: number;
   total: number;
-  /** Failures without a line, by their code. */
+  /** Failures that were not logged, by their code. */
   untold: Map<string, number>;
   readonly codes: Set<string>;
   answered: boolean;
 };
 
 /**
- * What the log says about requests. One that the proxy itself ends with 5xx, or whose answer breaks off, has a line
- * with all that is needed to find it again; a target that fails one request after the other has one line for each
- * way in which it does, one a minute that counts the rest, and one when it is back. At the level `debug` so have answers of
- * 5xx that come from upstreams, slow ones, and requests for hosts that are not routed.
+ * Logs requests. A request that the proxy itself answers with 5xx, or whose answer is truncated, gets a line
+ * with everything needed to identify it. A target that keeps failing gets one line for each
+ * kind of failure, one a minute that counts the rest, and one when it has recovered. At level `debug` there are also lines for
+ * 5xx answers from upstreams, slow answers, and requests for hosts that are not routed.
  */
 export class RequestLog {
   private readonly log: Log;
   private readonly debug: boolean;
   private readonly troubles = new Map<string, Trouble>();
 
-  /** `debug` is whether lines of that level are wanted at all. */
+  /** `debug` is whether the log level includes `debug`. */
   constructor(log: Log, debug: boolean) {
     this.log = log;
     this.debug = debug;
@@ -62,14 +62,14 @@ export class RequestLog {
   /** An exchange is over. `now` in milliseconds on the monotonic clock. */
   over(x: Exchange, now: number): void {
     const { lastFailure: failure } = x;
-    // One that a retry made good, or whose client left meanwhile, is not what ended it.
+    // A failure that a retry recovered from, or whose client left meanwhile, did not end the exchange.
     if (failure !== null && x.failure === failure.reason) return this.failed(x, failure, now);
     if (this.troubles.size > 0 && x.failure === '') this.answered(x);
     if (x.status >= 500 && isRefused(x)) return this.refused(x, now);
     if (this.debug) this.tellDetails(x, now);
   }
 
-  /** Now and then: counts what had no line, and tells who is back. */
+  /** Called periodically: summarises suppressed failures and logs recoveries. */
   tick(now: number): void {
     for (const [name, trouble] of this.troubles) {
       const quiet = now - trouble.last;
@@ -78,7 +78,7 @@ export class RequestLog {
       if (!recovered && quiet < FORGET_MS) continue;
       this.troubles.delete(name);
       const about = { [trouble.subject]: name, failed: trouble.total, after_s: Math.round((trouble.last - trouble.since) / 1_000) };
-      // One failure now and then is no state that a target comes back from.
+      // An occasional failure is not an outage that a target recovers from.
       if (recovered && trouble.total >= FAILURES_TO_EJECT)
         this.log.info(about, trouble.subject === 'target' ? 'target answers again' : 'site has a target again');
     }
@@ -99,7 +99,7 @@ export class RequestLog {
     } else trouble.untold.set(code, (trouble.untold.get(code) ?? 0) + 1);
   }
 
-  /** An answer of our own that has nothing to do with an upstream. */
+  /** An answer by the proxy itself, without an upstream involved. */
   private refused(x: Exchange, now: number): void {
     const name = x.route?.domain ?? OTHERS;
     const trouble = this.troubles.get(name) ?? this.begin(name, 'site', now);
@@ -148,17 +148,17 @@ export class RequestLog {
     else if (now - x.startedAt >= SLOW_MS && x.status !== UPGRADED) this.log.debug(factsOf(x, now), 'a slow answer');
   }
 
-  /** What is left to tell when the worker goes. */
+  /** Logs the remaining counts when the worker shuts down. */
   end(now: number): void {
     for (const [name, trouble] of this.troubles) this.summarize(name, trouble, now);
   }
 }
 
-/** Whether a 5xx is our own, without a target in it, and no wish of the site; what was thrown is logged where it was. */
+/** Whether a 5xx is the proxy's own, without a target involved and not configured by the site. Exceptions are logged where they are caught. */
 const isRefused = ({ endpoint, failure }: Exchange): boolean =>
   endpoint === null && failure !== '' && failure !== FAULT_REASON && failure !== ANSWERED_BY_SITE;
 
-/** What it takes to find a request again. Never the query: it may hold secrets. */
+/** What is needed to identify a request. Never the query: it may hold secrets. */
 function factsOf(x: Exchange, now: number): object {
   const { endpoint } = x;
   return {

@@ -9,31 +9,31 @@ import { guardsOf } from '../policy/order.ts';
 import type { Guard } from '../policy/policy.ts';
 
 /**
- * Whether a path, as it was sent, could mean another block than it means here to someone behind us, or another verdict of
- * something that guards. Asks nothing of paths that everybody reads alike.
+ * Whether an upstream could interpret a path, as it was sent, so that it belongs to a different block than here, or gets a different result from
+ * a guard. Costs nothing for unambiguous paths.
  */
 export type Ambiguity = (x: Exchange) => boolean;
 
-/** What is asked of a path pattern and a condition together. */
+/** Tests a path pattern and a condition together. */
 type Question = ConditionJudgement;
 
 type Questions = {
-  /** Which block it is, in the order in which they are tried. */
+  /** The block's index in matching order. */
   readonly blocks: readonly {
     readonly matches: Question;
     readonly guards: readonly Question[];
-    /** Whether it has a guard of its own, whatever that looks at. */
+    /** Whether it has a guard of its own, of any kind. */
     readonly guarded: boolean;
   }[];
-  /** Whether the guards of the site act. */
+  /** Whether the site's guards apply. */
   readonly site: readonly Question[];
 };
 
-/** null where no path can make a difference: then nothing is asked. */
+/** null if no path can make a difference; then there is no check. */
 export function compileAmbiguity(route: RouteSpec): Ambiguity | null {
   if (!dependsOnPaths(route)) return null;
   const folds = foldsPaths(route);
-  // Most sites are never asked for a path that anybody could misread.
+  // Most sites never get a request with an ambiguous path.
   let questions: Questions | null = null;
   return (x) => {
     const sent = rawPath(x.target);
@@ -61,8 +61,8 @@ function isAmbiguous({ blocks, site }: Questions, readings: Readings, x: Exchang
 }
 
 /**
- * Whether what stands behind the host of a network-path may meet a guard. Some take `//host/path` for that path; to everybody else it is a
- * slip of the pen like `https://a.test//path`, which goes where one slash would lead as long as nothing is evaded by it.
+ * Whether the path after the host of a network-path reference may match a guard. Some servers read `//host/path` as that path; for all others it is a
+ * typo like `https://a.test//path`, which is treated like a single slash unless that would evade a guard.
  */
 function mayHideGuard({ blocks, site }: Questions, behind: Readings, x: Exchange): boolean {
   const may = (question: Question): boolean => question(behind, x) !== 'none';
@@ -75,13 +75,13 @@ function mayHideGuard({ blocks, site }: Questions, behind: Readings, x: Exchange
   return false;
 }
 
-/** Whether some paths are guarded and others not, be it by a block or by a guard that looks at the path itself. */
+/** Whether some paths are guarded and others not, either by a block or by a guard that matches the path itself. */
 function dependsOnPaths(route: RouteSpec): boolean {
   const ofSite = guardsOf(route, null);
   const ofBlocks = route.handles.flatMap((handle) => guardsOf(handle, handle));
   if ([...ofSite, ...ofBlocks].some(isAboutPaths)) return true;
   const choosesByPath = route.handles.some(({ path, match }) => isAboutPaths({ from: path ?? '/*', match }));
-  // Who asks for a password in front of a site may let some blocks ask for another one.
+  // A site with a password may have blocks with a different one.
   return choosesByPath && (ofBlocks.length > 0 || ofSite.some(({ from, match }) => from === undefined && match === undefined));
 }
 

@@ -18,55 +18,55 @@ import type { Pool, Pools } from '../upstream/pool.ts';
 import { type Ambiguity, compileAmbiguity } from './ambiguity.ts';
 import { compileVariants, unconditional, type Variants } from './variants.ts';
 
-/** A route as the request path uses it: everything that depends on the route alone is worked out. */
+/** A route as the request path uses it: everything that depends on the route alone is precomputed. */
 export type CompiledRoute = Site & {
   readonly https: RouteSpec['https'];
-  /** Names what visitors have to show before they are served: equal only for equal rules. Empty for nothing. */
+  /** Identifies the client certificate rule; equal only for equal rules. Empty for none. */
   readonly clientRule: string;
   /** The same, for TLS handshakes. */
   readonly clientAuth: ClientAuth | null;
-  /** What answers when no block matches; null when nothing stands outside the blocks. */
+  /** What answers when no block matches; null if the site has nothing outside its blocks. */
   readonly site: CompiledBlock | null;
   readonly blocks: readonly CompiledBlock[];
-  /** Where something of the site is for some paths and not for others: then a path has to mean the same to everybody. */
+  /** Set if access to the site depends on the path: then a path must mean the same to every server that reads it. */
   readonly ambiguity: Ambiguity | null;
 };
 
-/** A path block with the site's directives already worked in. */
+/** A path block, merged with the site's directives. */
 export type CompiledBlock = Block & {
-  /** Its place among the blocks, -1 for the site itself. */
+  /** Its index among the blocks, -1 for the site itself. */
   readonly index: number;
   /** null matches every path. */
   readonly pattern: Pattern | null;
-  /** What else a request must be like; null asks nothing more. */
+  /** Further conditions on the request; null for none. */
   readonly condition: { readonly name: string; readonly matches: Test } | null;
-  /** What handle_path takes off the path before the upstream sees it; empty for none. */
+  /** The prefix that handle_path strips from the path before forwarding; empty for none. */
   readonly strip: string;
-  /** Whether that is taken off without regard to the case of letters. */
+  /** Whether the prefix is matched case-insensitively. */
   readonly folds: boolean;
   readonly policies: readonly Policy[];
-  /** What answers when all policies have let a request pass; null where nothing does. */
+  /** What answers when all policies have allowed a request; null for nothing. */
   readonly responder: Responder | null;
   /** How long a request waits for a target when the pool has none for it (ms); 0 is not at all. */
   readonly holdMs: number;
-  /** null where nothing is forwarded. */
+  /** null if nothing is forwarded. */
   readonly pool: Pool | null;
-  /** Where response headers depend on the request; null where none does. */
+  /** Response headers that depend on the request; null for none. */
   readonly variants: Variants<CompiledBlock> | null;
 };
 
-/** The identity of a limit or a pool that belongs to a route: stable over swaps and restarts. */
+/** The identity of a limit or pool that belongs to a route: stable across table swaps and restarts. */
 export const routeKey = (domain: string, part: string): Key => keyOf(`${domain}\n${part}`);
 
-/** A responder of another kind than those of `RouteCompiler`; null where a block has none of it. */
+/** Compiles a kind of responder that `RouteCompiler` does not; null if the block has none of this kind. */
 export type ResponderKind = (route: RouteSpec, handle: HandleSpec | null) => Responder | null;
 
-/** What blocks can have beside policies and upstreams. */
+/** What blocks can have in addition to policies and upstreams. */
 export type BlockKinds = { readonly responders: readonly ResponderKind[]; readonly filters: readonly FilterKind[] };
 
 const KINDS: BlockKinds = { responders: [], filters: FILTERS };
 
-/** Makes of published routes what the request path uses. */
+/** Compiles published routes for the request path. */
 export class RouteCompiler {
   private readonly pools: Pools;
   private readonly tools: ForwardTools;
@@ -78,11 +78,11 @@ export class RouteCompiler {
     this.kinds = kinds;
   }
 
-  /** Reads a published route. It was judged before it was saved, so a worker needs no schema, nor the memory for one. */
+  /** Parses a published route. It was validated before it was saved, so a worker needs no schema, nor the memory for one. */
   compile(json: string): CompiledRoute {
     const route: RouteSpec = JSON.parse(json);
     const answers = route.respond !== null || route.redirects.length > 0 || route.responds !== undefined;
-    // A site that says nothing at all is one whose last target went.
+    // A site without any directive is one whose last target was removed.
     const deserted = route.upstreams.length === 0 && route.handles.length === 0 && !answers;
     const sitePool = deserted ? this.pools.open(route.domain, [], route.tls) : this.poolOf(route, route);
     const clientAuth = compileClientAuth(route);
@@ -119,7 +119,7 @@ export class RouteCompiler {
     const folds = foldsPaths(route);
     const pattern = handle.path === null ? null : compilePattern(handle.path, folds);
     const { match } = handle;
-    // A block that says nothing does as its site says.
+    // A block without directives of its own inherits the site's.
     const holdMs = holdOf(handle.hold_secs === undefined ? route.hold_secs : handle.hold_secs);
     const pool = this.poolOf(route, ownPool(route, handle)) ?? sitePool;
     const block = {
@@ -137,7 +137,7 @@ export class RouteCompiler {
     return withHeaders(block, [...route.headers, ...handle.headers], route);
   }
 
-  /** The block's own fixed answer, or the site's where the block has neither answer nor upstream; else the upstream. */
+  /** The block's own fixed answer, or the site's if the block has neither answer nor upstream; else the upstream. */
   private responderOf(route: RouteSpec, handle: HandleSpec | null, pool: Pool | null, holdMs: number): Responder | null {
     for (const kind of this.kinds.responders) {
       const responder = kind(route, handle);
@@ -169,13 +169,13 @@ function withHeaders(bare: Omit<CompiledBlock, 'fields' | 'variants'>, headers: 
 /** The pools of a route, each once. */
 export const poolsOf = (route: CompiledRoute): Set<Pool> => new Set([route.site, ...route.blocks].flatMap((block) => block?.pool ?? []));
 
-/** The same of a domain in a table; none where it is not routed. */
+/** The pools of a domain in a table; none if it is not routed. */
 export function poolsAt(index: HostIndex<CompiledRoute>, domain: string): ReadonlySet<Pool> {
   const route = index.at(domain);
   return route === null ? new Set() : poolsOf(route);
 }
 
-/** The block that a table has for an exchange that was served by an earlier one, perhaps. */
+/** The block in this table for an exchange that may have been served by an earlier one. */
 export function newestBlock(index: HostIndex<CompiledRoute>, x: Exchange): CompiledBlock | null {
   const route = index.find(x.host);
   return route && blockFor(route, x);

@@ -7,7 +7,7 @@ import type { Endpoint } from '../upstream/endpoint.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { type CompiledRoute, newestBlock, poolsOf } from './compile.ts';
 
-/** Routes looked at in one turn of the event loop: each has to be compiled. */
+/** Routes processed per turn of the event loop: each has to be compiled. */
 const STEP = 50;
 
 export type DepartureTools = {
@@ -18,8 +18,8 @@ export type DepartureTools = {
 };
 
 /**
- * What a new table takes from its targets: connections that nobody will use again are closed, and requests that wait
- * for a target that is paused or gone are sent elsewhere, where they may be.
+ * Cleans up after a table swap: connections that will not be used again are closed, and requests that wait
+ * for a target that is paused or gone are sent elsewhere if that is allowed.
  */
 export class Departures {
   private readonly tools: DepartureTools;
@@ -28,7 +28,7 @@ export class Departures {
     this.tools = tools;
   }
 
-  /** Looks at every route that was in use and has been replaced. */
+  /** Processes every route that was in use and has been replaced. */
   async follow(replaced: Iterable<readonly [string, CompiledRoute]>, nextTurn: () => Promise<void>): Promise<void> {
     let steps = 0;
     for (const [domain, was] of replaced) {
@@ -51,12 +51,12 @@ export class Departures {
     const states = pools.flatMap((pool) => pool.stateOf(endpoint) ?? []);
     const only = (state: string) => states.length > 0 && states.every((one) => one === state);
     endpoint.keepIdle(endpoint.named > 0 && !only('draining'));
-    // What has a name at its source and is no longer there has ended: nothing will come from it.
+    // A target that is named by its source and no longer listed has stopped: it will send no answer.
     const gone = states.length === 0 && endpoint.named === 0 && endpoint.id !== null;
     if (gone || only('paused')) this.rescue(endpoint);
   }
 
-  /** Requests that find no place elsewhere go on waiting: the target may answer yet. */
+  /** Requests that can't go elsewhere keep waiting: the target may still answer. */
   private rescue(endpoint: Endpoint): void {
     const { clock, index } = this.tools;
     const now = clock.now();

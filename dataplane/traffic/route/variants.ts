@@ -4,13 +4,13 @@ import type { Block, Exchange } from '../exchange/exchange.ts';
 import { compileCondition, type Test } from '../match/condition.ts';
 import { foldsPaths } from '../match/pattern.ts';
 
-/** More are not kept at once: a client must not fill the memory with the sets of conditions that it can meet. */
+/** Most variants in the cache: a client must not fill the memory with sets of conditions that it can meet. */
 const MOST_KEPT = 64;
 
-/** A block whose response headers depend on the request. Each set of conditions that holds has its headers worked out once. */
+/** A block whose response headers depend on the request. The headers are compiled once for each set of matching conditions. */
 export type Variants<B extends Block> = { choose(x: Exchange): B };
 
-/** `block` has the headers without a condition; null where `headers`, which are all of them, have none with one. */
+/** `block` has the unconditional headers; `headers` are all of them. null if none of them has a condition. */
 export function compileVariants<B extends Block>(block: B, headers: readonly HeaderSpec[], route: RouteSpec): Variants<B> | null {
   const conditions = new Map(headers.flatMap(({ match }) => (match ? [[JSON.stringify(match), match] as const] : [])));
   if (conditions.size === 0) return null;

@@ -9,8 +9,8 @@ import { limitsFor } from '../upstream/limits.ts';
 import type { Tunnel } from './tunnel.ts';
 
 /**
- * An answer that does not agree to an upgrade. It goes to the client as that of any other request does, at the client's
- * pace; only its trailers are dropped, as they may be (RFC 9110 6.5.1). Both connections end with it.
+ * An answer that declines an upgrade. It is sent to the client like any other answer, at the client's
+ * pace; only its trailers are dropped, which RFC 9110 6.5.1 allows. Both connections are closed after it.
  */
 export class DeclinedUpgrade implements Attempt {
   private readonly tunnel: Tunnel;
@@ -67,7 +67,7 @@ export class DeclinedUpgrade implements Attempt {
     this.tunnel.broke(error);
   }
 
-  /** Time stands still for the target while its client does not read. */
+  /** The target's time limit is suspended while the client does not read. */
   private watch(): void {
     const { clock } = this.tunnel.endpoint.tools;
     const { bodyIdleMs } = limitsFor(this.tunnel.x);

@@ -8,7 +8,7 @@ const MOST = 64;
 const HANDSHAKE = get('/', 'Connection: Upgrade\r\nUpgrade: websocket\r\n');
 const AGREED = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
 
-/** Over TLS a connection stands once the target has said its part, which this one never does. */
+/** Over TLS a connection is established once the target has answered the handshake, which this one never does. */
 const neverStanding = async () => {
   const upstream = await UpstreamFixture.start();
   const proxy = await ProxyFixture.start([{ ...site('a.test', upstream), tls: true }]);

@@ -7,19 +7,19 @@ import { connectTo } from '../upstream/connect.ts';
 import type { Endpoint } from '../upstream/endpoint.ts';
 import { WaitingRoom } from '../upstream/waiting-room.ts';
 
-/** Connections for tunnels to one target that may be on their way at a time; more requests wait. */
+/** Most connections for tunnels to one target that may be connecting at a time; further requests wait. */
 const MOST = 64;
 
 export type DialTools = {
-  /** A connection stands that is the exchange's alone. */
-  stands(x: Exchange, endpoint: Endpoint, socket: Socket): void;
-  /** There is none for the exchange; nothing was sent. */
+  /** A connection for this exchange alone is established. */
+  established(x: Exchange, endpoint: Endpoint, socket: Socket): void;
+  /** No connection could be made for the exchange; nothing was sent. */
   failed(x: Exchange, endpoint: Endpoint, failure: Failure): void;
 };
 
 /**
- * Opens the connections that tunnels to one target are made of. One whose request was called off is kept until it
- * stands: the next request takes it, so that visitors who come and go don't have one opened each.
+ * Opens the connections for tunnels to one target. A connection whose request was cancelled is kept until it is
+ * established: the next request takes it, so that visitors who come and go don't have one opened each.
  */
 export class Dials {
   private readonly endpoint: Endpoint;
@@ -40,7 +40,7 @@ export class Dials {
     if (this.underWay >= MOST) return this.waiting.enter(x);
     this.underWay++;
     const dial = new Dial((abandoned) => this.abandoned(abandoned));
-    // Before it begins: it may fail at once, and then another attempt takes its place.
+    // Before connecting: it may fail at once, and then another attempt replaces it.
     dial.claim(x);
     try {
       this.open(dial, x);
@@ -53,15 +53,15 @@ export class Dials {
   private open(dial: Dial, x: Exchange): void {
     const { endpoint } = this;
     const broke = (error: unknown): void => this.broke(dial, error);
-    const stands = (socket: Socket): void => {
+    const established = (socket: Socket): void => {
       const lost = (error: unknown): void => {
         socket.destroy();
         broke(error);
       };
-      guarded({ broke: lost }, () => this.stands(dial, socket))();
+      guarded({ broke: lost }, () => this.established(dial, socket))();
     };
     const failed = guarded({ broke }, (failure: Failure) => this.failed(dial, failure));
-    connectTo(endpoint, endpoint.connectMsFor(x), { alpn: 'http/1.1', halfOpen: true }, stands, failed);
+    connectTo(endpoint, endpoint.connectMsFor(x), { alpn: 'http/1.1', halfOpen: true }, established, failed);
   }
 
   private abandoned(dial: Dial): void {
@@ -70,7 +70,7 @@ export class Dials {
     else dial.claim(next);
   }
 
-  /** Something was thrown where it stood or failed: it is over, with whoever waits for it. */
+  /** An exception in its callbacks ends the connection and the exchange that waits for it. */
   private broke(dial: Dial, error: unknown): void {
     const { x } = dial;
     const { faults } = this.endpoint.tools;
@@ -79,15 +79,15 @@ export class Dials {
     else faults.note('connection', error, { target: this.endpoint.address });
   }
 
-  private stands(dial: Dial, socket: Socket): void {
+  private established(dial: Dial, socket: Socket): void {
     const x = this.over(dial);
     if (x === null) socket.destroy();
-    else this.tools.stands(x, this.endpoint, socket);
+    else this.tools.established(x, this.endpoint, socket);
     const next = this.waiting.next();
     if (next !== null) onBehalf(next, () => this.begin(next));
   }
 
-  /** Where one could not be opened the next one hardly can: who waits goes to another target, or is told. */
+  /** If one could not be opened, the next one would hardly succeed: waiting requests are retried elsewhere or fail. */
   private failed(dial: Dial, failure: Failure): void {
     const x = this.over(dial);
     if (x !== null) {
@@ -97,7 +97,7 @@ export class Dials {
     this.waiting.fail(failure);
   }
 
-  /** It is on its way no more, and not to be called off. @returns who waits for it. */
+  /** It is no longer connecting and can't be cancelled. @returns the exchange that waits for it. */
   private over(dial: Dial): Exchange | null {
     const { x } = dial;
     if (dial.over) return null;
@@ -110,7 +110,7 @@ export class Dials {
   }
 }
 
-/** A connection on its way, and who waits for it; null where nobody does any more. */
+/** A connecting connection and the exchange that waits for it; null if none does any more. */
 class Dial implements Attempt {
   x: Exchange | null = null;
   over = false;
@@ -140,6 +140,6 @@ class Dial implements Attempt {
   }
 
   resume(): void {
-    // Nothing flows yet.
+    // No answer is being received yet.
   }
 }

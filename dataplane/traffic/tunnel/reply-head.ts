@@ -4,10 +4,10 @@ import { ResponseHead } from '../codec/http1/response-head.ts';
 import type { HeadLimits } from '../codec/http1/response-head-reader.ts';
 import { type AnswerFields, addedFields } from '../exchange/answer-fields.ts';
 
-/** A head that Node has read. */
+/** A head parsed by Node. */
 export type Reply = Pick<IncomingMessage, 'httpVersion' | 'rawHeaders' | 'statusCode' | 'statusMessage'>;
 
-/** Reads the head of a target's answer once more, by the rules that hold for every other answer; null where it breaks them. */
+/** Parses the head of a target's answer again, by the same rules as every other answer; null if it violates them. */
 export function replyHead(reply: Reply, limits: HeadLimits, routed: AnswerFields | null): ResponseHead | null {
   const { httpVersion, statusCode, statusMessage, rawHeaders } = reply;
   let text = `HTTP/${httpVersion} ${statusCode} ${statusMessage}\r\n`;
@@ -19,7 +19,7 @@ export function replyHead(reply: Reply, limits: HeadLimits, routed: AnswerFields
   return head.parse(bytes, 0, bytes.length, routed?.overrides ?? null) === null ? head : null;
 }
 
-/** Whether an answer agrees to go on, and with nothing but what was asked for (RFC 9110 7.8). */
+/** Whether an answer accepts the upgrade, to nothing but a protocol that was requested (RFC 9110 7.8). */
 export function agrees({ status, fields }: ResponseHead, asked: string): boolean {
   if (status !== 101 || !fields.connectionUpgrade || fields.upgrade === null) return false;
   const chosen = protocolsIn(fields.upgrade);
@@ -28,14 +28,14 @@ export function agrees({ status, fields }: ResponseHead, asked: string): boolean
   return chosen.every((protocol) => wished.includes(protocol.toLowerCase()));
 }
 
-/** The fields of an agreement as the visitor gets them: those of every other answer of the route, and what an upgrade needs. */
+/** The fields of a 101 for the client: those of any other answer of the route, and those that an upgrade needs. */
 export function agreementFields({ fields }: ResponseHead, routed: AnswerFields | null, secure: boolean): FieldsByName {
   const added = routed === null ? '' : addedFields(routed, fields, secure);
   const lines = `${fields.kept}${added}Connection: Upgrade\r\nUpgrade: ${fields.upgrade}`.split('\r\n');
   return byName(lines.flatMap((line) => [line.slice(0, line.indexOf(':')), withoutOws(line.slice(line.indexOf(':') + 1))]));
 }
 
-/** Every field with all of its values, under the name that was written first: the plain form of Node's heads drops some. */
+/** Every field with all of its values, under the spelling that came first: Node's parsed headers drop some. */
 export type FieldsByName = Readonly<Record<string, string | readonly string[]>>;
 
 /** `raw` has names and values in turn. */

@@ -5,10 +5,10 @@ import type { Exchange } from '../exchange/exchange.ts';
 import type { Endpoint } from '../upstream/endpoint.ts';
 import { limitsFor } from '../upstream/limits.ts';
 
-/** How long a tunnel goes on when its target leaves the route (ms). */
+/** How long a tunnel continues after its target has left the route (ms). */
 const GRACE_MS = 30_000;
 
-/** Hands out the one connection that it was made for. */
+/** Hands out the one connection it was made for. */
 class LentConnection extends Agent {
   private readonly socket: Socket;
 
@@ -23,30 +23,30 @@ class LentConnection extends Agent {
 }
 
 export type TunnelClient = {
-  /** Its connection; null where it has one stream of it. */
+  /** Its connection; null if it has only one stream of a connection. */
   readonly socket: Socket | null;
-  /** Ends its side. What it has been sent still reaches it. */
+  /** Ends the client's side after the data already sent has been delivered. */
   end(): void;
 };
 
-/** One upgraded connection, from the moment at which its target's connection stands. */
+/** One upgraded connection, from the moment when the connection to its target is established. */
 export class Tunnel implements Attempt {
   readonly x: Exchange;
   readonly endpoint: Endpoint;
   readonly client: TunnelClient;
   readonly upstream: Socket;
   readonly agent: Agent;
-  /** What the target is asked, once it is. */
+  /** The request to the target, once it is sent. */
   request: ClientRequest | null = null;
-  /** Whether the target has agreed, and bytes pass unread. */
+  /** Whether the target has accepted the upgrade and bytes are relayed unread. */
   open = false;
-  /** The target took too long to answer. */
+  /** Whether the target took too long to answer. */
   late = false;
   /** Interim answers so far. */
   interim = 0;
-  /** Calls off the time limit of its target's answer. */
+  /** Cancels the time limit of its target's answer. */
   private readonly inTime: () => void;
-  /** Calls off its end; null while its target stands. */
+  /** Cancels its pending end; null while its target belongs to the route. */
   private reprieve: (() => void) | null = null;
   private over = false;
   private readonly ledgerSlot: number;
@@ -68,7 +68,7 @@ export class Tunnel implements Attempt {
     this.inTime = headMs === Number.POSITIVE_INFINITY ? () => undefined : clock.after(headMs, expire);
   }
 
-  /** The target has answered, whatever it said. */
+  /** The target has sent an answer, of any kind. */
   answered(): void {
     this.inTime();
     this.endpoint.succeeded();
@@ -80,24 +80,24 @@ export class Tunnel implements Attempt {
     this.x.status = 101;
   }
 
-  /** Its target left the route: it has a while to come to an end. */
+  /** Its target left the route: the tunnel is ended after a while. */
   condemn(): void {
     this.reprieve ??= this.endpoint.tools.clock.after(GRACE_MS, () => this.close());
   }
 
-  /** Its target is one of the route's, after all. */
+  /** Its target belongs to the route again. */
   pardon(): void {
     this.reprieve?.();
     this.reprieve = null;
   }
 
-  /** Ends both sides. What the client has been sent still reaches it. */
+  /** Ends both sides after the data already sent to the client has been delivered. */
   close(): void {
     this.upstream.destroy();
     this.client.end();
   }
 
-  /** The client is gone, or has been told that nothing came of it. */
+  /** The client has gone, or was told that the upgrade failed. */
   cancel(): void {
     if (this.over) return;
     this.over = true;
@@ -107,7 +107,7 @@ export class Tunnel implements Attempt {
     this.endpoint.tools.targets.end(this.ledgerSlot, this.endpoint.tools.slot);
   }
 
-  /** Something was thrown while it was made or passed on: both sides end, and its exchange. */
+  /** An exception while it was set up or relayed ends both sides and the exchange. */
   broke(error: unknown): void {
     const { faults } = this.endpoint.tools;
     this.x.client.broke(error);
@@ -115,7 +115,7 @@ export class Tunnel implements Attempt {
     if (this.client.socket !== null) faults.step(() => this.client.end());
   }
 
-  // Bytes pass from socket to socket, not through the exchange.
+  // Bytes are relayed from socket to socket, not through the exchange.
 
   body(): boolean {
     return false;
@@ -126,6 +126,6 @@ export class Tunnel implements Attempt {
   }
 
   resume(): void {
-    // The sockets hold each other back.
+    // The sockets apply backpressure to each other.
   }
 }

@@ -27,7 +27,7 @@ import { answersKey, join, sendHead } from './websocket.ts';
 const MAX_HEAD = 65_536;
 /** Bytes of the empty line at the end of a head. */
 const CRLF = 2;
-/** Interim answers (1xx) before the final one. */
+/** Most interim answers (1xx) before the final one. */
 const MAX_INTERIM = 32;
 
 const HALF_CLOSED: OwnAnswer = {
@@ -39,17 +39,17 @@ const HALF_CLOSED: OwnAnswer = {
 
 export type TunnelTools = {
   readonly clock: Clock;
-  /** A target agreed: the request counts from now on. */
+  /** A target accepted the upgrade; the request is counted now. */
   answered(x: Exchange): void;
 };
 
-/** What follows an agreement: `early` are the first bytes after it. */
+/** Runs after an accepted upgrade; `early` are the first bytes after the head. */
 type GoOn = (head: ResponseHead, reply: IncomingMessage, socket: Socket, early: NonSharedBuffer) => void;
 
 /**
- * Upgraded connections (RFC 9110 7.8), of any protocol. Once the policies have passed a request and its target's
- * connection stands, the client's socket goes to http-proxy. What that reads is the head that we wrote, never the
- * client's; from the target's answer on it passes bytes both ways, for as long as both sides want.
+ * Upgraded connections (RFC 9110 7.8), of any protocol. Once the policies have allowed a request and the connection to its
+ * target is established, the client's socket is handed to http-proxy. That reads a head that we wrote, never the
+ * client's; after the target's answer it relays bytes in both directions until one side ends.
  */
 export class Tunnels {
   private readonly tools: TunnelTools;
@@ -68,25 +68,25 @@ export class Tunnels {
       else guarded(tunnel, act)(tunnel);
     };
     this.server.on('upgrade', (request, socket, head) => inTunnel(socket, (tunnel) => this.pass(tunnel, request, head)));
-    // Our own head always asks for an upgrade: anything else is a mistake of ours, and goes nowhere.
+    // Our own head always requests an upgrade; anything else is a bug of ours and is not forwarded.
     this.server.on('request', (_, response) => response.destroy());
     this.server.on('clientError', (_, socket) => socket.destroy());
     this.proxy = createProxyServer({ ws: true, toProxy: true, prependPath: false });
-    // It would let pass nothing but WebSockets.
+    // This check would allow WebSockets only.
     const passes = (Reflect.get(this.proxy, 'wsPasses') as { name: string }[]).filter(({ name }) => name !== 'checkMethodAndHeader');
     Object.assign(this.proxy, { wsPasses: passes });
-    // Errors of a client's socket come here, and its end follows.
+    // Errors of a client's socket are reported here; its close event follows.
     this.proxy.on('error', () => undefined);
     this.proxy.on('proxyReqWs', (outgoing, request, socket) =>
       inTunnel(socket, (tunnel) => {
-        // As it was sent, whatever a URL parser would make of it.
+        // As it was sent, without going through a URL parser.
         outgoing.path = request.url ?? '/';
         tunnel.request = outgoing;
       }),
     );
   }
 
-  /** Begins a tunnel to a target. */
+  /** Starts a tunnel to a target. */
   begin(x: Exchange, endpoint: Endpoint): void {
     let dials = this.dials.get(endpoint);
     if (dials === undefined) {
@@ -97,7 +97,7 @@ export class Tunnels {
   }
 
   private readonly dialled: DialTools = {
-    stands: (x, endpoint, upstream) => {
+    established: (x, endpoint, upstream) => {
       const broke = (error: unknown): void => {
         upstream.destroy();
         x.client.broke(error);
@@ -108,10 +108,10 @@ export class Tunnels {
     failed: (x, endpoint, failure) => attemptFailed(x, endpoint, failure, NOTHING_SENT),
   };
 
-  /** The table has changed: tunnels whose target is no longer one of their route's are ended, after a while. */
+  /** The table has been swapped: tunnels whose target no longer belongs to their route are ended after a while. */
   tableChanged(poolsOf: (domain: string) => Iterable<Pool>): void {
     const judge = (tunnel: Tunnel): void => {
-      if (stands(tunnel, poolsOf)) tunnel.pardon();
+      if (isStillRouted(tunnel, poolsOf)) tunnel.pardon();
       else tunnel.condemn();
     };
     for (const tunnel of this.tunnels.values()) guarded(tunnel, judge)(tunnel);
@@ -136,7 +136,7 @@ export class Tunnels {
     client.once('close', () => this.tunnels.delete(client));
   }
 
-  /** A stream of HTTP/2 is no connection: we ask the target ourselves, and bytes pass between the stream and its connection. */
+  /** An HTTP/2 stream is not a socket: we send the request ourselves and relay bytes between the stream and the target's connection. */
   private overStream(x: Exchange, endpoint: Endpoint, stream: ServerHttp2Stream, upstream: Socket): void {
     const tunnel = new Tunnel(x, endpoint, { socket: null, end: () => cancelStream(stream) }, upstream);
     this.track(tunnel, stream);
@@ -160,18 +160,18 @@ export class Tunnels {
     const client = tunnel.client.socket;
     if (client === null) return tunnel.close();
     const { host, port, path } = tunnel.endpoint;
-    // Where it is matters no more: the connection stands.
+    // The address no longer matters, since the connection is established.
     const target = { ...(path === null ? { host, port } : { host: 'localhost', port: 80 }), protocol: 'http:' };
-    // The rest is the limit of the answer's head, and no other connection than the one that stands.
+    // The other options limit the head of the answer and reuse the established connection.
     const options = { target, agent: tunnel.agent, ssl: { maxHeaderSize: limitsFor(tunnel.x).head.bytes } };
     Object.assign(request, { headers: byName(request.rawHeaders) });
-    // It writes the head of an agreement as text.
+    // http-proxy writes the head of a 101 as text.
     client.setDefaultEncoding('latin1');
     this.proxy.ws(request, client, head, options, () => tunnel.close());
     if (tunnel.request !== null) this.leaveAgreement(tunnel, tunnel.request);
   }
 
-  /** Leaves an agreement to http-proxy, and nothing else: it gathers any other answer for a client that does not read. */
+  /** Leaves only a 101 to http-proxy, which would buffer any other answer without limit for a client that does not read. */
   private leaveAgreement(tunnel: Tunnel, outgoing: ClientRequest): void {
     const { x } = tunnel;
     const goOn = outgoing.listeners('upgrade');
@@ -181,10 +181,10 @@ export class Tunnels {
     });
   }
 
-  /** `goOn` is told of an agreement. */
+  /** `goOn` is called when the upgrade is accepted. */
   private await(tunnel: Tunnel, outgoing: ClientRequest, goOn: GoOn): void {
     for (const event of ['upgrade', 'response', 'error']) outgoing.removeAllListeners(event);
-    // Lines beyond a limit of its own the library would leave out; `replyHead` refuses those beyond ours.
+    // The library would drop lines beyond its own limit; `replyHead` refuses heads with more than ours.
     outgoing.maxHeadersCount = 0;
     const informed = (interim: Reply): void => this.informed(tunnel, interim);
     const agreed = (reply: IncomingMessage, socket: Socket, head: NonSharedBuffer): void => {
@@ -210,10 +210,10 @@ export class Tunnels {
     x.client.flush();
   }
 
-  /** @returns the head of an agreement by which both sides mean the same: then bytes pass unread. */
+  /** @returns the head of a valid 101, after which bytes are relayed unread. */
   private agreed(tunnel: Tunnel, reply: IncomingMessage): ResponseHead | null {
     const { x } = tunnel;
-    // The client has gone, or has an answer already: what was read with the bytes that led to it says nothing more.
+    // The client has gone or already has an answer: anything else read in the same turn is ignored.
     if (x.attempt !== tunnel) return null;
     const head = replyHead(reply, limitsFor(x).head, x.block?.fields ?? null);
     if (head === null || !agrees(head, x.upgrade ?? '') || (tunnel.client.socket === null && !answersKey(x, head))) {
@@ -236,7 +236,7 @@ export class Tunnels {
   private unanswered(tunnel: Tunnel, failure: Failure): void {
     const { x, endpoint } = tunnel;
     if (tunnel.open) return tunnel.close();
-    // The client has gone, or has an answer already.
+    // The client has gone or already has an answer.
     if (x.attempt !== tunnel) return;
     tunnel.cancel();
     x.client.reclaim(x);
@@ -246,13 +246,13 @@ export class Tunnels {
   }
 }
 
-function stands({ x, endpoint }: Tunnel, poolsOf: (domain: string) => Iterable<Pool>): boolean {
+function isStillRouted({ x, endpoint }: Tunnel, poolsOf: (domain: string) => Iterable<Pool>): boolean {
   if (x.route === null) return false;
   for (const pool of poolsOf(x.route.domain)) if (pool.keeps(endpoint)) return true;
   return false;
 }
 
-/** The head that goes to http-proxy: as for every other request, and with the wish that is forwarded before its empty line. */
+/** The head for http-proxy: as for every other request, with the upgrade fields added before the empty line. */
 function upgradeHead(x: Exchange): string {
   return `${requestHead(x).slice(0, -CRLF)}Connection: Upgrade\r\nUpgrade: ${x.upgrade}\r\n\r\n`;
 }

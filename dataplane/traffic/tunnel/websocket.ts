@@ -12,15 +12,15 @@ import type { Exchange } from '../exchange/exchange.ts';
 import { guarded } from '../exchange/faults.ts';
 import { cancelStream } from '../io/stream-ends.ts';
 
-/** What a key is hashed with (RFC 6455 1.3). */
+/** The GUID that a key is hashed with (RFC 6455 1.3). */
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
-/** Only a connection of HTTP/1.1 is agreed on by it (RFC 8441 5). */
+/** The key handshake exists only in HTTP/1.1 (RFC 8441 5). */
 const OF_HTTP1 = new Set(['sec-websocket-accept']);
 
-/** Of a request that has no body, and for which the library throws (RFC 9110 6.6.2). */
+/** Fields that make no sense without a body and make the library throw (RFC 9110 6.6.2). */
 const OF_A_BODY = new Set(['trailer']);
 
-/** Sends a head that we wrote, as it stands, over the connection of an agent. */
+/** Sends a head that we wrote, unchanged, over the connection of an agent. */
 export function sendHead(head: string, agent: Agent, options: { readonly maxHeaderSize: number }): ClientRequest {
   const [line = '', ...lines] = withoutFields(head, OF_A_BODY).split('\r\n');
   const [method = '', path = ''] = line.split(' ');
@@ -28,13 +28,13 @@ export function sendHead(head: string, agent: Agent, options: { readonly maxHead
     .filter((field) => field !== '')
     .flatMap((field) => [field.slice(0, field.indexOf(':')), withoutOws(field.slice(field.indexOf(':') + 1))]);
   const outgoing = request({ method, path, headers, agent, ...options });
-  // Whoever waits for an answer hears of errors; nobody does when that could not be begun.
+  // Errors are reported to the listener that waits for the answer; there is none if the request could not be started.
   outgoing.on('error', () => outgoing.destroy());
   outgoing.end();
   return outgoing;
 }
 
-/** Whether an agreement answers the key that was sent with the request, as the client can't find out for itself (RFC 6455 4.1). */
+/** Whether a 101 matches the key that was sent with the request, which the client can't verify itself (RFC 6455 4.1). */
 export function answersKey(x: Exchange, { fields }: ResponseHead): boolean {
   const expected = createHash('sha1')
     .update(`${fieldIn(x.fields, 'sec-websocket-key')}${GUID}`)
@@ -43,8 +43,8 @@ export function answersKey(x: Exchange, { fields }: ResponseHead): boolean {
 }
 
 /**
- * Tells the client that the target has agreed, and passes bytes both ways, each side at the pace of the other. `early` is
- * what the target has said already.
+ * Tells the client that the upgrade was accepted and relays bytes in both directions with backpressure. `early` is
+ * what the target has sent already.
  */
 export function join(x: Exchange, stream: ServerHttp2Stream, { fields }: ResponseHead, upstream: Duplex, early: Buffer): void {
   const kept = withoutFields(fields.kept, OF_HTTP1) + (fields.hasDate ? '' : httpDate());
@@ -58,10 +58,10 @@ export function join(x: Exchange, stream: ServerHttp2Stream, { fields }: Respons
     x.bytesSent += length;
   });
   const ended = (): void => {
-    // A target that is gone without a farewell is told on as what it is; after one, the client may say its own.
+    // If the target's connection was aborted, the client's is too; after a proper end the client may still finish.
     if (stream.writableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
     else cancelStream(stream);
-    // Nobody reads it any more: a stream that has unread bytes would stay. How long the last bytes may take is limited as ever.
+    // Discards input: a stream with unread bytes would never close. The time limit for its last bytes still applies.
     stream.resume();
     x.client.reclaim(x);
   };

@@ -1,17 +1,17 @@
 import type { Exchange } from '../exchange/exchange.ts';
 
-/** How requests get to one target from one worker: over connections of HTTP/1.1, or over sessions of HTTP/2. */
+/** How requests get from one worker to one target: over HTTP/1.1 connections or HTTP/2 sessions. */
 export interface Channel {
-  /** Whether something stands that takes the next request at once. */
+  /** Whether an established connection or session can take the next request at once. */
   readonly warm: boolean;
-  /** Sends the exchange's request, or has it wait. Where it can't be sent it fails, perhaps before this returns. */
+  /** Sends the exchange's request or queues it. If it can't be sent it fails, possibly before this returns. */
   send(x: Exchange): void;
-  /** As `send`, never over a connection that has served before and may be gone. */
+  /** Like `send`, but never over a reused connection, which may have been closed. */
   sendFresh(x: Exchange): void;
-  /** Ends what is open only for the next request. */
+  /** Closes idle connections. */
   dropIdle(): void;
-  /** Adds requests that wait for their answer and may be sent again, those that `elsewhere` has a place for. */
+  /** Adds those requests that wait for their answer, may be sent again, and are accepted by `elsewhere`. */
   recall(elsewhere: (x: Exchange) => boolean, recalled: Exchange[]): void;
-  /** Enforces all time limits. @returns whether something is open, or awaited. */
+  /** Enforces all time limits. @returns whether anything is open or waiting. */
   sweep(now: number): boolean;
 }

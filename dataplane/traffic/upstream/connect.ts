@@ -6,22 +6,22 @@ import { guarded } from '../exchange/faults.ts';
 import type { Endpoint } from './endpoint.ts';
 
 export type Opening = {
-  /** The protocol that is offered over TLS (ALPN, RFC 7301). */
+  /** The protocol offered over TLS (ALPN, RFC 7301). */
   readonly alpn: 'http/1.1' | 'h2';
-  /** Whether our side stays open when the target ends its own. */
+  /** Whether our side stays open when the target ends its side. */
   readonly halfOpen?: boolean;
   readonly onread?: OnReadOpts;
 };
 
-/** Opens TCP to an address of a target, or its socket. */
+/** Opens a TCP connection to an address of a target, or connects to its Unix socket. */
 export const openPlain = (endpoint: Endpoint, address: string, { halfOpen = false, onread }: Opening): Socket =>
   connect({ ...whereOf(endpoint, address), allowHalfOpen: halfOpen, ...(onread && { onread }) });
 
 const whereOf = ({ path, port }: Endpoint, address: string) => (path === null ? { host: address, port } : { path });
 
 /**
- * Opens TLS to an address of a target. It is told our name for it, and its certificate is verified as its route says.
- * A session was made on a connection whose certificate was verified, and under the same name: it may be resumed.
+ * Opens a TLS connection to an address of a target. SNI carries our name for it, and its certificate is verified as its route says.
+ * A session may be resumed because it was made on a connection whose certificate was verified under the same name.
  */
 export function openSecure(endpoint: Endpoint, address: string, serverName: string, { alpn, halfOpen = false }: Opening): TLSSocket {
   const { transport } = endpoint;
@@ -35,7 +35,7 @@ export function openSecure(endpoint: Endpoint, address: string, serverName: stri
     ...(secureContext !== null && { secureContext }),
     ...(endpoint.session !== null && { session: endpoint.session }),
   });
-  // TLS 1.2 has its session before the certificate is judged, 1.3 after.
+  // TLS 1.2 provides its session before the certificate is verified, 1.3 after.
   let session: Buffer | null = null;
   socket.on('session', (fresh: Buffer) => {
     session = fresh;
@@ -48,14 +48,14 @@ export function openSecure(endpoint: Endpoint, address: string, serverName: stri
 }
 
 /**
- * A connection to a target, for someone who counts and watches it from then on: resolved, verified and limited in time.
- * @returns the way to give it up before it stands.
+ * Connects to a target: resolves its name, verifies its certificate and enforces the connect timeout. The caller manages the socket afterwards.
+ * @returns a function that cancels it before it is established.
  */
 export function connectTo(
   endpoint: Endpoint,
   connectMs: number,
   opening: Opening,
-  stands: (socket: Socket | TLSSocket) => void,
+  established: (socket: Socket | TLSSocket) => void,
   failed: (failure: Failure) => void,
 ): () => void {
   const { host, serverName, tools } = endpoint;
@@ -97,7 +97,7 @@ export function connectTo(
       if (!settle()) return;
       fresh.off('error', lost);
       fresh.once('close', () => tools.faults.step(() => tools.sockets.leaveUpstream()));
-      stands(fresh);
+      established(fresh);
     });
   };
   guarded({ broke }, () => tools.resolver.resolve(host, guarded({ broke }, open)))();

@@ -11,7 +11,7 @@ import { ok, refusingAddress, UpstreamFixture } from '../testing/upstream-fixtur
 /** As many as are let be on their way to one target. */
 const MOST = 64;
 
-/** Over TLS a connection stands once the target has said its part, which this one never does. */
+/** Over TLS a connection is established once the target has answered the handshake, which this one never does. */
 const neverStanding = (target: { readonly address: string }, more: Partial<RouteInput> = {}): RouteInput => ({
   ...site('a.test', target),
   tls: true,

@@ -12,16 +12,16 @@ import { limitsFor } from './limits.ts';
 import type { Resolver } from './resolver.ts';
 import type { Transport } from './transport.ts';
 
-/** How long a connection may take to stand (ms), name look-up and TLS included. */
+/** The connect timeout (ms), including name look-up and TLS. */
 const CONNECT_MS = 5_000;
-/** The same where the address may be given up at any time: a container's, once that is gone, swallows packets for seconds instead of refusing. */
+/** The same for addresses that may vanish at any time: the address of a removed container drops packets for seconds instead of refusing them. */
 const PASSING_CONNECT_MS = 1_000;
-/** An endpoint without connections that nothing has used for this long (ms) is forgotten. */
+/** An endpoint without connections is forgotten when it has not been used for this long (ms). */
 const FORGET_MS = 60_000;
 
 /** How many connections the process may have open, clients' among them. */
 export type SocketBudget = {
-  /** Counts one more. @returns whether there may be one. */
+  /** Counts one more. @returns whether it is within the limit. */
   enterUpstream(): boolean;
   leaveUpstream(): void;
 };
@@ -38,55 +38,55 @@ export type EndpointTools = {
   readonly runQueue: RunQueue;
   /** Open connections to one target; MAX_CONNECTIONS if absent. */
   readonly maxConnections?: number;
-  /** A try failed by the target's own fault. */
+  /** An attempt failed through the target's fault. */
   blamed(endpoint: Endpoint, failure: Failure): void;
   /** The target left the rotation or is back in it. */
   targetChanged(change: TargetChange): void;
-  /** A connection to the target stands. */
+  /** A connection to the target is established. */
   connected(endpoint: Endpoint): void;
   /** Sends a request that asks for another protocol. */
   upgrade(x: Exchange, endpoint: Endpoint): void;
 };
 
-/** Where a target is, and how it is spoken to. */
+/** The address of a target and its transport. */
 export type TargetName = {
   readonly address: string;
-  /** The name that its certificate must show; null without TLS. */
+  /** The name that its certificate must be valid for; null without TLS. */
   readonly serverName: string | null;
-  /** What it is at its source, where it has a name there: the address may belong to something else tomorrow. */
+  /** Its name at its source, if it has one: the address may belong to something else tomorrow. */
   readonly id: string | null;
-  /** What is particular about how it is spoken to. */
+  /** The transport options. */
   readonly transport: Transport;
 };
 
-/** One target address, how it fares, and the way there. */
+/** One target address, its health, and its connections. */
 export class Endpoint implements TargetName {
   readonly address: string;
   /** The path of its socket; null for one on the network. */
   readonly path: string | null;
-  /** Its name or address; what `address` says where it is a socket. */
+  /** Its name or address; the same as `address` if it is a socket. */
   readonly host: string;
   readonly port: number;
-  /** The name that its certificate must show; null without TLS. */
+  /** The name that its certificate must be valid for; null without TLS. */
   readonly serverName: string | null;
   readonly id: string | null;
   readonly transport: Transport;
-  /** How long a connection may take to stand (ms), where the exchange that it is for has no limit of its own. */
+  /** The connect timeout (ms) for exchanges that have none of their own. */
   private readonly connectMs: number;
   readonly tools: EndpointTools;
-  /** Its place in the ledger, sure to be its own while a connection is open. */
+  /** Its row in the ledger, which is guaranteed to be its own while a connection is open. */
   ledgerSlot: number;
   lastUse: number;
   /** How many pools of the newest table have it. */
   named = 0;
-  /** Whether a connection that is free waits for the next request. */
+  /** Whether an idle connection is kept for the next request. */
   private keeping = true;
   /** The last TLS session that the target gave; null without one. */
   session: Buffer | null = null;
   private readonly channel: Channel;
   private readonly awake: (endpoint: Endpoint) => void;
 
-  /** `open` makes the way there; `awake` is told when a first connection is opened: routes may hold on to an endpoint that was forgotten. */
+  /** `open` creates the channel; `awake` is called when a first connection is opened, since routes may still hold an endpoint that was forgotten. */
   constructor(
     { address, serverName, id, transport }: TargetName,
     tools: EndpointTools,
@@ -115,7 +115,7 @@ export class Endpoint implements TargetName {
     return tools.targets.claim(targetKey(address, serverName !== null, id, transport.name), tools.clock.now());
   }
 
-  /** How long a connection for this exchange may take to stand (ms). */
+  /** The connect timeout for this exchange (ms). */
   connectMsFor(x: Exchange): number {
     return limitsFor(x).connectMs ?? this.connectMs;
   }
@@ -134,12 +134,12 @@ export class Endpoint implements TargetName {
     if (this.tools.targets.succeeded(this.ledgerSlot)) this.changed(true, '');
   }
 
-  /** A try failed by the target's own fault. */
+  /** An attempt failed through the target's fault. */
   blame(failure: Failure): void {
     if (!failure.blamesTarget) return;
     this.tools.blamed(this, failure);
     if (!this.tools.targets.failed(this.ledgerSlot, this.tools.clock.now())) return;
-    // One that is still dead when it may be tried again is no news.
+    // Not reported if it is still down when it is tried again.
     if (this.tools.targets.failures(this.ledgerSlot) < 2 * FAILURES_TO_EJECT)
       this.tools.log.warn({ target: this.address, failure: failure.code }, 'target out of rotation');
     this.changed(false, failure.reason);
@@ -151,37 +151,37 @@ export class Endpoint implements TargetName {
     this.tools.targetChanged({ address, tls: serverName !== null, ...(id !== null && { id }), ...transport, healthy, reason });
   }
 
-  /** Sends the exchange's request as soon as there is a way. */
+  /** Sends the exchange's request as soon as a connection is available. */
   send(x: Exchange): void {
     this.lastUse = x.startedAt;
-    // HTTP/2 has no upgrades (RFC 9113 8.6); a wish for one may be ignored (RFC 9110 7.8).
+    // HTTP/2 has no upgrades (RFC 9113 8.6); a request for one may be ignored (RFC 9110 7.8).
     if (x.upgrade === null || this.transport.http2) this.channel.send(x);
     else this.tools.upgrade(x, this);
   }
 
-  /** As `send`, never over a connection that has served before. */
+  /** Like `send`, but never over a reused connection. */
   sendFresh(x: Exchange): void {
     this.channel.sendFresh(x);
   }
 
-  /** A first connection is about to be opened. Unused for long, its place in the ledger may have gone to another target. */
+  /** A first connection is about to be opened. After a long idle time, its row in the ledger may belong to another target. */
   wake(): void {
     this.awake(this);
     this.ledgerSlot = this.claimSlot();
   }
 
-  /** Where no further request is to be expected, a connection that waits for one only keeps its target from ending. */
+  /** If no further requests are expected, an idle connection would only keep its target from shutting down. */
   keepIdle(keeping: boolean): void {
     this.keeping = keeping;
     if (!keeping) this.channel.dropIdle();
   }
 
-  /** Whether its source has told it to stop, or names it no longer. */
+  /** Whether its source has told it to stop or no longer lists it. */
   get leaving(): boolean {
     return !this.keeping;
   }
 
-  /** Takes back requests that wait for their answer and may be sent again, those that `elsewhere` has a place for. */
+  /** Collects those requests that wait for their answer, may be sent again, and are accepted by `elsewhere`. */
   recall(elsewhere: (x: Exchange) => boolean): Exchange[] {
     const recalled: Exchange[] = [];
     this.channel.recall(elsewhere, recalled);

@@ -5,11 +5,11 @@ import { Sessions } from './http2/sessions.ts';
 
 const channelTo = (endpoint: Endpoint): Channel => (endpoint.transport.http2 ? new Sessions(endpoint) : new Connections(endpoint));
 
-/** The endpoints of one worker, by where they are and how they are spoken to. */
+/** The endpoints of one worker, by address and transport. */
 export class Endpoints {
   readonly tools: EndpointTools;
   private readonly byName = new Map<string, Endpoint>();
-  /** Those whose time limits have to be looked at. */
+  /** Those whose time limits have to be checked. */
   private readonly inUse = new Set<Endpoint>();
 
   constructor(tools: EndpointTools) {
@@ -30,7 +30,7 @@ export class Endpoints {
   sweep(now: number): void {
     for (const endpoint of this.inUse) {
       let idle = false;
-      // One that can't be swept does not keep the others from it.
+      // A failure in one endpoint must not prevent the sweep of the others.
       this.tools.faults.step(() => {
         idle = endpoint.sweep(now);
       });

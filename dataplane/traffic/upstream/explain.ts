@@ -1,7 +1,7 @@
 import { type Limits, USUAL } from '../exchange/limits.ts';
 import type { Pool } from './pool.ts';
 
-/** What becomes of a request that is forwarded to a pool, as the pool fares at `now` (ms since 1970). Takes no turn of it. */
+/** Describes what would happen to a request that is forwarded to a pool at `now` (ms since 1970). Does not advance the round robin. */
 export function explainPool(pool: Pool, holdMs: number, now: number): string {
   const next = pool.peek(now);
   const count = pool.endpoints.length;
@@ -14,7 +14,7 @@ export function explainPool(pool: Pool, holdMs: number, now: number): string {
   return `${all}${next.ejected(now) ? failing : ''}${describeLimits(pool.limits)}`;
 }
 
-/** Limits of time that the site or block sets itself. */
+/** Time limits that the site or block sets itself. */
 function describeLimits({ connectMs, headMs, bodyIdleMs }: Limits): string {
   const within = (ms: number): string => (ms === Number.POSITIVE_INFINITY ? 'at any time' : `within ${ms / 1_000} s`);
   const said = [

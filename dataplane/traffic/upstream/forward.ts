@@ -16,11 +16,11 @@ import { MAX_TARGETS, repeatable } from './retry.ts';
 
 export type ForwardTools = {
   readonly clock: Clock;
-  /** Where requests wait that find no target. */
+  /** Holds requests that find no target. */
   readonly hold: Hold;
 };
 
-/** Brings the exchanges of a block to a target of its pool, to another one if that may be, and else says why not. */
+/** Forwards the exchanges of a block to a target of its pool, retries on another target if allowed, or answers with the failure. */
 export class Forwarder implements Responder, Upstream {
   readonly pool: Pool;
   readonly limits: Limits;
@@ -28,7 +28,7 @@ export class Forwarder implements Responder, Upstream {
   private readonly tools: ForwardTools;
   private readonly attempt: (x: Exchange) => void;
 
-  /** `holdMs` is how long a request waits for a target when the pool has none for it; 0 is not at all. */
+  /** `holdMs` is how long a request waits when the pool has no target for it; 0 is not at all. */
   constructor(pool: Pool, holdMs: number, tools: ForwardTools) {
     this.pool = pool;
     this.limits = pool.limits;
@@ -57,7 +57,7 @@ export class Forwarder implements Responder, Upstream {
     endpoint.send(x);
   }
 
-  /** Where requests wait, those that find no target wait for the next one rather than go to one that is about to end. */
+  /** If requests may be held, they wait for the next target rather than go to one that is shutting down. */
   private leaving({ tried }: Exchange): Endpoint | null {
     return this.holdMs > 0 ? null : this.pool.pickLeaving(tried);
   }
@@ -70,10 +70,10 @@ export class Forwarder implements Responder, Upstream {
     const stale = progress.reused && !progress.answered && failure === FAILURE.closed;
     if (!stale) endpoint.blame(failure);
     if (!repeatable(x, progress)) return this.giveUp(x, failure);
-    // An idle connection that its upstream closed meanwhile says nothing about the target: once more, on a fresh one.
+    // An idle connection that was closed meanwhile says nothing about the target's health: retry on a fresh one.
     if (stale) return endpoint.sendFresh(x);
     if (failure === FAILURE.headTimeout) return this.giveUp(x, failure);
-    // One that broke after something was written says more than one that was never reached, unless it was known to end.
+    // A target that broke off after a write is more telling than one that was never reached, unless it was known to be shutting down.
     if (x.lastFailure === null || foundNobody(x.lastFailure))
       x.lastFailure = failure === FAILURE.closed && endpoint.leaving ? FAILURE.ended : failure;
     x.tried ??= [];
@@ -83,7 +83,7 @@ export class Forwarder implements Responder, Upstream {
     else this.giveUp(x, x.lastFailure);
   }
 
-  /** Also what a target took and dropped, as one does that ends: the next one may answer. */
+  /** Also applies to requests that a target accepted and dropped, as it does when shutting down: the next one may answer. */
   private holdOrGiveUp(x: Exchange, failure: Failure): void {
     const mayWait = foundNobody(failure) || failure === FAILURE.closed;
     if (!mayWait || !this.tools.hold.enter(x, this, this.holdMs, failure)) this.giveUp(x, failure);

@@ -94,7 +94,7 @@ test('what waited in vain is 503 with Retry-After where none is in rotation, and
   }
 });
 
-test('a pool whose target refuses is tried by one request each 250 ms, and all follow the first connection that stands', async () => {
+test('a pool whose target refuses is tried by one request each 250 ms, and all follow the first connection that is established', async () => {
   const address = await refusingAddress();
   using proxy = await ProxyFixture.start([holding(10, { address })]);
   const clients = [await asking(proxy), await asking(proxy), await asking(proxy)];

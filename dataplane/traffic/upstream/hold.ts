@@ -7,15 +7,15 @@ import { giveUpLater, retryLater, serveLater } from '../exchange/later.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Pool } from './pool.ts';
 
-/** How often a request may have been taken and dropped by targets that were to stay. */
+/** How often a request may be accepted and dropped by targets that were not shutting down. */
 const MAX_DROPS = 3;
-/** A request that was dropped is not sent again sooner than this (ms): a target that has ended accepts connections until its listener is closed. */
+/** A dropped request is retried no sooner than this (ms): a target that is shutting down accepts connections until its listener is closed. */
 const AFTER_DROP_MS = 250;
 
-/** A target is asked for the first time within this time (ms): where all of a pool are new, requests wait for that at least. */
+/** The first health check of a target takes no longer than this (ms); if all targets of a pool are new, requests wait at least this long. */
 const FIRST_VERDICT_MS = 2_000;
 
-/** Requests of one worker that may wait for a target; more are answered at once. */
+/** Most requests of one worker that wait for a target; more are answered at once. */
 const MAX_HELD = 4_096;
 
 export type HoldTools = {
@@ -28,20 +28,20 @@ export type HoldTools = {
 /** The pool that a table has for an exchange; null when it has none. */
 export type PoolOf = (x: Exchange) => Pool | null;
 
-/** Where a request goes on that has waited. */
+/** Where a request continues after it has waited. */
 type Destination = Upstream & { readonly pool: Pool };
 
 /** Requests that wait for the same pool. */
 type Group = { readonly waiting: Set<Held>; probe: Held | null };
 
 /**
- * Requests that found no target to be sent to, where their route says that they wait (`hold_secs`). Nothing of
- * them has been written, or it may be written again. Now and then one of each pool is tried: when it has a connection, the others follow.
+ * Requests that found no target and wait for one because their route says so (`hold_secs`). Nothing of
+ * them has been written, or it may be written again. Periodically one request per pool is tried: once it has a connection, the others follow.
  */
 export class Hold {
   private readonly tools: HoldTools;
   private readonly groups = new Map<Pool, Group>();
-  /** Requests that have waited before go on with the time that they had left. */
+  /** Requests that have waited before continue with their remaining time. */
   private readonly known = new WeakMap<Exchange, Held>();
   private count = 0;
   /** The pool that the newest table has for an exchange: its own, until there is a newer one. */
@@ -52,7 +52,7 @@ export class Hold {
   }
 
   /**
-   * Takes an exchange that would have ended with `failure`; `wishMs` is how long its block has it wait. @returns false where it has
+   * Holds an exchange that would have ended with `failure`; `wishMs` is how long its block lets it wait. @returns false if it has
    * waited long enough.
    */
   enter(x: Exchange, upstream: Destination, wishMs: number, failure: Failure): boolean {
@@ -72,7 +72,7 @@ export class Hold {
       giveUpLater(x, FAILURE.holdFull);
       return true;
     }
-    // A target may have ended because of the request itself: it is not sent from one to the next for as long as it may wait.
+    // The request itself may have crashed the target, so it must not go from one to the next for as long as it may wait.
     if (dropped) held.drops++;
     held.notBefore = dropped ? now + AFTER_DROP_MS : now;
     held.failure = failure;
@@ -83,7 +83,7 @@ export class Hold {
     return true;
   }
 
-  /** Every 250 ms: ends what has waited long enough, and sends one request of each pool ahead. */
+  /** Every 250 ms: ends requests that have waited long enough and tries one request of each pool. */
   tick(): void {
     if (this.groups.size === 0) return;
     const now = this.tools.clock.monotonic();
@@ -92,13 +92,13 @@ export class Hold {
 
   private look(pool: Pool, group: Group, now: number): void {
     for (const held of [...group.waiting]) if (now >= held.until) this.end(held);
-    // Whoever was sent ahead may have left, or have been answered by something other than a target.
+    // The client of the probing request may have left, or it was answered by something other than a target.
     if (group.probe !== null && group.probe.x.status !== 0) group.probe = null;
     if (group.waiting.size > 0) this.probe(pool, group);
     else if (group.probe === null) this.groups.delete(pool);
   }
 
-  /** The table has changed: a request whose route has another pool now waits for that one, and tries it at once. */
+  /** The table has been swapped: a request whose route has a new pool waits for that one, and tries it at once. */
   tableChanged(poolOf: PoolOf): void {
     this.newest = poolOf;
     for (const [pool, group] of [...this.groups]) for (const held of [...group.waiting]) onBehalf(held.x, () => this.move(held, pool));
@@ -113,7 +113,7 @@ export class Hold {
     this.join(held, newest);
   }
 
-  /** A connection to this target stands. */
+  /** A connection to this target is established. */
   connected(endpoint: Endpoint): void {
     if (this.groups.size === 0) return;
     for (const [pool, group] of [...this.groups]) if (pool.endpoints.includes(endpoint)) this.open(group);
@@ -199,11 +199,11 @@ class Held implements Attempt {
   }
 
   bodyEnd(): void {
-    throw new Error('a held request streams no body');
+    throw new Error('a held request does not stream a body');
   }
 
   resume(): void {
-    // Nothing flows yet.
+    // No answer is being received yet.
   }
 
   cancel(): void {

@@ -2,10 +2,10 @@ import type { TransportSpec } from '../../../shared/transport.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { type Limits, USUAL } from '../exchange/limits.ts';
 
-/** A head may have a line for so many bytes of what it may be, and never fewer than usual. */
+/** A head may have one line per this many bytes of its size limit, and never fewer than the default. */
 const BYTES_OF_A_LINE = 256;
 
-/** What a route says about time and size. 0 is no limit of time. */
+/** The time and size limits that a route sets. 0 is no time limit. */
 export function limitsOf(transport: TransportSpec | null | undefined): Limits {
   if (transport == null) return USUAL;
   const {
@@ -23,10 +23,10 @@ export function limitsOf(transport: TransportSpec | null | undefined): Limits {
   };
 }
 
-/** How many lines a head of so many bytes may have. */
+/** How many lines a head of this many bytes may have. */
 export const linesFor = (bytes: number): number => Math.max(USUAL.head.lines, Math.floor(bytes / BYTES_OF_A_LINE));
 
 const msOf = (secs: number): number => (secs === 0 ? Number.POSITIVE_INFINITY : secs * 1_000);
 
-/** What holds for an exchange: what its site or block says, which is no part of what a target is. */
+/** The limits for an exchange: they come from its site or block and are not a property of the target. */
 export const limitsFor = (x: Exchange): Limits => x.upstream?.limits ?? USUAL;

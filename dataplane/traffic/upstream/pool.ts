@@ -11,7 +11,7 @@ import { limitsOf } from './limits.ts';
 import { interleave } from './round-robin.ts';
 import { transportOf } from './transport.ts';
 
-/** What the main thread has found out about a target, as the ledger has it now. */
+/** What the main thread knows about a target, as currently in the ledger. */
 class HealthFlag {
   private readonly targets: Targets;
   private readonly slot: number;
@@ -23,7 +23,7 @@ class HealthFlag {
     this.outAtFirst = outAtFirst;
   }
 
-  /** Whether nobody knows yet: it is being found out right now. */
+  /** Whether its health is not known yet: its first check is under way. */
   get undecided(): boolean {
     return this.outAtFirst && this.targets.checkResult(this.slot) === CHECK_RESULT.none;
   }
@@ -34,7 +34,7 @@ class HealthFlag {
   }
 }
 
-/** A target as its pool has it. */
+/** A target within its pool. */
 type Member = {
   readonly endpoint: Endpoint;
   readonly state: UpstreamSpec['state'];
@@ -45,16 +45,16 @@ type Member = {
 /** The targets of a site or block, and whose turn it is. */
 export class Pool {
   private readonly members: readonly Member[];
-  /** Targets whose state lets them be in rotation, each as often as its weight says, evenly mixed. */
+  /** Targets whose state allows them in rotation, each as often as its weight says, evenly spread. */
   private readonly turns: readonly Endpoint[];
-  /** What may shut out the target of each turn; null where nothing can. */
+  /** The health state that can exclude the target of each turn; null if there is none. */
   private readonly healthFlags: readonly (HealthFlag | null)[] | null;
   /** Targets that were told to stop, and may still serve. */
   private readonly leaving: readonly Endpoint[];
   private next = 0;
   private nextLeaving = 0;
   readonly endpoints: readonly Endpoint[];
-  /** How long its targets may take. */
+  /** Time limits for its targets. */
   readonly limits: Limits;
 
   constructor(members: readonly Member[], limits: Limits) {
@@ -69,8 +69,8 @@ export class Pool {
   }
 
   /**
-   * Round robin over the targets that are well and not in `tried`. When all of those are ejected, the next
-   * one all the same: passive health never takes out a pool's last target. null when the pool has none left.
+   * Round robin over the targets that are healthy and not in `tried`. If all of those are ejected, the next
+   * one anyway: passive health checks never remove a pool's last target. null when the pool has none left.
    */
   pick(now: number, tried: readonly NamedEndpoint[] | null): Endpoint | null {
     const count = this.turns.length;
@@ -86,7 +86,7 @@ export class Pool {
     return lastResort;
   }
 
-  /** A target that was told to stop, for requests that would find none at all: many serve until their end. */
+  /** A target that was told to stop, for requests that would find none at all: many still serve until they exit. */
   pickLeaving(tried: readonly NamedEndpoint[] | null): Endpoint | null {
     for (let step = 0; step < this.leaving.length; step++) {
       const endpoint = this.leaving[this.nextLeaving++ % this.leaving.length] as Endpoint;
@@ -109,12 +109,12 @@ export class Pool {
     return lastResort;
   }
 
-  /** A newer table has taken its place: it names its targets no longer. Requests that have it go on with it. */
+  /** A newer table has replaced it: it no longer claims its targets. Requests that already use it continue. */
   close(): void {
     for (const endpoint of this.endpoints) endpoint.named--;
   }
 
-  /** Whether a target of it is asked right now for the first time whether it is well. */
+  /** Whether the first health check of one of its targets is under way. */
   get undecided(): boolean {
     return this.healthFlags?.some((healthFlag) => healthFlag?.undecided === true) === true;
   }
@@ -124,17 +124,17 @@ export class Pool {
     return this.leaving.length;
   }
 
-  /** Whether a request may be sent to the target, now or once it is well. */
+  /** Whether a request may be sent to the target, now or once it is healthy. */
   sendsTo(endpoint: Endpoint): boolean {
     return this.turns.includes(endpoint);
   }
 
-  /** What its source says of a target; null when it is none of the pool's. */
+  /** What the source says about a target; null if it is not in the pool. */
   stateOf(endpoint: Endpoint): UpstreamSpec['state'] | null {
     return this.members.find((member) => member.endpoint === endpoint)?.state ?? null;
   }
 
-  /** Whether the target of an endpoint, perhaps one of an earlier table, is one of its own and is to stay. */
+  /** Whether the target of an endpoint, possibly from an earlier table, is in this pool and not shutting down. */
   keeps({ address, serverName, id, transport }: Endpoint): boolean {
     return this.members.some(
       ({ endpoint: own, state }) =>
@@ -155,7 +155,7 @@ export class Pools {
     this.endpoints = endpoints;
   }
 
-  /** `domain` names the certificate that an IP literal must show. A pool that is opened names its targets until it is closed. */
+  /** `domain` is the certificate name to verify if the target is an IP literal. An opened pool claims its targets until it is closed. */
   open(
     domain: string,
     upstreams: readonly UpstreamSpec[],

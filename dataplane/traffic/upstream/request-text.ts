@@ -1,7 +1,7 @@
 import { CHUNKED, type Exchange } from '../exchange/exchange.ts';
 import { oneHopLess } from './max-forwards.ts';
 
-/** The head of a request as the upstream gets it: the client's fields that go on, ours, and framing that we vouch for. */
+/** The head of a request as sent to the upstream: the client's forwarded fields, ours, and framing of our own. */
 export function requestHead(x: Exchange): string {
   const framing =
     x.bodyLength === CHUNKED
@@ -12,5 +12,5 @@ export function requestHead(x: Exchange): string {
   return `${x.method} ${x.upstreamTarget} HTTP/1.1\r\n${oneHopLess(x.method, x.upstreamFields)}${x.forwarding}${framing}\r\n`;
 }
 
-/** RFC 9110 8.6: methods whose request usually has a body say so when it is empty. */
+/** RFC 9110 8.6: requests with a method that usually has a body send Content-Length even if the body is empty. */
 export const needsLength = (method: string): boolean => method === 'POST' || method === 'PUT' || method === 'PATCH';

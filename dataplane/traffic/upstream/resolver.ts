@@ -3,12 +3,12 @@ import { isIP } from 'node:net';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { socketPath } from '../../../shared/values/address.ts';
 
-/** How long an answer of the system's resolver is used (ms). Containers change addresses; names don't say for how long. */
+/** How long an answer of the system's resolver is used (ms). Containers change addresses, and the resolver gives no TTL. */
 const FRESH_MS = 30_000;
-/** How long the last answer is used on while the resolver itself fails (ms), and how often it is asked then. */
+/** How long the last answer stays in use while the resolver itself fails (ms), and how often it is retried then. */
 const STALE_MS = 600_000;
 const RETRY_MS = 5_000;
-/** Names whose addresses are at hand; the one asked for longest ago goes first. */
+/** Most names in the cache; the least recently used one is evicted first. */
 const MAX_KNOWN = 10_000;
 
 /** Asks the system: an error, or at least one address. */
@@ -16,19 +16,19 @@ export type Ask = (host: string, then: (error: NodeJS.ErrnoException | null, add
 
 type Known = {
   readonly addresses: readonly string[];
-  /** When the resolver said so, and until when it is not asked again. */
+  /** When the resolver answered, and until when the answer is used. */
   readonly at: number;
   until: number;
-  /** Whether it has failed since: then nobody waits for it. */
+  /** Whether the resolver has failed since; if so, requests do not wait for it. */
   failing: boolean;
   next: number;
 };
 type Then = (error: NodeJS.ErrnoException | null, address: string) => void;
 
 /**
- * Host names to addresses through the system's resolver (hosts file and engine names included), asked again
- * every 30 s. Several addresses take turns. A name that is gone (ENOTFOUND) is gone at once: its address may be
- * another's by now. While the resolver can't say, the last answer holds for 10 minutes.
+ * Resolves host names through the system's resolver (including the hosts file and engine names), again
+ * every 30 s. Several addresses take turns. A name that no longer exists (ENOTFOUND) is dropped at once: its address may be
+ * another's by now. While the resolver fails otherwise, the last answer is used for up to 10 minutes.
  */
 export class Resolver {
   private readonly known = new Map<string, Known>();
@@ -41,7 +41,7 @@ export class Resolver {
     this.ask = ask;
   }
 
-  /** An address is its own answer, and so is a socket. */
+  /** IP addresses and sockets need no resolution. */
   resolve(host: string, then: Then): void {
     if (isIP(host) !== 0 || socketPath(host) !== null) return then(null, host);
     const known = this.known.get(host);
@@ -52,7 +52,7 @@ export class Resolver {
     then(null, turn(known));
   }
 
-  /** Takes an answer for old whose address did not take a connection: the resolver is asked before the next one. */
+  /** Expires an answer whose address did not accept a connection: the name is resolved again before the next connection. */
   forget(host: string): void {
     const known = this.known.get(host);
     if (known !== undefined && !known.failing) known.until = 0;
@@ -84,7 +84,7 @@ export class Resolver {
     return known;
   }
 
-  /** What is still to be used after a failure; null for nothing. */
+  /** The answer that is still usable after a failure; null for none. */
   private keep(host: string, error: NodeJS.ErrnoException): Known | null {
     const known = this.known.get(host);
     const now = this.clock.monotonic();

@@ -148,7 +148,7 @@ test('a PUT that waits for 100 moves to a fresh connection, and its body follows
   client.send('PUT / HTTP/1.1\r\nHost: a.test\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n');
   await stale.readHead();
   stale.reset();
-  // The client waits no longer: its body may come before the fresh connection stands.
+  // The client waits no longer: its body may come before the fresh connection is established.
   client.send('hello');
   const { wire, request } = await upstream.asked();
   assert.equal(request.body, 'hello');

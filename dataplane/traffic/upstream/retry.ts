@@ -4,12 +4,12 @@ import type { Exchange } from '../exchange/exchange.ts';
 /** RFC 9110 9.2.2. */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'TRACE']);
 
-/** Most tries of one request on targets that it had not tried before. */
+/** Most attempts of one request on targets that it had not tried before. */
 export const MAX_TARGETS = 3;
 
 /**
- * Whether a failed request may be sent again: never after a byte of the answer, never a body that is
- * partly gone; else when nothing was written, or when twice is the same as once.
+ * Whether a failed request may be sent again: never after a byte of the answer, never if its body has been
+ * partly sent; otherwise if nothing was written, or if the method is idempotent.
  */
 export function repeatable(x: Exchange, progress: Progress): boolean {
   if (progress.answered || x.bodyConsumed) return false;

@@ -1,4 +1,4 @@
-/** Whose turn it is, in order. Spreads targets by weight: 2 and 1 become a, b, a; never a, a, b where it can be helped. */
+/** The order of turns, spread evenly by weight: 2 and 1 become a, b, a; a, a, b only if it can't be avoided. */
 export function interleave<T extends { readonly weight: number }>(targets: readonly T[]): T[] {
   const divisor = targets.reduce((sofar, { weight }) => greatestCommonDivisor(sofar, weight), 0) || 1;
   const shares = targets.map((target) => ({ target, weight: target.weight / divisor, credit: 0 }));

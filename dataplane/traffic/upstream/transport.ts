@@ -1,20 +1,20 @@
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { type TransportSpec, transportName } from '../../../shared/transport.ts';
 
-/** What a route says about how its targets are spoken to. */
+/** How a route's targets are connected to. */
 export type Transport = {
-  /** Equal for equal transports, different for different ones; empty for the usual one. */
+  /** Equal for equal transports, different for different ones; empty for the default one. */
   readonly name: string;
   readonly http2: boolean;
-  /** Whether the certificate may be anybody's. */
+  /** Whether any certificate is accepted. */
   readonly insecure: boolean;
-  /** Who vouches for the certificate; null for those whom the system trusts. Made when it is first asked for. */
+  /** The trusted certificate authorities; null for the system's. Created on first use. */
   readonly authorities: () => SecureContext | null;
 };
 
 export const PLAIN: Transport = { name: '', http2: false, insecure: false, authorities: () => null };
 
-/** The transport that a route asks for. */
+/** The transport that a route configures. */
 export function transportOf(spec: TransportSpec | null | undefined): Transport {
   const name = transportName(spec);
   if (spec == null || name === '') return PLAIN;

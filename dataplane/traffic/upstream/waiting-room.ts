@@ -4,12 +4,12 @@ import { FAILURE, type Failure } from '../exchange/failure.ts';
 import { attemptFailed } from '../exchange/later.ts';
 import type { Endpoint } from './endpoint.ts';
 
-/** Requests that may wait for a connection to one target; more are answered 503. */
+/** Most requests that wait for a connection to one target; more are answered 503. */
 const MAX_WAITING = 1_024;
-/** How long a request waits there (ms): as long as for a connection to stand, where that takes longer. */
+/** How long a request waits there (ms); the connect timeout applies if it is longer. */
 const QUEUE_MS = 5_000;
 
-/** Requests that wait until a connection to their target takes them, in the order in which they came. */
+/** Requests that wait for a connection to their target, in order of arrival. */
 export class WaitingRoom {
   private readonly endpoint: Endpoint;
   private readonly queue: Waiting[] = [];
@@ -22,7 +22,7 @@ export class WaitingRoom {
     return this.queue.length === 0;
   }
 
-  /** Takes a request, or has it fail where `most` wait already. */
+  /** Queues a request, or fails it if `most` are waiting already. */
   enter(x: Exchange, most = MAX_WAITING): void {
     const { tools } = this.endpoint;
     const waits = Math.max(QUEUE_MS, this.endpoint.connectMsFor(x));
@@ -30,22 +30,22 @@ export class WaitingRoom {
     else attemptFailed(x, this.endpoint, FAILURE.queueFull, NOTHING_SENT);
   }
 
-  /** The one that has waited longest; null where nobody waits. */
+  /** The request that has waited longest; null if none waits. */
   get first(): Exchange | null {
     return this.queue[0]?.x ?? null;
   }
 
-  /** The one that has waited longest, no longer here; null where nobody waits. */
+  /** Removes and returns the request that has waited longest; null if none waits. */
   next(): Exchange | null {
     return this.queue.shift()?.x ?? null;
   }
 
-  /** Adds those that `elsewhere` has a place for. They stay until they are cancelled. */
+  /** Adds those that `elsewhere` accepts. They stay until they are cancelled. */
   recall(elsewhere: (x: Exchange) => boolean, recalled: Exchange[]): void {
     for (const { x } of [...this.queue]) if (elsewhere(x)) recalled.push(x);
   }
 
-  /** Has everybody fail who is here now. */
+  /** Fails all requests that wait now. */
   fail(failure: Failure): void {
     for (const { x } of this.queue.splice(0)) {
       x.attempt = null;
@@ -53,7 +53,7 @@ export class WaitingRoom {
     }
   }
 
-  /** Has those fail who have waited too long. */
+  /** Fails the requests that have waited too long. */
   sweep(now: number): void {
     while (this.queue[0] !== undefined && now >= this.queue[0].until) {
       const late = this.queue.shift();
@@ -81,11 +81,11 @@ class Waiting implements Attempt {
   }
 
   bodyEnd(): void {
-    throw new Error('a waiting request streams no body');
+    throw new Error('a waiting request does not stream a body');
   }
 
   resume(): void {
-    // Nothing flows yet.
+    // No answer is being received yet.
   }
 
   cancel(): void {

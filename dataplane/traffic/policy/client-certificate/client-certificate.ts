@@ -10,8 +10,8 @@ const REFUSED: OwnAnswer = {
 };
 
 /**
- * The last word on whoever has not kept the site's rule in a handshake of ours: visitors without TLS, and those of
- * whom a proxy says that they came over HTTPS, since nobody here has seen what they showed there.
+ * Refuses requests that have not satisfied the site's rule in our own TLS handshake: those without TLS, and those
+ * that came over HTTPS only according to a proxy, since we have not seen their certificate.
  */
 export const clientCertificate: PolicyKind = (route) => {
   const auth = compileClientAuth(route);

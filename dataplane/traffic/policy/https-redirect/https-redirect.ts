@@ -5,16 +5,16 @@ import type { OwnAnswer } from '../../exchange/own-answer.ts';
 import { answers, type Policy, type PolicyKind, type PolicyTools } from '../policy.ts';
 
 /**
- * Sends visitors who came without TLS to the same page over HTTPS (308: the method stays) for as long as certificates
- * are seen to, also while the first one is still on its way, and where somebody brought one. A site that says `off`, or
- * that can have no certificate, stays on HTTP.
+ * Redirects requests without TLS to the same URL over HTTPS (308 keeps the method) if certificates are managed
+ * automatically, even while the first one is still being ordered, or if one was uploaded. A site with `off`, or
+ * one that cannot get a certificate, stays on HTTP.
  */
 export const httpsRedirect: PolicyKind = (route) => {
   if (route.https === 'off') return [];
   const { domain, https } = route;
-  // Of a certificate for every host nobody knows which hosts it is good for.
+  // For the catch-all route it is unknown which hosts a certificate would cover.
   const provided = https === 'provided' && domain !== CATCH_ALL;
-  // Which authorities and certificates there are may change while the site does not.
+  // Not compiled into the route: authorities and certificates may change while the site does not.
   const active = (tools: PolicyTools): boolean =>
     provided || issuerOf({ domain, https }, tools.https) !== null || (domain !== CATCH_ALL && tools.isBrought(domain));
   let judgedBy: PolicyTools['https'] | null = null;
@@ -42,6 +42,6 @@ const redirection = (x: Exchange, port: number): OwnAnswer => ({
   reason: 'sent on to HTTPS',
 });
 
-/** `*` is the target of OPTIONS for the server as a whole: there is no page to go to. */
+/** `*` is the target of OPTIONS for the server as a whole and has no URL of its own. */
 const location = (x: Exchange, port: number): string =>
   `https://${x.host}${port === 443 ? '' : `:${port}`}${x.target === '*' ? '/' : x.target}`;

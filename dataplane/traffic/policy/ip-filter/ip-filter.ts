@@ -5,7 +5,7 @@ import { answers, type Policy, type PolicyKind, passes } from '../policy.ts';
 
 const REFUSED: OwnAnswer = { status: 403, fields: '', body: null, reason: "the site's ip_filter keeps the client's address out" };
 
-/** `ip_filter`: the block's own lists, or the site's where the block has none. */
+/** `ip_filter`: the block's own lists, or the site's if the block has none. */
 export const ipFilter: PolicyKind = (route, handle) => {
   const spec = handle?.ip_filter ?? route.ip_filter;
   return spec ? [compile(spec)] : [];

@@ -9,11 +9,14 @@ import { answers, type Policy, type PolicyKind, passes } from '../policy.ts';
 
 const OVER: OwnAnswer = { status: 429, fields: 'Retry-After: 1\r\n', body: null, reason: 'over the rate limit' };
 
-/** Addresses of clients seen lately, hashed once; far more than a worker has connections. */
+/** Most client addresses whose hashes are cached; far more than a worker has connections. */
 const KNOWN_CLIENTS = 16_384;
 const clients = new Map<string, Key>();
 
-/** `rate_limit <n>/s`: per client address, an IPv6 /64 being one, and domain; counted over all workers in the ledger. Those of some requests count beside those of all. */
+/**
+ * `rate_limit <n>/s`: per client address (an IPv6 /64 counts as one) and domain, counted over all workers in the ledger. Limits on
+ * some requests count in addition to the limit on all.
+ */
 export const rateLimit: PolicyKind = (route, handle, index) => {
   const policies = limitsOf(route, `rate\n${route.domain}`, foldsPaths(route));
   if (handle !== null)

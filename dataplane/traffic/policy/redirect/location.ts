@@ -2,12 +2,12 @@ import type { Placeholder } from '../../../../shared/placeholders.ts';
 import { targetParts, targetShape } from '../../../../shared/redirect-target.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 
-/** Where a request is sent, as the value of Location. `remainder` is what `*` stands for. */
+/** The value of Location for a request. `remainder` is what `*` matched. */
 export type Location = (x: Exchange, remainder: string) => string;
 
 type Value = Location;
 
-/** What stands for each placeholder. */
+/** The value of each placeholder. */
 const VALUES: Readonly<Record<Placeholder, Value>> = {
   'http.request.uri.path.remainder': (_, remainder) => remainder,
   remainder: (_, remainder) => remainder,
@@ -21,7 +21,7 @@ const VALUES: Readonly<Record<Placeholder, Value>> = {
   uri: (x) => x.target,
 };
 
-/** Compiles a target that the schema has judged. */
+/** Compiles a target that the schema has validated. */
 export function compileLocation(target: string): Location {
   const parts = targetParts(target);
   const shape = targetShape(parts);
@@ -37,16 +37,16 @@ export function compileLocation(target: string): Location {
   return shape.kind === 'local' ? (x, remainder) => local(whole(x, remainder)) : whole;
 }
 
-/** What would make `//` of the slash that a path begins with, for a browser (WHATWG URL 4.4) or after one decoding. */
+/** Characters that would turn the leading slash of a path into `//`, for a browser (WHATWG URL 4.4) or after one decoding. */
 const SECOND_SLASH = /^(?:[/\\]|%(?:2f|5c|7f|[01][0-9a-f]))+/i;
 
-/** A path of this host, whatever the visitor has written: `//evil.test` and `/\evil.test` lead away from it (RFC 3986 4.2). */
+/** A path on this host, whatever the visitor has sent: `//evil.test` and `/\evil.test` would lead to another host (RFC 3986 4.2). */
 const local = (location: string): string => `/${location.replace(SECOND_SLASH, '')}`;
 
-/** Behind a host: without a slash, `.evil.test` or `@evil.test` would go on with it. */
+/** After a host: without a slash, `.evil.test` or `@evil.test` would continue the host name. */
 const closed = (value: string): string => (value.startsWith('/') ? value : `/${value}`);
 
-/** What a client sent may stand in a target, never end its line. */
+/** Client input may appear in a target but must never end the header line. */
 const fieldSafe = (text: string): string => text.replace(/[^\x21-\x7e]/g, (char) => encodeURIComponent(char));
 
 const pathOf = (target: string): string => target.split('?', 1)[0] ?? '';

@@ -3,7 +3,7 @@ import { foldsPaths } from '../../match/pattern.ts';
 import { describeAnswer, fixedAnswer } from '../../respond/fixed.ts';
 import { answers, type PolicyKind, passes } from '../policy.ts';
 
-/** `respond <matcher> <status> [body]`: the site's before the block's own. Without a matcher it is the block's responder. */
+/** `respond <matcher> <status> [body]`: the site's come before the block's own. Without a matcher it is the block's responder. */
 export const respond: PolicyKind = (route, handle) =>
   [...(route.responds ?? []), ...(handle?.responds ?? [])].map((spec) => {
     const own = fixedAnswer(spec);

@@ -1,17 +1,17 @@
 import type { Failure } from '../../exchange/failure.ts';
 
-/** Who a connection belongs to: it is told when that stands, when it is free, and when it is gone. */
+/** The owner of a connection, which is notified when it is established, free or closed. */
 export type ConnectionOwner<C> = {
-  /** `claimed`: it has a request to send. */
-  stands(connection: C, claimed: boolean): void;
-  /** Its request was called off before it stood. */
+  /** The connection is established. `claimed`: it has a request to send. */
+  established(connection: C, claimed: boolean): void;
+  /** Its request was cancelled before the connection was established. */
   abandoned(connection: C): void;
   /** `keepAliveSeconds` is how long the target promises to keep it open; -1 if it does not say. */
   release(connection: C, keepAliveSeconds: number): void;
-  /** Its time to wait for a request is up. */
+  /** Its idle time limit has expired. */
   idled(connection: C, now: number): void;
-  /** Its target has closed it while it waited for a request. */
+  /** The target has closed it while it was idle. */
   left(connection: C): void;
-  /** `failure` is why one never stood; null where it did, or was given up. */
-  closed(connection: C, stood: boolean, failure: Failure | null): void;
+  /** `failure` is why it was never established; null if it was, or if it was given up. */
+  closed(connection: C, wasEstablished: boolean, failure: Failure | null): void;
 };

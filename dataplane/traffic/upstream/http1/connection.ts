@@ -20,7 +20,7 @@ import { repeatable } from '../retry.ts';
 import type { ConnectionOwner } from './connection-owner.ts';
 import { RequestWriter } from './request-writer.ts';
 
-/** Interim answers (1xx) before the final one. More is a target that never comes to the point. */
+/** Most interim answers (1xx) before the final one. */
 const MAX_INTERIM = 32;
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -42,25 +42,25 @@ export class UpstreamConnection implements Attempt {
   private remaining = 0;
   private deadline: number;
   idleSince = 0;
-  /** How long it may take over the exchange that it has. */
+  /** Time limits for the current exchange. */
   private limits: Limits = USUAL;
-  /** Whether it may have been closed by its target meanwhile: it has served, or waited for a request. */
+  /** Whether its target may have closed it meanwhile: it has served a request or been idle. */
   private reused = false;
   private interim = 0;
-  private stood = false;
+  private wasEstablished = false;
   private written = false;
   private answered = false;
   private requestComplete = false;
   private keepAlive = true;
 
-  /** `connectMs` is how long it may take to stand. */
+  /** `connectMs` is the time limit for connecting. */
   constructor(endpoint: Endpoint, owner: ConnectionOwner<UpstreamConnection>, connectMs: number) {
     this.endpoint = endpoint;
     this.owner = owner;
     this.deadline = endpoint.tools.clock.monotonic() + connectMs;
   }
 
-  /** Opens it. Fails perhaps before this returns. */
+  /** Opens it. May fail before this returns. */
   connect(): void {
     this.endpoint.tools.resolver.resolve(this.endpoint.host, (error, address) => guard(this, this.open, error, address));
   }
@@ -76,7 +76,7 @@ export class UpstreamConnection implements Attempt {
       serverName === null ? openPlain(endpoint, address, { alpn, onread }) : openSecure(endpoint, address, serverName, { alpn });
     socket.setNoDelay(true);
     this.socket = socket;
-    // What can't be written any more is waited for no longer: the target may have said why.
+    // Don't wait for the rest of a request that can't be written: the target may already have sent an answer.
     this.writer = new RequestWriter(socket, () => guard(this, this.takeMore));
     this.intake = new Intake(socket, endpoint.tools.runQueue, () => this.intake?.goAhead());
     socket.on(serverName === null ? 'connect' : 'secureConnect', () => guard(this, this.connected));
@@ -108,8 +108,8 @@ export class UpstreamConnection implements Attempt {
   private connected(): void {
     const { x } = this;
     this.state = STATE.idle;
-    this.stood = true;
-    this.owner.stands(this, x !== null);
+    this.wasEstablished = true;
+    this.owner.established(this, x !== null);
     if (x !== null) this.write(x);
     this.endpoint.tools.connected(this.endpoint);
   }
@@ -126,7 +126,7 @@ export class UpstreamConnection implements Attempt {
     const { x, writer } = this;
     if (x === null || writer === null) return false;
     x.bodyConsumed = true;
-    // A long upload is progress: the answer's time begins when the request is through.
+    // A long upload is progress: the time limit of the answer starts when the request is complete.
     this.deadline = this.endpoint.tools.clock.monotonic() + this.limits.headMs;
     return writer.body(x, buffer, from, to);
   }
@@ -138,7 +138,7 @@ export class UpstreamConnection implements Attempt {
   bodyEnd(trailers: string): void {
     this.requestComplete = true;
     if (this.x === null) return;
-    // A chunked body that turns out empty is gone as well: another attempt would wait for its end in vain.
+    // An empty chunked body counts as sent too: another attempt would wait for its end in vain.
     this.x.bodyConsumed = true;
     this.writer?.end(this.x, trailers);
   }
@@ -147,10 +147,10 @@ export class UpstreamConnection implements Attempt {
     this.intake?.resume();
   }
 
-  /** The request that waits here for its answer, if that may be sent again now; null for none. */
+  /** The request that waits here for its answer, if it may be sent again now; otherwise null. */
   get recallable(): Exchange | null {
     const { x, written, answered } = this;
-    // A body that is still on its way is being handed to this very connection.
+    // A body that is still arriving is being streamed to this very connection.
     if (x === null || this.state > STATE.head || (written && !this.requestComplete)) return null;
     return repeatable(x, { written, answered, reused: false }) ? x : null;
   }
@@ -161,7 +161,7 @@ export class UpstreamConnection implements Attempt {
     else this.destroy();
   }
 
-  /** Its exchange is no longer its own, and counted once. */
+  /** Detaches the exchange and counts it once. */
   private letGo(): void {
     if (this.x === null) return;
     this.x.attempt = null;
@@ -169,7 +169,7 @@ export class UpstreamConnection implements Attempt {
     this.endpoint.tools.targets.end(this.endpoint.ledgerSlot, this.endpoint.tools.slot);
   }
 
-  /** Nothing that it knows is to be relied on any more. */
+  /** Its state can't be trusted any more. */
   broke(error: unknown): void {
     const { x } = this;
     const { faults } = this.endpoint.tools;
@@ -179,23 +179,23 @@ export class UpstreamConnection implements Attempt {
     else faults.note('connection', error, { target: this.endpoint.address });
   }
 
-  /** `failure` is why it did not come to stand; null where it did, or where nobody needs it. */
+  /** `failure` is why it was not established; null if it was, or if it is no longer needed. */
   destroy(failure: Failure | null = null): void {
     if (this.state === STATE.closed) return;
     this.state = STATE.closed;
     this.deadline = NEVER;
     this.socket?.destroy();
-    this.owner.closed(this, this.stood, this.stood ? null : failure);
+    this.owner.closed(this, this.wasEstablished, this.wasEstablished ? null : failure);
   }
 
-  /** It waits for a request, in ms of the monotonic clock. */
+  /** Makes it idle, in ms on the monotonic clock. */
   idle(since: number, until: number): void {
     this.reused = true;
     this.idleSince = since;
     this.deadline = until;
   }
 
-  /** Whether its time to wait for a request is up. */
+  /** Whether its idle time limit has expired. */
   expired(now: number): boolean {
     return now >= this.deadline;
   }
@@ -208,13 +208,13 @@ export class UpstreamConnection implements Attempt {
       case STATE.connecting:
         return this.fail(FAILURE.connectTimeout);
       case STATE.head:
-        // A visitor who sends slowly has a limit of its own and is not the target's fault either.
+        // A client that sends slowly has its own time limit and is not the target's fault either.
         if (this.waitsForClient()) this.deadline = now + this.limits.headMs;
         else this.fail(FAILURE.headTimeout);
         return;
       default:
-        // The visitor who reads slowly is not the target's fault: while the socket is paused, time stands still.
-        // And an event stream is silent for as long as nothing happens.
+        // A client that reads slowly is not the target's fault: the time limit is suspended while the socket is paused.
+        // An event stream is silent for as long as nothing happens.
         if (this.socket?.isPaused() || this.streamsEvents()) this.deadline = now + this.limits.bodyIdleMs;
         else this.fail(FAILURE.bodyTimeout);
     }
@@ -246,7 +246,7 @@ export class UpstreamConnection implements Attempt {
 
   private read(chunk: Buffer): void {
     const x = this.x;
-    // Nobody asked: an answer to no request, or bytes after one.
+    // Unsolicited bytes: an answer without a request, or bytes after an answer.
     if (x === null) return this.destroy();
     this.answered = true;
     let at = 0;
@@ -259,7 +259,7 @@ export class UpstreamConnection implements Attempt {
     if (this.x === x) flushAnswer(x);
   }
 
-  /** Reads interim heads and the final one. @returns where its body begins, or -1 when the head is not whole or not sound. */
+  /** Reads interim heads and the final one. @returns where its body begins, or -1 when the head is incomplete or invalid. */
   private readHeads(x: Exchange, buffer: Buffer): number {
     const { heads } = this;
     const { head } = heads;
@@ -288,7 +288,7 @@ export class UpstreamConnection implements Attempt {
     return -1;
   }
 
-  /** RFC 9112 6.3: how the body ends. What comes behind it is dropped, and the connection with it. */
+  /** RFC 9112 6.3: how the body ends. Bytes after it are dropped, and the connection is closed. */
   private beginAnswer(x: Exchange, head: ResponseHead): void {
     const { fields } = head;
     const bodyless = head.bodyless(x.method);
@@ -347,7 +347,7 @@ export class UpstreamConnection implements Attempt {
     if (!more) this.intake?.holdBack();
   }
 
-  /** The answer is whole. The connection is free before the client's next request is looked at, so that it is the one used. */
+  /** The answer is complete. The connection is freed before the client's next request is parsed, so that it can be reused for it. */
   private finish(x: Exchange, trailers: string): void {
     this.letGo();
     this.reused = true;
@@ -364,16 +364,16 @@ export class UpstreamConnection implements Attempt {
 
   private gone(): void {
     this.fail(FAILURE.closed);
-    this.owner.closed(this, this.stood, null);
+    this.owner.closed(this, this.wasEstablished, null);
   }
 
   private ended(): void {
-    // A reset that a write was told of looks like an end to those who read.
+    // If a write has already reported a reset, reads see an ordinary end.
     if (this.x !== null && this.state === STATE.untilClose && this.writer?.cut === false) return this.finish(this.x, '');
     this.fail(FAILURE.closed);
   }
 
-  /** The connection is of no more use. What becomes of its exchange depends on how far it had come. */
+  /** The connection can't be used any more. What happens to its exchange depends on how far it had come. */
   private fail(failure: Failure): void {
     if (this.state === STATE.closed) return;
     const { x, endpoint, written, answered } = this;

@@ -9,25 +9,25 @@ import { IDLE_MS, IdleLimit } from '../idle-limit.ts';
 import { WaitingRoom } from '../waiting-room.ts';
 import { UpstreamConnection } from './connection.ts';
 
-/** Open connections to one target from one worker; requests beyond that wait. */
+/** Most open connections to one target from one worker; further requests wait. */
 const MAX_CONNECTIONS = 4_096;
-/** Those of them that may be on their way at a time: visitors who come and go open no more than that. */
+/** Most of them that may be connecting at a time: visitors who come and go open no more than that. */
 const MAX_CONNECTING = 64;
-/** Requests that may wait where all connections are open; where fewer are, more may. */
+/** Most requests that wait if all connections are open; with fewer connections, more may wait. */
 const MAX_WAITING = 1_024;
 
-/** The HTTP/1.1 connections to one target: the last one used is the first one used again. */
+/** The HTTP/1.1 connections to one target; the most recently used one is reused first. */
 export class Connections implements Channel {
   private readonly endpoint: Endpoint;
   private readonly idle: UpstreamConnection[] = [];
   private readonly waiting: WaitingRoom;
   private readonly open = new Set<UpstreamConnection>();
-  /** How many of those that are open do not stand yet. */
+  /** How many of the open ones are still connecting. */
   private connecting = 0;
-  /** Those that do not stand yet and whose request was called off: the next one takes the newest. */
+  /** Those still connecting whose request was cancelled: the next request takes the newest. */
   private readonly unclaimed: UpstreamConnection[] = [];
   private readonly limit = new IdleLimit();
-  /** The connection that waits, unused, for its target to close it. */
+  /** The connection that is kept unused to see whether its target closes it. */
   private scout: UpstreamConnection | null = null;
   private readonly maxConnections: number;
 
@@ -43,7 +43,7 @@ export class Connections implements Channel {
   }
 
   send(x: Exchange): void {
-    // Where the newest has waited for too long the others have, too.
+    // If the newest has been idle for too long, so have the others.
     if (!this.warm) return this.sendFresh(x);
     this.idle.pop()?.send(x);
   }
@@ -63,8 +63,8 @@ export class Connections implements Channel {
     connection.connect();
   }
 
-  /** A connection stands, with its request or without. */
-  stands(connection: UpstreamConnection, claimed: boolean): void {
+  /** A connection is established, with a request or without. */
+  established(connection: UpstreamConnection, claimed: boolean): void {
     this.connecting--;
     if (!claimed) {
       remove(this.unclaimed, connection);
@@ -73,7 +73,7 @@ export class Connections implements Channel {
     this.serveNext();
   }
 
-  /** The request of a connection that does not stand yet was called off. To tear it down would only have the next one open another. */
+  /** The request of a connecting connection was cancelled. If it were closed, the next request would only have to open another. */
   abandoned(connection: UpstreamConnection): void {
     const next = this.waiting.next();
     if (next !== null) onBehalf(next, () => connection.send(next));
@@ -86,7 +86,7 @@ export class Connections implements Channel {
     if (next !== null) onBehalf(next, () => this.sendFresh(next));
   }
 
-  /** A connection has finished its exchange and may serve another. */
+  /** A connection has finished its exchange and can serve another. */
   release(connection: UpstreamConnection, keepAliveSeconds: number): void {
     const next = this.waiting.next();
     if (next !== null) return onBehalf(next, () => connection.send(next));
@@ -97,7 +97,7 @@ export class Connections implements Channel {
     this.idle.push(connection);
   }
 
-  /** A connection has waited for as long as it may. One in this place may wait on, to see whether its target would close it. */
+  /** A connection has reached its idle limit. One of them is kept open, to see whether its target would close it. */
   idled(connection: UpstreamConnection, now: number): void {
     const until = connection.idleSince + IDLE_MS;
     if (this.scout === connection) this.limit.outlasted();
@@ -123,18 +123,18 @@ export class Connections implements Channel {
     for (const { recallable: x } of this.open) if (x !== null && elsewhere(x)) recalled.push(x);
   }
 
-  /** A connection is gone; `stood` is whether it ever stood, and `failure` why it did not. To say so twice does no harm. */
-  closed(connection: UpstreamConnection, stood: boolean, failure: Failure | null): void {
+  /** A connection has closed; `wasEstablished` is whether it ever was, and `failure` why it was not. Calling it twice is harmless. */
+  closed(connection: UpstreamConnection, wasEstablished: boolean, failure: Failure | null): void {
     if (!this.open.has(connection)) return;
     this.endpoint.tools.sockets.leaveUpstream();
     this.open.delete(connection);
     if (this.scout === connection) this.scout = null;
-    if (stood) remove(this.idle, connection);
+    if (wasEstablished) remove(this.idle, connection);
     else {
       this.connecting--;
       remove(this.unclaimed, connection);
     }
-    // Where one could not be opened and none stands, the next one hardly can: who waits goes to another target, or is told.
+    // If it could not be opened and none is established, another attempt would hardly succeed: waiting requests are retried elsewhere or fail.
     if (failure !== null && this.open.size === this.connecting) this.waiting.fail(failure);
     else this.serveNext();
   }
@@ -146,7 +146,7 @@ export class Connections implements Channel {
   }
 }
 
-/** The newest are the likeliest to go. */
+/** Searches from the end, since the newest are the likeliest to be removed. */
 function remove(from: UpstreamConnection[], connection: UpstreamConnection): void {
   const at = from.lastIndexOf(connection);
   if (at >= 0) from.splice(at, 1);

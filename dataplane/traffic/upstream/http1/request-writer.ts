@@ -5,15 +5,15 @@ import { requestHead } from '../request-text.ts';
 type Written = (error?: Error | null) => void;
 
 /**
- * Writes requests to a target: heads, framing and bodies, in as few writes as there are pieces. A target may refuse a
- * body before it has read it and close; what it said then stands in the socket still, while the next write fails. Node
- * ends a socket whose write fails, and what has not been read with it. So while a body is written nobody but us is told:
- * nothing is written any more, and reading goes on to the end.
+ * Writes requests to a target: heads, framing and bodies, in one write per piece. A target may refuse a
+ * body before it has read it and close; its answer is then still unread in the socket while the next write fails. Node
+ * destroys a socket whose write fails, with its unread data. So while a body is written, write errors are handled here:
+ * nothing more is written, and reading continues to the end.
  */
 export class RequestWriter {
   /** Whether a write has failed: nothing more reaches the target. */
   failed = false;
-  /** Whether the target had not ended its side in order by then. */
+  /** Whether the target had not closed its side properly by then. */
   cut = false;
   private readonly socket: Socket;
   private readonly onFailure: () => void;
@@ -26,7 +26,7 @@ export class RequestWriter {
     this.onFailure = onFailure;
   }
 
-  /** From here on a write that fails is never over for the socket. */
+  /** From here on a failed write is never reported to the socket. */
   private outliveFailures(): void {
     const { socket } = this;
     const { _write: write, _writev: writev } = socket;
@@ -47,7 +47,7 @@ export class RequestWriter {
     };
   }
 
-  /** Writes the head, and a body that has been taken whole. @returns whether the request is whole by that. */
+  /** Writes the head and a buffered body. @returns whether that completes the request. */
   begin(x: Exchange): boolean {
     const { socket } = this;
     const { held } = x;
@@ -66,7 +66,7 @@ export class RequestWriter {
     return whole;
   }
 
-  /** @returns false when the target should be given time. What it does not take any more is dropped. */
+  /** @returns false when the client should pause. After a failed write, the data is dropped. */
   body(x: Exchange, buffer: Buffer, from: number, to: number): boolean {
     const { socket } = this;
     if (this.failed) return true;

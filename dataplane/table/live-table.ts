@@ -277,7 +277,7 @@ export class LiveTable implements Table {
     const delta = await deltaOf(claims, this.claims.byDomain);
     await this.store.save({ ...delta.save, controllers, ...(globals && { globals }) });
     const settings = globals !== undefined && JSON.stringify(globals) !== JSON.stringify(this.fileGlobals);
-    this.claims.replace(claims, delta);
+    this.claims.swap(claims, delta);
     for (const controller of controllers) this.known.set(controller.id, controller);
     this.fileGlobals = globals ?? this.fileGlobals;
     const served = this.publication.publish(delta.routes);

@@ -64,7 +64,7 @@ export class ClaimTable {
   }
 
   /** Replaces the claims to some domains, in one turn of the event loop: no reader sees half of a change. */
-  replace(changes: ReadonlyMap<string, Claims>, { overridden, unconfirmed }: Delta): void {
+  swap(changes: ReadonlyMap<string, Claims>, { overridden, unconfirmed }: Delta): void {
     for (const [domain, claims] of changes) {
       if (visible(claims) === null) this.claims.delete(domain);
       else this.claims.set(domain, claims);

@@ -93,7 +93,7 @@ export class FairQueue<T> {
       for (const [key, queue] of queues) {
         const left = queue.filter(wanted);
         this.size -= queue.length - left.length;
-        if (left.length < queue.length) this.replace(queues, key, left);
+        if (left.length < queue.length) this.keepOnly(queues, key, left);
       }
   }
 
@@ -106,7 +106,7 @@ export class FairQueue<T> {
   private suspectFrom(key: string): void {
     const queue = this.usual.get(key);
     if (queue === undefined) return;
-    this.replace(this.usual, key, []);
+    this.keepOnly(this.usual, key, []);
     this.suspect.set(key, [...(this.suspect.get(key) ?? []), ...queue]);
   }
 
@@ -120,7 +120,7 @@ export class FairQueue<T> {
     return first;
   }
 
-  private replace(queues: Map<string, T[]>, key: string, left: T[]): void {
+  private keepOnly(queues: Map<string, T[]>, key: string, left: T[]): void {
     if (left.length > 0) queues.set(key, left);
     else queues.delete(key);
     if (left.length === 0 && queues === this.usual) this.newcomers.delete(key);

@@ -10,7 +10,7 @@ const WORDS: Readonly<Record<Refusal, string>> = {
   descriptors: 'connections are refused: the file descriptors are used up; raise the limit of open files (ulimit -n)',
 };
 
-/** The limits that a connection has to keep, as of the latest settings. */
+/** The connection limits of the latest settings. */
 export type AdmissionLimits = Pick<TrafficSettings, 'maxConnections' | 'maxConnectionsPerAddress' | 'maxSockets'>;
 
 export type AdmissionTools = {
@@ -22,7 +22,7 @@ export type AdmissionTools = {
   readonly log: Log;
 };
 
-/** Who may have one more connection. Whatever is let in is counted until it leaves. */
+/** Admits connections within the limits. An admitted connection is counted until it leaves. */
 export class Admission {
   private readonly tools: AdmissionTools;
   private limits: AdmissionLimits = { maxConnections: 0, maxConnectionsPerAddress: 0, maxSockets: 0 };
@@ -67,7 +67,7 @@ export class Admission {
     this.tools.connections.leaveUpstream(this.tools.slot);
   }
 
-  /** Counts a refusal, and tells of it once a minute. */
+  /** Counts a refusal and logs at most once a minute. */
   refused(refusal: Refusal, address: string, detail: string | null): void {
     const { connections, now, log } = this.tools;
     if (connections.refused(refusal, now())) log.warn({ address, refusal, ...(detail !== null && { detail }) }, WORDS[refusal]);

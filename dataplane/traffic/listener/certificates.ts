@@ -3,17 +3,17 @@ import { HostIndex } from '../match/host-index.ts';
 import type { ClientAuth } from '../policy/client-certificate/client-auth.ts';
 import type { EntriesPublication, PublishedChallenge } from '../protocol.ts';
 
-/** A certificate as it is published under each name that it is to be shown for. PEM, the chain from the leaf on. */
+/** A certificate as published under each name that it is used for. PEM, the chain starting with the leaf. */
 export type PublishedCertificate = {
-  /** What it is good for, wildcards as they are written. Lower case. */
+  /** The names it is valid for; wildcards as written. Lower case. */
   readonly domains: readonly string[];
   readonly certificate: string;
   readonly private_key: string;
-  /** Whether it comes from our own authority, which browsers trust only where somebody told them to. */
+  /** Whether it was issued by our own authority, which browsers trust only if configured to. */
   readonly internal?: boolean;
-  /** Whether somebody put it into the certificate directory or posted it. */
+  /** Whether it was put into the certificate directory or uploaded. */
   readonly brought?: boolean;
-  /** It convinces an authority that checks the name (RFC 8737), and is good for nothing else. */
+  /** Whether it is the answer to an authority's challenge (RFC 8737), and not valid for anything else. */
   readonly challenge?: boolean;
 };
 
@@ -26,9 +26,9 @@ export class ShownCertificate {
   readonly published: PublishedCertificate;
   /** Whether a browser that has seen it may be told to never come without: not where it was only meant for this machine. */
   readonly lasting: boolean;
-  /** Whether somebody brought it for the names that it is shown for. */
+  /** Whether it was uploaded for the names that it is used for. */
   readonly brought: boolean;
-  /** What visitors have to show in return; null for nothing. */
+  /** The client certificates that are required in return; null for none. */
   readonly auth: ClientAuth | null;
   readonly clientRule: string;
   private readonly ruled = new Map<string, ShownCertificate>();
@@ -53,7 +53,7 @@ export class ShownCertificate {
     return ruled;
   }
 
-  /** Whether a client that was shown it may ask for this host: RFC 9110 7.4, RFC 6125 6.4.3 (a wildcard is one label). */
+  /** Whether a client may request this host on a connection with this certificate: RFC 9110 7.4, RFC 6125 6.4.3 (a wildcard is one label). */
   covers(host: string): boolean {
     if (this.exact.has(host)) return true;
     const dot = host.indexOf('.');
@@ -81,23 +81,23 @@ export class Certificates {
     return this.index.find(name);
   }
 
-  /** Checks by an authority are awaited for these, and for no others. */
+  /** Replaces all pending challenges. */
   applyChallenges(challenges: readonly PublishedChallenge[]): void {
     const inHandshakes = challenges.filter((challenge) => 'certificate' in challenge);
     this.challenges = new Map(inHandshakes.map((challenge) => [challenge.name, shownInCheck(challenge)]));
   }
 
-  /** What an authority is shown that checks this name; null where none is awaited. */
+  /** The certificate for an authority's challenge of this name; null if none is pending. */
   findChallenge(name: string): ShownCertificate | null {
     return this.challenges.get(name) ?? null;
   }
 
-  /** No certificate could be had for these names, and none is being ordered now. */
+  /** The certificates for these names could not be obtained and are not being ordered now. */
   giveUp(names: readonly string[]): void {
     this.uncertified = new Set(names);
   }
 
-  /** Whether a name without a certificate will have one soon: whoever asks for it may wait. */
+  /** Whether a name without a certificate will have one soon, so that its handshakes may wait. */
   expects(name: string): boolean {
     const domain = this.wanted(name);
     return domain !== null && !this.uncertified.has(domain);

@@ -1,23 +1,23 @@
 /**
  * The ClientHello, read before TLS begins (RFC 8446 4.1.2, RFC 5246 7.4.1.2): which name the client asks for and which
- * protocols it would speak. Nothing is decided here about versions or ciphers; that is the library's business.
+ * protocols it offers. Versions and ciphers are left to the library.
  */
 export type HelloReading =
-  /** Sound so far; the rest has to come. */
+  /** Valid so far but incomplete. */
   | { readonly kind: 'partial' }
   | { readonly kind: 'hello'; readonly hello: Hello }
-  /** It begins like an HTTP request: somebody forgot the s in https. */
+  /** It begins like an HTTP request: an http:// URL was used for the HTTPS port. */
   | { readonly kind: 'plain' }
   | { readonly kind: 'malformed'; readonly reason: string };
 
 export type Hello = {
-  /** Lower case, without a trailing dot; null where the client names nobody, as with an address. */
+  /** Lower case, without a trailing dot; null if the client sends no name, as with an address. */
   readonly serverName: string | null;
-  /** ALPN protocols in the client's order (RFC 7301); empty where it offers none. */
+  /** ALPN protocols in the client's order (RFC 7301); empty if it offers none. */
   readonly protocols: readonly string[];
 };
 
-/** No sound hello is longer (bytes): post-quantum key shares take less than 3 KB. */
+/** No valid ClientHello is longer (bytes): post-quantum key shares take less than 3 KB. */
 export const MAX_HELLO = 16_384;
 
 const RECORD_HEAD = 5;
@@ -30,14 +30,14 @@ const RANDOM = 32;
 const SERVER_NAME = 0;
 const PROTOCOLS = 16;
 const HOST_NAME = 0;
-/** What methods are written in: no record begins so. */
+/** The characters of HTTP methods; no TLS record begins with one. */
 const LETTER_A = 0x41;
 const LETTER_Z = 0x5a;
 
 const PARTIAL: HelloReading = { kind: 'partial' };
 const malformed = (reason: string): HelloReading => ({ kind: 'malformed', reason });
 
-/** Reads what has come so far of a connection. It may stop anywhere, and one hello may span several records. */
+/** Parses the bytes received so far. They may stop anywhere, and a ClientHello may span several records. */
 export function readHello(bytes: Buffer): HelloReading {
   const first = bytes[0];
   if (first === undefined) return PARTIAL;

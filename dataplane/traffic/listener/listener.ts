@@ -18,14 +18,14 @@ import { TlsHandshake } from './tls-handshake.ts';
 import type { TlsServers } from './tls-servers.ts';
 
 const IPV4_IN_IPV6 = '::ffff:';
-/** TlsServers of one worker that may wait for certificates which are being ordered. */
+/** Most handshakes of one worker that wait for certificates being ordered. */
 const MOST_WAITING = 1_000;
 
 export type ListenerTools = {
   readonly tools: Omit<ClientTools, 'trusts' | 'speaksHttp2' | 'closed'>;
   readonly admission: Admission;
   readonly certificates: Certificates;
-  /** What visitors of a name have to show; null for nothing, and for names without a route. */
+  /** The client certificates required for a name; null for none, and for names without a route. */
   clientAuthOf(name: string): ClientAuth | null;
   /** A handshake waits for the first certificate of this name. */
   awaited(name: string): void;
@@ -44,9 +44,9 @@ export class Listener {
   private readonly tlsServers: TlsServers;
   private readonly log: Log;
   private readonly tools: ClientTools;
-  /** Each with its place in the ledger of addresses. */
+  /** Each with its row in the ledger of addresses. */
   private readonly connections = new Map<OpenConnection, number>();
-  /** Who stands at the other end of those that speak HTTP. */
+  /** The peer of each connection that speaks HTTP. */
   private readonly peers = new Map<OpenConnection, Peer>();
   /** Those that wait for a certificate. */
   private readonly waiting = new Set<TlsHandshake>();
@@ -76,7 +76,7 @@ export class Listener {
     this.secure = new Port(false, (socket) => accept(socket, true), failed);
   }
 
-  /** Opens the ports beside the other workers'. @throws the system's error (EADDRINUSE, EACCES …). */
+  /** Opens the ports, which are shared with the other workers. @throws the system's error (EADDRINUSE, EACCES …). */
   async listen(settings: TrafficSettings): Promise<void> {
     this.adopt(settings);
     await this.plain.listen(settings.bind, settings.httpPort);
@@ -94,14 +94,14 @@ export class Listener {
   }
 
   /**
-   * Settings that hold from the next connection on. A port that changes is opened before the old one is closed, and the
-   * connections that came through that stay; the port for TLS is opened when it is first wanted.
-   * @returns why one can't be opened, which then stays where it was; null where all are open.
+   * Applies settings from the next connection on. A new port is opened before the old one is closed, and the
+   * old port's connections stay; the TLS port is opened when it is first needed.
+   * @returns why a port can't be opened, in which case the old one stays open; null if all are open.
    */
   async apply(settings: TrafficSettings): Promise<Error | null> {
     this.adopt(settings);
     const { bind, httpPort, httpsPort } = settings;
-    // Who takes no more connections opens nothing.
+    // A draining listener opens no ports.
     if (this.emptied !== null) return null;
     return (await this.move(this.plain, bind, httpPort)) ?? (httpsPort === null ? null : await this.move(this.secure, bind, httpsPort));
   }
@@ -110,7 +110,7 @@ export class Listener {
     try {
       await at.listen(bind, port);
     } catch (error) {
-      this.log.error({ port, error: String(error) }, 'a port can not be opened');
+      this.log.error({ port, error: String(error) }, 'a port cannot be opened');
       return error as Error;
     }
     // Draining may have begun meanwhile.
@@ -118,7 +118,7 @@ export class Listener {
     return null;
   }
 
-  /** Whom to trust holds from the next request on. */
+  /** Changed trusted proxies apply from the next request on. */
   private adopt(settings: TrafficSettings): void {
     this.trusts = matcherOf(settings.trustedProxies);
     this.proxyProtocol = settings.proxyProtocol;
@@ -126,7 +126,7 @@ export class Listener {
     for (const peer of this.peers.values()) peer.trusted = this.trusts(peer.address);
   }
 
-  /** Certificates have come or gone, or others are expected. */
+  /** Certificates were added or removed, or different ones are expected. */
   certificatesChanged(): void {
     for (const handshake of [...this.waiting]) guard(handshake, handshake.certificatesChanged);
   }
@@ -136,8 +136,8 @@ export class Listener {
   }
 
   /**
-   * Takes no more connections and ends the ones it has, each after the answer it is at; where it is `patient`, kept ones
-   * may ask once more. Resolves when the last is gone. A second call may be less patient than the first.
+   * Stops accepting connections and ends the open ones, each after its current answer; if `patient`, idle ones
+   * may send one more request. Resolves when the last has closed. A second call may be less patient than the first.
    */
   drain(patient: boolean): Promise<void> {
     this.plain.close();
@@ -152,7 +152,7 @@ export class Listener {
 
   private accept(socket: Socket, secure: boolean): void {
     const remote = socket.remoteAddress;
-    // Gone before we looked.
+    // Already closed.
     if (remote === undefined) return void socket.destroy();
     const address = plainAddress(remote);
     if (!this.admission.enter(address)) return void socket.resetAndDestroy();
@@ -164,7 +164,7 @@ export class Listener {
     }
   }
 
-  /** Something was thrown before the connection was anybody's: it ends, and its place is free; null where it was not counted. */
+  /** An exception before the connection had an owner: ends it and frees its place; null if it was not counted. */
   private drop(socket: Socket, place: number | null, error: unknown): void {
     const { faults } = this.tools;
     faults.note('connection', error);
@@ -172,7 +172,7 @@ export class Listener {
     if (place !== null) faults.step(() => this.admission.leave(place));
   }
 
-  /** A header from just anybody would be a forged address. */
+  /** A header from an untrusted peer could forge an address. */
   private expectProxy(socket: Socket, proxy: string, secure: boolean): void {
     if (!this.trusts(proxy)) {
       this.admission.refused('untrusted_proxy', proxy, null);
@@ -195,7 +195,7 @@ export class Listener {
     this.connections.set(header, UNCOUNTED);
   }
 
-  /** It is known who is there. */
+  /** The client's address is known. */
   private greet(socket: Socket, address: string, secure: boolean): void {
     let place: number | null = UNCOUNTED;
     try {
@@ -261,7 +261,7 @@ export class Listener {
     const connection = http2 ? new Http2Connection(socket, peer, this.tools) : new ClientConnection(socket, peer, this.tools);
     this.connections.set(connection, place);
     this.peers.set(connection, peer);
-    // It was read so far while the draining began.
+    // Draining began while it was being read.
     if (this.emptied !== null) guard<OpenConnection, boolean>(connection, connection.drain, true);
   }
 
@@ -290,5 +290,5 @@ export class Listener {
 
 const plainAddress = (address: string): string => (address.startsWith(IPV4_IN_IPV6) ? address.slice(IPV4_IN_IPV6.length) : address);
 
-/** A client that came by address names nobody: it means the address that it reached. */
+/** A client that connects by address sends no name: it means the address it reached. */
 const askedFor = ({ serverName }: Hello, { localAddress = '' }: Socket): string => serverName ?? plainAddress(localAddress);

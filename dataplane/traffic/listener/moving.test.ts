@@ -70,7 +70,7 @@ test('the port that does not change is not touched when the one for TLS moves', 
   assert.equal((await proxy.ask(get())).body, 'x');
 });
 
-test('where the other port can not be opened the worker says so, and listens where it did', async () => {
+test('if the new port cannot be opened, the worker reports it and keeps listening on the old one', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await ProxyFixture.before(upstream);
   const { port } = proxy;

@@ -1,9 +1,9 @@
 import { createServer, type Server, type Socket } from 'node:net';
 
-/** How many connections may wait to be accepted; the system's own limit may be lower. */
+/** The backlog of connections to be accepted; the system's own limit may be lower. */
 const BACKLOG = 4_096;
 
-/** One listening socket, beside those of the other workers on the same port. It may move: connections stay when it does. */
+/** One listening socket, on the same port as those of the other workers. It can move to another port; its connections stay. */
 export class Port {
   private readonly create: () => Server;
   private server: Server;
@@ -33,8 +33,8 @@ export class Port {
   }
 
   /**
-   * `bind` null is every address, IPv4 and IPv6; port 0 is the system's choice. Where it listens somewhere else already,
-   * that is closed once it listens here. @throws the system's error (EADDRINUSE, EACCES …); then it stays where it is.
+   * `bind` null is every address, IPv4 and IPv6; port 0 is the system's choice. If it already listens elsewhere,
+   * the old socket is closed once the new one listens. @throws the system's error (EADDRINUSE, EACCES …); the old socket then stays.
    */
   async listen(bind: string | null, port: number): Promise<void> {
     const place = `${bind} ${port}`;
@@ -53,7 +53,7 @@ export class Port {
     this.place = place;
   }
 
-  /** Takes no more connections. */
+  /** Stops accepting connections. */
   close(): void {
     this.server.close();
   }

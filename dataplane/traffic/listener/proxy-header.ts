@@ -2,21 +2,21 @@ import type { Socket } from 'node:net';
 import { type Faults, guard } from '../exchange/faults.ts';
 import { type ProxyReading, readProxyHeader } from './proxy-protocol.ts';
 
-/** How long a proxy may take over its header (ms). */
+/** Time limit for the PROXY header (ms). */
 const HEADER_MS = 5_000;
 
 export type PrefaceTools = {
   monotonic(): number;
   readonly faults: Faults;
-  /** The header has been read and what follows it put back; `address` null: the connection's own. */
+  /** The header has been read and the bytes after it put back; `address` null: the connection's own. */
   done(header: ProxyHeaderReader, socket: Socket, address: string | null): void;
-  /** There is none, it is malformed, or it did not come in time. The socket is closed. */
+  /** The header is missing, malformed or late. The socket is closed. */
   refused(header: ProxyHeaderReader, reason: string): void;
-  /** The connection ended before its header was whole: nobody's fault. */
+  /** The connection ended before its header was complete, which is not an error. */
   gone(header: ProxyHeaderReader): void;
 };
 
-/** A connection that has not yet said for whom it speaks. */
+/** A connection whose PROXY header has not been read yet. */
 export class ProxyHeaderReader {
   private readonly socket: Socket;
   private readonly tools: PrefaceTools;
@@ -37,7 +37,7 @@ export class ProxyHeaderReader {
     if (now >= this.deadline) this.refuse('it did not come within 5 s');
   }
 
-  /** The worker goes away: a connection on which nothing has come yet ends now, unless that is patient. */
+  /** The worker shuts down: a connection that has sent nothing yet ends now, unless `patient`. */
   drain(patient: boolean): void {
     if (this.gathered === null && !patient) this.socket.destroy();
   }
@@ -54,7 +54,7 @@ export class ProxyHeaderReader {
 
   private handOn(bytes: Buffer, { length, address }: ProxyReading & { kind: 'header' }): void {
     const { socket } = this;
-    // Paused, so that what is put back and what follows wait for whoever listens next.
+    // Paused, so that the bytes put back and those that follow wait for the next listener.
     socket.pause();
     this.letGo();
     if (length < bytes.length) socket.unshift(bytes.subarray(length));

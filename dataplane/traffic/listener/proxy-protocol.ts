@@ -6,7 +6,7 @@ import { crc32c } from './crc32c.ts';
  * the client, before the client's own first byte. Versions are told apart by their first bytes.
  */
 export type ProxyReading =
-  /** Sound so far; the rest has to come. */
+  /** Valid so far but incomplete. */
   | { readonly kind: 'partial' }
   /** `length` in bytes. `address` null: the connection speaks for itself (LOCAL, UNKNOWN, a Unix socket). */
   | { readonly kind: 'header'; readonly length: number; readonly address: string | null }
@@ -16,7 +16,7 @@ export type ProxyReading =
 const MAX_LINE = 107;
 /** What may follow the first 16 bytes of version 2: the addresses of a Unix socket take 216 bytes, the rest are extensions. */
 const MAX_BINARY = 2_048;
-/** No sound header is longer than this (bytes). */
+/** No valid header is longer than this (bytes). */
 export const MAX_PROXY_HEADER = 16 + MAX_BINARY;
 
 const WORD = Buffer.from('PROXY ');
@@ -24,7 +24,7 @@ const SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n');
 const PARTIAL: ProxyReading = { kind: 'partial' };
 const malformed = (reason: string): ProxyReading => ({ kind: 'malformed', reason });
 
-/** Reads the header at the front of everything that has come so far. */
+/** Parses the header at the start of the bytes received so far. */
 export function readProxyHeader(bytes: Buffer): ProxyReading {
   if (bytes.length === 0) return PARTIAL;
   if (beginsAs(bytes, WORD)) return bytes.length < WORD.length ? PARTIAL : readLine(bytes);
@@ -32,7 +32,7 @@ export function readProxyHeader(bytes: Buffer): ProxyReading {
   return malformed('it does not begin with a PROXY header');
 }
 
-/** Whether the bytes and the mark are the same as far as both go. */
+/** Whether the bytes and the signature are equal as far as both go. */
 function beginsAs(bytes: Buffer, mark: Buffer): boolean {
   const length = Math.min(bytes.length, mark.length);
   return bytes.compare(mark, 0, length, 0, length) === 0;
@@ -80,7 +80,7 @@ function readBinary(bytes: Buffer): ProxyReading {
   const family = bytes[13];
   if (family === undefined) return PARTIAL;
   const addressBytes = ADDRESS_BYTES.get(family);
-  // What a LOCAL header says about addresses is skipped, whatever it is.
+  // The addresses of a LOCAL header are ignored.
   if (command === PROXY && addressBytes === undefined) return malformed('it speaks of no stream over IPv4, IPv6 or a Unix socket');
   if (bytes.length < 16) return PARTIAL;
   const rest = bytes.readUInt16BE(14);

@@ -7,13 +7,13 @@ import type { ShownCertificate } from './certificates.ts';
 import { type Hello, MAX_HELLO, readHello } from './hello.ts';
 import { CHECK_PROTOCOL, type TlsServers } from './tls-servers.ts';
 
-/** How long a client may take over its hello (ms). */
+/** Time limit for the ClientHello (ms). */
 const HELLO_MS = 5_000;
 /** How long a handshake waits for a certificate that is being ordered (ms). */
 const EXPECTED_MS = 15_000;
-/** Bytes of the hello that TLS is given at a time. */
+/** Bytes of the ClientHello passed to TLS at a time. */
 const PIECE = 1_000;
-/** How long a client whose handshake failed may take to read why (ms). */
+/** How long a client may take to read the alert after a failed handshake (ms). */
 const LINGER_MS = 2_000;
 const NEVER = Number.POSITIVE_INFINITY;
 const NOTHING = Buffer.alloc(0);
@@ -29,20 +29,20 @@ const NO_CERTIFICATE = 'there is no certificate for the name';
 export type SecuringTools = {
   monotonic(): number;
   readonly faults: Faults;
-  /** What is shown for a name, or for a client that named nobody. */
+  /** The certificate for a name, or for a client that sent none. */
   find(hello: Hello, socket: Socket): ShownCertificate | null;
-  /** What an authority is shown that checks the name; null where that is not awaited. */
+  /** The certificate for an authority's challenge of the name; null if none is pending. */
   findChallenge(name: string): ShownCertificate | null;
   /** Whether the name will have a certificate soon, and there is room to wait for it. */
   mayWait(handshake: TlsHandshake, hello: Hello): boolean;
   readonly tlsServers: TlsServers;
-  /** TLS stands: from here on the socket is a connection like any other. */
+  /** The handshake is complete; from here on the socket is a connection like any other. */
   done(handshake: TlsHandshake, socket: TLSSocket, shown: ShownCertificate): void;
-  /** The connection ended before that. `reason` is empty where the client just left. */
+  /** The connection ended before that. `reason` is empty if the client just left. */
   gone(handshake: TlsHandshake, reason: string): void;
 };
 
-/** A connection on its way to TLS: the hello is read first, since what it names decides how the rest is done. */
+/** A connection before its TLS handshake is complete: the ClientHello is read first, since its name selects the certificate and rules. */
 export class TlsHandshake {
   private readonly socket: Socket;
   private readonly tools: SecuringTools;
@@ -51,7 +51,7 @@ export class TlsHandshake {
   private gathered: Buffer = NOTHING;
   private reason = '';
   private lingering = false;
-  /** What it said, while it waits for a certificate. */
+  /** Its ClientHello, while it waits for a certificate. */
   private waitsFor: Hello | null = null;
 
   constructor(socket: Socket, tools: SecuringTools) {
@@ -71,7 +71,7 @@ export class TlsHandshake {
     this.socket.destroy();
   }
 
-  /** The worker goes away: a connection that has said nothing yet ends now, unless that is patient. */
+  /** The worker shuts down: a connection that has sent nothing yet ends now, unless `patient`. */
   drain(patient: boolean): void {
     if (this.gathered.length === 0 && !patient) this.socket.destroy();
   }
@@ -97,14 +97,14 @@ export class TlsHandshake {
     this.socket.pause();
   }
 
-  /** RFC 8737 3: a check that nobody awaits is refused. */
+  /** RFC 8737 3: a challenge that is not pending is refused. */
   private beChecked(name: string | null): void {
     const shown = name === null ? null : this.tools.findChallenge(name);
     if (shown !== null) this.shake(shown);
     else this.refuse(NO_APPLICATION_PROTOCOL, 'no authority is awaited to check the name');
   }
 
-  /** There are other certificates now, or others are expected. */
+  /** The certificates have changed, or different ones are expected. */
   certificatesChanged(): void {
     if (this.waitsFor !== null) this.choose(this.waitsFor);
   }
@@ -113,12 +113,12 @@ export class TlsHandshake {
     const { socket, tools } = this;
     this.waitsFor = null;
     this.deadline = NEVER;
-    // Paused, so that what is put back waits for the one who reads from here on.
+    // Paused, so that the bytes put back wait for the next reader.
     socket.pause();
     socket.off('data', this.read).off('end', this.ended);
     socket.unshift(this.gathered);
     readInPieces(socket);
-    // The connection may last for days, and what was read of it need not.
+    // Frees what was read: the connection may last for days.
     this.gathered = NOTHING;
     this.gathering = new Gathering();
     const release = shown.auth === null ? null : this.lingerOnce();
@@ -133,7 +133,7 @@ export class TlsHandshake {
         this.reason = reason;
       },
     });
-    if (!begun) this.refuse(INTERNAL_ERROR, 'its certificate can not be used');
+    if (!begun) this.refuse(INTERNAL_ERROR, 'its certificate cannot be used');
   }
 
   /**
@@ -156,7 +156,7 @@ export class TlsHandshake {
     return release;
   }
 
-  /** An authority has seen what it came for: it says nothing more, and is told nothing. */
+  /** The authority's challenge is answered; nothing more is exchanged. */
   private dismiss(secure: TLSSocket): void {
     this.deadline = this.tools.monotonic() + HELLO_MS;
     secure.on('error', this.ended).resume().end();
@@ -169,7 +169,7 @@ export class TlsHandshake {
     this.deadline = this.tools.monotonic() + HELLO_MS;
     socket.off('data', this.read).off('end', this.ended);
     socket.end(answer);
-    // What the client still sends is thrown away, so that the answer is not lost to a reset.
+    // Further input is discarded, so that the answer is not lost to a reset.
     socket.resume().on('end', this.ended);
   }
 
@@ -191,7 +191,7 @@ export class TlsHandshake {
   }
 }
 
-/** RFC 8737 3: an authority that checks a name offers this protocol and no other. */
+/** RFC 8737 3: an authority's challenge offers this protocol and no other. */
 const isCheck = ({ protocols }: Hello): boolean => protocols.length === 1 && protocols[0] === CHECK_PROTOCOL;
 
 /** The library hands over all that waits in one piece, and after a piece of more than 1,023 bytes it holds 16 KB for as long as the connection lasts. */

@@ -7,37 +7,37 @@ import { type Faults, guarded } from '../exchange/faults.ts';
 import type { ClientAuth } from '../policy/client-certificate/client-auth.ts';
 import type { ShownCertificate } from './certificates.ts';
 
-/** Servers that are ready at once (40 KB each); the one unused for longest is built again when it is asked for. */
+/** Most servers in the cache (40 KB each); the least recently used one is evicted and rebuilt on demand. */
 const MOST_SERVERS = 1_000;
 
-/** In our order of preference: what both sides speak is chosen (RFC 7301). */
+/** In our order of preference; the first that the client offers is chosen (RFC 7301). */
 const PROTOCOLS = ['h2', 'http/1.1'];
-/** What an authority speaks that checks a name (RFC 8737): nothing follows the handshake. */
+/** The protocol of an authority's challenge (RFC 8737); nothing follows the handshake. */
 export const CHECK_PROTOCOL = 'acme-tls/1';
 
 /** How long a ticket resumes a session (s): a tenth of what RFC 8446 4.6.1 allows. */
 const TICKET_SECS = 60_480;
-/** The same where the client showed a certificate: on resumption nobody looks at it again, and it may have ended meanwhile. */
+/** The same with a client certificate, which is not verified again on resumption and may have expired meanwhile. */
 const VERIFIED_TICKET_SECS = 3_600;
 const TICKET_KEY_BYTES = 48;
-/** How long a handshake may take (ms). */
+/** Handshake timeout (ms). */
 const HANDSHAKE_MS = 10_000;
 
 export type HandshakeEnd = {
-  /** TLS stands. */
+  /** The handshake is complete. */
   done(socket: TLSSocket): void;
   /** It failed, and the connection is about to be closed. */
   failed(reason: string): void;
 };
 
 /**
- * TLS handshakes of one worker. Each certificate has a TLS server of its own, which no port leads to: connections are
- * handed to it whose hello has been read, so that its tickets and its rules are of no use anywhere else.
+ * The TLS handshakes of one worker. Each certificate has its own TLS server, which does not listen on a port: connections are
+ * handed to it after their ClientHello has been read, so that its tickets and rules apply nowhere else.
  */
 export class TlsServers {
   private readonly log: Log;
   private readonly faults: Faults;
-  /** The one used last stands last; null where the library refuses the certificate. */
+  /** In order of last use; null if the library refuses the certificate. */
   private readonly servers = new Map<ShownCertificate, Server | null>();
   /** Those under way, by the ends of their connection. */
   private readonly underWay = new Map<string, HandshakeEnd>();
@@ -48,7 +48,7 @@ export class TlsServers {
     this.faults = faults;
   }
 
-  /** Tickets are good wherever the same keys are: 48 bytes. Those of other keys are no longer taken. */
+  /** Tickets are valid wherever the same keys are used: 48 bytes. Those of other keys are no longer accepted. */
   useTicketKeys(keys: Uint8Array): void {
     if (this.ticketKeys?.equals(keys)) return;
     this.ticketKeys = Buffer.from(keys);
@@ -56,8 +56,8 @@ export class TlsServers {
   }
 
   /**
-   * Shakes hands over a paused socket, into which what was read has been put back.
-   * @returns false where the certificate can not be used; the log says why, once.
+   * Performs the handshake on a paused socket, after the bytes already read have been put back.
+   * @returns false if the certificate cannot be used; the reason is logged once.
    */
   begin(socket: Socket, shown: ShownCertificate, end: HandshakeEnd): boolean {
     const server = this.serverOf(shown);
@@ -90,16 +90,16 @@ export class TlsServers {
         ALPNProtocols: published.challenge === true ? [CHECK_PROTOCOL] : PROTOCOLS,
         handshakeTimeout: HANDSHAKE_MS,
         sessionTimeout: TICKET_SECS,
-        // A ticket opens the sessions of the names that it was given for, and no others.
+        // A ticket resumes sessions only for the names that it was issued for.
         sessionIdContext: createHash('sha256').update(published.domains.join()).digest('hex').slice(0, 32),
         ...(this.ticketKeys !== null && { ticketKeys: this.ticketKeys }),
         ...(auth !== null && asking(auth, published.domains, this.ticketKeys)),
       });
       const shaken = (socket: TLSSocket): void => {
         const end = this.claim(socket);
-        // Its client has reset the connection: nobody can tell any more whose it was, and nobody would hear of its end.
+        // The client has reset the connection: its address is no longer known, and its close would go unnoticed.
         if (end === undefined) return void socket.destroy();
-        // Not before: nobody would hear of a client that leaves in the middle of the handshake.
+        // Not before: a client that leaves in the middle of the handshake would go unnoticed.
         socket.allowHalfOpen = true;
         end.done(socket);
       };
@@ -119,7 +119,7 @@ export class TlsServers {
       server.on('tlsClientError', (error, socket) => contained(socket, () => failed(error, socket)));
       return server;
     } catch (error) {
-      this.log.error({ domains: published.domains, error: String(error) }, 'a certificate can not be used');
+      this.log.error({ domains: published.domains, error: String(error) }, 'a certificate cannot be used');
       return null;
     }
   }
@@ -138,8 +138,8 @@ export class TlsServers {
 }
 
 /**
- * What a server does for a site that asks for client certificates. Its tickets are sealed with keys of the site and the
- * rule: the library takes whoever resumes a session for somebody who has shown what they had to.
+ * The server options for a site that requires client certificates. Its tickets are encrypted with keys derived for the site and the
+ * rule, because the library treats a resumed session as one with a verified certificate.
  */
 function asking({ ca, rule, domain }: ClientAuth, names: readonly string[], ticketKeys: Buffer | null): TlsOptions {
   const purpose = `client certificates\n${names.join()}\n${domain}\n${rule}`;
@@ -153,6 +153,6 @@ function asking({ ca, rule, domain }: ClientAuth, names: readonly string[], tick
   };
 }
 
-/** What tells a connection from all others that are open. */
+/** A key that is unique among open connections. */
 const endsOf = ({ remoteAddress, remotePort, localAddress, localPort }: Socket): string =>
   `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;

@@ -19,7 +19,7 @@ export type DialTools = {
 
 /**
  * Opens the connections for tunnels to one target. A connection whose request was cancelled is kept until it is
- * established: the next request takes it, so that visitors who come and go don't have one opened each.
+ * established: the next request takes it, so that visitors who come and go don't each open one.
  */
 export class Dials {
   private readonly endpoint: Endpoint;

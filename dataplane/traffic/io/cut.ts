@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 
-/** Ends a connection so that the other side can't take what it has for the whole: by a reset, or by TLS without its farewell (RFC 8446 6.1). */
+/** Ends a connection so that the peer can tell the message was truncated: by a reset, or over TLS without close_notify (RFC 8446 6.1). */
 export function cut(socket: Socket): void {
   if (socket instanceof TLSSocket) socket.destroy();
   else socket.resetAndDestroy();

@@ -1,18 +1,18 @@
 import type { Socket } from 'node:net';
 import { QUANTUM, type Runnable, type RunQueue } from './run-queue.ts';
 
-/** Whether a connection's socket is read, which depends on its peer and on whose turn it is. */
+/** Controls whether a connection's socket is read, which depends on backpressure and on turns. */
 export class Intake implements Runnable {
-  /** Whether it has used up its turn and goes on when the next one comes. */
+  /** Whether it has used up its turn and waits for the next one. */
   waiting = false;
   private readonly socket: Socket;
   private readonly queue: RunQueue;
   private readonly goOn: () => void;
   private spent = 0;
-  /** Whether whoever takes the bytes needs time. */
+  /** Whether the receiver of the bytes applies backpressure. */
   heldBack = false;
 
-  /** `goOn` is called when the next turn has come: the socket is read again, unless it is held back. */
+  /** `goOn` is called when its next turn comes: the socket is read again, unless it is held back. */
   constructor(socket: Socket, queue: RunQueue, goOn: () => void) {
     this.socket = socket;
     this.queue = queue;
@@ -50,13 +50,13 @@ export class Intake implements Runnable {
     this.socket.pause();
   }
 
-  /** Whoever takes the bytes can take more. */
+  /** The receiver can accept more. */
   resume(): void {
     this.heldBack = false;
     this.goAhead();
   }
 
-  /** Reads where nothing forbids it. */
+  /** Reads unless something forbids it. */
   goAhead(): void {
     if (!this.waiting && !this.heldBack) this.socket.resume();
   }

@@ -1,16 +1,16 @@
-/** Most bytes that one read takes. */
+/** Most bytes per read. */
 const SIZE = 65_536;
 
 /**
- * Where the reads of one upstream connection go. An answer's head, and with it most answers whole, is read into
- * one buffer that all connections of the worker share: nothing is allocated for it. A body that goes on is read
- * into a buffer of its own, which is used again unless the last piece has been kept.
+ * The buffers for reading one upstream connection. An answer's head, and with it most complete answers, is read into
+ * one buffer shared by all connections of the worker, without an allocation. A longer body is read
+ * into its own buffer, which is reused unless the last piece has been kept.
  */
 export class ReadBuffer {
   private static readonly shared = Buffer.allocUnsafeSlow(SIZE);
   private own: Buffer | null = null;
 
-  /** For the next read. `inBody`: a body is being read; `kept`: somebody still holds the last piece. */
+  /** The buffer for the next read. `inBody`: a body is being read; `kept`: the last piece is still in use. */
   next(inBody: boolean, kept: boolean): Buffer {
     if (!inBody) {
       this.own = null;
@@ -20,12 +20,12 @@ export class ReadBuffer {
     return this.own;
   }
 
-  /** Where bytes go that nobody will look at. */
+  /** The buffer for bytes to discard. */
   static unread(): Buffer {
     return ReadBuffer.shared;
   }
 
-  /** Whether bytes stand in the buffer that the next read of any connection overwrites. */
+  /** Whether bytes are in the shared buffer, which the next read of any connection overwrites. */
   static borrowed(bytes: Uint8Array): boolean {
     return bytes.buffer === ReadBuffer.shared.buffer;
   }

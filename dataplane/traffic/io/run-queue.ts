@@ -2,7 +2,7 @@
 export const QUANTUM = 32_768;
 /** What a head costs in those units, with the answer that it may get at once; a path that has to be judged costs more, by what that took. */
 export const HEAD_COST = 512;
-/** How many of those that wait go on in one turn of the event loop. */
+/** How many waiting connections continue in one turn of the event loop. */
 const PER_TURN = 4;
 
 /** Something that has work left. */
@@ -12,8 +12,8 @@ export interface Runnable {
 }
 
 /**
- * The connections of one worker that have used up their turn while more was at hand, in the order in which they go on.
- * Between two turns of the loop everybody else is read and answered.
+ * The connections of one worker that have used up their turn with input left, in the order in which they continue.
+ * Between two turns of the loop all other connections are read and answered.
  */
 export class RunQueue {
   private waiting: Runnable[] = [];
@@ -33,7 +33,7 @@ export class RunQueue {
   private readonly turn = (): void => {
     const next = this.waiting.splice(0, PER_TURN);
     this.armed = false;
-    // Before they run: what one of them throws is not to stop the others.
+    // Removed before they run, so that an exception in one does not stop the others.
     this.arm();
     for (const connection of next) connection.run();
   };

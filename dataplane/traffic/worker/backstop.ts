@@ -1,9 +1,9 @@
 import type { Faults } from '../exchange/faults.ts';
 
-/** What no exchange owns may be half changed: nothing that is served from it is to be relied on. */
+/** State shared by exchanges may be inconsistent, so nothing served from it can be relied on. */
 export class TornStateError extends Error {}
 
-/** @throws TornStateError, with what was thrown while the worker took in what is published. */
+/** @throws TornStateError, whose cause was thrown while the worker applied a publication. */
 export function torn(cause: unknown): never {
   throw new TornStateError('what was published could not be taken in', { cause });
 }
@@ -15,7 +15,7 @@ type Thread = {
 };
 
 /**
- * What was thrown where nobody answers for it, in a library's own callbacks mostly: logged and counted, and the worker goes
+ * Handles uncaught exceptions, mostly from a library's own callbacks: they are logged and counted, and the worker goes
  * on. A worker whose state may be torn ends; another takes its place, with all that is published.
  */
 export function holdBackstop(thread: Thread, faults: Faults): void {

@@ -9,7 +9,7 @@ import type { PolicyTools } from '../policy/policy.ts';
 import type { DryRun, DryRunResult } from '../protocol.ts';
 import { blockFor, type CompiledRoute } from '../route/compile.ts';
 
-/** Nobody: a client that nothing may be sent to. */
+/** A placeholder client that nothing may be sent to. */
 const NOBODY: Downstream = {
   address: '127.0.0.1',
   head: sentNothing,
@@ -27,14 +27,14 @@ const NOBODY: Downstream = {
   resumeBody: sentNothing,
 };
 
-/** A dry run goes nowhere. */
+/** A dry run is not forwarded. */
 const NOWHERE: RequestPath = { serve: sentNothing, resume: sentNothing };
 
 function sentNothing(): never {
   throw new Error('a dry run sends nothing');
 }
 
-/** What would happen to a GET of this URL, asked of the very table and policies that serve. Counts and sends nothing. */
+/** What would happen to a GET of this URL, according to the live table and policies. Counts and sends nothing. */
 export function dryRun(request: DryRun, index: HostIndex<CompiledRoute>, tools: PolicyTools, clock: Clock): DryRunResult {
   const url = new URL(request.url);
   const host = url.hostname.replace(/\.$/, '');
@@ -51,7 +51,7 @@ export function dryRun(request: DryRun, index: HostIndex<CompiledRoute>, tools: 
     secure,
     strictTransport: false,
     misdirected: false,
-    // A visitor who has shown what the site asks for.
+    // Assumes a client that has presented the required certificate.
     clientRule: secure ? (route?.clientRule ?? '') : null,
     referer: null,
     upgrade: null,

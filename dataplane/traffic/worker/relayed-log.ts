@@ -2,16 +2,16 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log, LogLevel } from '../../../shared/runtime/log.ts';
 import type { FromWorker } from '../protocol.ts';
 
-/** Levels from the least important on, as `--log-level` has them. */
+/** Log levels, the least important first, as in `--log-level`. */
 const ORDER: readonly LogLevel[] = ['debug', 'info', 'warn', 'error', 'fatal'];
-/** Lines of one level that a worker may write at once, and so many a second: visitors cause some of them. */
+/** Burst and lines per second of one level that a worker may write: clients can cause some of them. */
 const BURST = 200;
 const PER_SECOND = 5;
-/** The same for `debug`, which is asked for on purpose. */
+/** The same for `debug`, which is enabled on purpose. */
 const DEBUG_BURST = 2_000;
 const DEBUG_PER_SECOND = 200;
 
-/** How many lines there may be now: a bucket that fills up again. */
+/** A token bucket for log lines. */
 class Allowance {
   private readonly burst: number;
   private readonly perSecond: number;
@@ -40,7 +40,7 @@ class Allowance {
 }
 
 /**
- * A log that the main thread writes: what stands below `least` is not even sent, nor what exceeds the rate of its
+ * A log that the main thread writes: lines below the level `least` are not even sent, nor lines that exceed the rate of their
  * level. The next line that is written says how many were not (`lines_left_out`).
  */
 export function relayedLog(least: LogLevel, clock: Clock, tell: (message: FromWorker) => void): Log {

@@ -29,7 +29,7 @@ import { torn } from './backstop.ts';
 import { dryRun } from './explain.ts';
 
 const BEAT_MS = 250;
-/** How often a pool that requests wait for is tried (ms). */
+/** How often a pool with waiting requests is tried (ms). */
 const PROBE_MS = 250;
 const SWEEP_MS = 500;
 const SECOND = 1_000;
@@ -42,20 +42,20 @@ export type WorkerTools = {
   readonly post: (message: FromWorker) => void;
   /** How passwords are compared; bcrypt if absent. */
   readonly compare?: Compare;
-  /** Open connections to one target; as many as usual if absent. */
+  /** Most open connections to one target; the default if absent. */
   readonly maxPerTarget?: number;
-  /** What blocks can have beside policies and upstreams; as listed if absent. */
+  /** What blocks can have in addition to policies and upstreams; as listed if absent. */
   readonly blockKinds?: BlockKinds;
 };
 
-/** How sites come to HTTPS, as it is now. */
+/** The current HTTPS settings. */
 type HttpsState = {
   settings: HttpsSettings;
-  /** Whether there is a port that visitors could be sent to. */
+  /** Whether there is an HTTPS port to redirect to. */
   shown: boolean;
 };
 
-/** Everything that one worker thread holds, wired in the order in which an answer comes about: from the targets up to the client. */
+/** Everything in one worker thread, wired from the targets up to the client. */
 export class TrafficWorker {
   private readonly tools: WorkerTools;
   private readonly ledger: Ledger;
@@ -90,7 +90,7 @@ export class TrafficWorker {
     this.ledger = ledger;
     this.faults = faults;
     this.books = books;
-    // Behind us.
+    // The upstream side.
     const hold = new Hold({ clock, faults });
     const tunnels = new Tunnels({ clock, answered: (x) => faults.step(() => books.upgraded(x)) });
     this.endpoints = new Endpoints({
@@ -110,7 +110,7 @@ export class TrafficWorker {
     });
     this.hold = hold;
     this.tunnels = tunnels;
-    // What sites say.
+    // Routes and policies.
     const compiler = new RouteCompiler(new Pools(this.endpoints), { clock, hold }, tools.blockKinds);
     const index = new HostIndex<CompiledRoute>((_, json) => compiler.compile(json));
     const https = { settings: state.settings.https, shown: state.settings.httpsPort !== null };
@@ -124,7 +124,7 @@ export class TrafficWorker {
     this.policyTools = this.policyToolsOf(ledger);
     const server = new Server(index, this.challenges, this.policyTools);
     this.departures = new Departures({ clock, index, faults });
-    // In front of us.
+    // The client side.
     this.tlsServers = new TlsServers(log, faults);
     this.listener = new Listener({
       tools: {
@@ -136,7 +136,7 @@ export class TrafficWorker {
         hurried: () => this.draining === 'now',
         requestPath: server,
         begun: () => inFlight.begin(slot),
-        // What can't be counted or logged is no harm to its client.
+        // A failure to count or log must not affect the client.
         record: (x) => {
           inFlight.end(slot);
           faults.step(() => books.over(x));
@@ -176,7 +176,7 @@ export class TrafficWorker {
     };
   }
 
-  /** Takes in the state it was started with, opens the port, and says so. */
+  /** Applies the initial state, opens the port, and reports that. */
   async start(): Promise<void> {
     const { clock, start } = this.tools;
     const slot = start.slot;
@@ -187,7 +187,7 @@ export class TrafficWorker {
     every(PROBE_MS, () => this.hold.tick());
     every(SWEEP_MS, () => this.sweep());
     every(SECOND, () => this.report(null));
-    // What is published meanwhile is newer than the state it starts with, so it waits for that.
+    // Publications that arrive meanwhile are newer than the initial state, so they wait for it.
     this.publishing = this.open();
     await this.publishing;
   }
@@ -260,7 +260,7 @@ export class TrafficWorker {
       try {
         return await this.departures.follow(replaced, nextTurn);
       } catch (error) {
-        // The new table is served. What has gone with the old one goes by itself in time.
+        // The new table is live; what only the old one used is cleaned up over time.
         return this.faults.note('nothing', error);
       }
     }
@@ -286,7 +286,7 @@ export class TrafficWorker {
 
   private sweep(): void {
     const now = this.tools.clock.monotonic();
-    // A target that takes no more of a body makes its client wait: the target is judged first.
+    // A target that stops reading a body makes its client wait, so targets are checked first.
     this.endpoints.sweep(now);
     this.listener.sweep(now);
     this.books.sweep(now);
@@ -301,7 +301,7 @@ export class TrafficWorker {
   }
 }
 
-/** Ids that no other worker gives, nor another process before or after. */
+/** Request ids that are unique across workers and processes. */
 function requestIds(random: Random): () => string {
   const prefix = random.hex(8);
   let count = 0;

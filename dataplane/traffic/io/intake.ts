@@ -23,7 +23,7 @@ export class Intake implements Runnable {
     this.spent += units;
   }
 
-  /** What follows was waited for, so others had their turn. */
+  /** The bytes that follow had to be waited for, so others have had their turn. */
   renew(): void {
     this.spent = 0;
   }

@@ -10,7 +10,7 @@ export class Port {
   /** Where it was told to listen. */
   private place: string | null = null;
 
-  /** `allowHalfOpen`: a client that has ended its side still gets answers. `failed` is called if accepting one connection failed; the port stays open. */
+  /** `allowHalfOpen`: a client that has ended its side still gets answers. `failed` is called if one could not be accepted; the port stays open. */
   constructor(allowHalfOpen: boolean, accept: (socket: Socket) => void, failed: (error: Error) => void) {
     this.create = () => {
       const server = createServer({ allowHalfOpen, noDelay: true }, accept);

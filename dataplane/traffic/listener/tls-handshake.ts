@@ -194,7 +194,7 @@ export class TlsHandshake {
 /** RFC 8737 3: an authority's challenge offers this protocol and no other. */
 const isCheck = ({ protocols }: Hello): boolean => protocols.length === 1 && protocols[0] === CHECK_PROTOCOL;
 
-/** The library hands over all that waits in one piece, and after a piece of more than 1,023 bytes it holds 16 KB for as long as the connection lasts. */
+/** Pieces are small because the library, after one of more than 1,023 bytes, holds 16 KB for as long as the connection lasts. */
 function readInPieces(socket: Socket): void {
   const { read } = socket;
   socket.read = (size = Math.min(PIECE, socket.readableLength)) => read.call(socket, size);

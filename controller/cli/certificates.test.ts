@@ -22,7 +22,7 @@ const MISSING: CertificateRecord = {
   next_try: '2026-01-01T00:05:00.000Z',
 };
 
-test('certificates lists what there is and what hinders the rest', async (t) => {
+test('certificates lists the certificates that exist and why any are missing', async (t) => {
   const address = await admin(t, { 'GET /certificates': [200, [MISSING, ISSUED]] });
   const { code, out } = await sluice(['certificates', '--admin', address]);
   assert.equal(code, 0);

@@ -95,7 +95,7 @@ function environmentOf(config: string | null): () => Promise<Record<string, stri
   };
 }
 
-/** The children name themselves in their one line about a mistake; who runs `run` held `run` wrong. */
+/** A child names itself in its one-line usage error; to a user who ran `run`, it is an error in the use of `run`. */
 function asRun(text: string): string {
   return text.replace(new RegExp(`^${NAME} (?:dataplane|controller): `, 'gm'), `${NAME} run: `);
 }

@@ -12,33 +12,33 @@ import { respond } from './respond/respond.ts';
 const ORDER: readonly { readonly kind: PolicyKind; readonly because: string; readonly guards: Guards }[] = [
   {
     kind: httpsRedirect,
-    because: 'whoever comes back over HTTPS is counted and asked there, once, and no password crosses in the clear',
+    because: 'clients that return over HTTPS are counted and authenticated there, once, so no password is sent in the clear',
     guards: NO_GUARDS,
   },
   {
     kind: clientCertificate,
-    because: 'who could show no certificate is no visitor of the site; only the way to where it is asked for is told',
+    because: 'clients without a certificate are rejected before anything but the redirect to HTTPS, where they are asked for one',
     guards: NO_GUARDS,
   },
   {
     kind: ipFilter,
-    because: 'whose address is kept out costs nothing further, and learns nothing of what is inside',
+    because: 'a rejected address costs nothing further and learns nothing about the site',
     guards: ({ ip_filter }) => (ip_filter ? [{}] : []),
   },
   { kind: rateLimit, because: 'a client over its limit costs nothing further, not even a redirect', guards: rateLimitGuards },
   {
     kind: redirect,
-    because: 'a moved page is moved for everybody, before anyone is asked who they are',
+    because: 'a moved page has moved for everyone, so redirects come before authentication',
     guards: ({ redirects }) => redirects,
   },
   {
     kind: basicAuth,
-    because: 'who may not come in learns nothing of what is inside, not even a fixed answer',
+    because: 'clients that fail to authenticate learn nothing about the site, not even a fixed answer',
     guards: ({ basic_auth }) => (basic_auth === null ? [] : [{}]),
   },
   {
     kind: respond,
-    because: 'a fixed answer stands where the upstream would, so everything else has been asked',
+    because: 'a fixed answer takes the place of the upstream, so every other policy comes first',
     guards: respondGuards,
   },
 ];

@@ -16,7 +16,8 @@ type Options = { env?: Record<string, string>; cwd?: string; launcher?: string; 
 
 /** Runs the launcher to its end, in an environment of its own. */
 export function sluice(argv: string[], options: Options = {}): Promise<Outcome> {
-  const env = { PATH: process.env.PATH ?? '', ...options.env };
+  const { PATH = '', NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH, ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }), ...options.env };
   return new Promise((resolve) => {
     const child = execFile(options.launcher ?? LAUNCHER, argv, { env, cwd: options.cwd ?? tmpdir() }, (error, out, err) => {
       resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, out, err });

@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { AdminAddress } from '../shared/api/admin-address.ts';
 import { formatAdminAddress } from '../shared/api/admin-address.ts';
-import { FakeDataplane } from './push/fake-dataplane.ts';
+import { FakeDataplane } from './push/testing/fake-dataplane.ts';
 
 const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));
 const site = (domain: string, port = 9_000) => `${domain} {\n  reverse_proxy 127.0.0.1:${port}\n}\n`;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { CertificatesFixture } from '../dataplane/traffic/testing/certificates-fixture.ts';
+import { CertificatesFixture } from '../dataplane/traffic/testing/certificates.ts';
 import { missing } from './components.ts';
 import { Dataplane, Folder, TOKEN } from './harness/dataplane.ts';
 import { Pair } from './harness/pair.ts';

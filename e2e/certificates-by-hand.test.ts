@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { connect } from 'node:tls';
-import { CertificatesFixture } from '../dataplane/traffic/testing/certificates-fixture.ts';
+import { CertificatesFixture } from '../dataplane/traffic/testing/certificates.ts';
 import { Dataplane, Folder } from './harness/dataplane.ts';
 import { freePort } from './harness/ports.ts';
 import { Program, SLUICE } from './harness/process.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { makePair } from '../shared/certificates/testing/pair-fixture.ts';
+import { makePair } from '../shared/certificates/testing/pairs.ts';
 import { Dataplane, Folder } from './harness/dataplane.ts';
 import { freePort } from './harness/ports.ts';
 

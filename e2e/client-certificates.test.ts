@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { makePair } from '../shared/certificates/testing/pair-fixture.ts';
+import { makePair } from '../shared/certificates/testing/pairs.ts';
 import { Folder } from './harness/dataplane.ts';
 import { Pair } from './harness/pair.ts';
 import { freePort } from './harness/ports.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { connect, type PeerCertificate } from 'node:tls';
-import { type MadePair, makePair } from '../shared/certificates/testing/pair-fixture.ts';
+import { type MadePair, makePair } from '../shared/certificates/testing/pairs.ts';
 import type { Applied } from '../shared/wire/apply.ts';
 import type { CertificateRecord } from '../shared/wire/certificate.ts';
 import { Dataplane, Folder, frame, NDJSON } from './harness/dataplane.ts';

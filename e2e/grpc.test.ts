@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
 import { credentials, ServerCredentials, status } from '@grpc/grpc-js';
-import { CertificatesFixture } from '../dataplane/traffic/testing/certificates-fixture.ts';
+import { CertificatesFixture } from '../dataplane/traffic/testing/certificates.ts';
 import { Dataplane, Folder } from './harness/dataplane.ts';
 import { Greeter, GreeterClient, METHODS } from './harness/greeter.ts';
 import { freePort } from './harness/ports.ts';

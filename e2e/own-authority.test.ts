@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { CertificatesFixture } from '../dataplane/traffic/testing/certificates-fixture.ts';
+import { CertificatesFixture } from '../dataplane/traffic/testing/certificates.ts';
 import { Dataplane, Folder } from './harness/dataplane.ts';
 import { until } from './harness/until.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { makePair } from '../shared/certificates/testing/pair-fixture.ts';
+import { makePair } from '../shared/certificates/testing/pairs.ts';
 import { missing } from './components.ts';
 import { Folder, TOKEN } from './harness/dataplane.ts';
 import { freePort } from './harness/ports.ts';

@@ -6,7 +6,7 @@ import { REPOSITORY } from './harness/process.ts';
 import { ROOMS } from './rooms.ts';
 
 /** What only tests use may stand anywhere and import anything. */
-const FOR_TESTS = /\.test\.ts$|\/testing\/|\/oracle\/|-fixture\.ts$/;
+const FOR_TESTS = /\.test\.ts$|\/testing\/|\/oracle\//;
 const PRODUCT = ['shared', 'controller', 'dataplane'];
 /** Static, dynamic and type-only ones alike. */
 const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*'(\.{1,2}\/[^']+)'/g;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { CertificatesFixture } from '../dataplane/traffic/testing/certificates-fixture.ts';
+import { CertificatesFixture } from '../dataplane/traffic/testing/certificates.ts';
 import { Dataplane, Folder } from './harness/dataplane.ts';
 import { freePort } from './harness/ports.ts';
 import { until } from './harness/until.ts';

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parseRoute } from '../../shared/route.ts';
-import { sluice, temporary } from './cli-fixture.ts';
+import { sluice, temporary } from './testing/run-command.ts';
 
 test('adapt prints what POST /routes takes, one route a site, in the order of the file', async (t) => {
   const directory = temporary(t);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CertificateRecord } from '../../shared/wire/certificate.ts';
-import { admin, sluice } from './cli-fixture.ts';
+import { admin, sluice } from './testing/run-command.ts';
 
 const NONE = { issuer: null, serial: null, not_before: null, not_after: null, renew_at: null, last_error: null, next_try: null };
 const ISSUED: CertificateRecord = {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { sluice, temporary } from './cli-fixture.ts';
+import { sluice, temporary } from './testing/run-command.ts';
 
 const WILD = 'a.example   {\n\trespond 200 # fine\n\n\n}\n';
 const TIDY = 'a.example {\n  respond 200 # fine\n}\n';

@@ -3,9 +3,9 @@ import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { sampleRoute } from '../desired/sample-listing.ts';
-import { admin, LAUNCHER, sluice, temporary } from './cli-fixture.ts';
+import { sampleRoute } from '../desired/testing/sample-listing.ts';
 import { COMMANDS } from './commands.ts';
+import { admin, LAUNCHER, sluice, temporary } from './testing/run-command.ts';
 
 const FULL = {
   ...sampleRoute('a.example', '10.0.0.1:80', { rate_limit_rps: 5 }),

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import type { Diagnostic } from '../sources/file/diagnostics.ts';
-import { LAUNCHER, sluice, temporary } from './cli-fixture.ts';
 import type { Terminal } from './command.ts';
 import { excerptOf, reportProblems } from './problems.ts';
+import { LAUNCHER, sluice, temporary } from './testing/run-command.ts';
 
 const at = (text: string, line: number, column: number): Diagnostic => ({ path: 'f', place: { line, column }, message: 'm', text });
 const plainScreen = (columns = 80) => ({ columns, colour: false });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { RouteSpec } from '../../shared/route.ts';
 import { canonicalRoute } from './canonical.ts';
 import { desire, type Listing, type SourceView } from './desire.ts';
-import { sampleListing, sampleRoute } from './sample-listing.ts';
+import { sampleListing, sampleRoute } from './testing/sample-listing.ts';
 
 const views = (...listings: Listing[]): Map<string, SourceView> =>
   new Map(listings.map((listing) => [listing.source, { listing, errors: [] }]));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { desire } from '../desired/desire.ts';
-import { sampleListing } from '../desired/sample-listing.ts';
+import { sampleListing } from '../desired/testing/sample-listing.ts';
 import type { Truth } from '../reconcile/reconciler.ts';
 import { difference, type Frame, wholeTruth } from './frame.ts';
 

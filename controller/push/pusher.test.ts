@@ -4,10 +4,10 @@ import { systemClock } from '../../shared/runtime/clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
 import { desire, type Listing, type SourceView } from '../desired/desire.ts';
-import { sampleListing, sampleRoute } from '../desired/sample-listing.ts';
+import { sampleListing, sampleRoute } from '../desired/testing/sample-listing.ts';
 import type { Truth } from '../reconcile/reconciler.ts';
-import { FakeDataplane } from './fake-dataplane.ts';
 import { type PushEvent, Pusher } from './pusher.ts';
+import { FakeDataplane } from './testing/fake-dataplane.ts';
 
 const NOW = '2026-01-01T00:00:00.000Z';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sampleListing } from '../desired/sample-listing.ts';
+import { sampleListing } from '../desired/testing/sample-listing.ts';
 import { type Guarded, guardListing } from './removal-guard.ts';
 
 const domains = (count: number, from = 0) => Array.from({ length: count }, (_, at) => `s${from + at}.example`);

@@ -8,7 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { memoryLog } from '../../shared/runtime/log.ts';
 import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
 import { desire } from '../desired/desire.ts';
-import { sampleListing, sampleRoute } from '../desired/sample-listing.ts';
+import { sampleListing, sampleRoute } from '../desired/testing/sample-listing.ts';
 import type { Truth } from '../reconcile/reconciler.ts';
 import { createControllerMetrics } from './metrics.ts';
 import { type ControllerReport, Report } from './report.ts';

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, sym
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { makeChain, makePair, type PairWish } from '../../shared/certificates/testing/pair-fixture.ts';
+import { makeChain, makePair, type PairWish } from '../../shared/certificates/testing/pairs.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { memoryLog } from '../../shared/runtime/log.ts';
 import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';

@@ -9,7 +9,7 @@ import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'n
 import type { AdminAddress } from '../../shared/api/admin-address.ts';
 import { AdminUnreachable, createAdminClient } from '../../shared/api/admin-client.ts';
 import { openApplyStream } from '../../shared/api/apply-stream.ts';
-import { makeChain, makePair } from '../../shared/certificates/testing/pair-fixture.ts';
+import { makeChain, makePair } from '../../shared/certificates/testing/pairs.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import type { StreamLine } from '../../shared/wire/apply.ts';
 import { OwnCertificate } from './own-certificate.ts';

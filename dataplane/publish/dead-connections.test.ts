@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { connectionKey } from '../ledger/connections.ts';
-import { eventually, insideOneWorker, WorkersFixture } from './testing/workers-fixture.ts';
+import { eventually, insideOneWorker, WorkersFixture } from './testing/test-workers.ts';
 
 test('the connections of a worker that dies are no longer counted, those of the others are', async () => {
   await using fixture = await WorkersFixture.start(2, [

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
 import { ListenError } from '../workers/worker-pool.ts';
-import { eventually, insideOneWorker, WorkersFixture } from './testing/workers-fixture.ts';
+import { eventually, insideOneWorker, WorkersFixture } from './testing/test-workers.ts';
 
 const answering = (domain: string, body: string) => ({ domain, upstream: null, tls: false, respond: { status: 200, body } });
 const HANG = '{ const end = Date.now() + 20000; while (Date.now() < end); }';

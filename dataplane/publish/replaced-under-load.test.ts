@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Agent, createServer, get, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { describe, test } from 'node:test';
-import { eventually, insideOneWorker, WorkersFixture } from './testing/workers-fixture.ts';
+import { eventually, insideOneWorker, WorkersFixture } from './testing/test-workers.ts';
 
 const KEPT = 24;
 const NEW = 6;

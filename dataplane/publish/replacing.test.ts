@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { eventually, insideOneWorker, WorkersFixture } from './testing/workers-fixture.ts';
+import { eventually, insideOneWorker, WorkersFixture } from './testing/test-workers.ts';
 
 const SITE = { domain: 'a.test', upstream: null, tls: false, respond: { status: 200, body: 'here' } };
 /** Replaces each of them, one after the other. */

@@ -1,6 +1,6 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { DirectoryStore } from '../../dataplane/tls/store/directory-store.ts';
-import { makePair } from '../../shared/certificates/testing/pair-fixture.ts';
+import { makePair } from '../../shared/certificates/testing/pairs.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { memoryLog } from '../../shared/runtime/log.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';

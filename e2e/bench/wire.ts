@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates-fixture.ts';
+import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates.ts';
 import { Folder } from '../harness/dataplane.ts';
 import { caddy } from './contenders/caddy.ts';
 import { type Contender, cpuOf, HOST, type Secure } from './contenders/contender.ts';

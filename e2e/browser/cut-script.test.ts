@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates-fixture.ts';
+import { CertificatesFixture } from '../../dataplane/traffic/testing/certificates.ts';
 import { Dataplane, Folder } from '../harness/dataplane.ts';
 import { freePort } from '../harness/ports.ts';
 import { Upstream } from '../harness/upstream.ts';

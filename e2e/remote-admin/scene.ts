@@ -1,5 +1,5 @@
 import { renameSync, writeFileSync } from 'node:fs';
-import { makeChain, makePair, type Signer } from '../../shared/certificates/testing/pair-fixture.ts';
+import { makeChain, makePair, type Signer } from '../../shared/certificates/testing/pairs.ts';
 import { Folder, TOKEN } from '../harness/dataplane.ts';
 import { DATAPLANE, type Exit, type Program, SLUICE } from '../harness/process.ts';
 import { EDGE, TwoMachines } from './two-machines.ts';

@@ -3,7 +3,7 @@ import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { test } from 'node:test';
 import { readCertificate } from './certificate.ts';
 import { covers, namesOf } from './certificate-names.ts';
-import { ED25519, makeChain, makePair, P256, P384, P521, rsa } from './testing/pair-fixture.ts';
+import { ED25519, makeChain, makePair, P256, P384, P521, rsa } from './testing/pairs.ts';
 
 const reasonOf = (chain: string, key: string): string => {
   const read = readCertificate(chain, key);

@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
-import { sluice, temporary } from '../cli-fixture.ts';
 import { COMMANDS } from '../commands.ts';
+import { sluice, temporary } from '../testing/run-command.ts';
 
 const scripts: Record<string, string> = {};
 before(async () => {

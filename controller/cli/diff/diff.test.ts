@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { sampleRoute } from '../../desired/sample-listing.ts';
-import { admin, sluice, temporary } from '../cli-fixture.ts';
+import { sampleRoute } from '../../desired/testing/sample-listing.ts';
+import { admin, sluice, temporary } from '../testing/run-command.ts';
 
 const SINCE = '2026-01-01T00:00:00.000Z';
 const served = (domain: string, upstream: string) => ({

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { redacted } from '../../../shared/redacted.ts';
 import type { RouteInput, RouteSpec } from '../../../shared/route.ts';
 import type { FullRoute } from '../../../shared/wire/status.ts';
-import { sampleRoute } from '../../desired/sample-listing.ts';
+import { sampleRoute } from '../../desired/testing/sample-listing.ts';
 import { type RouteChange, routeChanges } from './difference.ts';
 
 const SINCE = '2026-01-01T00:00:00.000Z';

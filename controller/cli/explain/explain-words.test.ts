@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Explanation } from '../../../shared/wire/status.ts';
-import { sampleRoute } from '../../desired/sample-listing.ts';
+import { sampleRoute } from '../../desired/testing/sample-listing.ts';
 import type { Terminal } from '../command.ts';
 import { explanationInWords } from './explain-words.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compare } from 'bcrypt';
-import { sluice } from '../cli-fixture.ts';
+import { sluice } from '../testing/run-command.ts';
 
 const hashOf = (input: string, ...more: string[]) => sluice(['hash-password', ...more], { input });
 

@@ -12,7 +12,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 /** Stands in for the data plane: notes its start, its end, and every frame; ends when its supervisor does. */
 const STAND_IN = `
 import { appendFileSync, rmSync } from 'node:fs';
-import { FakeDataplane } from '../controller/push/fake-dataplane.ts';
+import { FakeDataplane } from '../controller/push/testing/fake-dataplane.ts';
 const note = (text) => appendFileSync(process.env.NOTES, text + '\\n');
 const argv = process.argv.slice(2);
 if (argv.includes('--wrong')) {

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
 import { ANSWER_MS } from './engine/engine.ts';
+import { gist, started, withEngine } from './testing/docker-source.ts';
 import { fakeId } from './testing/fake-container.ts';
-import { gist, started, withEngine } from './testing/source-fixture.ts';
 import { RESYNC_MS } from './watch/reflector.ts';
 
 const app = (number: number, domain = 'a.example') => ({ id: fakeId(number), name: `app-${number}`, labels: { 'sluice.domain': domain } });

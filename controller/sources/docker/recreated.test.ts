@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { translate } from './routes/translate.ts';
+import { started } from './testing/docker-source.ts';
 import { fakeId } from './testing/fake-container.ts';
-import { started } from './testing/source-fixture.ts';
 
 const GOOD = { 'sluice.domain': 'a.example', 'sluice.rate_limit': '10/s' };
 const BAD = { ...GOOD, 'sluice.rate_limit': 'plenty' };

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { started, withEngine } from './testing/docker-source.ts';
 import { fakeId } from './testing/fake-container.ts';
-import { started, withEngine } from './testing/source-fixture.ts';
 
 const app = (number: number, domain = 'a.example') => ({ id: fakeId(number), name: `app-${number}`, labels: { 'sluice.domain': domain } });
 /** From an event to the snapshot; other work on the machine slows single ones, so that the best of several counts. */

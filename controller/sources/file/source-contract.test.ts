@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { memoryLog } from '../../../shared/runtime/log.ts';
 import { sourceContract } from '../testing/source-contract.ts';
 import { createFileSource } from './source.ts';
-import { temporary } from './testing/source-fixture.ts';
+import { temporary } from './testing/file-source.ts';
 
 sourceContract('file', async (t, clock) => {
   const path = join(await temporary(t), 'Sluicefile');

@@ -7,8 +7,8 @@ import { systemClock } from '../../../shared/runtime/clock.ts';
 import { memoryLog } from '../../../shared/runtime/log.ts';
 import type { Snapshot } from '../source.ts';
 import { createFileSource, MISSING_MS, POLL_MS } from './source.ts';
+import { gist, site, temporary } from './testing/file-source.ts';
 import { type PseudoRandom, pseudoRandom } from './testing/pseudo-random.ts';
-import { gist, site, temporary } from './testing/source-fixture.ts';
 
 /** Each process tries another one; the name of the test tells which. */
 const SEED = Number(process.env.FUZZ_SEED ?? process.pid);

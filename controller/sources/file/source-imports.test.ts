@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { MISSING_MS } from './source.ts';
-import { follow, LONG_MS, SOON_MS, site, temporary } from './testing/source-fixture.ts';
+import { follow, LONG_MS, SOON_MS, site, temporary } from './testing/file-source.ts';
 
 /** A running source on a file with these imports, after its first snapshot; `write` and `remove` take paths beside the file. */
 async function importing(t: TestContext, files: Readonly<Record<string, string>>) {

@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import { memoryLog } from '../../../shared/runtime/log.ts';
 import { createFileSource, MISSING_MS, POLL_MS } from './source.ts';
-import { follow, gist, LONG_MS, SOON_MS, site, started, temporary } from './testing/source-fixture.ts';
+import { follow, gist, LONG_MS, SOON_MS, site, started, temporary } from './testing/file-source.ts';
 
 test('the file is listed at the start, with its source, its settings and its warnings', async (t) => {
   const directory = await temporary(t);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { makePair } from '../../../shared/certificates/testing/pair-fixture.ts';
+import { makePair } from '../../../shared/certificates/testing/pairs.ts';
 import type { FrameCertificates } from '../../../shared/wire/apply.ts';
 import { FrameReader } from './frame-reader.ts';
 

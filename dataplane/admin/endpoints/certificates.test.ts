@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { makeChain, makePair } from '../../../shared/certificates/testing/pair-fixture.ts';
+import { makeChain, makePair } from '../../../shared/certificates/testing/pairs.ts';
 import { memoryLog } from '../../../shared/runtime/log.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';

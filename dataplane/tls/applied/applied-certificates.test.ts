@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type Certificate, readCertificate } from '../../../shared/certificates/certificate.ts';
-import { makePair } from '../../../shared/certificates/testing/pair-fixture.ts';
+import { makePair } from '../../../shared/certificates/testing/pairs.ts';
 import { memoryLog } from '../../../shared/runtime/log.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';

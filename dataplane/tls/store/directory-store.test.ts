@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type Certificate, readCertificate } from '../../../shared/certificates/certificate.ts';
-import { type MadePair, makePair } from '../../../shared/certificates/testing/pair-fixture.ts';
+import { type MadePair, makePair } from '../../../shared/certificates/testing/pairs.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import { memoryLog } from '../../../shared/runtime/log.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { createServer, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { FLAG, FRAME, Frames, frame, head } from '../testing/frames-fixture.ts';
-import { eventually, ProxyFixture } from '../testing/proxy-fixture.ts';
-import { UpstreamFixture } from '../testing/upstream-fixture.ts';
+import { FLAG, FRAME, Frames, frame, head } from '../testing/frames.ts';
+import { eventually, ProxyFixture } from '../testing/test-proxy.ts';
+import { UpstreamFixture } from '../testing/test-upstream.ts';
 import { gatherSmallPieces } from './small-pieces.ts';
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'.repeat(40);

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Cidr } from '../../../shared/values/cidr.ts';
 import type { TrafficSettings } from '../protocol.ts';
-import { eventually, get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
-import { field, refusedConnection, type Wire } from '../testing/wire-fixture.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
+import { field, refusedConnection, type Wire } from '../testing/wire.ts';
 
 const start = (upstream: UpstreamFixture, settings: Partial<TrafficSettings>) => ProxyFixture.with([site('a.test', upstream)], settings);
 const counts = (proxy: ProxyFixture) => Object.fromEntries(proxy.ledger.connections.reading().refused);

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
-import { CertificatesFixture } from '../testing/certificates-fixture.ts';
-import { ProxyFixture, site } from '../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
+import { CertificatesFixture } from '../testing/certificates.ts';
+import { ProxyFixture, site } from '../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 
 describe('an authority that checks a name in a handshake (RFC 8737)', () => {
   const authority = new CertificatesFixture();

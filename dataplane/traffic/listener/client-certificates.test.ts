@@ -8,12 +8,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type ConnectionOptions, connect, type SecureVersion, type TLSSocket } from 'node:tls';
-import { type MadePair, makePair } from '../../../shared/certificates/testing/pair-fixture.ts';
+import { type MadePair, makePair } from '../../../shared/certificates/testing/pairs.ts';
 import type { RouteInput } from '../../../shared/route.ts';
 import type { Cidr } from '../../../shared/values/cidr.ts';
-import { eventually, get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
-import { field } from '../testing/wire-fixture.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
+import { field } from '../testing/wire.ts';
 
 const VERSIONS = ['TLSv1.2', 'TLSv1.3'] as const;
 const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { eventually, get, ProxyFixture } from '../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
-import { field, Wire } from '../testing/wire-fixture.ts';
+import { eventually, get, ProxyFixture } from '../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
+import { field, Wire } from '../testing/wire.ts';
 
 const drained = (proxy: ProxyFixture) => proxy.told.some(({ kind }) => kind === 'drained');
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Cidr } from '../../../shared/values/cidr.ts';
-import { eventually, get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
-import { field, refusedConnection, type Wire } from '../testing/wire-fixture.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
+import { field, refusedConnection, type Wire } from '../testing/wire.ts';
 
 const HEADER = 'PROXY TCP4 203.0.113.9 192.0.2.1 56324 80\r\n';
 const SIGNATURE = '\r\n\r\n\0\r\nQUIT\n';

@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import { Worker } from 'node:worker_threads';
-import { CertificatesFixture } from '../testing/certificates-fixture.ts';
-import { eventually, ProxyFixture, site } from '../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
-import { Wire } from '../testing/wire-fixture.ts';
+import { CertificatesFixture } from '../testing/certificates.ts';
+import { eventually, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
+import { Wire } from '../testing/wire.ts';
 import type { PublishedCertificate } from './certificates.ts';
 
 const authority = new CertificatesFixture();

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
-import { field } from '../testing/wire-fixture.ts';
+import { get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
+import { field } from '../testing/wire.ts';
 
 const reference = readFileSync(new URL('../../../docs/reference/forwarding.md', import.meta.url), 'utf8');
 const [open = '', guarded = ''] = reference.split('\n### Guarded paths\n');

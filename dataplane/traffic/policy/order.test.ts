@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
-import { field } from '../testing/wire-fixture.ts';
+import { get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
+import { field } from '../testing/wire.ts';
 
 test('a limit comes before a redirect, a redirect before a fixed answer, that before the upstream', async () => {
   using upstream = await UpstreamFixture.serving(ok('upstream'));

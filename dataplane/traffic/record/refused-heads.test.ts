@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Speaker } from '../testing/http2-upstream-fixture.ts';
-import { get, ProxyFixture } from '../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
+import { Speaker } from '../testing/http2-upstream.ts';
+import { get, ProxyFixture } from '../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 
 const MINUTE = 60_000;
 const cookies = (count: number) => Array.from({ length: count }, (_, at) => `c${at}=${'v'.repeat(20)}`);

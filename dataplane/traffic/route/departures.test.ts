@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteInput } from '../../../shared/route.ts';
 import { CHECK_RESULT, targetKey } from '../../ledger/targets.ts';
-import { eventually, get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
-import type { Wire } from '../testing/wire-fixture.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
+import type { Wire } from '../testing/wire.ts';
 
 type Target = NonNullable<RouteInput['upstreams']>[number];
 

@@ -1,8 +1,8 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { SampleRandom } from '../codec/http1/oracle/sample-random.ts';
-import { block, CODE, type Field, FLAG, FRAME, Frames, frame, head, INITIAL_WINDOW, PREFACE } from './frames-fixture.ts';
-import { eventually, ProxyFixture, site } from './proxy-fixture.ts';
-import { Wire } from './wire-fixture.ts';
+import { block, CODE, type Field, FLAG, FRAME, Frames, frame, head, INITIAL_WINDOW, PREFACE } from './frames.ts';
+import { eventually, ProxyFixture, site } from './test-proxy.ts';
+import { Wire } from './wire.ts';
 
 /*
  * Test support: a process of its own, since what it looks for ends one. A worker stands between targets and clients that

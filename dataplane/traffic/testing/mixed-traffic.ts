@@ -5,11 +5,11 @@ import { connect as connectTls } from 'node:tls';
 import { hashSync } from 'bcrypt';
 import type { RouteInput } from '../../../shared/route.ts';
 import type { Cidr } from '../../../shared/values/cidr.ts';
-import { Http2UpstreamFixture } from './http2-upstream-fixture.ts';
-import { ProxyFixture, site } from './proxy-fixture.ts';
-import { SecureFixture } from './secure-fixture.ts';
-import { ok, refusingAddress, UpstreamFixture } from './upstream-fixture.ts';
-import { field, type Message, type Wire } from './wire-fixture.ts';
+import { Http2UpstreamFixture } from './http2-upstream.ts';
+import { SecureFixture } from './secure-proxy.ts';
+import { ProxyFixture, site } from './test-proxy.ts';
+import { ok, refusingAddress, UpstreamFixture } from './test-upstream.ts';
+import { field, type Message, type Wire } from './wire.ts';
 
 const WEBSOCKET = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n';
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ==';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { eventually, get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
-import { ok, refusingAddress, UpstreamFixture } from '../testing/upstream-fixture.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { ok, refusingAddress, UpstreamFixture } from '../testing/test-upstream.ts';
 
 /** As many connections for tunnels as are let be on their way to one target. */
 const MOST = 64;

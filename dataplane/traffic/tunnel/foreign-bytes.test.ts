@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ProxyFixture } from '../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
-import { field } from '../testing/wire-fixture.ts';
+import { ProxyFixture } from '../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
+import { field } from '../testing/wire.ts';
 
 const asking = (upgrade: string, connection = 'Connection: Upgrade\r\n') =>
   `GET / HTTP/1.1\r\nHost: a.test\r\n${connection}Upgrade: ${upgrade}\r\n\r\n`;

@@ -5,10 +5,10 @@ import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from 'nod
 import type { Writable } from 'node:stream';
 import { afterEach, beforeEach, test } from 'node:test';
 import { targetKey } from '../../ledger/targets.ts';
-import { Speaker } from '../testing/http2-upstream-fixture.ts';
-import { eventually, ProxyFixture, site } from '../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
-import { field, type Wire } from '../testing/wire-fixture.ts';
+import { Speaker } from '../testing/http2-upstream.ts';
+import { eventually, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
+import { field, type Wire } from '../testing/wire.ts';
 
 const CHAT = { ':method': 'CONNECT', ':protocol': 'websocket', ':scheme': 'http', ':path': '/chat', ':authority': 'a.test' };
 

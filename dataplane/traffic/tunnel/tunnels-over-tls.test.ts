@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { connect, createServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { CertificatesFixture } from '../testing/certificates-fixture.ts';
-import { eventually, ProxyFixture, site } from '../testing/proxy-fixture.ts';
-import { field, Wire } from '../testing/wire-fixture.ts';
+import { CertificatesFixture } from '../testing/certificates.ts';
+import { eventually, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { field, Wire } from '../testing/wire.ts';
 
 const UPGRADE = 'GET / HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: chat\r\n\r\n';
 const LARGE = 'x'.repeat(300_000);

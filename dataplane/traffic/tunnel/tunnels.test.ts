@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { targetKey } from '../../ledger/targets.ts';
-import { eventually, ProxyFixture, site } from '../testing/proxy-fixture.ts';
-import { ok, refusingAddress, UpstreamFixture } from '../testing/upstream-fixture.ts';
-import { field, type Wire } from '../testing/wire-fixture.ts';
+import { eventually, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { ok, refusingAddress, UpstreamFixture } from '../testing/test-upstream.ts';
+import { field, type Wire } from '../testing/wire.ts';
 
 const upgrade = (more = '', protocol = 'chat/2') =>
   `GET /room?x=1 HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n${more}\r\n`;

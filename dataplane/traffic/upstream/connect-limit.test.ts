@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { eventually, get, ProxyFixture } from '../testing/proxy-fixture.ts';
+import { eventually, get, ProxyFixture } from '../testing/test-proxy.ts';
 
 const HANDSHAKE = 'Connection: Upgrade\r\nUpgrade: websocket\r\n';
 

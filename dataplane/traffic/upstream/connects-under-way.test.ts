@@ -3,10 +3,10 @@ import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import type { RouteInput } from '../../../shared/route.ts';
-import { CertificatesFixture } from '../testing/certificates-fixture.ts';
-import { CODE, FLAG, FRAME, Frames } from '../testing/frames-fixture.ts';
-import { eventually, get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
-import { ok, refusingAddress, UpstreamFixture } from '../testing/upstream-fixture.ts';
+import { CertificatesFixture } from '../testing/certificates.ts';
+import { CODE, FLAG, FRAME, Frames } from '../testing/frames.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { ok, refusingAddress, UpstreamFixture } from '../testing/test-upstream.ts';
 
 /** As many as are let be on their way to one target. */
 const MOST = 64;

@@ -4,9 +4,9 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { RouteInput } from '../../../shared/route.ts';
 import { targetKey } from '../../ledger/targets.ts';
-import { eventually, get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
-import { ok, refusingAddress, UpstreamFixture } from '../testing/upstream-fixture.ts';
-import { field, type Wire } from '../testing/wire-fixture.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { ok, refusingAddress, UpstreamFixture } from '../testing/test-upstream.ts';
+import { field, type Wire } from '../testing/wire.ts';
 
 const holding = (hold_secs: number, ...upstreams: readonly { readonly address: string }[]): RouteInput => ({
   ...site('a.test', ...upstreams),

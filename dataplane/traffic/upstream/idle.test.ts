@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { eventually, get, ProxyFixture } from '../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
+import { eventually, get, ProxyFixture } from '../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 
 test('of several idle connections the one used last is used first', async () => {
   using upstream = await UpstreamFixture.start();

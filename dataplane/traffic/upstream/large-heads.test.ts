@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { RouteInput } from '../../../shared/route.ts';
 import type { TransportSpec } from '../../../shared/transport.ts';
-import { Http2UpstreamFixture, Speaker } from '../testing/http2-upstream-fixture.ts';
-import { get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
+import { Http2UpstreamFixture, Speaker } from '../testing/http2-upstream.ts';
+import { get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 
 const over = (target: { readonly address: string }, transport: TransportSpec): RouteInput => ({ ...site('a.test', target), transport });
 const HANDSHAKE = 'Connection: Upgrade\r\nUpgrade: websocket\r\n';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { Speaker } from '../testing/http2-upstream-fixture.ts';
-import { get, ProxyFixture } from '../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
-import { field } from '../testing/wire-fixture.ts';
+import { Speaker } from '../testing/http2-upstream.ts';
+import { get, ProxyFixture } from '../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
+import { field } from '../testing/wire.ts';
 
 /** What a row of the page says, and answers that hold it to that. */
 type Row = { readonly says: string; readonly answers: readonly string[]; readonly closes?: true };

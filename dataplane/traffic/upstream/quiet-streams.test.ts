@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { get, ProxyFixture } from '../testing/proxy-fixture.ts';
-import { UpstreamFixture } from '../testing/upstream-fixture.ts';
+import { get, ProxyFixture } from '../testing/test-proxy.ts';
+import { UpstreamFixture } from '../testing/test-upstream.ts';
 
 const MINUTE = 60_000;
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FAILURES_TO_EJECT, targetKey } from '../../ledger/targets.ts';
-import { eventually, get, ProxyFixture } from '../testing/proxy-fixture.ts';
-import { ok, refusingAddress, UpstreamFixture } from '../testing/upstream-fixture.ts';
+import { eventually, get, ProxyFixture } from '../testing/test-proxy.ts';
+import { ok, refusingAddress, UpstreamFixture } from '../testing/test-upstream.ts';
 
 const post = (body: string, fields = '') => `POST / HTTP/1.1\r\nHost: a.test\r\n${fields}Content-Length: ${body.length}\r\n\r\n${body}`;
 

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import type { RouteInput } from '../../../shared/route.ts';
 import { activeCheck } from '../../ledger/health-checks.ts';
 import { CHECK_RESULT, type CheckResult, targetKey } from '../../ledger/targets.ts';
-import { eventually, get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 
 type Target = NonNullable<RouteInput['upstreams']>[number];
 

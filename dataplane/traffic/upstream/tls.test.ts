@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createServer, getCACertificates, setDefaultCACertificates, type TLSSocket, type TlsOptions } from 'node:tls';
-import { CertificatesFixture } from '../testing/certificates-fixture.ts';
-import { eventually, get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
+import { CertificatesFixture } from '../testing/certificates.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 
 /** A target that speaks TLS, answers every request with what it was called by, and keeps what it saw. */
 async function secured(options: TlsOptions) {

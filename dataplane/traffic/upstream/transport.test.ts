@@ -3,9 +3,9 @@ import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { after, describe, test } from 'node:test';
 import type { TransportSpec } from '../../../shared/transport.ts';
-import { CertificatesFixture } from '../testing/certificates-fixture.ts';
-import { Http2UpstreamFixture, okay } from '../testing/http2-upstream-fixture.ts';
-import { get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
+import { CertificatesFixture } from '../testing/certificates.ts';
+import { Http2UpstreamFixture, okay } from '../testing/http2-upstream.ts';
+import { get, ProxyFixture, site } from '../testing/test-proxy.ts';
 
 const certificates = new CertificatesFixture();
 const strangers = new CertificatesFixture();

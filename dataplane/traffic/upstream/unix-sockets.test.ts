@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { connectFailure, FAILURE } from '../exchange/failure.ts';
-import { eventually, get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sockets-'));
 after(() => rmSync(folder, { recursive: true }));

@@ -4,7 +4,7 @@ import { createServer, get, type IncomingMessage, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ProxyFixture } from '../testing/proxy-fixture.ts';
+import { ProxyFixture } from '../testing/test-proxy.ts';
 
 /** More than sockets of this machine hold between two ends. */
 const LARGE = 16_000_000;

@@ -5,12 +5,12 @@ import { describe, test } from 'node:test';
 import { connect as connectSecure } from 'node:tls';
 import type { RouteInput } from '../../../shared/route.ts';
 import { cancelStream, cutStream, leaveStream } from '../io/stream-ends.ts';
-import { CODE, FLAG, FRAME, type Frames, head } from '../testing/frames-fixture.ts';
-import { Http2UpstreamFixture } from '../testing/http2-upstream-fixture.ts';
-import { type ProxyFixture, site } from '../testing/proxy-fixture.ts';
-import { SecureFixture } from '../testing/secure-fixture.ts';
-import { UpstreamFixture } from '../testing/upstream-fixture.ts';
-import { field, Wire } from '../testing/wire-fixture.ts';
+import { CODE, FLAG, FRAME, type Frames, head } from '../testing/frames.ts';
+import { Http2UpstreamFixture } from '../testing/http2-upstream.ts';
+import { SecureFixture } from '../testing/secure-proxy.ts';
+import { type ProxyFixture, site } from '../testing/test-proxy.ts';
+import { UpstreamFixture } from '../testing/test-upstream.ts';
+import { field, Wire } from '../testing/wire.ts';
 
 const PART = 'the first half';
 const WHOLE = 100;

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { connect } from 'node:tls';
-import { site } from '../testing/proxy-fixture.ts';
-import { SecureFixture } from '../testing/secure-fixture.ts';
-import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
-import { Wire } from '../testing/wire-fixture.ts';
+import { SecureFixture } from '../testing/secure-proxy.ts';
+import { site } from '../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
+import { Wire } from '../testing/wire.ts';
 
 test('over TLS, too, many requests and tiny chunks in one breath are all answered', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(String(request.body.length)));

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { HEAD_COST, QUANTUM, RunQueue } from '../io/run-queue.ts';
-import { eventually, get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 
 const TINY = '1\r\nZ\r\n';
 const CHUNKED_POST = 'POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n';

@@ -3,7 +3,7 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { MixedTraffic } from '../testing/mixed-traffic.ts';
-import { eventually } from '../testing/proxy-fixture.ts';
+import { eventually } from '../testing/test-proxy.ts';
 
 /**
  * What stands outside of every exchange and connection: the worker takes in what is published, or tells what was thrown; and

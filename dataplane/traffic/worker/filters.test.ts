@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { Http2UpstreamFixture, Speaker } from '../testing/http2-upstream-fixture.ts';
-import { eventually, get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
+import { Http2UpstreamFixture, Speaker } from '../testing/http2-upstream.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { everywhere, Shouting } from '../testing/way-back.ts';
-import { field } from '../testing/wire-fixture.ts';
+import { field } from '../testing/wire.ts';
 
 const TRAILING = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\nETag: "1"\r\n\r\n5\r\nhello\r\n0\r\nX-Sum: 5\r\n\r\n';
 const HINTS = 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n';

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http2';
 import { test } from 'node:test';
 import { MOST_HOPS } from '../codec/hops.ts';
-import { Speaker } from '../testing/http2-upstream-fixture.ts';
-import { eventually, get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
-import { field } from '../testing/wire-fixture.ts';
+import { Speaker } from '../testing/http2-upstream.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
+import { field } from '../testing/wire.ts';
 
 /** A proxy whose site leads back to itself. */
 async function circle(protocol?: 'h2c'): Promise<ProxyFixture> {

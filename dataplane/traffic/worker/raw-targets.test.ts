@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Speaker } from '../testing/http2-upstream-fixture.ts';
-import { get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
-import { field } from '../testing/wire-fixture.ts';
+import { Speaker } from '../testing/http2-upstream.ts';
+import { get, ProxyFixture, site } from '../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
+import { field } from '../testing/wire.ts';
 
 test('a target with raw UTF-8 or Latin-1 is matched and goes on as browsers send it', async () => {
   using upstream = await UpstreamFixture.serving(ok('block'));

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { request as ask } from 'node:http';
 import { test } from 'node:test';
-import { Speaker } from '../testing/http2-upstream-fixture.ts';
-import { eventually, get, ProxyFixture, site } from '../testing/proxy-fixture.ts';
+import { Speaker } from '../testing/http2-upstream.ts';
+import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
 import { Counting, everywhere, lineOf, Shouting } from '../testing/way-back.ts';
 
 /** More than the buffers between two ends of a connection hold. */

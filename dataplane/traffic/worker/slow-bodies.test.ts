@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type ClientHttp2Stream, constants } from 'node:http2';
 import { test } from 'node:test';
-import { Speaker } from '../testing/http2-upstream-fixture.ts';
-import { eventually, ProxyFixture } from '../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
-import type { Wire } from '../testing/wire-fixture.ts';
+import { Speaker } from '../testing/http2-upstream.ts';
+import { eventually, ProxyFixture } from '../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
+import type { Wire } from '../testing/wire.ts';
 
 /** A turn of the loop in which what was sent is read. */
 const read = () => new Promise((resolve) => setTimeout(resolve, 5));

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { eventually, get, ProxyFixture } from '../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
-import type { Wire } from '../testing/wire-fixture.ts';
+import { eventually, get, ProxyFixture } from '../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
+import type { Wire } from '../testing/wire.ts';
 
 /** A turn of the loop in which what was sent is read. */
 const read = () => new Promise((resolve) => setTimeout(resolve, 10));

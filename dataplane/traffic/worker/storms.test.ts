@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { targetKey } from '../../ledger/targets.ts';
-import { eventually, get, ProxyFixture } from '../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../testing/upstream-fixture.ts';
+import { eventually, get, ProxyFixture } from '../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 
 test('10,000 connections that say close or are reset leave nothing behind', { timeout: 60_000 }, async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));

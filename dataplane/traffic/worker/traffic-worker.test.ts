@@ -7,8 +7,8 @@ import { systemRandom } from '../../../shared/runtime/random.ts';
 import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
 import { createLedger } from '../../ledger/ledger.ts';
 import type { FromWorker } from '../protocol.ts';
-import { get, ProxyFixture, publication } from '../testing/proxy-fixture.ts';
-import { Wire } from '../testing/wire-fixture.ts';
+import { get, ProxyFixture, publication } from '../testing/test-proxy.ts';
+import { Wire } from '../testing/wire.ts';
 import { TrafficWorker } from './traffic-worker.ts';
 
 const ROUTES = 20_000;

@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { createLedger } from '../../ledger/ledger.ts';
 import type { FromWorker, ToWorker, WorkerStart } from '../protocol.ts';
-import { eventually, get, publication, SETTINGS } from '../testing/proxy-fixture.ts';
-import { Wire } from '../testing/wire-fixture.ts';
+import { eventually, get, publication, SETTINGS } from '../testing/test-proxy.ts';
+import { Wire } from '../testing/wire.ts';
 
 /** What a library would do: throw in a turn of its own, and leave a rejection to nobody, once the worker is there to hear of it. */
 const MISCHIEF = `process.on('newListener', (name) => {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { connect } from 'node:net';
-import { CertificatesFixture } from '../../../dataplane/traffic/testing/certificates-fixture.ts';
+import { CertificatesFixture } from '../../../dataplane/traffic/testing/certificates.ts';
 import type { Folder } from '../../harness/dataplane.ts';
 import { freePort } from '../../harness/ports.ts';
 import { Program } from '../../harness/process.ts';

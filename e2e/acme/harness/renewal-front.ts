@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Agent, createServer, request, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { CertificatesFixture } from '../../../dataplane/traffic/testing/certificates-fixture.ts';
+import { CertificatesFixture } from '../../../dataplane/traffic/testing/certificates.ts';
 import type { Folder } from '../../harness/dataplane.ts';
 import type { Pebble } from './pebble.ts';
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { makeChain, makePair } from '../../../../shared/certificates/testing/pair-fixture.ts';
+import { makeChain, makePair } from '../../../../shared/certificates/testing/pairs.ts';
 import { parseRoute } from '../../../../shared/route.ts';
 import { type Compiled, compileBytes } from '../compile.ts';
 import { formatDiagnostic } from '../diagnostics.ts';

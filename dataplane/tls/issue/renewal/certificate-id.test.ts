@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { webcrypto } from 'node:crypto';
 import { test } from 'node:test';
 import * as x509 from '@peculiar/x509';
-import { makeChain, P256 } from '../../../../shared/certificates/testing/pair-fixture.ts';
+import { makeChain, P256 } from '../../../../shared/certificates/testing/pairs.ts';
 import { certificateId } from './certificate-id.ts';
 
 /** A certificate with this serial number and key identifier (hexadecimal); '': with none. */

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { makeChain } from '../../../../shared/certificates/testing/pair-fixture.ts';
+import { makeChain } from '../../../../shared/certificates/testing/pairs.ts';
 import { ManualClock } from '../../../../shared/runtime/testing/manual-clock.ts';
 import { RenewalInfoClient } from './renewal-info-client.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { eventually, get, ProxyFixture, site } from '../../testing/proxy-fixture.ts';
-import { ok, refusingAddress, UpstreamFixture } from '../../testing/upstream-fixture.ts';
-import { field } from '../../testing/wire-fixture.ts';
+import { eventually, get, ProxyFixture, site } from '../../testing/test-proxy.ts';
+import { ok, refusingAddress, UpstreamFixture } from '../../testing/test-upstream.ts';
+import { field } from '../../testing/wire.ts';
 
 const post = (framing: string, body = '') => `POST / HTTP/1.1\r\nHost: a.test\r\n${framing}\r\n\r\n${body}`;
 const old = (fields = '', method = 'GET') => `${method} / HTTP/1.0\r\nHost: a.test\r\n${fields}\r\n`;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { eventually, get, ProxyFixture, site } from '../../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../../testing/upstream-fixture.ts';
-import { field } from '../../testing/wire-fixture.ts';
+import { eventually, get, ProxyFixture, site } from '../../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
+import { field } from '../../testing/wire.ts';
 
 const respond = (domain: string, body: string) => ({ domain, upstream: null, tls: false, respond: { status: 200, body } });
 

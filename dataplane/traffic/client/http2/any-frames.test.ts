@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SampleRandom } from '../../codec/http1/oracle/sample-random.ts';
-import { block, type Field, FLAG, FRAME, type Frames, frame, head, INITIAL_WINDOW } from '../../testing/frames-fixture.ts';
-import { eventually } from '../../testing/proxy-fixture.ts';
-import { SecureFixture } from '../../testing/secure-fixture.ts';
-import { ok, UpstreamFixture } from '../../testing/upstream-fixture.ts';
+import { block, type Field, FLAG, FRAME, type Frames, frame, head, INITIAL_WINDOW } from '../../testing/frames.ts';
+import { SecureFixture } from '../../testing/secure-proxy.ts';
+import { eventually } from '../../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 
 const CONNECTIONS = 150;
 

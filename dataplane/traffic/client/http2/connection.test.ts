@@ -9,12 +9,12 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http2';
 import { after, before, describe, test } from 'node:test';
-import { CertificatesFixture } from '../../testing/certificates-fixture.ts';
-import { block, CODE, FLAG, FRAME, frame, head } from '../../testing/frames-fixture.ts';
-import { eventually, ProxyFixture, site } from '../../testing/proxy-fixture.ts';
-import { SecureFixture } from '../../testing/secure-fixture.ts';
-import { ok, UpstreamFixture } from '../../testing/upstream-fixture.ts';
-import { field } from '../../testing/wire-fixture.ts';
+import { CertificatesFixture } from '../../testing/certificates.ts';
+import { block, CODE, FLAG, FRAME, frame, head } from '../../testing/frames.ts';
+import { SecureFixture } from '../../testing/secure-proxy.ts';
+import { eventually, ProxyFixture, site } from '../../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
+import { field } from '../../testing/wire.ts';
 
 const authority = new CertificatesFixture();
 const names = ['a.test', 'other.test'];

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { CODE, FLAG, FRAME, type Frames, frame, head } from '../../testing/frames-fixture.ts';
-import { eventually, site } from '../../testing/proxy-fixture.ts';
-import { SecureFixture } from '../../testing/secure-fixture.ts';
-import { ok, UpstreamFixture } from '../../testing/upstream-fixture.ts';
-import { field } from '../../testing/wire-fixture.ts';
+import { CODE, FLAG, FRAME, type Frames, frame, head } from '../../testing/frames.ts';
+import { SecureFixture } from '../../testing/secure-proxy.ts';
+import { eventually, site } from '../../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
+import { field } from '../../testing/wire.ts';
 
 test('a client that waits for 100 Continue sends its body when the target has said so (RFC 9110 10.1.1)', async () => {
   using upstream = await UpstreamFixture.start();

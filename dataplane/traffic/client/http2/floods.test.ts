@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { block, CODE, type Field, FLAG, FRAME, type Frames, frame, head } from '../../testing/frames-fixture.ts';
-import { eventually } from '../../testing/proxy-fixture.ts';
-import { SecureFixture } from '../../testing/secure-fixture.ts';
-import { ok, UpstreamFixture } from '../../testing/upstream-fixture.ts';
+import { block, CODE, type Field, FLAG, FRAME, type Frames, frame, head } from '../../testing/frames.ts';
+import { SecureFixture } from '../../testing/secure-proxy.ts';
+import { eventually } from '../../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 
 const MEGABYTE = 1_000_000;
 const MAX_FRAME = 16_384;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fieldArray } from '../../codec/http2/request-text.ts';
-import { block, type Field, FLAG, FRAME, Frames, head } from '../../testing/frames-fixture.ts';
-import { eventually, ProxyFixture } from '../../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../../testing/upstream-fixture.ts';
+import { block, type Field, FLAG, FRAME, Frames, head } from '../../testing/frames.ts';
+import { eventually, ProxyFixture } from '../../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 
 const SOCKET = head([':method', 'CONNECT'], [':protocol', 'websocket'], [':path', '/chat']);
 const UPGRADE = 'GET / HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n';

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:http2';
 import { after, before, test } from 'node:test';
-import { block, CODE, FLAG, FRAME, Frames, frame, head, PREFACE } from '../../testing/frames-fixture.ts';
-import { eventually, get, ProxyFixture } from '../../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../../testing/upstream-fixture.ts';
-import { field } from '../../testing/wire-fixture.ts';
+import { block, CODE, FLAG, FRAME, Frames, frame, head, PREFACE } from '../../testing/frames.ts';
+import { eventually, get, ProxyFixture } from '../../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
+import { field } from '../../testing/wire.ts';
 
 let upstream: UpstreamFixture;
 let proxy: ProxyFixture;

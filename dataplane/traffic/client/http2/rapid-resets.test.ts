@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CODE, FLAG, FRAME, Frames, frame } from '../../testing/frames-fixture.ts';
-import { eventually, ProxyFixture } from '../../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../../testing/upstream-fixture.ts';
+import { CODE, FLAG, FRAME, Frames, frame } from '../../testing/frames.ts';
+import { eventually, ProxyFixture } from '../../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 
 /** As many requests as a client may have under way. */
 const BATCH = 100;

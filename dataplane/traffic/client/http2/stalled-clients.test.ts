@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CODE, FLAG, FRAME, type Frames, head, INITIAL_WINDOW, PREFACE } from '../../testing/frames-fixture.ts';
-import { eventually } from '../../testing/proxy-fixture.ts';
-import { SecureFixture } from '../../testing/secure-fixture.ts';
-import { ok, UpstreamFixture } from '../../testing/upstream-fixture.ts';
-import type { Wire } from '../../testing/wire-fixture.ts';
+import { CODE, FLAG, FRAME, type Frames, head, INITIAL_WINDOW, PREFACE } from '../../testing/frames.ts';
+import { SecureFixture } from '../../testing/secure-proxy.ts';
+import { eventually } from '../../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
+import type { Wire } from '../../testing/wire.ts';
 
 const LARGE = 20_000_000;
 

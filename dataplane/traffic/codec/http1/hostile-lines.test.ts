@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { constants } from 'node:http2';
 import { test } from 'node:test';
-import { Http2UpstreamFixture, h2c, Speaker } from '../../testing/http2-upstream-fixture.ts';
-import { get, ProxyFixture } from '../../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../../testing/upstream-fixture.ts';
+import { Http2UpstreamFixture, h2c, Speaker } from '../../testing/http2-upstream.ts';
+import { get, ProxyFixture } from '../../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 
 /** A line that whoever takes the last chunk for the end could read as a request. */
 const SMUGGLED = 'X:POST / HTTP/1.1\r\nY: voil\xc3\xa0 \r\nContent-Type: text/html\r\nX.Forwarded.For: 192.0.2.7\r\n';

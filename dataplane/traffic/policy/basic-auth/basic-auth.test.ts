@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hashSync } from 'bcrypt';
 import type { RouteInput } from '../../../../shared/route.ts';
-import { as, ComparesByHand } from '../../testing/compares-fixture.ts';
-import { get, ProxyFixture, site } from '../../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../../testing/upstream-fixture.ts';
-import { field } from '../../testing/wire-fixture.ts';
+import { as, ComparesByHand } from '../../testing/compares-by-hand.ts';
+import { get, ProxyFixture, site } from '../../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
+import { field } from '../../testing/wire.ts';
 
 const guarded = (realm: string, users: Readonly<Record<string, string>>, more: Partial<RouteInput> = {}): RouteInput => ({
   domain: 'a.test',

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hashSync } from 'bcrypt';
-import { as, ComparesByHand } from '../../testing/compares-fixture.ts';
-import { eventually, get, ProxyFixture } from '../../testing/proxy-fixture.ts';
-import { field } from '../../testing/wire-fixture.ts';
+import { as, ComparesByHand } from '../../testing/compares-by-hand.ts';
+import { eventually, get, ProxyFixture } from '../../testing/test-proxy.ts';
+import { field } from '../../testing/wire.ts';
 
 const HASH = hashSync('secret', 4);
 const route = (hash = HASH, body = 'in') => ({

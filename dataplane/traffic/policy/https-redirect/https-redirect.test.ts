@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Cidr } from '../../../../shared/values/cidr.ts';
-import { CertificatesFixture } from '../../testing/certificates-fixture.ts';
-import { get, ProxyFixture, site } from '../../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../../testing/upstream-fixture.ts';
-import { field } from '../../testing/wire-fixture.ts';
+import { CertificatesFixture } from '../../testing/certificates.ts';
+import { get, ProxyFixture, site } from '../../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
+import { field } from '../../testing/wire.ts';
 
 const ACTIVE = { automatic: true, internal: false, local: false, anyName: true, dns: false, publicPort: 443 };
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteInput } from '../../../../shared/route.ts';
-import { get, ProxyFixture, site } from '../../testing/proxy-fixture.ts';
+import { get, ProxyFixture, site } from '../../testing/test-proxy.ts';
 
 type Filter = { readonly allow?: readonly string[]; readonly deny?: readonly string[] };
 const users = [{ name: 'bob', hash: '$2b$04$abcdefghijklmnopqrstuuGZ9YlYc0Y1vYV1cKzY8Wc2jYQ7mU7ga' }];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { get, ProxyFixture } from '../../testing/proxy-fixture.ts';
-import { field } from '../../testing/wire-fixture.ts';
+import { get, ProxyFixture } from '../../testing/test-proxy.ts';
+import { field } from '../../testing/wire.ts';
 
 /** What hostile visitors put behind a slash. */
 const HOSTILE = [

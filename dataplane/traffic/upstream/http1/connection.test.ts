@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { get, ProxyFixture } from '../../testing/proxy-fixture.ts';
-import { ok, UpstreamFixture } from '../../testing/upstream-fixture.ts';
-import { field } from '../../testing/wire-fixture.ts';
+import { get, ProxyFixture } from '../../testing/test-proxy.ts';
+import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
+import { field } from '../../testing/wire.ts';
 
 async function underWay(fields = '') {
   const upstream = await UpstreamFixture.start();

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { block, CODE, type Field, FLAG, FRAME, frame } from '../../testing/frames-fixture.ts';
-import { h2c } from '../../testing/http2-upstream-fixture.ts';
-import { get, type ProxyFixture } from '../../testing/proxy-fixture.ts';
-import { UpstreamFixture } from '../../testing/upstream-fixture.ts';
+import { block, CODE, type Field, FLAG, FRAME, frame } from '../../testing/frames.ts';
+import { h2c } from '../../testing/http2-upstream.ts';
+import { get, type ProxyFixture } from '../../testing/test-proxy.ts';
+import { UpstreamFixture } from '../../testing/test-upstream.ts';
 
 const OK: Field = [':status', '200'];
 const TOLD: Field = ['content-length', '5'];

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { constants } from 'node:http2';
 import { test } from 'node:test';
 import { targetKey } from '../../../ledger/targets.ts';
-import { Http2UpstreamFixture, h2c, okay, Speaker } from '../../testing/http2-upstream-fixture.ts';
-import { eventually, get, type ProxyFixture } from '../../testing/proxy-fixture.ts';
-import { field } from '../../testing/wire-fixture.ts';
+import { Http2UpstreamFixture, h2c, okay, Speaker } from '../../testing/http2-upstream.ts';
+import { eventually, get, type ProxyFixture } from '../../testing/test-proxy.ts';
+import { field } from '../../testing/wire.ts';
 
 const inFlight = ({ ledger: { targets } }: ProxyFixture, { address }: { readonly address: string }) =>
   targets.inFlight(targets.find(targetKey(address, false, null, 'h2c')));

@@ -18,7 +18,7 @@ import type {
 } from '../protocol.ts';
 import type { BlockKinds } from '../route/compile.ts';
 import { TrafficWorker } from '../worker/traffic-worker.ts';
-import { type Message, Wire } from './wire-fixture.ts';
+import { type Message, Wire } from './wire.ts';
 
 /** What a test puts in place of a worker's usual parts. */
 export type Replaced = { readonly compare?: Compare; readonly maxPerTarget?: number; readonly blockKinds?: BlockKinds };

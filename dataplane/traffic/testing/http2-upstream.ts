@@ -13,7 +13,7 @@ import {
   type ServerOptions,
 } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
-import { ProxyFixture, site } from './proxy-fixture.ts';
+import { ProxyFixture, site } from './test-proxy.ts';
 
 /** A request as it came: fields in their order, names and values in turn. */
 export type Asked = { readonly stream: ServerHttp2Stream; readonly raw: readonly string[]; field(name: string): string | null };

@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:net';
-import { type Message, PATIENCE_MS, Wire } from './wire-fixture.ts';
+import { type Message, PATIENCE_MS, Wire } from './wire.ts';
 
 /** Test support: a target whose every byte the test decides. */
 export class UpstreamFixture {

@@ -1,5 +1,5 @@
-import { type RouteInput, type RouteSpec, readRoute } from '../../shared/route.ts';
-import type { Listing } from './desire.ts';
+import { type RouteInput, type RouteSpec, readRoute } from '../../../shared/route.ts';
+import type { Listing } from '../desire.ts';
 
 /** A route for tests: `sampleRoute('a.example', '127.0.0.1:1')`. */
 export function sampleRoute(domain: string, upstream = '127.0.0.1:9000', more: Partial<RouteInput> = {}): RouteSpec {

@@ -1,7 +1,7 @@
 import type { RouteInput } from '../../../shared/route.ts';
-import { CertificatesFixture } from './certificates-fixture.ts';
-import { Frames } from './frames-fixture.ts';
-import { ProxyFixture, type Replaced, site } from './proxy-fixture.ts';
+import { CertificatesFixture } from './certificates.ts';
+import { Frames } from './frames.ts';
+import { ProxyFixture, type Replaced, site } from './test-proxy.ts';
 
 type Issued = { readonly ca: string; readonly cert: string; readonly key: string };
 /** By their names; issued once, since keys take their time. */

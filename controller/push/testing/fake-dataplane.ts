@@ -2,9 +2,9 @@ import { EventEmitter, once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
-import type { AdminAddress } from '../../shared/api/admin-address.ts';
-import type { RouteSpec } from '../../shared/route.ts';
-import type { Apply, Problem, ReloadOutcome, Remove, StreamLine } from '../../shared/wire/apply.ts';
+import type { AdminAddress } from '../../../shared/api/admin-address.ts';
+import type { RouteSpec } from '../../../shared/route.ts';
+import type { Apply, Problem, ReloadOutcome, Remove, StreamLine } from '../../../shared/wire/apply.ts';
 
 /** A frame as it arrived. */
 export type Heard = {

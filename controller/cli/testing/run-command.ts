@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-export const LAUNCHER = fileURLToPath(new URL('../../sluice', import.meta.url));
+export const LAUNCHER = fileURLToPath(new URL('../../../sluice', import.meta.url));
 
 export type Outcome = { code: number; out: string; err: string };
 

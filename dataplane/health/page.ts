@@ -6,7 +6,7 @@ import { connect as connectTls } from 'node:tls';
 import { certificateShown } from '../../shared/certificate-shown.ts';
 import { NAME } from '../../shared/name.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
-import { keepUntilCollected, nativeHalf } from '../../shared/runtime/native-half.ts';
+import { openSession } from '../../shared/runtime/http2-session.ts';
 import type { TransportSpec } from '../../shared/transport.ts';
 import { connectOptions } from '../../shared/values/address.ts';
 import { describeConnectionError } from './connection-error.ts';
@@ -80,11 +80,10 @@ const requestOverHttp2: PageRequest = ({ address, serverName, transport }, page,
   // Before the library's error, which only says that the request failed.
   socket.on('error', failed);
   // The authority is in the request: a URL would not accept every name that a resolver does.
-  const session = connectHttp2('http://localhost', { createConnection: () => socket });
+  const session = openSession(socket, () => connectHttp2('http://localhost', { createConnection: () => socket }));
   session.on('error', failed);
   const scheme = serverName === null ? 'http' : 'https';
   const sent = session.request({ ':path': page.path, ':scheme': scheme, ':authority': page.host, 'user-agent': AGENT, accept: '*/*' });
-  sent.once('ready', () => keepUntilCollected(nativeHalf(session), nativeHalf(sent)));
   sent.once('response', (fields) => answered(Number(fields[':status'])));
   sent.on('error', failed);
   sent.once('close', () => failed(new Error('the connection was closed')));

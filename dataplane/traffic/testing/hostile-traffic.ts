@@ -7,8 +7,8 @@ import { Wire } from './wire.ts';
 /*
  * Test support: a process of its own, since what it looks for ends one. A worker stands between targets and clients that
  * both speak HTTP/2 as badly as they can: `node --expose-gc hostile-traffic.ts SEED EXCHANGES`. It prints how many answers
- * there were. It collects garbage often: the library aborts where a session is collected before one of its streams whose
- * write was under way when both ended (`~Http2Session`), which is not ours to mend and not what is looked for here.
+ * there were. It collects garbage often: what the library holds in native memory has to be freed in an
+ * order (`shared/runtime/http2-session.ts`).
  */
 
 const ACK = 1;

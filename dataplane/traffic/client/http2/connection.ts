@@ -1,6 +1,7 @@
 import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
+import { openSession } from '../../../../shared/runtime/http2-session.ts';
 import { RESPONSE_HEADER_BYTES } from '../../../../shared/transport.ts';
 import { FAULT, type Fault } from '../../codec/http1/fault.ts';
 import { RequestHead } from '../../codec/http1/request-head.ts';
@@ -88,7 +89,9 @@ export class Http2Connection implements OpenConnection {
     this.tools = tools;
     this.idleSince = tools.monotonic();
     // It is not for the proxy to judge whether an upstream may repeat a field.
-    this.session = performServerHandshake(socket, { settings: SETTINGS, strictSingleValueFields: false, ...BOUNDS });
+    this.session = openSession(socket, () =>
+      performServerHandshake(socket, { settings: SETTINGS, strictSingleValueFields: false, ...BOUNDS }),
+    );
     // HTTP/2 has no half-closed connections: a client that ends its side does not read either.
     socket.once('end', () => this.session.destroy());
     this.session.once(

@@ -1,7 +1,7 @@
 import { type ClientHttp2Session, connect as connectHttp2, constants, type Settings } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { nativeHalf } from '../../../../shared/runtime/native-half.ts';
+import { openSession } from '../../../../shared/runtime/http2-session.ts';
 import { RESPONSE_HEADER_BYTES } from '../../../../shared/transport.ts';
 import { ResponseHead } from '../../codec/http1/response-head.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
@@ -53,8 +53,6 @@ export class Session implements StreamOwner {
   private state: 'connecting' | 'standing' | 'leaving' | 'closed' = 'connecting';
   private socket: Socket | null = null;
   private http2: ClientHttp2Session | null = null;
-  /** What the library keeps of it outside of JavaScript. */
-  native: object | null = null;
   private most = MAX_STREAMS;
   private readonly connectMs: number;
   private deadline: number;
@@ -82,7 +80,7 @@ export class Session implements StreamOwner {
 
   /** Whether its connection stands. The library ends the streams of a session that broke before it tells that it did. */
   get alive(): boolean {
-    return this.http2 !== null && !this.http2.closed && !this.http2.destroyed;
+    return this.http2 !== null && !this.http2.closed && !this.http2.destroyed && this.socket?.destroyed === false;
   }
 
   /** Whether it takes a request at once. */
@@ -113,14 +111,13 @@ export class Session implements StreamOwner {
     socket.setNoDelay(true);
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
     // Each request names its authority itself; a URL would not take every name that a resolver does.
-    const http2 = connectHttp2('http://localhost', { createConnection: () => socket, settings: SETTINGS, ...BOUNDS });
+    const http2 = openSession(socket, () =>
+      connectHttp2('http://localhost', { createConnection: () => socket, settings: SETTINGS, ...BOUNDS }),
+    );
     this.http2 = http2;
     http2.once(
       'connect',
-      guarded(this, () => {
-        this.native = nativeHalf(http2);
-        http2.setLocalWindowSize(SESSION_WINDOW);
-      }),
+      guarded(this, () => http2.setLocalWindowSize(SESSION_WINDOW)),
     );
     // Whoever speaks HTTP/2 says so first with its settings (RFC 9113 3.4): what it takes is known before it is asked.
     http2.on('remoteSettings', (settings) => guard(this, this.agreed, settings));
@@ -129,9 +126,11 @@ export class Session implements StreamOwner {
       'stream',
       guarded(this, (pushed) => pushed.close(constants.NGHTTP2_REFUSED_STREAM)),
     );
-    http2.on('error', () => {
+    const broke = (): void => {
       this.broken = this.connecting ? FAILURE.noHttp2 : FAILURE.malformed;
-    });
+    };
+    http2.on('error', broke);
+    socket.on('error', broke);
     http2.on('close', () => guard(this, this.end, this.connecting ? (this.broken ?? FAILURE.closed) : null));
   }
 

@@ -1,5 +1,4 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2';
-import { keepUntilCollected, nativeHalf } from '../../../../shared/runtime/native-half.ts';
 import type { ResponseHead } from '../../codec/http1/response-head.ts';
 import { fieldsByName, trailerLines } from '../../codec/http2/request-text.ts';
 import { answerText } from '../../codec/http2/response-text.ts';
@@ -30,8 +29,6 @@ export interface StreamOwner {
   readonly endpoint: Endpoint;
   /** Reads one answer's head after the other. */
   readonly head: ResponseHead;
-  /** What the library keeps of it outside of JavaScript. */
-  readonly native: object | null;
   /** Whether its connection stands. */
   readonly alive: boolean;
   /** Whether the target has said that it will answer no more than what it has begun (RFC 9113 6.8). */
@@ -49,7 +46,6 @@ export class UpstreamStream implements Attempt {
   private readonly session: StreamOwner;
   private x: Exchange | null;
   private stream: ClientHttp2Stream | null = null;
-  private native: object | null = null;
   private readonly ledgerSlot: number;
   private deadline: number;
   private readonly limits: Limits;
@@ -85,7 +81,6 @@ export class UpstreamStream implements Attempt {
     const endStream = whole && (x.held === null || x.held.length === 0);
     const stream = http2.request(requestFields(x, serverName === null ? 'http' : 'https'), { endStream, waitForTrailers: !whole });
     this.stream = stream;
-    this.native = nativeHalf(stream);
     gatherSmallPieces(stream, (error) => this.broke(error));
     // The close that follows tells what there is to know.
     stream.on('error', () => undefined);
@@ -249,8 +244,6 @@ export class UpstreamStream implements Attempt {
 
   private closed(): void {
     const { stream, session } = this;
-    if (stream?.rstCode !== NGHTTP2_NO_ERROR) keepUntilCollected(session.native, this.native);
-    this.native = null;
     if (this.x === null || stream === null) return;
     switch (stream.rstCode) {
       case NGHTTP2_REFUSED_STREAM:

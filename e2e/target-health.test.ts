@@ -148,6 +148,12 @@ describe('the data plane finds out by itself', () => {
   });
 });
 
+/** @throws anything but ECONNRESET. */
+function connectionReset(error: NodeJS.ErrnoException): null {
+  if (error.code !== 'ECONNRESET') throw error;
+  return null;
+}
+
 test('a process that takes over serves targets that were probed from its first moment on', async () => {
   using folder = new Folder();
   await using app = await Upstream.start('app', (_, response) => response.end('served'));
@@ -166,8 +172,9 @@ test('a process that takes over serves targets that were probed from its first m
   let over = false;
   const visits = (async () => {
     while (!over) {
-      const { status } = await old.visit('a.test', '/', { headers: { connection: 'close' } });
-      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      // What the kernel resets with a closed listening socket is not about health: `upgrade-loses-nothing` has it hand that over.
+      const status = await old.visit('a.test', '/', { headers: { connection: 'close' } }).then(({ status }) => status, connectionReset);
+      if (status !== null) statuses.set(status, (statuses.get(status) ?? 0) + 1);
     }
   })();
   await using young = await heir;

@@ -42,7 +42,7 @@ function fail(path: string, reason: string): never {
   throw new CommandError(`${path}: ${reason}`);
 }
 
-/** Renamed into its place, so that whoever watches the file never reads half of it. Links stay links. */
+/** Renamed into place, so that programs that watch the file never read half of it. Links stay links. */
 async function replace(path: string, text: string): Promise<void> {
   const target = await realpath(path);
   const { mode } = await stat(target);

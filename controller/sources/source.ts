@@ -4,7 +4,7 @@ import type { Applied, Problem, TargetReport } from '../../shared/wire/apply.ts'
 
 /**
  * What a source wants right now, as a whole: never an event, never a difference. The newest one counts.
- * `failed` is not empty: whoever keeps the table goes on with the source's last listing.
+ * `failed` is not empty: the reconciler keeps the source's last listing.
  */
 export type Snapshot =
   | {
@@ -31,7 +31,7 @@ export type Snapshot =
 /** A certificate that a source brings for these domains: the chain from the leaf on, and the key, both PEM. Judged already. */
 export type SourceCertificate = { readonly domains: readonly string[]; readonly certificate: string; readonly private_key: string };
 
-/** A problem without the moment since when it is known: whoever keeps the table remembers that. */
+/** A problem without the time since when it is known: the reconciler remembers that. */
 export type UndatedProblem = Omit<Problem, 'since'>;
 
 /** Somewhere that routes come from: a file, a container engine, a cluster. */

@@ -22,7 +22,7 @@ const WARN_AFTER_FAILURES = 6;
 type StatusServerTools = {
   readonly host: string;
   readonly port: number;
-  /** Paths of Unix sockets that answer the same, to whoever may open them. */
+  /** Paths of Unix sockets that answer the same, to any user with permission to open them. */
   readonly sockets: readonly string[];
   /** Wanted for /status over TCP. */
   readonly token: string | undefined;

@@ -98,7 +98,7 @@ ${curl('api.localhost', '/old/users')}
 Trust the root of the internal authority, and the warning becomes a padlock:
 ${trusting(authority)}
 
-Ask, from another terminal:
+In another terminal, run:
   ./sluice status ${admin}
   ./sluice routes ${admin}
   ./sluice explain api.localhost/v1/users ${admin}

@@ -75,7 +75,7 @@ async function typed(terminal: Terminal): Promise<string> {
     throw error;
   } finally {
     await lines.return(undefined);
-    // The terminal stays open for whoever comes next; this process need not wait for it.
+    // The terminal stays open for other programs; this process need not wait for it.
     process.stdin.unref();
   }
 }

@@ -111,7 +111,7 @@ test('what a replica beside it still says counts, and not what one said that is 
   assert.deepEqual(routesOf(next([replica(3, BAD)])), ['a.example 10/s 172.18.0.3:3000']);
 });
 
-test('a domain that the new labels do not name goes to whoever asks for it with labels that are understood', () => {
+test('a domain that the new labels do not name goes to the container that asks for it with valid labels', () => {
   const moved = { ...BAD, 'sluice.domain': 'b.example' };
   const other = sampleContainer(3, { name: 'other' });
   for (const [labels, addresses] of [

@@ -58,7 +58,7 @@ export function recall(lastGood: LastGood, running: readonly ReadContainer[]): R
   const askedBy = askersOf(running);
   return (container, bad) => {
     const last = lastGood.get(placeOf(container))?.sites.get(bad.site);
-    // Whoever takes the domain away wants the site to be gone.
+    // Removing the domain from the labels means that the site is to go.
     if (!last || !isSaid(container, bad.site, 'domain')) return undefined;
     const own = siteKey(container, bad.site);
     const isFree = (domain: Domain) => [...(askedBy.get(domain) ?? [])].every((asker) => asker === own);

@@ -50,7 +50,7 @@ test('of several data planes only what all of them reach counts', () => {
   assert.equal(found(['172.19.0.3'], ['192.168.1.5']), 'second edge edge-id');
 });
 
-test('while its container is replaced it is where it was, whoever has its address; then it is where it says', () => {
+test('while its container is replaced it is where it was, even if its address is reused; then it is where it says', () => {
   const where = new DataplaneNetworks();
   where.reported('d', ['172.19.0.2', '172.18.0.9']);
   where.locate([APP, PROXY, SECOND]);

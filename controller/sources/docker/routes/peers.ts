@@ -2,7 +2,7 @@ import type { Domain } from '../../../../shared/values/host.ts';
 import type { Reading } from '../../source.ts';
 import type { Pools } from './pools.ts';
 
-/** A pool may be hundreds; whoever wants them all finds them by its domain. */
+/** A pool may have hundreds of peers; all of them can be found by its domain. */
 const MOST_NAMED = 10;
 
 /** Who else is in the pools that a site of a container is in or wants to be in, the oldest first. */

@@ -102,7 +102,7 @@ export class ContainerStore {
     try {
       await Promise.all(Array.from({ length: Math.min(INSPECTIONS_AT_ONCE, waiting.length) }, one));
     } catch (error) {
-      // Whoever is left is inspected after the next list: nothing is known for sure then.
+      // The remaining ones are inspected after the next list: nothing is certain until then.
       waiting.length = 0;
       throw error;
     }

@@ -77,7 +77,7 @@ function siteOrImport(cursor: Cursor): Part {
     for (const word of wordsOfLine(cursor)) words.push(word);
   }
   const block = blockAfter(cursor, first?.text ?? '', 1);
-  // A line without a block is probably no site at all; whoever reads the tree says so.
+  // A line without a block is probably no site at all; the compiler reports it.
   return { kind: 'site', addresses: addressesOf(words, block ? report.error : () => undefined), block };
 }
 

@@ -15,7 +15,7 @@ import { HostIndex } from '../match/host-index.ts';
 import { type Compare, compareWithBcrypt, Passwords } from '../policy/basic-auth/passwords.ts';
 import type { PolicyTools } from '../policy/policy.ts';
 import type { FromWorker, HttpsSettings, Publication, PublishedChallenge, ToWorker, WorkerStart } from '../protocol.ts';
-import { Books } from '../record/books.ts';
+import { TrafficRecord } from '../record/traffic-record.ts';
 import { Challenges } from '../respond/challenges.ts';
 import { type BlockKinds, type CompiledRoute, newestBlock, poolsAt, RouteCompiler } from '../route/compile.ts';
 import { Departures } from '../route/departures.ts';
@@ -60,7 +60,7 @@ export class TrafficWorker {
   private readonly tools: WorkerTools;
   private readonly ledger: Ledger;
   readonly faults: Faults;
-  private readonly books: Books;
+  private readonly record: TrafficRecord;
   private readonly hold: Hold;
   private readonly tunnels: Tunnels;
   private readonly endpoints: Endpoints;
@@ -83,16 +83,16 @@ export class TrafficWorker {
     const { inFlight } = ledger;
     const faults = new Faults({ clock, log });
     const debug = state.settings.logLevel === 'debug';
-    const books = new Books({ clock, log, hashKey, debug });
+    const record = new TrafficRecord({ clock, log, hashKey, debug });
     const admission = new Admission({ connections: ledger.connections, slot, now: () => clock.now(), log });
     const runQueue = new RunQueue();
     this.tools = tools;
     this.ledger = ledger;
     this.faults = faults;
-    this.books = books;
+    this.record = record;
     // The upstream side.
     const hold = new Hold({ clock, faults });
-    const tunnels = new Tunnels({ clock, answered: (x) => faults.step(() => books.upgraded(x)) });
+    const tunnels = new Tunnels({ clock, answered: (x) => faults.step(() => record.upgraded(x)) });
     this.endpoints = new Endpoints({
       clock,
       log,
@@ -105,7 +105,7 @@ export class TrafficWorker {
       ...(tools.maxPerTarget !== undefined && { maxConnections: tools.maxPerTarget }),
       connected: (endpoint) => faults.step(() => hold.connected(endpoint)),
       upgrade: (x, endpoint) => tunnels.begin(x, endpoint),
-      blamed: (endpoint, failure) => faults.step(() => books.targetFailed(endpoint, failure)),
+      blamed: (endpoint, failure) => faults.step(() => record.targetFailed(endpoint, failure)),
       targetChanged: (change) => post({ kind: 'target', change }),
     });
     this.hold = hold;
@@ -139,9 +139,9 @@ export class TrafficWorker {
         // A failure to count or log must not affect the client.
         record: (x) => {
           inFlight.end(slot);
-          faults.step(() => books.over(x));
+          faults.step(() => record.over(x));
         },
-        refused: (head, bytes) => faults.step(() => books.refused(head, bytes)),
+        refused: (head, bytes) => faults.step(() => record.refused(head, bytes)),
       },
       admission,
       certificates,
@@ -279,7 +279,7 @@ export class TrafficWorker {
 
   private report(id: number | null): void {
     const faults = this.faults.drainCounts();
-    const report = { ...this.books.drain(), ...(faults !== null && { faults }) };
+    const report = { ...this.record.drain(), ...(faults !== null && { faults }) };
     if (id !== null || report.domains.length > 0 || report.targets !== undefined || faults !== null)
       this.tools.post({ kind: 'report', id, report });
   }
@@ -289,13 +289,13 @@ export class TrafficWorker {
     // A target that stops reading a body makes its client wait, so targets are checked first.
     this.endpoints.sweep(now);
     this.listener.sweep(now);
-    this.books.sweep(now);
+    this.record.sweep(now);
   }
 
   private async drain(patient: boolean): Promise<void> {
     this.draining = patient ? 'patiently' : 'now';
     await this.listener.drain(patient);
-    this.books.end(this.tools.clock.monotonic());
+    this.record.end(this.tools.clock.monotonic());
     this.report(null);
     this.tools.post({ kind: 'drained' });
   }

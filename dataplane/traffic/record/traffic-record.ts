@@ -9,7 +9,7 @@ import { Recorder } from './recorder.ts';
 import { RefusedHeads } from './refused-heads.ts';
 import { RequestLog } from './request-log.ts';
 
-export type BookTools = {
+export type TrafficRecordTools = {
   readonly clock: Clock;
   readonly log: Log;
   /** The key for hashing visitors' addresses. */
@@ -19,13 +19,13 @@ export type BookTools = {
 };
 
 /** Counts and logs the traffic of one worker. */
-export class Books {
+export class TrafficRecord {
   private readonly clock: Clock;
   private readonly recorder: Recorder;
   private readonly requestLog: RequestLog;
   private readonly refusedHeads: RefusedHeads;
 
-  constructor({ clock, log, hashKey, debug }: BookTools) {
+  constructor({ clock, log, hashKey, debug }: TrafficRecordTools) {
     this.clock = clock;
     this.recorder = new Recorder(hashKey);
     this.requestLog = new RequestLog(log, debug);

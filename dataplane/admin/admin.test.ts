@@ -11,7 +11,7 @@ import { frame, StreamClient } from './testing/stream-client.ts';
 const ROUTE = { domain: 'a.test', upstream: '127.0.0.1:80', tls: false };
 const error = (text: string) => ({ error: text });
 
-test('health needs no token on either transport and is never counted', async () => {
+test('GET /health needs no token on either transport and never counts against the limit', async () => {
   await using api = await RunningAdmin.start();
   for (let times = 0; times < 70; times++) assert.equal((await api.request('GET', '/health', { token: null })).status, 200);
   const health = await api.request('GET', '/health', { socket: true });
@@ -19,7 +19,7 @@ test('health needs no token on either transport and is never counted', async () 
   assert.match(health.headers['content-type'] ?? '', /^application\/json/);
 });
 
-test('a missing token, a wrong one and one with a wrong byte are 401 and never counted', async () => {
+test('a missing or wrong token is answered with 401 and does not count against the limit', async () => {
   await using api = await RunningAdmin.start();
   for (let times = 0; times < 25; times++) {
     for (const token of [null, 'nonsense', `${TOKEN.slice(0, -1)}x`, '']) {
@@ -31,7 +31,7 @@ test('a missing token, a wrong one and one with a wrong byte are 401 and never c
   assert.equal((await api.request('GET', '/routes')).status, 200);
 });
 
-test('without a configured token every authenticated request over TCP is 401, and the start says so', async () => {
+test('without a configured token, every authenticated request over TCP is answered with 401, and a warning is logged at startup', async () => {
   await using api = await RunningAdmin.start({ token: undefined });
   assert.equal((await api.request('GET', '/routes', { token: '' })).status, 401);
   assert.equal((await api.request('GET', '/routes', { token: 'undefined' })).status, 401);
@@ -39,7 +39,7 @@ test('without a configured token every authenticated request over TCP is 401, an
   assert.ok(api.log.lines.some(({ level, message }) => level === 'warn' && message.includes('SLUICE_ADMIN_TOKEN')));
 });
 
-test('the 61st request within 60 seconds is 429 on either transport, and the window slides', async () => {
+test('the 61st request within 60 seconds is answered with 429 on either transport, and the window slides', async () => {
   await using api = await RunningAdmin.start();
   for (let times = 0; times < 30; times++) assert.equal((await api.request('GET', '/routes')).status, 200);
   api.clock.pass(20_000);
@@ -55,7 +55,7 @@ test('the 61st request within 60 seconds is 429 on either transport, and the win
   assert.equal((await api.request('GET', '/routes')).status, 429);
 });
 
-test('the extensions have a budget of their own, of 600 requests, with which they do not touch the published one', async () => {
+test('extension endpoints have a separate limit of 600 requests and do not count against the published limit', async () => {
   await using api = await RunningAdmin.start();
   const statuses = async (count: number, path: string) => {
     const seen: number[] = [];
@@ -77,7 +77,7 @@ test('the extensions have a budget of their own, of 600 requests, with which the
   assert.deepEqual([(await api.request('GET', '/status')).status, (await api.request('GET', '/routes')).status], [200, 200]);
 });
 
-test('an apply stream costs one request of the published budget, when it is opened', async () => {
+test('an apply stream counts as one request against the published limit, when it is opened', async () => {
   await using api = await RunningAdmin.start();
   const stream = new StreamClient(api);
   stream.write(frame(1)).write(frame(2));
@@ -88,7 +88,7 @@ test('an apply stream costs one request of the published budget, when it is open
   stream.close();
 });
 
-test('520 silent connections keep no client out, and no stream is cut for them', async () => {
+test('520 silent connections neither lock out a client nor cut off a stream', async () => {
   await using api = await RunningAdmin.start();
   const stream = new StreamClient(api);
   stream.write(frame(1));
@@ -105,7 +105,7 @@ test('520 silent connections keep no client out, and no stream is cut for them',
   stream.close();
 });
 
-test('connections without the token give way to one that has it, whatever their requests', async () => {
+test('connections without the token are closed to make room for one that has it', async () => {
   await using api = await RunningAdmin.start();
   const head = 'POST /routes HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000\r\n\r\n';
   const strangers = Array.from({ length: 520 }, () => connect(api.port, '127.0.0.1').on('error', () => undefined));
@@ -114,7 +114,7 @@ test('connections without the token give way to one that has it, whatever their 
   for (const socket of strangers) socket.destroy();
 });
 
-test('a body that does not come within 30 seconds is 408', async () => {
+test('a body that does not arrive within 30 seconds is answered with 408', async () => {
   await using api = await RunningAdmin.start();
   const waiting = connect(api.port, '127.0.0.1');
   const head = `POST /routes HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Length: 60\r\n\r\n`;
@@ -128,7 +128,7 @@ test('a body that does not come within 30 seconds is 408', async () => {
   waiting.destroy();
 });
 
-test('what a browser sends for a page of another site is 403 on TCP and on the socket, before the token and uncounted', async () => {
+test('a cross-site browser request is answered with 403 on TCP and on the socket, before the token is checked, and is not counted', async () => {
   await using api = await RunningAdmin.start();
   const foreign = [
     { host: '127.0.0.1:6190', origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
@@ -148,7 +148,7 @@ test('what a browser sends for a page of another site is 403 on TCP and on the s
   for (let times = 0; times < 60; times++) assert.equal((await api.request('GET', '/routes')).status, 200);
 });
 
-test('the service is asked by its own name on the socket, by addresses and localhost, and by the host that it listens on', async () => {
+test('accepts its own name on the socket, local addresses, localhost and the host it listens on as Host', async () => {
   await using api = await RunningAdmin.start();
   const status = async (host: string, socket: boolean) => (await api.request('GET', '/routes', { socket, headers: { host } })).status;
   for (const host of ['localhost', '127.0.0.1:6190', '[::1]:9000', '192.0.2.1'])
@@ -156,7 +156,7 @@ test('the service is asked by its own name on the socket, by addresses and local
   assert.deepEqual([await status('sluice', true), await status('sluice', false)], [200, 403]);
 });
 
-test('a route is created, answered with its six members, replaced whatever the case, listed and deleted', async () => {
+test('a route can be created, replaced regardless of case, listed and deleted, and is returned with its six members', async () => {
   await using api = await RunningAdmin.start();
   const created = await api.post({ ...ROUTE, domain: 'A.Test', source: 'me', nonsense: 1 });
   assert.equal(created.status, 201);
@@ -179,7 +179,7 @@ test('a route is created, answered with its six members, replaced whatever the c
   assert.deepEqual(JSON.parse(gone.text), error('route not found'));
 });
 
-test('bad bodies are 400 with the message of their kind', async () => {
+test('bad bodies are answered with 400 and a message for each kind of mistake', async () => {
   await using api = await RunningAdmin.start();
   const cases: [string | object, RegExp][] = [
     ['{', /^invalid JSON: /],
@@ -216,14 +216,14 @@ test('bad bodies are 400 with the message of their kind', async () => {
   assert.equal(api.table.list().length, 0);
 });
 
-test('an error shows nothing that a page would read as markup', async () => {
+test('markup characters in an error message are escaped', async () => {
   await using api = await RunningAdmin.start();
   const reply = await api.post('<script>alert("x")</script>');
   assert.equal(reply.status, 400);
   assert.doesNotMatch(reply.text, /[<>]/);
 });
 
-test('65,536 bytes pass, one more is 413, with a length and without, and the answer arrives while the client still sends', async () => {
+test('a body of 65,536 bytes is accepted and one more byte is answered with 413, with or without a length, while the client is still sending', async () => {
   await using api = await RunningAdmin.start();
   const sized = (bytes: number) => {
     const body = JSON.stringify({ ...ROUTE, padding: '' });
@@ -238,7 +238,7 @@ test('65,536 bytes pass, one more is 413, with a length and without, and the ans
   assert.equal((await api.post(sized(5_000_000))).status, 413);
 });
 
-test('wrong methods are 405 with Allow, HEAD and OPTIONS among them; unknown paths are 404', async () => {
+test('wrong methods, HEAD and OPTIONS included, are answered with 405 and Allow; unknown paths with 404', async () => {
   await using api = await RunningAdmin.start();
   for (const [method, path, allow] of [
     ['PUT', '/routes', 'GET, POST'],
@@ -264,7 +264,7 @@ test('wrong methods are 405 with Allow, HEAD and OPTIONS among them; unknown pat
   }
 });
 
-test('empty segments, bad escapes and bad domains are told apart', async () => {
+test('empty segments, bad escapes and bad domains each have their own message', async () => {
   await using api = await RunningAdmin.start();
   const cases: [string, string, number, RegExp][] = [
     ['DELETE', '/routes/', 400, /^missing domain$/],
@@ -289,7 +289,7 @@ test('empty segments, bad escapes and bad domains are told apart', async () => {
   assert.deepEqual(JSON.parse((await api.request('GET', '/analytics')).text), []);
 });
 
-test('metrics have their own content type, and are 404 when switched off', async () => {
+test('metrics have their own content type and are answered with 404 when disabled', async () => {
   await using on = await RunningAdmin.start();
   const metrics = await on.request('GET', '/metrics');
   assert.equal(metrics.headers['content-type'], 'text/plain; version=0.0.4');
@@ -300,7 +300,7 @@ test('metrics have their own content type, and are 404 when switched off', async
   assert.deepEqual(JSON.parse(reply.text), error('metrics not enabled'));
 });
 
-test('probes answer health, readiness and metrics without a token, and nothing else', async () => {
+test('the probe listener serves health, readiness and metrics without a token, and nothing else', async () => {
   await using api = await RunningAdmin.start({ ready: () => ({ ready: false, reason: 'nothing yet' }) });
   const probe = (method: string, path: string) => sendRequest({ host: '127.0.0.1', port: api.probePort, method, path });
   assert.equal((await probe('GET', '/health')).status, 200);
@@ -317,7 +317,7 @@ test('probes answer health, readiness and metrics without a token, and nothing e
     assert.equal((await probe(method, path)).status, 404, path);
 });
 
-test('a change that workers do not acknowledge is 503', async () => {
+test('a change that the workers do not acknowledge is answered with 503', async () => {
   const silent = { ...agreeing(), publish: () => Promise.reject(new UnacknowledgedError('one worker is silent')) };
   await using api = await RunningAdmin.start({}, silent);
   const reply = await api.post(ROUTE);
@@ -325,7 +325,7 @@ test('a change that workers do not acknowledge is 503', async () => {
   assert.deepEqual(JSON.parse(reply.text), error('not served yet: one worker is silent'));
 });
 
-test('a failure inside is a 500 that tells nothing of the inside', async () => {
+test('an internal failure is answered with 500 and reveals no details', async () => {
   await using api = await RunningAdmin.start({
     settings: () => {
       throw new Error('secret path /root');
@@ -336,13 +336,13 @@ test('a failure inside is a 500 that tells nothing of the inside', async () => {
   assert.deepEqual(JSON.parse(reply.text), error('serialize error: see the log'));
 });
 
-test('the socket is for its owner alone, replaces what a dead process left, and refuses to replace a live one', async () => {
+test('the socket is accessible only to its owner, replaces the file of a dead process, and never replaces a live socket', async () => {
   await using api = await RunningAdmin.start();
   assert.equal(statSync(api.socketPath).mode & 0o777, 0o600);
   await assert.rejects(api.admin.listenSocket(api.socketPath), SocketInUseError);
   const stale = `${api.folder}/stale.sock`;
   const { spawnSync } = await import('node:child_process');
-  // A process that listens and is killed leaves its socket file behind.
+  // A process that is killed while it listens leaves its socket file behind.
   spawnSync(process.execPath, [
     '-e',
     `require('net').createServer().listen(${JSON.stringify(stale)}, () => process.kill(process.pid, 'SIGKILL'))`,
@@ -352,7 +352,7 @@ test('the socket is for its owner alone, replaces what a dead process left, and 
   assert.equal((await sendRequest({ socketPath: stale, method: 'GET', path: '/routes' })).status, 200);
 });
 
-test('bytes that are no HTTP are answered with JSON', async () => {
+test('bytes that are not HTTP are answered with a JSON error', async () => {
   await using api = await RunningAdmin.start();
   const text = await new Promise<string>((resolve) => {
     let seen = '';
@@ -365,7 +365,7 @@ test('bytes that are no HTTP are answered with JSON', async () => {
   assert.match(text, /^HTTP\/1\.1 400 .*application\/json.*\{"error":"malformed request"\}$/s);
 });
 
-test('an address that is taken is the system error of the listener', async () => {
+test('listening on an address in use fails with the system error', async () => {
   await using api = await RunningAdmin.start();
   const taken = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => taken.once('listening', resolve));

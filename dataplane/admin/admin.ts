@@ -19,22 +19,22 @@ import { EXTENSION_LIMIT, PUBLISHED_LIMIT, RateLimit } from './http/rate-limit.t
 import type { OwnCertificate } from './own-certificate.ts';
 import { speakTls } from './tls-gate.ts';
 
-/** Connections of one listener at the same time. */
+/** Maximum number of concurrent connections per listener. */
 const MAX_CONNECTIONS = 512;
-/** A head has to come within this time (ms). */
+/** How long a request's header section may take to arrive (ms). */
 const HEAD_MS = 10_000;
-/** A connection waits this long (ms) for its next request. */
+/** How long an idle connection is kept open for its next request (ms). */
 const KEEP_ALIVE_MS = 5_000;
-/** A whole request to the probes has to come within this time (ms). */
+/** How long a whole request to the probe listener may take to arrive (ms). */
 const PROBE_MS = 10_000;
-/** A connection without a byte for this long (ms) is closed; streams send blank lines more often. */
+/** A connection that is silent for this long (ms) is closed; streams send blank lines more often. */
 const IDLE_MS = 65_000;
 
-/** Whether requests need the token, and which hosts `Host` may name. */
+/** Whether requests need the token, and which names `Host` may contain. */
 type Transport = { readonly needsToken: boolean; readonly known: KnownBy };
 type Opened = { readonly server: Server; readonly room: ConnectionRoom };
 
-/** The published Admin API on its transports, and the probes. */
+/** The published Admin API on its transports, and the probe listener. */
 export class Admin {
   private readonly parts: AdminDependencies;
   private readonly streams: ControllerStreams;
@@ -66,7 +66,7 @@ export class Admin {
     if (!parts.token) parts.log.warn('SLUICE_ADMIN_TOKEN is not set: every authenticated request over TCP will be rejected');
   }
 
-  /** Opens the TCP transport, over TLS where there is a certificate. @returns the address that it listens on. @throws the system's error. */
+  /** Opens the TCP transport, with TLS if a certificate is given. @returns the address it listens on. @throws the system's error. */
   async listenTcp(host: string, port: number, certificate: OwnCertificate | null = null): Promise<AddressInfo> {
     const known = certificate === null ? onThisMachine([host.toLowerCase()]) : coveredBy(certificate);
     const { server, room } = this.serve({ needsToken: true, known });
@@ -80,23 +80,23 @@ export class Admin {
     await listenUnix(this.serve({ needsToken: false, known: onThisMachine([NAME]) }).server, path);
   }
 
-  /** Opens the probes: /health, /ready and /metrics, without a token and not counted against the limit. */
+  /** Opens the probe listener: /health, /ready and /metrics, without a token and without counting against the limit. */
   async listenProbe(host: string, port: number): Promise<AddressInfo> {
     const server = this.open(this.probes(), PROBE_MS).server;
     await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, () => resolve()));
     return server.address() as AddressInfo;
   }
 
-  /** Asks the controllers to read their config file again, as POST /reload does. */
+  /** Asks the controllers to re-read their config files, as POST /reload does. */
   requestReload(): void {
     try {
       void this.reload.trigger();
     } catch (error) {
-      this.parts.log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'no reload');
+      this.parts.log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'could not start a reload');
     }
   }
 
-  /** Closes everything that is open. It may listen again afterwards. */
+  /** Closes all listeners and connections. It can listen again afterwards. */
   async close(): Promise<void> {
     this.streams.closeAll();
     await Promise.all(
@@ -113,14 +113,14 @@ export class Admin {
   private serve(transport: Transport): Opened {
     const app = express();
     for (const setting of ['etag', 'x-powered-by']) app.disable(setting);
-    // An apply stream is one request for as long as its controller lives: only idleness ends it.
+    // An apply stream is a single request that lasts as long as its controller, so only idleness ends it.
     const opened = this.open(app, 0);
     app.use((request, response) => this.answer(request, response, transport, opened.room));
     app.use(answerError(this.parts));
     return opened;
   }
 
-  /** The order of checks: open endpoints, site, token, limit, path, method; then the handler reads the body. */
+  /** Checks in this order: open endpoints, origin, token, limit, path, method. The handler then reads the body. */
   private async answer(
     request: IncomingMessage,
     response: ServerResponse,
@@ -160,7 +160,7 @@ export class Admin {
     return app;
   }
 
-  /** `wholeMs`: how long a whole request may take to arrive; 0 for no limit. */
+  /** `wholeMs`: how long a whole request may take to arrive; 0 means no limit. */
   private open(application: RequestListener, wholeMs: number): Opened {
     const server = createServer(
       { requestTimeout: wholeMs, headersTimeout: HEAD_MS, keepAliveTimeout: KEEP_ALIVE_MS, connectionsCheckingInterval: 5_000 },
@@ -168,7 +168,7 @@ export class Admin {
     );
     server.setTimeout(IDLE_MS);
     server.on('clientError', refuseBytes);
-    // The head is judged first; the handler asks for the body.
+    // The header section is checked first; the handler then asks for the body.
     server.on('checkContinue', application);
     const opened = { server, room: new ConnectionRoom(server, this.parts.clock, MAX_CONNECTIONS) };
     this.opened.push(opened);
@@ -176,13 +176,13 @@ export class Admin {
   }
 }
 
-/** Over TLS whoever asks has verified a name: it is asked by those of the certificate, and by no others. */
+/** A TLS client has verified a name, so `Host` may only be a name or address from the certificate. */
 const coveredBy = (certificate: OwnCertificate): KnownBy => ({
   knows: (host) => certificate.isFor(host),
-  otherName: 'the host asked for is neither a name nor an address of the certificate (Host)',
+  otherName: 'Host is neither a name nor an address of the certificate',
 });
 
-/** A target in absolute form names the origin too (RFC 9112 3.2.2). */
+/** A request target in absolute form includes the origin (RFC 9112 3.2.2). */
 const ORIGIN = /^https?:\/\/[^/?]*/i;
 
 function targetOf(request: IncomingMessage): { path: string; query: URLSearchParams } {
@@ -197,18 +197,18 @@ function matched(method: string, path: string): ReturnType<typeof matchEndpoint>
   try {
     return matchEndpoint(method, path);
   } catch (error) {
-    if (error instanceof URIError) throw new ApiError('invalidPath', 'a percent-escape is not one');
+    if (error instanceof URIError) throw new ApiError('invalidPath', 'malformed percent-escape');
     throw error;
   }
 }
 
-/** Answers every error: an ApiError as it is, anything else as a 500 without details. */
+/** Sends an ApiError as it is, and any other error as a 500 without details. */
 function answerError({ log, clock }: AdminDependencies): ErrorRequestHandler {
   return (error: unknown, request, response, _next) => {
     if (!(error instanceof ApiError))
       log.error(
         { path: request.path, error: error instanceof Error ? (error.stack ?? error.message) : String(error) },
-        'an admin request failed',
+        'an Admin API request failed',
       );
     const known = error instanceof ApiError ? error : new ApiError('serialize', 'see the log');
     if (response.headersSent || response.destroyed) return void response.destroy();
@@ -216,7 +216,7 @@ function answerError({ log, clock }: AdminDependencies): ErrorRequestHandler {
   };
 }
 
-/** Answers bytes that are no HTTP request. */
+/** Responds to bytes that are not an HTTP request. */
 function refuseBytes(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const body = JSON.stringify({ error: 'malformed request' });

@@ -5,24 +5,24 @@ import { type Reply, RunningAdmin } from './testing/running-admin.ts';
 const route = (domain: string, more: object = {}) => ({ domain, upstream: '127.0.0.1:3000', tls: false, ...more });
 
 const BAD_BODIES: readonly [what: string, body: unknown, error: RegExp][] = [
-  ['half an object', '{"domain":', /^invalid JSON: /],
+  ['a truncated object', '{"domain":', /^invalid JSON: /],
   ['null', 'null', /^invalid JSON: expected an object$/],
-  ['a null upstream and nothing else that answers', { ...route('x'), upstream: null }, /^invalid JSON: upstream/],
+  ['a null upstream without anything else to respond with', { ...route('x'), upstream: null }, /^invalid JSON: upstream/],
   ['a rate below one', { ...route('x'), rate_limit_rps: 0 }, /^invalid JSON: rate_limit_rps/],
   ['a domain with a trailing dot', route('a.example.'), /^invalid domain: a domain has no trailing dot$/],
-  ['a domain beyond ASCII', route('é.example'), /^invalid domain: /],
+  ['a domain with characters outside ASCII', route('é.example'), /^invalid domain: /],
   ['a wildcard in the middle', route('a.*.example'), /^invalid domain: /],
   ['a domain of 254 characters', route(`${'a.'.repeat(126)}bb`), /^invalid domain: /],
-  ['a list as domain', { ...route('x'), domain: ['x'] }, /^invalid JSON: domain/],
+  ['a list as the domain', { ...route('x'), domain: ['x'] }, /^invalid JSON: domain/],
   ['an upstream with a scheme', { ...route('x'), upstream: 'http://a:1' }, /^invalid upstream address: /],
   ['an empty upstream', { ...route('x'), upstream: '' }, /^invalid upstream address: /],
   [
-    'two targets of which one is none',
+    'two targets of which one is invalid',
     { ...route('x'), upstreams: [{ address: '127.0.0.1:3000' }, { address: 'b' }] },
     /^invalid upstream/,
   ],
-  ['a bad shape and a bad domain', { domain: '..', upstream: 'a:1', tls: 'no' }, /^invalid JSON: tls/],
-  ['a bad shape and a bad upstream', { domain: 'a.example', upstream: 'a', tls: 'no' }, /^invalid JSON: tls/],
+  ['a wrong type and a bad domain', { domain: '..', upstream: 'a:1', tls: 'no' }, /^invalid JSON: tls/],
+  ['a wrong type and a bad upstream', { domain: 'a.example', upstream: 'a', tls: 'no' }, /^invalid JSON: tls/],
   ['a missing member and a bad domain', { domain: '..', upstream: 'a:1' }, /^invalid JSON: .*tls/],
   ['a bad domain and a bad upstream', { domain: '..', upstream: 'a', tls: true }, /^invalid domain: /],
 ];
@@ -40,7 +40,7 @@ const WRONG_METHODS: readonly [path: string, wrong: string, allow: string][] = [
   ['/status', 'OPTIONS', 'GET'],
 ];
 
-/** What holds on both transports alike: over TCP with the token, over the socket without. */
+/** What holds on both transports: TCP with the token, and the socket without. */
 for (const socket of [false, true]) {
   describe(`the contract over ${socket ? 'the Unix socket' : 'TCP'}`, () => {
     let api: RunningAdmin;
@@ -71,19 +71,19 @@ for (const socket of [false, true]) {
         );
       });
 
-    it('POST /routes reads any content type but that of streams as JSON', async () => {
+    it('POST /routes reads any content type except that of apply streams as JSON', async () => {
       for (const type of ['application/json; charset=utf-8', 'text/plain', 'application/x-www-form-urlencoded'])
         assert.equal((await post(route('typed.example'), { 'content-type': type })).status, 201);
     });
 
-    it('POST /routes ignores what it does not know, and where a route claims to come from', async () => {
+    it('POST /routes ignores unknown members and the origin that a route claims', async () => {
       assert.equal((await post(route('more.example', { colour: 'red', origin: 'a lie' }))).status, 201);
       const all = JSON.parse((await send('GET', '/routes?view=full')).text) as Record<string, unknown>[];
       const found = all.find(({ domain }) => domain === 'more.example');
       assert.deepEqual([found?.origin, found?.colour, found?.controller, found?.overrides], [undefined, undefined, null, null]);
     });
 
-    it('GET /routes answers exactly the six members, sorted by domain', async () => {
+    it('GET /routes returns exactly the six members, sorted by domain', async () => {
       for (const domain of ['b.example', '*.c.example', 'a.example']) await post(route(domain, { rate_limit_rps: 5 }));
       const all = JSON.parse((await send('GET', '/routes')).text) as Record<string, unknown>[];
       assert.deepEqual(
@@ -94,7 +94,7 @@ for (const socket of [false, true]) {
       assert.equal(all.find(({ domain }) => domain === 'a.example')?.rate_limit_rps, 5);
     });
 
-    it('DELETE takes wildcards as they are and escaped; of what can be no route it is 404', async () => {
+    it('DELETE accepts wildcards plain and escaped, and answers 404 for a domain that no route can have', async () => {
       for (const path of ['/routes/*.gone.example', '/routes/%2A.GONE.example']) {
         await post(route('*.gone.example'));
         const reply = await send('DELETE', path);
@@ -103,7 +103,7 @@ for (const socket of [false, true]) {
       refuses(await send('DELETE', '/routes/no_such..domain'), 404, 'route not found');
     });
 
-    it('PURGE is 400 without host or path, and 501 without a cache whatever the key', async () => {
+    it('PURGE is answered with 400 without a host or path, and with 501 for any key while there is no cache', async () => {
       for (const path of ['/cache/a.example', '/cache//x']) refuses(await send('PURGE', path), 400, 'missing cache key');
       for (const path of ['/cache/a.example/x/y?z=1', '/cache/a.example/%2Fx'])
         refuses(await send('PURGE', path), 501, 'cache not enabled');
@@ -116,14 +116,14 @@ for (const socket of [false, true]) {
         assert.equal(reply.headers.allow, allow);
       });
 
-    it('HEAD is a wrong method also where no token is needed, and its answer has no body', async () => {
+    it('HEAD is a wrong method even where no token is needed, and its response has no body', async () => {
       for (const path of ['/health', '/ready', '/metrics']) {
         const reply = await send('HEAD', path);
         assert.deepEqual([reply.status, reply.text, reply.headers.allow], [405, '', 'GET']);
       }
     });
 
-    it('a bad percent-escape is 400, whether the method is right or wrong', async () => {
+    it('a bad percent-escape is answered with 400, whatever the method', async () => {
       for (const [method, path] of [
         ['DELETE', '/routes/%'],
         ['DELETE', '/routes/%C3%28'],
@@ -133,13 +133,13 @@ for (const socket of [false, true]) {
         refuses(await send(method, path), 400, /^invalid path: /);
     });
 
-    it('a target in absolute form is the same request (RFC 9112 3.2.2)', async () => {
+    it('a request target in absolute form is the same request (RFC 9112 3.2.2)', async () => {
       assert.equal((await send('GET', 'http://localhost/routes?view=full')).status, 200);
       refuses(await send('GET', 'http://localhost/nowhere'), 404, 'not found');
       refuses(await send('GET', 'http://localhost'), 404, 'not found');
     });
 
-    it('GET /explain takes a host, a host with a path, and a URL', async () => {
+    it('GET /explain accepts a host, a host with a path, and a URL', async () => {
       for (const [asked, url] of [
         ['a.example/x', 'http://a.example/x'],
         ['a.example:8080', 'http://a.example:8080/'],
@@ -152,8 +152,8 @@ for (const socket of [false, true]) {
   });
 }
 
-describe('the checks come in their order', () => {
-  it('token, limit, path, method, body: the first that fails answers', async () => {
+describe('the order of checks', () => {
+  it('is token, limit, path, method, body: the first that fails decides the response', async () => {
     await using api = await RunningAdmin.start();
     const big = { body: 'x'.repeat(65_537) };
     assert.equal((await api.request('POST', '/nowhere', { token: 'wrong', ...big })).status, 401);
@@ -168,13 +168,13 @@ describe('the checks come in their order', () => {
     assert.equal((await api.request('POST', '/health')).status, 429);
   });
 
-  it('a 401 says which scheme is meant (RFC 9110 11.6.1)', async () => {
+  it('lets a 401 name the expected scheme (RFC 9110 11.6.1)', async () => {
     await using api = await RunningAdmin.start();
     const { headers } = await api.request('GET', '/routes', { token: null });
     assert.match(`${headers['www-authenticate']}`, /^Bearer /);
   });
 
-  it('the scheme of the token may be written in any letters, the token may not', async () => {
+  it('compares the scheme without regard to case, but not the token', async () => {
     await using api = await RunningAdmin.start();
     const status = async (authorization: string) =>
       (await api.request('GET', '/routes', { token: null, headers: { authorization } })).status;

@@ -7,7 +7,7 @@ import type { Table } from '../table/table.ts';
 import type { CertificateAdmin } from '../tls/certificate-admin.ts';
 import type { EventFeed } from './events/event-feed.ts';
 
-/** What the Admin API shows and changes; the data plane's main thread provides it. */
+/** What the Admin API reads and changes, provided by the data plane's main thread. */
 export type AdminDependencies = {
   readonly table: Table;
   readonly clock: Clock;
@@ -15,7 +15,7 @@ export type AdminDependencies = {
   readonly token: string | undefined;
   readonly events: EventFeed;
   readonly analytics: { snapshots(): Promise<AnalyticsSnapshot[]>; snapshot(host: string): Promise<AnalyticsSnapshot | undefined> };
-  /** null: switched off. */
+  /** null if metrics are disabled. */
   readonly metrics: { text(): Promise<string> } | null;
   readonly uptimeSecs: () => number;
   readonly ready: () => { readonly ready: boolean; readonly reason: string | null };
@@ -24,11 +24,11 @@ export type AdminDependencies = {
   /** The latest results of health checks, for a controller that has just connected. */
   readonly targetReports: () => readonly TargetReport[];
   readonly certificates: Pick<CertificateAdmin, 'list' | 'push' | 'remove' | 'retry'>;
-  /** PEM of the internal authority's root; null where there has never been one. */
+  /** The internal authority's root certificate as PEM; null if no internal authority was ever created. */
   readonly internalRoot: () => string | null;
   readonly explain: (url: URL) => Promise<Explanation>;
   readonly status: () => Omit<DataplaneStatus, 'controllers' | 'last_reload'>;
   readonly reloaded: (ok: boolean) => void;
-  /** Addresses of this machine's or container's interfaces, as they are now. */
+  /** The current addresses of this machine's or container's network interfaces. */
   readonly addresses: () => string[];
 };

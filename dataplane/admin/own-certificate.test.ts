@@ -12,7 +12,7 @@ import { OwnCertificate } from './own-certificate.ts';
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 
-/** A folder with the two files, and a clock. */
+/** A folder with the two files, and a manual clock. */
 function scene(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'own-certificate-'));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -35,12 +35,12 @@ function scene(t: TestContext) {
   };
   const refusal = (where = paths): string => {
     const read = OwnCertificate.read(where, { clock, log });
-    return read.ok ? assert.fail('it was taken') : read.reason;
+    return read.ok ? assert.fail('it was accepted') : read.reason;
   };
   return { folder, paths, clock, log, make, write, open, refusal };
 }
 
-test('it is for its names, wildcards for one label, and for its addresses in any spelling, and for nobody else', async (t) => {
+test('the certificate covers its names, one label per wildcard, its addresses in any spelling, and nothing else', async (t) => {
   const { write, open } = scene(t);
   await write(['admin.test', '*.nodes.test', '192.0.2.7', '2001:db8::7']);
   const certificate = open();
@@ -51,7 +51,7 @@ test('it is for its names, wildcards for one label, and for its addresses in any
   assert.deepEqual(certificate.warnings, []);
 });
 
-test('files that can not be used are refused by name with what to do', async (t) => {
+test('unusable files are rejected with their name and what to do', async (t) => {
   const { write, refusal, paths } = scene(t);
   assert.match(refusal(), /tls\.crt is missing; put it there$/);
   await write(['a.test']);
@@ -68,12 +68,12 @@ test('files that can not be used are refused by name with what to do', async (t)
   assert.match(refusal(), /tls\.key is not a file; put the file there$/);
 });
 
-test('a key that this user may not read is refused by name', async (t) => {
+test('a key that this user may not read is rejected with its name', async (t) => {
   const { write, refusal, paths } = scene(t);
   await write(['a.test']);
   chmodSync(paths.privateKey, 0);
   chmodSync(dirname(paths.privateKey), 0o755);
-  // Root may read everything; the user `nobody` may not.
+  // Root may read everything, but the user `nobody` may not.
   if (process.getuid?.() === 0) process.seteuid?.(65_534);
   try {
     assert.match(refusal(), /tls\.key can't be read \(permission denied\); give it to the user that this process runs as/);
@@ -82,20 +82,20 @@ test('a key that this user may not read is refused by name', async (t) => {
   }
 });
 
-test('one that is over, or not good yet, is taken, and a warning says what to do', async (t) => {
+test('an expired or not yet valid certificate is accepted at startup, and a warning says what to do', async (t) => {
   const { write, open, log, clock } = scene(t);
   const now = clock.now();
   await write(['a.test'], { notBefore: now - 9 * DAY_MS, notAfter: now - DAY_MS });
   assert.match(
     open().warnings.join(),
-    /^the certificate of the Admin API in \S+tls\.crt has expired \(.*\), so clients refuse it; put its successor there/,
+    /^the certificate of the Admin API in \S+tls\.crt has expired \(.*\), so clients reject it; put a renewed certificate there/,
   );
   await write(['a.test'], { notBefore: now + DAY_MS, notAfter: now + 9 * DAY_MS });
-  assert.match(open().warnings.join(), /is good only from .*; set the clock of this machine, or wait$/);
+  assert.match(open().warnings.join(), /is not valid before .*; correct the clock of this machine, or wait$/);
   assert.equal(log.lines.filter(({ level }) => level === 'warn').length, 2);
 });
 
-test('a warning comes before it expires, once in the log, and goes when it is renewed', async (t) => {
+test('a warning is logged once before the certificate expires, and disappears when it is renewed', async (t) => {
   const { write, open, log, clock } = scene(t);
   const now = clock.now();
   await write(['a.test'], { notBefore: now, notAfter: now + 100 * MINUTE_MS });
@@ -111,7 +111,7 @@ test('a warning comes before it expires, once in the log, and goes when it is re
   assert.deepEqual(certificate.warnings, []);
 });
 
-test('a new pair is loaded when it is whole: between the two files the one before stays, and the log says why', async (t) => {
+test('a new pair is loaded once both files match; until then the previous pair stays, and the log says why', async (t) => {
   const { make, write, open, log, clock, paths } = scene(t);
   await write(['old.test']);
   const certificate = open();
@@ -122,7 +122,7 @@ test('a new pair is loaded when it is whole: between the two files the one befor
   assert.deepEqual([certificate.isFor('old.test'), certificate.context === before], [true, true]);
   assert.match(
     certificate.warnings.join(),
-    /^the new certificate of the Admin API is not used, the one before stays: \S+tls\.key: the key belongs to another/,
+    /^the new certificate of the Admin API is not used and the previous one stays: \S+tls\.key: the key belongs to another/,
   );
   assert.equal(log.lines.filter(({ level }) => level === 'warn').length, 1);
   writeFileSync(paths.privateKey, fresh.privateKey);
@@ -130,10 +130,10 @@ test('a new pair is loaded when it is whole: between the two files the one befor
   assert.deepEqual([certificate.isFor('old.test'), certificate.isFor('new.test'), certificate.context === before], [false, true, false]);
   assert.deepEqual(certificate.warnings, []);
   clock.pass(3 * MINUTE_MS);
-  assert.equal(log.lines.filter(({ message }) => message === 'the Admin API shows a new certificate').length, 1);
+  assert.equal(log.lines.filter(({ message }) => message === 'the Admin API uses a new certificate').length, 1);
 });
 
-test('a pair that is over, cut off or gone never replaces a good one', async (t) => {
+test('an expired, truncated or missing pair never replaces a good one', async (t) => {
   const { write, open, clock, paths } = scene(t);
   const good = await write(['good.test']);
   const certificate = open();
@@ -145,7 +145,7 @@ test('a pair that is over, cut off or gone never replaces a good one', async (t)
   await write(['bad.test'], { notBefore: clock.now() - 9 * DAY_MS, notAfter: clock.now() - DAY_MS });
   stays(/tls\.crt: it has expired/);
   await write(['bad.test'], { notBefore: clock.now() + 9 * DAY_MS, notAfter: clock.now() + 99 * DAY_MS });
-  stays(/tls\.crt: it is good only from/);
+  stays(/tls\.crt: it is not valid before/);
   writeFileSync(paths.certificate, good.certificate.slice(0, 90));
   stays(/cut off/);
   rmSync(paths.certificate);
@@ -156,7 +156,7 @@ test('a pair that is over, cut off or gone never replaces a good one', async (t)
   assert.deepEqual(certificate.warnings, []);
 });
 
-test('files that are links are followed, as certbot and mounted secrets lay them out', async (t) => {
+test('symbolic links are followed, as certbot and mounted secrets use them', async (t) => {
   const { folder, make, open, clock } = scene(t);
   const lay = async (version: string, name: string) => {
     const pair = await make([name]);
@@ -174,7 +174,7 @@ test('files that are links are followed, as certbot and mounted secrets lay them
   assert.equal(certificate.isFor('new.test'), true);
 });
 
-test('a change is seen at once where the system tells of it', async (t) => {
+test('a change is noticed immediately if the system reports it', async (t) => {
   const { write, paths, log } = scene(t);
   const good = { notBefore: Date.now() - DAY_MS };
   await write(['old.test'], good);
@@ -184,13 +184,13 @@ test('a change is seen at once where the system tells of it', async (t) => {
   t.after(() => certificate.stop());
   certificate.watch();
   await write(['new.test'], good);
-  // The look that nobody asked for comes after a minute.
+  // The periodic check would run only after a minute.
   const end = performance.now() + MINUTE_MS / 2;
   while (!certificate.isFor('new.test') && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 20));
   assert.equal(certificate.isFor('new.test'), true);
 });
 
-test('a chain in any order is shown in order', async (t) => {
+test('a chain in any order is presented in the right order', async (t) => {
   const { paths, open } = scene(t);
   const { root, middle, leaf } = await makeChain(['a.test']);
   writeFileSync(paths.certificate, root.certificate + middle.certificate + leaf.certificate);

@@ -10,21 +10,21 @@ import { accepted, type Parsed, refused } from '../../shared/values/parsed.ts';
 import { FolderWatcher } from '../tls/store/folder-watcher.ts';
 import { fingerprintOfPair, readPair } from '../tls/store/pair-folder.ts';
 
-/** Where the two files lie. */
+/** The paths of the two files. */
 export type CertificatePaths = { readonly certificate: string; readonly privateKey: string };
 
-/** The files are looked at this often (ms), should nobody have told of a change. */
+/** How often the files are checked (ms) in case no change was reported. */
 const LOOK_MS = 60_000;
-/** The two files are rarely written in one turn: they have to be quiet for this long (ms). */
+/** The two files are rarely written at once, so they are read only when neither has changed for this long (ms). */
 const QUIET_MS = 500;
-/** A warning comes when less than a tenth of its life is left, and not earlier than this (ms) before its end. */
+/** A warning is given when less than a tenth of the lifetime is left, but at most this long (ms) before the certificate expires. */
 const WARN_MS = 14 * 86_400_000;
 
 type Loaded = { readonly certificate: Certificate; readonly context: SecureContext };
 
 /**
- * The certificate by which the Admin API is known to other machines. Files that change are loaded when they are whole
- * and good; until then what was loaded before stays.
+ * The certificate that the Admin API presents to other machines. Changed files are loaded once they are complete and
+ * valid; until then the previous certificate stays.
  */
 export class OwnCertificate {
   private readonly paths: CertificatePaths;
@@ -33,9 +33,9 @@ export class OwnCertificate {
   private readonly watches: FolderWatcher;
   private loaded: Loaded;
   private seen: string;
-  /** Why the files as they are now are not used; null while they are. */
+  /** Why the current files are not used; null while they are. */
   private refusal: string | null = null;
-  private told = '';
+  private announced = '';
   private forgetChange: () => void = () => undefined;
   private stopLooking: () => void = () => undefined;
 
@@ -48,7 +48,7 @@ export class OwnCertificate {
     this.watches = new FolderWatcher(() => this.changed(), log);
   }
 
-  /** Reads the two files. One that is over is taken: its clients say so, and no site has to wait for it. The refusal names the file and what to do. */
+  /** Reads the two files. An expired certificate is accepted: clients report it, and no site has to wait for it. A refusal names the file and what to do. */
   static read(paths: CertificatePaths, parts: { clock: Clock; log: Log }): Parsed<OwnCertificate> {
     const absolute = { certificate: resolve(paths.certificate), privateKey: resolve(paths.privateKey) };
     const seen = fingerprintOfPair(absolute.certificate, absolute.privateKey);
@@ -60,31 +60,32 @@ export class OwnCertificate {
     return this.loaded.context;
   }
 
-  /** Whether it is for this host, a name or an address in lower case. */
+  /** Whether the certificate covers this host, a name or an address in lower case. */
   isFor(host: string): boolean {
     return covers(this.loaded.certificate.domains, shortAddress(host));
   }
 
-  /** What is wrong with it, one line each; empty when nothing is. */
+  /** What is wrong with the certificate, one line each. */
   get warnings(): string[] {
     const { certificate, privateKey } = this.paths;
     const { notBefore, notAfter } = this.loaded.certificate;
     const now = this.clock.now();
-    const renew = `put its successor there (and into ${privateKey}), it is loaded at once`;
+    const renew = `put a renewed certificate there (and its key into ${privateKey}); it is loaded immediately`;
     const warnings: string[] = [];
-    if (this.refusal !== null) warnings.push(`the new certificate of the Admin API is not used, the one before stays: ${this.refusal}`);
+    if (this.refusal !== null)
+      warnings.push(`the new certificate of the Admin API is not used and the previous one stays: ${this.refusal}`);
     if (now >= notAfter)
-      warnings.push(`the certificate of the Admin API in ${certificate} has expired (${dayOf(notAfter)}), so clients refuse it; ${renew}`);
+      warnings.push(`the certificate of the Admin API in ${certificate} has expired (${dayOf(notAfter)}), so clients reject it; ${renew}`);
     else if (now < notBefore)
       warnings.push(
-        `the certificate of the Admin API in ${certificate} is good only from ${dayOf(notBefore)}; set the clock of this machine, or wait`,
+        `the certificate of the Admin API in ${certificate} is not valid before ${dayOf(notBefore)}; correct the clock of this machine, or wait`,
       );
     else if (notAfter - now < Math.min(WARN_MS, (notAfter - notBefore) / 10))
       warnings.push(`the certificate of the Admin API in ${certificate} expires soon (${dayOf(notAfter)}); ${renew}`);
     return warnings;
   }
 
-  /** Follows the files from now on. */
+  /** Starts watching the files. */
   watch(): void {
     this.look();
     this.stopLooking = this.clock.every(LOOK_MS, () => this.look());
@@ -119,17 +120,17 @@ export class OwnCertificate {
     if (!read.ok || reason !== null) return;
     this.loaded = read.value;
     const { domains, notAfter } = read.value.certificate;
-    this.log.info({ names: domains, until: dayOf(notAfter) }, 'the Admin API shows a new certificate');
+    this.log.info({ names: domains, until: dayOf(notAfter) }, 'the Admin API uses a new certificate');
   }
 
-  /** Why a pair that is in order is no successor now. */
+  /** Why a valid pair must not replace the current one. */
   private unfit({ notBefore, notAfter }: Certificate): string | null {
     const now = this.clock.now();
     const { certificate } = this.paths;
     if (now >= notAfter && now < this.loaded.certificate.notAfter)
-      return `${certificate}: it has expired (${dayOf(notAfter)}); put a good one there`;
+      return `${certificate}: it has expired (${dayOf(notAfter)}); put a valid one there`;
     if (now < notBefore && now >= this.loaded.certificate.notBefore)
-      return `${certificate}: it is good only from ${dayOf(notBefore)}; put a good one there`;
+      return `${certificate}: it is not valid before ${dayOf(notBefore)}; put a valid one there`;
     return null;
   }
 
@@ -137,12 +138,12 @@ export class OwnCertificate {
     this.watches.follow([...new Set([dirname(this.paths.certificate), dirname(this.paths.privateKey)])]);
   }
 
-  /** Each warning once, for as long as it lasts. */
+  /** Logs each warning once for as long as it lasts. */
   private announce(): void {
     const { warnings } = this;
     const text = warnings.join('\n');
-    if (text === this.told) return;
-    this.told = text;
+    if (text === this.announced) return;
+    this.announced = text;
     for (const warning of warnings) this.log.warn(warning);
   }
 }
@@ -151,14 +152,14 @@ function load({ certificate, privateKey }: CertificatePaths): Parsed<Loaded> {
   const read = readPair({ chainPath: certificate, keyPath: privateKey });
   if (!read.ok) return read;
   const { chain, privateKey: key } = read.value;
-  // A second handshake on a connection costs us more than its client.
+  // Renegotiation costs the server more than the client.
   const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
   try {
     const context = createSecureContext({ cert: chain, key, minVersion: 'TLSv1.2', ciphers: CIPHERS, secureOptions });
     return accepted({ certificate: read.value, context });
   } catch (error) {
     return refused(
-      `${certificate}: TLS takes no such certificate (${error instanceof Error ? error.message : error}); have it issued anew`,
+      `${certificate}: TLS does not accept this certificate (${error instanceof Error ? error.message : error}); have a new one issued`,
     );
   }
 }

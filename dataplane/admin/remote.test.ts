@@ -18,7 +18,7 @@ import { frame, route } from './testing/stream-client.ts';
 
 const DAY_MS = 86_400_000;
 
-/** An Admin API over TLS on loopback, whose certificate is for these names, and clients of it. */
+/** An Admin API over TLS on loopback with a certificate for these names, and clients for it. */
 async function remote(t: TestContext, names = ['localhost', '127.0.0.1', 'admin.test']) {
   const api = await RunningAdmin.start();
   t.after(() => api[Symbol.asyncDispose]());
@@ -51,15 +51,16 @@ async function remote(t: TestContext, names = ['localhost', '127.0.0.1', 'admin.
   return { api, paths, middle, port, address, raw, secure };
 }
 
-const asked = (address: AdminAddress, token: string | undefined = TOKEN) => createAdminClient({ address, token }).request('GET', '/routes');
+const getRoutes = (address: AdminAddress, token: string | undefined = TOKEN) =>
+  createAdminClient({ address, token }).request('GET', '/routes');
 
 async function reasonFor(address: AdminAddress, token?: string): Promise<string> {
-  const failure = await asked(address, token).catch((error: unknown) => error);
+  const failure = await getRoutes(address, token).catch((error: unknown) => error);
   assert.ok(failure instanceof AdminUnreachable, String(failure));
   return failure.message;
 }
 
-/** Everything that comes until the other side ends. */
+/** Everything received until the other side closes the connection. */
 async function restOf(socket: Socket): Promise<string> {
   let text = '';
   socket.setEncoding('utf8').on('data', (piece: string) => {
@@ -74,12 +75,12 @@ const textOf = async (socket: TLSSocket, request: string): Promise<string> => {
   return restOf(socket);
 };
 
-test('it answers who verifies it and has the token, by name and by address', async (t) => {
+test('the Admin API over TLS serves a client that verifies it and has the token, by name and by address', async (t) => {
   const { address } = await remote(t);
-  for (const host of ['localhost', '127.0.0.1']) assert.equal((await asked({ ...address, host } as AdminAddress)).status, 200, host);
+  for (const host of ['localhost', '127.0.0.1']) assert.equal((await getRoutes({ ...address, host } as AdminAddress)).status, 200, host);
 });
 
-test('each way in which it can not be believed or asked has its words', async (t) => {
+test('every reason why a client cannot trust or reach it has its own message', async (t) => {
   const { address, port, api } = await remote(t, ['admin.test', '192.0.2.1']);
   const over = (more: object) => ({ ...address, ...more }) as AdminAddress;
   assert.match(
@@ -100,7 +101,7 @@ test('each way in which it can not be believed or asked has its words', async (t
   assert.match(await reasonFor(over({ host: '127.0.0.1', port: api.port })), /what listens there speaks no TLS; is it the Admin API/);
 });
 
-test('a certificate that is over, and one that signs itself, are refused by clients in words', async (t) => {
+test('clients reject an expired and a self-signed certificate with a clear message', async (t) => {
   const { address, paths, api } = await remote(t);
   const show = async (notAfter: number) => {
     const self = await makePair(['localhost'], { notBefore: api.clock.now() - DAY_MS, notAfter });
@@ -116,10 +117,10 @@ test('a certificate that is over, and one that signs itself, are refused by clie
   );
   const good = await show(Date.now() + DAY_MS);
   assert.match(await reasonFor(address), /self-signed and not the one in ca\.pem; name that certificate with --dataplane-ca PATH$/);
-  assert.equal((await asked({ ...address, roots: good } as AdminAddress)).status, 200);
+  assert.equal((await getRoutes({ ...address, roots: good } as AdminAddress)).status, 200);
 });
 
-test('verifying can not be switched off from the environment', async (t) => {
+test('verification cannot be disabled through the environment', async (t) => {
   const { address } = await remote(t, ['admin.test']);
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
   t.after(() => {
@@ -128,12 +129,12 @@ test('verifying can not be switched off from the environment', async (t) => {
   assert.match(await reasonFor(address), /not for localhost/);
 });
 
-test('without the token, and with a wrong one, the answer is 401', async (t) => {
+test('a missing or wrong token is answered with 401', async (t) => {
   const { address } = await remote(t);
   for (const token of ['', 'wrong']) assert.match(await reasonFor(address, token), /unauthorized \(set SLUICE_ADMIN_TOKEN/);
 });
 
-test('a host that the certificate is not for is 403 before the token, localhost and other addresses too', async (t) => {
+test('a Host that the certificate does not cover, even localhost, is answered with 403 before the token is checked', async (t) => {
   const { secure } = await remote(t, ['admin.test', '192.0.2.1']);
   const status = async (host: string, more = '') => {
     const text = await textOf(
@@ -155,7 +156,7 @@ test('TLS below 1.2 is refused, and HTTP/2 is not offered', async (t) => {
   assert.equal((await secure({ ALPNProtocols: ['h2', 'http/1.1'] })).alpnProtocol, 'http/1.1');
 });
 
-test('plain HTTP is answered with what to write, an upload of any size too, and no word of it reaches the API', async (t) => {
+test('plain HTTP, even an upload of any size, is answered with a hint to use https, and never reaches the API', async (t) => {
   const { api, raw } = await remote(t);
   for (const filler of ['', 'x'.repeat(8_000_000)]) {
     const socket = await raw();
@@ -169,7 +170,7 @@ test('plain HTTP is answered with what to write, an upload of any size too, and 
   assert.equal(api.table.list().length, 0);
 });
 
-test('bytes of another protocol, half a handshake and a torn one end the connection, and others are served', async (t) => {
+test('another protocol, an incomplete handshake and a corrupt one end their connection, and others are served', async (t) => {
   const { raw, address } = await remote(t);
   for (const bytes of [Buffer.from([0, 1, 2, 3]), Buffer.from('SSH\x00'.toLowerCase()), Buffer.from([22, 3, 1, 0, 4, 9, 9, 9, 9])]) {
     const socket = await raw();
@@ -179,10 +180,10 @@ test('bytes of another protocol, half a handshake and a torn one end the connect
   const torn = await raw();
   torn.write(Buffer.from([22, 3, 1, 2, 0, 1]));
   torn.resetAndDestroy();
-  assert.equal((await asked(address)).status, 200);
+  assert.equal((await getRoutes(address)).status, 200);
 });
 
-test('connections that say nothing, or begin a handshake and stop, are closed after ten seconds', async (t) => {
+test('silent connections and stalled handshakes are closed after ten seconds', async (t) => {
   const { api, raw } = await remote(t);
   const silent = await raw();
   const half = await raw();
@@ -191,7 +192,7 @@ test('connections that say nothing, or begin a handshake and stop, are closed af
   assert.equal(accepted[0], true);
 });
 
-/** Lets time pass until both have been seen: when a byte arrives is not for the test to say. */
+/** Advances the clock until both have been closed, because the test cannot know when a byte arrives. */
 async function passing(api: RunningAdmin): Promise<boolean> {
   for (let seconds = 0; seconds < 40; seconds++) {
     api.clock.pass(1_000);
@@ -200,15 +201,15 @@ async function passing(api: RunningAdmin): Promise<boolean> {
   return true;
 }
 
-test('strangers who hold connections open, silent or in the middle of a handshake, give way to who has the token', async (t) => {
+test('silent connections and stalled handshakes are closed to make room for a client with the token', async (t) => {
   const { address, raw } = await remote(t);
   const strangers = await Promise.all(Array.from({ length: 520 }, raw));
   for (const [at, socket] of strangers.entries()) if (at % 2) socket.write(Buffer.from([22, 3, 1, 2, 0, 1]));
-  assert.equal((await asked(address)).status, 200);
+  assert.equal((await getRoutes(address)).status, 200);
   for (const socket of strangers) socket.destroy();
 });
 
-test('an apply stream works over it: frames, answers, what a controller is told, and the end', async (t) => {
+test('an apply stream works over TLS: frames, results, reports to the controller, and the end', async (t) => {
   const { api, address } = await remote(t);
   const stream = openApplyStream({ address, token: TOKEN, clock: systemClock });
   const lines = stream.lines[Symbol.asyncIterator]();
@@ -230,7 +231,7 @@ test('an apply stream works over it: frames, answers, what a controller is told,
   assert.equal((await lines.next()).done, true);
 });
 
-test('an apply stream that is refused says why', async (t) => {
+test('a rejected apply stream reports why', async (t) => {
   const { address } = await remote(t, ['admin.test']);
   const stream = openApplyStream({ address, token: TOKEN, clock: systemClock });
   await assert.rejects(
@@ -239,7 +240,7 @@ test('an apply stream that is refused says why', async (t) => {
   );
 });
 
-test('a renewed certificate is shown to the next connection, while streams that are open go on', async (t) => {
+test('the next connection gets a renewed certificate, while open streams continue', async (t) => {
   const { api, address, paths, middle, secure } = await remote(t);
   const open = await secure();
   open.write(`GET /events HTTP/1.1\r\nHost: admin.test\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`);
@@ -254,12 +255,12 @@ test('a renewed certificate is shown to the next connection, while streams that 
   writeFileSync(paths.privateKey, fresh.privateKey);
   api.clock.pass(60_000);
   assert.notEqual(serial(await secure()), serial(open));
-  assert.equal((await asked(address)).status, 200);
+  assert.equal((await getRoutes(address)).status, 200);
   api.events.emit({ kind: 'reload', ok: true, errors: [] });
   assert.match(String((await once(open, 'data'))[0]), /event: reload/);
 });
 
-test('closing ends every connection, whatever it was about', async (t) => {
+test('closing ends every connection, whatever its state', async (t) => {
   const { api, raw, secure } = await remote(t);
   const silent = await raw();
   const half = await raw();

@@ -11,16 +11,16 @@ const REFUSAL =
   `Content-Length: ${IN_THE_CLEAR.length}\r\nConnection: close\r\n\r\n${IN_THE_CLEAR}`;
 
 /**
- * Puts TLS before a server of node:http that listens on TCP: it sees a connection as soon as the handshake begins. Who
- * speaks plain HTTP is told so. `context` is asked anew for each connection. A handshake that never ends is idleness,
- * which the room sees to.
+ * Adds TLS to a node:http server that listens on TCP. The server gets a connection as soon as the handshake begins, and
+ * a client that speaks plain HTTP gets an error that says so. `context` is called for each connection. A handshake that
+ * never ends counts as idle time, which the connection room limits.
  */
 export function speakTls(server: Server, room: ConnectionRoom, context: () => SecureContext): void {
   const [carry] = server.listeners('connection');
-  if (carry === undefined) throw new Error('a server of node:http takes its connections by an event');
+  if (carry === undefined) throw new Error('a node:http server must have a connection listener');
   server.removeListener('connection', carry as (socket: Socket) => void);
   server.on('connection', (socket: Socket) => {
-    // Whoever resets it has nothing more to hear.
+    // After a reset there is no one left to respond to.
     socket.on('error', () => socket.destroy());
     socket.once('readable', () => {
       const first = socket.read() as Buffer | null;
@@ -34,10 +34,10 @@ export function speakTls(server: Server, room: ConnectionRoom, context: () => Se
   });
 }
 
-/** A method begins with a capital letter; whatever else it is would not understand an answer. */
+/** A request starts with a method, so with a capital letter; anything else would not understand a response. */
 function refuse(socket: Socket, [first = 0]: Buffer): void {
   if (first < 0x41 || first > 0x5a) return void socket.destroy();
   socket.end(REFUSAL);
-  // Bytes that nobody reads would make the system reset the connection, and the answer with it.
+  // If bytes stay unread, the system resets the connection and the response may be lost.
   socket.resume();
 }

@@ -6,7 +6,7 @@ import { createAnalytics, MAX_HOSTS_PER_PATTERN } from './analytics.ts';
 
 const START = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 
-/** A clock whose time a test sets: milliseconds since its start. */
+/** A clock set by the test, in milliseconds since its start. */
 function handClock(): Clock & { at: number } {
   const clock = { ...systemClock, at: 0, now: () => START + clock.at, monotonic: () => clock.at };
   return clock;
@@ -34,7 +34,7 @@ describe('analytics', () => {
     assert.equal(analytics.snapshot('a.example'), undefined);
   });
 
-  it('answers every member of a snapshot, and no other', () => {
+  it('returns exactly the members of a snapshot', () => {
     const analytics = createAnalytics({ clock: handClock() });
     const report = { requests: 7, classes: [1, 2, 0, 3, 0, 1], bytes: 4_321, visitors: [11, 12] } as const;
     analytics.record({
@@ -68,7 +68,7 @@ describe('analytics', () => {
     });
   });
 
-  it('adds up what several workers report', () => {
+  it('adds up the reports of several workers', () => {
     const analytics = createAnalytics({ clock: handClock() });
     for (let worker = 0; worker < 3; worker++)
       analytics.record({ domains: [domain('a.example', { visitors: [1, worker + 10], pages: [['/', 1]] })] });
@@ -79,7 +79,7 @@ describe('analytics', () => {
     );
   });
 
-  it('lets views leave after a minute and after an hour, though nothing comes in; totals stay', () => {
+  it('drops views from the windows after a minute and an hour without any traffic, and keeps totals', () => {
     const clock = handClock();
     const analytics = createAnalytics({ clock });
     analytics.record({ domains: [domain('a.example', { requests: 5 })] });
@@ -98,7 +98,7 @@ describe('analytics', () => {
     assert.deepEqual(views(), [0, 0, 100]);
   });
 
-  it('answers ten of each list at most, and lists domains by name', () => {
+  it('returns at most ten entries per list, and sorts domains by name', () => {
     const analytics = createAnalytics({ clock: handClock() });
     const pages = Array.from({ length: 30 }, (_, at) => [`/${at}`, 100 - at] as const);
     analytics.record({ domains: [domain('b.example', { pages, referrers: pages }), domain('a.example')] });
@@ -111,7 +111,7 @@ describe('analytics', () => {
     );
   });
 
-  it('has nothing of unrouted requests', () => {
+  it('ignores requests without a route', () => {
     const analytics = createAnalytics({ clock: handClock() });
     analytics.record({ domains: [domain('', { pattern: '' })] });
     assert.deepEqual(analytics.snapshots(), []);
@@ -130,7 +130,7 @@ describe('hosts under a wildcard', () => {
     );
   });
 
-  it('fold into the pattern when there are too many, the one idle longest first, and nothing is lost', () => {
+  it('are merged into the pattern when there are too many, least recently used first, without losing counts', () => {
     const analytics = createAnalytics({ clock: handClock() });
     const hosts = Array.from({ length: MAX_HOSTS_PER_PATTERN }, (_, at) => `h${at}.example`);
     const details = { visitors: [1, 2], pages: [['/p', 3]], referrers: [['r.test', 4]] } as const;
@@ -151,7 +151,7 @@ describe('hosts under a wildcard', () => {
     assert.deepEqual([analytics.snapshots().length, total], [MAX_HOSTS_PER_PATTERN + 1, 100 * (MAX_HOSTS_PER_PATTERN + 3)]);
   });
 
-  it('keep their counts when they get a route of their own, and no longer take the wildcard’s room', () => {
+  it('keep their counts when they get their own route, and no longer count against the wildcard’s limit', () => {
     const analytics = createAnalytics({ clock: handClock() });
     analytics.record({ domains: [under('own.example')] });
     analytics.record({ domains: [domain('own.example')] });

@@ -10,7 +10,7 @@ export const MAX_HOSTS_PER_PATTERN = 1_000;
 /** Aggregated counters of all workers. */
 export interface Analytics {
   record(report: TrafficReport): void;
-  /** Every domain that had traffic, sorted by name. */
+  /** Snapshots of all domains that have had traffic, sorted by name. */
   snapshots(): AnalyticsSnapshot[];
   /** `host` in lower case. */
   snapshot(host: string): AnalyticsSnapshot | undefined;
@@ -32,7 +32,7 @@ export function createAnalytics({ clock }: { readonly clock: Clock }): Analytics
     return entry;
   };
 
-  /** Marks a host as used; folds the least recently used one into the pattern when there are too many. */
+  /** Marks a host as used. Merges the least recently used one into the pattern when there are too many. */
   const touch = (host: string, entry: Entry, pattern: string, now: number): void => {
     if (entry.pattern !== pattern) {
       hostsByPattern.get(entry.pattern)?.delete(host);
@@ -51,7 +51,7 @@ export function createAnalytics({ clock }: { readonly clock: Clock }): Analytics
     if (folded !== undefined) entryOf(pattern, pattern).counts.absorb(folded.counts, now);
   };
 
-  const takeDomain = (report: DomainReport, now: number): void => {
+  const addDomain = (report: DomainReport, now: number): void => {
     if (report.pattern === UNROUTED) return;
     const entry = entryOf(report.host, report.pattern);
     entry.counts.add(report, now);
@@ -61,7 +61,7 @@ export function createAnalytics({ clock }: { readonly clock: Clock }): Analytics
   return {
     record: (report) => {
       const now = clock.monotonic();
-      for (const domain of report.domains) takeDomain(domain, now);
+      for (const domain of report.domains) addDomain(domain, now);
     },
     snapshots: () => {
       const [now, taken] = [clock.monotonic(), clock.now()];

@@ -22,7 +22,7 @@ export class DomainCounts {
     this.visitors = new Visitors(room);
   }
 
-  /** `now` in ms of a clock that never goes back. */
+  /** `now` is in ms of a monotonic clock. */
   add(report: DomainReport, now: number): void {
     this.minute.add(report.requests, now);
     this.hour.add(report.requests, now);
@@ -32,7 +32,7 @@ export class DomainCounts {
     this.addTotals(report.classes, report.bytes);
   }
 
-  /** Moves the counts of `other` here; `other` must not be used afterwards. */
+  /** Moves the counts of `other` into this one; `other` must not be used afterwards. */
   absorb(other: DomainCounts, now: number): void {
     this.minute.merge(other.minute, now);
     this.hour.merge(other.hour, now);
@@ -42,7 +42,7 @@ export class DomainCounts {
     this.addTotals(other.classes, other.bytes);
   }
 
-  /** `taken` in ms since 1970. */
+  /** `taken` is in ms since 1970. */
   snapshot(domain: string, now: number, taken: number): AnalyticsSnapshot {
     const [s1xx, s2xx, s3xx, s4xx, s5xx, other] = this.classes;
     return {

@@ -5,21 +5,21 @@ import { SlidingCount } from './sliding-count.ts';
 const SECOND = 1_000;
 
 describe('a sliding count', () => {
-  it('holds what was counted for the whole window and not a tick longer', () => {
+  it('keeps a count for the whole window and not a tick longer', () => {
     const minute = new SlidingCount(60, SECOND);
     minute.add(3, 0);
     assert.equal(minute.total(59_999), 3);
     assert.equal(minute.total(60_000), 0);
   });
 
-  it('lets go slot by slot, in the order in which it was counted', () => {
+  it('drops counts slot by slot, in the order they were added', () => {
     const minute = new SlidingCount(60, SECOND);
     for (let second = 0; second < 60; second++) minute.add(1, second * SECOND);
     assert.equal(minute.total(59_000), 60);
     for (let second = 60; second < 120; second++) assert.equal(minute.total(second * SECOND), 119 - second);
   });
 
-  it('is empty after a pause longer than the window, and counts on', () => {
+  it('is empty after a pause longer than the window, and then counts again', () => {
     const minute = new SlidingCount(60, SECOND);
     minute.add(5, 10_000);
     assert.equal(minute.total(10_000_000), 0);
@@ -41,14 +41,14 @@ describe('a sliding count', () => {
     }
   });
 
-  it('stays put when it is asked about the past', () => {
+  it('does not change when it is read for a past time', () => {
     const minute = new SlidingCount(60, SECOND);
     minute.add(1, 100_000);
     minute.add(1, 99_000);
     assert.equal(minute.total(98_000), 2);
   });
 
-  it('merges slot by slot, so that what was merged leaves in its own time', () => {
+  it('merges slot by slot, so that merged counts expire at their own time', () => {
     const one = new SlidingCount(60, SECOND);
     const other = new SlidingCount(60, SECOND);
     one.add(1, 0);

@@ -13,7 +13,7 @@ export class SlidingCount {
     this.tickMs = tickMs;
   }
 
-  /** `now` in ms of a clock that never goes back. */
+  /** `now` is in ms of a monotonic clock. */
   add(count: number, now: number): void {
     const slot = this.advance(now) % this.slots.length;
     this.slots[slot] = (this.slots[slot] ?? 0) + count;

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { SpaceSaving } from './space-saving.ts';
 
-describe('the heaviest names', () => {
-  it('come most first, ties by name, no more than asked for', () => {
+describe('the most frequent names', () => {
+  it('are returned in descending order, ties by name, and no more than requested', () => {
     const names = new SpaceSaving(8);
     for (const [name, count] of [
       ['b', 2],
@@ -21,7 +21,7 @@ describe('the heaviest names', () => {
     assert.deepEqual(names.top(9).length, 4);
   });
 
-  it('stay while thousands of light ones pass, in fixed memory', () => {
+  it('are kept while thousands of rare ones pass, in fixed memory', () => {
     const names = new SpaceSaving(128);
     for (let round = 0; round < 2_000; round++) {
       for (let heavy = 0; heavy < 10; heavy++) names.add(`/heavy/${heavy}`, 10 - heavy + 20);
@@ -31,11 +31,11 @@ describe('the heaviest names', () => {
       names.top(10).map(([name]) => name),
       Array.from({ length: 10 }, (_, heavy) => `/heavy/${heavy}`),
     );
-    assert.deepEqual(names.top(1), [['/heavy/0', 60_000]], 'a name that never left is counted exactly');
+    assert.deepEqual(names.top(1), [['/heavy/0', 60_000]], 'a name that was never evicted is counted exactly');
     assert.equal(names.top(10_000).length, 128);
   });
 
-  it('give a newcomer the least count, so that none is ever too low', () => {
+  it('give a new name the lowest count, so that no count is ever too low', () => {
     const names = new SpaceSaving(2);
     names.add('a', 5);
     names.add('b', 3);
@@ -46,7 +46,7 @@ describe('the heaviest names', () => {
     ]);
   });
 
-  it('merge by adding', () => {
+  it('are merged by adding their counts', () => {
     const one = new SpaceSaving(8);
     const other = new SpaceSaving(8);
     one.add('a', 1);

@@ -23,7 +23,7 @@ export class SpaceSaving {
     for (const [name, count] of other.counts) this.add(name, count);
   }
 
-  /** The `most` most frequent, in descending order, ties by name. */
+  /** The `most` most frequent names in descending order, ties by name. */
   top(most: number): [name: string, count: number][] {
     return [...this.counts].sort(([a, ofA], [b, ofB]) => ofB - ofA || (a < b ? -1 : 1)).slice(0, most);
   }

@@ -8,16 +8,16 @@ const fill = (visitors: Visitors, from: number, count: number): Visitors => {
 };
 
 describe('visitors', () => {
-  it('count once however often they come', () => {
+  it('are counted once however often they return', () => {
     const visitors = fill(fill(new Visitors(visitorRoom()), 0, 2_000), 1_000, 2_000);
     assert.equal(visitors.count, 3_000);
   });
 
-  it('stand still at the bound of a domain', () => {
+  it('are no longer counted at the limit of a domain', () => {
     assert.equal(fill(new Visitors(visitorRoom()), 0, MAX_VISITORS + 10).count, MAX_VISITORS);
   });
 
-  it('stand still at the bound of all domains together', () => {
+  it('are no longer counted at the limit of all domains together', () => {
     const room = visitorRoom();
     assert.equal(room.left, MAX_VISITORS_TOTAL);
     room.left = 15;
@@ -26,7 +26,7 @@ describe('visitors', () => {
     assert.deepEqual([one.count, other.count, room.left], [10, 5, 0]);
   });
 
-  it('are not counted twice when one domain absorbs another, and give their room back', () => {
+  it('are not counted twice when one domain is merged into another, and free their capacity', () => {
     const room = { left: 30 };
     const one = fill(new Visitors(room), 0, 10);
     const other = fill(new Visitors(room), 5, 10);

@@ -1,6 +1,6 @@
-/** Maximum of distinct visitors per domain; further ones are not counted. About 80 bytes each. */
+/** Maximum number of distinct visitors per domain; further ones are not counted. About 80 bytes each. */
 export const MAX_VISITORS = 100_000;
-/** Maximum over all domains, so that many hosts under one wildcard can't exhaust memory either. */
+/** Maximum number over all domains, so that many hosts under one wildcard can't exhaust memory either. */
 export const MAX_VISITORS_TOTAL = 1_000_000;
 
 /** The remaining capacity for visitors over all domains. */
@@ -29,7 +29,7 @@ export class Visitors {
     this.room.left--;
   }
 
-  /** Moves the other's visitors here. */
+  /** Moves the other's visitors into this one. */
   absorb(other: Visitors): void {
     other.room.left += other.hashes.size;
     for (const hash of other.hashes) this.add(hash);

@@ -6,7 +6,7 @@ import { UnsavedError } from '../../table/table.ts';
 import { RunningAdmin } from '../testing/running-admin.ts';
 import { eventually, frame, header, type Line, NDJSON, route, StreamClient, text } from '../testing/stream-client.ts';
 
-test('one frame piped in is a complete use: applied, answered in one line, and over', async () => {
+test('a single frame piped in is applied, answered with one line, and ends the stream', async () => {
   await using api = await RunningAdmin.start();
   const reply = await api.post(frame(1, route('a.test'), route('b.test')), { headers: NDJSON });
   assert.equal(reply.status, 200);
@@ -56,19 +56,19 @@ test('a frame that is cut off has no effect', async () => {
   assert.equal((await api.request('GET', '/routes')).text, '[]');
 });
 
-test('malformed lines are 400 with what is wrong', async () => {
+test('malformed lines are answered with 400 and the reason', async () => {
   await using api = await RunningAdmin.start();
   const cases: [string, RegExp][] = [
-    ['', /holds no frame/],
-    ['{\n', /no JSON/],
+    ['', /contains no frame/],
+    ['{\n', /not JSON/],
     [text(route('a.test')), /before any/],
-    [text(header(1), header(2)), /before the last one has ended/],
-    [text(header(1), { nonsense: 1 }), /one member/],
-    [text(header(1), { ...route('a.test'), end: {} }), /one member/],
+    [text(header(1), header(2)), /before the previous one has ended/],
+    [text(header(1), { nonsense: 1 }), /exactly one of the members/],
+    [text(header(1), { ...route('a.test'), end: {} }), /exactly one of the members/],
     [text({ apply: { controller: 'c' } }), /apply: /],
-    [text(header(1), { end: { revision: 2 } }), /another revision/],
-    [text(header(1), { route: 5 }), /names no domain/],
-    [text(header(1), { remove: { domain: 'a', source: 'file' } }), /whole truth/],
+    [text(header(1), { end: { revision: 2 } }), /a different revision/],
+    [text(header(1), { route: 5 }), /has no domain/],
+    [text(header(1), { remove: { domain: 'a', source: 'file' } }), /full frame/],
     [text(header(1), { settings: { http_port: 0 } }), /settings: /],
     [`${JSON.stringify(header(1))}\n"${'x'.repeat(1_048_577)}"\n`, /longer than 1 MB/],
   ];
@@ -79,7 +79,7 @@ test('malformed lines are 400 with what is wrong', async () => {
   }
 });
 
-test('one bad route is rejected with its reason and keeps its last good version; the others apply', async () => {
+test('a bad route is rejected with a reason and keeps its last good version while the others are applied', async () => {
   await using api = await RunningAdmin.start();
   await api.post(frame(1, route('good.test'), route('bad.test')), { headers: NDJSON });
   const reply = await api.post(frame(2, route('good.test', { tls: true }), route('bad.test', { upstream: 'nonsense' })), {
@@ -100,7 +100,7 @@ test('one bad route is rejected with its reason and keeps its last good version;
   assert.equal(api.table.find('bad.test')?.route.upstream, '127.0.0.1:80');
 });
 
-test('a stale epoch is 409 with the current revision', async () => {
+test('a stale epoch is answered with 409 and the current revision', async () => {
   await using api = await RunningAdmin.start();
   await api.post(text(header(5, { epoch: 9 }), { end: { revision: 5 } }), { headers: NDJSON });
   const reply = await api.post(text(header(6, { epoch: 8 }), { end: { revision: 6 } }), { headers: NDJSON });
@@ -110,7 +110,7 @@ test('a stale epoch is 409 with the current revision', async () => {
   assert.match(refused.error, /stale/);
 });
 
-test('a disk that refuses is 503 and nothing is applied', async () => {
+test('a failed disk write is answered with 503 and nothing is applied', async () => {
   await using api = await RunningAdmin.start();
   api.table.apply = () => Promise.reject(new UnsavedError('database or disk is full'));
   const reply = await api.post(frame(1, route('a.test')), { headers: NDJSON });
@@ -118,7 +118,7 @@ test('a disk that refuses is 503 and nothing is applied', async () => {
   assert.deepEqual(JSON.parse(reply.text), { error: 'not saved: database or disk is full' });
 });
 
-test('an open stream takes frame after frame, is counted once, and hears what was changed by hand', async () => {
+test('an open stream accepts frame after frame, counts as one request, and receives changes made through the Admin API', async () => {
   await using api = await RunningAdmin.start();
   const stream = new StreamClient(api);
   for (let revision = 1; revision <= 80; revision++) {
@@ -131,7 +131,7 @@ test('an open stream takes frame after frame, is counted once, and hears what wa
   stream.close();
 });
 
-test('the first answer of each stream names the addresses of this machine, as they are then', async () => {
+test('the first line of each stream lists the addresses this machine has at that moment', async () => {
   let addresses = ['10.0.0.7'];
   await using api = await RunningAdmin.start({ addresses: () => addresses });
   const first = new StreamClient(api).write(frame(1, route('a.test')));
@@ -144,7 +144,7 @@ test('the first answer of each stream names the addresses of this machine, as th
   for (const stream of [first, second]) stream.close();
 });
 
-test('POST /reload goes to the controller with a file; wait=true answers with the outcome, and a cooldown follows', async () => {
+test('POST /reload is sent to the controller that has a file; wait=true returns the outcome, and a cooldown follows', async () => {
   await using api = await RunningAdmin.start();
   const stream = new StreamClient(api).write(text(header(1, { reload: true }), route('a.test'), { end: { revision: 1 } }));
   await stream.next('applied');
@@ -178,7 +178,7 @@ test('POST /reload goes to the controller with a file; wait=true answers with th
   stream.close();
 });
 
-test('the second stream of a controller ends the first; another controller is not touched', async () => {
+test('the second stream of a controller ends its first, and leaves other controllers alone', async () => {
   await using api = await RunningAdmin.start();
   const other = new StreamClient(api).write(text(header(1, { controller: 'other', sources: ['docker'] }), { end: { revision: 1 } }));
   await other.next('applied');
@@ -192,7 +192,7 @@ test('the second stream of a controller ends the first; another controller is no
   for (const stream of [other, second]) stream.close();
 });
 
-test('blank lines every 20 s keep a stream alive, 60 s of silence end it', async () => {
+test('blank lines every 20 s keep a stream alive; 60 s of silence end it', async () => {
   await using api = await RunningAdmin.start();
   const stream = new StreamClient(api).write(frame(1));
   await stream.next('applied');
@@ -207,7 +207,7 @@ test('blank lines every 20 s keep a stream alive, 60 s of silence end it', async
   await eventually(() => stream.ended, 'the end of a silent stream');
 });
 
-test('events reach a reader as server-sent events', async () => {
+test('events are delivered as server-sent events', async () => {
   await using api = await RunningAdmin.start();
   const seen = await new Promise<string>((resolve, reject) => {
     const call = request({ socketPath: api.socketPath, path: '/events' }, (response) => {

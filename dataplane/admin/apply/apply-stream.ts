@@ -10,7 +10,7 @@ import type { ControllerStreams, OpenStream } from './controller-streams.ts';
 import { FrameReader } from './frame-reader.ts';
 import { LineReader } from './line-reader.ts';
 
-/** A controller that leaves this many bytes unread is cut off: the results of several whole tables. */
+/** A controller that leaves this many bytes unread is cut off. The limit has room for the results of several whole tables. */
 const MAX_UNREAD = 67_108_864;
 
 type ApplyStreamOptions = {
@@ -19,14 +19,14 @@ type ApplyStreamOptions = {
   readonly clock: Clock;
   readonly log: Log;
   readonly loaded: (errors: readonly string[]) => void;
-  /** Addresses of this machine's or container's interfaces. */
+  /** Addresses of the network interfaces of this machine or container. */
   readonly addresses: () => string[];
 };
 
 /**
- * One apply stream: frames in the request, a line for each in the answer, and between those what the controller
- * must know. The status of the answer is that of the first frame. While a frame is applied, nothing more is read, so
- * that a fast controller waits and does not fill memory.
+ * One apply stream: the request carries frames, the response one line per frame plus notices for the controller. The
+ * first frame decides the status of the response. Nothing more is read while a frame is being applied, so that a fast
+ * controller waits instead of filling memory.
  */
 export class ApplyStream implements Pick<OpenStream, 'end' | 'send'> {
   private readonly request: IncomingMessage;
@@ -67,7 +67,7 @@ export class ApplyStream implements Pick<OpenStream, 'end' | 'send'> {
   }
 
   end(): void {
-    // Without a frame there is no answer yet.
+    // No response has been started before the first frame.
     if (!this.response.headersSent) return void this.request.destroy();
     this.response.end(() => this.request.destroy());
   }
@@ -81,7 +81,7 @@ export class ApplyStream implements Pick<OpenStream, 'end' | 'send'> {
     }
     if (!(await this.readLine(this.lines.rest()))) return;
     if (this.frames.open) throw new ApiError('malformedStream', 'the stream ends in the middle of a frame');
-    if (!this.response.headersSent) throw new ApiError('malformedStream', 'the stream holds no frame');
+    if (!this.response.headersSent) throw new ApiError('malformedStream', 'the stream contains no frame');
   }
 
   /** @returns whether the stream continues. */
@@ -98,7 +98,7 @@ export class ApplyStream implements Pick<OpenStream, 'end' | 'send'> {
     const first = !this.response.headersSent;
     if (first) this.response.writeHead(applied ? 200 : 409, { 'content-type': APPLY_CONTENT_TYPE, 'cache-control': 'no-store' });
     this.send(first && applied ? { applied: { ...outcome.applied, addresses: this.parts.addresses() } } : outcome);
-    // A controller that reads `refused` on an open stream sends the whole truth next; a stale first frame ends the stream.
+    // A controller that reads `refused` on an open stream sends its complete state next; a stale first frame ends the stream.
     if (!applied) return this.joined !== null;
     this.join(frame);
     if (frame.reload !== undefined) streams.reloaded(frame.reload, outcome.applied);
@@ -115,12 +115,12 @@ export class ApplyStream implements Pick<OpenStream, 'end' | 'send'> {
   }
 
   private fail(error: unknown): void {
-    // The client is gone: a frame that was cut off has no effect, and nobody reads an answer.
+    // The client is gone: an incomplete frame has no effect, and no response can be delivered.
     if (this.response.destroyed) return;
     const known = error instanceof UnsavedError ? new ApiError('unsaved', error.message) : error;
     if (!this.response.headersSent) throw known;
     const { message } = known as Error;
-    this.parts.log.warn({ reason: message }, 'an apply stream was ended');
+    this.parts.log.warn({ reason: message }, 'closed an apply stream');
     this.send({ refused: { error: message, current: null } });
     finishResponse(this.request, this.response, this.parts.clock);
   }

@@ -3,13 +3,13 @@ import type { Random } from '../../../shared/runtime/random.ts';
 import type { Applied, Apply, ReloadOutcome, StreamLine, TargetReport } from '../../../shared/wire/apply.ts';
 import type { EventFeed } from '../events/event-feed.ts';
 
-/** One apply stream that is open now. */
+/** An open apply stream. */
 export type OpenStream = { readonly header: Apply; send(line: StreamLine): void; end(): void };
 
 /** How a reload ended: what was applied, or what is wrong in the file. */
 export type ReloadResult = { readonly errors: readonly string[]; readonly applied: Applied | null };
 
-/** The controllers that are connected, and the lines that are sent to them. */
+/** Tracks the connected controllers and sends lines to them. */
 export class ControllerStreams {
   private readonly open = new Map<string, OpenStream>();
   private readonly reloads = new Map<string, (result: ReloadResult) => void>();
@@ -18,7 +18,7 @@ export class ControllerStreams {
   private readonly clock: Clock;
   private readonly targetReports: () => readonly TargetReport[];
 
-  /** `targetReports`: the health of targets, for a controller that connects. */
+  /** `targetReports`: the health of targets, sent to a controller when it connects. */
   constructor(events: EventFeed, random: Random, clock: Clock, targetReports: () => readonly TargetReport[]) {
     this.events = events;
     this.random = random;
@@ -26,7 +26,7 @@ export class ControllerStreams {
     this.targetReports = targetReports;
   }
 
-  /** A frame of the stream has been applied: the stream is its controller's from now on, and ends an earlier one of the same controller. */
+  /** Called when a frame of the stream has been applied. The stream becomes its controller's current one, and an earlier one is ended. */
   joined(stream: OpenStream): void {
     const id = stream.header.controller;
     const before = this.open.get(id);
@@ -52,12 +52,12 @@ export class ControllerStreams {
     return this.open.get(controller)?.header.reload === true;
   }
 
-  /** Whether a connected controller has a config file to read again. */
+  /** Whether a connected controller has a config file that it can re-read. */
   get reloadable(): boolean {
     return [...this.open.values()].some((stream) => stream.header.reload);
   }
 
-  /** Asks for a reload. @returns its outcome, or null if there is none within `withinMs`. */
+  /** Requests a reload. @returns its outcome, or null if none arrives within `withinMs`. */
   reload(withinMs: number): Promise<ReloadResult | null> {
     const id = this.random.hex(8);
     return new Promise((resolve) => {
@@ -72,7 +72,7 @@ export class ControllerStreams {
     });
   }
 
-  /** A frame has reported how a reload ended. */
+  /** Called when a frame reports how a reload ended. */
   reloaded(outcome: ReloadOutcome, applied: Applied | null): void {
     this.reloads.get(outcome.id)?.({ errors: outcome.errors, applied });
   }

@@ -8,7 +8,7 @@ const { certificate, privateKey } = await makePair(['a.test', '*.a.test']);
 const other = await makePair(['b.test']);
 const line = (more: object) => ({ certificate: { domains: ['a.test'], certificate, private_key: privateKey, source: 'file', ...more } });
 
-/** The certificates of a frame with these lines. */
+/** The certificates in a frame that consists of these lines. */
 function read(based_on: number | null, ...lines: object[]): FrameCertificates | undefined {
   const reader = new FrameReader();
   const apply = { controller: 'c', epoch: 1, revision: 2, based_on, sources: ['file'] };
@@ -16,7 +16,7 @@ function read(based_on: number | null, ...lines: object[]): FrameCertificates | 
   return reader.addLine(JSON.stringify({ end: { revision: 2 } }))?.certificates;
 }
 
-test('a certificate comes with its chain and the domains that it is for, in lower case and each once', () => {
+test('a certificate is read with its chain and its domains, lowercased and without duplicates', () => {
   const brought = read(null, line({ domains: ['WWW.a.test', 'a.test', 'a.test'] }))?.brought;
   assert.deepEqual(
     brought?.map(({ domains, source, pair }) => [domains, source, pair.chain]),
@@ -24,7 +24,7 @@ test('a certificate comes with its chain and the domains that it is for, in lowe
   );
 });
 
-test('one that can’t be used is rejected on its own, and the reason contains nothing of the key', () => {
+test('an unusable certificate is rejected alone, and the reason reveals nothing of the key', () => {
   const rejected = read(
     null,
     line({ domains: ['b.test'] }),
@@ -37,10 +37,10 @@ test('one that can’t be used is rejected on its own, and the reason contains n
   assert.match(rejected?.[0] ?? '', /^certificate: it does not cover b\.test, only a\.test, \*\.a\.test$/);
   assert.match(rejected?.[1] ?? '', /^private_key: the key belongs to another certificate/);
   assert.match(rejected?.[2] ?? '', /^certificate: there is no certificate in it/);
-  assert.match(rejected?.[3] ?? '', /^its source "mine" is none of the frame's$/);
+  assert.match(rejected?.[3] ?? '', /^its source "mine" is not one of the frame's$/);
 });
 
-test('one without a source makes the frame malformed, and so does a removal by name in a whole truth', () => {
+test('a certificate without a source makes the frame malformed, and so does a removal by name in a full frame', () => {
   for (const wrong of [
     line({ domains: [] }),
     line({ domains: ['no domain'] }),
@@ -49,6 +49,6 @@ test('one without a source makes the frame malformed, and so does a removal by n
   ])
     assert.throws(() => read(null, wrong), /certificate: (domains|private_key)/);
   const removal = { remove_certificate: { domains: ['a.test'], source: 'file' } };
-  assert.throws(() => read(null, removal), /the whole truth removes by not naming/);
+  assert.throws(() => read(null, removal), /a full frame removes what it does not name/);
   assert.deepEqual(read(1, removal)?.removed, [{ domains: ['a.test'], source: 'file' }]);
 });

@@ -44,28 +44,28 @@ type Draft = {
 export class FrameReader {
   private draft: Draft | null = null;
 
-  /** Whether a frame has begun and not ended. */
+  /** Whether a frame has begun but not ended. */
   get open(): boolean {
     return this.draft !== null;
   }
 
-  /** Adds one line that is not blank. @returns the frame that it completes, or null. @throws ApiError if it is malformed. */
+  /** Adds one non-blank line. @returns the frame it completes, or null. @throws ApiError if the line is malformed. */
   addLine(text: string): Frame | null {
     const { kind, value } = read(text);
     if (kind === 'apply') {
-      if (this.draft !== null) throw malformed('a frame begins before the last one has ended');
+      if (this.draft !== null) throw malformed('a frame begins before the previous one has ended');
       const certificates = { brought: [], rejected: [], removed: [] };
       this.draft = { header: checked(applySchema, kind, value), routes: [], rejected: [], removes: [], problems: [], certificates };
       return null;
     }
-    if (this.draft === null) throw malformed(`a line of kind ${kind} stands before any apply line`);
+    if (this.draft === null) throw malformed(`a line of kind ${kind} comes before any apply line`);
     if (kind === 'end') return this.end(this.draft, checked(endSchema, kind, value).revision);
     add(this.draft, kind, value);
     return null;
   }
 
   private end(draft: Draft, revision: unknown): Frame {
-    if (revision !== draft.header.revision) throw malformed('the end line names another revision than the apply line');
+    if (revision !== draft.header.revision) throw malformed('the end line has a different revision than the apply line');
     this.draft = null;
     return draft;
   }
@@ -76,13 +76,13 @@ function add(draft: Draft, kind: Exclude<FrameLineKind, 'apply' | 'end'>, value:
     case 'route':
       return addRoute(draft, value);
     case 'remove':
-      if (draft.header.based_on === null) throw malformed('a frame that is the whole truth removes by not naming');
+      if (draft.header.based_on === null) throw malformed('a full frame removes what it does not name, so it has no remove lines');
       draft.removes.push(checked(removeSchema, kind, value));
       return;
     case 'certificate':
       return addCertificate(draft, checked(certificateSchema, kind, value));
     case 'remove_certificate':
-      if (draft.header.based_on === null) throw malformed('a frame that is the whole truth removes by not naming');
+      if (draft.header.based_on === null) throw malformed('a full frame removes what it does not name, so it has no remove lines');
       draft.certificates.removed.push(checked(removeCertificateSchema, kind, value));
       return;
     case 'settings':
@@ -96,7 +96,7 @@ function add(draft: Draft, kind: Exclude<FrameLineKind, 'apply' | 'end'>, value:
   }
 }
 
-/** A route is judged on its own: a bad one is rejected alone, as long as it names its domain. */
+/** Each route is checked separately: a bad one is rejected alone, as long as it names its domain. */
 function addRoute(draft: Draft, value: unknown): void {
   const result = readAppliedRoute(value);
   if ('route' in result) {
@@ -104,7 +104,7 @@ function addRoute(draft: Draft, value: unknown): void {
     return;
   }
   const { domain, source } = (value ?? {}) as { domain?: unknown; source?: unknown };
-  if (typeof domain !== 'string') throw malformed('a route line names no domain');
+  if (typeof domain !== 'string') throw malformed('a route line has no domain');
   draft.rejected.push({
     domain: domain.toLowerCase(),
     source: typeof source === 'string' ? source : null,
@@ -112,10 +112,10 @@ function addRoute(draft: Draft, value: unknown): void {
   });
 }
 
-/** A certificate is judged on its own, too. */
+/** Each certificate is checked separately, too. */
 function addCertificate({ header, certificates }: Draft, { domains, certificate, private_key, source }: AppliedCertificate): void {
   const reject = (reason: string) => void certificates.rejected.push({ domains, reason });
-  if (!header.sources.includes(source)) return reject(`its source "${source}" is none of the frame's`);
+  if (!header.sources.includes(source)) return reject(`its source "${source}" is not one of the frame's`);
   const pair = readCertificate(certificate, private_key);
   if (!pair.ok) return reject(pair.reason);
   const bare = domains.find((domain) => !covers(pair.value.domains, domain));
@@ -128,10 +128,11 @@ function read(text: string): { kind: FrameLineKind; value: unknown } {
   try {
     line = JSON.parse(text);
   } catch (error) {
-    throw malformed(`a line is no JSON (${error instanceof Error ? error.message : String(error)})`);
+    throw malformed(`a line is not JSON (${error instanceof Error ? error.message : String(error)})`);
   }
   const [kind, more] = Object.keys(line ?? {});
-  if (!isKind(kind) || more !== undefined) throw malformed(`a line is an object with one member: ${FRAME_LINES.join(', ')}`);
+  if (!isKind(kind) || more !== undefined)
+    throw malformed(`a line must be an object with exactly one of the members ${FRAME_LINES.join(', ')}`);
   return { kind, value: (line as Record<FrameLineKind, unknown>)[kind] };
 }
 

@@ -9,19 +9,20 @@ const read = (...chunks: Buffer[]): string[] => {
   return [...chunks.flatMap((chunk) => [...reader.feed(chunk)]), reader.rest()];
 };
 
-describe('lines of a stream', () => {
+describe('the line reader', () => {
   const whole = Buffer.from('{"a":"ümläut 𝄞"}\n\n{"b":1}\r\n  \nlast');
   const lines = ['{"a":"ümläut 𝄞"}', '', '{"b":1}', '', 'last'];
 
-  it('are the same wherever the bytes are split, inside of a character too', () => {
+  it('returns the same lines wherever the bytes are split, even inside a character', () => {
     for (let first = 0; first <= whole.length; first++)
       for (let second = first; second <= whole.length; second++)
         assert.deepEqual(read(whole.subarray(0, first), whole.subarray(first, second), whole.subarray(second)), lines);
   });
 
-  it('are the same byte by byte', () => assert.deepEqual(read(...[...whole].map((byte) => Buffer.of(byte))), lines));
+  it('returns the same lines when it reads byte by byte', () =>
+    assert.deepEqual(read(...[...whole].map((byte) => Buffer.of(byte))), lines));
 
-  it('have 1 MB at most, whether they end or not', () => {
+  it('rejects a line longer than 1 MB, even before its end arrives', () => {
     const most = Buffer.alloc(MAX_LINE_BYTES, 'x');
     const end = Buffer.from('\n');
     assert.deepEqual(read(most, end), [`${most}`, '']);
@@ -34,7 +35,7 @@ describe('lines of a stream', () => {
       );
   });
 
-  it('are UTF-8', () => {
+  it('rejects a line that is not UTF-8', () => {
     for (const bytes of ['ff', 'c3', 'eda080', 'c080'])
       assert.throws(
         () => read(Buffer.from(`${bytes}0a`, 'hex')),

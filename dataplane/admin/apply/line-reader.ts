@@ -3,16 +3,16 @@ import { MAX_LINE_BYTES } from '../../../shared/wire/apply.ts';
 import { ApiError } from '../http/errors.ts';
 
 const LF = 10;
-/** Room for the first bytes of a line that has not ended. */
+/** Initial buffer size for an incomplete line. */
 const FIRST_ROOM = 4_096;
 
-/** Cuts the bytes of an apply stream into lines, however they are split. */
+/** Splits the bytes of an apply stream into lines, wherever the chunks are cut. */
 export class LineReader {
-  /** The beginning of a line that has not ended: the first `held` bytes. It grows by doubling, so that many small reads stay cheap. */
+  /** The start of an incomplete line, in the first `held` bytes. The buffer grows by doubling, so that many small reads stay cheap. */
   private room = Buffer.alloc(0);
   private held = 0;
 
-  /** @returns the lines that are complete now, without their ends. @throws ApiError for a line that is too long or not UTF-8. */
+  /** @returns the lines that are now complete, without line ends. @throws ApiError for a line that is too long or not UTF-8. */
   *feed(chunk: Buffer): Generator<string> {
     let from = 0;
     for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, from)) {
@@ -22,7 +22,7 @@ export class LineReader {
     this.hold(chunk.subarray(from));
   }
 
-  /** What follows the last line end: a line, too, if the body ends there. */
+  /** The bytes after the last line end. If the body ends there, they are a line too. */
   rest(): string {
     return this.text(Buffer.alloc(0));
   }

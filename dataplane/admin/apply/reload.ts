@@ -5,10 +5,10 @@ import { ApiError } from '../http/errors.ts';
 import type { ControllerStreams, ReloadResult } from './controller-streams.ts';
 
 export const COOLDOWN_MS = 5_000;
-/** How long to wait for an outcome (ms). A mass removal that is held back takes 5 s of it. */
+/** How long to wait for an outcome (ms). A mass removal is held back for 5 s of it. */
 const WAIT_MS = 30_000;
 
-/** POST /reload: at most once in five seconds, through the controllers that have a config file. */
+/** POST /reload: at most once every five seconds, through the controllers that have a config file. */
 export class Reload {
   last: DataplaneStatus['last_reload'] = null;
   private readonly clock: Clock;
@@ -24,7 +24,7 @@ export class Reload {
     this.outcome = outcome;
   }
 
-  /** Starts a reload. @returns its outcome, which need not be awaited. @throws ApiError if no controller can reload, or it is too soon. */
+  /** Starts a reload. @returns its outcome, which need not be awaited. @throws ApiError if no controller can reload or the cooldown is active. */
   trigger(): Promise<ReloadResult | null> {
     if (!this.streams.reloadable) throw new ApiError('noReload');
     const wait = this.triggeredAt + COOLDOWN_MS - this.clock.monotonic();
@@ -39,7 +39,7 @@ export class Reload {
     });
   }
 
-  /** A controller with a config file has reported its errors, with or without a reload. */
+  /** Called when a controller with a config file reports its errors, with or without a reload. */
   loaded(errors: readonly string[]): void {
     const same = this.last !== null && this.last.errors.join('\n') === errors.join('\n');
     if (!same) this.note({ errors, applied: null });

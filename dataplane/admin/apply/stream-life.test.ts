@@ -5,8 +5,8 @@ import { eventually, frame, header, NDJSON, route, StreamClient, text } from '..
 
 const reloadable = (revision: number) => text(header(revision, { reload: true }), { end: { revision } });
 
-describe('the life of an apply stream', () => {
-  it('ends in order when the same controller opens another one', async () => {
+describe('an apply stream', () => {
+  it('is ended cleanly when the same controller opens another one', async () => {
     await using api = await RunningAdmin.start();
     const first = new StreamClient(api).write(frame(1));
     await first.next('applied');
@@ -17,7 +17,7 @@ describe('the life of an apply stream', () => {
     second.close();
   });
 
-  it('that never begins is over after 60 s', async () => {
+  it('that never sends anything is closed after 60 s', async () => {
     await using api = await RunningAdmin.start();
     const stream = new StreamClient(api).write('\n');
     await api.request('GET', '/health');
@@ -29,7 +29,7 @@ describe('the life of an apply stream', () => {
     assert.equal(stream.status, 0);
   });
 
-  it('ends at a later frame that is malformed, with the reason; what was applied stays', async () => {
+  it('ends with a reason at a malformed later frame, and what was applied stays', async () => {
     await using api = await RunningAdmin.start();
     const stream = new StreamClient(api).write(frame(1, route('a.test')));
     await stream.next('applied');
@@ -42,7 +42,7 @@ describe('the life of an apply stream', () => {
     );
   });
 
-  it('goes on after a later frame that is stale, so that the whole truth can follow', async () => {
+  it('continues after a stale later frame, so that a full frame can follow', async () => {
     await using api = await RunningAdmin.start();
     const stream = new StreamClient(api).write(frame(5));
     await stream.next('applied');
@@ -53,7 +53,7 @@ describe('the life of an apply stream', () => {
     stream.close();
   });
 
-  it('takes frames that come together one by one, and answers each', async () => {
+  it('applies frames that arrive together one by one, and answers each', async () => {
     await using api = await RunningAdmin.start();
     const reply = await api.post(frame(1, route('a.test')) + frame(2, route('b.test')) + frame(3), { headers: NDJSON });
     const lines = reply.text.trim().split('\n');
@@ -68,20 +68,20 @@ describe('the life of an apply stream', () => {
     );
   });
 
-  it('answers a last line without its end as well', async () => {
+  it('accepts a last line without a line end', async () => {
     await using api = await RunningAdmin.start();
     assert.equal((await api.post(frame(1, route('a.test')).trimEnd(), { headers: NDJSON })).status, 200);
   });
 
-  it('takes its content type in any letters and with parameters', async () => {
+  it('accepts its content type in any case and with parameters', async () => {
     await using api = await RunningAdmin.start();
     const headers = { 'content-type': 'Application/X-NDJSON; charset=utf-8' };
     assert.equal((await api.post(frame(1), { headers })).status, 200);
   });
 });
 
-describe('what is sent on an open stream', () => {
-  it('a route of its that was rewritten by hand, with the six members; a route that only hides one is nothing to tell', async () => {
+describe('an open stream reports', () => {
+  it('a route of its controller that the Admin API replaced, with its six members, but not one that is only shadowed', async () => {
     await using api = await RunningAdmin.start();
     const stream = new StreamClient(api).write(frame(1, route('a.test'), route('b.test')));
     await stream.next('applied');
@@ -97,7 +97,7 @@ describe('what is sent on an open stream', () => {
     stream.close();
   });
 
-  it('not what happened to the routes of another controller', async () => {
+  it('nothing about the routes of another controller', async () => {
     await using api = await RunningAdmin.start();
     const other = new StreamClient(api).write(text(header(1, { controller: 'other', sources: ['docker'] }), { end: { revision: 1 } }));
     await other.next('applied');
@@ -114,7 +114,7 @@ describe('what is sent on an open stream', () => {
 });
 
 describe('a reload', () => {
-  it('needs a stream that can: 501 again as soon as it is gone', async () => {
+  it('is answered with 501 as soon as no stream that can reload is open', async () => {
     await using api = await RunningAdmin.start();
     const plain = new StreamClient(api).write(text(header(1, { controller: 'plain', sources: ['x'] }), { end: { revision: 1 } }));
     await plain.next('applied');
@@ -132,7 +132,7 @@ describe('a reload', () => {
     plain.close();
   });
 
-  it('that nobody answers is 503 after 30 seconds', async () => {
+  it('that no controller answers is answered with 503 after 30 seconds', async () => {
     await using api = await RunningAdmin.start();
     const stream = new StreamClient(api).write(reloadable(1));
     await stream.next('applied');
@@ -145,7 +145,7 @@ describe('a reload', () => {
     stream.close();
   });
 
-  it('retries in whole seconds, rounded up: 1 ms before the end it is 1, at the end it passes', async () => {
+  it('states the rest of its cooldown in whole seconds, rounded up, and works again when it ends', async () => {
     await using api = await RunningAdmin.start();
     const stream = new StreamClient(api).write(reloadable(1));
     await stream.next('applied');
@@ -164,7 +164,7 @@ describe('a reload', () => {
     stream.close();
   });
 
-  it('shows in the status, with the controllers that are there and those that were', async () => {
+  it('appears in the status, with the controllers that are connected and those that were', async () => {
     await using api = await RunningAdmin.start();
     const stream = new StreamClient(api).write(reloadable(7));
     await stream.next('applied');

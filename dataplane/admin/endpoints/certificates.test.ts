@@ -48,7 +48,7 @@ async function start({ plans = {}, shown = () => Promise.resolve() }: Options = 
 const GOOD = { domains: ['A.test', 'x.a.test'], certificate: middle.certificate + leaf.certificate, private_key: leaf.privateKey };
 const messageOf = ({ text }: Reply): string => (JSON.parse(text) as { error: string }).error;
 
-test('a pair that is posted is answered as its record, listed, replaced by the same domains, and forgotten for all of them', async () => {
+test('a posted pair is returned as a record, listed, replaced by one for the same domains, and deleted for all of them', async () => {
   await using api = await start();
   const created = await api.push(GOOD);
   assert.equal(created.status, 201, created.text);
@@ -79,7 +79,7 @@ test('a pair that is posted is answered as its record, listed, replaced by the s
   assert.deepEqual(await api.list(), []);
 });
 
-test('no answer ever holds a private key, not even of one that is refused', async () => {
+test('no response contains a private key, even one of a rejected pair', async () => {
   await using api = await start();
   const secret = leaf.privateKey.split('\n')[1] ?? '';
   const other = await makePair(['a.test'], times);
@@ -93,7 +93,7 @@ test('no answer ever holds a private key, not even of one that is refused', asyn
     assert.ok(!reply.text.includes(secret.slice(0, 16)), reply.text);
 });
 
-test('what does not fit together is 400 with the reason, and nothing is kept', async () => {
+test('a pair that does not match is answered with 400 and the reason, and nothing is stored', async () => {
   await using api = await start();
   const other = await makePair(['b.test'], times);
   const over = await makePair(['a.test'], { notBefore: 0, notAfter: clock.now() - 1_000 });
@@ -123,12 +123,12 @@ test('what does not fit together is 400 with the reason, and nothing is kept', a
   assert.deepEqual(readdirSync(api.folder), []);
 });
 
-test('a body over 64 KB is 413', async () => {
+test('a body over 64 KB is answered with 413', async () => {
   await using api = await start();
   assert.equal((await api.push({ ...GOOD, certificate: 'x'.repeat(65_536) })).status, 413);
 });
 
-test('the list shows what is planned for automatic ones, what is missing and why, and files that can not be used', async () => {
+test('the list shows the plan for automatic certificates, missing ones with the reason, and unusable files', async () => {
   const attempt = { nextTry: Date.UTC(2030, 0, 1), lastError: 'b.test: no address found' };
   await using api = await start({
     plans: {
@@ -154,7 +154,7 @@ test('the list shows what is planned for automatic ones, what is missing and why
   ]);
 });
 
-test('the root of the internal authority is answered as PEM; without one the answer says why', async () => {
+test('the root of the internal authority is returned as PEM, and without one the response says why', async () => {
   const pem = leaf.certificate;
   await using api = await RunningAdmin.start({ internalRoot: () => pem });
   const reply = await api.request('GET', '/certificates/root');
@@ -165,7 +165,7 @@ test('the root of the internal authority is answered as PEM; without one the ans
   assert.equal((await none.request('GET', '/certificates/other')).status, 405);
 });
 
-test('workers that do not agree are 503, and so is a directory that can not be written', async () => {
+test('workers that do not acknowledge are answered with 503, and so is a directory that cannot be written', async () => {
   await using silent = await start({ shown: () => Promise.reject(new UnacknowledgedError('one worker is silent')) });
   const reply = await silent.push(GOOD);
   assert.deepEqual([reply.status, messageOf(reply)], [503, 'not served yet: one worker is silent']);
@@ -176,7 +176,7 @@ test('workers that do not agree are 503, and so is a directory that can not be w
   assert.match(messageOf(unsaved), /^not saved: the certificate directory refuses it \(E/);
 });
 
-test('an order that waits after a failure is tried again by POST, and nothing else is', async () => {
+test('POST retries an order that waits after a failure, and nothing else', async () => {
   const attempt = { nextTry: clock.now() + DAY_MS, lastError: 'no such host' };
   await using api = await start({ plans: { 'late.test': { renewAt: null, attempt }, 'fine.test': { renewAt: null, attempt: null } } });
   const retried = await api.api.request('POST', '/certificates/Late.test');

@@ -9,13 +9,13 @@ import { readJson } from '../http/body.ts';
 import { ApiError } from '../http/errors.ts';
 import { sendJson } from '../http/json.ts';
 
-/** No authority issues a certificate for more names. */
+/** No certificate authority issues certificates for more names. */
 const MOST_DOMAINS = 100;
 
 type Call = { readonly request: IncomingMessage; readonly response: ServerResponse; readonly segments: readonly string[] };
 type Dependencies = Pick<AdminDependencies, 'certificates' | 'clock'>;
 
-/** GET /certificates/root: what visitors of internal sites have to trust (the media type is RFC 8555's for PEM chains). */
+/** GET /certificates/root: the root that visitors of internal sites must trust (the media type is RFC 8555's for PEM chains). */
 export function getInternalRoot({ response }: Call, { internalRoot }: Pick<AdminDependencies, 'internalRoot'>): void {
   const root = internalRoot();
   if (root === null) throw new ApiError('rootNotFound');
@@ -23,7 +23,7 @@ export function getInternalRoot({ response }: Call, { internalRoot }: Pick<Admin
   response.end(root);
 }
 
-/** POST /certificates: 201 once the pair is on disk and shown by every worker. */
+/** POST /certificates: 201 once the pair is on disk and every worker presents it. */
 export async function postCertificate({ request, response }: Call, { certificates, clock }: Dependencies): Promise<void> {
   const body = await readJson(request, response, clock);
   const domains = domainsOf(body.domains);
@@ -34,7 +34,7 @@ export async function postCertificate({ request, response }: Call, { certificate
   sendJson(response, 201, await settled(certificates.push(domains, pair.value)));
 }
 
-/** DELETE /certificates/{domain}: forgets what was posted for it. */
+/** DELETE /certificates/{domain}: removes the certificate that was posted for it. */
 export async function deleteCertificate({ response, segments: [segment = ''] }: Call, { certificates }: Dependencies): Promise<void> {
   if (segment === '') throw new ApiError('missingDomain');
   const deleted = segment.toLowerCase();
@@ -43,7 +43,7 @@ export async function deleteCertificate({ response, segments: [segment = ''] }: 
   sendJson(response, 200, { deleted, domains });
 }
 
-/** POST /certificates/{domain}: 202 once an order that waited after a failure is on its way. */
+/** POST /certificates/{domain}: 202 once an order that waited after a failure is started again. */
 export async function retryCertificate({ response, segments: [segment = ''] }: Call, { certificates }: Dependencies): Promise<void> {
   if (segment === '') throw new ApiError('missingDomain');
   const domains = await certificates.retry(segment.toLowerCase());
@@ -76,7 +76,7 @@ function unfit({ domains: covered, notAfter }: Certificate, domains: readonly st
   return notAfter <= now ? `certificate: it was good until ${new Date(notAfter).toISOString()}; post a newer one` : null;
 }
 
-/** Answers failures of the disk and of the workers. */
+/** Turns failures of the disk and of the workers into API errors. */
 async function settled<T>(change: Promise<T>): Promise<T> {
   try {
     return await change;

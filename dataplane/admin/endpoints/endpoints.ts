@@ -1,4 +1,4 @@
-/** Every endpoint: method × path × handler. Paths are case-sensitive; a name in braces is one segment, `{path...}` the rest. */
+/** Every endpoint: method, path and handler. Paths are case-sensitive. A name in braces is one segment; `{path...}` is the rest. */
 export const ENDPOINTS = [
   { method: 'GET', path: '/health', handler: 'health', does: 'Whether the process is alive; no token, never counted' },
   { method: 'GET', path: '/ready', handler: 'ready', does: 'Whether it is serving a known good configuration; no token, never counted' },
@@ -50,7 +50,7 @@ export const ENDPOINTS = [
 export type Endpoint = (typeof ENDPOINTS)[number];
 export type HandlerName = Endpoint['handler'];
 
-/** The endpoints that need no token and are never counted. */
+/** The endpoints that need no token and never count against the limit. */
 export const OPEN: ReadonlySet<HandlerName> = new Set<HandlerName>(['health', 'ready']);
 
 /** The published interface (its section 4) and nothing else. */
@@ -70,7 +70,7 @@ const EXTENSIONS: ReadonlySet<string> = new Set(
   ENDPOINTS.flatMap(({ handler, path }) => (PUBLISHED.has(handler) ? [] : [firstSegment(path)])),
 );
 
-/** Whether a path belongs to what was added to the published interface, whatever comes of the request. */
+/** Whether a path is an extension to the published interface, even if the request fails. */
 export const isExtension = (path: string): boolean => EXTENSIONS.has(firstSegment(path));
 
 function firstSegment(path: string): string {
@@ -98,7 +98,7 @@ export function matchEndpoint(method: string, path: string): Match {
   return { kind: 'wrong method', allow: found.map(({ endpoint }) => endpoint.method) };
 }
 
-/** The decoded segments that stand for the braces, or null when the path is another one. */
+/** The decoded segments for the names in braces, or null if the path does not match. */
 function segmentsOf(pattern: string, path: string): string[] | null {
   const brace = pattern.indexOf('/{');
   if (brace < 0) return pattern === path ? [] : null;

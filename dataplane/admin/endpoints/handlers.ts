@@ -28,7 +28,7 @@ export type Call = {
 };
 export type Handlers = Readonly<Record<HandlerName, (call: Call) => unknown>>;
 
-/** What each endpoint does, after all checks (token, limit, path, method) have passed. */
+/** The endpoints' handlers, called after all checks (token, limit, path, method) have passed. */
 export function createHandlers(parts: AdminDependencies, streams: ControllerStreams, reload: Reload): Handlers {
   const { table } = parts;
   return {
@@ -40,7 +40,7 @@ export function createHandlers(parts: AdminDependencies, streams: ControllerStre
     },
     listRoutes: ({ response, query }) => {
       const view = query.get('view');
-      if (view !== null && view !== 'full') throw new ApiError('invalidQuery', 'view is full or absent');
+      if (view !== null && view !== 'full') throw new ApiError('invalidQuery', 'view must be "full" or absent');
       return sendList(response, table.list(), view === 'full' ? fullRoute : (owned) => published(owned.route));
     },
     postRoute: (call) =>
@@ -93,7 +93,7 @@ export function createHandlers(parts: AdminDependencies, streams: ControllerStre
 const isApply = (request: IncomingMessage): boolean =>
   (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() === APPLY_CONTENT_TYPE;
 
-/** Types are checked first, then the domain, then the upstream. A site that answers by itself has a null upstream. */
+/** Types are checked first, then the domain, then the upstream. A site without an upstream has null. */
 const REQUIRED = [
   ['domain', 'string'],
   ['upstream', 'string'],
@@ -115,18 +115,18 @@ async function postRoute({ request, response }: Call, { table, clock, log }: Adm
   const { route } = await settled(table.post(result.route));
   const ignored = ignoredMembers(asked, result.route).join(', ');
   if (ignored === '') return sendJson(response, 201, published(route));
-  log.warn({ domain: route.domain, ignored }, 'members of a posted route are not known and were ignored');
+  log.warn({ domain: route.domain, ignored }, 'ignored unknown members of a posted route');
   sendJson(response, 201, published(route), { [IGNORED_HEADER]: ignored });
 }
 
-/** The contract names three kinds of bad input; a member of the wrong type is another kind than a bad value. */
+/** The contract distinguishes three kinds of bad input. A member of the wrong type is not the same kind as a bad value. */
 function refusedRoute(member: string, reason: string, body: Record<string, unknown>): ApiError {
   if (member === 'upstream' && typeof body.upstream === 'string') return new ApiError('invalidUpstream', reason);
   if (/^upstreams\.\d+\.address$/.test(member)) return new ApiError('invalidUpstream', `${member}: ${reason}`);
   return new ApiError('invalidJson', `${member}: ${reason}`);
 }
 
-/** Answers failures of the table. */
+/** Turns failures of the table into API errors. */
 async function settled<T>(change: Promise<T>): Promise<T> {
   try {
     return await change;
@@ -138,7 +138,7 @@ async function settled<T>(change: Promise<T>): Promise<T> {
 }
 
 function sendOutcome(response: ServerResponse, result: ReloadResult | null): void {
-  if (result === null) throw new ApiError('reloadUnanswered', 'the controller may still be at it; see `status`');
+  if (result === null) throw new ApiError('reloadUnanswered', 'the controller may still be working on it; see `status`');
   if (result.errors.length > 0) throw new ApiError('reloadFailed', '', { body: { errors: result.errors } });
   const count = (wanted: string): number => result.applied?.results.filter((outcome) => outcome.result === wanted).length ?? 0;
   const applied = {
@@ -155,7 +155,7 @@ function urlOf(text: string | null): URL {
   if (text === null || text === '') throw new ApiError('invalidQuery', 'url is missing (expected ?url=https://HOST/PATH)');
   const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`);
   if (url === null || url.hostname === '' || !/^https?:$/.test(url.protocol))
-    throw new ApiError('invalidQuery', 'url is no URL (expected HOST[/PATH] or https://HOST/PATH)');
+    throw new ApiError('invalidQuery', 'url is not a URL (expected HOST[/PATH] or https://HOST/PATH)');
   return url;
 }
 
@@ -172,5 +172,5 @@ function controllersOf({ table }: AdminDependencies, streams: ControllerStreams)
   }));
 }
 
-/** Shown by `WWW-Authenticate` (RFC 9110 11.6.1). */
+/** The value of `WWW-Authenticate` (RFC 9110 11.6.1). */
 export const CHALLENGE = `Bearer realm="${NAME}"`;

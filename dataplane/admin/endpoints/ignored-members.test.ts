@@ -6,7 +6,7 @@ import { ignoredMembers } from './ignored-members.ts';
 
 const ROUTE = { domain: 'a.example', upstream: '127.0.0.1:3000', tls: false };
 
-test('what a route does not know is named in the answer and in the log; the answer is 201 all the same', async () => {
+test('unknown members of a route are listed in the response and in the log, and the response is still 201', async () => {
   await using api = await RunningAdmin.start();
   const odd = { ...ROUTE, colour: 'red', shade: ['10.0.0.0/8'], handles: [{ path: '/x', basic_atuh: { users: [] } }], origin: 'me' };
   const reply = await api.post(odd);
@@ -14,11 +14,11 @@ test('what a route does not know is named in the answer and in the log; the answ
   assert.deepEqual([reply.status, reply.headers['sluice-ignored']], [201, named]);
   assert.deepEqual(
     api.log.lines.filter(({ level }) => level === 'warn').map(({ message, ...line }) => [message, line.fields]),
-    [['members of a posted route are not known and were ignored', { domain: 'a.example', ignored: named }]],
+    [['ignored unknown members of a posted route', { domain: 'a.example', ignored: named }]],
   );
 });
 
-test('a route with known members only has no such field', async () => {
+test('a route with only known members is answered without that header field', async () => {
   await using api = await RunningAdmin.start();
   const full: RouteInput = {
     ...ROUTE,
@@ -37,7 +37,7 @@ test('a route with known members only has no such field', async () => {
   assert.deepEqual([reply.status, reply.headers['sluice-ignored']], [201, undefined], reply.text);
 });
 
-test('names that end a line, or are long or many, can stand in a header', async () => {
+test('names with line ends, long names and many names are made safe for a header', async () => {
   await using api = await RunningAdmin.start();
   const many = Object.fromEntries(Array.from({ length: 3_000 }, (_, at) => [`m${at}`, 1]));
   const reply = await api.post({ ...ROUTE, 'a\r\nX-Evil: 1': 1, 'ü, b': 1, '': 1, ['x'.repeat(5_000)]: 1, ...many });
@@ -47,7 +47,7 @@ test('names that end a line, or are long or many, can stand in a header', async 
   assert.deepEqual([names.length, names.at(-1), reply.headers['x-evil']], [21, 'and 2984 more', undefined]);
 });
 
-test('a member that is named like one of every object is ignored like any other', () => {
+test('a member with the name of an object property such as toString is ignored like any other', () => {
   const asked = JSON.parse('{"domain":"a.example","upstream":"a:1","tls":false,"__proto__":1,"constructor":1}') as object;
   const read = readRoute(asked);
   assert.ok('route' in read);

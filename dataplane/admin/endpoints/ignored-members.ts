@@ -1,4 +1,4 @@
-/** The rest is only counted. */
+/** How many names are listed; the rest are only counted. */
 const MOST_NAMED = 20;
 const LONGEST_NAME = 64;
 
@@ -17,7 +17,7 @@ export function ignoredMembers(input: unknown, accepted: unknown): string[] {
   return more === 0 ? found : [...found, `and ${more} more`];
 }
 
-/** Reading a route changes values and adds defaults; lists and objects stay where they are. */
+/** Reading a route changes values and adds defaults, but keeps the structure of lists and objects. */
 function collect(input: unknown, accepted: unknown, path: string, note: (path: string) => void): void {
   if (typeof input !== 'object' || input === null || typeof accepted !== 'object' || accepted === null) return;
   for (const [name, value] of Object.entries(input)) {

@@ -6,7 +6,7 @@ import { ENDPOINTS } from './endpoints.ts';
 
 const reference = readFileSync(new URL('../../../docs/reference/admin-api.md', import.meta.url), 'utf8');
 
-/** The rows of the table that begins with this head. */
+/** The rows of the table that starts with this header. */
 function rowsUnder(head: string): string[] {
   const lines = reference.split('\n');
   const start = lines.indexOf(head) + 2;

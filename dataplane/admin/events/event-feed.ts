@@ -1,6 +1,6 @@
 import type { ServiceEvent } from '../../../shared/wire/events.ts';
 
-/** Passes events to those that are subscribed at the moment. */
+/** Passes events to the current subscribers. */
 export class EventFeed {
   private readonly listeners = new Set<(event: ServiceEvent) => void>();
 

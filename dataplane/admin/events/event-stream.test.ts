@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { RunningAdmin, TOKEN } from '../testing/running-admin.ts';
 
-/** One reader of GET /events, which may stop reading. */
+/** A reader of GET /events that can stop reading. */
 class Reader {
   readonly socket: Socket;
   text = '';
@@ -42,7 +42,7 @@ async function until(met: () => boolean, what: string): Promise<void> {
 const DIED = { kind: 'worker', worker: 1, state: 'died', reason: 'because' } as const;
 
 describe('server-sent events', () => {
-  it('reach every reader, each with its kind and its object, and none after it left', async () => {
+  it('reach every connected reader with their kind and object, and none that has left', async () => {
     await using api = await RunningAdmin.start();
     using first = new Reader(api);
     using second = new Reader(api);
@@ -54,7 +54,7 @@ describe('server-sent events', () => {
     await second.sees('event: reload\ndata: {"ok":true,"errors":[]}\n\n');
   });
 
-  it('tell of changed routes and of controllers that come and go', async () => {
+  it('report changed routes, and controllers that connect and disconnect', async () => {
     await using api = await RunningAdmin.start();
     using reader = new Reader(api);
     await reader.sees(': connected');
@@ -67,7 +67,7 @@ describe('server-sent events', () => {
     await reader.sees(/event: controller\ndata: \{"controller":"c","connected":true\}.*"connected":false/s);
   });
 
-  it('are kept open by a comment every 20 seconds, and cost the published endpoints nothing', async () => {
+  it('are kept open by a comment every 20 seconds, and do not count against the published limit', async () => {
     await using api = await RunningAdmin.start();
     using reader = new Reader(api);
     await reader.sees(': connected');
@@ -79,7 +79,7 @@ describe('server-sent events', () => {
     assert.equal(reader.closed, false);
   });
 
-  it('cut off a reader that does not read, and nobody else', async () => {
+  it('are cut off for a reader that does not read, and for no other', async () => {
     await using api = await RunningAdmin.start();
     using slow = new Reader(api);
     using quick = new Reader(api);
@@ -89,7 +89,7 @@ describe('server-sent events', () => {
     let sent = 0;
     await until(() => {
       if (slow.closed) return true;
-      // The quick one has had the last one before the next is sent.
+      // The fast reader has received the last event before the next one is sent.
       if (quick.text.length >= sent * reason.length) {
         api.events.emit({ ...DIED, reason });
         sent++;

@@ -5,10 +5,10 @@ import { ApiError } from './errors.ts';
 
 /** The largest body of POST /routes that is accepted, in bytes. */
 export const MAX_BODY = 65_536;
-/** A body has to arrive within this time (ms). */
+/** How long a body may take to arrive (ms). */
 const BODY_MS = 30_000;
 
-/** Reads a JSON body. @throws ApiError 413 as soon as it is known to be too large, 400 if it is no JSON object, 408 if it is too slow. */
+/** Reads a JSON body. @throws ApiError 413 as soon as it is known to be too large, 400 if it is not a JSON object, 408 if it is too slow. */
 export async function readJson(request: IncomingMessage, response: ServerResponse, clock: Clock): Promise<Record<string, unknown>> {
   if (Number(request.headers['content-length'] ?? 0) > MAX_BODY) throw tooLarge();
   sendContinue(request, response);
@@ -17,7 +17,7 @@ export async function readJson(request: IncomingMessage, response: ServerRespons
   return value as Record<string, unknown>;
 }
 
-/** The request is not destroyed when we stop early: the client gets its answer while it is still sending. */
+/** Stopping early does not destroy the request, so that the client can get its response while it is still sending. */
 function bytesOf(request: IncomingMessage, clock: Clock): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
@@ -39,7 +39,7 @@ function bytesOf(request: IncomingMessage, clock: Clock): Promise<Buffer> {
       leave();
       reject(error);
     };
-    const gone = () => fail(new Error('the client went away'));
+    const gone = () => fail(new Error('the client disconnected'));
     const cancel = clock.after(BODY_MS, () => fail(new ApiError('slowBody')));
     request.on('data', collect).once('end', end).once('close', gone).once('error', fail);
   });

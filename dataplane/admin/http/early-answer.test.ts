@@ -7,7 +7,7 @@ import { RunningAdmin, TOKEN } from '../testing/running-admin.ts';
 const AUTHORIZATION = `Authorization: Bearer ${TOKEN}`;
 const CHUNK = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(65_536, 'x'), Buffer.from('\r\n')]);
 
-/** A client that writes what it likes and sees what comes back. */
+/** A client that writes arbitrary bytes and collects the response. */
 class RawClient {
   readonly socket: Socket;
   text = '';
@@ -18,7 +18,7 @@ class RawClient {
     this.socket.on('data', (piece) => {
       this.text += piece;
     });
-    // A client that sends on and on is cut off: which error that is, is the system's choice.
+    // A client that keeps sending is cut off; which error it sees depends on the system.
     this.socket.on('error', () => undefined);
     this.socket.on('close', () => {
       this.closed = true;
@@ -38,7 +38,7 @@ class RawClient {
     }
   }
 
-  /** Sends pieces as long as they are taken. */
+  /** Sends chunks for as long as the connection accepts them. */
   async flood(met: () => boolean): Promise<void> {
     await this.until(() => {
       if (!this.closed && !this.socket.writableNeedDrain) this.socket.write(CHUNK);
@@ -54,7 +54,7 @@ class RawClient {
 const CHUNKED = 'Transfer-Encoding: chunked';
 const NDJSON = 'Content-Type: application/x-ndjson';
 
-describe('a client that still sends', () => {
+describe('a client that is still sending', () => {
   const CASES: readonly [what: string, status: number, head: string[]][] = [
     ['a body that is too large', 413, ['POST /routes HTTP/1.1', CHUNKED]],
     ['a body that is too large and closes the connection', 413, ['POST /routes HTTP/1.1', CHUNKED, 'Connection: close']],
@@ -62,7 +62,7 @@ describe('a client that still sends', () => {
     ['a stream whose line never ends', 400, ['POST /routes HTTP/1.1', CHUNKED, NDJSON]],
   ];
   for (const [what, status, head] of CASES)
-    it(`gets its answer to ${what}, and is cut off when it never ends`, async () => {
+    it(`gets the response to ${what}, and is cut off if it never stops`, async () => {
       await using api = await RunningAdmin.start();
       using client = new RawClient(api, ...head);
       await client.flood(() => client.text.endsWith('"}'));
@@ -70,14 +70,14 @@ describe('a client that still sends', () => {
       await client.flood(() => client.closed);
     });
 
-  it('is told that its body is too large by its length alone', async () => {
+  it('gets 413 for a length that is too large before any body arrives', async () => {
     await using api = await RunningAdmin.start();
     using client = new RawClient(api, 'POST /routes HTTP/1.1', 'Content-Length: 65537');
     await client.until(() => client.text.endsWith('{"error":"request body too large"}'), 'the answer');
     assert.equal(client.status, 413);
   });
 
-  it('that stops in the middle is cut off after five seconds', async () => {
+  it('is cut off after five seconds if it stops in the middle', async () => {
     await using api = await RunningAdmin.start();
     using client = new RawClient(api, 'POST /nowhere HTTP/1.1', 'Content-Length: 1000');
     await client.until(() => client.status === 404, 'the answer');
@@ -88,7 +88,7 @@ describe('a client that still sends', () => {
     await client.until(() => client.closed, 'the end');
   });
 
-  it('keeps its connection when it ends within the bound', async () => {
+  it('keeps its connection if it finishes within the limit', async () => {
     await using api = await RunningAdmin.start();
     using client = new RawClient(api, 'POST /nowhere HTTP/1.1', 'Content-Length: 10');
     await client.until(() => client.status === 404, 'the first answer');
@@ -100,11 +100,11 @@ describe('a client that still sends', () => {
   });
 });
 
-describe('a client that waits to be asked for its body (RFC 9110 10.1.1)', () => {
+describe('a client that expects 100 (Continue) (RFC 9110 10.1.1)', () => {
   const EXPECT = 'Expect: 100-continue';
   const BODY = '{"domain":"a.test","upstream":"a:1","tls":false}';
 
-  it('is asked for a route', async () => {
+  it('gets it before it sends a route', async () => {
     await using api = await RunningAdmin.start();
     using client = new RawClient(api, 'POST /routes HTTP/1.1', `Content-Length: ${BODY.length}`, EXPECT);
     await client.until(() => client.text.startsWith('HTTP/1.1 100 Continue\r\n\r\n'), 'the question');
@@ -112,7 +112,7 @@ describe('a client that waits to be asked for its body (RFC 9110 10.1.1)', () =>
     await client.until(() => client.text.includes('HTTP/1.1 201 '), 'the answer');
   });
 
-  it('is asked for a stream', async () => {
+  it('gets it before it sends a stream', async () => {
     await using api = await RunningAdmin.start();
     using client = new RawClient(api, 'POST /routes HTTP/1.1', NDJSON, 'Content-Length: 3', EXPECT);
     await client.until(() => client.text.startsWith('HTTP/1.1 100 Continue\r\n\r\n'), 'the question');
@@ -120,7 +120,7 @@ describe('a client that waits to be asked for its body (RFC 9110 10.1.1)', () =>
     await client.until(() => client.text.includes('HTTP/1.1 400 '), 'the answer');
   });
 
-  it('is not asked where the head is enough', async () => {
+  it('does not get it if the header section already decides the response', async () => {
     await using api = await RunningAdmin.start();
     for (const [head, status] of [
       [['POST /routes HTTP/1.1', 'Content-Length: 65537'], 413],

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 
-/** How much of a request is still read after its answer: bytes, and milliseconds. */
+/** How much of a request is still read after its response is sent, in bytes and in milliseconds. */
 const MAX_REST = 8_388_608;
 const REST_MS = 5_000;
 
 /**
- * Ends an answer, whether the whole request has arrived or not. A client that is still sending when its connection is
- * closed may lose the answer (RFC 9112 9.6), so the rest is read and discarded first, up to a limit.
+ * Ends a response, whether or not the whole request has arrived. A client that is still sending when its connection is
+ * closed may lose the response (RFC 9112 9.6), so the rest is read and discarded first, up to a limit.
  */
 export function finishResponse(request: IncomingMessage, response: ServerResponse, clock: Clock, text = ''): void {
   if (request.complete || request.destroyed) return void response.end(text);

@@ -1,52 +1,56 @@
 import { displaySafe } from '../../../shared/wire/errors.ts';
 
-/** Every error that the Admin API answers: one table, held against docs/reference/admin-api.md by a test. */
+/** Every error that the Admin API returns. A test compares this table with docs/reference/admin-api.md. */
 export const ERRORS = {
-  invalidJson: { status: 400, message: 'invalid JSON: ...', cause: 'The body is no JSON, or a member is missing or of the wrong type' },
+  invalidJson: { status: 400, message: 'invalid JSON: ...', cause: 'The body is not JSON, or a member is missing or has the wrong type' },
   invalidDomain: { status: 400, message: 'invalid domain: ...', cause: 'The domain fails validation' },
   invalidUpstream: {
     status: 400,
     message: 'invalid upstream address: ...',
-    cause: 'The upstream is neither host:port nor unix/ and the path of a socket',
+    cause: 'The upstream is neither host:port nor unix/ followed by the path of a socket',
   },
   invalidCertificate: {
     status: 400,
     message: 'invalid certificate: ...',
     cause: "The certificate or its key can't be used, they don't belong together, or a domain is not covered",
   },
-  missingDomain: { status: 400, message: 'missing domain', cause: 'The path of a DELETE ends where the domain should stand' },
+  missingDomain: { status: 400, message: 'missing domain', cause: 'The path of a DELETE has no domain' },
   missingKey: { status: 400, message: 'missing cache key', cause: 'The path of a PURGE has no host or no path' },
   invalidPath: { status: 400, message: 'invalid path: ...', cause: 'The path has a bad percent-escape' },
-  invalidQuery: { status: 400, message: 'invalid query: ...', cause: 'A query parameter is missing or has a value that is not known' },
-  malformedStream: { status: 400, message: 'malformed apply stream: ...', cause: 'A line of an apply stream is not what it should be' },
+  invalidQuery: { status: 400, message: 'invalid query: ...', cause: 'A query parameter is missing or has an unknown value' },
+  malformedStream: { status: 400, message: 'malformed apply stream: ...', cause: 'A line of an apply stream is malformed' },
   unauthorized: { status: 401, message: 'unauthorized', cause: 'The bearer token is absent or wrong (TCP)' },
   foreign: {
     status: 403,
     message: 'forbidden: ...',
-    cause: 'A browser sent the request for a page of another site, or by a name that is not this service’s',
+    cause: 'A browser sent the request on behalf of another site, or Host is not a name of this service',
   },
-  notFound: { status: 404, message: 'not found', cause: 'There is no such path' },
+  notFound: { status: 404, message: 'not found', cause: 'The path does not exist' },
   routeNotFound: { status: 404, message: 'route not found', cause: 'DELETE of a domain that has no route' },
-  certificateNotFound: { status: 404, message: 'certificate not found', cause: 'DELETE of a domain that no posted certificate is for' },
+  certificateNotFound: { status: 404, message: 'certificate not found', cause: 'DELETE of a domain without a posted certificate' },
   nothingToRetry: {
     status: 404,
     message: 'no order waits for that domain',
-    cause: 'POST of a domain whose certificate no order has failed for, or that none is ordered for',
+    cause: 'POST of a domain for which no certificate is ordered, or whose order has not failed',
   },
   rootNotFound: {
     status: 404,
     message: 'no internal authority',
-    cause: 'GET /certificates/root: no site has had a certificate of the internal authority so far',
+    cause: 'GET /certificates/root: no site has had a certificate from the internal authority yet',
   },
   analyticsNotFound: { status: 404, message: 'no analytics for domain', cause: 'The domain has had no traffic since the start' },
   metricsOff: { status: 404, message: 'metrics not enabled', cause: 'The data plane was started with --no-metrics' },
-  wrongMethod: { status: 405, message: 'method not allowed', cause: 'The path exists, the method does not; Allow lists those that do' },
-  slowBody: { status: 408, message: 'request timeout', cause: 'The body did not come within 30 seconds' },
+  wrongMethod: {
+    status: 405,
+    message: 'method not allowed',
+    cause: 'The path does not support the method; Allow lists the methods it supports',
+  },
+  slowBody: { status: 408, message: 'request timeout', cause: 'The body did not arrive within 30 seconds' },
   tooLarge: { status: 413, message: 'request body too large', cause: 'The body is over 64 KB' },
-  reloadFailed: { status: 422, message: 'reload failed', cause: 'POST /reload?wait=true: the config file has mistakes, listed in errors' },
+  reloadFailed: { status: 422, message: 'reload failed', cause: 'POST /reload?wait=true: the config file has errors, listed in errors' },
   rateLimit: { status: 429, message: 'rate limit exceeded', cause: 'More requests within 60 seconds than the limit' },
   reloadTooSoon: { status: 429, message: 'reload too soon', cause: 'Less than 5 seconds since the last reload' },
-  serialize: { status: 500, message: 'serialize error: ...', cause: 'An internal failure while answering' },
+  serialize: { status: 500, message: 'serialize error: ...', cause: 'An internal failure while the response was made' },
   noReload: {
     status: 501,
     message: 'reload not supported — config watcher not active',
@@ -59,12 +63,16 @@ export const ERRORS = {
     message: 'not served yet: ...',
     cause: 'The change is saved, but not every worker serves it after 5 seconds',
   },
-  reloadUnanswered: { status: 503, message: 'reload not answered: ...', cause: 'The controller did not say in time how the reload ended' },
+  reloadUnanswered: {
+    status: 503,
+    message: 'reload not answered: ...',
+    cause: 'The controller did not report in time how the reload ended',
+  },
 } as const satisfies Record<string, { status: number; message: string; cause: string }>;
 
 export type ErrorName = keyof typeof ERRORS;
 
-/** An answer that is an error. `detail` stands for the dots of the message. */
+/** An error response. `detail` replaces the dots of the message. */
 export class ApiError extends Error {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

@@ -5,7 +5,7 @@ import { RunningAdmin } from '../testing/running-admin.ts';
 
 describe('long lists', () => {
   for (const count of [500, 501, 2_345])
-    it(`${count} routes are one list of all of them, sorted`, async () => {
+    it(`${count} routes are sent as one sorted list`, async () => {
       await using api = await RunningAdmin.start();
       const domains = Array.from({ length: count }, (_, at) => `site-${at}.test`);
       await api.table.apply(

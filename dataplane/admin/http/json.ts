@@ -4,7 +4,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import { finishResponse } from './early-answer.ts';
 import { ApiError } from './errors.ts';
 
-/** Items made into JSON in one turn of the event loop. */
+/** How many items are serialized in one turn of the event loop. */
 const STEP = 500;
 
 export function sendJson(response: ServerResponse, status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): void {
@@ -18,7 +18,7 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
   response.end(text);
 }
 
-/** Answers an error, which may be known before the whole request has arrived. */
+/** Sends an error, possibly before the whole request has arrived. */
 export function sendError(request: IncomingMessage, response: ServerResponse, clock: Clock, error: ApiError): void {
   const text = JSON.stringify(error.body);
   response.writeHead(error.status, { ...fieldsOf(text), ...error.headers });
@@ -31,7 +31,7 @@ const fieldsOf = (text: string) => ({
   'cache-control': 'no-store',
 });
 
-/** Sends a list of any length, as fast as the client reads, without blocking the event loop. */
+/** Sends a list of any length as fast as the client reads it, without blocking the event loop. */
 export async function sendList<T>(response: ServerResponse, items: readonly T[], shape: (item: T) => unknown): Promise<void> {
   if (items.length <= STEP) return sendJson(response, 200, items.map(shape));
   response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' });
@@ -42,13 +42,13 @@ export async function sendList<T>(response: ServerResponse, items: readonly T[],
       .join(',');
     if (response.destroyed) return;
     if (!response.write(`${from === 0 ? '[' : ','}${text}`)) await drained(response);
-    // A fast reader drains within the same turn; this gives other clients theirs.
+    // A fast reader drains within the same turn; this gives other clients a turn.
     await nextTurn();
   }
   response.end(']');
 }
 
-/** Resolves when the reader has read what it was sent, or is gone. */
+/** Resolves when the reader has read everything it was sent, or has disconnected. */
 const drained = (response: ServerResponse): Promise<void> =>
   new Promise((resolve) => {
     const done = () => {

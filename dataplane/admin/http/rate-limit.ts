@@ -1,16 +1,16 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
 
-/** Requests to the published endpoints, and to paths that are not known, in any 60 seconds. */
+/** Maximum number of requests to the published endpoints and to unknown paths in any 60 seconds. */
 export const PUBLISHED_LIMIT = 60;
-/** Requests to the endpoints that are extensions, in any 60 seconds. */
+/** Maximum number of requests to the extension endpoints in any 60 seconds. */
 export const EXTENSION_LIMIT = 600;
 const WINDOW_MS = 60_000;
 
-/** One counter for all clients of the Admin API: at most `limit` requests in any 60 seconds. */
+/** One limit for all clients of the Admin API together: at most `limit` requests in any 60 seconds. */
 export class RateLimit {
   private readonly clock: Clock;
   private readonly limit: number;
-  /** When each of the last requests was admitted, oldest first. */
+  /** The times at which the last requests were admitted, oldest first. */
   private readonly admitted: number[] = [];
 
   constructor(clock: Clock, limit: number) {

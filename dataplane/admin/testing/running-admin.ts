@@ -24,7 +24,7 @@ export type RequestOptions = {
   readonly socket?: boolean;
 };
 
-/** An Admin API on real sockets over a real table, with a publisher whose workers agree at once. */
+/** An Admin API on real sockets over a real table, with a publisher whose workers acknowledge immediately. */
 export class RunningAdmin {
   readonly clock: ManualClock;
   readonly admin: Admin;
@@ -147,7 +147,7 @@ export function sendRequest(
   });
 }
 
-/** A publisher whose workers serve everything at once. */
+/** A publisher whose workers serve every generation immediately. */
 export function agreeing(): Publisher {
   return {
     generation: 1,

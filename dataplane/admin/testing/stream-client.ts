@@ -22,7 +22,7 @@ export class StreamClient {
   status = 0;
   blanks = 0;
   ended = false;
-  /** Whether the answer ended properly: false if it was cut off. */
+  /** Whether the response ended cleanly: false if it was cut off. */
   whole = false;
 
   constructor(api: RunningAdmin) {
@@ -64,7 +64,7 @@ export class StreamClient {
     return this;
   }
 
-  /** Waits for a line with this member. */
+  /** Waits for a line that has this member. */
   async next(member: string): Promise<Line> {
     await eventually(() => this.lines.some((line) => member in line) || this.ended, member);
     const at = this.lines.findIndex((line) => member in line);

@@ -2,6 +2,7 @@ import { networkInterfaces } from 'node:os';
 import { runningBuild } from '../shared/runtime/build.ts';
 import type { ServiceEvent } from '../shared/wire/events.ts';
 import { createAnalytics } from './analytics/analytics.ts';
+import { readCountryDatabase } from './analytics/country-database.ts';
 import type { BootState, Runtime } from './boot.ts';
 import { Health } from './health/health.ts';
 import { createLedger } from './ledger/ledger.ts';
@@ -56,7 +57,7 @@ export function createComponents(
     }),
   });
   const workers = new WorkerPool({
-    ...{ count: settings.workers, ledger, hashKey: keyring.visitors, clock, log },
+    ...{ count: settings.workers, ledger, hashKey: keyring.visitors, countries: readCountryDatabase(log), clock, log },
     state: () => publisher.currentState(),
     onReport: (report) => {
       analytics.record(report);

@@ -28,6 +28,8 @@ import { tcpMigrationAdvice } from './workers/tcp-migration.ts';
 
 /** How often idle clients are dropped from the rate ledger (ms). */
 const SWEEP_MS = 60_000;
+/** The aggregation cycle of analytics (ms). */
+const AGGREGATION_MS = 60_000;
 /** How long a successor waits for the first health checks of restored targets before it serves (ms). */
 const FIRST_ANSWERS_MS = 2_000;
 
@@ -77,6 +79,7 @@ export async function startDataplane(base: DataplaneSettings, runtime: ProcessCo
 
   const stops = [
     clock.every(SWEEP_MS, () => components.ledger.rates.sweep(clock.now())),
+    clock.every(AGGREGATION_MS, () => void components.analytics.aggregate()),
     new MemoryWatchdog(workers, { clock, log, drainMs: () => live.settings.drainTimeoutMs }).start(),
   ];
   const end = async (patient: boolean): Promise<void> => {

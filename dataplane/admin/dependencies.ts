@@ -14,7 +14,7 @@ export type AdminDependencies = {
   readonly log: Log;
   readonly token: string | undefined;
   readonly events: EventFeed;
-  readonly analytics: { snapshots(): Promise<AnalyticsSnapshot[]>; snapshot(host: string): Promise<AnalyticsSnapshot | undefined> };
+  readonly analytics: { snapshots(): Promise<Iterable<AnalyticsSnapshot>>; snapshot(host: string): Promise<AnalyticsSnapshot | undefined> };
   /** null if metrics are disabled. */
   readonly metrics: { text(): Promise<string> } | null;
   readonly uptimeSecs: () => number;

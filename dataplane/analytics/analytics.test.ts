@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
 import type { DomainReport } from '../traffic/protocol.ts';
+import { domainReport } from '../traffic/testing/domain-report.ts';
 import { createAnalytics, MAX_HOSTS_PER_PATTERN } from './analytics.ts';
+import { someHashes } from './testing/hashes.ts';
 
 const START = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 
@@ -12,25 +14,10 @@ function handClock(): Clock & { at: number } {
   return clock;
 }
 
-const domain = (host: string, more: Partial<DomainReport> = {}): DomainReport => ({
-  host,
-  pattern: host,
-  requests: 1,
-  classes: [0, 1, 0, 0, 0, 0],
-  bytes: 100,
-  durations: [],
-  durationSum: 0,
-  visitors: [],
-  pages: [],
-  referrers: [],
-  failures: [],
-  ...more,
-});
-
 describe('analytics', () => {
   it('knows no domain before its first request', () => {
     const analytics = createAnalytics({ clock: handClock() });
-    assert.deepEqual(analytics.snapshots(), []);
+    assert.deepEqual([...analytics.snapshots()], []);
     assert.equal(analytics.snapshot('a.example'), undefined);
   });
 
@@ -39,7 +26,7 @@ describe('analytics', () => {
     const report = { requests: 7, classes: [1, 2, 0, 3, 0, 1], bytes: 4_321, visitors: [11, 12] } as const;
     analytics.record({
       domains: [
-        domain('a.example', {
+        domainReport('a.example', {
           ...report,
           pages: [
             ['/x', 4],
@@ -71,7 +58,7 @@ describe('analytics', () => {
   it('adds up the reports of several workers', () => {
     const analytics = createAnalytics({ clock: handClock() });
     for (let worker = 0; worker < 3; worker++)
-      analytics.record({ domains: [domain('a.example', { visitors: [1, worker + 10], pages: [['/', 1]] })] });
+      analytics.record({ domains: [domainReport('a.example', { visitors: [1, worker + 10], pages: [['/', 1]] })] });
     const snapshot = analytics.snapshot('a.example');
     assert.deepEqual(
       [snapshot?.page_views_1m, snapshot?.unique_visitors, snapshot?.status_codes.s2xx, snapshot?.bytes_sent, snapshot?.top_pages],
@@ -79,10 +66,53 @@ describe('analytics', () => {
     );
   });
 
+  it('lists countries', () => {
+    const analytics = createAnalytics({ clock: handClock() });
+    for (const count of [2, 3])
+      analytics.record({
+        domains: [
+          domainReport('a.example', {
+            countries: [
+              ['DE', count],
+              ['FR', 1],
+            ],
+          }),
+        ],
+      });
+    assert.deepEqual(analytics.snapshot('a.example')?.countries, [
+      { country: 'DE', count: 5 },
+      { country: 'FR', count: 2 },
+    ]);
+  });
+
+  it('estimates visitors beyond 2,048, of all workers together', () => {
+    const analytics = createAnalytics({ clock: handClock() });
+    const visitors = someHashes(1, 30_000);
+    for (const part of [visitors.slice(0, 20_000), visitors.slice(10_000)])
+      analytics.record({ domains: [domainReport('a.example', { visitors: part })] });
+    const count = analytics.snapshot('a.example')?.unique_visitors ?? 0;
+    assert.ok(Math.abs(count / 30_000 - 1) < 0.02, `${count}`);
+  });
+
+  it('reads Web Vitals as of the last hundred observations or the last aggregation cycle', async () => {
+    const analytics = createAnalytics({ clock: handClock() });
+    const same = (value: number) => ({ p50: value, p75: value, p95: value, p99: value });
+    const vitals = (count: number) => new Array(count).fill({ lcp: 1_200.5, cls: 0.05 });
+    analytics.record({
+      domains: [domainReport('a.example', { vitals: vitals(99) }), domainReport('b.example', { vitals: [{ inp: 80 }] })],
+    });
+    assert.deepEqual(analytics.snapshot('a.example')?.web_vitals, { lcp: same(0), cls: same(0), inp: same(0) });
+    analytics.record({ domains: [domainReport('a.example', { vitals: vitals(1) })] });
+    assert.deepEqual(analytics.snapshot('a.example')?.web_vitals, { lcp: same(1_200.5), cls: same(0.05), inp: same(0) });
+    assert.deepEqual(analytics.snapshot('b.example')?.web_vitals.inp, same(0));
+    await analytics.aggregate();
+    assert.deepEqual(analytics.snapshot('b.example')?.web_vitals, { lcp: same(0), cls: same(0), inp: same(80) });
+  });
+
   it('drops views from the windows after a minute and an hour without any traffic, and keeps totals', () => {
     const clock = handClock();
     const analytics = createAnalytics({ clock });
-    analytics.record({ domains: [domain('a.example', { requests: 5 })] });
+    analytics.record({ domains: [domainReport('a.example', { requests: 5 })] });
     const views = () => {
       const snapshot = analytics.snapshot('a.example');
       return [snapshot?.page_views_1m, snapshot?.page_views_60m, snapshot?.bytes_sent];
@@ -101,9 +131,9 @@ describe('analytics', () => {
   it('returns at most ten entries per list, and sorts domains by name', () => {
     const analytics = createAnalytics({ clock: handClock() });
     const pages = Array.from({ length: 30 }, (_, at) => [`/${at}`, 100 - at] as const);
-    analytics.record({ domains: [domain('b.example', { pages, referrers: pages }), domain('a.example')] });
+    analytics.record({ domains: [domainReport('b.example', { pages, referrers: pages }), domainReport('a.example')] });
     assert.deepEqual(
-      analytics.snapshots().map((one) => [one.domain, one.top_pages.length, one.referrers.length]),
+      [...analytics.snapshots()].map((one) => [one.domain, one.top_pages.length, one.referrers.length]),
       [
         ['a.example', 0, 0],
         ['b.example', 10, 10],
@@ -113,19 +143,19 @@ describe('analytics', () => {
 
   it('ignores requests without a route', () => {
     const analytics = createAnalytics({ clock: handClock() });
-    analytics.record({ domains: [domain('', { pattern: '' })] });
-    assert.deepEqual(analytics.snapshots(), []);
+    analytics.record({ domains: [domainReport('', { pattern: '' })] });
+    assert.deepEqual([...analytics.snapshots()], []);
   });
 });
 
 describe('hosts under a wildcard', () => {
-  const under = (host: string, more: Partial<DomainReport> = {}) => domain(host, { pattern: '*.example', ...more });
+  const under = (host: string, more: Partial<DomainReport> = {}) => domainReport(host, { pattern: '*.example', ...more });
 
   it('have a snapshot each', () => {
     const analytics = createAnalytics({ clock: handClock() });
     analytics.record({ domains: [under('a.example'), under('b.example')] });
     assert.deepEqual(
-      analytics.snapshots().map((one) => one.domain),
+      [...analytics.snapshots()].map((one) => one.domain),
       ['a.example', 'b.example'],
     );
   });
@@ -133,7 +163,13 @@ describe('hosts under a wildcard', () => {
   it('are merged into the pattern when there are too many, least recently used first, without losing counts', () => {
     const analytics = createAnalytics({ clock: handClock() });
     const hosts = Array.from({ length: MAX_HOSTS_PER_PATTERN }, (_, at) => `h${at}.example`);
-    const details = { visitors: [1, 2], pages: [['/p', 3]], referrers: [['r.test', 4]] } as const;
+    const details = {
+      visitors: [1, 2],
+      pages: [['/p', 3]],
+      referrers: [['r.test', 4]],
+      countries: [['DE', 5]],
+      vitals: [{ lcp: 9 }],
+    } as const;
     analytics.record({ domains: hosts.map((host) => under(host, details)) });
     analytics.record({ domains: [under('h0.example')] });
     assert.equal(analytics.snapshot('*.example'), undefined);
@@ -146,15 +182,18 @@ describe('hosts under a wildcard', () => {
       [folded?.page_views_1m, folded?.page_views_60m, folded?.unique_visitors, folded?.bytes_sent, folded?.status_codes.s2xx],
       [2, 2, 2, 200, 2],
     );
-    assert.deepEqual([folded?.top_pages, folded?.referrers], [[{ path: '/p', views: 6 }], [{ domain: 'r.test', count: 8 }]]);
-    const total = analytics.snapshots().reduce((sum, one) => sum + one.bytes_sent, 0);
-    assert.deepEqual([analytics.snapshots().length, total], [MAX_HOSTS_PER_PATTERN + 1, 100 * (MAX_HOSTS_PER_PATTERN + 3)]);
+    assert.deepEqual(
+      [folded?.top_pages, folded?.referrers, folded?.countries, folded?.web_vitals.lcp.p50],
+      [[{ path: '/p', views: 6 }], [{ domain: 'r.test', count: 8 }], [{ country: 'DE', count: 10 }], 9],
+    );
+    const total = [...analytics.snapshots()].reduce((sum, one) => sum + one.bytes_sent, 0);
+    assert.deepEqual([[...analytics.snapshots()].length, total], [MAX_HOSTS_PER_PATTERN + 1, 100 * (MAX_HOSTS_PER_PATTERN + 3)]);
   });
 
   it('keep their counts when they get their own route, and no longer count against the wildcard’s limit', () => {
     const analytics = createAnalytics({ clock: handClock() });
     analytics.record({ domains: [under('own.example')] });
-    analytics.record({ domains: [domain('own.example')] });
+    analytics.record({ domains: [domainReport('own.example')] });
     analytics.record({ domains: Array.from({ length: MAX_HOSTS_PER_PATTERN }, (_, at) => under(`h${at}.example`)) });
     assert.equal(analytics.snapshot('own.example')?.bytes_sent, 200);
     assert.equal(analytics.snapshot('*.example'), undefined);

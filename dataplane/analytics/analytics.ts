@@ -1,8 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { AnalyticsSnapshot } from '../../shared/wire/analytics.ts';
 import { type DomainReport, type TrafficReport, UNROUTED } from '../traffic/protocol.ts';
 import { DomainCounts } from './domain-counts.ts';
-import { visitorRoom } from './visitors.ts';
 
 /** Maximum of hosts with their own snapshot under one wildcard route. */
 export const MAX_HOSTS_PER_PATTERN = 1_000;
@@ -10,10 +10,12 @@ export const MAX_HOSTS_PER_PATTERN = 1_000;
 /** Aggregated counters of all workers. */
 export interface Analytics {
   record(report: TrafficReport): void;
-  /** Snapshots of all domains that have had traffic, sorted by name. */
-  snapshots(): AnalyticsSnapshot[];
+  /** Snapshots of all domains that have had traffic, sorted by name. Each is taken when it is read, since there may be thousands. */
+  snapshots(): Iterable<AnalyticsSnapshot>;
   /** `host` in lower case. */
   snapshot(host: string): AnalyticsSnapshot | undefined;
+  /** One aggregation cycle: digests pending observations, one domain per turn of the event loop. */
+  aggregate(): Promise<void>;
 }
 
 type Entry = { readonly counts: DomainCounts; pattern: string };
@@ -22,12 +24,11 @@ export function createAnalytics({ clock }: { readonly clock: Clock }): Analytics
   const domains = new Map<string, Entry>();
   /** The hosts under each wildcard, least recently used first. */
   const hostsByPattern = new Map<string, Set<string>>();
-  const room = visitorRoom();
 
   const entryOf = (host: string, pattern: string): Entry => {
     const known = domains.get(host);
     if (known !== undefined) return known;
-    const entry = { counts: new DomainCounts(room), pattern };
+    const entry = { counts: new DomainCounts(), pattern };
     domains.set(host, entry);
     return entry;
   };
@@ -63,17 +64,19 @@ export function createAnalytics({ clock }: { readonly clock: Clock }): Analytics
       const now = clock.monotonic();
       for (const domain of report.domains) addDomain(domain, now);
     },
-    snapshots: () => {
-      const [now, taken] = [clock.monotonic(), clock.now()];
-      return [...domains.keys()]
-        .sort()
-        .map((host) => snapshotOf(host, now, taken))
-        .filter((one) => one !== undefined);
+    *snapshots() {
+      for (const host of [...domains.keys()].sort()) {
+        const snapshot = snapshotOf(host);
+        if (snapshot !== undefined) yield snapshot;
+      }
     },
-    snapshot: (host) => snapshotOf(host, clock.monotonic(), clock.now()),
+    snapshot: snapshotOf,
+    aggregate: async () => {
+      for (const { counts } of [...domains.values()]) if (counts.aggregate()) await nextTurn();
+    },
   };
 
-  function snapshotOf(host: string, now: number, taken: number): AnalyticsSnapshot | undefined {
-    return domains.get(host)?.counts.snapshot(host, now, taken);
+  function snapshotOf(host: string): AnalyticsSnapshot | undefined {
+    return domains.get(host)?.counts.snapshot(host, clock.monotonic(), clock.now());
   }
 }

@@ -1,8 +1,9 @@
-import type { AnalyticsSnapshot, Percentiles } from '../../shared/wire/analytics.ts';
+import type { AnalyticsSnapshot } from '../../shared/wire/analytics.ts';
 import type { DomainReport } from '../traffic/protocol.ts';
+import { Distinct } from './sketches/distinct.ts';
+import { SpaceSaving } from './sketches/space-saving.ts';
 import { SlidingCount } from './sliding-count.ts';
-import { SpaceSaving } from './space-saving.ts';
-import { type VisitorRoom, Visitors } from './visitors.ts';
+import { Vitals } from './vitals.ts';
 
 /** How many names are tracked for each top list, and how many are returned. */
 const FOLLOWED = 128;
@@ -12,15 +13,13 @@ const ANSWERED = 10;
 export class DomainCounts {
   private readonly minute = new SlidingCount(60, 1_000);
   private readonly hour = new SlidingCount(60, 60_000);
-  private readonly visitors: Visitors;
+  private readonly visitors = new Distinct();
   private readonly pages = new SpaceSaving(FOLLOWED);
   private readonly referrers = new SpaceSaving(FOLLOWED);
+  private readonly countries = new SpaceSaving(FOLLOWED);
+  private readonly vitals = new Vitals();
   private readonly classes: [number, number, number, number, number, number] = [0, 0, 0, 0, 0, 0];
   private bytes = 0;
-
-  constructor(room: VisitorRoom) {
-    this.visitors = new Visitors(room);
-  }
 
   /** `now` is in ms of a monotonic clock. */
   add(report: DomainReport, now: number): void {
@@ -29,6 +28,8 @@ export class DomainCounts {
     for (const hash of report.visitors) this.visitors.add(hash);
     for (const [path, views] of report.pages) this.pages.add(path, views);
     for (const [host, count] of report.referrers) this.referrers.add(host, count);
+    for (const [country, count] of report.countries) this.countries.add(country, count);
+    for (const observation of report.vitals) this.vitals.add(observation);
     this.addTotals(report.classes, report.bytes);
   }
 
@@ -36,9 +37,11 @@ export class DomainCounts {
   absorb(other: DomainCounts, now: number): void {
     this.minute.merge(other.minute, now);
     this.hour.merge(other.hour, now);
-    this.visitors.absorb(other.visitors);
+    this.visitors.merge(other.visitors);
     this.pages.merge(other.pages);
     this.referrers.merge(other.referrers);
+    this.countries.merge(other.countries);
+    this.vitals.merge(other.vitals);
     this.addTotals(other.classes, other.bytes);
   }
 
@@ -52,12 +55,17 @@ export class DomainCounts {
       unique_visitors: this.visitors.count,
       top_pages: this.pages.top(ANSWERED).map(([path, views]) => ({ path, views })),
       referrers: this.referrers.top(ANSWERED).map(([host, count]) => ({ domain: host, count })),
-      countries: [],
+      countries: this.countries.top(ANSWERED).map(([country, count]) => ({ country, count })),
       status_codes: { s1xx, s2xx, s3xx, s4xx, s5xx, other },
       bytes_sent: this.bytes,
-      web_vitals: { lcp: unobserved(), cls: unobserved(), inp: unobserved() },
+      web_vitals: this.vitals.read(),
       timestamp: new Date(taken).toISOString(),
     };
+  }
+
+  /** @returns whether anything was pending. */
+  aggregate(): boolean {
+    return this.vitals.flush();
   }
 
   private addTotals(classes: DomainReport['classes'], bytes: number): void {
@@ -65,5 +73,3 @@ export class DomainCounts {
     this.bytes += bytes;
   }
 }
-
-const unobserved = (): Percentiles => ({ p50: 0, p75: 0, p95: 0, p99: 0 });

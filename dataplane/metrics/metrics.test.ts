@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
-import { type DomainReport, DURATION_BOUNDS } from '../traffic/protocol.ts';
+import { DURATION_BOUNDS } from '../traffic/protocol.ts';
+import { domainReport } from '../traffic/testing/domain-report.ts';
 import { MAX_UPSTREAMS, type MetricsSnapshot } from './gauges.ts';
 import { createMetrics } from './metrics.ts';
 import { MAX_DOMAIN_LABELS } from './totals.ts';
@@ -13,21 +14,6 @@ const NOTHING: MetricsSnapshot = {
 };
 const clock: Clock = { ...systemClock, now: () => 1_700_000_000_500 };
 const metricsOf = (read: () => MetricsSnapshot = () => NOTHING) => createMetrics({ clock, version: '1.2.3', read });
-
-const domain = (pattern: string, more: Partial<DomainReport> = {}): DomainReport => ({
-  host: pattern,
-  pattern,
-  requests: 1,
-  classes: [0, 1, 0, 0, 0, 0],
-  bytes: 100,
-  durations: [1, ...DURATION_BOUNDS.map(() => 0)],
-  durationSum: 0.0005,
-  visitors: [],
-  pages: [],
-  referrers: [],
-  failures: [],
-  ...more,
-});
 
 /** Values by line head: `name{labels}`. */
 async function scrape(metrics: ReturnType<typeof metricsOf>): Promise<Map<string, number>> {
@@ -41,9 +27,9 @@ describe('traffic', () => {
   it('adds up requests and bytes of all workers by route and class', async () => {
     const metrics = metricsOf();
     metrics.record({
-      domains: [domain('a.example', { classes: [1, 2, 0, 3, 4, 5], bytes: 7 }), domain('*.b.example', { host: 'x.b.example' })],
+      domains: [domainReport('a.example', { classes: [1, 2, 0, 3, 4, 5], bytes: 7 }), domainReport('*.b.example', { host: 'x.b.example' })],
     });
-    metrics.record({ domains: [domain('a.example'), domain('*.b.example', { host: 'y.b.example' })] });
+    metrics.record({ domains: [domainReport('a.example'), domainReport('*.b.example', { host: 'y.b.example' })] });
     const lines = await scrape(metrics);
     assert.deepEqual(own(lines, 'sluice_requests_total'), {
       'sluice_requests_total{domain="a.example",status="1xx"}': 1,
@@ -61,7 +47,7 @@ describe('traffic', () => {
 
   it('is not counted twice by a second scrape, even at the same time', async () => {
     const metrics = metricsOf();
-    metrics.record({ domains: [domain('a.example'), domain('', { host: '' })] });
+    metrics.record({ domains: [domainReport('a.example'), domainReport('', { host: '' })] });
     const [one, other] = await Promise.all([scrape(metrics), scrape(metrics)]);
     for (const lines of [one, other, await scrape(metrics)]) {
       assert.equal(lines.get('sluice_requests_total{domain="a.example",status="2xx"}'), 1);
@@ -74,7 +60,7 @@ describe('traffic', () => {
     assert.deepEqual(own(await scrape(metrics), 'sluice_upstream_failures_total'), {});
     metrics.record({
       domains: [
-        domain('a.example', {
+        domainReport('a.example', {
           failures: [
             ['refused', 2],
             ['no_target', 1],
@@ -82,7 +68,7 @@ describe('traffic', () => {
         }),
       ],
     });
-    metrics.record({ domains: [domain('a.example', { failures: [['refused', 3]] }), domain('b.example')] });
+    metrics.record({ domains: [domainReport('a.example', { failures: [['refused', 3]] }), domainReport('b.example')] });
     assert.deepEqual(own(await scrape(metrics), 'sluice_upstream_failures_total'), {
       'sluice_upstream_failures_total{domain="a.example",reason="refused"}': 5,
       'sluice_upstream_failures_total{domain="a.example",reason="no_target"}': 1,
@@ -92,8 +78,8 @@ describe('traffic', () => {
   it('makes cumulative buckets of the counts, with sum and count', async () => {
     const metrics = metricsOf();
     const durations = DURATION_BOUNDS.map((_, at) => at).concat(100);
-    metrics.record({ domains: [domain('a.example', { durations, durationSum: 3.5 })] });
-    metrics.record({ domains: [domain('a.example', { durations, durationSum: 3.5 })] });
+    metrics.record({ domains: [domainReport('a.example', { durations, durationSum: 3.5 })] });
+    metrics.record({ domains: [domainReport('a.example', { durations, durationSum: 3.5 })] });
     const lines = await scrape(metrics);
     let expected = 0;
     for (const [at, bound] of DURATION_BOUNDS.entries()) {
@@ -109,7 +95,7 @@ describe('traffic', () => {
 
   it('keeps unrouted requests in a family of their own', async () => {
     const metrics = metricsOf();
-    metrics.record({ domains: [domain('', { host: '', classes: [0, 0, 0, 9, 0, 0] })] });
+    metrics.record({ domains: [domainReport('', { host: '', classes: [0, 0, 0, 9, 0, 0] })] });
     const lines = await scrape(metrics);
     assert.deepEqual(own(lines, 'sluice_unrouted_requests_total'), { 'sluice_unrouted_requests_total{status="4xx"}': 9 });
     assert.deepEqual(
@@ -121,7 +107,7 @@ describe('traffic', () => {
   it('has at most 1,000 domains, then other, and loses no count', async () => {
     const metrics = metricsOf();
     const patterns = Array.from({ length: MAX_DOMAIN_LABELS + 50 }, (_, at) => `d${at}.example`);
-    for (let round = 0; round < 2; round++) metrics.record({ domains: patterns.map((pattern) => domain(pattern)) });
+    for (let round = 0; round < 2; round++) metrics.record({ domains: patterns.map((pattern) => domainReport(pattern)) });
     const lines = own(await scrape(metrics), 'sluice_requests_total');
     assert.equal(Object.keys(lines).length, MAX_DOMAIN_LABELS + 1);
     assert.equal(lines['sluice_requests_total{domain="d999.example",status="2xx"}'], 2);

@@ -87,6 +87,7 @@ test('a port that is taken by somebody else is told, not retried', async () => {
       count: 1,
       ledger: createLedger(2),
       hashKey: Buffer.alloc(16),
+      countries: null,
       clock: systemClock,
       log: first.log,
       state: () => first.publisher.currentState(),

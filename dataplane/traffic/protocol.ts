@@ -77,6 +77,8 @@ export type WorkerStart = {
   readonly state: WholeState;
   /** The key for hashing visitors' addresses; the same in all workers. */
   readonly hashKey: Uint8Array;
+  /** A MaxMind DB of countries by address, one copy for all workers; null if there is none. */
+  readonly countries: SharedArrayBuffer | null;
 };
 
 export type DryRun = { readonly url: string };
@@ -164,9 +166,15 @@ export type DomainReport = {
   readonly visitors: readonly number[];
   readonly pages: readonly (readonly [path: string, views: number])[];
   readonly referrers: readonly (readonly [host: string, count: number])[];
+  /** Requests by the country of the client, where it is known. */
+  readonly countries: readonly (readonly [country: string, count: number])[];
+  readonly vitals: readonly VitalsObservation[];
   /** Requests that an upstream's failure ended, by its code. */
   readonly failures: readonly (readonly [code: string, count: number])[];
 };
+
+/** What one page measured of itself (Web Vitals): LCP and INP in ms, CLS as a score; a metric that it did not measure is absent. */
+export type VitalsObservation = { readonly lcp?: number; readonly cls?: number; readonly inp?: number };
 
 /** Upper bounds in seconds of the request duration histogram. */
 export const DURATION_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;

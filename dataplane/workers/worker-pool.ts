@@ -35,6 +35,7 @@ export type WorkerPoolOptions = {
   readonly count: number;
   readonly ledger: Ledger;
   readonly hashKey: Uint8Array;
+  readonly countries: SharedArrayBuffer | null;
   readonly clock: Clock;
   readonly log: Log;
   /** The whole published state, for a new worker. */
@@ -250,7 +251,8 @@ export class WorkerPool {
     const id = this.nextId++;
     const slot = this.freeSlot();
     const state = parts.state();
-    const workerData: WorkerStart = { worker: id, slot, ledger: parts.ledger.buffers, state, hashKey: parts.hashKey };
+    const { hashKey, countries } = parts;
+    const workerData: WorkerStart = { worker: id, slot, ledger: parts.ledger.buffers, state, hashKey, countries };
     const thread = new Worker(ENTRY, { workerData, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB } });
     const member: WorkerHandle = {
       id,

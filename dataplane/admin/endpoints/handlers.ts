@@ -59,7 +59,7 @@ export function createHandlers(parts: AdminDependencies, streams: ControllerStre
       response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4' });
       response.end(text);
     },
-    listAnalytics: async ({ response }) => sendList(response, await parts.analytics.snapshots(), (snapshot) => snapshot),
+    listAnalytics: async ({ response }) => sendList(response, await parts.analytics.snapshots()),
     oneAnalytics: async ({ response, segments: [segment = ''] }) => {
       const domain = parseDomain(segment);
       if (!domain.ok) throw new ApiError('invalidDomain', domain.reason);
@@ -77,12 +77,12 @@ export function createHandlers(parts: AdminDependencies, streams: ControllerStre
       sendOutcome(response, await outcome);
     },
     events: ({ response }) => serveEvents(response, parts.events, parts.clock),
-    listCertificates: async ({ response }) => sendList(response, await parts.certificates.list(), (record) => record),
+    listCertificates: async ({ response }) => sendList(response, await parts.certificates.list()),
     internalRoot: (call) => getInternalRoot(call, parts),
     postCertificate: (call) => postCertificate(call, parts),
     retryCertificate: (call) => retryCertificate(call, parts),
     deleteCertificate: (call) => deleteCertificate(call, parts),
-    upstreams: ({ response }) => sendList(response, parts.upstreams(), (upstream) => upstream),
+    upstreams: ({ response }) => sendList(response, parts.upstreams()),
     explain: async ({ response, query }) => sendJson(response, 200, await parts.explain(urlOf(query.get('url')))),
     settings: ({ response }) => sendJson(response, 200, parts.settings()),
     status: ({ response }) =>

@@ -38,6 +38,7 @@ export class WorkersFixture {
       count,
       ledger: this.ledger,
       hashKey: Buffer.alloc(16),
+      countries: null,
       clock: systemClock,
       log: this.log,
       state: () => this.publisher.currentState(),

@@ -4,16 +4,28 @@ import { targetName } from '../../ledger/targets.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Failure } from '../exchange/failure.ts';
 import { rawPath } from '../match/path.ts';
-import { type DomainReport, DURATION_BOUNDS, type TargetFailures, type TrafficReport, UNROUTED } from '../protocol.ts';
+import {
+  type DomainReport,
+  DURATION_BOUNDS,
+  type TargetFailures,
+  type TrafficReport,
+  UNROUTED,
+  type VitalsObservation,
+} from '../protocol.ts';
 import type { TargetName } from '../upstream/endpoint.ts';
+import type { Countries } from './countries.ts';
 
 /** Most distinct pages and referrers of one host in one report; rarer ones of that second are left out. */
 const MAX_LISTED = 2_048;
 const MAX_PATH = 256;
 /** Most targets whose failures are counted separately in one report. */
 const MAX_FAILING = 1_000;
-/** Most client addresses whose hashes are cached. */
+/** Most observations of Web Vitals of one host in one report; the ledger's limit per client address bounds them, too. */
+const MAX_VITALS = 1_000;
+/** Most client addresses whose hash and country are cached. */
 const KNOWN_CLIENTS = 16_384;
+
+type Client = { readonly hash: number; readonly country: string };
 
 /** The counts of one host since the last report. */
 class Counters {
@@ -27,6 +39,8 @@ class Counters {
   readonly visitors = new Set<number>();
   readonly pages = new Map<string, number>();
   readonly referrers = new Map<string, number>();
+  readonly countries = new Map<string, number>();
+  readonly vitals: VitalsObservation[] = [];
   readonly failures = new Map<string, number>();
 
   constructor(host: string, pattern: string) {
@@ -35,7 +49,7 @@ class Counters {
   }
 
   report(): DomainReport {
-    const { host, pattern, requests, classes, bytes, durations, durationSum } = this;
+    const { host, pattern, requests, classes, bytes, durations, durationSum, vitals } = this;
     return {
       host,
       pattern,
@@ -47,6 +61,8 @@ class Counters {
       visitors: [...this.visitors],
       pages: [...this.pages],
       referrers: [...this.referrers],
+      countries: [...this.countries],
+      vitals,
       failures: [...this.failures],
     };
   }
@@ -56,11 +72,13 @@ class Counters {
 export class Recorder {
   private domains = new Map<string, Counters>();
   private failing = new Map<string, TargetFailures>();
-  private readonly hashes = new Map<string, number>();
+  private readonly clients = new Map<string, Client>();
   private readonly hashKey: Uint8Array;
+  private readonly countries: Countries;
 
-  constructor(hashKey: Uint8Array) {
+  constructor(hashKey: Uint8Array, countries: Countries) {
     this.hashKey = hashKey;
+    this.countries = countries;
   }
 
   /** Counts an exchange that is over; `now` on the monotonic clock, in ms. */
@@ -74,7 +92,9 @@ export class Recorder {
     // A failure that a retry recovered from, or whose client left meanwhile, did not end the exchange.
     if (failure !== null && x.failure === failure.reason)
       counters.failures.set(failure.code, (counters.failures.get(failure.code) ?? 0) + 1);
-    counters.visitors.add(this.hashOf(x.client.address));
+    const { hash, country } = this.clientOf(x.client.address);
+    counters.visitors.add(hash);
+    if (country !== '') counters.countries.set(country, (counters.countries.get(country) ?? 0) + 1);
     const path = rawPath(x.target);
     increment(counters.pages, path.length > MAX_PATH ? path.slice(0, MAX_PATH) : path);
     if (x.referer !== null) {
@@ -86,6 +106,13 @@ export class Recorder {
   /** Adds bytes to an exchange that has already been counted. */
   more(x: Exchange, bytes: number): void {
     if (x.route !== null) this.countersOf(x.host, x.route.domain).bytes += bytes;
+  }
+
+  /** Counts what a page reported of itself. */
+  observed(x: Exchange, observation: VitalsObservation): void {
+    if (x.route === null) return;
+    const { vitals } = this.countersOf(x.host, x.route.domain);
+    if (vitals.length < MAX_VITALS) vitals.push(observation);
   }
 
   /** Counts a head that was refused before it became an exchange. */
@@ -141,15 +168,19 @@ export class Recorder {
     return counters;
   }
 
+  private clientOf(address: string): Client {
+    const known = this.clients.get(address);
+    if (known !== undefined) return known;
+    if (this.clients.size >= KNOWN_CLIENTS) this.clients.clear();
+    const client = { hash: this.hashOf(address), country: this.countries.find(address) };
+    this.clients.set(address, client);
+    return client;
+  }
+
   /** 53 bits of a keyed hash: no address leaves this thread. */
   private hashOf(address: string): number {
-    const known = this.hashes.get(address);
-    if (known !== undefined) return known;
-    if (this.hashes.size >= KNOWN_CLIENTS) this.hashes.clear();
     const digest = createHmac('sha256', this.hashKey).update(address).digest();
-    const hash = (digest.readUInt32LE(0) & 0x1fffff) * 2 ** 32 + digest.readUInt32LE(4);
-    this.hashes.set(address, hash);
-    return hash;
+    return (digest.readUInt32LE(0) & 0x1fffff) * 2 ** 32 + digest.readUInt32LE(4);
   }
 }
 

@@ -5,6 +5,7 @@ import type { Exchange } from '../exchange/exchange.ts';
 import type { Failure } from '../exchange/failure.ts';
 import type { TrafficReport } from '../protocol.ts';
 import type { TargetName } from '../upstream/endpoint.ts';
+import { Countries } from './countries.ts';
 import { Recorder } from './recorder.ts';
 import { RefusedHeads } from './refused-heads.ts';
 import { RequestLog } from './request-log.ts';
@@ -14,6 +15,8 @@ export type TrafficRecordTools = {
   readonly log: Log;
   /** The key for hashing visitors' addresses. */
   readonly hashKey: Uint8Array;
+  /** A database of countries by address; null if there is none. */
+  readonly countries: SharedArrayBuffer | null;
   /** Whether the log level includes `debug`. */
   readonly debug: boolean;
 };
@@ -25,9 +28,9 @@ export class TrafficRecord {
   private readonly requestLog: RequestLog;
   private readonly refusedHeads: RefusedHeads;
 
-  constructor({ clock, log, hashKey, debug }: TrafficRecordTools) {
+  constructor({ clock, log, hashKey, countries, debug }: TrafficRecordTools) {
     this.clock = clock;
-    this.recorder = new Recorder(hashKey);
+    this.recorder = new Recorder(hashKey, new Countries(countries));
     this.requestLog = new RequestLog(log, debug);
     this.refusedHeads = new RefusedHeads(log);
   }

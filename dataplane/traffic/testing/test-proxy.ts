@@ -56,6 +56,7 @@ export class ProxyFixture {
         slot: 1,
         ledger: this.ledger.buffers,
         hashKey: Buffer.alloc(16),
+        countries: null,
         state: {
           generation: 1,
           routes: publication(routes, true),

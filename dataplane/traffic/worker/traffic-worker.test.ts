@@ -37,6 +37,7 @@ test('what is published while a worker starts is in force when it serves', async
       slot: 0,
       ledger: createLedger(1).buffers,
       hashKey: Buffer.alloc(16),
+      countries: null,
       state: { generation: 1, routes: publication(many('old'), true), settings },
     },
     clock: new ManualClock(),

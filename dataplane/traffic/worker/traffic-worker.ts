@@ -78,12 +78,12 @@ export class TrafficWorker {
 
   constructor(tools: WorkerTools) {
     const { start, clock, log, post } = tools;
-    const { slot, hashKey, state } = start;
+    const { slot, hashKey, countries, state } = start;
     const ledger = openLedger(start.ledger);
     const { inFlight } = ledger;
     const faults = new Faults({ clock, log });
     const debug = state.settings.logLevel === 'debug';
-    const record = new TrafficRecord({ clock, log, hashKey, debug });
+    const record = new TrafficRecord({ clock, log, hashKey, countries, debug });
     const admission = new Admission({ connections: ledger.connections, slot, now: () => clock.now(), log });
     const runQueue = new RunQueue();
     this.tools = tools;

@@ -29,7 +29,14 @@ async function thread(preload: string) {
   const httpPort = await freePort();
   const routes = publication([{ domain: 'a.test', upstream: null, tls: false, respond: { status: 200, body: 'in' } }], true);
   const state = { generation: 1, routes, settings: { ...SETTINGS, httpPort } };
-  const workerData: WorkerStart = { worker: 1, slot: 0, ledger: createLedger(1).buffers, hashKey: Buffer.alloc(16), state };
+  const workerData: WorkerStart = {
+    worker: 1,
+    slot: 0,
+    ledger: createLedger(1).buffers,
+    hashKey: Buffer.alloc(16),
+    countries: null,
+    state,
+  };
   const execArgv = ['--import', `data:text/javascript,${encodeURIComponent(preload)}`];
   const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData, execArgv });
   const told: FromWorker[] = [];

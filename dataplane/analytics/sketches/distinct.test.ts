@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { someHashes } from '../testing/hashes.ts';
+import { Distinct, EXACT } from './distinct.ts';
+
+const filled = (hashes: readonly number[]): Distinct => {
+  const distinct = new Distinct();
+  for (const hash of hashes) distinct.add(hash);
+  return distinct;
+};
+
+describe('distinct values', () => {
+  it('are counted exactly up to 2,048, however often each comes', () => {
+    const hashes = someHashes(1, EXACT);
+    for (const size of [0, 1, 8, 9, 1_000, EXACT]) assert.equal(filled([...hashes.slice(0, size), ...hashes.slice(0, size)]).count, size);
+  });
+
+  it('are estimated beyond, within 2 %', () => {
+    const hashes = someHashes(2, 200_000);
+    for (const size of [EXACT + 1, 3_000, 10_000, 65_536, 200_000]) {
+      const { count } = filled(hashes.slice(0, size));
+      assert.ok(Math.abs(count / size - 1) < 0.02, `${count} for ${size}`);
+    }
+  });
+
+  it('never become fewer when one more comes in across the bound', () => {
+    const hashes = someHashes(3, EXACT + 200);
+    const distinct = filled(hashes.slice(0, EXACT));
+    for (const hash of hashes.slice(EXACT)) distinct.add(hash);
+    assert.ok(distinct.count > EXACT, `${distinct.count}`);
+  });
+
+  for (const [name, first, second] of [
+    ['two exact counts', 1_000, 800],
+    ['two exact counts that are too many together', 1_500, 1_500],
+    ['an exact count into an estimate', 5_000, 100],
+    ['an estimate into an exact count', 100, 5_000],
+    ['two estimates', 5_000, 6_000],
+  ] as const)
+    it(`merge as if they were one stream: ${name}`, () => {
+      const hashes = someHashes(4, first + second);
+      const one = filled(hashes.slice(0, first));
+      // A tenth of the second stream is known from the first.
+      one.merge(filled([...hashes.slice(first), ...hashes.slice(0, second / 10)]));
+      assert.equal(one.count, filled(hashes).count);
+    });
+
+  it('tell the hash 0 from nothing', () => {
+    assert.equal(filled([0, 5]).count, 2);
+  });
+});

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { someHashes } from '../testing/hashes.ts';
+import { HyperLogLog } from './hyperloglog.ts';
+
+const filled = (precision: number, hashes: readonly number[]): HyperLogLog => {
+  const sketch = new HyperLogLog(precision);
+  for (const hash of hashes) sketch.add(hash);
+  return sketch;
+};
+
+describe('HyperLogLog', () => {
+  it('estimates nothing as 0 and one value as 1', () => {
+    assert.equal(new HyperLogLog(16).estimate(), 0);
+    assert.equal(Math.round(filled(16, [123_456_789]).estimate()), 1);
+  });
+
+  it('estimates the same whatever the order and however often a value comes', () => {
+    const hashes = someHashes(1, 20_000);
+    assert.equal(filled(12, [...hashes, ...hashes.toReversed()]).estimate(), filled(12, hashes).estimate());
+  });
+
+  it('merges into what one sketch of both streams would be', () => {
+    const hashes = someHashes(2, 50_000);
+    const one = filled(12, hashes.slice(0, 30_000));
+    one.merge(filled(12, hashes.slice(20_000)));
+    assert.equal(one.estimate(), filled(12, hashes).estimate());
+  });
+
+  it('has no biased range: the mean error stays within three standard errors from 1/8 to 64 values a register', () => {
+    const [precision, runs] = [10, 60];
+    const standardError = 1.04 / Math.sqrt(2 ** precision);
+    for (const size of [128, 512, 1_024, 2_560, 5_120, 16_384, 65_536]) {
+      const errors = Array.from({ length: runs }, (_, run) => filled(precision, someHashes(run + 7, size)).estimate() / size - 1);
+      const mean = errors.reduce((sum, error) => sum + error, 0) / runs;
+      const deviation = Math.sqrt(errors.reduce((sum, error) => sum + error ** 2, 0) / runs);
+      assert.ok(Math.abs(mean) < (3 * standardError) / Math.sqrt(runs), `${size}: mean error ${mean}`);
+      assert.ok(deviation < 1.4 * standardError, `${size}: standard error ${deviation}`);
+    }
+  });
+
+  it('keeps registers far above the lowest one, also when the lowest one rises', () => {
+    // Register 3 has the highest value there is; then all registers rise one by one past the distance of four bits.
+    const sketch = filled(4, [3]);
+    const reference = new Array<number>(16).fill(0);
+    reference[3] = 50;
+    for (let value = 1; value <= 30; value++)
+      for (let register = 0; register < 16; register++) {
+        sketch.add(register + 2 ** (53 - value));
+        reference[register] = Math.max(reference[register] as number, value);
+      }
+    const again = new HyperLogLog(4);
+    for (const [register, value] of reference.entries()) again.add(value === 50 ? register : register + 2 ** (53 - value));
+    assert.equal(sketch.estimate(), again.estimate());
+    assert.ok(Number.isFinite(sketch.estimate()));
+  });
+});

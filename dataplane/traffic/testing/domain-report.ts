@@ -1,0 +1,19 @@
+import { type DomainReport, DURATION_BOUNDS } from '../protocol.ts';
+
+/** What a worker reports of one request to `host` that was answered 200 with 100 bytes, but for what `more` says. */
+export const domainReport = (host: string, more: Partial<DomainReport> = {}): DomainReport => ({
+  host,
+  pattern: host,
+  requests: 1,
+  classes: [0, 1, 0, 0, 0, 0],
+  bytes: 100,
+  durations: [1, ...DURATION_BOUNDS.map(() => 0)],
+  durationSum: 0.0005,
+  visitors: [],
+  pages: [],
+  referrers: [],
+  countries: [],
+  vitals: [],
+  failures: [],
+  ...more,
+});

@@ -145,9 +145,9 @@ test('under the same boot and with a fresh last word targets are used when the c
   await using engine = await Engine.start();
   await leaveState(folder.path, engine);
   await using dataplane = await Dataplane.start({ stateDir: folder.path });
-  await dataplane.program.said('targets are from before the start: waiting for their controller');
+  await dataplane.program.said('waiting for the controller to confirm restored targets');
   for (const { domain, status, text } of await visitBoth(dataplane)) assert.deepEqual([status, text], [200, domain]);
-  await dataplane.program.said('no word of the controller: its targets are used as they were');
+  await dataplane.program.said('using restored targets without a confirmation from their controller');
   assert.deepEqual(await reasonOf(dataplane), { ready: true });
 
   // Who takes over from a process that serves them serves them at once.

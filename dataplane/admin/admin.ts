@@ -52,7 +52,7 @@ export class Admin {
     this.published = new RateLimit(parts.clock, PUBLISHED_LIMIT);
     this.extensions = new RateLimit(parts.clock, EXTENSION_LIMIT);
     parts.table.onChange((change) => {
-      for (const { domain, controller, change: kind, route } of change.byHand)
+      for (const { domain, controller, change: kind, route } of change.overwritten)
         this.streams.send(controller, { routes: { domain, change: kind, route: route && published(route) } });
       const { generation, added, changed, removed } = change;
       if (added.length + changed.length + removed.length > 0)

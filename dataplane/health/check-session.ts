@@ -7,12 +7,12 @@ import { requestPage } from './page.ts';
 import type { Semaphore } from './semaphore.ts';
 import type { WantedCheck } from './wanted-checks.ts';
 
-/** Until a target has passed for the first time, it is checked again after this long (ms), doubled up to the second figure. */
+/** Delay between checks until a target passes for the first time (ms): the first figure, doubled up to the second. */
 const FIRST_MS = 50;
 const FIRST_MOST_MS = 1_000;
-/** Failures in a row that take out a target that was in rotation. */
+/** Consecutive failures that take a target out of rotation. */
 const FAILURES_TO_LEAVE = 2;
-/** Each interval is shortened or lengthened by up to this share, so that checks spread. */
+/** Each interval varies by up to this fraction, so that checks spread over time. */
 const JITTER = 0.1;
 
 export type CheckTools = {
@@ -20,14 +20,14 @@ export type CheckTools = {
   readonly random: Random;
   readonly targets: Targets;
   readonly semaphore: Semaphore;
-  /** The target has come into rotation, has left it, or stays out for another reason. */
+  /** Called when the target enters or leaves rotation, or stays out for a different reason. */
   readonly changed: (wanted: WantedCheck, healthy: boolean, reason: string) => void;
 };
 
-/** One check of one target: its runs, and what they found. */
+/** One check of one target: its runs and their result. */
 export class CheckSession {
   private readonly tools: CheckTools;
-  /** As the routes that name the target want it, by domain. */
+  /** How the routes that name the target want it checked, by domain. */
   private readonly byDomain = new Map<string, readonly WantedCheck[]>();
   private readonly slot: number;
   private readonly backoff: Backoff;
@@ -35,7 +35,7 @@ export class CheckSession {
   private result: CheckResult = CHECK_RESULT.none;
   private failures = 0;
   private lastReason = '';
-  /** Ends the run that is under way, or the time until the next one; null while there is neither. */
+  /** Cancels the current run, or the timer for the next one; null if there is neither. */
   private cancel: (() => void) | null = null;
 
   constructor(first: WantedCheck, tools: CheckTools) {
@@ -47,7 +47,7 @@ export class CheckSession {
     tools.targets.setCheckResult(this.slot, CHECK_RESULT.none);
   }
 
-  /** Sets what a route wants now; an empty list where it no longer names the target. @returns whether any route still does. */
+  /** Sets the checks that a route wants; an empty list means that it no longer names the target. @returns whether any route still does. */
   want(domain: string, wanted: readonly WantedCheck[]): boolean {
     if (wanted.length === 0) this.byDomain.delete(domain);
     else this.byDomain.set(domain, wanted);
@@ -61,37 +61,37 @@ export class CheckSession {
     return true;
   }
 
-  /** Whether the check is active and has not had a result yet. */
+  /** Whether the check is active and has no result yet. */
   get isPending(): boolean {
     return this.wanted.active && this.result === CHECK_RESULT.none && this.lastReason === '';
   }
 
-  /** The latest result; null where the check is not active or pending. */
+  /** The latest result; null if the check is inactive or pending. */
   get latest(): { readonly wanted: WantedCheck; readonly healthy: boolean; readonly reason: string } | null {
     const { wanted } = this;
     if (!wanted.active || this.isPending) return null;
     return { wanted, healthy: !this.isOut, reason: this.isOut ? this.reason : '' };
   }
 
-  /** Why the target is out of rotation, for people; empty where it is not. */
+  /** Human-readable reason why the target is out of rotation; empty if it is in rotation. */
   get reason(): string {
     if (this.result === CHECK_RESULT.healthy) return '';
     if (this.result === CHECK_RESULT.unhealthy || !this.wanted.check.outAtFirst) return this.lastReason;
     return `not ${this.wanted.check.page === null ? 'probed' : 'checked'} yet${this.lastReason === '' ? '' : `: ${this.lastReason}`}`;
   }
 
-  /** Keeps its slot in the ledger from being given to another target. */
+  /** Marks the slot in the ledger as in use, so that it isn't given to another target. */
   keepSlot(): void {
     this.tools.targets.used(this.slot, this.tools.clock.now());
   }
 
-  /** No route names the target any more: if one does later, its check starts anew. */
+  /** Called when no route names the target any more. If one does later, its check starts from scratch. */
   forget(): void {
     this.stop();
     this.tools.targets.setCheckResult(this.slot, CHECK_RESULT.none);
   }
 
-  /** Pauses the check until a route wants it again; its result holds. */
+  /** Pauses the check until a route wants it again; the result is kept. */
   stop(): void {
     this.cancel?.();
     this.cancel = null;
@@ -99,7 +99,7 @@ export class CheckSession {
     this.backoff.reset();
   }
 
-  /** One successful connection is enough for good; a page is requested again and again. */
+  /** A probe is done after one successful connection; a page is requested repeatedly. */
   private get isSettled(): boolean {
     return this.wanted.check.page === null && this.result === CHECK_RESULT.healthy;
   }
@@ -137,7 +137,7 @@ export class CheckSession {
     if (!this.isSettled) this.cancel = this.tools.clock.after(this.delay(reason === null), () => this.run());
   }
 
-  /** Whether a failure takes out a target that was in rotation until now. */
+  /** Whether the latest failure takes out a target that was in rotation. */
   private takesOut(was: CheckResult): boolean {
     const entering = was === CHECK_RESULT.none && this.wanted.check.outAtFirst;
     return !entering && this.failures >= FAILURES_TO_LEAVE;

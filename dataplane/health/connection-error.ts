@@ -1,6 +1,6 @@
 import { PROCESS_USER } from '../../shared/runtime/process-user.ts';
 
-/** Why a connection could not be established or broke, for people. */
+/** Human-readable reason why a connection could not be established or broke. */
 export function describeConnectionError(error: NodeJS.ErrnoException): string {
   const { code = '' } = error;
   switch (code) {
@@ -24,7 +24,7 @@ export function describeConnectionError(error: NodeJS.ErrnoException): string {
     case 'ETIMEDOUT':
       return 'it cannot be reached';
     default:
-      if (code.startsWith('HPE_')) return 'its answer is not valid HTTP';
+      if (code.startsWith('HPE_')) return 'its response is not valid HTTP';
       return `${error.message}${code === '' || error.message.includes(code) ? '' : ` (${code})`}`;
   }
 }

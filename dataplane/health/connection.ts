@@ -5,7 +5,7 @@ import { describeConnectionError } from './connection-error.ts';
 
 /** How long a connection may take to be established (ms). */
 const CONNECT_MS = 1_000;
-/** How long it has to stay open (ms): a container engine's proxy accepts connections for an app that does not listen yet, and closes them. */
+/** How long it must stay open (ms): a container engine's proxy accepts connections for an app that isn't listening yet, and then closes them. */
 const OPEN_MS = 100;
 
 /**
@@ -31,9 +31,9 @@ export function tryConnection(address: string, clock: Clock, done: (reason: stri
     if (!over) cancel = clock.after(OPEN_MS, () => settle(null));
   });
   socket.on('error', (error: NodeJS.ErrnoException) => settle(describeConnectionError(error)));
-  socket.once('end', () => settle('it closed the connection at once'));
-  socket.once('close', () => settle('it closed the connection at once'));
-  // Unread bytes would keep the end from being seen.
+  socket.once('end', () => settle('it closed the connection immediately'));
+  socket.once('close', () => settle('it closed the connection immediately'));
+  // Unread bytes would delay the 'end' event.
   socket.resume();
   return stop;
 }

@@ -9,7 +9,7 @@ import { ManualClock } from '../../shared/runtime/testing/manual-clock.ts';
 import { CHECK_RESULT, Targets, targetKey } from '../ledger/targets.ts';
 import { Health, type HealthChange } from './health.ts';
 
-/** Health checks of a main thread on a clock that only the test moves. */
+/** The main thread's health checks, on a manual clock. */
 class Fixture {
   readonly clock = new ManualClock();
   readonly targets = new Targets(Targets.buffer(1), 1);
@@ -31,7 +31,7 @@ class Fixture {
     this.health.update({ whole: false, upserts, removed: [] });
   }
 
-  /** Lets time pass, a little of it after every turn, until something is so. */
+  /** Advances the clock a little after every turn of the event loop until a condition holds. */
   async until(what: string, met: () => boolean): Promise<void> {
     const end = performance.now() + 8_000;
     while (!met()) {
@@ -50,7 +50,7 @@ class Fixture {
   }
 }
 
-/** A target that handles each connection as the test says. */
+/** A target that handles each connection with the given function. */
 async function target(connected: (socket: Socket) => void = () => undefined, port = 0) {
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {
@@ -89,7 +89,7 @@ const entering = (address: string, id = 'one', more: Partial<RouteInput> = {}): 
   ...more,
 });
 
-test('a target enters when a connection to it has stayed open for 100 ms', async () => {
+test('a target enters rotation once a connection to it has stayed open for 100 ms', async () => {
   using app = await target();
   using fixture = new Fixture();
   fixture.publish(entering(app.address));
@@ -102,21 +102,21 @@ test('a target enters when a connection to it has stayed open for 100 ms', async
   assert.equal(app.connections(), 1);
 });
 
-test('a connection that is accepted and closed at once is no success', async () => {
+test('a connection that is accepted and closed immediately does not count as success', async () => {
   let listens = false;
   using app = await target((socket) => {
     if (!listens) socket.end();
   });
   using fixture = new Fixture();
   fixture.publish(entering(app.address));
-  await fixture.until('several tries', () => app.connections() >= 3);
+  await fixture.until('several attempts', () => app.connections() >= 3);
   assert.equal(fixture.result(app.address, 'one'), CHECK_RESULT.none);
-  assert.equal(fixture.health.reason(`${app.address} one`), 'not probed yet: it closed the connection at once');
+  assert.equal(fixture.health.reason(`${app.address} one`), 'not probed yet: it closed the connection immediately');
   listens = true;
   await fixture.until('the result', () => fixture.result(app.address, 'one') === CHECK_RESULT.healthy);
 });
 
-test('a target that refuses is tried again until it listens, and the reason is reported once', async () => {
+test('a target that refuses connections is retried until it listens, and the reason is reported once', async () => {
   const { address, close } = await target();
   close();
   using fixture = new Fixture();
@@ -133,7 +133,7 @@ test('a target that refuses is tried again until it listens, and the reason is r
   );
 });
 
-test('a result holds while a route names the target, paused or not, and is forgotten with the last one', async () => {
+test('a result is kept while any route names the target, paused or not, and is forgotten with the last one', async () => {
   using app = await target();
   using fixture = new Fixture();
   const { address } = app;
@@ -152,7 +152,7 @@ test('a result holds while a route names the target, paused or not, and is forgo
   assert.equal(fixture.result(address, 'two'), CHECK_RESULT.none);
 });
 
-test('the first results are awaited, good or bad, and no longer than requests', async () => {
+test('waits for the first results, good or bad, up to the given time', async () => {
   using app = await target();
   const { address: refusing, close } = await target();
   close();
@@ -198,7 +198,7 @@ const checked = (address: string, domain = 'a.test'): RouteInput => ({
   health: { path: '/up?deep', interval_secs: 1, timeout_secs: 1 },
 });
 
-test('two bad answers in a row take a target out, one good one brings it back', async () => {
+test('two consecutive bad responses take a target out of rotation, and one good response brings it back', async () => {
   let status = 302;
   using app = await site(() => status);
   using fixture = new Fixture();
@@ -215,13 +215,13 @@ test('two bad answers in a row take a target out, one good one brings it back', 
   assert.deepEqual(fixture.changes[2]?.healthy, true);
 });
 
-test('an entering target comes in when its check passes, and is checked again soon until then', async () => {
+test('a new target enters rotation when its check passes, and is checked at short intervals until then', async () => {
   let status = 503;
   using app = await site(() => status);
   using fixture = new Fixture();
   const route = entering(app.address, 'one', { health: { path: '/up', interval_secs: 60, timeout_secs: 1 } });
   fixture.publish(route);
-  await fixture.until('several tries', () => app.requests.length >= 3);
+  await fixture.until('several attempts', () => app.requests.length >= 3);
   assert.deepEqual(
     fixture.changes.map(({ reason }) => reason),
     ['not checked yet: GET /up answered 503'],
@@ -232,7 +232,7 @@ test('an entering target comes in when its check passes, and is checked again so
   assert.ok(fixture.clock.monotonic() - began < 5_000, 'long before the interval');
 });
 
-test('a page that does not arrive in time is a failure', async () => {
+test('a page that does not arrive in time counts as a failure', async () => {
   using silent = await target();
   using fixture = new Fixture();
   fixture.publish(checked(silent.address));

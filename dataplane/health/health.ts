@@ -7,25 +7,25 @@ import { CheckSession, type CheckTools } from './check-session.ts';
 import { Semaphore } from './semaphore.ts';
 import { type WantedCheck, wantedChecks } from './wanted-checks.ts';
 
-/** Checks that run at a time. */
+/** Maximum number of concurrent checks. */
 const MOST_AT_A_TIME = 64;
-/** How often the slots in the ledger are marked as still needed (ms). */
+/** How often the slots in the ledger are marked as in use (ms). */
 const KEEP_MS = 10_000;
-/** How often it is tested whether all checks have had a result (ms). */
+/** How often `firstResults` looks whether all checks have a result (ms). */
 const POLL_MS = 10;
 
-/** A target has come into rotation or left it; `reason` is for people, empty when it is healthy. */
+/** A target has entered or left rotation. `reason` is human-readable, and empty if the target is healthy. */
 export type HealthChange = {
   readonly address: string;
   readonly tls: boolean;
   readonly id?: string;
-  /** As `transportName` has it; absent for the default. */
+  /** The result of `transportName`; absent for the default. */
   readonly transport?: string;
   readonly healthy: boolean;
   readonly reason: string;
 };
 
-/** Routes as they are published: each as the JSON of its RouteSpec. `healthChecks`: whether a target is checked or probed. */
+/** A published route: the JSON of its RouteSpec. `healthChecks`: whether any of its targets is checked or probed. */
 export type PublishedRoutes = {
   readonly whole: boolean;
   readonly upserts: readonly { readonly domain: string; readonly json: string; readonly healthChecks: boolean }[];
@@ -41,12 +41,12 @@ type HealthOptions = {
 };
 
 /**
- * Checks targets, once for all workers: those that enter by a probe, and those of routes with a health check. The results
- * are in the ledger, where workers read them when they next pick a target.
+ * Checks targets on behalf of all workers: those that are probed before they enter rotation, and those of routes with a
+ * health check. Workers read the results from the ledger when they pick a target.
  */
 export class Health {
   private readonly sessions = new Map<string, CheckSession>();
-  /** Names of the checks of each route that has any. */
+  /** The names of each route's checks, for routes that have any. */
   private readonly byDomain = new Map<string, ReadonlySet<string>>();
   private readonly tools: CheckTools;
   private readonly stopKeeping: () => void;
@@ -59,8 +59,8 @@ export class Health {
       semaphore: new Semaphore(MOST_AT_A_TIME),
       changed: (wanted, healthy, reason) => {
         const change = changeOf(wanted, healthy, reason);
-        if (healthy) log.info({ target: change.address }, 'target is well');
-        else log.warn({ target: change.address, reason }, 'target is not well');
+        if (healthy) log.info({ target: change.address }, 'target is healthy');
+        else log.warn({ target: change.address, reason }, 'target is not healthy');
         changed(change);
       },
     };
@@ -69,7 +69,7 @@ export class Health {
     });
   }
 
-  /** Follows what is published. A result is kept for as long as a route names the same target and check. */
+  /** Applies published changes. A result is kept for as long as a route names the same target and check. */
   update({ whole, upserts, removed }: PublishedRoutes): void {
     const gone = new Set(whole ? this.byDomain.keys() : removed);
     for (const { domain, json, healthChecks } of upserts) {
@@ -79,26 +79,26 @@ export class Health {
     for (const domain of gone) this.setChecks(domain, []);
   }
 
-  /** Resolves when every active check has had a result, after `withinMs` at the latest. */
+  /** Resolves when every active check has a result, or after `withinMs`. */
   async firstResults(withinMs: number): Promise<void> {
     const { clock } = this.tools;
     const end = clock.monotonic() + withinMs;
     while (clock.monotonic() < end && [...this.sessions.values()].some((session) => session.isPending)) await sleep(clock, POLL_MS);
   }
 
-  /** The latest results, for a controller that connects later. */
+  /** The latest results, for a controller that has just connected. */
   latest(): HealthChange[] {
     return [...this.sessions.values()].flatMap(({ latest }) =>
       latest === null ? [] : [changeOf(latest.wanted, latest.healthy, latest.reason)],
     );
   }
 
-  /** Why a check keeps its target out of rotation, for people; empty where it does not. `name` is the name of the check. */
+  /** Human-readable reason why the check called `name` keeps its target out of rotation; empty if it does not. */
   reason(name: string): string {
     return this.sessions.get(name)?.reason ?? '';
   }
 
-  /** Stops all checks; their results stay. */
+  /** Stops all checks and keeps their results. */
   stop(): void {
     this.stopKeeping();
     for (const session of this.sessions.values()) session.stop();
@@ -117,7 +117,7 @@ export class Health {
     for (const name of before ?? []) if (!byName.has(name)) this.drop(domain, name);
   }
 
-  /** The route does not want the check any more. */
+  /** Called when the route no longer wants the check. */
   private drop(domain: string, name: string): void {
     const session = this.sessions.get(name);
     if (session === undefined || session.want(domain, [])) return;

@@ -23,23 +23,23 @@ before(async () => {
 });
 after(() => server.close());
 
-function ask(address: string, page = PAGE): Promise<string | null> {
+function failureOf(address: string, page = PAGE): Promise<string | null> {
   const question = { address, serverName: null, transport: { protocol: 'h2c' as const }, timeoutMs: 5_000 };
   return new Promise((resolve) => requestPage(question, page, new ManualClock(), resolve));
 }
 
 test('a target that speaks HTTP/2 is checked over HTTP/2', async () => {
   const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-  assert.equal(await ask(address), null);
+  assert.equal(await failureOf(address), null);
   assert.deepEqual(asked.at(-1), ['GET', 'http', 'a.test', '/up']);
-  assert.equal(await ask(address, { ...PAGE, host: 'ill.test' }), 'GET /up answered 503');
+  assert.equal(await failureOf(address, { ...PAGE, host: 'ill.test' }), 'GET /up answered 503');
 });
 
-test('one whose name is not valid in a URL is checked all the same', async () => {
-  assert.equal(await ask('web.1:80'), 'GET /up failed: its name is not known');
+test('a target whose name is not valid in a URL can still be checked', async () => {
+  assert.equal(await failureOf('web.1:80'), 'GET /up failed: its name is not known');
 });
 
-test('one at a socket is checked there, and the reason says when the socket is gone', async () => {
+test('a target at a Unix socket is checked there, and a missing socket is reported', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'page-'));
   const path = join(folder, 'app.sock');
   const app = createPlainServer(
@@ -55,6 +55,6 @@ test('one at a socket is checked there, and the reason says when the socket is g
   rmSync(folder, { recursive: true });
 });
 
-test('one that refuses is said to refuse', async () => {
-  assert.equal(await ask('127.0.0.1:1'), 'GET /up failed: connection refused');
+test('a refused connection is reported as refused', async () => {
+  assert.equal(await failureOf('127.0.0.1:1'), 'GET /up failed: connection refused');
 });

@@ -15,7 +15,7 @@ import type { WantedCheck } from './wanted-checks.ts';
 type PageTarget = Pick<WantedCheck, 'address' | 'serverName' | 'transport' | 'timeoutMs'>;
 type Page = { readonly path: string; readonly host: string };
 
-/** Reports how an answer begins, or that none comes, perhaps more than once. @returns a function that ends the request. */
+/** Reports the start of the response or a failure, possibly more than once. @returns a function that ends the request. */
 type PageRequest = (
   target: PageTarget,
   page: Page,
@@ -33,7 +33,7 @@ const verification = (serverName: string, transport: TransportSpec | null) => ({
 });
 
 /**
- * Requests a page of a target, on a connection of its own. 2xx and 3xx pass: `done` is called with null, else with the reason.
+ * Requests a page of a target on a new connection. On 2xx and 3xx `done` is called with null, otherwise with the reason.
  * @returns a function that cancels it; then `done` is not called.
  */
 export function requestPage(target: PageTarget, page: Page, clock: Clock, done: (reason: string | null) => void): () => void {
@@ -55,7 +55,7 @@ export function requestPage(target: PageTarget, page: Page, clock: Clock, done: 
     target,
     page,
     (status) => settle(status >= 200 && status < 400 ? null : `answered ${status}`),
-    // A request that is ended after its answer fails too; that is ignored.
+    // Ending the request after its response also raises an error, which is ignored.
     (error) => settle(`failed: ${describeConnectionError(error)}`),
   );
   return stop;
@@ -77,9 +77,9 @@ const requestOverHttp2: PageRequest = ({ address, serverName, transport }, page,
   const where = connectOptions(address);
   const socket =
     serverName === null ? connect(where) : connectTls({ ...where, ...verification(serverName, transport), ALPNProtocols: ['h2'] });
-  // Before the library's error, which only says that the request failed.
+  // Listen here first: the library's own error only says that the request failed.
   socket.on('error', failed);
-  // The authority is in the request: a URL would not accept every name that a resolver does.
+  // The authority is set separately, because a URL does not accept every name that a resolver does.
   const session = openSession(socket, () => connectHttp2('http://localhost', { createConnection: () => socket }));
   session.on('error', failed);
   const scheme = serverName === null ? 'http' : 'https';

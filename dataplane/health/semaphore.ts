@@ -1,4 +1,4 @@
-/** Limits how many tasks are under way at a time; the others wait in order. */
+/** Limits how many tasks run at a time; the others wait in order. */
 export class Semaphore {
   private readonly permits: number;
   private readonly waiting = new Set<() => void>();
@@ -9,8 +9,8 @@ export class Semaphore {
   }
 
   /**
-   * Runs `task` as soon as a permit is free; the task calls `release` once, when it is over.
-   * @returns a function that stops the wait; a task that has begun still has to release.
+   * Runs `task` as soon as a permit is free; the task calls `release` once when it is done.
+   * @returns a function that stops waiting; a task that has started must still release.
    */
   acquire(task: (release: () => void) => void): () => void {
     const begin = () => {

@@ -4,23 +4,23 @@ import { type TransportSpec, transportName } from '../../shared/transport.ts';
 import { certificateName } from '../../shared/values/address.ts';
 import { activeCheck, checkOf, type HealthCheck } from '../ledger/health-checks.ts';
 
-/** A check of a target, as one route wants it. */
+/** A check of a target as one route wants it. */
 export type WantedCheck = {
   readonly check: HealthCheck;
   readonly address: string;
   readonly tls: boolean;
   readonly id: string | null;
-  /** The name that its certificate must show; null without TLS. */
+  /** The name that the target's certificate must be valid for; null without TLS. */
   readonly serverName: string | null;
   readonly transport: TransportSpec | null;
-  /** Whether the check runs now; where it does not, its result holds. */
+  /** Whether the check runs now; otherwise its result is kept. */
   readonly active: boolean;
-  /** Milliseconds from one run to the next, and until an answer is late. Probes need neither. */
+  /** Milliseconds from one run to the next, and the timeout for a response. Probes need neither. */
   readonly intervalMs: number;
   readonly timeoutMs: number;
 };
 
-/** The checks that a route wants, which was judged before it was published. */
+/** The checks that a route wants. The route was validated before it was published. */
 export function wantedChecks(json: string): WantedCheck[] {
   const route: RouteSpec = JSON.parse(json);
   return poolsIn(route).flatMap((pool) => pool.upstreams.flatMap((upstream) => wantedFor(route, upstream, pool) ?? []));
@@ -29,7 +29,7 @@ export function wantedChecks(json: string): WantedCheck[] {
 function wantedFor({ domain, health }: RouteSpec, upstream: UpstreamSpec, { tls, transport }: PoolSpec<UpstreamSpec>): WantedCheck | null {
   const { address, id = null } = upstream;
   const active = activeCheck(domain, upstream, tls, health, transport);
-  // Without a health check, only a target with an id can have been probed before.
+  // Without a health check, only a target with an id can have been probed earlier.
   if (active === null && health == null && id === null) return null;
   return {
     check: active ?? checkOf(domain, upstream, tls, health, false, transport),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clientNetwork } from './client-network.ts';
 
-test('an IPv4 address is one client, and so is an IPv6 /64, however its addresses are written', () => {
+test('an IPv4 address counts as one client, and so does an IPv6 /64, in any spelling', () => {
   assert.equal(clientNetwork('192.0.2.1'), '192.0.2.1');
   const same = ['2001:db8::1', '2001:db8:0:0:ffff::9', '2001:db8:0:0::7', '2001:0db8::5', '2001:db8::1.2.3.4', '2001:DB8:0:0:1:2:3:4'];
   assert.deepEqual(new Set(same.map(clientNetwork)), new Set(['2001:db8:0:0']));
@@ -15,7 +15,7 @@ test('an IPv4 address is one client, and so is an IPv6 /64, however its addresse
   ]);
 });
 
-test('an IPv4-mapped address is that of IPv4, not one of a /64 that holds them all', () => {
+test('an IPv4-mapped address counts as its IPv4 address, not as part of a common /64', () => {
   for (const address of ['::ffff:192.0.2.1', '::ffff:c000:201', '0:0:0:0:0:FFFF:192.0.2.1'])
     assert.equal(clientNetwork(address), '192.0.2.1');
 });

@@ -1,11 +1,11 @@
 /**
- * What limits count as one client: an IPv4 address, or the /64 of an IPv6 address. Networks assign whole /64s (RFC 6177),
- * in which a client has as many addresses as it likes.
+ * What limits count as one client: an IPv4 address, or the /64 of an IPv6 address. Networks assign at least a /64
+ * (RFC 6177), in which a client can use any number of addresses.
  */
 export function clientNetwork(address: string): string {
   if (!address.includes(':')) return address;
   const groups = groupsOf(address);
-  // IPv4-mapped (RFC 4291 2.5.5.2): the /64 of all of them is the same.
+  // IPv4-mapped addresses (RFC 4291 2.5.5.2) all share one /64.
   if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff) return dotted(groups[6] ?? 0, groups[7] ?? 0);
   return groups
     .slice(0, 4)
@@ -22,7 +22,7 @@ function groupsOf(address: string): number[] {
   return [...head, ...new Array<number>(Math.max(0, 8 - head.length - tail.length)).fill(0), ...tail];
 }
 
-/** A dotted tail stands for two groups. */
+/** A dotted tail takes the place of two groups. */
 function numbersOf(group: string): number[] {
   if (!group.includes('.')) return [Number.parseInt(group, 16)];
   const [a = 0, b = 0, c = 0, d = 0] = group.split('.').map(Number);

@@ -6,7 +6,7 @@ import { Connections, connectionKey, UNCOUNTED } from './connections.ts';
 const NOW = 1_700_000_000_000;
 const ledger = (workers = 2) => new Connections(Connections.buffer(workers), workers);
 
-test('the limit in all holds over all workers together', () => {
+test('the total limit applies to all workers together', () => {
   const connections = ledger();
   const limits = { maxConnections: 2, maxSockets: 100 };
   assert.deepEqual([connections.enter(0, limits), connections.enter(1, limits), connections.enter(0, limits)], [null, null, 'limit']);
@@ -15,7 +15,7 @@ test('the limit in all holds over all workers together', () => {
   assert.equal(connections.enter(0, limits), null);
 });
 
-test('clients and upstreams together stay within the sockets that there may be', () => {
+test('client and upstream connections together stay within the limit of sockets', () => {
   const connections = ledger();
   const limits = { maxConnections: 100, maxSockets: 3 };
   assert.deepEqual([connections.enter(0, limits), connections.enterUpstream(0, 3), connections.enter(1, limits)], [null, true, null]);
@@ -27,7 +27,7 @@ test('clients and upstreams together stay within the sockets that there may be',
   assert.deepEqual([connections.open(), connections.sockets()], [1, 1]);
 });
 
-test('the limit of an address holds over all workers together, and other addresses have their own', () => {
+test('the limit per address applies to all workers together and to each address separately', () => {
   const connections = ledger();
   const [one, two] = [connectionKey('192.0.2.1'), connectionKey('192.0.2.2')];
   const first = connections.enterAddress(one, 0, 2, NOW);
@@ -40,7 +40,7 @@ test('the limit of an address holds over all workers together, and other address
   assert.notEqual(connections.enterAddress(one, 0, 2, NOW), null);
 });
 
-test('the connections of a worker that died are forgotten, and no others', () => {
+test('only the connections of a dead worker are forgotten', () => {
   const connections = ledger();
   const key = connectionKey('192.0.2.1');
   for (const worker of [0, 0, 1]) {
@@ -51,16 +51,16 @@ test('the connections of a worker that died are forgotten, and no others', () =>
   assert.deepEqual([connections.open(), connections.openFrom(key)], [1, 1]);
 });
 
-test('the addresses of one IPv6 /64 are counted as one client, however they are written', () => {
+test('the addresses of one IPv6 /64 are counted as one client, in any spelling', () => {
   const same = ['2001:db8::1', '2001:db8:0:0:ffff::9', '2001:db8:0:0::7', '2001:0db8::5'].map(connectionKey);
   for (const key of same) assert.deepEqual(key, same[0]);
   const others = ['2001:db8:0:1::1', '2001:db9::1', '::1', '192.0.2.1'].map((address) => connectionKey(address).fingerprint);
   assert.equal(new Set([same[0]?.fingerprint, ...others]).size, 5);
 });
 
-test('addresses without connections give their places to others, those with connections never do', () => {
+test('an address without connections gives up its slot, and one with connections never does', () => {
   const connections = ledger(1);
-  // As many connected addresses as there are places: some buckets are full of them, and overflow.
+  // As many connected addresses as there are slots: some buckets are full and overflow.
   const held = new Map<number, string>();
   for (let n = 0; n < 90_000; n++) {
     const slot = connections.enterAddress(connectionKey(`held ${n}`), 0, 5, NOW) ?? UNCOUNTED;
@@ -87,14 +87,14 @@ async function inFourThreads(buffer: SharedArrayBuffer, body: string): Promise<v
   await Promise.all(threads.map((thread) => new Promise((resolve, reject) => thread.once('exit', resolve).once('error', reject))));
 }
 
-test('counts come out even when workers race for the same few addresses', async () => {
+test('counts stay exact when workers race for the same few addresses', async () => {
   const buffer = Connections.buffer(4);
   await inFourThreads(
     buffer,
     `const keys = ['a', 'b', 'c'].map(connectionKey);
     for (let turn = 0; turn < 30000; turn++) {
       if (connections.enter(worker, { maxConnections: 3, maxSockets: 9 }) !== null) continue;
-      if (connections.open() > 7) throw new Error('more than three, and one try of each other worker');
+      if (connections.open() > 7) throw new Error('more than three, and one attempt of each other worker');
       const slot = connections.enterAddress(keys[turn % 3], worker, 2, turn);
       if (slot !== null) connections.leaveAddress(slot, worker);
       connections.leave(worker);
@@ -105,12 +105,12 @@ test('counts come out even when workers race for the same few addresses', async 
   for (const address of ['a', 'b', 'c']) assert.equal(connections.openFrom(connectionKey(address)), 0);
 });
 
-test('of two workers that want the last place at the same moment one gets it', async () => {
+test('when two workers compete for the last connection, exactly one gets it', async () => {
   const buffer = Connections.buffer(4);
   await inFourThreads(
     buffer,
     `const keys = Array.from({ length: 1000 }, (_, at) => connectionKey('racing ' + at));
-    // Two of the threads meet before each address, at a word that nothing else uses.
+    // Two of the threads meet before each address, at a word that is not otherwise used.
     const gate = new Int32Array(buffer, buffer.byteLength - 4, 1);
     if (worker < 2) keys.forEach((key, at) => {
       Atomics.add(gate, 0, 1);
@@ -123,7 +123,7 @@ test('of two workers that want the last place at the same moment one gets it', a
   assert.deepEqual(new Set(places), new Set([1]));
 });
 
-test('every refusal is counted, and logged once a minute for each reason', () => {
+test('every refusal is counted, and each reason is logged at most once a minute', () => {
   const connections = ledger();
   assert.deepEqual([connections.refused('limit', NOW), connections.refused('limit', NOW + 59_000)], [true, false]);
   assert.equal(connections.refused('address_limit', NOW), true);

@@ -2,39 +2,39 @@ import { clientNetwork } from './client-network.ts';
 import { type Key, keyOf } from './hash.ts';
 import { SharedHashTable } from './hash-table.ts';
 
-/** Client addresses that are counted at the same time; one without a slot is held to the common limit alone. */
+/** Maximum number of client addresses counted at a time; only the total limit applies to an address without a slot. */
 const CAPACITY = 1 << 16;
 /** Seconds after which an address without connections gives up its slot. */
 const QUIET_SECS = 2;
-/** A reason is logged once in this many seconds. */
+/** Each reason is logged at most once in this many seconds. */
 const LOG_SECS = 60;
 
-/** Why a client's connection was closed before a byte of HTTP was read. */
+/** Why a client's connection was closed before any HTTP was read. */
 export const REFUSALS = ['limit', 'address_limit', 'untrusted_proxy', 'proxy_header', 'descriptors'] as const;
 export type Refusal = (typeof REFUSALS)[number];
 
-/** Words in front of the columns: per reason its count, and when it was last logged (seconds since 1970, 0 never). */
+/** Words before the columns: for each reason its count and when it was last logged (seconds since 1970, 0 for never). */
 const COUNTS = 0;
 const LOGGED = REFUSALS.length;
-/** Behind them one column per worker of client connections, then one of connections to upstreams. */
+/** Then one column per worker for client connections, and one for connections to upstreams. */
 const HEADER = 2 * REFUSALS.length;
 
-/** `maxConnections` of clients; `maxSockets` of clients and to upstreams together, as descriptors allow. */
+/** `maxConnections` limits client connections; `maxSockets` limits client and upstream connections together, by file descriptors. */
 export type Limits = { readonly maxConnections: number; readonly maxSockets: number };
 
-/** In place of a slot: there was no room for the address, or nothing to count. */
+/** Stands for a slot if there was no room for the address, or nothing to count. */
 export const UNCOUNTED = -1;
 
 /**
- * Open client connections in all and by address, exact over all workers: each worker counts in a column of
- * its own, so that the columns of one that died are simply zeroed. A slot that changes its owner is not
- * cleared: it is idle, and a worker that counted there subtracts from it there.
+ * Open client connections in total and by address, exact over all workers. Each worker counts in its own column, so
+ * the columns of a dead worker are simply zeroed. A slot that gets a new owner is not cleared: it is idle, and a worker
+ * that counted there also subtracts there.
  */
 export class Connections {
   private readonly header: Int32Array;
   private readonly columns: number;
   private readonly slots: SharedHashTable;
-  /** Per slot: last use in seconds, then one column a worker. */
+  /** For each slot: last use in seconds, then one column per worker. */
   private readonly words: Int32Array;
 
   constructor(buffer: SharedArrayBuffer, workers: number) {
@@ -49,17 +49,17 @@ export class Connections {
     return new SharedArrayBuffer(4 * (HEADER + 2 * workers + CAPACITY * (2 + workers)));
   }
 
-  /** Client connections that are open now. */
+  /** Number of open client connections. */
   open(): number {
     return sum(this.header, HEADER, this.columns);
   }
 
-  /** Connections of clients and to upstreams that are open now. */
+  /** Number of open connections, from clients and to upstreams. */
   sockets(): number {
     return sum(this.header, HEADER, 2 * this.columns);
   }
 
-  /** Counts one more client connection unless one of these limits forbids it. @returns why it does, or null. */
+  /** Counts one more client connection unless a limit forbids it. @returns the reason, or null. */
   enter(worker: number, limits: Limits): Refusal | null {
     if (!addWithin(limits.maxConnections, this.header, HEADER + worker, HEADER, this.columns)) return 'limit';
     if (this.sockets() <= limits.maxSockets) return null;
@@ -97,13 +97,13 @@ export class Connections {
     if (slot !== UNCOUNTED) Atomics.sub(this.words, this.first(slot) + 1 + worker, 1);
   }
 
-  /** Connections of an address that are open now. */
+  /** Number of open connections of an address. */
   openFrom(key: Key): number {
     const slot = this.slots.find(key.hash, key.fingerprint);
     return slot < 0 ? 0 : sum(this.words, this.first(slot) + 1, this.columns);
   }
 
-  /** Counts a refusal. @returns whether to log it: true once a minute for each reason, in one of the workers. */
+  /** Counts a refusal. @returns whether to log it: true in one worker, once a minute for each reason. */
   refused(reason: Refusal, now: number): boolean {
     const at = REFUSALS.indexOf(reason);
     Atomics.add(this.header, COUNTS + at, 1);
@@ -113,18 +113,18 @@ export class Connections {
     return Atomics.compareExchange(this.header, LOGGED + at, logged, seconds | 0) === logged;
   }
 
-  /** What is open now, and what was refused since the start; a count wraps around at 2^32. */
+  /** Open connections, and refusals since the start; counts wrap around at 2^32. */
   reading(): { readonly open: number; readonly refused: readonly (readonly [reason: Refusal, count: number])[] } {
     const refused = REFUSALS.map((reason, at) => [reason, Atomics.load(this.header, COUNTS + at) >>> 0] as const);
     return { open: this.open(), refused };
   }
 
-  /** Forgets the connections of a worker that is gone. */
+  /** Forgets the connections of a dead worker. */
   clearWorker(worker: number): void {
     Atomics.store(this.header, HEADER + worker, 0);
     Atomics.store(this.header, HEADER + this.columns + worker, 0);
     for (let slot = 0; slot < CAPACITY; slot++) {
-      // Slots that were never used are only read: a write would make them take up memory.
+      // Slots that were never used are only read: a write would make the system allocate their pages.
       const word = this.first(slot) + 1 + worker;
       if (Atomics.load(this.words, word) !== 0) Atomics.store(this.words, word, 0);
     }
@@ -144,18 +144,18 @@ export class Connections {
 /** The key under which a client's connections are counted. */
 export const connectionKey = (address: string): Key => keyOf(`connection\n${clientNetwork(address)}`);
 
-/** Tries before a worker gives way to others that try at the very same moment. */
+/** Attempts before a worker gives way to others that compete at the same moment. */
 const MOST_TRIES = 64;
 
-/** Adds one to the word at `own` if the `count` words from `from` on then come to `limit` at most. @returns whether it did. */
+/** Adds one to the word at `own` if the sum of the `count` words from `from` then stays within `limit`. @returns whether it did. */
 function addWithin(limit: number, words: Int32Array, own: number, from: number, count: number): boolean {
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     Atomics.add(words, own, 1);
     if (sum(words, from, count) <= limit) return true;
     Atomics.sub(words, own, 1);
-    // Below the limit without us: others have tried at the same moment, and one of us may have the last one.
+    // Without us the sum is below the limit: others have tried at the same moment, and one of us can still get the last one.
     if (sum(words, from, count) >= limit) return false;
-    // Each waits for a different time, or they would collide again.
+    // Each worker waits for a different time, or they would collide again.
     for (let wait = (own - from) * tries; wait > 0; wait--) Atomics.load(words, own);
   }
   return false;

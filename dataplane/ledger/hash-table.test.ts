@@ -8,7 +8,7 @@ const fresh = (): SharedHashTable => new SharedHashTable(new Int32Array(new Shar
 const insert = (table: SharedHashTable, hash: number, fingerprint: number, idleFor: (slot: number) => number = () => 0): number =>
   table.findOrInsert(hash, fingerprint, idleFor, () => undefined);
 
-test('a key keeps its slot, and keys of one bucket have different ones', () => {
+test('a key keeps its slot, and keys in one bucket have different slots', () => {
   const table = fresh();
   const slots = [1, 2, 3, 4].map((fingerprint) => insert(table, 5, fingerprint));
   assert.equal(new Set(slots).size, 4);
@@ -23,15 +23,15 @@ test('a key keeps its slot, and keys of one bucket have different ones', () => {
   assert.equal(table.find(5, 9), -1);
 });
 
-test('a key keeps its slot when one before it is freed', () => {
+test('a key keeps its slot when an earlier slot is freed', () => {
   const table = fresh();
   const [early, late] = [insert(table, 3, 1), insert(table, 3, 2)];
   table.free(early);
   assert.equal(insert(table, 3, 2), late);
-  assert.equal(insert(table, 3, 7), early, 'and the freed one is there for others');
+  assert.equal(insert(table, 3, 7), early, 'the freed slot is available to others');
 });
 
-test('in a full bucket the one that is idle for longest makes way and is cleared; other buckets stay', () => {
+test('in a full bucket the slot that has been idle longest is cleared and replaced, and other buckets are unaffected', () => {
   const table = fresh();
   const slots = Array.from({ length: 8 }, (_, index) => insert(table, 1, index + 1));
   const other = insert(table, 2, 1);
@@ -49,7 +49,7 @@ test('in a full bucket the one that is idle for longest makes way and is cleared
   assert.equal(table.find(2, 1), other);
 });
 
-test('threads that meet the same new keys at once agree on one slot a key', async () => {
+test('threads that insert the same new keys at once agree on one slot per key', async () => {
   const KEYS = 4_000;
   const buffer = new SharedArrayBuffer(65_536 * 4);
   const start = new SharedArrayBuffer(4);

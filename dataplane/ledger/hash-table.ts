@@ -1,16 +1,16 @@
-/** Slots that a key can be in. A bucket never overflows into the next, so freeing a slot breaks no chain. */
+/** Slots per bucket. A bucket never overflows into the next, so freeing a slot breaks no chain. */
 const BUCKET = 8;
 
 /**
- * A lock-free hash table of fixed size in shared memory: keys to slots. A slot is claimed by one
- * compare-and-swap of its fingerprint, so two workers that insert a new key at once agree on its slot.
+ * A lock-free hash table of fixed size in shared memory that maps keys to slots. A slot is claimed by one
+ * compare-and-swap of its fingerprint, so two workers that insert the same new key at once agree on its slot.
  */
 export class SharedHashTable {
   readonly capacity: number;
   private readonly fingerprints: Int32Array;
   private readonly buckets: number;
 
-  /** The length of `fingerprints` is a power of two, at least a bucket. */
+  /** The length of `fingerprints` must be a power of two and at least one bucket. */
   constructor(fingerprints: Int32Array) {
     this.fingerprints = fingerprints;
     this.capacity = fingerprints.length;
@@ -25,12 +25,12 @@ export class SharedHashTable {
   }
 
   /**
-   * The slot of a key, claimed if it is new. When its bucket is full, the slot for which `idleFor` is
-   * greatest is replaced: a table of fixed size has to forget something.
+   * The slot of a key, claimed if the key is new. If its bucket is full, the slot with the greatest `idleFor`
+   * is replaced.
    */
   findOrInsert(hash: number, fingerprint: number, idleFor: (slot: number) => number, clear: (slot: number) => void): number {
     for (;;) {
-      // Look at the whole bucket first: a free slot may come before the one that has the key.
+      // Search the whole bucket first: a free slot may come before the one that has the key.
       const known = this.find(hash, fingerprint);
       if (known >= 0) return known;
       const slot = this.insertFree(hash, fingerprint) ?? this.replaceStalest(hash, fingerprint, idleFor, clear);
@@ -38,7 +38,7 @@ export class SharedHashTable {
     }
   }
 
-  /** As `findOrInsert`, but replaces only a slot that is `idle`, and does not clear it. @returns -1 where the bucket has none. */
+  /** Like `findOrInsert`, but replaces only an `idle` slot, and does not clear it. @returns -1 if the bucket has none. */
   findOrReplaceIdle(hash: number, fingerprint: number, idle: (slot: number) => boolean): number {
     const first = (hash & (this.buckets - 1)) * BUCKET;
     for (;;) {
@@ -63,7 +63,7 @@ export class SharedHashTable {
     return null;
   }
 
-  /** @returns null if another thread was faster: the key may be there by now. */
+  /** @returns null if another thread was faster; the key may be present by now. */
   private replaceStalest(
     hash: number,
     fingerprint: number,

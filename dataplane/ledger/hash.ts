@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 
-/** 64 bits of a stable key in two halves: the bucket is chosen by `hash`, and the key recognized in it by `fingerprint`. */
+/** A stable 64-bit key in two halves: `hash` selects the bucket, and `fingerprint` identifies the key within it. */
 export type Key = { readonly hash: number; readonly fingerprint: number };
 
-/** The same text has the same key in every thread, process and version. The fingerprint is never 0, which stands for a free slot. */
+/** The same text gives the same key in every thread, process and version. The fingerprint is never 0, which marks a free slot. */
 export function keyOf(text: string): Key {
   const digest = createHash('sha256').update(text).digest();
   return { hash: digest.readUInt32LE(0), fingerprint: digest.readInt32LE(4) || 1 };
 }
 
-/** Joins two keys into one without hashing text again; used on the request path. */
+/** Combines two keys without hashing text again; used on the request path. */
 export function joinHashes(a: Key, b: Key): number {
   return (Math.imul(a.hash ^ ((b.hash << 13) | (b.hash >>> 19)), 0x9e3779b1) ^ (a.hash >>> 15)) >>> 0;
 }

@@ -12,20 +12,20 @@ function target(change: Partial<UpstreamSpec> = {}): UpstreamSpec {
   return { address: address.value, weight: 1, state: 'healthy', ...change };
 }
 
-test('a healthy target has no check without a health check, a starting one only where it may be probed', () => {
+test('without a health check, a healthy target has no check, and a starting one has a probe if that is allowed', () => {
   assert.equal(activeCheck('a.test', target(), false, null), null);
   assert.equal(activeCheck('a.test', target({ state: 'starting' }), false, null), null);
   assert.equal(activeCheck('a.test', target({ state: 'starting', probe: true }), false, null)?.outAtFirst, true);
 });
 
-test('a health check lets in what its source calls well until it fails, and a starting one when it has passed', () => {
+test('with a health check, a healthy target is in rotation until it fails, and a starting one once it has passed', () => {
   assert.equal(activeCheck('a.test', target(), false, HEALTH)?.outAtFirst, false);
   assert.equal(activeCheck('a.test', target({ state: 'starting', probe: true }), false, HEALTH)?.outAtFirst, true);
   for (const state of ['paused', 'unhealthy', 'draining'] as const)
     assert.equal(activeCheck('a.test', target({ state }), false, HEALTH), null);
 });
 
-test('the same check of the same target is one; another id, path, host or TLS makes another', () => {
+test('the same check of the same target is made once; a different id, path, host or TLS makes a different check', () => {
   const nameOf = (domain: string, change: Partial<UpstreamSpec>, tls = false, health: typeof HEALTH | null = HEALTH) =>
     activeCheck(domain, target({ state: 'starting', probe: true, ...change }), tls, health)?.name;
   assert.equal(nameOf('a.test', { id: 'x' }), nameOf('a.test', { id: 'x', weight: 5 }));
@@ -42,7 +42,7 @@ test('the same check of the same target is one; another id, path, host or TLS ma
   assert.equal(new Set(different).size, different.length);
 });
 
-test('the sites of a wildcard have no one name: their targets are checked by their own', () => {
+test('targets of a wildcard site are checked with their own address as the host', () => {
   assert.equal(activeCheck('*.a.test', target(), false, HEALTH)?.page?.host, '10.0.0.1:80');
   assert.equal(activeCheck('a.test', target(), false, HEALTH)?.page?.host, 'a.test');
 });

@@ -6,13 +6,13 @@ import { targetKey, targetName } from './targets.ts';
 
 /** A check of one target, and whether the target may be used before it has passed. */
 export type HealthCheck = {
-  /** Names target and check: a check that two routes have in common is made once. */
+  /** Identifies the target and the check; a check that two routes share is made once. */
   readonly name: string;
-  /** Where the result is in the ledger. */
+  /** The key of the result in the ledger. */
   readonly key: Key;
-  /** Whether the target is out of rotation until it has passed once; otherwise only failures take it out. */
+  /** Whether the target is out of rotation until it has passed once. Otherwise only failures take it out. */
   readonly outAtFirst: boolean;
-  /** The page that it must answer; null where an open connection is enough. */
+  /** The page that the target must serve; null if an open connection is enough. */
   readonly page: { readonly path: string; readonly host: string } | null;
 };
 
@@ -20,8 +20,8 @@ export type HealthCheck = {
 export type CheckedTarget = Pick<UpstreamSpec, 'address' | 'id' | 'state' | 'probe'>;
 
 /**
- * The check that decides, besides its state, whether a target of a route is in rotation. null where the state alone decides:
- * it is healthy and not checked, or its source has taken it out.
+ * The check that decides, together with its state, whether a target of a route is in rotation. null if the state alone
+ * decides: the target is healthy and not checked, or its source has taken it out.
  */
 export function activeCheck(
   domain: string,
@@ -35,7 +35,7 @@ export function activeCheck(
   return checkOf(domain, target, tls, health, entering, transport);
 }
 
-/** The same check for every state of the target: a result is kept for as long as a route names the target. */
+/** The same check for every state of the target, so that a result is kept for as long as a route names the target. */
 export function checkOf(
   domain: string,
   { address, id }: CheckedTarget,
@@ -47,7 +47,7 @@ export function checkOf(
   const transportId = transportName(transport);
   const target = targetName(address, tls, id, transportId);
   if (health == null) return { name: target, key: targetKey(address, tls, id, transportId), outAtFirst, page: null };
-  // A pattern is no host name, so the target is checked by its own.
+  // A wildcard pattern is not a host name, so the target's own name is used.
   const host = domain.startsWith('*') ? (socketPath(address) === null ? address : 'localhost') : domain;
   const name = `${target} ${host} ${health.path}`;
   return { name, key: keyOf(`check\n${name}`), outAtFirst, page: { path: health.path, host } };

@@ -1,4 +1,4 @@
-/** One counter per worker slot, increased by its worker's event loop; a loop that hangs stops increasing it. */
+/** One counter per worker slot, increased by its worker's event loop; a blocked loop stops increasing it. */
 export class Heartbeats {
   private readonly beats: Int32Array;
 

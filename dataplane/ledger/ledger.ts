@@ -7,8 +7,8 @@ import { Targets } from './targets.ts';
 import { WrongGuesses } from './wrong-guesses.ts';
 
 /**
- * What is exact across workers: flat SharedArrayBuffers, lock-free, keyed by stable hashes, so that
- * they survive every swap of the table.
+ * State that is exact across workers: lock-free SharedArrayBuffers, keyed by stable hashes so that they
+ * survive every swap of the table.
  */
 export type LedgerBuffers = {
   readonly connections: SharedArrayBuffer;
@@ -31,7 +31,7 @@ export type Ledger = {
   readonly wrongGuesses: WrongGuesses;
 };
 
-/** A fresh ledger with a column for each of `workers` worker slots. */
+/** Creates a ledger with a column for each of `workers` worker slots. */
 export function createLedger(workers: number): Ledger {
   return openLedger({
     connections: Connections.buffer(workers),

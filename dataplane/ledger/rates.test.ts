@@ -15,27 +15,27 @@ const admitted = (rates: Rates, times: number, limit: number, now: number): numb
   return count;
 };
 
-test('a burst is admitted up to the limit and no further', () => {
+test('a burst is admitted up to the limit', () => {
   const rates = fresh();
   assert.equal(admitted(rates, 50, 10, START), 10);
   assert.equal(admitted(rates, 50, 10, START + 900), 0);
 });
 
-test('the window slides: what was admitted before counts by the share that still reaches in', () => {
+test('requests of the previous window count by the fraction that the sliding window still overlaps', () => {
   const rates = fresh();
   assert.equal(admitted(rates, 10, 10, START), 10);
-  // A quarter into the next second three quarters of the ten still count: 7.5 of 10.
+  // A quarter into the next second, three quarters of the ten still count: 7.5 of 10.
   assert.equal(admitted(rates, 10, 10, START + SECOND + 250), 2);
   assert.equal(admitted(rates, 10, 10, START + 3 * SECOND), 10);
 });
 
-test('a limit of one admits one', () => {
+test('a limit of one admits one request', () => {
   const rates = fresh();
   assert.equal(admitted(rates, 5, 1, START), 1);
   assert.equal(admitted(rates, 5, 1, START + 2 * SECOND), 1);
 });
 
-test('clients do not count against each other, and asking does not count', () => {
+test('clients are counted separately, and a query does not count', () => {
   const rates = fresh();
   const other = keyOf('another client');
   assert.equal(admitted(rates, 10, 5, START), 5);
@@ -44,7 +44,7 @@ test('clients do not count against each other, and asking does not count', () =>
   assert.equal(rates.admit(other.hash, other.fingerprint, 5, START), true);
 });
 
-test('quiet clients are forgotten by a sweep, busy ones are not', () => {
+test('a sweep forgets idle clients and keeps busy ones', () => {
   const rates = fresh();
   admitted(rates, 10, 10, START);
   rates.sweep(START + SECOND);
@@ -53,7 +53,7 @@ test('quiet clients are forgotten by a sweep, busy ones are not', () => {
   assert.equal(admitted(rates, 20, 10, START + 120 * SECOND), 10);
 });
 
-test('more clients than there is room for: the quietest make way, and a limit is still a limit', () => {
+test('with more clients than slots, the least recent are forgotten and limits still hold', () => {
   const rates = fresh();
   for (let client = 0; client < 200_000; client++) {
     const { hash, fingerprint } = keyOf(`client ${client}`);
@@ -63,7 +63,7 @@ test('more clients than there is room for: the quietest make way, and a limit is
   assert.equal(rates.admit(last.hash, last.fingerprint, 1, START + 4_000), false);
 });
 
-test('several threads at once admit exactly the limit of each window', async () => {
+test('several threads together admit exactly the limit of each window', async () => {
   const buffer = Rates.buffer();
   const code = `
     const { workerData, parentPort } = require('node:worker_threads');

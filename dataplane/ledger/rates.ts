@@ -1,18 +1,18 @@
 import { SharedHashTable } from './hash-table.ts';
 
-/** Distinct pairs of client and route that are limited at the same time, before the one idle for longest is forgotten. */
+/** Maximum number of client and route pairs tracked at a time; beyond that, the one idle for longest is forgotten. */
 const CAPACITY = 1 << 17;
 const WINDOW_MS = 1_000;
 
-/** A counter word holds the low bits of its window's number above a count. 12 bits wrap around in 68 minutes; `sweep` comes sooner. */
+/** A counter word has the low bits of its window's number above the count. 12 bits wrap around in 68 minutes; `sweep` runs sooner. */
 const COUNT_BITS = 20;
 const COUNT_MASK = (1 << COUNT_BITS) - 1;
 const WINDOW_MASK = 0xfff;
 
 /**
- * The sliding-window estimator of the contract, exact over workers: requests of the last second are
- * this window's plus the share of the one before that still reaches into it. Two words a key, one for
- * even and one for odd seconds, each moved by compare-and-swap.
+ * The sliding-window estimator of the contract, exact over workers. The requests of the last second are those of
+ * this window plus the overlapping fraction of the previous one. Each key has two words, one for even and one for
+ * odd seconds, updated by compare-and-swap.
  */
 export class Rates {
   private readonly slots: SharedHashTable;
@@ -27,7 +27,7 @@ export class Rates {
     return new SharedArrayBuffer(CAPACITY * 12);
   }
 
-  /** Counts one request of the key at `now` (ms since 1970) if that keeps it within `limit` a second. @returns whether it did. */
+  /** Counts one request of the key at `now` (ms since 1970) if that keeps it within `limit` per second. @returns whether it did. */
   admit(hash: number, fingerprint: number, limit: number, now: number): boolean {
     const window = Math.floor(now / WINDOW_MS);
     const reach = 1 - (now % WINDOW_MS) / WINDOW_MS;
@@ -42,7 +42,7 @@ export class Rates {
     }
   }
 
-  /** What `admit` would answer, without counting. */
+  /** What `admit` would return, without counting. */
   wouldAdmit(hash: number, fingerprint: number, limit: number, now: number): boolean {
     const slot = this.slots.find(hash, fingerprint);
     if (slot < 0) return limit >= 1;
@@ -51,7 +51,7 @@ export class Rates {
     return this.countOf(slot * 2 + (window & 1), window) + this.countOf(slot * 2 + ((window - 1) & 1), window - 1) * reach + 1 <= limit;
   }
 
-  /** Frees the slots of keys that have been quiet for two windows. Called by the main thread, at least every 10 minutes. */
+  /** Frees the slots of keys that have been idle for two windows. The main thread calls it at least every 10 minutes. */
   sweep(now: number): void {
     const window = Math.floor(now / WINDOW_MS);
     for (let slot = 0; slot < this.slots.capacity; slot++) {

@@ -7,14 +7,14 @@ const twoViews = (): [SharedSemaphore, SharedSemaphore] => {
   return [new SharedSemaphore(buffer), new SharedSemaphore(buffer)];
 };
 
-test('two hold it at once, whichever their workers, and the next one when one of them has released it', () => {
+test('two holders are allowed at once, in any workers, and the next one after a release', () => {
   const [one, other] = twoViews();
   assert.deepEqual([one.tryAcquire(0), other.tryAcquire(1), one.tryAcquire(0), other.tryAcquire(2)], [true, true, false, false]);
   other.release(1);
   assert.deepEqual([one.tryAcquire(0), other.tryAcquire(1)], [true, false]);
 });
 
-test('256 may wait in all; one that leaves makes room', () => {
+test('at most 256 wait in total; one that leaves makes room', () => {
   const [one, other] = twoViews();
   for (let nth = 0; nth < 128; nth++) assert.deepEqual([one.enqueue(0), other.enqueue(1)], [true, true]);
   assert.equal(one.enqueue(2), false);
@@ -22,7 +22,7 @@ test('256 may wait in all; one that leaves makes room', () => {
   assert.deepEqual([one.enqueue(2), other.enqueue(1)], [true, false]);
 });
 
-test('what a worker held is free when it is gone', () => {
+test('the permits of a dead worker are freed', () => {
   const [semaphore] = twoViews();
   for (let nth = 0; nth < 2; nth++) semaphore.tryAcquire(1);
   for (let nth = 0; nth < 256; nth++) semaphore.enqueue(1);

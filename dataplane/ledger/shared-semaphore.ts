@@ -1,14 +1,14 @@
-/** How many may hold the semaphore at once, and how many may wait for it. */
+/** How many permits there are, and how many may wait for one. */
 const PERMITS = 2;
 const MOST_WAITING = 256;
 
 /**
- * Limits work that is expensive for the whole process, over all workers. Each permit is a word that is set to the number of
- * its worker by compare-and-swap, and those that wait are counted by worker: what a worker that died held is freed by the
- * main thread.
+ * Limits work that is expensive for the whole process across all workers. Each permit is a word that is set to the number
+ * of its worker by compare-and-swap, and waiters are counted by worker, so that the main thread can free what a dead
+ * worker held.
  */
 export class SharedSemaphore {
-  /** The permits (0 free, else worker slot + 1), how many wait in all, and how many of each worker. */
+  /** The permits (0 if free, else worker slot + 1), the total number of waiters, and the number per worker. */
   private readonly words: Int32Array;
 
   constructor(buffer: SharedArrayBuffer) {
@@ -25,12 +25,12 @@ export class SharedSemaphore {
     return false;
   }
 
-  /** Gives back a permit of the worker. */
+  /** Releases a permit of the worker. */
   release(worker: number): void {
     for (let permit = 0; permit < PERMITS; permit++) if (Atomics.compareExchange(this.words, permit, worker + 1, 0) === worker + 1) return;
   }
 
-  /** Counts one more that waits. @returns false when too many wait already. */
+  /** Counts one more waiter. @returns false if too many are waiting already. */
   enqueue(worker: number): boolean {
     if (Atomics.add(this.words, PERMITS, 1) >= MOST_WAITING) {
       Atomics.sub(this.words, PERMITS, 1);
@@ -40,18 +40,18 @@ export class SharedSemaphore {
     return true;
   }
 
-  /** One of the worker waits no longer. */
+  /** Counts one waiter of the worker less. */
   dequeue(worker: number): void {
     Atomics.sub(this.words, PERMITS + 1 + worker, 1);
     Atomics.sub(this.words, PERMITS, 1);
   }
 
-  /** Whether another worker has any that wait. */
+  /** Whether another worker has waiters. */
   othersWait(worker: number): boolean {
     return Atomics.load(this.words, PERMITS) > Atomics.load(this.words, PERMITS + 1 + worker);
   }
 
-  /** Frees what a worker that is gone held. */
+  /** Frees what a dead worker held. */
   clearWorker(worker: number): void {
     for (let permit = 0; permit < PERMITS; permit++) Atomics.compareExchange(this.words, permit, worker + 1, 0);
     Atomics.sub(this.words, PERMITS, Atomics.exchange(this.words, PERMITS + 1 + worker, 0));

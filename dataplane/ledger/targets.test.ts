@@ -5,7 +5,7 @@ import { CHECK_RESULT, EJECTED_SECS, FAILURES_TO_EJECT, Targets, targetKey } fro
 const START = 1_700_000_000_000;
 const WORKERS = 3;
 
-test('failures in a row take a target out for a while, and every thread sees it', () => {
+test('consecutive failures take a target out for a while, and every thread sees it', () => {
   const buffer = Targets.buffer(WORKERS);
   const [one, other] = [new Targets(buffer, WORKERS), new Targets(buffer, WORKERS)];
   const slot = one.claim(targetKey('10.0.0.1:80', false), START);
@@ -18,17 +18,17 @@ test('failures in a row take a target out for a while, and every thread sees it'
   assert.equal(one.ejected(slot, START + (EJECTED_SECS + 1) * 1_000), false);
 });
 
-test('an answer makes a target healthy again, and tells whether it had been out', () => {
+test('a response makes a target healthy again and reports whether it had been out', () => {
   const targets = new Targets(Targets.buffer(WORKERS), WORKERS);
   const slot = targets.claim(targetKey('10.0.0.1:80', true), START);
   assert.equal(targets.succeeded(slot), false);
   for (let failure = 0; failure < FAILURES_TO_EJECT; failure++) targets.failed(slot, START);
   assert.equal(targets.succeeded(slot), true);
   assert.equal(targets.ejected(slot, START), false);
-  assert.equal(targets.failed(slot, START), false, 'the count begins anew');
+  assert.equal(targets.failed(slot, START), false, 'the count starts again');
 });
 
-test('requests in flight are summed over workers, and those of a dead worker are forgotten', () => {
+test('requests in flight are summed over workers, without those of a dead worker', () => {
   const targets = new Targets(Targets.buffer(WORKERS), WORKERS);
   const slot = targets.claim(targetKey('10.0.0.1:80', false), START);
   for (const worker of [0, 1, 1, 2]) targets.begin(slot, worker);
@@ -44,7 +44,7 @@ test('the same address with and without TLS are two targets', () => {
   assert.equal(targets.find(targetKey('b:1', false)), -1);
 });
 
-test('a target that is in use is not the one that is forgotten, however early it was claimed', () => {
+test('a target in use is never forgotten, however early it was claimed', () => {
   const targets = new Targets(Targets.buffer(1), 1);
   const key = (fingerprint: number) => ({ hash: 0, fingerprint });
   const busy = targets.claim(key(1), START);
@@ -55,7 +55,7 @@ test('a target that is in use is not the one that is forgotten, however early it
   assert.equal(targets.find(key(2)), -1);
 });
 
-test('the result of a check is seen by every thread, and does not stay in the slot of a target that is forgotten', () => {
+test('every thread sees the result of a check, and it does not stay in the slot of a forgotten target', () => {
   const buffer = Targets.buffer(1);
   const [one, other] = [new Targets(buffer, 1), new Targets(buffer, 1)];
   const key = (fingerprint: number) => ({ hash: 0, fingerprint });
@@ -67,7 +67,7 @@ test('the result of a check is seen by every thread, and does not stay in the sl
   assert.equal(other.checkResult(slot), CHECK_RESULT.none);
 });
 
-test('the same address with another id is another target', () => {
+test('the same address with a different id is a different target', () => {
   const names = [undefined, 'one', 'two'].map((id) => JSON.stringify(targetKey('a:1', false, id)));
   assert.equal(new Set(names).size, 3);
 });

@@ -1,27 +1,27 @@
 import { type Key, keyOf } from './hash.ts';
 import { SharedHashTable } from './hash-table.ts';
 
-/** Distinct targets whose health is shared; the one unused for longest is forgotten beyond that. */
+/** Maximum number of targets whose health is shared; beyond that, the one unused for longest is forgotten. */
 const CAPACITY = 1 << 17;
-/** Words of a target before its columns of requests in flight: failures in a row, out until, last use (seconds), result of the check. */
+/** Words of a target before its columns of requests in flight: consecutive failures, out until, last use (seconds), result of the check. */
 const WORDS = 4;
 const FAILURES = 0;
 const OUT_UNTIL = 1;
 const LAST_USE = 2;
 const RESULT = 3;
 
-/** Failures in a row that take a target out of rotation. */
+/** Consecutive failures that take a target out of rotation. */
 export const FAILURES_TO_EJECT = 3;
-/** Seconds that it then stays out, unless an answer comes sooner. */
+/** How many seconds it then stays out, unless a response arrives sooner. */
 export const EJECTED_SECS = 10;
 
-/** What probes and health checks have found so far. */
+/** The result of probes and health checks so far. */
 export const CHECK_RESULT = { none: 0, healthy: 1, unhealthy: 2 } as const;
 export type CheckResult = (typeof CHECK_RESULT)[keyof typeof CHECK_RESULT];
 
 /**
- * The name of a target. Another id makes another target, even at the same address, and so does another `transport` (as
- * `transportName` has it): one may fail where the other does not.
+ * The name of a target. A different id makes a different target, even at the same address, and so does a different
+ * `transport` (the result of `transportName`): one may fail while the other does not.
  */
 export const targetName = (address: string, tls: boolean, id?: string | null, transport = ''): string =>
   `${transport === '' ? '' : `[${transport}] `}${tls ? 'tls ' : ''}${address}${id == null ? '' : ` ${id}`}`;
@@ -31,7 +31,7 @@ export const targetKey = (address: string, tls: boolean, id?: string | null, tra
   keyOf(`target\n${targetName(address, tls, id, transport)}`);
 
 /**
- * Health and load of upstream targets, one truth for all workers. Times are whole seconds since 1970
+ * Health and load of upstream targets, shared by all workers. Times are whole seconds since 1970
  * (good until 2038 in a signed word, compared as unsigned until 2106).
  */
 export class Targets {
@@ -57,7 +57,7 @@ export class Targets {
     return slot;
   }
 
-  /** Marks the target as in use at `now` (ms since 1970), so that it is not forgotten. Called now and then, not for each request. */
+  /** Marks the target as in use at `now` (ms since 1970), so that it is not forgotten. Called periodically, not for each request. */
   used(slot: number, now: number): void {
     this.store(slot, LAST_USE, Math.floor(now / 1_000));
   }
@@ -72,7 +72,7 @@ export class Targets {
     return until !== 0 && until > now / 1_000;
   }
 
-  /** The target has answered. @returns whether it had been taken out. */
+  /** Called when the target has responded. @returns whether it had been taken out. */
   succeeded(slot: number): boolean {
     if (this.load(slot, FAILURES) === 0) return false;
     this.store(slot, FAILURES, 0);
@@ -88,7 +88,7 @@ export class Targets {
     return !already;
   }
 
-  /** Failures since its last answer. */
+  /** Failures since its last response. */
   failures(slot: number): number {
     return this.load(slot, FAILURES);
   }
@@ -116,7 +116,7 @@ export class Targets {
     return total;
   }
 
-  /** Forgets the requests in flight of a worker that is gone. */
+  /** Forgets the requests in flight of a dead worker. */
   clearWorker(worker: number): void {
     for (let slot = 0; slot < this.slots.capacity; slot++) this.store(slot, WORDS + worker, 0);
   }

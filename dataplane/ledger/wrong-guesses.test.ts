@@ -4,7 +4,7 @@ import { WrongGuesses } from './wrong-guesses.ts';
 
 const NOW = 1_800_000_000_000;
 
-test('a client that was wrong at one worker is known at every other one, for ten minutes', () => {
+test('a wrong guess at one worker is known to all others for ten minutes', () => {
   const buffer = WrongGuesses.buffer();
   const [one, other] = [new WrongGuesses(buffer), new WrongGuesses(buffer)];
   one.add('192.0.2.1', NOW);
@@ -14,7 +14,7 @@ test('a client that was wrong at one worker is known at every other one, for ten
   assert.equal(other.has('192.0.2.1', NOW + 600_000), false);
 });
 
-test('the time begins anew with each wrong guess, and ends with a right one', () => {
+test('the time restarts with each wrong guess and ends with a right one', () => {
   const guesses = new WrongGuesses(WrongGuesses.buffer());
   guesses.add('192.0.2.1', NOW);
   guesses.add('192.0.2.1', NOW + 500_000);
@@ -23,13 +23,13 @@ test('the time begins anew with each wrong guess, and ends with a right one', ()
   assert.equal(guesses.has('192.0.2.1', NOW + 1_000_000), false);
 });
 
-test('a clock that is put back keeps nobody behind all others', () => {
+test('setting the clock back does not put a client behind all others', () => {
   const guesses = new WrongGuesses(WrongGuesses.buffer());
   guesses.add('192.0.2.1', NOW);
   assert.equal(guesses.has('192.0.2.1', NOW - 86_400_000), false);
 });
 
-test('of more clients than there is room for, those that were wrong last are remembered', () => {
+test('with more clients than slots, the most recent wrong guesses are remembered', () => {
   const guesses = new WrongGuesses(WrongGuesses.buffer());
   for (let nth = 0; nth < 100_000; nth++) guesses.add(`client ${nth}`, NOW + nth * 4);
   const known = Array.from({ length: 1_000 }, (_, nth) => guesses.has(`client ${99_999 - nth}`, NOW + 400_000)).filter(Boolean);

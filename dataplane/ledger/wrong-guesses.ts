@@ -1,15 +1,15 @@
 import { keyOf } from './hash.ts';
 import { SharedHashTable } from './hash-table.ts';
 
-/** Clients that are remembered at the same time; of those that share a bucket the one that was wrong longest ago is forgotten first. */
+/** Maximum number of clients remembered; of those in one bucket, the one whose wrong guess is oldest is forgotten first. */
 const CAPACITY = 1 << 15;
-/** How long (seconds): enough for a crowd of hundreds to be wrong once each, at a few compares a second. */
+/** How long a client is remembered (seconds). This is enough for hundreds of clients to guess once each, at a few comparisons per second. */
 const REMEMBERED_SECS = 600;
 
-/** Which clients were wrong about a password lately, whichever worker found it out. */
+/** Remembers which clients recently sent a wrong password, for all workers. */
 export class WrongGuesses {
   private readonly slots: SharedHashTable;
-  /** When each was wrong last: the low 32 bits of seconds since 1970. */
+  /** When each client last guessed wrong: the low 32 bits of seconds since 1970. */
   private readonly times: Int32Array;
 
   constructor(buffer: SharedArrayBuffer) {
@@ -21,7 +21,7 @@ export class WrongGuesses {
     return new SharedArrayBuffer(CAPACITY * 8);
   }
 
-  /** `client` as `clientNetwork` has it, `now` in ms since 1970. */
+  /** `client` is the result of `clientNetwork`, `now` is in ms since 1970. */
   add(client: string, now: number): void {
     const { hash, fingerprint } = keyOf(`password\n${client}`);
     const seconds = inSeconds(now);
@@ -41,12 +41,12 @@ export class WrongGuesses {
     if (slot >= 0) this.slots.free(slot);
   }
 
-  /** Seconds since a client was wrong; after all others where the clock has been put back. */
+  /** Seconds since a client's last wrong guess; the greatest value if the clock has been set back. */
   private age(slot: number, seconds: number): number {
     return (seconds - Atomics.load(this.times, slot)) >>> 0;
   }
 }
 
 const inSeconds = (now: number): number => Math.floor(now / 1_000) | 0;
-/** What a slot held before is overwritten at once. */
+/** Nothing to clear: the caller overwrites the slot immediately. */
 const nothing = (): void => undefined;

@@ -6,7 +6,7 @@ import { MAX_DOMAIN_LABELS, OVERFLOW_LABEL } from './totals.ts';
 export type CertificateStats = {
   /** The served certificate of each name: its expiry (ms since 1970) and source. */
   readonly shown: Iterable<{ readonly name: string; readonly notAfter: number; readonly source: string }>;
-  /** Orders since the start by result. */
+  /** Number of orders since the start, by result. */
   readonly orders: Iterable<readonly [result: string, count: number]>;
 };
 
@@ -14,19 +14,19 @@ export type CertificateStats = {
 export function registerCertificates(registry: Registry): (reading: CertificateStats) => void {
   const bySource = new Gauge({
     name: `${METRIC_PREFIX}certificates`,
-    help: 'Names that are shown a certificate, by where it comes from.',
+    help: 'Names with a certificate, by its source.',
     labelNames: ['source'],
     registers: [registry],
   });
   const notAfter = new Gauge({
     name: `${METRIC_PREFIX}certificate_not_after_timestamp_seconds`,
-    help: `When the certificate of a name ends, in seconds since 1970; the ${MAX_DOMAIN_LABELS} that end first, and the first of all others.`,
+    help: `When the certificate of a name expires, in seconds since 1970; the ${MAX_DOMAIN_LABELS} that expire first, and the earliest of all others.`,
     labelNames: ['domain'],
     registers: [registry],
   });
   const orders = new Counter({
     name: `${METRIC_PREFIX}certificate_orders_total`,
-    help: 'Orders for certificates by how they ended.',
+    help: 'Certificate orders by result.',
     labelNames: ['result'],
     registers: [registry],
   });

@@ -6,15 +6,15 @@ type Line = { metricName: string; labels: Record<string, string | number>; share
 type Options = {
   readonly name: string;
   readonly help: string;
-  /** Upper bounds in seconds, rising; `Totals.durations` has one count for each and one beyond. */
+  /** Upper bounds in seconds, ascending; `Totals.durations` has one count for each and one for longer durations. */
   readonly bounds: readonly number[];
   readonly registry: Registry;
   readonly read: () => Iterable<[domain: string, totals: Totals]>;
 };
 
 /**
- * A histogram whose buckets are counted elsewhere. prom-client's own needs one `observe` per request,
- * which costs more than the request; here a scrape reads the counts that the workers sent.
+ * A histogram whose buckets are counted elsewhere. prom-client's histogram needs one `observe` per request,
+ * which costs more than the request itself. Here, a scrape reads the counts that the workers sent.
  */
 export class CountedHistogram extends Histogram<'domain'> {
   private readonly options: Options;
@@ -25,7 +25,7 @@ export class CountedHistogram extends Histogram<'domain'> {
     this.options = options;
   }
 
-  /** Called by prom-client's registry and `get` for the lines of a histogram. */
+  /** prom-client's registry and `get` call this for the lines of the histogram. */
   async getForPromString(): Promise<{ name: string; help: string; type: 'histogram'; aggregator: 'sum'; values: Line[] }> {
     const { name, help, read } = this.options;
     const values: Line[] = [];

@@ -2,7 +2,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import { METRIC_PREFIX } from '../../shared/name.ts';
 import { type CertificateStats, registerCertificates } from './certificates.ts';
 
-/** Maximum of individually listed targets; those out of rotation come first. */
+/** Maximum number of individually listed targets; those out of rotation come first. */
 export const MAX_UPSTREAMS = 1_000;
 
 /** Values at the time of a scrape. */
@@ -10,7 +10,7 @@ export type MetricsSnapshot = {
   readonly routes: number;
   /** Controllers' routes that are overridden by manually posted ones. */
   readonly overridden: number;
-  /** Workers that serve. */
+  /** Number of running workers. */
   readonly workers: number;
   readonly inFlight: number;
   readonly connections: ConnectionStats;
@@ -24,14 +24,14 @@ export type UpstreamHealth = { readonly address: string; readonly healthy: boole
 /** Registers values that are read at each scrape instead of counted. @returns a function that updates them. */
 export function registerGauges(registry: Registry): (reading: MetricsSnapshot) => void {
   const gauge = (name: string, help: string) => new Gauge({ name: `${METRIC_PREFIX}${name}`, help, registers: [registry] });
-  const routes = gauge('routes', 'Routes that are served.');
-  const overridden = gauge('routes_overridden', "Controllers' routes that one posted by hand hides.");
-  const workers = gauge('workers', 'Traffic workers that serve.');
-  const inFlight = gauge('requests_in_flight', 'Requests that are being answered.');
-  const connections = gauge('connections_open', 'Open connections of clients.');
+  const routes = gauge('routes', 'Active routes.');
+  const overridden = gauge('routes_overridden', "Controllers' routes that a manually posted route overrides.");
+  const workers = gauge('workers', 'Running traffic workers.');
+  const inFlight = gauge('requests_in_flight', 'Requests in flight.');
+  const connections = gauge('connections_open', 'Open client connections.');
   const refused = new Counter({
     name: `${METRIC_PREFIX}connections_refused_total`,
-    help: 'Connections of clients that were closed before a request was read, by reason.',
+    help: 'Client connections that were closed before a request was read, by reason.',
     labelNames: ['reason'],
     registers: [registry],
   });

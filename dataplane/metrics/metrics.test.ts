@@ -15,7 +15,7 @@ const NOTHING: MetricsSnapshot = {
 const clock: Clock = { ...systemClock, now: () => 1_700_000_000_500 };
 const metricsOf = (read: () => MetricsSnapshot = () => NOTHING) => createMetrics({ clock, version: '1.2.3', read });
 
-/** Values by line head: `name{labels}`. */
+/** Values by series: `name{labels}`. */
 async function scrape(metrics: ReturnType<typeof metricsOf>): Promise<Map<string, number>> {
   const lines = (await metrics.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]));
@@ -24,7 +24,7 @@ const own = (lines: Map<string, number>, family: string) =>
   Object.fromEntries([...lines].filter(([head]) => head.split('{')[0] === family));
 
 describe('traffic', () => {
-  it('adds up requests and bytes of all workers by route and class', async () => {
+  it('adds up requests and bytes of all workers by route and status class', async () => {
     const metrics = metricsOf();
     metrics.record({
       domains: [domainReport('a.example', { classes: [1, 2, 0, 3, 4, 5], bytes: 7 }), domainReport('*.b.example', { host: 'x.b.example' })],
@@ -45,7 +45,7 @@ describe('traffic', () => {
     });
   });
 
-  it('is not counted twice by a second scrape, even at the same time', async () => {
+  it('is not counted twice by a concurrent second scrape', async () => {
     const metrics = metricsOf();
     metrics.record({ domains: [domainReport('a.example'), domainReport('', { host: '' })] });
     const [one, other] = await Promise.all([scrape(metrics), scrape(metrics)]);
@@ -55,7 +55,7 @@ describe('traffic', () => {
     }
   });
 
-  it('counts what upstreams failed at by route and reason, with no line for what never happened', async () => {
+  it('counts upstream failures by route and reason, with no line for reasons that never occurred', async () => {
     const metrics = metricsOf();
     assert.deepEqual(own(await scrape(metrics), 'sluice_upstream_failures_total'), {});
     metrics.record({
@@ -75,7 +75,7 @@ describe('traffic', () => {
     });
   });
 
-  it('makes cumulative buckets of the counts, with sum and count', async () => {
+  it('turns the counts into cumulative buckets with sum and count', async () => {
     const metrics = metricsOf();
     const durations = DURATION_BOUNDS.map((_, at) => at).concat(100);
     metrics.record({ domains: [domainReport('a.example', { durations, durationSum: 3.5 })] });
@@ -93,7 +93,7 @@ describe('traffic', () => {
     assert.match(await metrics.text(), /^# TYPE sluice_request_duration_seconds histogram$/m);
   });
 
-  it('keeps unrouted requests in a family of their own', async () => {
+  it('counts unrouted requests in a separate family', async () => {
     const metrics = metricsOf();
     metrics.record({ domains: [domainReport('', { host: '', classes: [0, 0, 0, 9, 0, 0] })] });
     const lines = await scrape(metrics);
@@ -104,7 +104,7 @@ describe('traffic', () => {
     );
   });
 
-  it('has at most 1,000 domains, then other, and loses no count', async () => {
+  it('has at most 1,000 domains, then other, without losing counts', async () => {
     const metrics = metricsOf();
     const patterns = Array.from({ length: MAX_DOMAIN_LABELS + 50 }, (_, at) => `d${at}.example`);
     for (let round = 0; round < 2; round++) metrics.record({ domains: patterns.map((pattern) => domainReport(pattern)) });
@@ -115,8 +115,8 @@ describe('traffic', () => {
   });
 });
 
-describe('what is read at a scrape', () => {
-  it('is as it is at that moment, and a target that is gone has no line', async () => {
+describe('values read at a scrape', () => {
+  it('are current, and a removed target has no line', async () => {
     let reading: MetricsSnapshot = {
       routes: 5,
       overridden: 1,
@@ -144,14 +144,14 @@ describe('what is read at a scrape', () => {
     assert.deepEqual(own(second, 'sluice_upstream_healthy'), { 'sluice_upstream_healthy{address="10.0.0.2:80"}': 0 });
   });
 
-  it('lists at most 1,000 targets, and none that is out is left out for one that is in', async () => {
+  it('list at most 1,000 targets, those out of rotation before those in rotation', async () => {
     const upstreams = Array.from({ length: 1_500 }, (_, at) => ({ address: `t:${at + 1}`, healthy: at % 3 !== 0 }));
     const lines = Object.values(own(await scrape(metricsOf(() => ({ ...NOTHING, upstreams }))), 'sluice_upstream_healthy'));
     assert.equal(lines.length, MAX_UPSTREAMS);
     assert.equal(lines.filter((value) => value === 0).length, 500);
   });
 
-  it('knows the certificates: how many from where, when they end, how orders ended', async () => {
+  it('include certificates by source, their expiry, and orders by result', async () => {
     const shown = [
       { name: 'b.example', notAfter: 1_700_000_000_000, source: 'acme' },
       { name: 'a.example', notAfter: 1_600_000_000_000, source: 'file' },
@@ -175,7 +175,7 @@ describe('what is read at a scrape', () => {
     });
   });
 
-  it('lists the 1,000 certificates that end first, and the next of all others', async () => {
+  it('list the 1,000 certificates that expire first, and the earliest of all others', async () => {
     const shown = Array.from({ length: 1_100 }, (_, at) => ({ name: `d${at}.example`, notAfter: (2_000 - at) * 1_000, source: 'acme' }));
     const lines = own(
       await scrape(metricsOf(() => ({ ...NOTHING, certificates: { shown, orders: [] } }))),
@@ -185,7 +185,7 @@ describe('what is read at a scrape', () => {
     assert.equal(lines['sluice_certificate_not_after_timestamp_seconds{domain="other"}'], 2_000 - 99);
   });
 
-  it('fails the scrape, not the process, when it cannot be read', async () => {
+  it('fail only the scrape if they cannot be read', async () => {
     const metrics = metricsOf(() => {
       throw new Error('gone');
     });
@@ -204,7 +204,7 @@ describe('events', () => {
     assert.deepEqual(await restarts(), [1, 2]);
   });
 
-  it('count what was thrown in workers by what it ended, from zero', async () => {
+  it('count faults in workers by what they ended, from zero', async () => {
     const metrics = metricsOf();
     const faults = async () => own(await scrape(metrics), 'sluice_exchange_faults_total');
     const expected = (exchange: number, connection: number, nothing: number) => ({
@@ -224,7 +224,7 @@ describe('events', () => {
     assert.deepEqual(await faults(), expected(3, 0, 4));
   });
 
-  it('say how the last reload ended, and nothing before the first', async () => {
+  it('report the result of the last reload, and nothing before the first', async () => {
     const metrics = metricsOf();
     const reload = async () => {
       const lines = await scrape(metrics);
@@ -239,13 +239,13 @@ describe('events', () => {
     assert.deepEqual(await reload(), [0, 1_700_000_000.5]);
   });
 
-  it('name the build', async () => {
+  it('identify the build', async () => {
     assert.equal((await scrape(metricsOf())).get(`sluice_build_info{version="1.2.3",node="${process.version}"}`), 1);
   });
 });
 
 describe('docs/reference/metrics.md', () => {
-  it('has every family with its type, and no other', async () => {
+  it('lists exactly the families that exist, with their types', async () => {
     const page = readFileSync(new URL('../../docs/reference/metrics.md', import.meta.url), 'utf8');
     const documented = new Map([...page.matchAll(/^\| `([a-z0-9_]+)` \| (\w+) \|/gm)].map((row) => [row[1] ?? '', row[2]]));
     const metrics = metricsOf();

@@ -6,7 +6,7 @@ import { type MetricsSnapshot, registerGauges } from './gauges.ts';
 import { addReport, emptyTotals, TotalsByDomain } from './totals.ts';
 import { registerTraffic } from './traffic.ts';
 
-/** Why a worker was restarted: it exited, or its event loop was silent for too long. */
+/** Why a worker was restarted: it exited, or its event loop was blocked for too long. */
 export const RESTART_REASONS = ['died', 'silent'] as const;
 export type RestartReason = (typeof RESTART_REASONS)[number];
 
@@ -57,7 +57,7 @@ export function createMetrics({ clock, version, read }: MetricsOptions): Metrics
 function registerRestarts(registry: Registry): Counter<'reason'> {
   const restarts = new Counter({
     name: `${METRIC_PREFIX}worker_restarts_total`,
-    help: 'Traffic workers that were started anew because one died or was silent.',
+    help: 'Traffic worker restarts by reason.',
     labelNames: ['reason'],
     registers: [registry],
   });
@@ -99,7 +99,7 @@ function registerReloads(registry: Registry, clock: Clock): (ok: boolean) => voi
 function registerBuild(registry: Registry, version: string): void {
   const build = new Gauge({
     name: `${METRIC_PREFIX}build_info`,
-    help: 'Always 1; the labels say what runs.',
+    help: 'Always 1; the labels identify the build.',
     labelNames: ['version', 'node'],
     registers: [registry],
   });

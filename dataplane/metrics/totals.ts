@@ -1,6 +1,6 @@
 import { type DomainReport, DURATION_BOUNDS } from '../traffic/protocol.ts';
 
-/** Maximum of distinct values of the label `domain`; further routes count as `other`. */
+/** Maximum number of distinct values of the label `domain`; further routes count as `other`. */
 export const MAX_DOMAIN_LABELS = 1_000;
 export const OVERFLOW_LABEL = 'other';
 
@@ -10,11 +10,11 @@ export const STATUS_CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx', 'other'] as co
 export type Totals = {
   readonly classes: number[];
   bytes: number;
-  /** Requests per bucket of DURATION_BOUNDS, not cumulative, plus one for longer ones. */
+  /** Requests per bucket of DURATION_BOUNDS, not cumulative, plus one for longer durations. */
   readonly durations: number[];
   /** Seconds. */
   durationSum: number;
-  /** By the code of the failure. */
+  /** By failure code. */
   readonly failures: Map<string, number>;
 };
 
@@ -39,7 +39,7 @@ function addEach(into: number[], counts: readonly number[]): void {
   for (const [index, count] of counts.entries()) into[index] = (into[index] ?? 0) + count;
 }
 
-/** Totals by route pattern, never by the client's Host, and bounded. */
+/** Totals by route pattern, never by the client's Host, and bounded in number. */
 export class TotalsByDomain {
   private readonly totals = new Map<string, Totals>();
 

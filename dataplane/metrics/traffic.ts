@@ -8,7 +8,7 @@ import { STATUS_CLASSES, type Totals, type TotalsByDomain } from './totals.ts';
 export function registerTraffic(registry: Registry, domains: TotalsByDomain, unrouted: Totals): void {
   new Counter({
     name: `${METRIC_PREFIX}requests_total`,
-    help: 'Answered requests by route and class of status.',
+    help: 'Requests answered, by route and status class.',
     labelNames: ['domain', 'status'],
     registers: [registry],
     collect() {
@@ -18,7 +18,7 @@ export function registerTraffic(registry: Registry, domains: TotalsByDomain, unr
   });
   new Counter({
     name: `${METRIC_PREFIX}unrouted_requests_total`,
-    help: 'Requests for hosts without a route, and refused ones, by class of status.',
+    help: 'Requests for hosts without a route, and rejected requests, by status class.',
     labelNames: ['status'],
     registers: [registry],
     collect() {
@@ -28,7 +28,7 @@ export function registerTraffic(registry: Registry, domains: TotalsByDomain, unr
   });
   new Counter({
     name: `${METRIC_PREFIX}response_bytes_total`,
-    help: 'Bytes sent to clients, heads and bodies, by route.',
+    help: 'Bytes sent to clients, headers and bodies, by route.',
     labelNames: ['domain'],
     registers: [registry],
     collect() {
@@ -38,7 +38,7 @@ export function registerTraffic(registry: Registry, domains: TotalsByDomain, unr
   });
   new Counter({
     name: `${METRIC_PREFIX}upstream_failures_total`,
-    help: 'Requests that ended because no upstream answered, or its answer broke off, by route and reason.',
+    help: 'Requests that failed because no upstream responded, or its response broke off, by route and reason.',
     labelNames: ['domain', 'reason'],
     registers: [registry],
     collect() {
@@ -48,17 +48,17 @@ export function registerTraffic(registry: Registry, domains: TotalsByDomain, unr
   });
   new CountedHistogram({
     name: `${METRIC_PREFIX}request_duration_seconds`,
-    help: 'Time from the head of a request to the end of its answer, by route.',
+    help: 'Time from the request header section to the end of the response, by route.',
     bounds: DURATION_BOUNDS,
     registry,
     read: () => domains.entries(),
   });
 }
 
-/** Skips status classes without requests, so that a thousand routes do not produce thousands of zeros. */
-function eachClass(totals: Totals, tell: (status: string, count: number) => void): void {
+/** Skips status classes without requests, so that a thousand routes don't produce thousands of zeros. */
+function eachClass(totals: Totals, report: (status: string, count: number) => void): void {
   for (const [index, status] of STATUS_CLASSES.entries()) {
     const count = totals.classes[index] ?? 0;
-    if (count > 0) tell(status, count);
+    if (count > 0) report(status, count);
   }
 }

@@ -14,11 +14,11 @@ type Draw = (bound: number) => number;
 const pick = <T>(draw: Draw, choices: readonly T[]): T => choices[draw(choices.length)] as T;
 const some = <T>(draw: Draw, most: number, make: () => T): T[] => Array.from({ length: draw(most + 1) }, make);
 
-/** Numbers from 0 up to, not including, `bound`; the same ones for the same seed. */
+/** Numbers from 0 up to but not including `bound`; the same ones for the same seed. */
 function seeded(seed: number): Draw {
   let state = seed;
   return (bound) => {
-    // Lehmer's generator modulo the prime 2^31 - 1.
+    // A Lehmer generator modulo the prime 2^31 - 1.
     state = (state * 48_271) % 2_147_483_647;
     return Math.floor((state / 2_147_483_647) * bound);
   };
@@ -64,7 +64,7 @@ async function apply(frame: Frame, { table }: TemporaryTable, model: ReferenceMo
   return words;
 }
 
-/** Does one thing to both, and compares their answers. @returns what was done. */
+/** Performs one operation on both and compares the results. @returns a description of the operation. */
 async function step(draw: Draw, fixture: TemporaryTable, model: ReferenceModel): Promise<string> {
   const kind = draw(20);
   if (kind === 0) {
@@ -96,7 +96,7 @@ function agree({ table, publisher }: TemporaryTable, model: ReferenceModel): voi
   assert.deepEqual(table.counts(), { routes: expected.length, overridden: expected.filter((line) => line.includes(' over ')).length });
 }
 
-test('any sequence of posts, removals, frames and restarts ends as in the reference model', {
+test('any sequence of posts, removals, frames and restarts ends in the same state as the reference model', {
   timeout: 60_000,
 }, async () => {
   for (let sequence = 0; sequence < SEQUENCES; sequence++) {
@@ -112,7 +112,7 @@ test('any sequence of posts, removals, frames and restarts ends as in the refere
       }
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      assert.fail(`SEED=${seed} after ${done.length} steps: ${why}\nThe last that went well:\n${done.slice(-6).join('\n')}`);
+      assert.fail(`SEED=${seed} after ${done.length} steps: ${why}\nThe last successful ones:\n${done.slice(-6).join('\n')}`);
     }
   }
 });

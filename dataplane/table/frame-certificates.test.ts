@@ -10,7 +10,7 @@ import { frameOf, routeOf, ServedRoutes, TemporaryTable } from './testing/tempor
 
 const route = routeOf('a.test', 'up:1', { source: 'file' });
 
-test('certificates are there before the routes of their frame are served, and go only after those that go', async () => {
+test('certificates of a frame are available before its routes are served, and removed only after its removed routes', async () => {
   using fixture = new TemporaryTable();
   const publisher = new ServedRoutes();
   const events: string[] = [];
@@ -36,7 +36,7 @@ test('certificates are there before the routes of their frame are served, and go
     'brought while a.test is served',
     'dropped while nothing is served',
   ]);
-  // What is stale, or said before, touches none of them.
+  // A stale or repeated frame does not touch certificates.
   await table.apply(frameOf({ revision: 2 }, []));
   assert.ok('refused' in (await table.apply(frameOf({ revision: 1 }, [route]))));
   assert.equal(events.length, 4);

@@ -17,7 +17,7 @@ async function refusedBy(fixture: TemporaryTable, ...frame: Parameters<typeof fr
   return outcome.refused;
 }
 
-test('the last one to post a domain has it', async () => {
+test('the latest post of a domain replaces earlier ones', async () => {
   using fixture = await TemporaryTable.start();
   await fixture.table.post(routeOf('a.test', 'one:1', { source: 'x' }));
   await fixture.table.post(routeOf('a.test', 'two:2'));
@@ -26,7 +26,7 @@ test('the last one to post a domain has it', async () => {
   assert.equal(await fixture.table.remove('a.test'), false);
 });
 
-test('a whole frame adds, changes and removes; what is as it was is not touched', async () => {
+test('a full frame adds, changes and removes routes, and leaves unchanged ones alone', async () => {
   using fixture = await TemporaryTable.start();
   await applied(fixture, {}, [ofFile('a.test'), ofFile('b.test'), ofFile('c.test')]);
   const before = fixture.publisher.generation;
@@ -42,7 +42,7 @@ test('a whole frame adds, changes and removes; what is as it was is not touched'
   assert.equal(again.generation, before + 1, 'nothing changed, nothing published');
 });
 
-test('a line that moved in its file changes where a route is from, and nothing that is served', async () => {
+test('a route that moved within its file gets a new origin without being republished', async () => {
   using fixture = await TemporaryTable.start();
   await applied(fixture, {}, [ofFile('a.test', 'up:1', { origin: 'Sluicefile:1' })]);
   const { generation } = fixture.publisher;
@@ -53,7 +53,7 @@ test('a line that moved in its file changes where a route is from, and nothing t
   assert.equal(fixture.table.find('a.test')?.route.origin, 'Sluicefile:9');
 });
 
-test('sources that a frame does not name keep what they have', async () => {
+test('sources that a frame does not name keep their routes', async () => {
   using fixture = await TemporaryTable.start();
   await applied(fixture, { sources: ['file', 'docker'] }, [ofFile('a.test'), routeOf('b.test', 'up:1', { source: 'docker' })]);
   const { removed } = await applied(fixture, { revision: 2, sources: ['docker'] }, []);
@@ -61,7 +61,7 @@ test('sources that a frame does not name keep what they have', async () => {
   assert.deepEqual(fixture.visible(), ['a.test up:1 c']);
 });
 
-test('a difference is taken on the revision that it is based on, and on no other', async () => {
+test('a delta is applied only to the revision it is based on', async () => {
   using fixture = await TemporaryTable.start();
   await applied(fixture, {}, [ofFile('a.test'), ofFile('b.test')]);
   const next = await applied(fixture, { revision: 2, based_on: 1 }, [ofFile('c.test')], {
@@ -73,17 +73,17 @@ test('a difference is taken on the revision that it is based on, and on no other
   assert.equal((await refusedBy(fixture, { controller: 'new', revision: 3, based_on: 2 }, [])).current, null);
 });
 
-test('an older life of a controller, and an older revision of the same life, are stale', async () => {
+test('an older epoch of a controller, and an older revision of the same epoch, are stale', async () => {
   using fixture = await TemporaryTable.start();
   await applied(fixture, { epoch: 5, revision: 7 }, [ofFile('a.test')]);
   assert.equal((await refusedBy(fixture, { epoch: 4, revision: 9 }, [])).current, 7);
   assert.equal((await refusedBy(fixture, { epoch: 5, revision: 6 }, [])).current, 7);
   await fixture.restart();
-  assert.equal((await refusedBy(fixture, { epoch: 4, revision: 9 }, [])).current, 7, 'also after a restart');
+  assert.equal((await refusedBy(fixture, { epoch: 4, revision: 9 }, [])).current, 7, 'the same after a restart');
   await applied(fixture, { epoch: 6, revision: 1 }, []);
 });
 
-test('the same revision again is applied and touches nothing', async () => {
+test('a repeated revision is accepted and changes nothing', async () => {
   using fixture = await TemporaryTable.start();
   await applied(fixture, { revision: 'r' }, [ofFile('a.test')]);
   const again = await applied(fixture, { revision: 'r' }, [ofFile('a.test')]);
@@ -91,7 +91,7 @@ test('the same revision again is applied and touches nothing', async () => {
   assert.deepEqual(again.removed, []);
 });
 
-test('a domain that moves between sources of its controller has no gap', async () => {
+test('a domain that moves between sources of its controller is served without a gap', async () => {
   using fixture = await TemporaryTable.start();
   const changes: TableChange[] = [];
   await applied(fixture, { sources: ['file', 'docker'] }, [ofFile('a.test')]);
@@ -106,7 +106,7 @@ test('a domain that moves between sources of its controller has no gap', async (
   );
 });
 
-test('two controllers never steal from each other', async () => {
+test('two controllers never take domains from each other', async () => {
   using fixture = await TemporaryTable.start();
   await applied(fixture, { controller: 'first' }, [ofFile('a.test', 'one:1')]);
   const { results } = await applied(fixture, { controller: 'second' }, [ofFile('a.test', 'two:2'), ofFile('b.test')]);
@@ -118,14 +118,14 @@ test('two controllers never steal from each other', async () => {
   assert.deepEqual(fixture.visible(), ['a.test one:1 first']);
 });
 
-test('a route posted by hand lies over the controller’s, which is kept up to date beneath', async () => {
+test('a manually posted route overrides the controller’s, which is kept up to date underneath', async () => {
   using fixture = await TemporaryTable.start();
   await applied(fixture, {}, [ofFile('a.test', 'file:1')]);
   await fixture.table.post(routeOf('a.test', 'hand:1'));
   assert.deepEqual(fixture.visible(), ['a.test hand:1 hand']);
   assert.deepEqual(fixture.table.counts(), { routes: 1, overridden: 1 });
   const { results } = await applied(fixture, { revision: 2 }, [ofFile('a.test', 'file:2')]);
-  assert.match(results[0]?.reason ?? '', /by hand/);
+  assert.match(results[0]?.reason ?? '', /manually/);
   assert.deepEqual(fixture.visible(), ['a.test hand:1 hand']);
   assert.equal(fixture.table.find('a.test')?.overrides?.upstream, 'file:2');
   await fixture.restart();
@@ -136,17 +136,17 @@ test('a route posted by hand lies over the controller’s, which is kept up to d
   assert.deepEqual(fixture.table.counts(), { routes: 1, overridden: 0 });
 });
 
-test('a controller hears that its route was removed or rewritten by hand, and may put it back with the same truth', async () => {
+test('a controller is notified that its route was removed or replaced manually, and can restore it with a full frame', async () => {
   using fixture = await TemporaryTable.start();
-  const heard: TableChange['byHand'][] = [];
+  const heard: TableChange['overwritten'][] = [];
   await applied(fixture, { revision: 5 }, [ofFile('a.test', 'file:1')]);
-  fixture.table.onChange(({ byHand }) => heard.push(byHand));
+  fixture.table.onChange(({ overwritten }) => heard.push(overwritten));
   await fixture.table.remove('a.test');
   assert.deepEqual(
     heard.pop()?.map(({ domain, controller, change }) => [domain, controller, change]),
     [['a.test', 'c', 'removed']],
   );
-  assert.equal((await refusedBy(fixture, { revision: 6, based_on: 5 }, [])).current, 5, 'a difference would leave the gap');
+  assert.equal((await refusedBy(fixture, { revision: 6, based_on: 5 }, [])).current, 5, 'a delta would not restore it');
   await applied(fixture, { revision: 5 }, [ofFile('a.test', 'file:1')]);
   assert.deepEqual(fixture.visible(), ['a.test file:1 c']);
   await fixture.table.post(routeOf('a.test', 'hand:1', { source: 'file' }));
@@ -159,7 +159,7 @@ test('a controller hears that its route was removed or rewritten by hand, and ma
   assert.deepEqual(fixture.visible(), ['a.test file:1 c']);
 });
 
-test('routes that are in the wrong frame, twice in it, or no routes are rejected and keep what they had', async () => {
+test('routes of the wrong source, duplicate routes and invalid routes are rejected and keep their last good version', async () => {
   using fixture = await TemporaryTable.start();
   await applied(fixture, {}, [ofFile('bad.test', 'good:1')]);
   const { results, removed } = await applied(
@@ -178,7 +178,7 @@ test('routes that are in the wrong frame, twice in it, or no routes are rejected
   assert.deepEqual(fixture.visible(), ['bad.test good:1 c', 'c.test first:1 c']);
 });
 
-test('problems of a frame replace those of its sources; globals are those of the last frame that had any', async () => {
+test('problems of a frame replace those of its sources, and globals are those of the last frame that had any', async () => {
   using fixture = await TemporaryTable.start();
   const problem = (source: string, message: string) => ({ source, origin: 'x', domain: null, code: 'x', message, since: 'now' });
   await applied(fixture, { sources: ['file', 'docker'] }, [], {
@@ -195,7 +195,7 @@ test('problems of a frame replace those of its sources; globals are those of the
   assert.deepEqual(fixture.table.globals(), { http_port: 81 });
 });
 
-test('many writers at once are taken one after the other', async () => {
+test('concurrent writes are made one after another', async () => {
   using fixture = await TemporaryTable.start();
   await Promise.all(Array.from({ length: 50 }, (_, at) => fixture.table.post(routeOf(`${at % 10}.test`, `up:${at + 1}`))));
   await fixture.restart();

@@ -34,7 +34,7 @@ type LiveTableOptions = {
   readonly publisher: Publisher;
   readonly clock: Clock;
   readonly random: Random;
-  /** Absent: frames bring routes only. */
+  /** Absent if frames carry only routes. */
   readonly certificates?: CertificateKeeper;
 };
 
@@ -43,15 +43,15 @@ type TableUpdate = {
   readonly claims: ReadonlyMap<string, Claims>;
   readonly controllers?: readonly ControllerRecord[];
   readonly globals?: Globals;
-  readonly byHand?: TableChange['byHand'];
+  readonly overwritten?: TableChange['overwritten'];
 };
 
-/** Saved and published. `acknowledged` is its generation, once every worker serves it; the next change does not wait for that. */
+/** A change that is saved and published. `acknowledged` resolves with its generation once every worker serves it; the next change does not wait for that. */
 type Committed = { readonly acknowledged: Promise<number> };
 
 type CommittedFrame = Committed & { readonly judgement: Judgement; readonly certificates: readonly CertificateOutcome[] };
 
-/** The table of a running data plane. A change is judged, then saved, then served; then listeners hear of it. */
+/** The table of a running data plane. A change is judged, saved and served, and then listeners are called. */
 export class LiveTable implements Table {
   readonly instance: string;
   private readonly store: Store;
@@ -132,10 +132,10 @@ export class LiveTable implements Table {
       const current = this.claims.get(domain);
       const owner = rewrittenController(route.source, current.applied?.controller ?? null, this.known);
       const now = this.clock.now();
-      // With a controller's own tag, the controller's route is rewritten, and the controller can write it again.
+      // A post with a controller's tag replaces the controller's route, and the controller can replace it in turn.
       const claims: Claims =
         owner === undefined ? { ...current, hand: claimOf(route, null, now) } : { hand: null, applied: claimOf(route, owner.id, now) };
-      return { claims, ...(await this.commitByHand(domain, claims, 'replaced', owner?.id ?? null, route)) };
+      return { claims, ...(await this.commitManual(domain, claims, 'replaced', owner?.id ?? null, route)) };
     });
     await acknowledged;
     return new LazyOwnedRoute(claims);
@@ -146,7 +146,7 @@ export class LiveTable implements Table {
       const current = this.claims.get(domain);
       if (current.hand !== null) return this.commit({ claims: new Map([[domain, { ...current, hand: null }]]) });
       if (current.applied === null) return null;
-      return this.commitByHand(domain, NO_CLAIMS, 'removed', current.applied.controller, null);
+      return this.commitManual(domain, NO_CLAIMS, 'removed', current.applied.controller, null);
     });
     await committed?.acknowledged;
     return committed !== null;
@@ -170,11 +170,11 @@ export class LiveTable implements Table {
       if (known === undefined || this.closed) return;
       await this.saveControllers([{ ...known, confirmed: this.confirmations.renewed(controller, known.confirmed) }]);
     };
-    // A confirmation that cannot be saved now is due again in a minute.
+    // A confirmation that cannot be saved now will be due again in a minute.
     this.writer.run(renew).catch(() => undefined);
   }
 
-  /** Uses the targets of this source again though its controller has not confirmed them. @throws as `post`. */
+  /** Uses the targets of this source again although its controller has not confirmed them. @throws as `post`. */
   async trust({ controller, source }: UnconfirmedSource): Promise<void> {
     const { acknowledged } = await this.writer.run(async () => {
       const claims = new Map<string, Claims>();
@@ -185,8 +185,8 @@ export class LiveTable implements Table {
   }
 
   /**
-   * Lets another process have what is saved. Changes wait until `reclaim`, or fail at `close`. Resolves when none is under way.
-   * @throws UnsavedError when the unconfirmed sources cannot be saved for the other process.
+   * Gives the saved table to another process. Changes wait until `reclaim`, or fail at `close`. Resolves when none is in
+   * progress. @throws UnsavedError if the unconfirmed sources cannot be saved for the other process.
    */
   release(): Promise<void> {
     return this.lending.lend(() => this.saveControllers(withUnconfirmedSources(this.known, this.unconfirmedSources())));
@@ -210,9 +210,9 @@ export class LiveTable implements Table {
     if (refused !== null) return { refused };
     if (repeats(header, known)) return this.commitRepeated(frame);
     const judgement = await judge(frame, this.claims.byDomain, this.clock.now());
-    // A visitor who is redirected to HTTPS finds the certificate there, for as long as the route redirects.
+    // Certificates come before routes and go after them, so that a redirect to HTTPS always leads to a certificate.
     const brought = (await this.certificates?.bring(frame)) ?? [];
-    // A difference confirms what it is based on, except the routes that it could not make clear.
+    // A delta confirms what it is based on, except the routes that were rejected.
     const rejected = judgement.results.flatMap(({ domain, result }) => (result === 'rejected' ? [domain] : []));
     if (header.based_on !== null)
       await this.confirm(header.controller, this.confirmations.confirmedBy(header), judgement, new Set(rejected));
@@ -226,7 +226,7 @@ export class LiveTable implements Table {
     return { judgement, certificates: [...brought, ...dropped], acknowledged };
   }
 
-  /** Nothing is new, but what the frame says is true today. */
+  /** The frame changes nothing, but confirms the current state. */
   private async commitRepeated(frame: Frame): Promise<CommittedFrame> {
     const judgement = unchanged(frame);
     const { controller, sources } = frame.header;
@@ -258,22 +258,22 @@ export class LiveTable implements Table {
     this.reported.replace(frame);
   }
 
-  /** A change that no controller made. The controller whose route it touches, if any, is told, and its revision no longer holds. */
-  private commitByHand(
+  /** A change made through the Admin API. If it changes a controller's route, that controller is notified and must send a full frame. */
+  private commitManual(
     domain: string,
     claims: Claims,
     change: 'removed' | 'replaced',
     controller: string | null,
     route: RouteSpec | null,
   ): Promise<Committed> {
-    const byHand = controller === null ? [] : [{ domain, controller, change, route }];
-    const controllers = byHand.flatMap((touched) => this.known.get(touched.controller) ?? []).map(unsettled);
-    return this.commit({ claims: new Map([[domain, claims]]), byHand, controllers });
+    const overwritten = controller === null ? [] : [{ domain, controller, change, route }];
+    const controllers = overwritten.flatMap((touched) => this.known.get(touched.controller) ?? []).map(unsettled);
+    return this.commit({ claims: new Map([[domain, claims]]), overwritten, controllers });
   }
 
-  /** Saves, keeps and publishes one change; listeners are called once it is served. @throws UnsavedError. */
-  private async commit({ claims, controllers = [], globals, byHand = [] }: TableUpdate): Promise<Committed> {
-    if (this.closed) throw new UnsavedError('this process is ending; ask the one that takes over');
+  /** Saves and publishes one change; listeners are called once it is served. @throws UnsavedError. */
+  private async commit({ claims, controllers = [], globals, overwritten = [] }: TableUpdate): Promise<Committed> {
+    if (this.closed) throw new UnsavedError('this process is shutting down; repeat the request to the one that takes over');
     const delta = await deltaOf(claims, this.claims.byDomain);
     await this.store.save({ ...delta.save, controllers, ...(globals && { globals }) });
     const settings = globals !== undefined && JSON.stringify(globals) !== JSON.stringify(this.fileGlobals);
@@ -284,7 +284,7 @@ export class LiveTable implements Table {
     const { generation } = this.publication;
     const { added, changed, removed } = delta;
     const notify = () => {
-      for (const listener of this.listeners) listener({ generation, added, changed, removed, byHand, settings });
+      for (const listener of this.listeners) listener({ generation, added, changed, removed, overwritten, settings });
     };
     return { acknowledged: served.finally(notify) };
   }

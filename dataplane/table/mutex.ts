@@ -1,4 +1,4 @@
-/** Lets one task at a time through, in the order in which they came. */
+/** Runs one task at a time, in order of arrival. */
 export class Mutex {
   private last: Promise<unknown> = Promise.resolve();
 

@@ -9,7 +9,7 @@ import { LiveTable } from './live-table.ts';
 import { UnsavedError } from './table.ts';
 import { frameOf, routeOf, TemporaryTable } from './testing/temporary-table.ts';
 
-/** Workers that serve when the test says so: in their order, everything up to a generation at once. */
+/** Workers that acknowledge generations in order, when the test says so. */
 class SlowWorkers implements Publisher {
   generation = 1;
   private waiting: { generation: number; serve: (generation: number) => void; fail: (error: Error) => void }[] = [];
@@ -32,7 +32,7 @@ class SlowWorkers implements Publisher {
   }
 }
 
-/** A store whose disk takes nothing. */
+/** A store whose disk rejects every write. */
 class FullStore extends Store {
   override save(): Promise<void> {
     return Promise.reject(new UnsavedError('the disk is full'));
@@ -45,13 +45,13 @@ async function open(fixture: TemporaryTable): Promise<{ workers: SlowWorkers; ta
   return { workers, table: new LiveTable({ restored, publisher: workers, clock: systemClock, random: systemRandom }) };
 }
 
-/** Waits for a number of publications to be under way. */
+/** Waits until a number of publications are in progress. */
 async function published(workers: SlowWorkers, count: number): Promise<void> {
   for (const end = performance.now() + 10_000; workers.behind < count; await new Promise(setImmediate))
-    assert.ok(performance.now() < end, `${workers.behind} publications are under way, not ${count}`);
+    assert.ok(performance.now() < end, `${workers.behind} publications are in progress, not ${count}`);
 }
 
-/** Whether a promise is still open after everything that could settle it had its turn. */
+/** Whether a promise is still pending after everything that could settle it has run. */
 async function isOpen(promise: Promise<unknown>): Promise<boolean> {
   const settled = promise.then(
     () => false,
@@ -61,7 +61,7 @@ async function isOpen(promise: Promise<unknown>): Promise<boolean> {
   return Promise.race([settled, Promise.resolve(true)]);
 }
 
-test('a change is answered, and listeners called, when every worker serves it and not before', async () => {
+test('a change resolves and listeners are called only once every worker serves it', async () => {
   using fixture = new TemporaryTable();
   const { workers, table } = await open(fixture);
   const heard: number[] = [];
@@ -76,7 +76,7 @@ test('a change is answered, and listeners called, when every worker serves it an
   table.close();
 });
 
-test('writers do not wait for the workers to serve the changes before theirs', async () => {
+test('a write does not wait until the workers serve earlier changes', async () => {
   using fixture = new TemporaryTable();
   const { workers, table } = await open(fixture);
   const all = Promise.all(['a.test', 'b.test', 'c.test'].map((domain) => table.post(routeOf(domain))));
@@ -86,23 +86,23 @@ test('writers do not wait for the workers to serve the changes before theirs', a
   table.close();
 });
 
-test('a change that is already on its way is answered when it has arrived', async () => {
+test('a repeated change resolves when the one in progress is served', async () => {
   using fixture = new TemporaryTable();
   const { workers, table } = await open(fixture);
   const frame = frameOf({}, [routeOf('b.test', 'up:1', { source: 'file' })]);
   const first = [table.post(routeOf('a.test')), table.apply(frame)];
   await published(workers, 2);
   const second = [table.post(routeOf('a.test')), table.apply(frame)];
-  for (const answer of second) assert.ok(await isOpen(answer), 'it is answered before it is served');
+  for (const answer of second) assert.ok(await isOpen(answer), 'it resolved before it was served');
   workers.serveAll();
   await Promise.all([...first, ...second]);
   const { generation } = workers;
   await table.post(routeOf('a.test'));
-  assert.equal(workers.generation, generation, 'all of it is served: nothing is published');
+  assert.equal(workers.generation, generation, 'everything is served, so nothing is published');
   table.close();
 });
 
-test('a change that workers have not served in time is saved, listeners are called, and the next request for it waits', async () => {
+test('a change that workers do not serve in time is saved, listeners are called, and a repeated request waits for it', async () => {
   using fixture = new TemporaryTable();
   const { workers, table } = await open(fixture);
   const heard: (readonly string[])[] = [];
@@ -123,7 +123,7 @@ test('a change that workers have not served in time is saved, listeners are call
   assert.ok(fixture.table.find('a.test'));
 });
 
-test('of a frame that could not be saved nothing stays, not even what it reported', async () => {
+test('a frame that could not be saved has no effect, not even on reported problems', async () => {
   using fixture = new TemporaryTable();
   const restored = await restore(fixture.folder, systemClock, fixture.log);
   restored.store.close();

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Items visited in one turn of the event loop: a few milliseconds of work for routes. */
+/** Items per turn of the event loop: a few milliseconds of work for routes. */
 const STEP = 1_000;
 
 /** Visits every item in order, in steps that leave the event loop free. The items must not change meanwhile. */

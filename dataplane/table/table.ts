@@ -14,53 +14,53 @@ import type {
 } from '../../shared/wire/apply.ts';
 import type { UnconfirmedSource } from './unconfirmed/unconfirmed.ts';
 
-/** The owner of the routes: one visible route a domain, saved and served before a change is acknowledged. */
+/** Owns the routes: one visible route per domain. A change is saved and served before it is acknowledged. */
 export interface Table {
-  /** Names this process; another instance needs the whole truth again. */
+  /** Identifies this process; a different instance needs a full frame. */
   readonly instance: string;
   /** Visible routes, sorted by domain. */
   list(): readonly OwnedRoute[];
   find(domain: string): OwnedRoute | undefined;
-  /** How every site comes to HTTPS; fast, even for many. */
+  /** How every site gets HTTPS; fast, even for many sites. */
   sites(): Iterable<Site>;
   site(domain: string): Site | null;
   counts(): { readonly routes: number; readonly overridden: number };
   controllers(): readonly KnownController[];
-  /** A controller with an open stream is alive: what it said last still holds. */
+  /** Called when a controller sends anything on its open stream; confirms its last state. */
   noteSignOfLife(controller: string): void;
-  /** How many visible routes have targets from before the start that wait until their controller names them again. */
+  /** Number of visible routes with restored targets that their controller has not confirmed yet. */
   readonly unconfirmedRoutes: number;
   unconfirmedSources(): readonly UnconfirmedSource[];
-  /** What controllers could not use, from all sources. */
+  /** The problems that controllers reported, from all sources. */
   problems(): readonly Problem[];
-  /** The config file's globals as last applied; empty when no file was. */
+  /** The config file's globals as last applied; empty if no file was applied. */
   globals(): Globals;
   /**
-   * Adds or replaces a route by hand. Resolves when it is on disk and every worker serves it.
+   * Adds or replaces a route manually. Resolves when it is on disk and every worker serves it.
    * @throws UnsavedError (nothing changed) or UnacknowledgedError (saved, not yet served everywhere).
    */
   post(route: RouteSpec): Promise<OwnedRoute>;
-  /** Removes the visible route. @returns false when there is none. @throws as `post`. */
+  /** Removes the visible route. @returns false if there is none. @throws as `post`. */
   remove(domain: string): Promise<boolean>;
-  /** One whole frame: takes effect in one swap, or not at all. @throws as `post`. */
+  /** Applies a frame in one swap, or not at all. @throws as `post`. */
   apply(frame: Frame): Promise<{ readonly applied: Applied } | { readonly refused: Refused }>;
-  /** Calls back after each change that is served. @returns a function that stops it. */
+  /** Calls back after each change is served. @returns a function that unsubscribes. */
   onChange(listener: (change: TableChange) => void): () => void;
   close(): void;
 }
 
-/** The disk refused the change (full, read-only, gone): nothing was applied. */
+/** The disk rejected the change (full, read-only, missing), and nothing was applied. */
 export class UnsavedError extends Error {}
 
 export type OwnedRoute = {
   readonly route: RouteSpec;
-  /** The controller that applied it; null when it was posted by hand. */
+  /** The controller that applied it; null if it was posted manually. */
   readonly controller: string | null;
-  /** The controller's route beneath one that was posted by hand. */
+  /** The controller's route that a manually posted one overrides. */
   readonly overrides: RouteSpec | null;
-  /** Milliseconds since 1970: when it was last added or changed. */
+  /** When it was last added or changed, in milliseconds since 1970. */
   readonly since: number;
-  /** Its targets that have an id are not used yet: their addresses are from before the start. */
+  /** Its targets with an id are not used yet, because their addresses were restored from disk. */
   readonly unconfirmed: boolean;
 };
 
@@ -69,32 +69,32 @@ export type KnownController = {
   readonly epoch: number;
   readonly revision: Revision;
   readonly sources: readonly string[];
-  /** By source: those that have been listed without a failure at least once. */
+  /** By source, for sources that have been listed without a failure at least once. */
   readonly confirmed: Readonly<Record<string, unknown>>;
   /** Milliseconds since 1970. */
   readonly lastApplied: number;
 };
 
-/** A frame as the apply stream read it, complete to its `end` line. Each route has been judged on its own. */
+/** A frame as read from the apply stream, complete to its `end` line. Each route has been checked separately. */
 export type Frame = {
   readonly header: Apply;
   readonly routes: readonly RouteSpec[];
-  /** Lines that are no valid routes; the last good version of each stays. `domain` is the one in the line, in lower case. */
+  /** Lines that are not valid routes; the last good version of each stays. `domain` is the one in the line, in lower case. */
   readonly rejected: readonly { readonly domain: string; readonly source: string | null; readonly reason: string }[];
   readonly removes: readonly Remove[];
-  /** Present when the frame had a `settings` line. */
+  /** Present if the frame had a `settings` line. */
   readonly settings?: Globals;
   readonly problems: readonly Problem[];
   readonly reload?: ReloadOutcome;
-  /** Absent where it has no line about certificates, which in a whole truth means that there are none. */
+  /** Absent if no line is about certificates; in a full frame this means that there are none. */
   readonly certificates?: FrameCertificates;
 };
 
-/** Keeps the certificates that come with frames. */
+/** Keeps the certificates that frames carry. */
 export interface CertificateKeeper {
-  /** Keeps what a frame brings. Resolves when it is on disk and shown, so that routes may depend on it. Failures are outcomes. */
+  /** Stores the certificates of a frame. Resolves when they are on disk and presented, so that routes can depend on them. Failures are outcomes. */
   bring(frame: Frame): Promise<CertificateOutcome[]>;
-  /** Forgets what a frame removes, once the routes that depended on it are gone. */
+  /** Removes the certificates that a frame removes, once the routes that depended on them are gone. */
   drop(frame: Frame): Promise<CertificateOutcome[]>;
 }
 
@@ -103,13 +103,13 @@ export type TableChange = {
   readonly added: readonly string[];
   readonly changed: readonly string[];
   readonly removed: readonly string[];
-  /** Controllers' routes that were changed or removed by hand; their controllers are told. */
-  readonly byHand: readonly {
+  /** Controllers' routes that were replaced or removed manually; their controllers are notified. */
+  readonly overwritten: readonly {
     readonly domain: string;
     readonly controller: string;
     readonly change: 'removed' | 'replaced';
     readonly route: RouteSpec | null;
   }[];
-  /** Whether the globals of the config file changed with it. */
+  /** Whether the globals of the config file changed too. */
   readonly settings: boolean;
 };

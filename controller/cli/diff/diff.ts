@@ -82,7 +82,7 @@ function noteOf({ domain, change, hidden_by_hand, origin, owner }: RouteChange):
   const from = origin === null ? '' : ` (${origin})`;
   if (change === 'conflicted') return `${from} belongs to controller ${owner}, which keeps it (--id ${owner} compares as that one)`;
   if (!hidden_by_hand) return from;
-  const stays = `a route posted by hand is served instead; to let it go: DELETE /routes/${domain}`;
+  const stays = `a manually posted route is served instead; to remove it: DELETE /routes/${domain}`;
   return `${from}, hidden: ${stays}`;
 }
 

@@ -5,7 +5,7 @@ import { type Claims, isOverridden, isUnconfirmed, NO_CLAIMS, siteOf, sitesOf, v
 import type { Delta } from './delta.ts';
 import { LazyOwnedRoute } from './lazy-owned-route.ts';
 
-/** The claims to every domain, listed and counted. */
+/** All claims by domain, with lists and counts. */
 export class ClaimTable {
   private readonly claims: Map<string, Claims>;
   private sorted: readonly OwnedRoute[] | null = null;
@@ -49,7 +49,7 @@ export class ClaimTable {
     return { routes: this.claims.size, overridden: this.overridden };
   }
 
-  /** Whether any claim is unconfirmed, hidden ones included. */
+  /** Whether any claim is unconfirmed, including overridden ones. */
   get hasUnconfirmed(): boolean {
     return this.unconfirmed > 0;
   }
@@ -63,7 +63,7 @@ export class ClaimTable {
     return this.hasUnconfirmed ? unconfirmedSourcesIn(this.claims) : [];
   }
 
-  /** Replaces the claims to some domains, in one turn of the event loop: no reader sees half of a change. */
+  /** Replaces the claims to some domains in one turn of the event loop, so that no reader sees a partial change. */
   swap(changes: ReadonlyMap<string, Claims>, { overridden, unconfirmed }: Delta): void {
     for (const [domain, claims] of changes) {
       if (visible(claims) === null) this.claims.delete(domain);

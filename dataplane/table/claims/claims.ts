@@ -2,26 +2,26 @@ import type { Site } from '../../../shared/certificates/issuer.ts';
 import { type RouteSpec, routeSchema } from '../../../shared/route.ts';
 import { factsOf, type RouteFacts } from './facts.ts';
 
-/** A claim as it is on disk. The route is kept as JSON, without its origin: parsed, 100,000 of them would take ten times the memory. */
+/** A claim as it is on disk. The route is kept as JSON without its origin: parsed, 100,000 routes would take ten times the memory. */
 export type SavedClaim = {
   readonly json: string;
   readonly origin: string | null;
   readonly source: string | null;
-  /** null: posted by hand. */
+  /** null if posted manually. */
   readonly controller: string | null;
   /** Milliseconds since 1970. */
   readonly since: number;
 };
 
-/** A route that somebody wants for a domain. */
+/** One owner's route for a domain. */
 export type Claim = SavedClaim & {
   readonly facts: RouteFacts;
-  /** Restored, and its controller has not said yet that its targets are still where they were. Not saved. */
+  /** Restored from disk, and its controller has not yet confirmed the addresses of its targets. Not saved. */
   readonly unconfirmed?: boolean;
 };
 
 export const LAYERS = ['hand', 'applied'] as const;
-/** A route posted by hand hides the one that a controller applied. */
+/** A manually posted route overrides the one that a controller applied. */
 export type Layer = (typeof LAYERS)[number];
 
 /** All claims to one domain. */
@@ -42,7 +42,7 @@ export function routeOf(claim: Claim): RouteSpec {
   return claim.origin === null ? route : { ...route, origin: claim.origin };
 }
 
-/** How sites come to HTTPS. */
+/** How sites get HTTPS. */
 export function* sitesOf(claims: ReadonlyMap<string, Claims>): Generator<Site> {
   for (const [domain, each] of claims) {
     const site = siteOf(domain, each);
@@ -50,20 +50,20 @@ export function* sitesOf(claims: ReadonlyMap<string, Claims>): Generator<Site> {
   }
 }
 
-/** null where nobody claims the domain. */
+/** null if there is no claim to the domain. */
 export function siteOf(domain: string, claims: Claims = NO_CLAIMS): Site | null {
   const claim = visible(claims);
   return claim && { domain, https: claim.facts.https };
 }
 
-/** Whether a route that was posted by hand hides a controller's. */
+/** Whether a manually posted route overrides a controller's. */
 export const isOverridden = ({ hand, applied }: Claims): boolean => hand !== null && applied !== null;
 
-/** Whether visitors cannot tell the two apart. Where a route was written (its line) is not served. */
+/** Whether both serve the same. The place where a route was written (its line) makes no difference to visitors. */
 export const sameRoute = (a: Claim | null, b: Claim | null): boolean =>
   a === b || (a !== null && b !== null && a.json === b.json && isUnconfirmed(a) === isUnconfirmed(b));
 
-/** Whether the same is on disk for both. */
+/** Whether both are the same on disk. */
 export const sameRow = (a: Claim | null, b: Claim | null): boolean =>
   a === b ||
   (a !== null && b !== null && a.json === b.json && a.origin === b.origin && a.since === b.since && a.controller === b.controller);

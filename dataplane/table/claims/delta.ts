@@ -11,9 +11,9 @@ export type Delta = {
   readonly added: readonly string[];
   readonly changed: readonly string[];
   readonly removed: readonly string[];
-  /** How many more routes are posted over a controller's. */
+  /** Change in the number of overridden controller routes. */
   readonly overridden: number;
-  /** How many more routes of controllers are unconfirmed. */
+  /** Change in the number of unconfirmed controller routes. */
   readonly unconfirmed: number;
 };
 

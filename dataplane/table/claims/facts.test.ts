@@ -10,14 +10,14 @@ function claims(more: object): Claims {
   return { hand: null, applied: claimOf(parsed.value as RouteSpec, 'c', 1) };
 }
 
-test('how a site comes to HTTPS is a member of its route, whatever the others contain', () => {
+test('how a site gets HTTPS is read from its route’s member, whatever text the other members contain', () => {
   const decoy = { respond: { status: 200, body: '"https":"internal"' }, headers: [{ op: 'set', name: 'https', value: '"https":"off"' }] };
   for (const https of ['auto', 'off', 'internal', 'provided'] as const)
     assert.deepEqual(siteOf('a.test', claims({ https, ...decoy })), { domain: 'a.test', https });
   assert.deepEqual(siteOf('a.test', claims(decoy)), { domain: 'a.test', https: 'auto' });
 });
 
-test('a domain without a claim is no site, and a route by hand decides for the one that it hides', () => {
+test('a domain without a claim is not a site, and a manually posted route decides for the one it overrides', () => {
   const applied = claims({ https: 'off' });
   const both: Claims = { hand: claims({ https: 'internal' }).applied, applied: applied.applied };
   const table = new Map([
@@ -35,7 +35,7 @@ test('a domain without a claim is no site, and a route by hand decides for the o
   assert.equal(siteOf('d.test'), null);
 });
 
-test('facts of a route are those of its members, in its blocks too; members of the same name elsewhere have no effect', () => {
+test('facts come from the members of a route and of its blocks, and members of the same name elsewhere have no effect', () => {
   const target = { address: '10.0.0.1:80' };
   const entering = { ...target, state: 'starting', probe: true } as const;
   const block = (upstream: object) => ({ handles: [{ path: '/x', upstreams: [{ ...target, ...upstream }] }] });
@@ -50,5 +50,5 @@ test('facts of a route are those of its members, in its blocks too; members of t
   assert.deepEqual(facts({ https: 'off', health: { path: '/' } }), { https: 'off', identifiedTargets: false, healthChecks: true });
   for (const more of [{ upstreams: [{ ...entering, id: 'x' }] }, block({ ...entering, id: 'x' })])
     assert.deepEqual(facts(more), { https: 'auto', identifiedTargets: true, healthChecks: true });
-  assert.equal(facts(block({ id: 'x' })), facts({ upstreams: [{ ...target, id: 'y' }] }), 'one object for all with the same facts');
+  assert.equal(facts(block({ id: 'x' })), facts({ upstreams: [{ ...target, id: 'y' }] }), 'routes with the same facts share one object');
 });

@@ -3,16 +3,16 @@ import type { RouteInput, RouteSpec } from '../../../shared/route.ts';
 /** What the main thread needs to know about each route without reading it again. */
 export type RouteFacts = {
   readonly https: RouteSpec['https'];
-  /** Whether a target has an id: its address may belong to something else tomorrow. */
+  /** Whether any target has an id, so that its address may later belong to something else. */
   readonly identifiedTargets: boolean;
-  /** Whether the health of a target is checked or probed. */
+  /** Whether any target is checked or probed. */
   readonly healthChecks: boolean;
 };
 
-/** There are few combinations: routes with the same facts share one object. By whether targets have ids and checks, then by `https`. */
+/** There are few combinations, so routes with the same facts share one object. Indexed by ids, checks and `https`. */
 const shared = [0, 1, 2, 3].map(() => new Map<RouteSpec['https'], RouteFacts>());
 
-/** Facts of a route, which may be one as an earlier version saved it: a member that has a default may be missing. */
+/** Facts of a route. An earlier version may have saved it, so members with a default may be missing. */
 export function factsOf(route: RouteInput): RouteFacts {
   const { https = 'auto', health = null } = route;
   const identifiedTargets = hasIdentifiedTargets(route);

@@ -17,32 +17,33 @@ export type Judgement = {
 export function refusal(header: Apply, known: ControllerRecord | undefined): Refused | null {
   const current = known?.revision ?? null;
   if (known !== undefined && header.epoch < known.epoch)
-    return { error: `stale: controller "${header.controller}" has started again since epoch ${header.epoch}`, current };
+    return { error: `stale: controller "${header.controller}" has been restarted since epoch ${header.epoch}`, current };
   const sameRun = known !== undefined && header.epoch === known.epoch;
   if (sameRun && typeof header.revision === 'number' && typeof current === 'number' && header.revision < current)
-    return { error: `stale: revision ${header.revision} is older than what is applied`, current };
+    return { error: `stale: revision ${header.revision} is older than the applied one`, current };
   if (header.based_on === null || repeats(header, known)) return null;
-  if (header.based_on !== current) return { error: 'stale: the frame is based on another revision than the one that is applied', current };
-  return known?.settled === false ? { error: 'stale: routes were changed by hand since; send the whole truth', current } : null;
+  if (header.based_on !== current) return { error: 'stale: the frame is based on a revision other than the applied one', current };
+  return known?.settled === false ? { error: 'stale: routes have been changed manually since; send a full frame', current } : null;
 }
 
-/** Whether the same revision of the same run of the controller comes once more. */
+/** Whether the frame repeats the applied revision of the same run of the controller. */
 export const repeats = (header: Apply, known: ControllerRecord | undefined): boolean =>
   known?.settled === true && known.epoch === header.epoch && known.revision === header.revision;
 
 /**
- * Judges every line of a frame on its own against the claims as they stand, in steps that leave the event loop free;
- * the claims must not change meanwhile. `now` in ms since 1970.
+ * Judges each line of a frame separately against the current claims, in steps that leave the event loop free. The
+ * claims must not change meanwhile. `now` is in ms since 1970.
  */
 export async function judge(frame: Frame, claims: ReadonlyMap<string, Claims>, now: number): Promise<Judgement> {
   const { header } = frame;
   const results: RouteOutcome[] = [];
   const changes = new Map<string, Claims>();
-  // A domain that is named in any way, even by a line that is rejected, stays. The first line that is accepted for it holds.
+  // A domain that any line names, even a rejected one, stays. The first accepted line for it is used.
   const named = new Set<string>();
   const accepted = new Set<string>();
   await inSteps(frame.routes, (route) => {
-    const reason = misplaced(route, header) ?? (accepted.has(route.domain) ? 'the frame has this domain twice; the first one holds' : null);
+    const reason =
+      misplaced(route, header) ?? (accepted.has(route.domain) ? 'the frame has this domain twice; the first one is used' : null);
     named.add(route.domain);
     if (reason === null) accepted.add(route.domain);
     results.push(
@@ -60,7 +61,7 @@ export async function judge(frame: Frame, claims: ReadonlyMap<string, Claims>, n
   return { results, removed, changes };
 }
 
-/** The judgement of a frame that repeats what is applied. */
+/** The judgement of a frame that repeats the applied revision. */
 export const unchanged = ({ routes }: Frame): Judgement => ({
   results: routes.map(({ domain }) => ({ domain, result: 'unchanged' })),
   removed: [],
@@ -69,7 +70,7 @@ export const unchanged = ({ routes }: Frame): Judgement => ({
 
 function misplaced(route: RouteSpec, header: Apply): string | null {
   if (route.source === null) return 'it has no source';
-  return header.sources.includes(route.source) ? null : `its source "${route.source}" is none of the frame's`;
+  return header.sources.includes(route.source) ? null : `its source "${route.source}" is not one of the frame's`;
 }
 
 function judgeRoute(route: RouteSpec, header: Apply, current: Claims, changes: Map<string, Claims>, now: number): RouteOutcome {
@@ -83,7 +84,7 @@ function judgeRoute(route: RouteSpec, header: Apply, current: Claims, changes: M
     return outcome(domain, 'added', current);
   }
   if (applied.json === fresh.json) {
-    // It has moved within its file, or is confirmed now; visitors see no change.
+    // The route has moved within its file, or is now confirmed; visitors see no change.
     if (applied.origin !== fresh.origin || isUnconfirmed(applied))
       changes.set(domain, { hand: current.hand, applied: { ...applied, origin: fresh.origin, unconfirmed: false } });
     return outcome(domain, 'unchanged', current);
@@ -93,7 +94,7 @@ function judgeRoute(route: RouteSpec, header: Apply, current: Claims, changes: M
 }
 
 function outcome(domain: string, result: RouteOutcome['result'], current: Claims): RouteOutcome {
-  return current.hand === null ? { domain, result } : { domain, result, reason: 'a route posted by hand is served instead' };
+  return current.hand === null ? { domain, result } : { domain, result, reason: 'a manually posted route is served instead' };
 }
 
 /** Domains that the controller had from these sources and no longer names. */

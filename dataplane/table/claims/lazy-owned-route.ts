@@ -2,7 +2,7 @@ import type { RouteSpec } from '../../../shared/route.ts';
 import type { OwnedRoute } from '../table.ts';
 import { type Claim, type Claims, isOverridden, isUnconfirmed, routeOf, visible } from './claims.ts';
 
-/** Routes are parsed when they are read, and not kept. */
+/** Parses the route when it is read, and does not keep it. */
 export class LazyOwnedRoute implements OwnedRoute {
   private readonly claims: Claims;
 

@@ -9,7 +9,7 @@ const RENEW_MS = 60_000;
 type Header = Frame['header'];
 const NONE: ReadonlySet<string> = new Set();
 
-/** Which sources each controller has listed since the start, and which confirmations are to be saved. */
+/** Tracks which sources each controller has listed since the start, and which confirmations must be saved. */
 export class Confirmations {
   private readonly boot: string | null;
   private readonly clock: Clock;
@@ -23,8 +23,8 @@ export class Confirmations {
   }
 
   /**
-   * The sources that a frame confirms. A difference also names sources that have only failed in this run of the
-   * controller, because of their problems: it knows nothing of their targets.
+   * The sources that a frame confirms. A delta can also name sources that have so far only failed in this run of the
+   * controller, to report their problems. It does not confirm the targets of those.
    */
   confirmedBy({ controller, epoch, sources, based_on }: Header): readonly string[] {
     const listed = this.listed.get(controller);
@@ -32,7 +32,7 @@ export class Confirmations {
     return sources.filter((source) => listed.sources.has(source));
   }
 
-  /** A frame has been applied. */
+  /** Called when a frame has been applied. */
   noteFrame({ header, routes }: Frame): void {
     const { controller, epoch } = header;
     const sources = new Set([...this.listedIn(controller, epoch), ...this.confirmedBy(header)]);
@@ -40,7 +40,7 @@ export class Confirmations {
     if (routes.some(hasIdentifiedTargets)) this.due.set(controller, this.clock.monotonic() + RENEW_MS);
   }
 
-  /** Whether a sign of life of this controller is to be saved: true once in RENEW_MS. */
+  /** Whether a sign of life of this controller must be saved: true once in RENEW_MS. */
   isRenewalDue(controller: string): boolean {
     const due = this.due.get(controller);
     const now = this.clock.monotonic();
@@ -49,7 +49,7 @@ export class Confirmations {
     return true;
   }
 
-  /** Confirms what this frame speaks for, and all that the controller has listed since its start or ours. */
+  /** Confirms the sources of this frame, and all that the controller has listed since it or the data plane was started. */
   renewed(controller: string, earlier: ConfirmedSources, frame?: Header): ConfirmedSources {
     const confirmation = { boot: this.boot, at: this.clock.now() };
     const confirmed = { ...earlier };

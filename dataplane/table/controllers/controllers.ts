@@ -3,13 +3,13 @@ import { revisionSchema } from '../../../shared/wire/apply.ts';
 import type { UnconfirmedSource } from '../unconfirmed/unconfirmed.ts';
 import { confirmationSchema } from './confirmation.ts';
 
-/** What the table knows of a controller, over restarts of both sides. Its members are names on disk. */
+/** What the table knows about a controller, kept across restarts of both. The member names are part of the format on disk. */
 export const controllerSchema = z.object({
   id: z.string(),
   epoch: z.int().min(0),
   revision: revisionSchema,
   sources: z.array(z.string()),
-  /** false: the table no longer holds its revision, because a route of its was changed by hand or lost. */
+  /** false if the table no longer matches the revision, because one of its routes was changed manually or lost. */
   settled: z.boolean(),
   /** Milliseconds since 1970. */
   lastApplied: z.number(),
@@ -33,13 +33,13 @@ export function withUnconfirmedSources(
   return all.filter(({ id, doubted }) => doubted.join('\n') !== controllers.get(id)?.doubted.join('\n'));
 }
 
-/** The next frame of this controller has to be the whole truth: its revision no longer holds. */
+/** Marks the revision as no longer valid, so that the controller's next frame must be a full one. */
 export const unsettled = (controller: ControllerRecord): ControllerRecord => ({ ...controller, settled: false });
 
 /**
- * The controller whose route a post with this tag rewrites; undefined where the post is by hand. `holder` is the controller
- * that has applied the domain, null where none has. Its route is rewritten if the tag is one of its own; other controllers
- * never take the domain from it. Where no controller holds the domain, the first one by name that applies the tag gets it.
+ * The controller whose route a post with this tag replaces; undefined if the post is manual. `holder` is the controller
+ * that applied the domain, or null. Its route is replaced if the tag is one of its own, and other controllers never take
+ * the domain from it. If no controller holds the domain, the first one by name that uses the tag gets it.
  */
 export function rewrittenController(
   tag: string | null,

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { UnsavedError } from '../table.ts';
 import { frameOf, routeOf, TemporaryTable } from '../testing/temporary-table.ts';
 
-/** A file system of 1 MB that goes with the test. */
+/** A file system of 1 MB that is removed with the test. */
 class SmallDisk {
   readonly path = mkdtempSync(join(tmpdir(), 'sluice-disk-'));
   readonly state = join(this.path, 'state');
@@ -47,13 +47,13 @@ class SmallDisk {
 function skipped(context: TestContext, disk: SmallDisk): boolean {
   if (disk.mounted) return false;
   if (process.env.CI === 'true') assert.fail('a small file system could not be mounted');
-  context.skip('needs the right to mount a small file system');
+  context.skip('needs permission to mount a small file system');
   return true;
 }
 
 const many = (count: number) => Array.from({ length: count }, (_, at) => routeOf(`site-${at}.test`, 'up:1', { source: 'file' }));
 
-test('a change that does not fit on the disk is not made at all; the next one that fits is', async (context) => {
+test('a change that does not fit on the disk is not made at all, and a later one that fits is', async (context) => {
   using disk = new SmallDisk();
   if (skipped(context, disk)) return;
   using fixture = await TemporaryTable.start(disk.state);
@@ -69,14 +69,14 @@ test('a change that does not fit on the disk is not made at all; the next one th
   assert.equal(fixture.table.counts().routes, 11);
 });
 
-test('a full disk refuses posts and deletes, and takes them again when there is room', async (context) => {
+test('posts and deletes are rejected while the disk is full, and accepted again when there is space', async (context) => {
   using disk = new SmallDisk();
   if (skipped(context, disk)) return;
   using fixture = await TemporaryTable.start(disk.state);
   await fixture.table.post(routeOf('before.test'));
   disk.fill();
   let refused = 0;
-  // What the log still has room for goes through.
+  // Changes that still fit into the write-ahead log succeed.
   for (let at = 0; at < 200 && refused < 5; at++)
     await fixture.table.post(routeOf('more.test', `up:${at + 1}`)).catch((error: unknown) => {
       assert.ok(error instanceof UnsavedError);
@@ -95,7 +95,7 @@ test('a full disk refuses posts and deletes, and takes them again when there is 
   assert.equal(fixture.table.find('before.test'), undefined);
 });
 
-test('a full disk does not keep a saved table from being restored', async (context) => {
+test('a saved table is restored even when the disk is full', async (context) => {
   using disk = new SmallDisk();
   if (skipped(context, disk)) return;
   using fixture = await TemporaryTable.start(disk.state);
@@ -109,7 +109,7 @@ test('a full disk does not keep a saved table from being restored', async (conte
   assert.ok(fixture.table.find('new.test'));
 });
 
-test('a disk that has no room for a first table is named', async (context) => {
+test('a disk without space for the first table is reported with the path', async (context) => {
   using disk = new SmallDisk();
   if (skipped(context, disk)) return;
   disk.fill();

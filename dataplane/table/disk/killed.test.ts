@@ -6,12 +6,12 @@ import { missing } from '../../../e2e/components.ts';
 import { TemporaryTable } from '../testing/temporary-table.ts';
 
 const SAVER = fileURLToPath(new URL('../testing/saving-process.ts', import.meta.url));
-/** Every call by which a save, and the checkpoint at the end, reach the disk. */
+/** All system calls with which a save and the final checkpoint write to the disk. */
 const STEPS = ['pwrite64', 'fdatasync', 'fsync', 'ftruncate', 'unlink'];
 
 type Ended = { readonly said: readonly string[]; readonly killed: boolean };
 
-/** Starts the saving process, perhaps under another program, and reads its output until it ends. `each` may kill it. */
+/** Starts the saving process, optionally under another program, and reads its output until it ends. `each` may kill it. */
 function save(
   command: readonly string[],
   folder: string,
@@ -43,12 +43,12 @@ function save(
   });
 }
 
-/** After a kill the table is one whole version: the last that was acknowledged, or the one that was under way. */
+/** After a kill the table is one complete version: the last acknowledged one, or the one being saved. */
 async function judge(fixture: TemporaryTable, said: readonly string[], what: string, savedBefore: boolean): Promise<void> {
   await fixture.restart();
   if (savedBefore) assert.equal(fixture.table.counts().routes, 5, `${what}: an earlier version is gone`);
   const versions = new Set(fixture.table.list().map(({ route }) => route.upstream));
-  assert.ok(versions.size <= 1, `${what}: half of a version is there: ${[...versions]}`);
+  assert.ok(versions.size <= 1, `${what}: a partial version is there: ${[...versions]}`);
   assert.equal(fixture.log.lines.filter(({ level }) => level === 'error').length, 0, what);
   const last = said.filter((line) => line !== 'open').at(-1);
   const [found] = versions;
@@ -60,7 +60,7 @@ async function judge(fixture: TemporaryTable, said: readonly string[], what: str
   fixture.close();
 }
 
-test('kill -9 at any moment of a busy table leaves one whole version, and all that was acknowledged', { timeout: 60_000 }, async () => {
+test('kill -9 at any moment leaves a complete version with every acknowledged change', { timeout: 60_000 }, async () => {
   using fixture = new TemporaryTable();
   for (let round = 0; round < 12; round++) {
     const after = 3 + round * 7;
@@ -73,14 +73,14 @@ test('kill -9 at any moment of a busy table leaves one whole version, and all th
   }
 });
 
-test('kill -9 at every step of a save leaves the version before it or after it', { timeout: 110_000 }, async (context) => {
+test('kill -9 at any step of a save leaves the version before or after it', { timeout: 110_000 }, async (context) => {
   const reason = missing('strace');
   if (reason !== undefined) return context.skip(reason);
   using fixture = new TemporaryTable();
   await save([], fixture.folder, 1);
   let steps = 0;
   for (const call of STEPS) {
-    // strace counts each call apart from the others.
+    // strace counts each system call separately.
     for (let step = 1; ; step++) {
       const inject = `inject=${call}:signal=SIGKILL:when=${step}`;
       const strace = ['strace', '-f', '-qq', '-o', '/dev/null', '-e', `trace=${call}`, '-e', inject];
@@ -90,5 +90,5 @@ test('kill -9 at every step of a save leaves the version before it or after it',
       else break;
     }
   }
-  assert.ok(steps >= 12, `it was killed at ${steps} steps only`);
+  assert.ok(steps >= 12, `it was killed at only ${steps} steps`);
 });

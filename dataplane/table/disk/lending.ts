@@ -1,7 +1,7 @@
 import type { Mutex } from '../mutex.ts';
 import type { Store } from './store.ts';
 
-/** Lends the file of the table to a process that takes over. Changes wait meanwhile: the loan holds their mutex. */
+/** Lends the table's file to a process that takes over. Changes wait meanwhile, because the loan holds their mutex. */
 export class Lending {
   private readonly store: Store;
   private readonly writer: Mutex;
@@ -16,7 +16,7 @@ export class Lending {
     return this.giveBack !== null;
   }
 
-  /** Resolves when no change is under way and the file is free. `prepare`: what is saved last. @throws its error. */
+  /** Resolves when no change is in progress and the file is free. `prepare` does the last save. @throws the error of `prepare`. */
   lend(prepare: () => Promise<void>): Promise<void> {
     return new Promise((lent, failed) => {
       const loan = async () => {
@@ -32,7 +32,7 @@ export class Lending {
     });
   }
 
-  /** Lets changes go on, if the file is lent. */
+  /** Lets changes continue if the file is lent. */
   end(): void {
     this.giveBack?.();
   }

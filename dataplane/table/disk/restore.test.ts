@@ -22,7 +22,7 @@ async function filled(): Promise<TemporaryTable> {
 
 const aside = (fixture: TemporaryTable): string[] => readdirSync(fixture.folder).filter((name) => name.startsWith('routes.db.corrupt-'));
 
-test('an entry that is damaged is left out and named; all others serve', async () => {
+test('a damaged entry is skipped and logged; all others are served', async () => {
   using fixture = await filled();
   const database = new DatabaseSync(join(fixture.folder, 'routes.db'));
   database.exec("UPDATE routes SET json = replace(json, 'up:1', 'evil:1') WHERE domain = 'site-7.test'");
@@ -35,7 +35,7 @@ test('an entry that is damaged is left out and named; all others serve', async (
   assert.deepEqual(aside(fixture), []);
 });
 
-test('a file that is no database is set aside under its time, and the table goes on', async () => {
+test('a file that is not a database is renamed with a timestamp, and the table starts empty', async () => {
   for (const content of ['garbage'.repeat(2_000), '']) {
     using fixture = await filled();
     writeFileSync(join(fixture.folder, 'routes.db'), content);
@@ -47,7 +47,7 @@ test('a file that is no database is set aside under its time, and the table goes
   }
 });
 
-test('a file that lost its end, or bytes in the middle, never stops the start', async () => {
+test('a truncated file, or one with damaged bytes, never prevents startup', async () => {
   for (let round = 0; round < 12; round++) {
     using fixture = await filled();
     const path = join(fixture.folder, 'routes.db');
@@ -65,7 +65,7 @@ test('a file that lost its end, or bytes in the middle, never stops the start', 
   }
 });
 
-test('a table that a running process has is not touched by another', async () => {
+test('a table in use by a running process is not touched by another', async () => {
   using fixture = await TemporaryTable.start();
   await assert.rejects(
     restore(fixture.folder, systemClock, fixture.log),
@@ -74,7 +74,7 @@ test('a table that a running process has is not touched by another', async () =>
   await fixture.table.post(routeOf('a.test'));
 });
 
-test('a controller whose route was lost is asked for the whole truth, and nothing is "unchanged" that is not there', async () => {
+test('a controller whose route was lost must send a full frame, and a lost route is not reported as unchanged', async () => {
   for (const damage of ["UPDATE routes SET json = 'x' WHERE domain = 'site-7.test'", "UPDATE routes SET controller = 'other'"]) {
     using fixture = await filled();
     const database = new DatabaseSync(join(fixture.folder, 'routes.db'));
@@ -91,7 +91,7 @@ test('a controller whose route was lost is asked for the whole truth, and nothin
   }
 });
 
-test('damaged controllers and globals are left out and named; routes serve', async () => {
+test('damaged controllers and globals are skipped and logged; routes are served', async () => {
   using fixture = await filled();
   await fixture.restart();
   await fixture.table.apply(frameOf({ revision: 2, based_on: 1 }, [], { settings: { http_port: 81 } }));
@@ -104,11 +104,11 @@ test('damaged controllers and globals are left out and named; routes serve', asy
   assert.equal(fixture.log.lines.filter(({ level }) => level === 'error').length, 2);
 });
 
-test('routes before and behind a damaged page are salvaged, with the controllers and the globals', async () => {
+test('routes before and after a damaged page are salvaged, with the controllers and the globals', async () => {
   using fixture = await filled();
   const path = join(fixture.folder, 'routes.db');
   const bytes = readFileSync(path);
-  // A page that holds entries, and nothing that leads to others (10: a leaf of an index).
+  // A page with entries but no pointers to other pages (10: a leaf of an index).
   const leaf = Array.from({ length: bytes.length / 4_096 }, (_, page) => page * 4_096).find(
     (at) => bytes[at] === 10 && bytes.toString('latin1', at, at + 4_096).includes('site-2'),
   );
@@ -125,7 +125,7 @@ test('routes before and behind a damaged page are salvaged, with the controllers
   );
 });
 
-test('a file of another version of its form is set aside, not misread', async () => {
+test('a file with an unknown format version is renamed, not misread', async () => {
   using fixture = await filled();
   const database = new DatabaseSync(join(fixture.folder, 'routes.db'));
   database.exec('PRAGMA user_version = 99');
@@ -135,7 +135,7 @@ test('a file of another version of its form is set aside, not misread', async ()
   assert.equal(aside(fixture).length, 1);
 });
 
-test('a file whose head forbids writing is set aside', async () => {
+test('a file whose header forbids writing is renamed', async () => {
   using fixture = await filled();
   const path = join(fixture.folder, 'routes.db');
   const bytes = readFileSync(path);
@@ -147,7 +147,7 @@ test('a file whose head forbids writing is set aside', async () => {
   assert.equal(aside(fixture).length, 1);
 });
 
-test('routes that were saved under another schema are judged by that of today, once', async () => {
+test('routes saved under another schema are checked against the current one, once', async () => {
   using fixture = await filled();
   const store = new Store(join(fixture.folder, 'routes.db'));
   const claim = { json: '{"domain":"odd.test","tls":"perhaps"}', origin: null, source: null, controller: null, since: 1 };
@@ -166,7 +166,7 @@ test('routes that were saved under another schema are judged by that of today, o
   after.close();
 });
 
-test('a saved route with headers that are refused today serves without them, which is logged once', async () => {
+test('a saved route with headers that are no longer allowed is served without them, and that is logged once', async () => {
   using fixture = await filled();
   const store = new Store(join(fixture.folder, 'routes.db'));
   const kept = { name: 'X-Kept', value: 'yes' };

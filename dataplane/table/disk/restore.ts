@@ -13,25 +13,25 @@ import { DamagedError, OtherVersionError, type Save, Store } from './store.ts';
 
 export const DATABASE = 'routes.db';
 
-/** What an earlier run saved, as far as it is sound. */
+/** The intact part of what an earlier run saved. */
 export type Restored = {
   readonly store: Store;
   readonly claims: Map<string, Claims>;
   readonly controllers: Map<string, ControllerRecord>;
   readonly globals: Globals;
-  /** Names this boot of the kernel; null where it is unknown. */
+  /** Identifies this boot of the kernel; null if unknown. */
   readonly boot: string | null;
 };
 
-/** `takenOver`: another process had the table until now, and targets are confirmed as they were there. */
+/** `takenOver`: another process had the table until now, and the confirmations of its targets still count. */
 export type Circumstances = { readonly boot: string | null; readonly takenOver: boolean };
 
 /**
- * Reads the saved table entry by entry. Damaged entries are named in the log and left out; the others serve.
- * A file that is no sound database is renamed, and what could be read of it is saved in a new one.
- * If anything was lost, controllers have to send the whole truth again. A controller's route is unconfirmed if the
+ * Reads the saved table entry by entry. Damaged entries are logged and skipped; the others are served.
+ * A damaged database file is renamed, and what could be read from it is saved in a new one.
+ * If anything was lost, controllers must send a full frame. A controller's route is unconfirmed if the
  * addresses of its targets may belong to something else by now.
- * @throws UsageError when the file can't be opened for a reason that no content explains (another process has it, rights).
+ * @throws UsageError if the file can't be opened for a reason other than its content (another process uses it, permissions).
  */
 export async function restore(
   stateDir: string,
@@ -58,14 +58,14 @@ async function read(stateDir: string, clock: Clock, log: Log): Promise<{ store: 
     const passed = store.schemaHash() === schemaHash;
     saved.readRoutes(store, passed);
     if (saved.lost) unsettle(saved);
-    else if (!passed) await saveMended(saved, schemaHash, store, log);
+    else if (!passed) await saveCorrected(saved, schemaHash, store, log);
     return { store, saved };
   } catch (error) {
     if (!isCorrupt(error) && !refusesWrites(error, path)) throw unusableAt(path, error);
     if (store !== null) salvage(store, saved, log);
     unsettle(saved);
     const aside = setAside(path, clock);
-    log.error({ file: aside, reason: describe(error), salvaged: saved.claims.size }, 'the saved table was damaged and has been set aside');
+    log.error({ file: aside, reason: describe(error), salvaged: saved.claims.size }, 'the saved table was damaged and has been renamed');
     return { store: await saveAnew(path, saved), saved };
   }
 }
@@ -82,7 +82,7 @@ async function saveAnew(path: string, saved: SavedTable): Promise<Store> {
 
 const unusableAt = (path: string, error: unknown): UsageError => new UsageError(`${NAME} dataplane: can't use ${path}: ${describe(error)}`);
 
-/** Reads each part by itself, and routes from both ends, so that those behind the damage are found too. */
+/** Reads each part separately, and routes from both ends, so that those after the damage are found too. */
 function salvage(store: Store, saved: SavedTable, log: Log): void {
   const reads = [
     () => saved.readGlobals(store),
@@ -100,12 +100,12 @@ function salvage(store: Store, saved: SavedTable, log: Log): void {
   closeDamaged(store, log);
 }
 
-/** Spares the next start from judging every route again, and from mending any. */
-async function saveMended({ mended }: SavedTable, schemaHash: string, store: Store, log: Log): Promise<void> {
+/** Saves the corrected routes, so that the next start needn't check or correct any. */
+async function saveCorrected({ mended }: SavedTable, schemaHash: string, store: Store, log: Log): Promise<void> {
   try {
     await store.save({ puts: mended, deletes: [], schemaHash });
   } catch (error) {
-    log.warn({ reason: describe(error) }, 'the restored table serves, but the disk takes no changes now');
+    log.warn({ reason: describe(error) }, 'the restored table is served, but the disk accepts no changes at the moment');
   }
 }
 
@@ -121,12 +121,12 @@ function everything({ claims, controllers, globals }: SavedTable): Save {
   return { puts, deletes: [], globals, controllers: [...controllers.values()], schemaHash: routeSchemaHash() };
 }
 
-/** A damaged database may not even close properly; its file is moved away all the same. */
+/** A damaged database may fail to close; its file is renamed anyway. */
 function closeDamaged(store: Store, log: Log): void {
   try {
     store.close();
   } catch (error) {
-    log.warn({ reason: describe(error) }, 'the damaged table could not be closed in order');
+    log.warn({ reason: describe(error) }, 'the damaged table could not be closed cleanly');
   }
 }
 
@@ -143,7 +143,7 @@ function isCorrupt(error: unknown): boolean {
   return code === 11 || code === 26 || code === 1;
 }
 
-/** SQLITE_READONLY though the system permits writing: then the header of the file says so, and is damaged. */
+/** SQLITE_READONLY although the system permits writing: then the header of the file is damaged. */
 function refusesWrites(error: unknown, path: string): boolean {
   if (sqliteCode(error) !== 8) return false;
   try {
@@ -158,6 +158,6 @@ const sqliteCode = (error: unknown): number => (error instanceof Error && 'errco
 
 function describe(error: unknown): string {
   if (sqliteCode(error) === 5)
-    return 'another process is using it (is the data plane running already?); name another directory with --state-dir PATH';
+    return 'another process is using it (is the data plane already running?); use a different directory with --state-dir PATH';
   return error instanceof Error ? error.message : String(error);
 }

@@ -9,12 +9,12 @@ import { factsOf, type RouteFacts } from '../claims/facts.ts';
 import { type ControllerRecord, controllerSchema } from '../controllers/controllers.ts';
 import type { SavedEntry, SavedRoute, Store } from './store.ts';
 
-/** What has been read from disk; each entry is judged on its own. */
+/** The entries read from disk; each is checked separately. */
 export class SavedTable {
   readonly claims = new Map<string, Claims>();
   readonly controllers = new Map<string, ControllerRecord>();
   globals: Globals = {};
-  /** Routes that are served in another form than they were saved. */
+  /** Routes that are served in a different form than they were saved in. */
   readonly mended: { readonly domain: string; readonly layer: Layer; readonly claim: Claim }[] = [];
   private readonly leftOut = new Set<string>();
   private readonly log: Log;
@@ -23,7 +23,7 @@ export class SavedTable {
     this.log = log;
   }
 
-  /** Whether anything was left out. */
+  /** Whether anything was skipped. */
   get lost(): boolean {
     return this.leftOut.size > 0;
   }
@@ -31,7 +31,7 @@ export class SavedTable {
   readGlobals(store: Store): void {
     for (const entry of store.globals()) {
       const judged = judgeEntry(entry, globalsSchema);
-      if ('reason' in judged) this.leaveOut('globals', judged, 'the saved globals of the config file are damaged and are left out');
+      if ('reason' in judged) this.leaveOut('globals', judged, 'ignored damaged globals of the config file in the saved table');
       else this.globals = judged.value;
     }
   }
@@ -40,23 +40,23 @@ export class SavedTable {
     for (const entry of store.controllers()) {
       const judged = judgeEntry(entry, controllerSchema);
       if ('reason' in judged)
-        this.leaveOut(`controller ${entry.name}`, { controller: entry.name, ...judged }, 'a saved controller is damaged and is left out');
+        this.leaveOut(`controller ${entry.name}`, { controller: entry.name, ...judged }, 'ignored a damaged controller in the saved table');
       else this.controllers.set(entry.name, judged.value);
     }
   }
 
-  /** `passed`: every route has passed the current schema before, so that its checksum is enough. */
+  /** `passed`: every route has already passed the current schema, so its checksum is enough. */
   readRoutes(store: Store, passed: boolean, from?: 'end'): void {
     for (const row of store.routes(from)) {
       const { domain, layer } = row;
       const judged = judgeRoute(row, passed);
       if ('reason' in judged) {
-        this.leaveOut(`${layer} ${domain}`, { domain, reason: judged.reason }, 'a saved route is damaged and is left out');
+        this.leaveOut(`${layer} ${domain}`, { domain, reason: judged.reason }, 'ignored a damaged route in the saved table');
         continue;
       }
       const { claim, dropped } = judged;
       if (dropped.length > 0) {
-        this.log.warn({ domain, headers: dropped }, 'headers of a saved route are left out: the proxy itself sets them');
+        this.log.warn({ domain, headers: dropped }, 'ignored headers of a saved route that the proxy itself sets');
         this.mended.push({ domain, layer: layer as Layer, claim });
       }
       if (layer === 'hand') this.claims.set(domain, { hand: claim, applied: this.claims.get(domain)?.applied ?? null });
@@ -64,7 +64,7 @@ export class SavedTable {
     }
   }
 
-  /** An entry may be read from both ends; it is logged once. */
+  /** An entry may be read from both ends, but is logged once. */
   private leaveOut(entry: string, fields: object, message: string): void {
     if (this.leftOut.has(entry)) return;
     this.leftOut.add(entry);
@@ -86,7 +86,7 @@ function judgeRoute(row: SavedRoute, passed: boolean): JudgedRoute {
   return 'facts' in again ? { claim: { ...row.claim, json: mended, facts: again.facts }, dropped } : read;
 }
 
-/** The route without headers that an earlier version accepted and this one refuses. */
+/** The route without headers that an earlier version accepted and this one rejects. */
 function withoutFramingHeaders(json: string): { readonly json: string; readonly dropped: readonly string[] } {
   const dropped: string[] = [];
   const without = (key: string, value: unknown): unknown => {
@@ -102,18 +102,18 @@ function withoutFramingHeaders(json: string): { readonly json: string; readonly 
 }
 
 function unsound({ sound, layer }: SavedRoute): string | null {
-  if (!sound) return 'its checksum does not fit';
+  if (!sound) return 'its checksum does not match';
   return LAYERS.includes(layer as Layer) ? null : `the layer "${layer}" is unknown`;
 }
 
-/** Judges a route by the current schema; it may have been accepted by another one. */
+/** Checks a route against the current schema; it may have been accepted by another one. */
 function readSaved(domain: string, saved: RouteInput): { readonly facts: RouteFacts } | { readonly reason: string } {
   const result = readAppliedRoute(saved);
   if ('problem' in result) return { reason: `${result.problem.member}: ${result.problem.reason}` };
-  return result.route.domain === domain ? { facts: factsOf(result.route) } : { reason: 'it is saved under another domain' };
+  return result.route.domain === domain ? { facts: factsOf(result.route) } : { reason: 'it is saved under a different domain' };
 }
 
-/** Identifies the current schema of routes, whatever words are said about it. */
+/** Identifies the current schema of routes, without the texts in it. */
 export const routeSchemaHash = (): string =>
   crc32(JSON.stringify(z.toJSONSchema(routeSchema, { io: 'input', unrepresentable: 'any', override: withoutWords }))).toString(16);
 
@@ -124,7 +124,7 @@ function withoutWords({ jsonSchema }: { readonly jsonSchema: { title?: unknown; 
 }
 
 function judgeEntry<T>(entry: SavedEntry, schema: ZodType<T>): { readonly value: T } | { readonly reason: string } {
-  if (!entry.sound) return { reason: 'its checksum does not fit' };
+  if (!entry.sound) return { reason: 'its checksum does not match' };
   const result = schema.safeParse(JSON.parse(entry.json));
   if (result.success) return { value: result.data };
   const issue = result.error.issues[0];

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Store } from './store.ts';
 
-test('a symbolic link in the place of the table is refused, and the file that it points to stays as it is', (t) => {
+test('a symbolic link instead of the table file is rejected, and the file it points to is not changed', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'planted-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const [victim, path] = [join(folder, 'victim'), join(folder, 'table.sqlite')];
@@ -15,7 +15,7 @@ test('a symbolic link in the place of the table is refused, and the file that it
   assert.deepEqual([readFileSync(victim, 'utf8'), statSync(victim).mode & 0o777], ['', 0o644]);
 });
 
-test('a table that was released and not saved since closes like any other', (t) => {
+test('a released table without later saves can be closed', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'released-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const store = new Store(join(folder, 'table.sqlite'));

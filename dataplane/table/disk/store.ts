@@ -10,7 +10,7 @@ import { UnsavedError } from '../table.ts';
 /** The write-ahead log is cut back to this size (bytes) after a checkpoint. */
 const LOG_LIMIT = 16_777_216;
 
-/** Written into the file; one of another version is not read. */
+/** Stored in the file; a file of another version is not read. */
 const SCHEMA_VERSION = 1;
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS routes (
@@ -25,7 +25,7 @@ const SCHEMA = `
 
 const ROUTE_COLUMNS = 'domain, layer, json, origin, source, controller, since, checksum';
 
-/** One change of what is on disk: all of it, or nothing. */
+/** One atomic change of what is on disk. */
 export type Save = {
   readonly puts: readonly { readonly domain: string; readonly layer: Layer; readonly claim: SavedClaim }[];
   readonly deletes: readonly { readonly domain: string; readonly layer: Layer }[];
@@ -55,10 +55,10 @@ export type SavedRoute = {
   readonly sound: boolean;
 };
 
-/** A saved controller, or the saved globals, as JSON. */
+/** A saved controller or the saved globals, as JSON. */
 export type SavedEntry = { readonly name: string; readonly json: string; readonly sound: boolean };
 
-/** The file was written by a version that this one does not know. */
+/** The file has an unknown format version. */
 export class OtherVersionError extends Error {}
 
 /** The structure of the file is damaged. */
@@ -71,20 +71,20 @@ export class Store {
   private statements: Statements;
   private broken = false;
 
-  /** @throws the database's error when the file can't be opened, is none, or belongs to a running process. */
+  /** @throws the database's error if the file can't be opened, is not a database, or belongs to a running process. */
   constructor(path: string) {
     this.path = path;
     this.database = open(path);
     this.statements = prepare(this.database);
   }
 
-  /** @throws DamagedError when the file's structure is damaged, though its entries may still be read. */
+  /** @throws DamagedError if the file's structure is damaged; its entries may still be readable. */
   check(): void {
     const [found] = Object.values(this.database.prepare('PRAGMA quick_check(1)').get() ?? {});
     if (found !== 'ok') throw new DamagedError(`${found}`.replace(/\s+/g, ' '));
   }
 
-  /** From either end: damage that stops one may be reached from behind by the other. */
+  /** Reads from either end, so that entries after a damaged page can be reached from the other side. */
   *routes(from: 'start' | 'end' = 'start'): Generator<SavedRoute> {
     const order = from === 'start' ? '' : ' ORDER BY domain DESC, layer DESC';
     const rows = this.database.prepare(`SELECT ${ROUTE_COLUMNS} FROM routes${order}`);
@@ -105,7 +105,7 @@ export class Store {
     return this.entries("SELECT name, json, checksum FROM settings WHERE name = 'globals'");
   }
 
-  /** Writes one change in one transaction, in steps that leave the event loop free. @throws UnsavedError; then nothing is changed. */
+  /** Writes one change in one transaction, in steps that leave the event loop free. @throws UnsavedError if nothing was changed. */
   async save(change: Save): Promise<void> {
     try {
       this.reopen();
@@ -126,7 +126,7 @@ export class Store {
   }
 
   close(): void {
-    // After a release without a save since, it is closed already.
+    // After a release without a later save, it is already closed.
     if (this.database.isOpen) this.database.close();
   }
 
@@ -136,7 +136,7 @@ export class Store {
     this.database.close();
   }
 
-  /** Identifies the schema that every saved route has passed; null where it is unknown. */
+  /** Identifies the schema that every saved route has passed; null if unknown. */
   schemaHash(): string | null {
     const [entry] = this.entries("SELECT name, json, checksum FROM settings WHERE name = 'form'");
     return entry?.sound === true ? JSON.parse(entry.json) : null;
@@ -152,7 +152,7 @@ export class Store {
     statement.run(name, json, entryChecksum(name, json));
   }
 
-  /** If even the rollback fails, the handle may be in any state: the next save opens a fresh one. */
+  /** If even the rollback fails, the handle may be in any state, so the next save opens a new one. */
   private undo(): void {
     try {
       if (!this.broken && this.database.isTransaction) this.database.exec('ROLLBACK');
@@ -181,13 +181,13 @@ function open(path: string): DatabaseSync {
   keepPrivate(path);
   const database = new DatabaseSync(path);
   try {
-    // One process owns the table: a second one is stopped by the lock, before it overwrites anything.
+    // One process owns the table: the lock stops a second one before it overwrites anything.
     database.exec(
       `PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${LOG_LIMIT};`,
     );
     const version = Number(Object.values(database.prepare('PRAGMA user_version').get() ?? {})[0]);
-    if (version !== SCHEMA_VERSION && version !== 0) throw new OtherVersionError(`it was written in version ${version} of its form`);
-    // A file that can be read but not written is noticed now, not at the first change.
+    if (version !== SCHEMA_VERSION && version !== 0) throw new OtherVersionError(`it has the unknown format version ${version}`);
+    // This detects a file that can be read but not written before the first change.
     database.exec(`BEGIN; PRAGMA user_version = ${SCHEMA_VERSION}; ROLLBACK;`);
     if (version === 0) database.exec(`BEGIN; ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`);
   } catch (error) {
@@ -197,10 +197,10 @@ function open(path: string): DatabaseSync {
   return database;
 }
 
-/** Routes hold hashes of passwords, and other users may be able to enter the directory. SQLite gives its other files the same mode. */
+/** Routes contain password hashes, and other users may have access to the directory. SQLite gives its other files the same mode. */
 function keepPrivate(path: string): void {
   if (path === ':memory:') return;
-  // SQLite would follow a symbolic link out of the directory, so one is refused here (ELOOP).
+  // SQLite would follow a symbolic link out of the directory, so it is rejected here (ELOOP).
   const file = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
   try {
     fchmodSync(file, 0o600);

@@ -5,9 +5,9 @@ import type { Frame } from '../table.ts';
 type AppliedRoute = { readonly route: RouteSpec; readonly controller: string };
 type Life = { readonly epoch: number; readonly revision: Revision; readonly sources: ReadonlySet<string>; readonly settled: boolean };
 
-/** The rules of ownership once more, as slowly and plainly as they can be written. */
+/** The ownership rules again, in the simplest possible form. */
 export class ReferenceModel {
-  readonly byHand = new Map<string, RouteSpec>();
+  readonly posted = new Map<string, RouteSpec>();
   readonly applied = new Map<string, AppliedRoute>();
   readonly lives = new Map<string, Life>();
 
@@ -19,21 +19,21 @@ export class ReferenceModel {
       .filter((id) => holder === undefined || id === holder)
       .find((id) => source !== null && this.lives.get(id)?.sources.has(source));
     if (owner === undefined) {
-      this.byHand.set(domain, route);
+      this.posted.set(domain, route);
       return;
     }
     this.distrust(owner);
-    this.byHand.delete(domain);
+    this.posted.delete(domain);
     this.applied.set(domain, { route, controller: owner });
   }
 
   remove(domain: string): boolean {
-    if (this.byHand.delete(domain)) return true;
+    if (this.posted.delete(domain)) return true;
     this.distrust(this.applied.get(domain)?.controller);
     return this.applied.delete(domain);
   }
 
-  /** @returns `DOMAIN RESULT` of each route and `DOMAIN removed`, sorted, or null when the frame is refused. */
+  /** @returns `DOMAIN RESULT` for each route and `DOMAIN removed`, sorted, or null if the frame is rejected. */
   apply({ header, routes, rejected, removes }: Frame): string[] | null {
     const { controller, epoch, revision, based_on, sources } = header;
     const life = this.lives.get(controller);
@@ -60,10 +60,10 @@ export class ReferenceModel {
     return said.sort();
   }
 
-  /** `DOMAIN UPSTREAM OWNER`, and what lies beneath, of each route that is served; sorted. */
+  /** `DOMAIN UPSTREAM OWNER` of each served route, with the route it overrides, sorted. */
   visible(): string[] {
-    return [...new Set([...this.byHand.keys(), ...this.applied.keys()])].sort().map((domain) => {
-      const hand = this.byHand.get(domain);
+    return [...new Set([...this.posted.keys(), ...this.applied.keys()])].sort().map((domain) => {
+      const hand = this.posted.get(domain);
       const applied = this.applied.get(domain);
       if (hand === undefined) return `${domain} ${applied?.route.upstream} ${applied?.controller}`;
       return `${domain} ${hand.upstream} hand${applied === undefined ? '' : ` over ${applied.route.upstream}`}`;

@@ -5,7 +5,7 @@ import { restore } from '../disk/restore.ts';
 import { LiveTable } from '../live-table.ts';
 import { frameOf, routeOf, ServedRoutes } from './temporary-table.ts';
 
-/** A process that saves version after version of five routes, and prints each one that is acknowledged, until it is killed. */
+/** A process that saves one version of five routes after another, and prints each acknowledged one, until it is killed. */
 const [folder = '', first = '1', count = '1000000'] = process.argv.slice(2);
 const restored = await restore(folder, systemClock, memoryLog());
 const table = new LiveTable({ restored, publisher: new ServedRoutes(), clock: systemClock, random: systemRandom });

@@ -11,7 +11,7 @@ import { restore } from '../disk/restore.ts';
 import { LiveTable } from '../live-table.ts';
 import type { Frame } from '../table.ts';
 
-/** A publisher that keeps what visitors would get. */
+/** A publisher that records what visitors would be served. */
 export class ServedRoutes implements Publisher {
   generation = 1;
   readonly served = new Map<string, string>();
@@ -24,7 +24,7 @@ export class ServedRoutes implements Publisher {
   }
 }
 
-/** A real table in a folder of its own. */
+/** A real table in a temporary folder. */
 export class TemporaryTable {
   readonly folder: string;
   readonly log = memoryLog();
@@ -36,7 +36,7 @@ export class TemporaryTable {
     return this.open;
   }
 
-  /** In a folder of its own if none is given. */
+  /** Uses a new folder if none is given. */
   constructor(folder = mkdtempSync(join(tmpdir(), 'sluice-table-'))) {
     this.folder = folder;
   }
@@ -47,7 +47,7 @@ export class TemporaryTable {
     return fixture;
   }
 
-  /** Closes the table and opens it again from what is on disk. */
+  /** Closes the table and opens it again from disk. */
   async restart(): Promise<void> {
     this.close();
     this.publisher = new ServedRoutes();
@@ -77,7 +77,7 @@ export function routeOf(domain: string, upstream = 'up:1', more: Partial<RouteIn
   return result.route;
 }
 
-/** A frame of the controller `c` about its source `file`, unless it says otherwise. */
+/** A frame of the controller `c` for its source `file`, unless the header says otherwise. */
 export function frameOf(header: Partial<Apply>, routes: readonly RouteSpec[], more: Partial<Frame> = {}): Frame {
   const full = { controller: 'c', epoch: 1, revision: 1, based_on: null, sources: ['file'], reload: false, ...header };
   return { header: full, routes, rejected: [], removes: [], problems: [], ...more };

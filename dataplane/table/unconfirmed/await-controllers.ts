@@ -5,29 +5,29 @@ import type { Restored } from '../disk/restore.ts';
 import type { LiveTable } from '../live-table.ts';
 import type { UnconfirmedSource } from './unconfirmed.ts';
 
-/** How long controllers have to confirm their targets before those are used without a confirmation (ms). */
+/** How long to wait for controllers to confirm their targets before these may be used unconfirmed (ms). */
 const WAIT_MS = 2_000;
 
 /**
- * Targets of an earlier run wait for their controllers. After WAIT_MS without a confirmation, targets that can be believed
- * all the same are used; the others go on waiting. To be called before the first frame can come.
+ * Restored targets wait for their controllers to confirm them. After WAIT_MS, those that were confirmed recently enough
+ * are used anyway; the others continue to wait. Must be called before the first frame can arrive.
  */
 export function awaitControllers(table: LiveTable, { controllers, boot }: Restored, clock: Clock, log: Log): void {
   const sources = table.unconfirmedSources();
   if (sources.length === 0) return;
-  // Judged by what was known at the start: a frame about another source says nothing about this one.
+  // Judged by what was known at the start, because a frame about another source says nothing about this one.
   const judged = sources.map(({ controller, source }) => {
     const reason = whyNotBelieved(controllers.get(controller)?.confirmed[source], boot, clock.now());
     return { controller, source, reason };
   });
-  for (const source of sources) log.info(source, 'targets are from before the start: waiting for their controller');
+  for (const source of sources) log.info(source, 'waiting for the controller to confirm restored targets');
   clock.after(WAIT_MS, () => {
     const waiting = table.unconfirmedSources();
     for (const { controller, source, reason } of judged) {
       const still = waiting.find((other) => other.controller === controller && other.source === source);
       if (still === undefined) continue;
       if (reason === null) void trust(table, still, log);
-      else log.warn({ ...still, reason }, 'targets from before the start are not used until their controller names them');
+      else log.warn({ ...still, reason }, 'restored targets are not used until their controller confirms them');
     }
   });
 }
@@ -35,11 +35,8 @@ export function awaitControllers(table: LiveTable, { controllers, boot }: Restor
 async function trust(table: LiveTable, source: UnconfirmedSource, log: Log): Promise<void> {
   try {
     await table.trust(source);
-    log.warn(source, 'no word of the controller: its targets are used as they were');
+    log.warn(source, 'using restored targets without a confirmation from their controller');
   } catch (error) {
-    log.warn(
-      { ...source, reason: error instanceof Error ? error.message : String(error) },
-      'targets from before the start are not used yet',
-    );
+    log.warn({ ...source, reason: error instanceof Error ? error.message : String(error) }, 'could not use restored targets yet');
   }
 }

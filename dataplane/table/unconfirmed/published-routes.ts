@@ -3,7 +3,7 @@ import type { PublishedRoute, RoutesChange } from '../../publish/publisher.ts';
 import { type Claim, type Claims, isUnconfirmed, visible } from '../claims/claims.ts';
 import { factsOf, isIdentified } from '../claims/facts.ts';
 
-/** How long requests wait for a target whose address may have gone to another one, at least (s). */
+/** The minimum time that requests wait for a target whose address may belong to another one by now (s). */
 const HOLD_SECS = 10;
 
 type RestoredClaims = { readonly claims: ReadonlyMap<string, Claims> };
@@ -11,10 +11,10 @@ type RestoredClaims = { readonly claims: ReadonlyMap<string, Claims> };
 /** The routes that workers start with. */
 export const initialRoutes = (restored: RestoredClaims): RoutesChange => allRoutes(restored, publishedRoute);
 
-/** The same as they were saved, unconfirmed targets included: health checks of those begin at once, and their results hold once they are confirmed. */
+/** The same routes as saved, with unconfirmed targets. Health checks of those start immediately, and their results count once they are confirmed. */
 export const savedRoutes = (restored: RestoredClaims): RoutesChange => allRoutes(restored, savedRoute);
 
-/** What workers are given of a claim. While it is unconfirmed, no target with an id is in rotation, and requests wait for one. */
+/** The form of a claim that workers get. While it is unconfirmed, no target with an id is in rotation, and requests wait for one. */
 export function publishedRoute(domain: string, claim: Claim): PublishedRoute {
   if (!isUnconfirmed(claim)) return savedRoute(domain, claim);
   const route = withoutIdentifiedTargets(JSON.parse(claim.json));

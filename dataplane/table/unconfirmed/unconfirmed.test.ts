@@ -18,7 +18,7 @@ import { initialRoutes } from './published-routes.ts';
 const MINUTE = 60_000;
 type Published = Pick<RouteSpec, 'upstreams' | 'hold_secs' | 'handles'>;
 
-/** A table over restarts of its process and of its machine, on a clock that the test moves. */
+/** A table across restarts of its process and its machine, on a manual clock. */
 class Machine {
   readonly clock = new ManualClock();
   readonly log = memoryLog();
@@ -50,15 +50,15 @@ class Machine {
     return JSON.parse(this.publisher.served.get(domain) ?? 'null');
   }
 
-  /** `address state` of what workers have as the targets of a route. */
+  /** `address state` of a route's targets as the workers have them. */
   targets(domain: string): string[] {
     return this.served(domain).upstreams.map(({ address, state }) => `${address} ${state}`);
   }
 
-  /** Lets time pass, and what it sets off happen. */
+  /** Advances the clock and waits for everything that triggers. */
   async pass(ms: number): Promise<void> {
     this.clock.pass(ms);
-    // The table does one thing after another: once this is done, so is what came before.
+    // The table makes changes in order, so when this one is done, earlier ones are too.
     await this.table.trust({ controller: 'nobody', source: 'nothing', routes: 0 });
   }
 
@@ -83,7 +83,7 @@ async function withContainer(): Promise<Machine> {
 }
 
 describe('a target with an id, after a restart', () => {
-  test('waits, and its requests wait for ten seconds; it is served as soon as its controller names it', async () => {
+  test('is held back, with its requests for up to ten seconds, until its controller names it', async () => {
     using machine = await withContainer();
     await machine.restart();
     assert.deepEqual(machine.targets('a.test'), ['10.0.0.1:80 starting']);
@@ -97,7 +97,7 @@ describe('a target with an id, after a restart', () => {
     assert.equal(machine.table.unconfirmedRoutes, 0);
   });
 
-  test('is never served under its old address when its controller names another one', async () => {
+  test('is never used at its old address once its controller names a new one', async () => {
     using machine = await Machine.start();
     await machine.table.apply(docker(1, [container('a.test', '10.0.0.1:80'), container('b.test', '10.0.0.2:80')]));
     await machine.restart();
@@ -115,7 +115,7 @@ describe('a target with an id, after a restart', () => {
     assert.equal(seen.length, 2);
   });
 
-  test('is used without a confirmation after two seconds: within the same boot and ten minutes', async () => {
+  test('is used unconfirmed after two seconds within the same boot and ten minutes', async () => {
     using machine = await withContainer();
     machine.clock.pass(9 * MINUTE);
     await machine.restart();
@@ -128,11 +128,11 @@ describe('a target with an id, after a restart', () => {
 
   for (const [why, happens, reason] of [
     ['after another boot', (machine: Machine) => (machine.boot = 'second'), 'the machine was restarted since'],
-    ['where the boot is unknown', (machine: Machine) => (machine.boot = null), 'whether the machine was restarted is unknown'],
+    ['if the boot is unknown', (machine: Machine) => (machine.boot = null), 'whether the machine was restarted is unknown'],
     ['after eleven minutes', (machine: Machine) => machine.clock.pass(11 * MINUTE), 'their controller was last heard of 11 minutes ago'],
-    ['where the clock was set back', (machine: Machine) => machine.clock.pass(-MINUTE), 'the clock was set back since'],
+    ['if the clock was set back', (machine: Machine) => machine.clock.pass(-MINUTE), 'the clock was set back since'],
   ] as const)
-    test(`is not used without a confirmation ${why}`, async () => {
+    test(`is not used unconfirmed ${why}`, async () => {
       using machine = await withContainer();
       happens(machine);
       await machine.restart();
@@ -143,7 +143,7 @@ describe('a target with an id, after a restart', () => {
       assert.deepEqual(machine.targets('a.test'), ['10.0.0.1:80 healthy']);
     });
 
-  test('stays unconfirmed however often the process is started', async () => {
+  test('stays unconfirmed across any number of restarts', async () => {
     using machine = await withContainer();
     machine.boot = 'second';
     for (let times = 0; times < 3; times++) {
@@ -157,7 +157,7 @@ describe('a target with an id, after a restart', () => {
     }
   });
 
-  test('is confirmed by a stream that stays open, which is saved once a minute', async () => {
+  test('is confirmed by an open stream, which is saved once a minute', async () => {
     using machine = await withContainer();
     const at = () => (machine.table.controllers()[0] as KnownController & { confirmed: { docker: { at: number } } }).confirmed.docker.at;
     const began = at();
@@ -176,7 +176,7 @@ describe('a target with an id, after a restart', () => {
     assert.deepEqual(machine.targets('a.test'), ['10.0.0.1:80 healthy']);
   });
 
-  test('is confirmed by the same revision again, and by a difference to it', async () => {
+  test('is confirmed by a repeated revision and by a delta to it', async () => {
     for (const again of [docker(1, [container('a.test', '10.0.0.1:80')]), docker(2, [], { based_on: 1 })]) {
       using machine = await withContainer();
       machine.boot = 'second';
@@ -187,7 +187,7 @@ describe('a target with an id, after a restart', () => {
     }
   });
 
-  test('is not confirmed by another controller, by another source, or by a line that was rejected', async () => {
+  test('is not confirmed by another controller, another source or a rejected line', async () => {
     using machine = await withContainer();
     machine.boot = 'second';
     await machine.restart();
@@ -206,7 +206,7 @@ describe('a target with an id, after a restart', () => {
     const restarted = (revision: number, sources: string[], header: object = {}) =>
       frameOf({ revision, sources, epoch: 9_999, ...header }, []);
     await machine.table.apply(restarted(1, []));
-    // The source has failed so far, and is named for the sake of that problem.
+    // The source has only failed so far, and is named because of that problem.
     assert.ok('applied' in (await machine.table.apply(restarted(2, ['docker'], { based_on: 1 }))));
     machine.table.noteSignOfLife('c');
     await machine.pass(10_000);
@@ -215,7 +215,7 @@ describe('a target with an id, after a restart', () => {
     assert.deepEqual(machine.targets('a.test'), ['10.0.0.1:80 healthy']);
   });
 
-  test('waits beneath a route that was posted by hand too, which is served at once', async () => {
+  test('also waits while a manually posted route, which is served immediately, overrides its route', async () => {
     using machine = await withContainer();
     await machine.table.post(routeOf('a.test', '127.0.0.1:9', { upstreams: [{ address: '127.0.0.1:9', id: 'mine' }] }));
     machine.boot = 'second';
@@ -227,7 +227,7 @@ describe('a target with an id, after a restart', () => {
     assert.equal(machine.table.unconfirmedRoutes, 1);
   });
 
-  test('waits in a block of its site as well, and holds no target that has no id', async () => {
+  test('also waits in a block of its site, and does not hold back targets without an id', async () => {
     using machine = await Machine.start();
     const handles = [
       { path: '/own/*', upstreams: [{ address: '10.0.0.3:80', id: 'own' }], hold_secs: 30 },
@@ -246,7 +246,7 @@ describe('a target with an id, after a restart', () => {
     ]);
   });
 
-  test('does not come into rotation by a probe before its controller has named it', async () => {
+  test('is not probed into rotation before its controller has named it', async () => {
     using machine = await Machine.start();
     const upstreams = [{ address: '10.0.0.1:80', id: 'a', state: 'starting', probe: true }] as const;
     await machine.table.apply(docker(1, [container('a.test', '10.0.0.1:80', { upstreams: [...upstreams] })]));
@@ -257,7 +257,7 @@ describe('a target with an id, after a restart', () => {
     assert.equal(machine.served('a.test').upstreams[0]?.probe, true);
   });
 
-  test('is served on by a process that takes over, unless it was unconfirmed in the one before, too', async () => {
+  test('stays in use after a takeover, unless it was already unconfirmed before', async () => {
     using machine = await withContainer();
     machine.clock.pass(60 * MINUTE);
     const first = machine.table;
@@ -281,7 +281,7 @@ describe('a target with an id, after a restart', () => {
     assert.deepEqual(machine.targets('a.test'), ['10.0.0.1:80 healthy']);
   });
 
-  test('that has no id is served as it was', async () => {
+  test('that has no id is used immediately', async () => {
     using machine = await Machine.start();
     const route = routeOf('a.test', '127.0.0.1:1', { source: 'file', respond: { status: 200, body: '"id":"x"' } });
     await machine.table.apply(frameOf({}, [route]));
@@ -293,7 +293,7 @@ describe('a target with an id, after a restart', () => {
   });
 });
 
-test('a sign of life after the table was closed opens nothing', async () => {
+test('a sign of life after the table was closed does not reopen it', async () => {
   using machine = await withContainer();
   machine.clock.pass(2 * MINUTE);
   const { table } = machine;
@@ -305,7 +305,7 @@ test('a sign of life after the table was closed opens nothing', async () => {
   assert.equal(machine.table.counts().routes, 1);
 });
 
-test('the boot of the kernel has a name where the system gives it one', () => {
+test('the boot id is read from the kernel, and is null if there is none', () => {
   assert.match(bootId() ?? '', /^[0-9a-f-]{36}$/);
   assert.equal(bootId('/nowhere/boot_id'), null);
 });

@@ -1,10 +1,10 @@
 import { type Claims, isUnconfirmed } from '../claims/claims.ts';
 import { inSteps } from '../steps.ts';
 
-/** A source of a controller with routes whose targets wait for a confirmation. */
+/** A source of a controller with routes whose targets wait for confirmation. */
 export type UnconfirmedSource = { readonly controller: string; readonly source: string; readonly routes: number };
 
-/** Marks restored claims of the sources that `unconfirmed` names, as far as they have targets with ids. */
+/** Marks the restored claims that have targets with ids and belong to sources selected by `unconfirmed`. */
 export function markUnconfirmed(claims: Map<string, Claims>, unconfirmed: (controller: string, source: string) => boolean): void {
   for (const [domain, { hand, applied }] of claims) {
     if (applied === null || applied.controller === null || applied.source === null || !applied.facts.identifiedTargets) continue;
@@ -23,7 +23,7 @@ export function unconfirmedSourcesIn(claims: ReadonlyMap<string, Claims>): Uncon
   return [...sources.values()];
 }
 
-/** Adds the unconfirmed claims of these sources to `changes`, as confirmed. `except`: domains that the controller did not make clear. */
+/** Adds the unconfirmed claims of these sources to `changes`, as confirmed. `except`: domains whose lines were rejected. */
 export async function confirm(
   claims: ReadonlyMap<string, Claims>,
   controller: string,

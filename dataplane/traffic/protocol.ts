@@ -4,8 +4,8 @@ import type { Cidr } from '../../shared/values/cidr.ts';
 import type { LedgerBuffers } from '../ledger/ledger.ts';
 
 /**
- * Everything that crosses between the main thread and a traffic worker. The main thread publishes
- * numbered states and is told when each is served; it asks for counters and dry runs; that is all.
+ * Everything that crosses between the main thread and a traffic worker. The main thread publishes numbered states, and each worker reports
+ * when it serves one. The main thread also requests counters and dry runs.
  */
 
 /** How sites get HTTPS. */

@@ -1,9 +1,9 @@
-/** The Date field of now as a whole line (RFC 9110 6.6.1), made once a second and not once an answer. */
+/** The current Date field as a complete line (RFC 9110 6.6.1), formatted once a second rather than once per response. */
 let line = '';
 
 export const httpDate = (): string => line;
 
-/** Called by the worker's clock, once a second. `now` in ms since 1970. */
+/** Called once a second by the worker's clock. `now` is in ms since 1970. */
 export function setHttpDate(now: number): void {
   line = `Date: ${new Date(now).toUTCString()}\r\n`;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Gathering } from './gathering.ts';
 
-test('pieces are joined, and what was given out before stays as it was', () => {
+test('joins pieces without overwriting bytes it returned earlier', () => {
   const gathering = new Gathering();
   let bytes: Buffer = Buffer.from('a');
   const given: [Buffer, string][] = [];
@@ -12,7 +12,7 @@ test('pieces are joined, and what was given out before stays as it was', () => {
     bytes = gathering.join(bytes, Buffer.from(piece));
     text += piece;
     if (at % 97 === 0) given.push([bytes, text]);
-    // The front may be used up in between.
+    // The caller may consume the front between two calls.
     if (at % 401 === 400) {
       bytes = bytes.subarray(10);
       text = text.slice(10);
@@ -22,7 +22,7 @@ test('pieces are joined, and what was given out before stays as it was', () => {
   for (const [before, expected] of given) assert.equal(before.toString(), expected);
 });
 
-test('bytes of another origin, or of which the end was cut, are copied and never written over', () => {
+test('copies bytes that it did not allocate, or whose end was cut off, and never overwrites them', () => {
   const gathering = new Gathering();
   const first = gathering.join(Buffer.from('one '), Buffer.from('two'));
   const cut = first.subarray(0, 4);
@@ -30,7 +30,7 @@ test('bytes of another origin, or of which the end was cut, are copied and never
   assert.equal(first.toString(), 'one two');
 });
 
-test('a head of 16 KB that comes byte by byte is copied and looked at for less than 1 MB in all', () => {
+test('a 16 KB head that arrives byte by byte costs less than 1 MB of copying and scanning', () => {
   const gathering = new Gathering();
   let looked = 0;
   for (let length = 1; length <= 16_384; length++) if (gathering.worthJudging(length)) looked += length;
@@ -44,7 +44,7 @@ test('a head of 16 KB that comes byte by byte is copied and looked at for less t
   assert.ok(rooms.size < 10, `${rooms.size} copies`);
 });
 
-test('a short head is looked at with every byte', () => {
+test('a short head is parsed after every byte', () => {
   const gathering = new Gathering();
   for (let length = 1; length <= 500; length++) assert.equal(gathering.worthJudging(length), true);
 });

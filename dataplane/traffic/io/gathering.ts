@@ -1,13 +1,13 @@
-/** Bytes that are at hand at once are kept in a room twice as large, up to this size of it where nothing else is said. */
+/** The allocation is twice the bytes it must hold, up to this size, unless the constructor sets another limit. */
 const MOST_ROOM = 131_072;
 const LEAST_ROOM = 1_024;
 const NOTHING = Buffer.alloc(0);
-/** Bytes of one incomplete head that may be looked at again and again; from then on only when it has doubled. */
+/** Bytes of one incomplete head that may be parsed repeatedly. Beyond that, it is parsed again only after it has doubled. */
 const JUDGED_BYTES = 262_144;
 
 /**
- * What has come of something that is not whole yet: bytes joined, and how far they have been looked at, so
- * that a head which arrives byte by byte costs no more than one that arrives at once, but for a constant.
+ * Collects the bytes of an incomplete message and remembers how far they have been scanned. A head that arrives byte by byte costs only a
+ * constant factor more than one that arrives at once.
  */
 export class Gathering {
   /** Where the end of the head may still begin. */
@@ -18,12 +18,15 @@ export class Gathering {
   private judgedBytes = 0;
   private readonly mostRoom: number;
 
-  /** `mostRoom`: bytes up to which a room is twice as large as what it is made for. Beyond it every piece costs a copy. */
+  /** `mostRoom`: allocations up to this many bytes are doubled. Beyond it, every piece costs a copy. */
   constructor(mostRoom = MOST_ROOM) {
     this.mostRoom = mostRoom;
   }
 
-  /** `bytes`, the result of an earlier call or not, and then `piece`. Nothing that was given out is overwritten. */
+  /**
+   * Returns `bytes` followed by `piece`. `bytes` need not be the result of an earlier call. Bytes that were returned earlier are never
+   * overwritten.
+   */
   join(bytes: Buffer, piece: Buffer): Buffer {
     const length = bytes.length + piece.length;
     let start = bytes.buffer === this.room.buffer ? bytes.byteOffset - this.room.byteOffset : -1;
@@ -37,12 +40,12 @@ export class Gathering {
     return this.room.subarray(start, this.used);
   }
 
-  /** `bytes` where they stay as they are: as they came from `join`, or else a copy. */
+  /** Returns `bytes` if `join` made them, or else a copy that nothing overwrites. */
   keep(bytes: Buffer): Buffer {
     return bytes.buffer === this.room.buffer ? bytes : this.join(NOTHING, bytes);
   }
 
-  /** Whether an incomplete head of this length (bytes) is to be looked at now; it counts as done. */
+  /** Whether to parse an incomplete head of this length (bytes) now. If so, the parse is counted. */
   worthJudging(length: number): boolean {
     if (this.judgedBytes > JUDGED_BYTES && length < this.judgedLength * 2) return false;
     this.judgedLength = length;

@@ -12,7 +12,7 @@ export class Intake implements Runnable {
   /** Whether the receiver of the bytes applies backpressure. */
   heldBack = false;
 
-  /** `goOn` is called when its next turn comes: the socket is read again, unless it is held back. */
+  /** `goOn` is called when the connection's next turn comes. The socket is then read again unless backpressure applies. */
   constructor(socket: Socket, queue: RunQueue, goOn: () => void) {
     this.socket = socket;
     this.queue = queue;
@@ -23,12 +23,12 @@ export class Intake implements Runnable {
     this.spent += units;
   }
 
-  /** The bytes that follow had to be waited for, so others have had their turn. */
+  /** The following bytes had not arrived yet, so other connections have had their turn. */
   renew(): void {
     this.spent = 0;
   }
 
-  /** @returns whether the turn is over: then nothing is read until the next. */
+  /** @returns whether the turn is over. If so, nothing is read until the next one. */
   over(): boolean {
     if (this.waiting) return true;
     if (this.spent < QUANTUM) return false;
@@ -44,7 +44,7 @@ export class Intake implements Runnable {
     this.goOn();
   }
 
-  /** Nothing more is read until `resume`. */
+  /** Stops reading until `resume`. */
   holdBack(): void {
     this.heldBack = true;
     this.socket.pause();
@@ -56,7 +56,7 @@ export class Intake implements Runnable {
     this.goAhead();
   }
 
-  /** Reads unless something forbids it. */
+  /** Reads unless a turn is pending or backpressure applies. */
   goAhead(): void {
     if (!this.waiting && !this.heldBack) this.socket.resume();
   }

@@ -2,9 +2,9 @@
 const SIZE = 65_536;
 
 /**
- * The buffers for reading one upstream connection. An answer's head, and with it most complete answers, is read into
- * one buffer shared by all connections of the worker, without an allocation. A longer body is read
- * into its own buffer, which is reused unless the last piece has been kept.
+ * The buffers for reading one upstream connection. A response head, and with it most complete responses, is read into one buffer shared by
+ * all connections of the worker, without an allocation. A longer body is read into the connection's own buffer, which is reused unless the
+ * last piece has been kept.
  */
 export class ReadBuffer {
   private static readonly shared = Buffer.allocUnsafeSlow(SIZE);

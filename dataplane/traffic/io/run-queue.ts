@@ -1,19 +1,19 @@
-/** How much one connection may do before others have their turn, in units of about what a byte of framing costs to read. */
+/** Work that one connection may do per turn. One unit is about the cost of reading one byte of framing. */
 export const QUANTUM = 32_768;
-/** What a head costs in those units, with the answer that it may get at once; a path that has to be judged costs more, by what that took. */
+/** The cost of a head in these units, including an immediate response. A path that needs checking adds the cost of the check. */
 export const HEAD_COST = 512;
 /** How many waiting connections continue in one turn of the event loop. */
 const PER_TURN = 4;
 
-/** Something that has work left. */
+/** Something with work left to do. */
 export interface Runnable {
-  /** Its turn has come. */
+  /** Called when its turn comes. */
   run(): void;
 }
 
 /**
- * The connections of one worker that have used up their turn with input left, in the order in which they continue.
- * Between two turns of the loop all other connections are read and answered.
+ * The connections of one worker that have used up their turn but still have input. They continue in order. All other connections are read
+ * and answered between two turns of the loop.
  */
 export class RunQueue {
   private waiting: Runnable[] = [];

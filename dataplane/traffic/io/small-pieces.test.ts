@@ -18,7 +18,7 @@ async function asking(proxy: ProxyFixture, upstream: UpstreamFixture) {
   return { client, wire };
 }
 
-test('a body in frames of one byte goes to the target in few chunks, whole and in order', async () => {
+test('a body in one-byte frames reaches the upstream in few chunks, complete and in order', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const { client, wire } = await asking(proxy, upstream);
@@ -27,12 +27,12 @@ test('a body in frames of one byte goes to the target in few chunks, whole and i
   const before = wire.total;
   const { body } = await wire.readChunked();
   assert.equal(body, `${LETTERS}${large}${LETTERS}end`);
-  // A chunk for each byte would be six times as long.
+  // With one chunk per byte, the body would be six times as long on the wire.
   assert.ok(wire.total - before < body.length * 2, `${wire.total - before} bytes for ${body.length}`);
   client.socket.destroy();
 });
 
-test('a tiny frame by itself waits for no other', async () => {
+test('a single small frame is passed on immediately', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const { client, wire } = await asking(proxy, upstream);
@@ -43,7 +43,7 @@ test('a tiny frame by itself waits for no other', async () => {
   client.socket.destroy();
 });
 
-/** A stream of the library's whose pieces are gathered, and the client that sends its body. */
+/** A stream of Node's HTTP/2 library whose small pieces are gathered, and the client that sends its body. */
 async function gathered() {
   const server = createServer({ settings: { initialWindowSize: 262_144 } });
   const begun = once(server, 'stream');
@@ -71,7 +71,7 @@ async function gathered() {
   };
 }
 
-test('frames of one byte that nobody takes are kept as one piece, and not as an object each', async () => {
+test('one-byte frames that are not read yet are kept as one buffer, not as an object each', async () => {
   using under = await gathered();
   const { client, stream, pieces } = under;
   const body = LETTERS.repeat(40);
@@ -85,7 +85,7 @@ test('frames of one byte that nobody takes are kept as one piece, and not as an 
   assert.ok(pieces.length <= 3, `${pieces.length} pieces for ${body.length} frames`);
 });
 
-test('while a stream is paused small frames are gathered, large ones keep their place among them, and all of them come when it goes on', async () => {
+test('a paused stream gathers small frames, keeps large ones in order, and delivers all of them on resume', async () => {
   using under = await gathered();
   const { client, stream, pieces } = under;
   const large = 'L'.repeat(2_000);
@@ -107,7 +107,7 @@ test('while a stream is paused small frames are gathered, large ones keep their 
   assert.equal(pieces.at(-1), 'z');
 });
 
-test('a client that was held up by a full window goes on as soon as its bytes are taken', async () => {
+test('a client stopped by a full flow-control window continues as soon as its bytes are consumed', async () => {
   using under = await gathered();
   const { client, stream, pieces } = under;
   const body = LETTERS.repeat(50);
@@ -117,7 +117,7 @@ test('a client that was held up by a full window goes on as soon as its bytes ar
   for (let sent = body.length; sent < 250_000; sent += body.length) client.write(tiny(body));
   await client.answered();
   const held = client.of(1, FRAME.windowUpdate).length;
-  assert.ok(held <= opened + 1, 'no more is asked for than the stream keeps by itself');
+  assert.ok(held <= opened + 1, 'the stream requests no more than its own buffer holds');
   under.read();
   await client.until('the window to open', () => client.of(1, FRAME.windowUpdate).length > held);
   client.write(frame(FRAME.data, FLAG.endStream, 1, 'z'));

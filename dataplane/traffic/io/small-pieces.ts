@@ -1,25 +1,24 @@
 import type { Http2Stream } from 'node:http2';
 import { Gathering } from './gathering.ts';
 
-/** A piece of a body from this many bytes on is worth its own way (bytes). */
+/** A piece of a body with at least this many bytes is passed on by itself. */
 const LARGE = 1_024;
-/** More than a stream has at hand while nobody takes it: its own buffer and the window that it was told of (bytes). */
+/** More bytes than a stream can hold unread: its own buffer plus the window it has advertised. */
 const MOST_ROOM = 1_048_576;
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Gathers what comes in tiny frames. Whoever sends may cut a body into single bytes: each would be a chunk and a write for the
- * other side, and while that does not take them, the library keeps each as an object of some hundred bytes, a window full of
- * them a stream. The first piece of a turn goes on at once, those that follow it in the same turn go together; where nobody
- * reads the stream, all of them until somebody does. What is thrown meanwhile is told to `broke`: the library, which calls, would
- * have no one to tell.
+ * Gathers the payload of tiny DATA frames. A peer may cut a body into single bytes. Each would become a chunk and a write on the other
+ * side, and while that side isn't reading, Node's HTTP/2 library would keep each as an object of some hundred bytes, up to a full window
+ * per stream. The first piece of a turn of the event loop passes immediately, and those that follow in the same turn are joined. While the
+ * stream isn't read, all pieces are joined. Exceptions go to `broke`, because the library, which makes the call, couldn't report them.
  */
 export function gatherSmallPieces(stream: Http2Stream, broke: (error: unknown) => void): void {
   const push = stream.push.bind(stream);
   const gathering = new Gathering(MOST_ROOM);
   let kept: Buffer = NOTHING;
   let turnBegun = false;
-  // What came before anybody was told of the stream.
+  // What arrived before the stream was announced.
   if (stream.readableLength >= LARGE) stream.unshift(stream.read());
 
   const flush = (): void => {

@@ -5,7 +5,7 @@ import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 
 const PATH = '/.well-known/acme-challenge/token-1';
 
-test('a challenge that is awaited is answered for any host and before every rule; other tokens are the site’s own', async () => {
+test('a pending challenge is answered for any host before all routes, and other tokens are left to the site', async () => {
   using upstream = await UpstreamFixture.serving(ok('from the site'));
   using proxy = await ProxyFixture.start([
     { ...site('a.test', upstream), redirects: [{ from: '/*', to: 'https://b.test/', status: 308 }] },

@@ -3,7 +3,7 @@ import type { PublishedChallenge } from '../protocol.ts';
 
 const PREFIX = '/.well-known/acme-challenge/';
 
-/** Answers a certificate authority's HTTP challenges (RFC 8555 8.3); every worker does. */
+/** Answers the HTTP challenges of a certificate authority (RFC 8555 8.3), in every worker. */
 export class Challenges {
   private answers: ReadonlyMap<string, OwnAnswer> = new Map();
 
@@ -13,7 +13,7 @@ export class Challenges {
     this.answers = new Map(overHttp.map(({ token, keyAuthorization }) => [PREFIX + token, answerWith(keyAuthorization)]));
   }
 
-  /** null for any other request and for unknown tokens: those may belong to the site behind us. */
+  /** null for any other request and for unknown tokens, which may belong to the upstream. */
   find(target: string): OwnAnswer | null {
     return this.answers.size === 0 ? null : (this.answers.get(target) ?? null);
   }

@@ -4,5 +4,5 @@ import type { Filter } from '../exchange/filter.ts';
 /** Compiles one kind of filter for a block; `handle` null is the site itself. null if the block has no such filter. */
 export type FilterKind = (route: RouteSpec, handle: HandleSpec | null) => Filter | null;
 
-/** The only list of filters, in the order in which they are applied: the one nearest to the upstream first. */
+/** The only list of filters, in the order they are applied: the one nearest to the upstream comes first. */
 export const FILTERS: readonly FilterKind[] = [];

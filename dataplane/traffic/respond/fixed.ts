@@ -3,10 +3,10 @@ import { answerThroughFilters } from '../exchange/answer.ts';
 import type { OwnAnswer } from '../exchange/own-answer.ts';
 import type { Responder } from '../exchange/responder.ts';
 
-/** The reason for an answer that the site itself defines. */
+/** The reason logged for a response that the site itself defines. */
 export const ANSWERED_BY_SITE = 'answered by the site';
 
-/** `respond <status> [body]`: the same answer for every request. */
+/** `respond <status> [body]`: the same response to every request. */
 export function fixedResponder(spec: RespondSpec): Responder {
   const own = fixedAnswer(spec);
   return {

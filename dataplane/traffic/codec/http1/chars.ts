@@ -1,10 +1,10 @@
-/** Character classes of RFC 9110 5.5, 5.6.2 and RFC 9112 3.2 as one look-up table, a bit each. */
+/** Character classes of RFC 9110 5.5, 5.6.2 and RFC 9112 3.2 in one lookup table, one bit per class. */
 export const TOKEN = 1;
 export const FIELD_VALUE = 2;
 export const TARGET = 4;
 export const HOST = 8;
 export const HEX = 16;
-/** What field names are made of, but for few: letters, digits and hyphens. */
+/** The characters of nearly all field names: letters, digits and hyphens. */
 export const PLAIN = 32;
 
 export const CLASS = new Uint8Array(256);
@@ -24,9 +24,9 @@ const ALPHA = `${range(0x41, 0x5a)}${range(0x61, 0x7a)}`;
 const DIGIT = range(0x30, 0x39);
 mark(TOKEN, `!#$%&'*+-.^_\`|~${DIGIT}${ALPHA}`);
 mark(FIELD_VALUE, `\t${range(0x20, 0x7e)}${range(0x80, 0xff)}`);
-// No '#': a fragment never reaches a server (RFC 9110 7.1). No bytes beyond ASCII: RFC 3986 has them escaped.
+// No '#', because a fragment is never sent to a server (RFC 9110 7.1). No bytes beyond ASCII, because RFC 3986 requires escapes for them.
 mark(TARGET, range(0x21, 0x7e).replace('#', ''));
-// reg-name and IP-literal of RFC 3986 3.2.2 without sub-delims and escapes, which no routable name has.
+// reg-name and IP-literal of RFC 3986 3.2.2 without sub-delims and percent-encoding, which no routable name contains.
 mark(HOST, `${DIGIT}${ALPHA}-._`);
 mark(HEX, `${DIGIT}abcdefABCDEF`);
 mark(PLAIN, `${DIGIT}${ALPHA}-`);

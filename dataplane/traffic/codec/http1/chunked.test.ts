@@ -11,7 +11,7 @@ type Decoded = {
   readonly used: number;
 };
 
-/** Feeds `text`, cut at `cuts`, each piece inside a longer buffer. */
+/** Feeds `text`, split at `cuts`, each piece inside a longer buffer. */
 function decode(text: string, cuts: readonly number[] = []): Decoded {
   const decoder = new ChunkedDecoder('request');
   let body = '';
@@ -75,7 +75,7 @@ const REFUSED: readonly (readonly [text: string, fault: Fault])[] = [
 ];
 
 for (const [text, fault] of REFUSED) {
-  test(`${JSON.stringify(text.slice(0, 60))} is refused: ${fault.reason}, however it is cut`, () => {
+  test(`${JSON.stringify(text.slice(0, 60))} is refused: ${fault.reason}, wherever it is split`, () => {
     assert.equal(decode(text).fault, fault);
     for (let cut = 1; cut < text.length; cut++) assert.equal(decode(text, [cut]).fault, fault, `cut at ${cut}`);
   });
@@ -96,7 +96,7 @@ const ACCEPTED: readonly [text: string, body: string, trailers: string][] = [
 ];
 
 for (const [text, body, trailers] of ACCEPTED) {
-  test(`${JSON.stringify(text)} is read however it is cut, and nothing beyond it`, () => {
+  test(`${JSON.stringify(text)} is decoded wherever it is split, and nothing beyond its end is read`, () => {
     const whole = { body, trailers, done: true, fault: null, used: text.length };
     assert.deepEqual(decode(`${text}GET /`), whole);
     for (let one = 0; one <= text.length; one++) {
@@ -112,7 +112,7 @@ for (const [text, body, trailers] of ACCEPTED) {
   });
 }
 
-test('a body is not whole before its last byte', () => {
+test('a body is complete only after its last byte', () => {
   for (const [text] of ACCEPTED) {
     for (let end = 0; end < text.length; end++) {
       const { done, fault } = decode(text.slice(0, end));
@@ -126,14 +126,14 @@ test('the largest size is 2^53-1', () => {
   assert.equal(decode('20000000000000\r\n').fault, FAULT.badChunk);
 });
 
-test('the extensions of a chunk may have 256 bytes, of each chunk anew', () => {
+test('the extensions of each chunk may have 256 bytes', () => {
   const chunk = (bytes: number) => `1;${'a'.repeat(bytes - 1)}\r\nx\r\n`;
   assert.equal(decode(chunk(MAX_EXTENSIONS) + chunk(MAX_EXTENSIONS)).fault, null);
   assert.equal(decode(chunk(MAX_EXTENSIONS + 1)).fault, FAULT.longExtensions);
   assert.equal(decode(`1;a="${' '.repeat(MAX_EXTENSIONS)}`).fault, FAULT.longExtensions);
 });
 
-test('trailers may have 8,192 bytes with their empty line, whole or in pieces', () => {
+test('trailers may have 8,192 bytes including their empty line, at once or in pieces', () => {
   const body = (bytes: number) => `0\r\nA: ${'b'.repeat(bytes - 7)}\r\n\r\n`;
   const cuts = Array.from({ length: 16 }, (_, piece) => 3 + piece * 512);
   assert.equal(decode(body(MAX_TRAILERS)).done, true);
@@ -143,14 +143,14 @@ test('trailers may have 8,192 bytes with their empty line, whole or in pieces', 
   assert.equal(decode(body(MAX_TRAILERS + 3).slice(0, -2)).fault, FAULT.longTrailers);
 });
 
-test('a bad trailer line is refused before the section ends, framing at its colon', () => {
+test('a bad trailer line is refused before the section ends, and a framing field as soon as its colon is read', () => {
   assert.equal(decode('0\r\nA: b\r\nContent-Length:').fault, FAULT.badTrailer);
   assert.equal(decode('0\r\nA: b\r\nContent-Length').fault, null);
   assert.equal(decode('0\r\nHost: a\r\n').fault, FAULT.badTrailer);
   assert.equal(decode('0\r\nA b').fault, FAULT.badTrailer);
 });
 
-test('a decoder that is reset has forgotten all', () => {
+test('a reset clears all state of the decoder', () => {
   const decoder = new ChunkedDecoder('request');
   const sink = { bodyPiece: () => undefined };
   for (const left of ['3', '3;a="', '3\r\nab', '0\r\nA: b\r\n', 'x', '0\r\nA: b\r\n\r\n']) {
@@ -162,7 +162,7 @@ test('a decoder that is reset has forgotten all', () => {
   }
 });
 
-/** Where in `text` the pieces begin and end that a sink gets of it, and what they say. */
+/** The ranges of `text` that a sink receives, and their contents. */
 function pieces(text: string): string[] {
   const decoder = new ChunkedDecoder('request');
   const got: string[] = [];
@@ -173,12 +173,12 @@ function pieces(text: string): string[] {
   return got;
 }
 
-test('what is read at once is passed on as one piece, however many chunks it came in', () => {
+test('input read at once is passed on as one piece, however many chunks it has', () => {
   assert.deepEqual(pieces('1\r\na\r\n2;x=y\r\nbc\r\n003\r\ndef\r\n12\r\n123456789012345678\r\n0\r\n\r\n'), ['abcdef123456789012345678']);
   assert.deepEqual(pieces('1\r\na\r\n5\r\nbcd'), ['abcd']);
 });
 
-test('a large chunk is passed on as it stands, with the small ones that follow it', () => {
+test('a large chunk is passed on together with the small ones after it', () => {
   const [large, another] = ['L'.repeat(5_000), 'M'.repeat(5_000)];
   assert.deepEqual(pieces(`1\r\na\r\n1\r\nb\r\n1388\r\n${large}\r\n1\r\nc\r\n1388\r\n${another}\r\n1\r\nd\r\n`), [
     'ab',

@@ -3,15 +3,15 @@ import { FAULT, type Fault } from './fault.ts';
 import { faultOfPartialFields } from './partial-fields.ts';
 import { judgeTrailers, NO_TRAILER } from './trailers.ts';
 
-/** Bytes of a trailer section. */
+/** Most bytes of a trailer section. */
 export const MAX_TRAILERS = 8_192;
-/** Bytes of the extensions of one chunk, semicolons included. */
+/** Most bytes of the extensions of one chunk, including semicolons. */
 export const MAX_EXTENSIONS = 256;
 /** 2^53-1 has 14 hexadecimal digits. */
 const MAX_SIZE_DIGITS = 14;
-/** The digits of a size that is read in one go; the number stays small. */
+/** Digits of a size that is read in one step. The number stays a small integer. */
 const SHORT_SIZE_DIGITS = 7;
-/** A piece up to this many bytes is moved towards the one before it, where a larger one is passed on by itself. */
+/** A piece of up to this many bytes is moved next to the one before it. A larger one is passed on by itself. */
 const MOVED_PIECE = 4_096;
 
 const SEMICOLON = 59;
@@ -21,22 +21,22 @@ const BACKSLASH = 92;
 
 const STATE = { size: 0, extension: 1, quoted: 2, escaped: 3, sizeEnd: 4, data: 5, dataCr: 6, dataLf: 7, trailers: 8, space: 9 } as const;
 
-/** Where decoded bytes go. */
+/** Receives the decoded bytes. */
 export interface ChunkSink {
   /** A piece of the body: `buffer[from, to)`. */
   bodyPiece(buffer: Buffer, from: number, to: number): void;
 }
 
 /**
- * Reads the chunked coding (RFC 9112 7.1) from any split of its bytes. Strict: CRLF everywhere, no white
- * space around sizes, extensions by the grammar and then dropped, trailers that carry neither framing nor routing.
- * Of an answer it takes sizes that are filled up with spaces, as long as an extension may be.
+ * Decodes the chunked coding (RFC 9112 7.1) however its bytes are split. It is strict: every line ends with CRLF, no white space around
+ * sizes, extensions are validated and dropped, and trailers contain neither framing nor routing fields. In responses it accepts sizes
+ * padded with spaces, up to the length that an extension may have.
  */
 export class ChunkedDecoder {
   private readonly direction: 'request' | 'response';
   done = false;
   fault: Fault | null = null;
-  /** The trailer fields to forward, each with its CRLF; empty until `done`. */
+  /** The trailer fields to forward, each with its CRLF. Empty until `done`. */
   trailers = '';
   /** Bytes of the last feed that were sizes, extensions, line ends and trailers. */
   framing = 0;
@@ -45,7 +45,7 @@ export class ChunkedDecoder {
   private digits = 0;
   private extensions = 0;
   private partial: Buffer | null = null;
-  /** Bytes of the trailer section that have been judged. */
+  /** Bytes of the trailer section that have been validated. */
   private judged = 0;
 
   constructor(direction: 'request' | 'response') {
@@ -62,8 +62,8 @@ export class ChunkedDecoder {
   }
 
   /**
-   * Reads `buffer[from, to)`, and moves small pieces of the body together in it: however many there are, the sink gets
-   * one. @returns where it stopped: `to`, or right after the body's end. Check `fault` and `done`.
+   * Reads `buffer[from, to)` and moves small pieces of the body together within it, so that the sink gets one piece however many there are.
+   * @returns where it stopped: `to`, or right after the end of the body. Check `fault` and `done`.
    */
   feed(buffer: Buffer, from: number, to: number, sink: ChunkSink): number {
     let at = from;
@@ -94,7 +94,7 @@ export class ChunkedDecoder {
     return at;
   }
 
-  /** Reads a whole size line as nearly all are, or else its first byte alone. @returns where it stopped. */
+  /** Reads a whole size line if it has the usual form, or else only its first byte. @returns where it stopped. */
   private beginChunk(buffer: Buffer, from: number, to: number): number {
     const most = Math.min(to, from + SHORT_SIZE_DIGITS);
     let at = from;
@@ -113,7 +113,7 @@ export class ChunkedDecoder {
     return from + 1;
   }
 
-  /** The line end after a chunk's data, if it is there already. @returns where it stopped. */
+  /** Reads the line end after a chunk's data if it has arrived. @returns where it stopped. */
   private endChunk(buffer: Buffer, at: number, to: number): number {
     if (at + 1 < to && buffer[at] === CR && buffer[at + 1] === LF) {
       this.restartSize();
@@ -205,7 +205,7 @@ export class ChunkedDecoder {
     else this.fault = FAULT.badChunk;
   }
 
-  /** Trailers are collected whole: they are few, and nothing of them may be forwarded before all is judged. */
+  /** Trailers are collected as a whole: they are few, and none may be forwarded before all have been validated. */
   private readTrailers(buffer: Buffer, from: number, to: number): number {
     const before = this.partial?.length ?? 0;
     const section = this.partial === null ? buffer.subarray(from, to) : Buffer.concat([this.partial, buffer.subarray(from, to)]);
@@ -219,7 +219,7 @@ export class ChunkedDecoder {
     return end < 0 ? to : from + end - before;
   }
 
-  /** Judges the lines that are whole, those before as well: what they say together counts. */
+  /** Validates all complete lines, including earlier ones, because a line can be invalid only in combination with others. */
   private judge(section: Buffer, linesEnd: number, done: boolean): void {
     this.judged = linesEnd;
     const judged = judgeTrailers(section, linesEnd);
@@ -240,7 +240,7 @@ export class ChunkedDecoder {
 /** Moves `buffer[from, end)` down to `target`. @returns where it ends there. */
 function move(buffer: Buffer, from: number, end: number, target: number): number {
   let to = target;
-  // The call costs more than a few bytes.
+  // For a few bytes, calling copyWithin costs more than a loop.
   if (end - from > 16) buffer.copyWithin(to, from, end);
   else for (let at = from; at < end; at++) buffer[to++] = buffer[at] as number;
   return target + end - from;
@@ -248,7 +248,7 @@ function move(buffer: Buffer, from: number, end: number, target: number): number
 
 const PART = { nameStart: 0, name: 1, valueStart: 2, value: 3, afterQuoted: 4 } as const;
 
-/** Whether nothing can mend the line that begins at `from` and has no end yet. */
+/** Whether the line that begins at `from` and has no end yet is invalid however it continues. */
 const faultyLine = (section: Buffer, from: number): boolean =>
   faultOfPartialFields(section, from, section.length) !== null || NO_TRAILER.test(section.toString('latin1', from));
 

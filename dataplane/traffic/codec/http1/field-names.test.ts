@@ -4,7 +4,7 @@ import { FIELD, hashName, kindOf, unlistedKind } from './field-names.ts';
 
 const kind = (name: string): number => kindOf(hashName(name), `\r\n${name}:`, 2, 2 + name.length);
 
-test('a known name is found however its letters are cased', () => {
+test('a known name is found in any letter case', () => {
   for (const [name, expected] of [
     ['host', FIELD.host],
     ['HOST', FIELD.host],
@@ -17,7 +17,7 @@ test('a known name is found however its letters are cased', () => {
   }
 });
 
-test('a name with the hash of a known one is still another name', () => {
+test('an unknown name with the hash of a known one stays unknown', () => {
   assert.equal(hashName('vkrequest-id'), hashName('x-request-id'));
   assert.equal(kind('x-request-id'), FIELD.requestId);
   assert.equal(kind('vkrequest-id'), FIELD.other);
@@ -27,7 +27,7 @@ test('a name that only begins or ends like a known one is another name', () => {
   for (const name of ['hos', 'hosts', 'xhost', 'content-length-', '']) assert.equal(kind(name), FIELD.other, name);
 });
 
-test('a spelling that servers fold is known where an upstream could take it for ours or for framing', () => {
+test("a spelling that servers fold is recognized if an upstream could read it as a proxy's or a framing field", () => {
   const names = ['X-Forwarded-For', 'X-Real-IP', 'X-Request-ID', 'X-Original-URL', 'X-Forwarded-Prefix', 'Client-Cert', 'Content-Length'];
   for (const name of [...names, 'Transfer-Encoding'])
     for (const fold of "!#$%&'*+.^_`|~") {
@@ -38,7 +38,7 @@ test('a spelling that servers fold is known where an upstream could take it for 
     assert.equal(unlistedKind(name), FIELD.other, name);
 });
 
-test('every X-Forwarded field is something that a proxy says', () => {
+test('every X-Forwarded field is classified as one that a proxy sets', () => {
   for (const name of ['X-Forwarded-Prefix', 'x-FORWARDED-anything', 'X-Forwarded-Client-Cert'])
     assert.equal(unlistedKind(name), FIELD.vouched);
   for (const name of ['X-Forwarder-For', 'X-Frame-Options', 'X-Forwarded', 'Y-Forwarded-For'])

@@ -1,8 +1,8 @@
 import { HOPS_FIELD } from '../../../../shared/name.ts';
 
 /**
- * The field names that the proxy acts on, found by a hash that the scanner computes while it validates
- * the name: one look-up a field, and no string is made for the rest.
+ * The field names that the proxy acts on. They are found by a hash that the scanner computes while it validates the name, so each field
+ * costs one lookup and no string is created for other names.
  */
 export const FIELD = {
   other: 0,
@@ -10,7 +10,7 @@ export const FIELD = {
   contentLength: 2,
   transferEncoding: 3,
   connection: 4,
-  /** Hop-by-hop without meaning to us: dropped (RFC 9110 7.6.1). */
+  /** Hop-by-hop and not used by us: dropped (RFC 9110 7.6.1). */
   hopByHop: 5,
   upgrade: 6,
   expect: 7,
@@ -18,7 +18,7 @@ export const FIELD = {
   forwardedProto: 9,
   forwardedHost: 10,
   requestId: 11,
-  /** Says who is asking, for what or how, and nobody's word is taken for it: dropped. */
+  /** Identifies the client, its target or its protocol. Dropped, because no sender is trusted with it. */
   claim: 12,
   referer: 13,
   te: 14,
@@ -28,9 +28,9 @@ export const FIELD = {
   frameOptions: 18,
   contentType: 19,
   keepAlive: 20,
-  /** Never forwarded in a request: a CGI behind us would read it as its proxy setting. */
+  /** Never forwarded in a request, because a CGI program would read it as its proxy setting. */
   proxy: 21,
-  /** Says what a proxy in front of us knows of its client: dropped, unless a trusted one says so. */
+  /** States what a proxy in front of us knows about its client. Dropped unless a trusted proxy sends it. */
   vouched: 22,
   /** How often proxies like this one have forwarded the request. */
   hops: 23,
@@ -38,7 +38,7 @@ export const FIELD = {
 
 export type FieldKind = (typeof FIELD)[keyof typeof FIELD];
 
-/** Every `X-Forwarded-*` says what a proxy did or saw. */
+/** Every `X-Forwarded-*` field describes what a proxy did or saw. */
 const FORWARDED = 'x-forwarded-';
 
 const NAMES: ReadonlyMap<string, FieldKind> = new Map<string, FieldKind>([
@@ -66,10 +66,10 @@ const NAMES: ReadonlyMap<string, FieldKind> = new Map<string, FieldKind>([
   ['content-type', FIELD.contentType],
   ['proxy', FIELD.proxy],
   [HOPS_FIELD.toLowerCase(), FIELD.hops],
-  // Who is asking: ours, or many proxies pass on what a client says (RFC 7239 8.1).
+  // The client's identity: either we set it, or many proxies pass on what a client sends (RFC 7239 8.1).
   ['forwarded', FIELD.claim],
   ['x-real-ip', FIELD.claim],
-  // The scheme and the proxy's name, in words that could contradict X-Forwarded-Proto.
+  // The scheme and the name of a proxy, in fields that could contradict X-Forwarded-Proto.
   ['x-forwarded-by', FIELD.claim],
   ['x-forwarded-protocol', FIELD.claim],
   ['x-forwarded-scheme', FIELD.claim],
@@ -78,13 +78,13 @@ const NAMES: ReadonlyMap<string, FieldKind> = new Map<string, FieldKind>([
   ['front-end-https', FIELD.claim],
   ['x-scheme', FIELD.claim],
   ['x-url-scheme', FIELD.claim],
-  // Another target or host than the one that was matched: some frameworks route by them.
+  // A target or host other than the one that was routed. Some frameworks route by these fields.
   ['x-http-host-override', FIELD.claim],
   ['x-original-host', FIELD.claim],
   ['x-original-uri', FIELD.claim],
   ['x-original-url', FIELD.claim],
   ['x-rewrite-url', FIELD.claim],
-  // RFC 9440 4: nobody but whoever ended TLS says which certificate the client showed.
+  // RFC 9440 4: only the proxy that terminates TLS can know which certificate the client presented.
   ['client-cert', FIELD.vouched],
   ['client-cert-chain', FIELD.vouched],
   ['cf-connecting-ip', FIELD.vouched],
@@ -98,10 +98,10 @@ const NAMES: ReadonlyMap<string, FieldKind> = new Map<string, FieldKind>([
 ]);
 
 export const HASH_SEED = 0;
-/** One step of the name hash. The bit tells capitals from small letters, and leaves digits and hyphens as they are. */
+/** One step of the name hash. The bit folds capitals to small letters and doesn't change digits and hyphens. */
 export const hashStep = (hash: number, byte: number): number => (Math.imul(hash, 31) + (byte | 0x20)) | 0;
 
-/** The hash of a whole name, any case. */
+/** The hash of a whole name in any letter case. */
 export function hashName(name: string): number {
   let hash = HASH_SEED;
   for (let at = 0; at < name.length; at++) hash = hashStep(hash, name.charCodeAt(at));
@@ -116,7 +116,7 @@ for (const [name, kind] of NAMES) {
   byHash.set(hash, { name, kind });
 }
 
-/** What `raw.slice(from, to)` names, given its hash. The hash only proposes; the letters decide. */
+/** What `raw.slice(from, to)` names, given its hash. The hash only selects a candidate; the letters are compared. */
 export function kindOf(hash: number, raw: string, from: number, to: number): FieldKind {
   const known = byHash.get(hash);
   if (known === undefined || known.name.length !== to - from) return FIELD.other;
@@ -124,8 +124,8 @@ export function kindOf(hash: number, raw: string, from: number, to: number): Fie
 }
 
 /**
- * What a name is that `kindOf` does not know, in a request. CGI, and what came after it, makes a variable of a name in
- * which every character but letters and digits is `_`: `X.Forwarded~For` and `Content_Length` are read as the names with hyphens.
+ * What a request field is whose name `kindOf` does not know. CGI and its successors turn a name into a variable in which every character
+ * except letters and digits is `_`, so they read `X.Forwarded~For` and `Content_Length` as the names with hyphens.
  */
 export function unlistedKind(name: string): FieldKind {
   const folded = name.toLowerCase().replace(/[^a-z0-9]/g, '-');

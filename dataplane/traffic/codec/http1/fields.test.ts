@@ -7,7 +7,7 @@ import { faultOfPartialFields } from './partial-fields.ts';
 
 type Scan = { readonly fields: Fields; readonly fault: Fault | null };
 
-/** Scans lines that stand somewhere inside a longer message. */
+/** Scans lines in the middle of a longer message. */
 function scan(lines: string, role: Role = 'request', overrides: ReadonlyMap<number, string> | null = null): Scan {
   const fields = new Fields(role === 'request' ? MAX_REQUEST_FIELDS : MAX_ANSWER_FIELDS);
   const buffer = Buffer.from(`before${lines}\r\nafter`, 'latin1');
@@ -70,7 +70,7 @@ for (const [lines, fault] of REFUSED) {
   });
 }
 
-/** Refused in a request, and in an answer read as what it means. */
+/** Refused in a request, and read in a response. */
 const LIBERTIES: readonly [lines: string, fault: Fault, read: Partial<Fields>][] = [
   ['Content-Length: 1\r\nContent-Length: 1\r\n', FAULT.badLength, { contentLength: 1 }],
   ['Content-Length: 1, 1\r\n', FAULT.badLength, { contentLength: 1 }],
@@ -81,7 +81,7 @@ const LIBERTIES: readonly [lines: string, fault: Fault, read: Partial<Fields>][]
 ];
 
 for (const [lines, fault, read] of LIBERTIES)
-  test(`${JSON.stringify(lines)} is refused in a request, and read in an answer`, () => {
+  test(`${JSON.stringify(lines)} is refused in a request and read in a response`, () => {
     assert.equal(scan(lines).fault, fault);
     const { fields, fault: none } = scan(lines, 'response');
     assert.equal(none, null);
@@ -89,7 +89,7 @@ for (const [lines, fault, read] of LIBERTIES)
   });
 
 for (const value of ['1, 2', '1,', ',1', '1, +1', '1 1', '1;1', '1, 1, 01x'])
-  test(`the length ${JSON.stringify(value)} is doubtful, also in an answer`, () => {
+  test(`the length ${JSON.stringify(value)} is refused, also in a response`, () => {
     assert.equal(scan(`Content-Length: ${value}\r\n`, 'response').fault, FAULT.badLength);
   });
 
@@ -127,16 +127,16 @@ for (const lines of [
   'Expect: 100-continue;q=1',
   'Expect: 200-ok',
 ])
-  test(`${lines} is no expectation that anybody knows (RFC 9110 10.1.1)`, () => {
+  test(`${lines} is not a known expectation (RFC 9110 10.1.1)`, () => {
     assert.equal(scan(`${lines}\r\n`).fault, FAULT.badExpectation);
     assert.equal(scan(`${lines}\r\n`, 'response').fault, null);
   });
 
-test('an expectation is said once', () => {
+test('a repeated Expect is refused', () => {
   assert.equal(scan('Expect: 100-continue\r\nExpect: 100-continue\r\n').fault, FAULT.badExpectation);
 });
 
-test('a value whose edge somebody strips is refused in a request, and passes in an answer', () => {
+test('a value with white space at its edge that some servers strip is refused in a request and read in a response', () => {
   for (const value of ['\x85admin', 'admin\xa0', '\xe3\x80\x80admin']) {
     assert.equal(scan(`A: b\r\nUser: ${value}\r\n`).fault, FAULT.blankEdge);
     assert.equal(scan(`User: ${value}\r\n`, 'response').fields.kept, `User: ${value}\r\n`);
@@ -145,7 +145,7 @@ test('a value whose edge somebody strips is refused in a request, and passes in 
   assert.deepEqual([scan(name).fault, scan(name).fields.kept], [null, name]);
 });
 
-test('as many fields pass as the limit says, one more is refused', () => {
+test('accepts as many fields as the limit allows, and refuses one more', () => {
   for (const [role, most] of [
     ['request', MAX_REQUEST_FIELDS],
     ['response', MAX_ANSWER_FIELDS],
@@ -155,7 +155,7 @@ test('as many fields pass as the limit says, one more is refused', () => {
   }
 });
 
-test('one section says nothing about the next that is read into the same value', () => {
+test('a reused value keeps nothing of the previous section', () => {
   const { fields } = scan('Host: a\r\nContent-Length: 3\r\nConnection: close, x\r\nExpect: 100-continue\r\nDate: d\r\nUpgrade: u\r\n');
   const lines = Buffer.from('X: y\r\n');
   assert.equal(fields.scan(lines, lines.toString('latin1'), 0, 0, lines.length, 'request', null), null);
@@ -164,20 +164,20 @@ test('one section says nothing about the next that is read into the same value',
   assert.deepEqual(fields, fresh);
 });
 
-test('hop-by-hop fields go no further, either way', () => {
+test('hop-by-hop fields are not forwarded in either direction', () => {
   const hops =
     'Connection: x\r\nKeep-Alive: a\r\nProxy-Connection: a\r\nTE: trailers\r\nUpgrade: a\r\nProxy-Authenticate: a\r\nHTTP2-Settings: a\r\n';
   for (const role of ['request', 'response'] as const) assert.equal(scan(`A: 1\r\n${hops}B: 2\r\n`, role).fields.kept, 'A: 1\r\nB: 2\r\n');
 });
 
-test('what only the proxy may claim goes no further in a request, and passes in an answer', () => {
+test('fields that only a proxy may set are dropped from requests and forwarded in responses', () => {
   const claims =
     'X-Forwarded-For: a\r\nX-Forwarded-Proto: a\r\nX-Forwarded-Port: a\r\nForwarded: a\r\nX-Real-IP: a\r\nX-Request-ID: a\r\nProxy: a\r\n';
   assert.equal(scan(`A: 1\r\n${claims}`).fields.kept, 'A: 1\r\n');
   assert.equal(scan(claims, 'response').fields.kept, claims);
 });
 
-test('spellings of framing and claims that servers fold go no further in a request, whoever sends it', () => {
+test('spellings of framing and proxy fields that servers fold are dropped from requests of any sender', () => {
   const spellings =
     'X_Forwarded_For: a\r\nContent_Length: 3\r\nTransfer_Encoding: chunked\r\nX-Real_IP: a\r\nX.Forwarded.For: a\r\nX~Real~IP: a\r\n' +
     "Transfer.Encoding: chunked\r\nContent~Length: 3\r\nX!Original#URL: a\r\nX'Forwarded`Prefix: a\r\nClient|Cert: a\r\n";
@@ -188,24 +188,24 @@ test('spellings of framing and claims that servers fold go no further in a reque
   assert.equal(scan(spellings, 'response').fields.kept, spellings);
 });
 
-test('what a proxy says of its client stands apart from what a client may say', () => {
+test('fields that a proxy sets about its client are kept apart from those a client may set', () => {
   const { fields } = scan('A: 1\r\nX-Forwarded-Prefix:\t/app \r\nCLIENT-CERT: :abc:\r\nX-Original-URL: /admin\r\nB: 2\r\n');
   assert.equal(fields.kept, 'A: 1\r\nB: 2\r\n');
   assert.equal(fields.vouched, 'X-Forwarded-Prefix: /app\r\nCLIENT-CERT: :abc:\r\n');
 });
 
-test('a field that Connection nominates goes no further, before or after it, in any case', () => {
+test('a field that Connection nominates is dropped before or after it, in any letter case', () => {
   const { fields } = scan('X-A: 1\r\nB: 2\r\nConnection: x-a\r\nx-A: 3\r\nConnection: C, close\r\nC: 4\r\n');
   assert.equal(fields.kept, 'B: 2\r\n');
   assert.equal(fields.connectionClose, true);
 });
 
-test('Connection takes away neither who is asking nor what for', () => {
+test("Connection can't remove the fields that identify the client or name the target", () => {
   const lines = 'Host: a\r\nCookie: b\r\nAuthorization: c\r\n';
   assert.equal(scan(`${lines}Connection: host, cookie, authorization, x-real-ip\r\n`).fields.kept, lines);
 });
 
-test('nobody relies on a field that Connection took away', () => {
+test('a field that Connection removed is not used either', () => {
   const names = 'Date, X-Frame-Options, X-Content-Type-Options, Strict-Transport-Security, Expect';
   const lines = 'Date: a\r\nX-Frame-Options: a\r\nX-Content-Type-Options: a\r\nStrict-Transport-Security: a\r\nExpect: 100-continue\r\n';
   const { fields } = scan(`${lines}Connection: ${names}\r\n`, 'response');
@@ -217,19 +217,19 @@ test('nobody relies on a field that Connection took away', () => {
   );
 });
 
-test('a field that the route sets itself is not forwarded, and one with its hash is', () => {
+test('a field that the route sets itself is not forwarded, and another field with the same hash is', () => {
   const overrides = new Map([[hashName('x-request-id'), 'x-request-id']]);
   assert.equal(scan('X-Request-Id: a\r\nvkrequest-id: b\r\nC: d\r\n', 'response', overrides).fields.kept, 'vkrequest-id: b\r\nC: d\r\n');
 });
 
-test('no beginning of sound lines is refused', () => {
+test('no prefix of valid lines is refused', () => {
   for (const [lines] of ACCEPTED) {
     const whole = Buffer.from(`${lines}\r\n`, 'latin1');
     for (let to = 0; to <= whole.length; to++) assert.equal(faultOfPartialFields(whole, 0, to), null, `${to} of ${JSON.stringify(lines)}`);
   }
 });
 
-test('bytes that nothing can mend are refused when they come', () => {
+test('bytes that no continuation can make valid are refused at once', () => {
   for (const [lines, fault] of [
     ['A: b\r\n ', FAULT.foldedLine],
     ['A ', FAULT.badFieldName],
@@ -246,11 +246,11 @@ test('bytes that nothing can mend are refused when they come', () => {
   }
 });
 
-test('the value of a forwarded field is found by its name, first, last or nowhere', () => {
+test('finds the value of a forwarded field by name, whether it is first, last or missing', () => {
   const kept = 'Accept: a\r\nX-Host: b\r\nhost:  c \r\n';
   assert.equal(fieldIn(kept, 'accept'), 'a');
   assert.equal(fieldIn(kept, 'host'), 'c');
-  assert.equal(fieldIn('A: \xa0b\xa0\r\n', 'a'), '\xa0b\xa0', 'only spaces and tabs stand around a value');
+  assert.equal(fieldIn('A: \xa0b\xa0\r\n', 'a'), '\xa0b\xa0', 'only spaces and tabs are stripped from a value');
   assert.equal(fieldIn(kept, 'hos'), null);
   assert.equal(fieldIn('', 'host'), null);
 });

@@ -6,9 +6,9 @@ import { FIELD, type FieldKind, HASH_SEED, hashStep, kindOf, unlistedKind } from
 import { nameFault } from './partial-fields.ts';
 import { isOws, isToken, withoutOws } from './protocols.ts';
 
-/** Most fields of a request: its bytes are the narrower bound. */
+/** Most fields of a request. The limit on its bytes is usually reached first. */
 export const MAX_REQUEST_FIELDS = 300;
-/** Most fields of an answer, where nothing else is said, and of trailers. */
+/** Most fields of a response unless configured otherwise, and of trailers. */
 export const MAX_ANSWER_FIELDS = 1_000;
 export const MAX_TRAILER_FIELDS = 100;
 const MAX_LENGTH_DIGITS = 16;
@@ -16,20 +16,20 @@ const MAX_LENGTH_DIGITS = 16;
 const F = 0x66;
 
 /**
- * Whose fields they are. Requests lose what a client may not claim, and so do trailers, whichever way they travel: whoever
- * merges them into a head would believe them.
+ * Whose fields they are. Requests lose the fields that a client may not set. So do trailers in either direction, because a recipient that
+ * merges them into the head would trust them.
  */
 export type Role = 'request' | 'response' | 'trailers';
 
 /**
- * One field section (RFC 9112 5), read in a single pass: validated byte by byte, the fields that matter
- * to a proxy noted, and everything that is forwarded joined, each line as `Name: value` whatever white space it
- * came with. Reused from message to message: read what you need before the next `scan`.
+ * One field section (RFC 9112 5), read in a single pass: each byte is validated, the fields that matter to a proxy are recorded, and
+ * everything to forward is joined, each line as `Name: value` whatever white space it arrived with. The object is reused from message to
+ * message, so read what you need before the next `scan`.
  */
 export class Fields {
   /** The field lines to forward, each with its CRLF. */
   kept = '';
-  /** Lines of a request that go on only where a trusted proxy says so. */
+  /** Lines of a request that are forwarded only if a trusted proxy sent them. */
   vouched = '';
   count = 0;
   host: string | null = null;
@@ -45,18 +45,18 @@ export class Fields {
   forwardedProto: string | null = null;
   forwardedHost: string | null = null;
   requestId: string | null = null;
-  /** How often proxies like this one have forwarded it; Infinity where that is no number. */
+  /** How often proxies like this one have forwarded the request. Infinity if the count is malformed. */
   hops = 0;
   referer: string | null = null;
   hasDate = false;
   hasStrictTransportSecurity = false;
   hasContentTypeOptions = false;
   hasFrameOptions = false;
-  /** Seconds that an upstream promises to keep an idle connection; -1 if it does not say. */
+  /** How many seconds the upstream promises to keep an idle connection, or -1 if it does not say. */
   keepAliveTimeout = -1;
-  /** How many fields the next section may have. */
+  /** Most fields that the next section may have. */
   most: number;
-  /** Whether a line of the next section may end with LF alone (RFC 9112 2.2), as upstreams are allowed. */
+  /** Whether a line of the next section may end with LF alone (RFC 9112 2.2), as upstreams may send it. */
   bareLineFeeds = false;
   private nominated: string[] | null = null;
 
@@ -91,10 +91,9 @@ export class Fields {
   }
 
   /**
-   * Reads the field lines in `buffer[from, to)`; `to` stands right after the last line's CRLF.
-   * `raw` is the same message in Latin-1, beginning at `start`. `overrides` are names (by hash) that the
-   * route sets itself, so that they are not forwarded.
-   * @returns the fault, or null when all of it is sound.
+   * Reads the field lines in `buffer[from, to)`, where `to` is right after the last line's CRLF. `raw` is the same message in Latin-1,
+   * beginning at `start`. `overrides` contains the hashes of names that the route sets itself; those fields are not forwarded.
+   * @returns the fault, or null if the section is valid.
    */
   scan(
     buffer: Buffer,
@@ -109,7 +108,7 @@ export class Fields {
     let at = from;
     let runStart = from;
     let kept = '';
-    // Whether somebody may claim what is not so.
+    // Requests and trailers may make false claims about the client.
     const claimed = role !== 'response';
     const { most } = this;
     while (at < to) {
@@ -192,7 +191,7 @@ export class Fields {
         return null;
       case FIELD.expect:
         if (role !== 'request') return null;
-        // RFC 9110 10.1.1 knows no other, and what goes on is one that we have understood.
+        // RFC 9110 10.1.1 defines no other expectation, and we forward only what we understand.
         if (this.expectsContinue || value.toLowerCase() !== '100-continue') return FAULT.badExpectation;
         this.expectsContinue = true;
         return null;
@@ -236,7 +235,7 @@ export class Fields {
     }
   }
 
-  /** An answer may repeat its length, as long as it is the same one (RFC 9112 6.3, rule 5). */
+  /** A response may repeat Content-Length if all values are equal (RFC 9112 6.3, rule 5). */
   private noteLength(length: number, role: Role): Fault | null {
     if (length < 0 || (this.contentLength >= 0 && (role !== 'response' || length !== this.contentLength))) return FAULT.badLength;
     this.contentLength = length;
@@ -275,14 +274,14 @@ export class Fields {
     return null;
   }
 
-  /** HTTP/1.0 knows no expectations: what one of its clients says of them goes no further (RFC 9110 10.1.1). */
+  /** HTTP/1.0 has no expectations, so one from such a client is not forwarded (RFC 9110 10.1.1). */
   ignoreExpectation(): void {
     if (!this.expectsContinue) return;
     this.expectsContinue = false;
     this.kept = withoutFields(this.kept, EXPECT);
   }
 
-  /** Takes out what `Connection` names. Whoever reads on must not think that it is there. */
+  /** Removes the fields that `Connection` names, also from what was recorded about them. */
   private withdraw(nominated: readonly string[]): void {
     const names = new Set(nominated.filter((name) => !PROTECTED.has(name)));
     if (names.size === 0) return;
@@ -321,7 +320,7 @@ function dropped(kind: number, role: Role): boolean {
 
 const EXPECT: ReadonlySet<string> = new Set(['expect']);
 
-/** What a `Connection` may not take away from the upstream, whatever it nominates. */
+/** Fields that `Connection` can't remove from what the upstream gets, even if it nominates them. */
 const PROTECTED = new Set([
   'host',
   'cookie',
@@ -341,7 +340,7 @@ export function withoutFields(kept: string, names: ReadonlySet<string>): string 
     .join('\r\n');
 }
 
-/** RFC 9110 8.6: digits alone, at most 16 of them and at most 2^53-1. -1 for anything else. */
+/** RFC 9110 8.6: only digits, at most 16 of them, and at most 2^53-1. -1 for anything else. */
 function readLength(value: string): number {
   if (value.length === 0 || value.length > MAX_LENGTH_DIGITS) return -1;
   let length = 0;
@@ -353,14 +352,17 @@ function readLength(value: string): number {
   return length <= Number.MAX_SAFE_INTEGER ? length : -1;
 }
 
-/** As `readLength`, also of a list of equal ones: lines of one name may have been joined on their way (RFC 9110 8.6). */
+/**
+ * Like `readLength`, but also accepts a list of equal lengths, because several lines of one name may have been joined on the way (RFC 9110
+ * 8.6).
+ */
 function readLengths(value: string): number {
   if (!value.includes(',')) return readLength(value);
   const [first = -1, ...others] = value.split(',').map((part) => readLength(withoutOws(part)));
   return others.every((length) => length === first) ? first : -1;
 }
 
-/** The value of a field in `kept` lines, or null. For the few that are asked for only now and then. */
+/** The value of a field in `kept` lines, or null. Meant for the few fields that are rarely needed. */
 export function fieldIn(kept: string, name: string): string | null {
   const lower = kept.toLowerCase();
   const wanted = `${name}:`;

@@ -5,18 +5,18 @@ import { Http2UpstreamFixture, h2c, Speaker } from '../../testing/http2-upstream
 import { get, ProxyFixture } from '../../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 
-/** A line that whoever takes the last chunk for the end could read as a request. */
+/** A line that could be read as a request by a recipient that takes the last chunk for the end of the message. */
 const SMUGGLED = 'X:POST / HTTP/1.1\r\nY: voil\xc3\xa0 \r\nContent-Type: text/html\r\nX.Forwarded.For: 192.0.2.7\r\n';
 const ANEW = 'X: POST / HTTP/1.1\r\nY: voil\xc3\xa0\r\n';
 
-test('trailers of a request are written anew, whatever white space they came with', async () => {
+test('request trailers are rewritten without the white space they arrived with', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await ProxyFixture.before(upstream);
   await proxy.ask(`POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n${SMUGGLED}\r\n`);
   assert.equal(upstream.requests[0]?.trailers, ANEW);
 });
 
-test('so are those of an answer', async () => {
+test('response trailers are rewritten too', async () => {
   using upstream = await UpstreamFixture.serving(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n${SMUGGLED}\r\n`);
   using proxy = await ProxyFixture.before(upstream);
   assert.equal((await proxy.ask(get())).trailers, ANEW);
@@ -24,7 +24,7 @@ test('so are those of an answer', async () => {
   assert.equal((await speaker.ask({ ':path': '/' })).trailers.x, 'POST / HTTP/1.1');
 });
 
-test('and those that come over HTTP/2, either way', async () => {
+test('trailers that arrive over HTTP/2 are rewritten in both directions', async () => {
   using upstream = await Http2UpstreamFixture.serving(({ stream }) => {
     stream.respond({ ':status': 200 }, { waitForTrailers: true });
     stream.on('wantTrailers', () => stream.sendTrailers({ x: 'POST / HTTP/1.1', vary: 'a', 'x-forwarded-for': 'b' }));
@@ -47,7 +47,7 @@ test('and those that come over HTTP/2, either way', async () => {
 });
 
 for (const line of ['X:POST / HTTP/1.1', 'X:\tPOST / HTTP/1.1 \t', 'X:   POST / HTTP/1.1'])
-  test(`the line ${JSON.stringify(line)} of a head goes on with one space`, async () => {
+  test(`the line ${JSON.stringify(line)} of a head is forwarded with exactly one space`, async () => {
     using upstream = await UpstreamFixture.serving(ok('x', 'A:b\t\r\n'));
     using proxy = await ProxyFixture.before(upstream);
     const { head } = await proxy.ask(get('/', `${line}\r\n`));
@@ -56,7 +56,7 @@ for (const line of ['X:POST / HTTP/1.1', 'X:\tPOST / HTTP/1.1 \t', 'X:   POST / 
   });
 
 for (const expect of ['', 'y 100-continue', '100-continue, 100-continue', '200-ok', '100-continue\r\nExpect: 100-continue'])
-  test(`the expectation ${JSON.stringify(expect)} is 417 and asks nobody`, async () => {
+  test(`the expectation ${JSON.stringify(expect)} is answered with 417 and never reaches an upstream`, async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     using proxy = await ProxyFixture.before(upstream);
     const fields = `Host: a.test\r\nExpect: ${expect}\r\nContent-Length: 1\r\n\r\nx`;
@@ -65,14 +65,14 @@ for (const expect of ['', 'y 100-continue', '100-continue, 100-continue', '200-o
   });
 
 for (const user of ['\x85admin', 'admin\xa0', '\xc2\xa0admin', 'admin\xef\xbb\xbf'])
-  test(`the value ${JSON.stringify(user)}, which a server behind us strips, is 400`, async () => {
+  test(`the value ${JSON.stringify(user)}, which some upstreams strip, is answered with 400`, async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     using proxy = await ProxyFixture.before(upstream);
     assert.match((await proxy.ask(get('/', `User: ${user}\r\n`))).line, / 400 /);
     assert.equal(upstream.connections.length, 0);
   });
 
-test('letters beyond ASCII go on byte for byte, in UTF-8 and in Latin-1', async () => {
+test('letters beyond ASCII are forwarded byte for byte, in UTF-8 and in Latin-1', async () => {
   using upstream = await UpstreamFixture.serving(ok('x', 'Content-Disposition: inline; filename="voil\xc3\xa0"; x=\xa0\r\n'));
   using proxy = await ProxyFixture.before(upstream);
   const cookie = 'Cookie: city=M\xc3\xa1laga; name=voil\xc3\xa0\r\nX: \xe9t\xe9\r\n';

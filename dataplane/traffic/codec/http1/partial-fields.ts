@@ -2,9 +2,9 @@ import { CLASS, COLON, CR, FIELD_VALUE, HTAB, LF, SP, TOKEN } from './chars.ts';
 import { FAULT, type Fault } from './fault.ts';
 
 /**
- * Looks at field lines of which the last need not be whole, `buffer[from, to)`: what no further byte can
- * mend is refused at once. What the fields say together is judged by `Fields.scan`, when all are there.
- * `bareLineFeeds`: a line may end with LF alone.
+ * Validates the field lines in `buffer[from, to)`, of which the last may be incomplete. Bytes that no continuation can make valid are
+ * refused at once. Combinations of fields are checked by `Fields.scan` once all have arrived. `bareLineFeeds`: a line may end with LF
+ * alone.
  */
 export function faultOfPartialFields(buffer: Buffer, from: number, to: number, bareLineFeeds = false): Fault | null {
   let at = from;
@@ -26,7 +26,7 @@ export function faultOfPartialFields(buffer: Buffer, from: number, to: number, b
   return null;
 }
 
-/** Why a line has no name: `byte` is what stands behind the token, which may be empty. */
+/** Why a line has no valid name. `byte` is the byte after the token, which may be empty. */
 export function nameFault(byte: number, empty: boolean): Fault {
   if (empty && (byte === SP || byte === HTAB)) return FAULT.foldedLine;
   return byte === CR || byte === LF ? FAULT.bareLineEnd : FAULT.badFieldName;

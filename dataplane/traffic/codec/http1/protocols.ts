@@ -1,8 +1,8 @@
 import { CLASS, HTAB, SP, TOKEN } from './chars.ts';
 
 /**
- * The protocols that an Upgrade field lists, as they were written (RFC 9110 7.8: `token [ "/" token ]`, separated by
- * commas; empty elements count for nothing, 5.6.1.2). @returns null where one of them is anything else.
+ * The protocols that an Upgrade field lists, as written (RFC 9110 7.8: `token [ "/" token ]`, separated by commas; empty elements are
+ * ignored, 5.6.1.2). @returns null if any element is malformed.
  */
 export function protocolsIn(list: string): readonly string[] | null {
   const protocols: string[] = [];
@@ -20,7 +20,7 @@ function isProtocol(text: string): boolean {
   return slash < 0 ? isToken(text) : isToken(text.slice(0, slash)) && isToken(text.slice(slash + 1));
 }
 
-/** Without spaces and tabs around it: OWS of RFC 9110 5.6.3 is these two alone, unlike what `trim` takes for white space. */
+/** Removes leading and trailing spaces and tabs, which are all that OWS allows (RFC 9110 5.6.3). `trim` would remove more. */
 export function withoutOws(text: string): string {
   let from = 0;
   let to = text.length;

@@ -3,7 +3,7 @@ import { CR, LF } from './chars.ts';
 import { FAULT, type Fault } from './fault.ts';
 import { faultOfPartialHead, HEAD_END, MAX_REQUEST_HEAD, RequestHead } from './request-head.ts';
 
-/** Finds the heads of requests in what a client sends, however it is cut. */
+/** Finds request heads in the bytes that a client sends, however they are split. */
 export class RequestHeadReader {
   readonly head = new RequestHead();
   /** Whether the last call of `read` has filled `head`. */
@@ -11,7 +11,7 @@ export class RequestHeadReader {
   fault: Fault | null = null;
   private gathering: Gathering | null = null;
 
-  /** What was left over, and what came after it. */
+  /** Joins the remaining bytes and those that followed. */
   join(rest: Buffer, chunk: Buffer): Buffer {
     return this.gathered().join(rest, chunk);
   }
@@ -21,11 +21,14 @@ export class RequestHeadReader {
     return this.gathering;
   }
 
-  /** Looks at the beginning of `buffer`. @returns how many bytes it used up, or -1 where there is no sound head yet; check `fault` and `whole`. */
+  /**
+   * Examines the beginning of `buffer`. @returns how many bytes it consumed, or -1 if there is no valid head yet. Check `fault` and
+   * `whole`.
+   */
   read(buffer: Buffer): number {
     this.whole = false;
     let start = 0;
-    // RFC 9112 2.2: empty lines before a request line are a leftover of old clients.
+    // RFC 9112 2.2: some old clients send empty lines before a request line.
     while (buffer[start] === CR && buffer[start + 1] === LF) start += 2;
     if (start > 0) {
       this.gathering = null;

@@ -5,7 +5,7 @@ import { faultOfPartialHead, MAX_REQUEST_HEAD, MAX_TARGET, RequestHead } from '.
 
 type Parse = { readonly head: RequestHead; readonly fault: Fault | null };
 
-/** Parses a head that stands somewhere inside a longer buffer. */
+/** Parses a head in the middle of a longer buffer. */
 function parse(text: string): Parse {
   const head = new RequestHead();
   return { head, fault: head.parse(Buffer.from(`before${text}after`, 'latin1'), 6, 6 + text.length) };
@@ -126,29 +126,29 @@ for (const [text, read] of ACCEPTED) {
   });
 }
 
-test('the lines that go on have exactly one Host, also where HTTP/1.0 had none', () => {
+test('the forwarded lines have exactly one Host, also for HTTP/1.0 requests without one', () => {
   const hosts = (text: string) => parse(text).head.fields.kept.match(/^host:.*$/gim);
   assert.deepEqual(hosts('GET / HTTP/1.1\r\nHost:\r\n\r\n'), ['Host: ']);
   assert.deepEqual(hosts('GET / HTTP/1.0\r\nX: y\r\n\r\n'), ['Host: ']);
   assert.deepEqual(hosts('GET http://a/ HTTP/1.0\r\nX: y\r\n\r\n'), ['Host: a']);
 });
 
-test('HTTP/1.0 knows no expectations: one goes no further (RFC 9110 10.1.1)', () => {
+test('an expectation in HTTP/1.0 is not forwarded (RFC 9110 10.1.1)', () => {
   const { head, fault } = parse(`POST / HTTP/1.0\r\n${H}Expect: 100-continue\r\nA: b\r\n\r\n`);
   assert.deepEqual([fault, head.fields.expectsContinue, head.fields.kept], [null, false, `${H}A: b\r\n`]);
 });
 
-test('a target of 8,192 bytes passes, one more is refused, whole or not', () => {
+test('accepts a target of 8,192 bytes and refuses one more, complete or not', () => {
   const line = (length: number) => `GET /${'a'.repeat(length - 1)}`;
   assert.equal(parse(`${line(MAX_TARGET)} HTTP/1.1\r\n${H}\r\n`).fault, null);
-  assert.equal(parse(`${line(MAX_TARGET - 3)}\xe9 HTTP/1.1\r\n${H}\r\n`).fault, null, 'an escape counts as three');
+  assert.equal(parse(`${line(MAX_TARGET - 3)}\xe9 HTTP/1.1\r\n${H}\r\n`).fault, null, 'an escape counts as three bytes');
   assert.equal(parse(`${line(MAX_TARGET - 2)}\xe9 HTTP/1.1\r\n${H}\r\n`).fault, FAULT.longTarget);
   assert.equal(parse(`${line(MAX_TARGET + 1)} HTTP/1.1\r\n${H}\r\n`).fault, FAULT.longTarget);
   assert.equal(partial(line(MAX_TARGET)), null);
   assert.equal(partial(line(MAX_TARGET + 1)), FAULT.longTarget);
 });
 
-test('a head of 16,384 bytes passes, one more is refused', () => {
+test('accepts a head of 16,384 bytes and refuses one more', () => {
   const head = (length: number) => `GET / HTTP/1.1\r\n${H}A: ${'b'.repeat(length - 16 - H.length - 7)}\r\n\r\n`;
   assert.equal(head(MAX_REQUEST_HEAD).length, MAX_REQUEST_HEAD);
   assert.equal(parse(head(MAX_REQUEST_HEAD)).fault, null);
@@ -160,14 +160,14 @@ function partial(text: string): Fault | null {
   return faultOfPartialHead(Buffer.from(`before${text}after`, 'latin1'), 6, 6 + text.length, new RequestHead());
 }
 
-test('no beginning of a sound head is refused', () => {
+test('no prefix of a valid head is refused', () => {
   const long = `POST /a HTTP/1.1\r\nX: y \r\nConnection: close, x\r\nTransfer-Encoding: chunked\r\nA:\tb\xe9\r\n${H}\r\n`;
   for (const text of [...ACCEPTED.map(([text]) => text), long]) {
     for (let end = 0; end < text.length; end++) assert.equal(partial(text.slice(0, end)), null, JSON.stringify(text.slice(0, end)));
   }
 });
 
-test('bytes that nothing can mend are refused when they come', () => {
+test('bytes that no continuation can make valid are refused at once', () => {
   for (const [text, fault] of [
     ['\x16', FAULT.badMethod],
     [' ', FAULT.badMethod],

@@ -5,9 +5,9 @@ import { Fields, MAX_REQUEST_FIELDS } from './fields.ts';
 import { faultOfPartialFields } from './partial-fields.ts';
 import { protocolsIn } from './protocols.ts';
 
-/** Bytes of a request head, request line and fields together. */
+/** Most bytes of a request head, request line and fields together. */
 export const MAX_REQUEST_HEAD = 16_384;
-/** Bytes of a request target. */
+/** Most bytes of a request target. */
 export const MAX_TARGET = 8_192;
 
 /** The end of a head: an empty line. */
@@ -20,17 +20,17 @@ const ABSOLUTE = /^https?:\/\/([^/?]+)([/?].*)?$/i;
 const VERSIONS = ['HTTP/1.0\r\n', 'HTTP/1.1\r\n'];
 
 /**
- * A request's head (RFC 9112 3) as one value, reused from request to request on its connection.
- * `target` is what the upstream gets: origin-form or `*`; an absolute-form has been checked against Host and cut.
+ * A request head (RFC 9112 3) as one value that its connection reuses from request to request. `target` is what the upstream gets:
+ * origin-form or `*`. An absolute-form target has been compared with Host and reduced to origin-form.
  */
 export class RequestHead {
   method = '';
   target = '';
   /** 0 or 1: HTTP/1.0 or HTTP/1.1. */
   minor = 1;
-  /** The Host field as sent, or the authority of an HTTP/1.0 target; empty where a client names none. */
+  /** The Host field as sent, or the authority of an HTTP/1.0 target. Empty if the client names no host. */
   hostField = '';
-  /** Host in lower case, without port and trailing dot. */
+  /** The host in lower case, without port and trailing dot. */
   host = '';
   readonly fields = new Fields(MAX_REQUEST_FIELDS);
 
@@ -62,7 +62,7 @@ export class RequestHead {
     if (fieldFault !== null) return fieldFault;
     if (this.minor === 0 && this.fields.chunked) return FAULT.codingInOldVersion;
     if (this.minor === 0) this.fields.ignoreExpectation();
-    // Also where the wish is ignored: what is written of it goes on, or would (RFC 9110 7.8).
+    // Checked even if the upgrade is ignored, because the field may be forwarded (RFC 9110 7.8).
     if (this.fields.upgrade !== null && protocolsIn(this.fields.upgrade) === null) return FAULT.badUpgrade;
     const target = raw.slice(targetStart - start, targetEnd - start);
     if (!beyondAscii) return this.readTarget(buffer, targetStart, target);
@@ -71,7 +71,7 @@ export class RequestHead {
   }
 
   private readVersion(buffer: Buffer, at: number): Fault | null {
-    // "HTTP/1." and one digit: compared byte by byte, since this runs on every request.
+    // "HTTP/1." and one digit. Compared byte by byte, because this runs for every request.
     const named = buffer[at] === H && buffer[at + 1] === 84 && buffer[at + 2] === 84 && buffer[at + 3] === 80 && buffer[at + 4] === SLASH;
     if (!named || buffer[at + 5] !== 49 || buffer[at + 6] !== 46) return FAULT.badVersion;
     const minor = (buffer[at + 7] as number) - 48;
@@ -90,11 +90,13 @@ export class RequestHead {
     if (hostField === null) return this.readWithoutHost(authority);
     this.hostField = hostField;
     if (!this.readHost(hostField)) return FAULT.badHost;
-    // A target that names another authority than Host would route one way here and another behind us.
+    // If the target named another authority than Host, we would route by one and the upstream by the other.
     return authority !== null && authority.toLowerCase() !== hostField.toLowerCase() ? FAULT.hostDisagrees : null;
   }
 
-  /** Asterisk-form and absolute-form (RFC 9112 3.2.2, 3.2.4). @returns the authority, null where there is none to have, '' for a bad target. */
+  /**
+   * Asterisk-form and absolute-form (RFC 9112 3.2.2, 3.2.4). @returns the authority, null if the form has none, '' for a malformed target.
+   */
   private readOtherForm(target: string): string | null {
     if (target === '*') {
       this.target = target;
@@ -108,7 +110,7 @@ export class RequestHead {
     return authority;
   }
 
-  /** Only HTTP/1.0 does without Host (RFC 9112 3.2). What goes on is HTTP/1.1, so it gets the one that the target says. */
+  /** Only HTTP/1.0 may omit Host (RFC 9112 3.2). The request is forwarded as HTTP/1.1, so it gets the host of the target. */
   private readWithoutHost(authority: string | null): Fault | null {
     if (this.minor === 1) return FAULT.badHost;
     this.hostField = authority ?? '';
@@ -117,7 +119,7 @@ export class RequestHead {
     return null;
   }
 
-  /** RFC 9110 7.2: `uri-host [ ":" port ]`. An empty Host is allowed by the grammar and routes nowhere. */
+  /** RFC 9110 7.2: `uri-host [ ":" port ]`. The grammar allows an empty Host, but it matches no route. */
   private readHost(field: string): boolean {
     if (field === '') {
       this.host = '';
@@ -148,13 +150,13 @@ export class RequestHead {
   }
 }
 
-/** Bytes beyond ASCII are no part of a URI; what is sent of them is escaped (RFC 3986 2.1), as browsers do. */
+/** Bytes beyond ASCII are not allowed in a URI. They are escaped (RFC 3986 2.1), as browsers do. */
 const isTarget = (byte: number): boolean => byte >= 0x80 || ((CLASS[byte] as number) & TARGET) !== 0;
 
 const escapedTarget = (target: string): string =>
   target.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
 
-/** `:` and a number up to 65535; the grammar allows it to be empty (RFC 3986 3.2.3). */
+/** `:` and a number up to 65535. The grammar allows an empty port (RFC 3986 3.2.3). */
 function isPort(field: string, colon: number): boolean {
   if (field.charCodeAt(colon) !== 58 || field.length - colon > 6) return false;
   let port = 0;
@@ -166,7 +168,7 @@ function isPort(field: string, colon: number): boolean {
   return port <= 65_535;
 }
 
-/** The usual methods as constants, so that comparing them later is comparing pointers. */
+/** The usual methods as constants, so that later comparisons compare pointers. */
 function methodOf(raw: string, length: number): string {
   if (length === 3) {
     if (raw.startsWith('GET')) return 'GET';
@@ -179,8 +181,8 @@ function methodOf(raw: string, length: number): string {
 }
 
 /**
- * Looks at a head that is not complete yet, so that bytes which nothing can mend are refused at once and
- * not at the time limit. Never refuses the beginning of a sound head.
+ * Checks an incomplete head, so that bytes which no continuation can make valid are refused at once instead of at the time limit. Never
+ * refuses the prefix of a valid head.
  */
 export function faultOfPartialHead(buffer: Buffer, start: number, end: number, scratch: RequestHead): Fault | null {
   const lineEnd = buffer.indexOf(LF, start);
@@ -193,11 +195,11 @@ function faultOfWholeLines(buffer: Buffer, start: number, end: number, scratch: 
   const linesEnd = buffer.lastIndexOf(LF, end - 1) + 1;
   const whole = Buffer.concat([buffer.subarray(start, linesEnd), Buffer.from('\r\n')]);
   const fault = scratch.parse(whole, 0, whole.length);
-  // Host may still come: its absence is judged when the head is whole.
+  // Host may still arrive. A missing one is detected when the head is complete.
   return fault === FAULT.badHost && scratch.fields.host === null ? null : fault;
 }
 
-/** The request line up to where it has come: `method SP target SP version CRLF` (RFC 9112 3). */
+/** The request line as far as it has arrived: `method SP target SP version CRLF` (RFC 9112 3). */
 function faultOfPartialLine(buffer: Buffer, start: number, end: number): Fault | null {
   let at = start;
   while (at < end && ((CLASS[buffer[at] as number] as number) & TOKEN) !== 0) at++;

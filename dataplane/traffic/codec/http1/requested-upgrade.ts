@@ -2,15 +2,15 @@ import { METHODS } from 'node:http';
 import { protocolsIn } from './protocols.ts';
 import type { RequestHead } from './request-head.ts';
 
-/** Whoever makes a tunnel of it knows no others. */
+/** The tunnel supports no other methods. */
 const KNOWN: ReadonlySet<string> = new Set(METHODS);
 
-/** Protocols that are spoken over the connection itself, and so are never a matter between a client and an upstream. */
+/** Protocols that are spoken over the connection itself, so they are never negotiated between a client and an upstream. */
 const HOP_BY_HOP = /^(?:h2c|tls(?:\/.*)?)$/i;
 
 /**
- * The protocols that a client wants to go on with after the answer (RFC 9110 7.8), as the upstream is asked for them;
- * null where there are none, or where the request has a body or a method of its own: then the wish is ignored, as it may be.
+ * The protocols that a client wants to upgrade to (RFC 9110 7.8), as forwarded to the upstream. null if there are none, or if the request
+ * has a body or another method: the upgrade is then ignored, as the RFC allows.
  */
 export function requestedUpgrade({ method, minor, fields }: RequestHead): string | null {
   if (!fields.connectionUpgrade || fields.upgrade === null || minor === 0) return null;

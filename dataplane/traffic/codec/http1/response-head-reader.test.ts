@@ -33,7 +33,7 @@ for (const text of [
   'HTTP/1.1 200 OK\n\tA: b\n\n',
   'HTTP/1.1 200 OK\nA\n\n',
 ])
-  test(`${JSON.stringify(text)} is no head, whole or in pieces`, () => {
+  test(`${JSON.stringify(text)} is not a valid head, at once or in pieces`, () => {
     const whole = new ResponseHeadReader();
     assert.equal(read(whole, text), -1);
     assert.notEqual(whole.fault, null);
@@ -48,7 +48,7 @@ for (const text of [
     assert.fail('nothing was refused');
   });
 
-test('a head has as many lines and bytes as the limit says, and no more', () => {
+test('accepts a head with as many lines and bytes as the limits allow, and refuses more', () => {
   const lines = (count: number) => `HTTP/1.1 200 OK\r\n${'Set-Cookie: a=b\r\n'.repeat(count)}\r\n`;
   const bytes = (length: number) => `HTTP/1.1 200 OK\r\nA: ${'b'.repeat(length - 24)}\r\n\r\n`;
   const limits = { bytes: 30_000, lines: 1_000 };
@@ -65,7 +65,7 @@ test('a head has as many lines and bytes as the limit says, and no more', () => 
   }
 });
 
-test('a head of 256 KB that comes byte by byte is copied and looked at a few times, not each time', () => {
+test('a 256 KB head that arrives byte by byte is copied and scanned only a few times', () => {
   const line = `Set-Cookie: a=${'b'.repeat(300)}\r\n`;
   const text = Buffer.from(`HTTP/1.1 200 OK\r\n${line.repeat(Math.floor(262_000 / line.length))}\r\n`, 'latin1');
   const heads = new ResponseHeadReader();

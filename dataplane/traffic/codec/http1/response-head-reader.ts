@@ -6,7 +6,7 @@ import { MAX_ANSWER_FIELDS } from './fields.ts';
 import { HEAD_END } from './request-head.ts';
 import { faultOfPartialAnswer, ResponseHead } from './response-head.ts';
 
-/** How much an answer's head may be. */
+/** Limits for a response head. */
 export type HeadLimits = {
   /** Status line, fields and the empty line together. */
   readonly bytes: number;
@@ -15,27 +15,27 @@ export type HeadLimits = {
 
 export const USUAL_HEAD: HeadLimits = { bytes: RESPONSE_HEADER_BYTES.usual, lines: MAX_ANSWER_FIELDS };
 
-/** An empty line, by what may stand in front of its end. */
+/** The ways an empty line can end, by what may precede it. */
 const EMPTY_LINE = Buffer.from('\n\r\n');
 const BARE_EMPTY_LINE = Buffer.from('\n\n');
 
 /**
- * Finds the heads of answers in the bytes of one connection, interim ones too, and reads them. A head whose lines all end with CRLF is
- * read at once; only one that can't be read so is looked at again by the rules for upstreams that do it in another way: an
- * empty line in front, and LF alone at the end of lines (RFC 9112 2.2). Where a head ends is the same by both.
+ * Finds and reads the response heads on one connection, including interim ones. A head whose lines all end with CRLF is read at once. Only
+ * if that fails is it read again with the rules for lenient upstreams: an empty line in front, and lines that end with LF alone (RFC 9112
+ * 2.2). Both sets of rules agree on where a head ends.
  */
 export class ResponseHeadReader {
   readonly head = new ResponseHead();
-  /** Why the bytes are no head; null while they may be one. */
+  /** Why the bytes are not a head; null while they may still be one. */
   fault: Fault | null = null;
   private gathering: Gathering | null = null;
 
-  /** `partial`, which has no whole head, and what has come after it. Nothing of either is overwritten. */
+  /** `partial`, which contains no complete head, followed by `piece`. Neither is overwritten. */
   join(partial: Buffer | null, piece: Buffer): Buffer {
     return partial === null ? piece : this.gathered().join(partial, piece);
   }
 
-  /** What has to wait for more, where nobody writes over it. */
+  /** Bytes that must wait for more, kept where nothing overwrites them. */
   keep(partial: Buffer): Buffer {
     return this.gathered().keep(partial);
   }
@@ -47,8 +47,8 @@ export class ResponseHeadReader {
   }
 
   /**
-   * Reads the head that begins at `start`; bytes before it, and those looked at in an earlier call, need not be looked at again.
-   * @returns where it ends, or -1 where it is not whole or, see `fault`, is none.
+   * Reads the head that begins at `start`. Bytes before it, and those scanned in an earlier call, need not be scanned again.
+   * @returns where the head ends, or -1 if it is incomplete or invalid (see `fault`).
    */
   read(buffer: Buffer, start: number, limits: HeadLimits, overrides: ReadonlyMap<number, string> | null): number {
     const { head } = this;
@@ -78,7 +78,7 @@ export class ResponseHeadReader {
   }
 }
 
-/** Behind one empty line, which some send after a body or an interim head. */
+/** Skips one empty line, which some upstreams send after a body or an interim head. */
 function afterEmptyLine(buffer: Buffer, start: number): number {
   if (buffer[start] === LF) return start + 1;
   return buffer[start] === CR && buffer[start + 1] === LF ? start + 2 : start;

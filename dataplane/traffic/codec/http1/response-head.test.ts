@@ -59,20 +59,20 @@ for (const [text, status, reason, minor] of ACCEPTED) {
   });
 }
 
-test('an answer has no body after HEAD, as an interim one, as 204 and as 304', () => {
+test('the response to HEAD, an interim one, a 204 and a 304 have no body', () => {
   const bodyless = (status: number, method: string) => parse(`HTTP/1.1 ${status} x\r\nContent-Length: 3\r\n\r\n`).head.bodyless(method);
   for (const status of [100, 103, 199, 204, 304]) assert.equal(bodyless(status, 'GET'), true, String(status));
   assert.equal(bodyless(200, 'HEAD'), true);
   for (const status of [200, 205, 206, 301, 404, 500]) assert.equal(bodyless(status, 'GET'), false, String(status));
 });
 
-test('no beginning of a sound answer is refused', () => {
+test('no prefix of a valid response is refused', () => {
   for (const [text] of ACCEPTED) {
     for (let end = 0; end < text.length; end++) assert.equal(partial(text.slice(0, end)), null, JSON.stringify(text.slice(0, end)));
   }
 });
 
-test('bytes that can become no answer are refused when they come', () => {
+test('bytes that no continuation can make a response are refused at once', () => {
   for (const [text, fault] of [
     ['S', FAULT.badStatusLine],
     ['\rH', FAULT.badStatusLine],

@@ -6,7 +6,7 @@ import { faultOfPartialFields } from './partial-fields.ts';
 /** "HTTP/1.1 200" */
 const STATUS_LINE_MIN = 12;
 
-/** An answer's head (RFC 9112 4) as one value, reused from answer to answer on its connection. */
+/** A response head (RFC 9112 4) as one value that its connection reuses from response to response. */
 export class ResponseHead {
   status = 0;
   reason = '';
@@ -14,8 +14,8 @@ export class ResponseHead {
   readonly fields = new Fields(MAX_ANSWER_FIELDS);
 
   /**
-   * Reads `buffer[start, end)`, which ends with the empty line. `overrides` as in `Fields.scan`. `bareLineFeeds`: a line may
-   * end with LF alone.
+   * Reads `buffer[start, end)`, which ends with the empty line. `overrides`: see `Fields.scan`. `bareLineFeeds`: a line may end with LF
+   * alone.
    * @returns the fault, or null. Nothing of the head may be used after a fault.
    */
   parse(buffer: Buffer, start: number, end: number, overrides: ReadonlyMap<number, string> | null, bareLineFeeds = false): Fault | null {
@@ -27,7 +27,7 @@ export class ResponseHead {
     if (this.status < 100) return FAULT.badStatusLine;
     let at = start + STATUS_LINE_MIN;
     let byte = buffer[at] as number;
-    // The space before an empty reason is left out by some; the phrase itself says nothing (RFC 9112 4).
+    // Some servers omit the space before an empty reason phrase. The phrase itself has no meaning (RFC 9112 4).
     if (byte === SP) byte = buffer[++at] as number;
     else if (byte !== CR && byte !== LF) return FAULT.badStatusLine;
     const reasonStart = at;
@@ -43,14 +43,14 @@ export class ResponseHead {
     return this.fields.chunked && this.minor === 0 ? FAULT.codingInOldVersion : null;
   }
 
-  /** Whether the answer has no body whatever its fields say (RFC 9112 6.3, rule 1). */
+  /** Whether the response has no body whatever its fields say (RFC 9112 6.3, rule 1). */
   bodyless(method: string): boolean {
     return method === 'HEAD' || this.status < 200 || this.status === 204 || this.status === 304;
   }
 
   /**
-   * Whether an answer without a body speaks of one, as those to HEAD do (RFC 9110 9.3.2). An upstream that is wrong
-   * about it sends that body all the same, perhaps later: it would be taken for the answer to the next request.
+   * Whether a response without a body announces one, as responses to HEAD do (RFC 9110 9.3.2). A faulty upstream may send that body anyway,
+   * perhaps later, and it would be taken for the response to the next request.
    */
   speaksOfBody(method: string): boolean {
     const { chunked, contentLength } = this.fields;
@@ -58,7 +58,7 @@ export class ResponseHead {
   }
 }
 
-/** 100 to 999, or 0 for what is no status code. Those from 600 on have no meaning, and are passed on (RFC 9110 15). */
+/** 100 to 999, or 0 if it is not a status code. Codes from 600 have no defined meaning and are passed on (RFC 9110 15). */
 function threeDigits(buffer: Buffer, at: number): number {
   const hundreds = (buffer[at] as number) - 48;
   const tens = (buffer[at + 1] as number) - 48;
@@ -67,7 +67,7 @@ function threeDigits(buffer: Buffer, at: number): number {
   return hundreds * 100 + tens * 10 + ones;
 }
 
-/** As for requests: bytes that can't become an answer are refused before the answer is whole. */
+/** As for requests: bytes that can't become a response are refused before the head is complete. */
 export function faultOfPartialAnswer(buffer: Buffer, start: number, end: number): Fault | null {
   // Half of an empty line in front.
   if (end === start + 1 && buffer[start] === CR) return null;
@@ -78,6 +78,6 @@ export function faultOfPartialAnswer(buffer: Buffer, start: number, end: number)
 }
 
 const STATUS_LINE = /^HTTP\/1\.[01] [1-9]\d\d(?: [\t\x20-\x7e\x80-\xff]*)?(?:\r\n?|\n)?$/;
-/** Any beginning of a status line, made whole, is one. */
+/** Completes the prefix of a status line, so that one expression validates both. */
 const SAMPLE = 'HTTP/1.1 200';
 const wholeLine = (line: string): string => line + SAMPLE.slice(line.length);

@@ -1,12 +1,12 @@
 import { FAULT, type Fault } from './fault.ts';
 import { Fields, MAX_TRAILER_FIELDS } from './fields.ts';
 
-/** The beginning of a line that no trailer section may have, whatever its value. */
+/** The beginning of a line that is not allowed in any trailer section, whatever its value. */
 export const NO_TRAILER = /^(?:host|content-length|transfer-encoding):/i;
 
 /**
- * Judges the whole lines of a trailer section, which end at `to`, of a request or an answer. What goes on is written anew, as
- * `Name: value`: an upstream that does not read trailers finds no line in them that could be a request.
+ * Validates the complete lines of a trailer section, which end at `to`, of a request or a response. Lines to forward are rewritten as
+ * `Name: value`, so that an upstream which does not read trailers can't mistake a line for a request.
  * @returns the lines to forward, or the fault.
  */
 export function judgeTrailers(section: Buffer, to: number): string | Fault {
@@ -21,13 +21,13 @@ export function judgeTrailers(section: Buffer, to: number): string | Fault {
     .join('\r\n');
 }
 
-/** As servers fold names that make variables of them. */
+/** The name as servers fold it into a variable. */
 const folded = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '-');
 
 /**
- * Fields that say how to treat a message, which must be known before it ends (RFC 9110 6.5.1): how it is authenticated, what
- * is asked of whoever answers it, what the answer means, how its content is read. Whoever merges trailers into the head
- * would take them for judged. Dropped.
+ * Fields that control how a message is processed and must be known before it ends (RFC 9110 6.5.1): authentication, request modifiers, the
+ * meaning of a response, the format of its content. A recipient that merges trailers into the head would take them for validated fields.
+ * Dropped.
  */
 const HEAD_ONLY: ReadonlySet<string> = new Set([
   'authorization',

@@ -10,18 +10,18 @@ function written(raw: readonly string[], ends = true): string {
   return text.text;
 }
 
-test('a head of HTTP/2 is written as the head of HTTP/1.1 that means the same', () => {
+test('an HTTP/2 head is written as the equivalent HTTP/1.1 head', () => {
   assert.equal(written([...HEAD, 'accept', '*/*']), 'GET /x?y HTTP/1.1\r\nHost: a.test\r\naccept: */*\r\n\r\n');
   assert.equal(written([':method', 'GET', ':path', '/', ':scheme', 'https', 'host', 'a.test']), 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n');
 });
 
-test('a body of unknown length is chunked, one of known length is not', () => {
+test('a body of unknown length is chunked, and one of known length is not', () => {
   assert.match(written(HEAD, false), /\r\ntransfer-encoding: chunked\r\n\r\n$/);
   assert.doesNotMatch(written([...HEAD, 'content-length', '5'], false), /transfer-encoding/);
   assert.doesNotMatch(written(HEAD, true), /transfer-encoding/);
 });
 
-test('the crumbs of a cookie are put together in their order (RFC 9113 8.2.3)', () => {
+test('cookie crumbs are joined in order (RFC 9113 8.2.3)', () => {
   const text = written([...HEAD, 'cookie', 'a=1', 'x', 'y', 'cookie', 'b=2', 'cookie', 'c=3; d=4']);
   assert.match(text, /\r\nx: y\r\ncookie: a=1; b=2; c=3; d=4\r\n\r\n$/);
   assert.equal(text.match(/cookie/g)?.length, 1);
@@ -60,14 +60,14 @@ const malformed: readonly [what: string, raw: readonly string[]][] = [
   ['a host other than :authority', [...HEAD, 'host', 'b.test']],
 ];
 for (const [what, raw] of malformed) {
-  test(`malformed is ${what}`, () => {
+  test(`${what} is malformed`, () => {
     const text = requestText(raw, true, () => 'id-1');
     assert.ok('reason' in text);
     assert.equal(text.status, 400);
   });
 }
 
-test('a host that repeats :authority, in any case, and te: trailers are sound', () => {
+test('a Host that equals :authority in any letter case and te: trailers are valid', () => {
   assert.match(written([...HEAD, 'host', 'A.test', 'te', 'trailers']), /^GET \/x\?y HTTP\/1.1\r\nHost: a.test\r\nte: trailers\r\n\r\n$/);
 });
 
@@ -82,7 +82,7 @@ for (const [what, raw] of [
     assert.equal('reason' in text && text.status, 501);
   });
 
-test('extended CONNECT is written as the upgrade that means the same (RFC 8441 5)', () => {
+test('extended CONNECT is written as the equivalent upgrade (RFC 8441 5)', () => {
   const lines = 'sec-websocket-version: 13\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: MDAwMDAwMDAwMDAwaWQtMQ==\r\n';
   const raw = [...CONNECT, ':protocol', 'websocket', 'sec-websocket-version', '13', 'sec-websocket-key', 'mine'];
   assert.equal(written(raw, false), `GET /chat HTTP/1.1\r\nHost: a.test\r\n${lines}\r\n`);
@@ -92,17 +92,17 @@ for (const [what, raw, ends] of [
   ['ends', [], true],
   ['has a body', ['content-length', '5'], false],
 ] as const)
-  test(`malformed is extended CONNECT that ${what}`, () => {
+  test(`extended CONNECT that ${what} is malformed`, () => {
     const text = requestText([...CONNECT, ':protocol', 'websocket', ...raw], ends, () => 'id-1');
     assert.equal('reason' in text && text.status, 400);
   });
 
-test('malformed is a protocol without CONNECT', () => {
+test(':protocol without CONNECT is malformed', () => {
   const text = requestText([...HEAD, ':protocol', 'websocket'], true, () => 'id-1');
   assert.equal('reason' in text && text.status, 400);
 });
 
-test('trailers are handed on by the rules of HTTP/1.1: none that carries framing or routing, none that a head is judged by', () => {
+test('trailers obey the rules of HTTP/1.1: framing, routing and head-only fields are not passed on', () => {
   assert.equal(trailerLines(['grpc-status', '0', 'x-sum', '\xe9']), 'grpc-status: 0\r\nx-sum: \xe9\r\n');
   assert.equal(trailerLines(['x-sum', '1', 'authorization', 'Basic x', 'x-forwarded-for', '10.0.0.1']), 'x-sum: 1\r\n');
   for (const name of ['content-length', 'host', 'transfer-encoding', 'connection', ':path', 'X-Sum', 'x y', ''])
@@ -110,7 +110,7 @@ test('trailers are handed on by the rules of HTTP/1.1: none that carries framing
   for (const value of ['a\nb', 'a\rb', 'a\0b', 'a\x01b']) assert.equal(trailerLines(['x', value]), null);
 });
 
-test('field lines become names in lower case and values without white space around them, byte by byte', () => {
+test('field lines become lower-case names and values without surrounding white space, byte by byte', () => {
   const lines = 'Set-Cookie: a=1\r\nX-A:\r\nset-cookie:\t b=2 \r\nX-B: \xa0\xe9\r\n';
   assert.deepEqual(fieldArray(lines), ['set-cookie', 'a=1', 'x-a', '', 'set-cookie', 'b=2', 'x-b', '\xa0\xe9']);
   assert.deepEqual({ ...fieldsByName(lines) }, { 'set-cookie': ['a=1', 'b=2'], 'x-a': [''], 'x-b': ['\xa0\xe9'] });

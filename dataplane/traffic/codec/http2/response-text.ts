@@ -2,8 +2,8 @@ import { STATUS_CODES } from 'node:http';
 import { fieldLines } from './request-text.ts';
 
 /**
- * Writes the head of an answer (RFC 9113 8.3.2) as the HTTP/1.1 head that means the same, for the codec to read. `raw` has
- * names and values in turn. @returns null where it has no status, or a field that speaks of a connection.
+ * Writes a response head (RFC 9113 8.3.2) as the equivalent HTTP/1.1 head for the codec to read. `raw` has alternating names and values.
+ * @returns null if it has no status, or a field that describes a connection.
  */
 export function answerText(raw: readonly string[]): string | null {
   const [name, status = ''] = raw;

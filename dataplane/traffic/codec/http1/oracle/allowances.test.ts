@@ -12,7 +12,7 @@ import { SampleRandom } from './sample-random.ts';
 const NEXT = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 const CHUNKED = 'Host: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n';
 
-/** For each allowance a message that needs it. */
+/** A message that needs the allowance, for each allowance. */
 const EXAMPLES: Readonly<Record<string, readonly [text: string, role: Direction]>> = {
   proxyConnection: [`GET / HTTP/1.1\r\nHost: a\r\nProxy-Connection: close\r\n\r\n${NEXT}`, 'request'],
   connectionTrailer: [`POST / HTTP/1.1\r\n${CHUNKED}Connection: close\r\n\r\n${NEXT}`, 'request'],
@@ -29,7 +29,7 @@ function wrong(text: string, role: Direction, without: string | null): string | 
 }
 
 for (const [name, { section }] of Object.entries(ALLOWANCES)) {
-  test(`the allowance ${name} (${section}) is needed, and is enough`, () => {
+  test(`the allowance ${name} (${section}) is needed and sufficient`, () => {
     const example = EXAMPLES[name];
     if (example === undefined) return assert.equal(name, 'unknownMethod');
     const [text, role] = example;

@@ -4,7 +4,7 @@ import type { ResponseHead } from '../response-head.ts';
 import { ResponseHeadReader, USUAL_HEAD } from '../response-head-reader.ts';
 import type { OurMessage, OurReading, Reader } from './reading.ts';
 
-/** Uses the codec as an upstream's connection does for one request: interim heads, then the answer. */
+/** Uses the codec as an upstream connection does for one request: interim heads, then the final response. */
 export class AnswerReader implements Reader {
   readonly reading: OurReading = { messages: [], fault: null };
   private readonly method: string;
@@ -32,7 +32,7 @@ export class AnswerReader implements Reader {
     }
   }
 
-  /** The connection has ended: a body without any other end is whole now. */
+  /** The connection has ended, so a body that has no other end is complete. */
   end(): void {
     if (this.message !== null && !this.message.chunked && this.message.length < 0) this.message.complete = true;
   }

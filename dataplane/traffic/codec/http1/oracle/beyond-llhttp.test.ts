@@ -7,7 +7,7 @@ import { readCut } from './reading.ts';
 import { RequestReader } from './request-reader.ts';
 
 const H = 'Host: a\r\n';
-/** What llhttp lets through at its strictest, and we do not. */
+/** What llhttp accepts even in its strictest mode, and we refuse. */
 const REQUESTS: readonly [text: string, fault: Fault][] = [
   [`GET / HTTP/0.9\r\n${H}\r\n`, FAULT.badVersion],
   [`GET / HTTP/2.0\r\n${H}\r\n`, FAULT.badVersion],
@@ -49,14 +49,14 @@ const ANSWERS: readonly [text: string, fault: Fault][] = [
 ];
 
 for (const [text, fault] of REQUESTS) {
-  test(`llhttp takes ${JSON.stringify(text.slice(0, 120))}, we refuse it: ${fault.reason}`, () => {
+  test(`llhttp accepts ${JSON.stringify(text.slice(0, 120))}, we refuse it: ${fault.reason}`, () => {
     assert.equal(new Llhttp('request').read(Buffer.from(text, 'latin1')).error, null);
     assert.equal(readCut(new RequestReader(), Buffer.from(text, 'latin1'), []).fault, fault);
   });
 }
 
 for (const [text, fault] of ANSWERS) {
-  test(`llhttp takes the answer ${JSON.stringify(text)}, we refuse it: ${fault.reason}`, () => {
+  test(`llhttp accepts the response ${JSON.stringify(text)}, we refuse it: ${fault.reason}`, () => {
     assert.equal(new Llhttp('response').read(Buffer.from(text, 'latin1'), false, true).error, null);
     assert.equal(readCut(new AnswerReader('GET'), Buffer.from(text, 'latin1'), []).fault, fault);
   });

@@ -10,17 +10,17 @@ import { randomCuts } from './sample-mutation.ts';
 import { SampleRandom } from './sample-random.ts';
 import { strictForm } from './strict-form.ts';
 
-/** Inputs of each direction in an ordinary run. */
+/** Inputs per direction in an ordinary run. */
 export const INPUTS = 500_000;
-/** Inputs up to this many bytes are cut at every place, one cut at a time. */
+/** Inputs of up to this many bytes are split at every place, one split at a time. */
 const SHORT = 48;
 
-/** Holds our codec against llhttp, one input after the other, one way. */
+/** Compares our codec with llhttp, one input after the other, in one direction. */
 export class Differential {
-  /** Inputs of which at least one message was accepted, and of which something was refused. */
+  /** Inputs with at least one accepted message, and inputs with something refused. */
   accepted = 0;
   refused = 0;
-  /** Answers that only we take, for they mean the same as others that both take. */
+  /** Responses that only we accept, because they mean the same as others that both accept. */
   tolerated = 0;
   private readonly role: Direction;
   private readonly llhttp: Llhttp;
@@ -31,7 +31,7 @@ export class Differential {
   }
 
   /**
-   * Checks one input: whole against llhttp, and in pieces against itself. `bodyless`: it answers a HEAD.
+   * Checks one input: the whole against llhttp, and in pieces against itself. `bodyless`: it is the response to a HEAD request.
    * @throws an error that shows the input and what is wrong.
    */
   check(text: string, random: SampleRandom, bodyless = false): void {
@@ -45,7 +45,7 @@ export class Differential {
     else if (random.once(3)) this.checkCut(bytes, ours, randomCuts(bytes.length, random), bodyless);
   }
 
-  /** As `check`, for an input of any length: cut at every place, and into single bytes. */
+  /** Like `check`, for an input of any length: split at every place, and into single bytes. */
   checkEverywhere(text: string, random: SampleRandom): void {
     this.check(text, random);
     const bytes = Buffer.from(text, 'latin1');
@@ -64,22 +64,22 @@ export class Differential {
     if (this.role === 'response') return wrong === null ? null : this.compareStrict(text, ours, bodyless, wrong);
     const next = ours.messages[theirs.messages.length];
     if (next === undefined) return wrong;
-    // What llhttp can't know of a request line; everything else about the message is compared all the same.
+    // llhttp can't read this part of a request line. Everything else about the message is still compared.
     const known = KNOWN_METHODS.has(next.method) ? escapedLine(text, next.offset) : knownMethod(text, next);
     if (known === text) return wrong;
     const usual = this.read(Buffer.from(known, 'latin1'), [], bodyless);
-    if (KNOWN_METHODS.has(next.method) && !sameReading(usual, ours, OFFSETS)) return `escaped it is read as ${JSON.stringify(usual)}`;
+    if (KNOWN_METHODS.has(next.method) && !sameReading(usual, ours, OFFSETS)) return `with escapes it is read as ${JSON.stringify(usual)}`;
     return this.compare(known, usual, bodyless);
   }
 
-  /** What upstreams may do in another way, and llhttp does not take: it must mean what the usual way means, to us and to llhttp. */
+  /** A form that we tolerate in upstreams and llhttp refuses. It must mean the same as the usual form, to us and to llhttp. */
   private compareStrict(text: string, ours: OurReading, bodyless: boolean, wrong: string): string | null {
     const strict = strictForm(text, ours.messages);
     if (strict === text) return wrong;
     this.tolerated++;
     const bytes = Buffer.from(strict, 'latin1');
     const usual = this.read(bytes, [], bodyless);
-    if (!sameReading(usual, ours, OFFSETS)) return `in the usual way it is read as ${JSON.stringify(usual)}`;
+    if (!sameReading(usual, ours, OFFSETS)) return `in the usual form it is read as ${JSON.stringify(usual)}`;
     return disagreement(strict, usual, this.llhttp.read(bytes, bodyless, true), this.role);
   }
 
@@ -101,7 +101,7 @@ export class Differential {
 const knownMethod = (text: string, { offset, method }: OurMessage): string =>
   text.slice(0, offset) + KNOWN_METHOD + text.slice(offset + method.length);
 
-/** With escapes for the bytes beyond ASCII of the request line that begins at `offset` (RFC 3986 2.1). */
+/** Escapes the bytes beyond ASCII in the request line that begins at `offset` (RFC 3986 2.1). */
 function escapedLine(text: string, offset: number): string {
   const end = text.indexOf('\r\n', offset);
   const line = [...text.slice(offset, end)].map((char) =>
@@ -110,10 +110,10 @@ function escapedLine(text: string, offset: number): string {
   return text.slice(0, offset) + line.join('') + text.slice(end);
 }
 
-/** Where messages stand, which is another place when something before them is written in another way. */
+/** Where messages begin and end. The offsets shift if something before them is written in another form. */
 const OFFSETS: ReadonlySet<string> = new Set(['offset', 'bodyOffset']);
 
-/** Pieces may be refused for another reason, since some of it is seen earlier; but what is accepted is the same. */
+/** Pieces may be refused for a different reason, since part of the input is seen earlier. What is accepted must be the same. */
 function sameReading(a: OurReading, b: OurReading, but: ReadonlySet<string> = new Set()): boolean {
   if ((a.fault === null) !== (b.fault === null) || a.messages.length !== b.messages.length) return false;
   return a.messages.every((message, at) => {
@@ -123,9 +123,9 @@ function sameReading(a: OurReading, b: OurReading, but: ReadonlySet<string> = ne
 }
 
 /**
- * Runs `check` on `inputs` inputs, with a seed that SLUICE_FUZZ_SEED sets and the test prints. With
- * SLUICE_FUZZ=N each direction has N inputs instead of INPUTS, and everything else its share. The
- * ordinary run always has the same inputs; a long one has new ones each time.
+ * Runs `check` on `inputs` inputs with a seed that SLUICE_FUZZ_SEED sets and the test prints. With SLUICE_FUZZ=N, each direction has N
+ * inputs instead of INPUTS, and everything else scales with it. An ordinary run always has the same inputs; a long one has new ones each
+ * time.
  */
 export function fuzz(t: TestContext, inputs: number, check: (random: SampleRandom) => void): void {
   const long = process.env.SLUICE_FUZZ;

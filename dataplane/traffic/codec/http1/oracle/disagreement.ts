@@ -3,14 +3,17 @@ import { expectedOf, expectedTarget, linesOf } from './expectation.ts';
 import type { TheirMessage, TheirReading } from './llhttp.ts';
 import type { Direction, OurMessage, OurReading } from './reading.ts';
 
-/** Not about the message at hand: something follows one that closes the connection; the connection ended within one. */
+/**
+ * Errors that don't concern the message itself: data after a message that closes the connection, or a connection that ends within a
+ * message.
+ */
 const CLOSED = 'HPE_CLOSED_CONNECTION';
 const BEYOND = new Set([CLOSED, 'HPE_INVALID_EOF_STATE']);
 
 /**
- * What is wrong with our reading of `text`, if llhttp's is right; null when nothing is, or nothing that
- * is not allowed. We may refuse more, and earlier. What we accept, llhttp must have accepted too and
- * understood alike. After an allowed difference nothing more is compared.
+ * What is wrong with our reading of `text` if llhttp is right; null if nothing is, or if every difference is allowed. We may refuse more,
+ * and earlier. A message that we accept must have been accepted by llhttp and understood alike. Nothing is compared after an allowed
+ * difference.
  */
 export function disagreement(
   text: string,
@@ -23,7 +26,7 @@ export function disagreement(
     const their = theirs.messages[index];
     const last = index === ours.messages.length - 1;
     const error = index >= theirs.messages.length - 1 ? theirs.error : null;
-    const wrong = their === undefined ? 'we take its head' : wrongMessage(our, their, role, last && ours.fault !== null, error);
+    const wrong = their === undefined ? 'we accept its head' : wrongMessage(our, their, role, last && ours.fault !== null, error);
     if (wrong === null) continue;
     const difference: Difference = { our, their, error, text: text.slice(our.offset) };
     if (allowances.some((allowance) => allowance.applies(difference))) return null;
@@ -38,7 +41,7 @@ export function disagreement(
 function wrongMessage(our: OurMessage, their: TheirMessage, role: Direction, refused: boolean, error: string | null): string | null {
   const wrong = wrongHead(our, their, role) ?? (refused ? wrongStart(our, their) : wrongBody(our, their, error));
   if (wrong !== null || !our.complete || (their.persists && error !== CLOSED)) return wrong;
-  return (role === 'request' ? our.persists : our.status < 200) ? 'we go on after it' : null;
+  return (role === 'request' ? our.persists : our.status < 200) ? 'we continue after it' : null;
 }
 
 function wrongHead(our: OurMessage, their: TheirMessage, role: Direction): string | null {
@@ -52,7 +55,7 @@ function wrongHead(our: OurMessage, their: TheirMessage, role: Direction): strin
   if (our.chunked !== expected.chunked) return `chunked ${expected.chunked}`;
   const persists = our.minor === 1 ? !expected.close : expected.keepAlive && !expected.close;
   if (our.persists !== persists) return `persists ${persists}`;
-  // RFC 9110 10.1.1: HTTP/1.0 knows no expectations.
+  // RFC 9110 10.1.1: HTTP/1.0 has no expectations.
   const lines = role === 'request' && our.minor === 0 ? expected.kept.filter((line) => !line.startsWith('expect: ')) : expected.kept;
   const kept = role === 'request' && expected.host === null ? [`host: ${our.host}`, ...lines] : lines;
   return differ(linesOf(our.kept), kept) ? `fields ${JSON.stringify(kept)}` : null;
@@ -62,12 +65,12 @@ function wrongBody(our: OurMessage, their: TheirMessage, error: string | null): 
   if (our.body !== their.body) return `body ${JSON.stringify(their.body)}`;
   if (our.complete !== their.complete) return our.complete ? 'we have all of it' : 'we wait for more of it';
   if (!our.complete) return error === null || BEYOND.has(error) ? null : 'we read on';
-  // Trailers are held to the same rules both ways.
+  // Trailers obey the same rules in both directions.
   const trailers = expectedOf(their.trailers, 'request', true).kept;
   return differ(linesOf(our.trailers), trailers) ? `trailers ${JSON.stringify(trailers)}` : null;
 }
 
-/** Of a body that we refused on the way, what was passed on must be the beginning of the body. */
+/** If we refuse a body partway, the part that was passed on must be a prefix of the body. */
 const wrongStart = (our: OurMessage, their: TheirMessage): string | null =>
   their.body.startsWith(our.body) ? null : `the body begins ${JSON.stringify(their.body)}`;
 

@@ -1,11 +1,11 @@
 import type { Direction } from './reading.ts';
 
 /**
- * What must become of a field section, worked out a second time and the slow way: from the list of names
- * and values that llhttp made of it, with the rules written as lists.
+ * The expected result for a field section, computed independently and slowly: from llhttp's list of names and values, with the rules
+ * written as lists.
  */
 export type Expected = {
-  /** `name: value` in lower case names, in order. */
+  /** `name: value` with names in lower case, in order. */
   readonly kept: readonly string[];
   readonly length: number;
   readonly chunked: boolean;
@@ -14,35 +14,35 @@ export type Expected = {
   readonly keepAlive: boolean;
 };
 
-/** RFC 9110 7.6.1 and 6.6.2, RFC 9112 9.3 and what became obsolete before them. */
+/** RFC 9110 7.6.1 and 6.6.2, RFC 9112 9.3, and fields that became obsolete before them. */
 const HOP_BY_HOP = new Set(
   'connection content-length http2-settings keep-alive proxy-authenticate proxy-authorization proxy-connection te transfer-encoding upgrade'.split(
     ' ',
   ),
 );
-/** What only a proxy may say to an upstream, besides every `X-Forwarded-*`, and `Proxy`, which a CGI would obey. */
+/** Fields that only a proxy may send to an upstream, besides every `X-Forwarded-*`, and `Proxy`, which a CGI program would obey. */
 const OURS = new Set(
   `forwarded proxy x-real-ip x-request-id front-end-https x-scheme x-url-scheme x-http-host-override x-original-host x-original-uri
   x-original-url x-rewrite-url client-cert client-cert-chain cf-connecting-ip cf-connecting-ipv6 client-ip fastly-client-ip true-client-ip
   x-client-ip x-cluster-client-ip x-original-forwarded-for`.split(/\s+/),
 );
 const isOurs = (name: string): boolean => OURS.has(name) || name.startsWith('x-forwarded-');
-/** What a server makes a variable of, with hyphens (RFC 3875 4.1.18). */
+/** The name as a server folds it into a variable, written with hyphens (RFC 3875 4.1.18). */
 const folded = (name: string): string => [...name].map((letter) => (/[a-z0-9]/.test(letter) ? letter : '-')).join('');
 const FRAMING = ['content-length', 'transfer-encoding'];
 const NOT_NOMINABLE = new Set(
   'authorization close cookie host keep-alive upgrade x-forwarded-for x-forwarded-host x-forwarded-proto x-real-ip x-request-id'.split(' '),
 );
-/** Never from trailers (RFC 9110 6.5.1). */
+/** Never accepted from trailers (RFC 9110 6.5.1). */
 const HEAD_ONLY = new Set(
   `accept accept-charset accept-encoding accept-language accept-ranges age authorization cache-control content-disposition
   content-encoding content-language content-location content-range content-security-policy content-type cookie date expect expires
   if-match if-modified-since if-none-match if-range if-unmodified-since location max-forwards origin pragma range referer refresh
   retry-after set-cookie strict-transport-security trailer vary www-authenticate x-content-type-options x-frame-options`.split(/\s+/),
 );
-/** White space to somebody, if not to HTTP, after `toString` has made text of UTF-8 or of Latin-1. */
+/** What some servers treat as white space although HTTP does not, after `toString` has decoded UTF-8 or Latin-1. */
 const isBlank = (text: string): boolean => text !== '' && !/[ \t]/.test(text) && (text.trim() === '' || /[\x85\u200b]/.test(text));
-/** Whether a value of a trailer is left out for how it begins or ends. */
+/** Whether a trailer is dropped because of how its value begins or ends. */
 const hasBlankEdge = (value: string): boolean => {
   const utf8 = [...Buffer.from(value, 'latin1').toString('utf8')];
   if (isBlank(utf8[0] ?? '') || isBlank(utf8.at(-1) ?? '')) return true;
@@ -50,7 +50,7 @@ const hasBlankEdge = (value: string): boolean => {
   return (stray(utf8[0]) && isBlank(value[0] ?? '')) || (stray(utf8.at(-1)) && isBlank(value.at(-1) ?? ''));
 };
 
-/** `fields`: names and values in turn. */
+/** `fields`: alternating names and values. */
 export function expectedOf(fields: readonly string[], role: Direction, trailers = false): Expected {
   const pairs: { readonly name: string; readonly value: string }[] = [];
   for (let at = 0; at + 1 < fields.length; at += 2) pairs.push({ name: (fields[at] ?? '').toLowerCase(), value: fields[at + 1] ?? '' });
@@ -72,7 +72,7 @@ export function expectedOf(fields: readonly string[], role: Direction, trailers 
   };
 }
 
-/** `kept` lines in the form of `Expected.kept`; they have the white space of that form already. */
+/** `kept` lines in the form of `Expected.kept`, whose white space they already have. */
 export function linesOf(kept: string): readonly string[] {
   if (kept === '') return [];
   if (!kept.endsWith('\r\n')) throw new Error('the kept lines do not end with CRLF');
@@ -85,7 +85,7 @@ export function linesOf(kept: string): readonly string[] {
     });
 }
 
-/** The target that goes on, from the one that was sent (RFC 9112 3.2). */
+/** The target that is forwarded, given the one that was sent (RFC 9112 3.2). */
 export function expectedTarget(method: string, sent: string): string {
   if (sent.startsWith('/') || sent === '*') return sent;
   const afterAuthority = sent.slice('://'.length + sent.indexOf('://')).replace(/^[^/?]*/, '');

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 
-/** The parser of node:http, at its strictest. Node exports it to its own modules; this is what of it is used here. */
+/** The parser of node:http in its strictest mode. Node exports it only to its own modules; this declares the part used here. */
 interface NodeParser {
   [callback: number]: (...args: never[]) => unknown;
   initialize(kind: number, resource: object, maxHeadBytes: number, leniency: number, connections: null): void;
@@ -25,14 +25,14 @@ type NodeHttp = {
 
 const { HTTPParser, methods }: NodeHttp = createRequire(import.meta.url)('node:_http_common');
 
-/** The methods that llhttp knows; it refuses every other. */
+/** The methods that llhttp knows. It refuses all others. */
 export const KNOWN_METHODS: ReadonlySet<string> = new Set(methods);
 
-/** Far beyond every limit of ours: limits are tested by themselves. */
+/** Far beyond all of our limits, which have tests of their own. */
 const MAX_HEAD = 1 << 24;
-/** What `kOnHeadersComplete` answers for an answer without a body. */
+/** What `kOnHeadersComplete` returns for a response without a body. */
 const SKIP_BODY = 1;
-/** An error without a code. */
+/** An error that has no code. */
 const UNNAMED = 'an error';
 
 /** One message as llhttp understood it. */
@@ -42,7 +42,7 @@ export type TheirMessage = {
   readonly method: string;
   readonly url: string;
   readonly status: number;
-  /** Names and values in turn. */
+  /** Alternating names and values. */
   readonly fields: readonly string[];
   readonly persists: boolean;
   /** Latin-1. */
@@ -52,17 +52,17 @@ export type TheirMessage = {
 };
 
 export type TheirReading = {
-  /** Every message whose head was taken. */
+  /** Every message whose head was accepted. */
   readonly messages: TheirMessage[];
-  /** llhttp's code, or null when it refused nothing. */
+  /** llhttp's error code, or null if it refused nothing. */
   error: string | null;
 };
 
-/** Reads whole inputs. Reused from input to input, since a parser is dear to make. */
+/** Reads whole inputs. Reused from input to input, because creating a parser is expensive. */
 export class Llhttp {
   private readonly parser = new HTTPParser();
   private readonly kind: number;
-  /** llhttp numbers methods in an order of its own. */
+  /** llhttp has its own numbering of methods. */
   private readonly methodNames = new Map<number, string>();
   private reading: TheirReading = { messages: [], error: null };
   private collected: string[] = [];
@@ -134,13 +134,13 @@ export class Llhttp {
     this.headTaken = false;
   }
 
-  /** A head or trailers of many fields come in several pieces. */
+  /** A head or trailers with many fields arrive in several pieces. */
   private collect(fields: readonly string[], url: string): void {
     this.collected = this.collected.length === 0 ? [...fields] : [...this.collected, ...fields];
     if (!this.headTaken) this.url += url;
   }
 
-  /** `bodyless`: the answers are to HEAD. `ends`: the connection ends after the bytes. */
+  /** `bodyless`: the responses are to HEAD. `ends`: the connection ends after the bytes. */
   read(bytes: Buffer, bodyless = false, ends = false): TheirReading {
     const reading: TheirReading = { messages: [], error: null };
     this.reading = reading;
@@ -156,12 +156,12 @@ export class Llhttp {
       }
       rest = rest.subarray(used);
       if (rest.length === 0) break;
-      // It stops at a request to upgrade, and then keeps even an error in its body to itself.
+      // llhttp stops at an upgrade request and then doesn't report even an error in its body.
       if (reading.messages.at(-1)?.complete !== true) {
         reading.error = UNNAMED;
         return reading;
       }
-      // We ignore the wish (RFC 9110 7.8), so what follows is the next message.
+      // We ignore this upgrade request (RFC 9110 7.8), so the bytes that follow are the next message.
       this.begin();
       this.start();
     }

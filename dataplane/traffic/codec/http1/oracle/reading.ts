@@ -1,7 +1,7 @@
 import type { Fault } from '../fault.ts';
 import type { Role } from '../fields.ts';
 
-/** Which way messages travel. */
+/** The direction of messages. */
 export type Direction = Exclude<Role, 'trailers'>;
 
 /** One message as our codec understood it. */
@@ -10,16 +10,16 @@ export type OurMessage = {
   readonly offset: number;
   /** Where its head ends. */
   readonly bodyOffset: number;
-  /** Empty in an answer. */
+  /** Empty in a response. */
   readonly method: string;
   readonly target: string;
   /** 0 in a request. */
   readonly status: number;
   readonly minor: number;
   readonly host: string | null;
-  /** Field lines that go on. */
+  /** Field lines to forward. */
   readonly kept: string;
-  /** Bytes; -1 where the head gives none. */
+  /** Bytes, or -1 if the head gives no length. */
   readonly length: number;
   readonly chunked: boolean;
   readonly persists: boolean;
@@ -32,19 +32,19 @@ export type OurMessage = {
 export type OurReading = {
   /** Every message whose head was accepted. */
   readonly messages: OurMessage[];
-  /** Why what follows them was refused; null when nothing was. */
+  /** Why the bytes after them were refused, or null if none were. */
   fault: Fault | null;
 };
 
-/** Reads bytes as they come, in any pieces. */
+/** Reads bytes as they arrive, in any pieces. */
 export interface Reader {
   readonly reading: OurReading;
   feed(piece: Buffer): void;
 }
 
-/** Reads `bytes` cut at `cuts`, ascending offsets. */
+/** Reads `bytes` split at `cuts`, which are ascending offsets. */
 export function readCut(reader: Reader, bytes: Buffer, cuts: readonly number[]): OurReading {
-  // What is read belongs to the reader, which moves pieces of bodies together in it.
+  // The reader gets its own copy, because it moves pieces of bodies together within it.
   const own = Buffer.from(bytes);
   let from = 0;
   for (const cut of cuts) {

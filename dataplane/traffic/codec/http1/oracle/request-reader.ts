@@ -4,7 +4,7 @@ import { FAULT } from '../fault.ts';
 import { faultOfPartialHead, HEAD_END, MAX_REQUEST_HEAD, RequestHead } from '../request-head.ts';
 import type { OurMessage, OurReading, Reader } from './reading.ts';
 
-/** Uses the codec as a client's connection does, and writes down what it was told. */
+/** Uses the codec as a client connection does, and records the result. */
 export class RequestReader implements Reader {
   readonly reading: OurReading = { messages: [], fault: null };
   private readonly head = new RequestHead();

@@ -15,7 +15,7 @@ import { sampleRequest } from './sample-messages.ts';
 
 const WRITTEN = 50_000;
 
-/** The body as the upstream gets it: framed once, whatever framing it came in. */
+/** The body as the upstream gets it: with one framing, whatever framing it arrived in. */
 const framed = ({ chunked, body, trailers }: OurMessage): string => {
   if (!chunked) return body;
   const chunk = body === '' ? '' : `${body.length.toString(16)}\r\n${body}\r\n`;
@@ -30,7 +30,7 @@ const framing = ({ chunked, length, method }: OurMessage): string[] => {
 const pairs = (fields: readonly string[]): string[] =>
   fields.flatMap((name, at) => (at % 2 === 0 ? [`${name.toLowerCase()}: ${fields[at + 1] ?? ''}`] : []));
 
-test('what we write to an upstream, llhttp reads as the request that we read', (t) => {
+test('llhttp reads what we write to an upstream as the request that we read', (t) => {
   const llhttp = new Llhttp('request');
   let written = 0;
   fuzz(t, WRITTEN, (random) => {
@@ -39,7 +39,7 @@ test('what we write to an upstream, llhttp reads as the request that we read', (
     written++;
     const { messages, error } = llhttp.read(Buffer.from(requestHead(sampleExchange(message)) + framed(message), 'latin1'));
     const [read] = messages;
-    assert.ok(read !== undefined && messages.length === 1 && error === null, error ?? 'not one message');
+    assert.ok(read !== undefined && messages.length === 1 && error === null, error ?? 'not exactly one message');
     assert.deepEqual(
       [read.method, read.url, read.major, read.minor, read.body, read.complete, read.persists],
       [message.method, message.target, 1, 1, message.body, true, true],
@@ -58,7 +58,7 @@ before(async () => {
 });
 after(() => server.close());
 
-/** What a client receives of an answer that `write` writes. */
+/** What a client receives of a response that `write` writes. */
 async function received(write: (writer: AnswerWriter) => void): Promise<Buffer> {
   const accepted = once(server, 'connection');
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
@@ -107,7 +107,7 @@ function writeAnswer(writer: AnswerWriter, { method, minor, status, known, persi
 for (const answer of ANSWERS) {
   const { method, minor, status, known, persist } = answer;
   const how = `${known ? 'known' : 'unknown'} length, ${persist ? 'kept' : 'closed'}`;
-  test(`the answer ${status} to ${method} in HTTP/1.${minor}, ${how}, llhttp reads as it was meant`, async () => {
+  test(`llhttp reads the response ${status} to ${method} in HTTP/1.${minor}, ${how}, as it was meant`, async () => {
     const bodyless = method === 'HEAD' || status === 204 || status === 304;
     let goesOn = false;
     const bytes = await received((writer) => {

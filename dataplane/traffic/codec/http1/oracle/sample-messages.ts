@@ -164,7 +164,7 @@ const ODD_STATUSES = ['101', '099', '600', '999', '20', '2000', 'abc', '', '+20'
 const REASONS = [' OK', ' OK', ' Not Found', ' ', '', ' \xe9t\xe9', ' a\tb'];
 const ODD_REASONS = ['OK', ' a\0', '\t', '  ', ' a\rb'];
 
-/** How far from the grammar messages stray: an odd choice once in so many. */
+/** How often messages deviate from the grammar: one choice in this many is odd. */
 const ODDITY = 50;
 
 const choose = (random: SampleRandom, usual: readonly string[], odd: readonly string[]): string =>
@@ -186,7 +186,7 @@ function fields(random: SampleRandom): string {
   return lines;
 }
 
-/** Fields, the empty line and a body; `silent` once in `silent` without a length. */
+/** Fields, the empty line and a body. One in `silent` has no length. */
 function rest(random: SampleRandom, before: string, silent: number): string {
   const head = before + fields(random);
   switch (random.once(silent) ? 0 : 1 + random.below(2)) {
@@ -210,7 +210,7 @@ export function sampleRequest(random: SampleRandom): string {
   return rest(random, random.once(ODDITY) ? before : `${before}Host: ${host}\r\n`, 2);
 }
 
-/** An answer with what upstreams do in another way than others. */
+/** A response with the variants that some upstreams send. */
 function liberal(answer: string, random: SampleRandom): string {
   const end = answer.indexOf('\r\n\r\n') + 4;
   const [head, body] = [answer.slice(0, end), answer.slice(end)];
@@ -247,7 +247,7 @@ export function sampleAnswer(random: SampleRandom): string {
   return random.once(6) ? answer + random.bytes(random.below(8)) : answer;
 }
 
-/** One input of a run: messages by the grammar, spoiled ones, and now and then mere bytes. */
+/** One input of a run: messages that follow the grammar, corrupted ones, and occasionally random bytes. */
 export function sampleInput(random: SampleRandom, message: (random: SampleRandom) => string): string {
   if (random.once(50)) return random.bytes(random.below(40));
   let input = message(random);

@@ -1,6 +1,6 @@
 import type { SampleRandom } from './sample-random.ts';
 
-/** Bytes and words on which parsers have disagreed. */
+/** Bytes and words that parsers have read differently. */
 const PROVOCATIONS = [
   ...'\r\n\0 \t:;,=."\\#?/*%0159afAFxg_-+@[]\x0b\x0c\x1b\x7f\x80\x85\xa0\xff',
   '\r\n',
@@ -33,7 +33,7 @@ const PROVOCATIONS = [
   ';a="\\""',
 ] as const;
 
-/** Spoils a message at one place. */
+/** Corrupts a message at one place. */
 export function mutated(message: string, random: SampleRandom): string {
   const at = random.below(message.length + 1);
   const to = Math.min(message.length, at + 1 + random.below(random.once(4) ? 24 : 3));
@@ -57,7 +57,7 @@ export function mutated(message: string, random: SampleRandom): string {
   }
 }
 
-/** Where to cut `length` bytes into pieces: up to three offsets, ascending. */
+/** Where to split `length` bytes: up to three offsets, ascending. */
 export function randomCuts(length: number, random: SampleRandom): number[] {
   const cuts = Array.from({ length: 1 + random.below(3) }, () => random.below(length + 1));
   return cuts.sort((a, b) => a - b);

@@ -1,4 +1,4 @@
-/** Pseudo-random numbers that a seed brings back: 32 bits of state, mixed well enough for choosing bytes. */
+/** Pseudo-random numbers that a seed reproduces. 32 bits of state, mixed well enough to choose bytes. */
 export class SampleRandom {
   private state: number;
 
@@ -6,7 +6,7 @@ export class SampleRandom {
     this.state = seed | 0;
   }
 
-  /** An integer from 0 up to, not including, `limit`. */
+  /** An integer from 0 up to but not including `limit`. */
   below(limit: number): number {
     this.state = (this.state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.state ^ (this.state >>> 15), this.state | 1);
@@ -14,7 +14,7 @@ export class SampleRandom {
     return ((mixed ^ (mixed >>> 14)) >>> 0) % limit;
   }
 
-  /** True once in `times`. */
+  /** True once in `times` on average. */
   once(times: number): boolean {
     return this.below(times) === 0;
   }
@@ -23,7 +23,7 @@ export class SampleRandom {
     return from[this.below(from.length)] ?? '';
   }
 
-  /** `count` bytes of any value, as Latin-1. */
+  /** `count` arbitrary bytes, as Latin-1. */
   bytes(count: number): string {
     let bytes = '';
     for (let at = 0; at < count; at++) bytes += String.fromCharCode(this.below(256));

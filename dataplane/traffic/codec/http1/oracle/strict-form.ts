@@ -1,8 +1,8 @@
 import type { OurMessage } from './reading.ts';
 
 /**
- * Answers as their upstream should have written them: every liberty that we let upstreams take taken back, the slow way. What follows a
- * body, or is wrong, stays as it is. `messages` is our reading of `text`.
+ * Rewrites responses in strict form, in a slow and simple way: it undoes every deviation that we tolerate in upstreams. Whatever follows a
+ * body, or is invalid, stays unchanged. `messages` is our reading of `text`.
  */
 export function strictForm(text: string, messages: readonly OurMessage[]): string {
   let strict = '';
@@ -18,7 +18,7 @@ export function strictForm(text: string, messages: readonly OurMessage[]): strin
   return strict + text.slice(at);
 }
 
-/** Without an empty line in front, with CRLF alone, and with one length. */
+/** Without an empty line in front, with CRLF line ends, and with one length. */
 function strictHead(head: string): string {
   const lines = head.replace(/^\r?\n/, '').split(/\r?\n/);
   const isLength = (line: string): boolean => /^content-length:/i.test(line);
@@ -29,7 +29,7 @@ function strictHead(head: string): string {
     .join('\r\n');
 }
 
-/** Without white space behind sizes. */
+/** Without white space after sizes. */
 function strictChunks(body: string): string {
   let strict = '';
   let rest = body;

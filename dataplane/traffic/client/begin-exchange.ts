@@ -4,7 +4,7 @@ import { requestedUpgrade } from '../codec/http1/requested-upgrade.ts';
 import { CHUNKED, type Downstream, Exchange, type RequestPath } from '../exchange/exchange.ts';
 import { type Origin, type Peer, trustedHost } from './forwarded.ts';
 
-/** Makes the exchange for a valid head. `now` in milliseconds on the monotonic clock. */
+/** Creates the exchange for a valid head. `now` in milliseconds on the monotonic clock. */
 export function beginExchange(
   client: Downstream,
   requestPath: RequestPath,

@@ -5,7 +5,7 @@ import { get, ProxyFixture, site } from '../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field } from '../testing/wire.ts';
 
-/** What the upstream was told, when the proxy trusts these ranges. */
+/** The field values that the upstream receives if the proxy trusts these ranges. */
 async function heard(trusted: readonly string[], fields: string): Promise<(name: string) => string | null> {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await ProxyFixture.start([site('a.test', upstream)], trusted);
@@ -14,7 +14,7 @@ async function heard(trusted: readonly string[], fields: string): Promise<(name:
   return (name) => field(head, name);
 }
 
-test('the upstream is told who asks, how, for what, and under which id', async () => {
+test('the upstream receives the address, scheme, host and id of the request', async () => {
   const told = await heard([], '');
   assert.equal(told('X-Forwarded-For'), '127.0.0.1');
   assert.equal(told('X-Real-IP'), '127.0.0.1');
@@ -23,7 +23,7 @@ test('the upstream is told who asks, how, for what, and under which id', async (
   assert.match(told('X-Request-ID') ?? '', /^[0-9a-f]{24}$/);
 });
 
-test('nobody may claim to be someone else, in whatever spelling', async () => {
+test("a client can't forge these fields in any spelling", async () => {
   const claims = ['X-Forwarded-For', 'X-Real-IP', 'X-Forwarded-Proto', 'X-Forwarded-Host', 'X-Request-ID'];
   const lines = claims.flatMap((name) => [`${name}: claimed`, `${name.replaceAll('-', '_').toLowerCase()}: claimed`, `${name}: twice`]);
   const told = await heard(
@@ -37,7 +37,7 @@ test('nobody may claim to be someone else, in whatever spelling', async () => {
   for (const name of ['Proxy', 'Transfer_Encoding']) assert.equal(told(name), null, name);
 });
 
-/** What a proxy in front may say besides those that we set. */
+/** Fields that a trusted proxy may send besides those that we set. */
 const VOUCHED = [
   'X-Forwarded-Port',
   'X-Forwarded-Prefix',
@@ -50,7 +50,7 @@ const VOUCHED = [
   'X-Client-IP',
   'X-Cluster-Client-IP',
 ];
-/** What nobody may say. */
+/** Fields that are never accepted from anyone. */
 const CLAIMS = [
   'Forwarded',
   'Front-End-Https',
@@ -69,7 +69,7 @@ const CLAIMS = [
 ];
 const spellings = (name: string) => [name, name.toLowerCase(), ...['_', '.', '~'].map((fold) => name.replaceAll('-', fold))];
 
-test('a stranger says nothing of what proxies say, in whatever spelling', async () => {
+test('fields that only proxies set are dropped from an untrusted sender in any spelling', async () => {
   const names = [...VOUCHED, ...CLAIMS].flatMap(spellings);
   for (const some of [names.slice(0, 60), names.slice(60)]) {
     const told = await heard(['10.0.0.0/8'], some.map((name) => `${name}: claimed\r\n`).join(''));
@@ -77,7 +77,7 @@ test('a stranger says nothing of what proxies say, in whatever spelling', async 
   }
 });
 
-test('a trusted proxy says what it knows of its client, as HTTP spells it; what could contradict us or our rules it does not', async () => {
+test("a trusted proxy's fields about its client are forwarded in standard spelling, except those that could contradict ours or affect routing", async () => {
   const line = (name: string) => `${name}: said\r\n`;
   const told = await heard(['127.0.0.1'], `${[...VOUCHED, ...CLAIMS].map(line).join('')}Connection: X-Forwarded-Prefix\r\n`);
   for (const name of VOUCHED) assert.equal(told(name), 'said', name);
@@ -87,13 +87,13 @@ test('a trusted proxy says what it knows of its client, as HTTP spells it; what 
   for (const name of folded) assert.equal(heardOfThem(name), null, name);
 });
 
-test('what applications use themselves goes on, whoever sends it', async () => {
+test('fields that applications define themselves are forwarded from any sender', async () => {
   const names = ['X-HTTP-Method-Override', 'X-Requested-With', 'X_Anything', 'X.Y', 'X-Frame-Options', 'User_Agent'];
   const told = await heard([], names.map((name) => `${name}: used\r\n`).join(''));
   for (const name of names) assert.equal(told(name), 'used', name);
 });
 
-test('no Connection takes away what the upstream is told', async () => {
+test("Connection can't remove the fields that we add for the upstream", async () => {
   const told = await heard(
     [],
     'Connection: X-Forwarded-For, X-Real-IP, Host, Cookie, Authorization\r\nCookie: a=b\r\nAuthorization: Basic x\r\n',
@@ -101,7 +101,7 @@ test('no Connection takes away what the upstream is told', async () => {
   for (const name of ['X-Forwarded-For', 'X-Real-IP', 'Host', 'Cookie', 'Authorization']) assert.notEqual(told(name), null, name);
 });
 
-test('a trusted proxy speaks for its client: scheme, host and id are kept', async () => {
+test('the scheme, host and id that a trusted proxy sends are kept', async () => {
   const told = await heard(
     ['127.0.0.0/8'],
     'X-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: public.test\r\nX-Request-ID: abc-1\r\n',
@@ -136,19 +136,19 @@ for (const [chain, client] of [
   ['192.0.2.7, 10.0.0.1:http', '127.0.0.1'],
   ['192.0.2.7, for=10.0.0.1', '127.0.0.1'],
 ] as const)
-  test(`the chain "${chain}" is walked from the right to ${client}`, async () => {
+  test(`the client of the chain "${chain}", read from the right, is ${client}`, async () => {
     const told = await heard(['127.0.0.1', '10.0.0.0/8', '2001:db8:ffff::/48'], `X-Forwarded-For: ${chain}\r\n`);
     assert.equal(told('X-Real-IP'), client);
   });
 
-test('the chain goes on over several lines, and a scheme that is none is not believed', async () => {
+test('a chain may span several lines, and an invalid scheme is ignored', async () => {
   const told = await heard(['127.0.0.1'], 'X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-For: 192.0.2.2\r\nX-Forwarded-Proto: gopher\r\n');
   assert.equal(told('X-Forwarded-For'), '192.0.2.1, 192.0.2.2, 127.0.0.1');
   assert.equal(told('X-Real-IP'), '192.0.2.2');
   assert.equal(told('X-Forwarded-Proto'), 'http');
 });
 
-test('a chain as long as a head allows is walked for 64 hops and passed on whole', async () => {
+test('a chain as long as a head allows is examined for 64 hops and forwarded whole', async () => {
   const chain = `192.0.2.7${',10.0.0.1'.repeat(1_500)}`;
   const told = await heard(['127.0.0.1', '10.0.0.0/8'], `X-Forwarded-For: ${chain}\r\n`);
   assert.equal(told('X-Real-IP'), '10.0.0.1');
@@ -164,19 +164,19 @@ for (const [claimed, scheme] of [
   ['https, wss', 'http'],
   ['', 'http'],
 ] as const)
-  test(`of the schemes ${JSON.stringify(claimed)} the nearest proxy's counts: ${scheme}`, async () => {
+  test(`of the schemes ${JSON.stringify(claimed)} the nearest proxy's is used: ${scheme}`, async () => {
     const told = await heard(['127.0.0.1'], `X-Forwarded-Proto: ${claimed}\r\n`);
     assert.equal(told('X-Forwarded-Proto'), scheme);
   });
 
-test('Forwarded goes no further, whoever sends it: no upstream can read a lie in it (RFC 7239 8.1)', async () => {
+test('Forwarded is dropped from every sender, so no upstream can trust a forged one (RFC 7239 8.1)', async () => {
   for (const trusted of [[], ['127.0.0.1']]) {
     const told = await heard(trusted, 'Forwarded: for=192.0.2.7;proto=https;host=lie.test\r\nfORWARDED: for=192.0.2.8\r\n');
     assert.equal(told('Forwarded'), null);
   }
 });
 
-test('a trusted proxy that says nothing of its client is taken for the client', async () => {
+test('a trusted proxy that does not name its client is treated as the client', async () => {
   const told = await heard(['127.0.0.1'], 'X-Real-IP: 192.0.2.7\r\n');
   assert.deepEqual([told('X-Forwarded-For'), told('X-Real-IP')], ['127.0.0.1', '127.0.0.1']);
   assert.match(told('X-Request-ID') ?? '', /^[0-9a-f]{24}$/);
@@ -188,7 +188,7 @@ test('an id that is too long or empty is replaced, also from a trusted proxy', a
   assert.equal((await heard(['127.0.0.1'], `X-Request-ID: ${'x'.repeat(128)}\r\n`))('X-Request-ID'), 'x'.repeat(128));
 });
 
-test('a connection that is kept open is trusted, or no longer, from its next request on', async () => {
+test('a change of the trusted proxies applies to an open connection from its next request on', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(field(request.head, 'X-Real-IP') ?? ''));
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -203,7 +203,7 @@ test('a connection that is kept open is trusted, or no longer, from its next req
   assert.equal(await real(), '127.0.0.1');
 });
 
-test('the limit of a client counts behind a trusted proxy, not of the proxy', async () => {
+test('behind a trusted proxy the rate limit applies to each client, not to the proxy', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await ProxyFixture.start([{ ...site('a.test', upstream), rate_limit_rps: 1 }], ['127.0.0.1']);
   const status = async (client: string) => (await proxy.ask(get('/', `X-Forwarded-For: ${client}\r\n`))).line.slice(9, 12);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HeldBody } from './held-body.ts';
 
-test('a body in pieces of a byte is kept in one buffer, which is at most twice as large', () => {
+test('a body that arrives in one-byte pieces is kept in one buffer of at most twice its size', () => {
   const held = new HeldBody();
   assert.equal(held.whole.length, 0);
   const text = Array.from({ length: 65_536 }, (_, at) => String.fromCharCode(at % 251)).join('');

@@ -13,21 +13,21 @@ async function answered(headers: HeaderSpec[], upstreamFields: string): Promise<
   return (name) => field(head, name);
 }
 
-test('an answer that brings nothing gets the defaults, without HSTS over plain HTTP', async () => {
+test('a response without the default fields gets them, except HSTS over plain HTTP', async () => {
   const got = await answered([], '');
   assert.equal(got('X-Content-Type-Options'), 'nosniff');
   assert.equal(got('X-Frame-Options'), 'SAMEORIGIN');
   assert.equal(got('Strict-Transport-Security'), null);
 });
 
-test("the upstream's own values win over the defaults, one by one", async () => {
+test('each field that the upstream sets overrides its default', async () => {
   const got = await answered([], 'x-frame-options: DENY\r\nSTRICT-TRANSPORT-SECURITY: max-age=1\r\n');
   assert.equal(got('X-Frame-Options'), 'DENY');
   assert.equal(got('X-Content-Type-Options'), 'nosniff');
   assert.equal(got('Strict-Transport-Security'), 'max-age=1');
 });
 
-test("a site's headers win over both; the last of a name wins, and null removes", async () => {
+test("a site's headers override both; the last of a name is used, and null removes", async () => {
   const got = await answered(
     [
       { name: 'X-Frame-Options', value: 'ALLOW' },
@@ -46,7 +46,7 @@ test("a site's headers win over both; the last of a name wins, and null removes"
   assert.equal(got('Cache-Control'), 'no-store');
 });
 
-test("a block's headers come over its site's; answers of our own have them too", async () => {
+test("a block's headers override its site's, also in responses of our own", async () => {
   using proxy = await ProxyFixture.start([
     {
       ...site('a.test'),
@@ -64,13 +64,13 @@ test("a block's headers come over its site's; answers of our own have them too",
   assert.deepEqual([field(missed, 'X-Site'), field(missed, 'X-Both')], ['site', 'site']);
 });
 
-test('over HTTPS HSTS is among the defaults, unless the site says otherwise', () => {
+test('HSTS is among the defaults over HTTPS unless the site overrides it', () => {
   assert.match(ownFields(compileAnswerFields([]), true), /Strict-Transport-Security: max-age=31536000\r\n/);
   const removed = compileAnswerFields([{ name: 'strict-transport-security', value: null }]);
   assert.doesNotMatch(ownFields(removed, true), /Strict-Transport-Security/i);
 });
 
-test('a site that stays on HTTP makes no promise of HTTPS to those who come over TLS all the same', async () => {
+test('a site with https off never sends HSTS, even to clients that come over TLS', async () => {
   using upstream = await UpstreamFixture.serving(ok('x', ''));
   const conditional: HeaderSpec = { name: 'X-Got', value: '1', match: { method: ['GET'] } };
   for (const headers of [[], [conditional]])

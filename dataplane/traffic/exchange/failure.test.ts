@@ -5,7 +5,7 @@ import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
 import { ok, refusingAddress, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field } from '../testing/wire.ts';
 
-test('an unknown host is 404, as HTML or JSON by what the client accepts', async () => {
+test('an unknown host is answered with 404, in HTML or JSON depending on Accept', async () => {
   using proxy = await ProxyFixture.before({ address: await refusingAddress() });
   const page = await proxy.ask(get('/', 'Accept: text/html,*/*\r\n').replace('a.test', 'b.test'));
   assert.match(page.line, / 404 /);
@@ -14,7 +14,7 @@ test('an unknown host is 404, as HTML or JSON by what the client accepts', async
   assert.deepEqual(JSON.parse(json.body), { error: 'Not Found', status: 404 });
 });
 
-test('a refused connection is 502, and the page names no target', async () => {
+test('a refused connection is answered with 502, and the page does not name the target', async () => {
   const address = await refusingAddress();
   using proxy = await ProxyFixture.before({ address });
   const answer = await proxy.ask(get());
@@ -23,12 +23,12 @@ test('a refused connection is 502, and the page names no target', async () => {
   assert.equal(field(answer.head, 'X-Content-Type-Options'), 'nosniff');
 });
 
-test('a name that does not resolve is 502', async () => {
+test('a host name that does not resolve is answered with 502', async () => {
   using proxy = await ProxyFixture.before({ address: 'nowhere.invalid:80' });
   assert.match((await proxy.ask(get())).line, / 502 /);
 });
 
-test('a pool without a target in rotation is 503 with Retry-After', async () => {
+test('a pool without a target in rotation is answered with 503 and Retry-After', async () => {
   const route = { ...site('a.test'), upstreams: [{ address: '127.0.0.1:1', state: 'unhealthy' as const }] };
   using proxy = await ProxyFixture.start([route]);
   const answer = await proxy.ask(get());
@@ -37,14 +37,14 @@ test('a pool without a target in rotation is 503 with Retry-After', async () => 
 });
 
 for (const [what, bytes] of [
-  ['no HTTP at all', 'SSH-2.0-OpenSSH_9.2\r\n'],
-  ['a head that is cut', 'HTTP/1.1 200 OK\r\nContent-'],
-  ['nothing before the end', ''],
-  ['a switch of protocols that nobody asked for', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n'],
+  ['something other than HTTP', 'SSH-2.0-OpenSSH_9.2\r\n'],
+  ['a head that is cut off', 'HTTP/1.1 200 OK\r\nContent-'],
+  ['nothing before it closes', ''],
+  ['a switch of protocols without a request for it', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n'],
   ['both framings', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
   ['an endless head', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(263_000)}`],
 ] as const)
-  test(`a target that answers ${what} is 502, and that connection is not used again`, async () => {
+  test(`an upstream that sends ${what} is answered with 502, and its connection is not reused`, async () => {
     using upstream = await UpstreamFixture.start();
     using proxy = await ProxyFixture.before(upstream);
     const client = await proxy.connect();
@@ -61,7 +61,7 @@ for (const [what, bytes] of [
     assert.equal((await client.readAnswer()).body, 'well');
   });
 
-test('bytes after an answer that had ended are dropped with their connection, never taken for the next answer', async () => {
+test('bytes after the end of a response are dropped with their connection, never read as the next response', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -77,7 +77,7 @@ test('bytes after an answer that had ended are dropped with their connection, ne
   assert.equal((await client.readAnswer()).body, 'second');
 });
 
-test('a target that does not begin its answer within 60 s is 504, and is not asked again', async () => {
+test('an upstream that does not begin its response within 60 s causes a 504 and no retry', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream, upstream);
   const client = await proxy.connect();
@@ -90,7 +90,7 @@ test('a target that does not begin its answer within 60 s is 504, and is not ask
   assert.equal(upstream.connections.length, 1);
 });
 
-test('time limits hold for a target that has been idle for minutes too', async () => {
+test('time limits also apply to a connection that has been idle for minutes', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   for (let nth = 0; nth < 2; nth++) {
@@ -110,7 +110,7 @@ test('time limits hold for a target that has been idle for minutes too', async (
   }
 });
 
-test('a target that stops in the middle of its answer: the client sees that it was cut', async () => {
+test('an upstream that stalls in the middle of its response leaves it visibly truncated', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -125,10 +125,10 @@ test('a target that stops in the middle of its answer: the client sees that it w
 for (const [what, head] of [
   ['chunked', 'Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n'],
   ['of known length', 'Content-Length: 10\r\n\r\nabc'],
-  ['that ends with its connection', '\r\nabc'],
+  ['delimited by the close', '\r\nabc'],
 ] as const)
   for (const version of ['1.0', '1.1'])
-    test(`an answer ${what} that is reset in the middle is visibly cut for an HTTP/${version} client`, async () => {
+    test(`a response ${what} that is reset in the middle is visibly truncated for an HTTP/${version} client`, async () => {
       using upstream = await UpstreamFixture.start();
       using proxy = await ProxyFixture.before(upstream);
       const client = await proxy.connect();
@@ -142,10 +142,10 @@ for (const [what, head] of [
       await client.until('the close', () => client.ended || client.closed);
       const delimited = field(head2, 'Transfer-Encoding') !== null || field(head2, 'Content-Length') !== null;
       assert.doesNotMatch(rest, /0\r\n\r\n/);
-      assert.ok(client.failed || delimited, 'an orderly end would look like the end of the answer');
+      assert.ok(client.failed || delimited, 'an orderly close would look like the end of the response');
     });
 
-test('three failures in a row take a target out; an answer later brings it back', async () => {
+test('three consecutive failures eject a target, and a later response restores it', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream, { address: await refusingAddress() });
   const through = async () => {
@@ -163,7 +163,7 @@ test('three failures in a row take a target out; an answer later brings it back'
   assert.equal(proxy.targetChanges().length, 1);
 });
 
-test('a target that was out is asked again after 10 s, and is well with its first answer', async () => {
+test('an ejected target is tried again after 10 s, and its first response restores it', async () => {
   let broken = true;
   using upstream = await UpstreamFixture.serving((_, wire) => {
     if (!broken) return ok('well');
@@ -197,7 +197,7 @@ test('the last target of a pool stays in rotation however often it fails', async
   assert.equal((await proxy.ask(get())).body, 'well');
 });
 
-test('clients that stop sending are never counted against the target', async () => {
+test('a client that stops sending never counts against the target', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   for (let nth = 0; nth < FAILURES_TO_EJECT + 1; nth++) {

@@ -1,6 +1,6 @@
 import { PROCESS_USER } from '../../../shared/runtime/process-user.ts';
 
-/** Every way in which forwarding can end without an upstream's answer: the one place that maps a failure to a status. */
+/** Every way in which forwarding can end without an upstream's response. This is the only place that maps a failure to a status. */
 export type Failure = {
   readonly status: 500 | 502 | 503 | 504;
   /** Short and stable, for logs and metrics; never an address. */
@@ -19,11 +19,11 @@ const failure = (status: Failure['status'], code: string, reason: string, blames
 
 export const FAILURE = {
   noTarget: failure(503, 'no_target', 'no target of the pool is in rotation', false),
-  queueFull: failure(503, 'queue_full', 'too many requests wait for a connection', false),
-  queueTimeout: failure(503, 'queue_timeout', 'no connection became free in time', false),
-  holdFull: failure(503, 'hold_full', 'too many requests wait for a target', false),
+  queueFull: failure(503, 'queue_full', 'too many requests are waiting for a connection', false),
+  queueTimeout: failure(503, 'queue_timeout', 'no connection became available in time', false),
+  holdFull: failure(503, 'hold_full', 'too many requests are waiting for a target', false),
   noDescriptors: failure(503, 'no_descriptors', 'the proxy has no file descriptor left for another connection', false),
-  unresolved: failure(502, 'unresolved', 'the host name of the target is not known', true),
+  unresolved: failure(502, 'unresolved', 'the host name of the target does not resolve', true),
   refused: failure(502, 'refused', 'the target refused the connection', true),
   noSocket: failure(502, 'no_socket', 'the socket of the target does not exist', true),
   socketDenied: failure(502, 'socket_denied', `the socket of the target may not be opened by ${PROCESS_USER}`, true),
@@ -31,16 +31,16 @@ export const FAILURE = {
   unreachable: failure(502, 'unreachable', 'the target cannot be reached', true),
   connectTimeout: failure(504, 'connect_timeout', 'the target did not accept the connection in time', true),
   tls: failure(502, 'tls', 'the TLS handshake with the target failed', true),
-  closed: failure(502, 'closed', 'the target closed the connection before its answer was whole', true),
-  ended: failure(502, 'ended', 'the target was told to stop and closed the connection before its answer was whole', false),
-  malformed: failure(502, 'malformed', 'the answer of the target is not valid HTTP', true),
-  longHead: failure(502, 'long_head', 'the head of the answer is larger than max_response_header_size of the transport', true),
+  closed: failure(502, 'closed', 'the target closed the connection before its response was complete', true),
+  ended: failure(502, 'ended', 'the target shut down and closed the connection before its response was complete', false),
+  malformed: failure(502, 'malformed', 'the response of the target is not valid HTTP', true),
+  longHead: failure(502, 'long_head', 'the head of the response is larger than max_response_header_size of the transport', true),
   noHttp2: failure(502, 'no_http2', 'the target does not speak HTTP/2', true),
-  reset: failure(502, 'reset', 'the target broke off its answer', true),
-  turnedAway: failure(503, 'turned_away', 'the target has no room for another request', false),
-  headTimeout: failure(504, 'head_timeout', 'the target did not begin its answer in time', true),
+  reset: failure(502, 'reset', 'the target reset its response', true),
+  turnedAway: failure(503, 'turned_away', 'the target accepts no more requests at the moment', false),
+  headTimeout: failure(504, 'head_timeout', 'the target did not begin its response in time', true),
   fault: failure(500, 'fault', 'something failed in the proxy itself while it connected to the target', false),
-  bodyTimeout: failure(504, 'body_timeout', 'the target stopped in the middle of its answer', true),
+  bodyTimeout: failure(504, 'body_timeout', 'the target stopped in the middle of its response', true),
 } as const;
 
 const NOBODY: ReadonlySet<Failure> = new Set([
@@ -54,7 +54,7 @@ const NOBODY: ReadonlySet<Failure> = new Set([
   FAILURE.ended,
 ]);
 
-/** Whether such a failure means that no target was there to answer: no connection was accepted, or only by a target that was shutting down. */
+/** Whether the failure means that no target was available: no connection was accepted, or only by a target that was shutting down. */
 export const foundNobody = (failure: Failure): boolean => NOBODY.has(failure);
 
 /** The failure for an error of a socket that was still connecting. */

@@ -12,7 +12,7 @@ function underTest() {
   return { clock, log, faults: new Faults({ clock, log }) };
 }
 
-test('faults are counted by what they ended, and handed over once', () => {
+test('faults are counted by what they ended, and the counts are drained once', () => {
   const { faults } = underTest();
   assert.equal(faults.drainCounts(), null);
   faults.note('nothing', new Error('x'));
@@ -25,7 +25,7 @@ test('faults are counted by what they ended, and handed over once', () => {
   assert.equal(faults.drainCounts(), null);
 });
 
-test('twenty a minute are logged with their stack, and the next line says how many were not', () => {
+test('twenty faults a minute are logged with their stack, and the next line counts the suppressed ones', () => {
   const { clock, log, faults } = underTest();
   for (let nth = 0; nth < 50; nth++) faults.note('exchange', new Error(`fault ${nth}`), { host: 'a.test' });
   assert.equal(log.lines.length, 20);
@@ -35,7 +35,7 @@ test('twenty a minute are logged with their stack, and the next line says how ma
   assert.deepEqual(log.lines[20]?.fields, { ended: 'connection', error: 'not even an error', not_logged: 30 });
 });
 
-test('whatever is thrown can be told, even what has no words', () => {
+test('any thrown value can be described, even one without a message', () => {
   const { log, faults } = underTest();
   for (const thrown of [undefined, null, Symbol('x'), Object.create(null)]) faults.note('nothing', thrown);
   assert.deepEqual(
@@ -44,7 +44,7 @@ test('whatever is thrown can be told, even what has no words', () => {
   );
 });
 
-test('the backstop goes on after what belongs to nobody, and ends the thread after what may have torn what all share', () => {
+test('the backstop keeps the thread after an unowned exception, and ends it after one that may have corrupted shared state', () => {
   const { log, faults } = underTest();
   const exits: number[] = [];
   const thread = Object.assign(new EventEmitter(), { exit: (code: number) => exits.push(code) });

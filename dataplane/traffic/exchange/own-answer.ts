@@ -17,7 +17,7 @@ export const OWN_PATH: OwnAnswer = {
   status: 404,
   fields: '',
   body: null,
-  reason: 'the path is one of the proxy’s own, and there is nothing',
+  reason: 'the path is reserved for the proxy, and nothing is served there',
 };
 export const AMBIGUOUS_PATH: OwnAnswer = {
   status: 400,
@@ -37,15 +37,15 @@ export const OTHER_RULE: OwnAnswer = {
   status: 421,
   fields: '',
   body: null,
-  reason: 'this connection was made under another rule about client certificates than the host has',
+  reason: 'the connection was made under a different client certificate rule than the one of the host',
 };
 /** RFC 5842 7.2: the request loops through this proxy or others like it. */
 export const LOOP: OwnAnswer = {
   status: 508,
   fields: '',
   body: null,
-  reason: `it has come through ${MOST_HOPS} proxies like this one already: a route leads back to the proxy itself`,
+  reason: `the request has passed through ${MOST_HOPS} proxies like this one: a route leads back to the proxy itself`,
 };
 /** For OPTIONS and TRACE that must not be forwarded further (RFC 9110 7.6.2). The request is never echoed: it may hold secrets (9.3.8). */
-export const LAST_HOP: OwnAnswer = { status: 200, fields: '', body: '', reason: 'Max-Forwards is used up' };
-export const NO_TRACE: OwnAnswer = { status: 405, fields: 'Allow: OPTIONS\r\n', body: null, reason: 'Max-Forwards is used up' };
+export const LAST_HOP: OwnAnswer = { status: 200, fields: '', body: '', reason: 'Max-Forwards is 0' };
+export const NO_TRACE: OwnAnswer = { status: 405, fields: 'Allow: OPTIONS\r\n', body: null, reason: 'Max-Forwards is 0' };

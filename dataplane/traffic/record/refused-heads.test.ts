@@ -11,11 +11,11 @@ const asLines = (count: number) =>
   fields(count)
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join('');
-/** Fields that every request of the tests has: Host over HTTP/1.1, the four pseudo-header fields over HTTP/2. */
+/** Fields that every request of these tests has: Host over HTTP/1.1, the four pseudo-header fields over HTTP/2. */
 const HOST = 1;
 const MOST = 300;
 
-test('a browser sends hundreds of cookies, each as a field of its own, and the upstream gets them as one', async () => {
+test('hundreds of cookies that a browser sends as separate fields reach the upstream as one field', async () => {
   using upstream = await UpstreamFixture.serving(ok('eaten'));
   using proxy = await ProxyFixture.before(upstream);
   using client = new Speaker(proxy);
@@ -26,7 +26,7 @@ test('a browser sends hundreds of cookies, each as a field of its own, and the u
   }
 });
 
-test('300 fields pass over HTTP/1.1 and HTTP/2 alike, and one more is a 431', async () => {
+test('accepts 300 fields over HTTP/1.1 and HTTP/2, and answers one more with 431', async () => {
   using upstream = await UpstreamFixture.serving(ok('taken'));
   using proxy = await ProxyFixture.before(upstream);
   using client = new Speaker(proxy);
@@ -36,7 +36,7 @@ test('300 fields pass over HTTP/1.1 and HTTP/2 alike, and one more is a 431', as
   assert.equal((await client.ask(Object.fromEntries(fields(MOST)))).status, 431);
 });
 
-test('a head that is too large is a 431 over HTTP/2 too, and the connection goes on', async () => {
+test('a head that is too large is answered with 431 over HTTP/2 too, and the connection stays open', async () => {
   using upstream = await UpstreamFixture.serving(ok('taken'));
   using proxy = await ProxyFixture.before(upstream);
   using client = new Speaker(proxy);
@@ -45,7 +45,7 @@ test('a head that is too large is a 431 over HTTP/2 too, and the connection goes
   assert.equal((await client.ask({})).status, 200);
 });
 
-test('heads that are refused for their size stand in the log, once a minute and with their number', async () => {
+test('heads refused for their size are logged once a minute with their number', async () => {
   using upstream = await UpstreamFixture.serving(ok('taken'));
   using proxy = await ProxyFixture.before(upstream);
   using client = new Speaker(proxy);
@@ -57,7 +57,7 @@ test('heads that are refused for their size stand in the log, once a minute and 
   assert.deepEqual(lines()[0]?.fields, { address: '127.0.0.1', status: 431, reason: 'the head has too many fields', count: 1 });
   proxy.clock.pass(MINUTE);
   await proxy.ask(get('/', 'x y: z\r\n'));
-  assert.equal(lines().length, 1, 'a malformed head is nobody’s visitor');
+  assert.equal(lines().length, 1, 'a malformed head is not logged as one that was too large');
   await proxy.ask(get('/', asLines(MOST)));
   assert.deepEqual(lines()[1]?.fields, { address: '127.0.0.1', status: 431, reason: 'the head has too many fields', count: 3 });
 });

@@ -13,7 +13,7 @@ function pass(proxy: ProxyFixture, seconds: number): void {
   for (let step = 0; step < seconds; step++) proxy.clock.pass(1_000);
 }
 
-test('a request that fails has a line with all that finds it again, and without its query', async () => {
+test('a failed request is logged with everything that identifies it, without its query', async () => {
   const address = await refusingAddress();
   using proxy = await ProxyFixture.before({ address });
   await proxy.ask(get(`/cart/${'x'.repeat(300)}?token=secret`));
@@ -35,7 +35,7 @@ test('a request that fails has a line with all that finds it again, and without 
   assert.equal(path, `/cart/${'x'.repeat(250)}`);
 });
 
-test('a target that is dead has a handful of lines for 2,000 failed requests, and one when it is back', async () => {
+test('a dead target has a few log lines for 2,000 failed requests, and one when it answers again', async () => {
   const address = await refusingAddress();
   using proxy = await ProxyFixture.before({ address });
   for (let minute = 0; minute < 2; minute++) {
@@ -62,7 +62,7 @@ test('a target that is dead has a handful of lines for 2,000 failed requests, an
   assert.deepEqual([message, target, failed, upstream.address], ['target answers again', address, 2_000, address]);
 });
 
-test('a target that fails another way says so at once', async () => {
+test('a new kind of failure of a target is logged at once', async () => {
   let answer = 'no HTTP\r\n\r\n';
   using upstream = await UpstreamFixture.serving((_, wire) => {
     if (answer === '') wire.end();
@@ -78,7 +78,7 @@ test('a target that fails another way says so at once', async () => {
   );
 });
 
-test('a target that fails now and then is not said to be back each time', async () => {
+test('a target that fails occasionally is not reported as recovered each time', async () => {
   let answer = 'no HTTP\r\n\r\n';
   using upstream = await UpstreamFixture.serving(() => answer);
   using proxy = await ProxyFixture.before(upstream);
@@ -95,7 +95,7 @@ test('a target that fails now and then is not said to be back each time', async 
   );
 });
 
-test('an answer whose head is too large is told apart from one that is no HTTP', async () => {
+test('a response head that is too large is logged differently from one that is not HTTP', async () => {
   using upstream = await UpstreamFixture.serving(({ head }) =>
     ok('x', head.startsWith('GET /many') ? 'X: x\r\n'.repeat(1_100) : `X: ${'x'.repeat(20_000)}\r\n`),
   );
@@ -110,7 +110,7 @@ test('an answer whose head is too large is told apart from one that is no HTTP',
   );
 });
 
-test('an answer that breaks off has a line; a client that leaves has none', async () => {
+test('a truncated response is logged, and a client that disconnects is not', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const [cut, gone] = [await proxy.connect(), await proxy.connect()];
@@ -127,7 +127,7 @@ test('an answer that breaks off has a line; a client that leaves has none', asyn
   assert.deepEqual(said, [{ level: 'warn', path: '/cut', status: 200, failure: 'closed' }]);
 });
 
-test('a site without a target has one line and counts, and what the site answers itself has none', async () => {
+test('a site without a target has one line and counts, and fixed responses have none', async () => {
   const nobody = { ...site('a.test'), upstreams: [{ address: '127.0.0.1:1', state: 'unhealthy' as const }] };
   using proxy = await ProxyFixture.start([nobody, { ...site('b.test'), respond: { status: 503, body: 'closed' } }]);
   for (let nth = 0; nth < 10; nth++) await proxy.ask(get());
@@ -142,7 +142,7 @@ test('a site without a target has one line and counts, and what the site answers
   );
 });
 
-test('errors of upstreams, slow answers and hosts without a route are told at the level debug, and nowhere else', async () => {
+test('errors from upstreams, slow responses and unrouted hosts are logged only at level debug', async () => {
   const told = async (logLevel: 'debug' | 'info'): Promise<Line[]> => {
     using upstream = await UpstreamFixture.start();
     using proxy = await ProxyFixture.with([site('a.test', upstream)], { logLevel });
@@ -171,7 +171,7 @@ test('errors of upstreams, slow answers and hosts without a route are told at th
   assert.deepEqual(await told('info'), []);
 });
 
-test('a thousand sites in trouble are told apart, and the rest together', async () => {
+test('a thousand sites in trouble are logged separately, and the rest together', async () => {
   const routes = Array.from({ length: 1_010 }, (_, nth) => ({
     ...site(`s${nth}.test`),
     upstreams: [{ address: '127.0.0.1:1', state: 'unhealthy' as const }],

@@ -143,7 +143,7 @@ export class RequestLog {
   }
 
   private tellDetails(x: Exchange, now: number): void {
-    if (x.route === null) this.log.debug(factsOf(x, now), x.failure === '' ? 'a request for no route' : x.failure);
+    if (x.route === null) this.log.debug(factsOf(x, now), x.failure === '' ? 'a request without a route' : x.failure);
     else if (x.status >= 500 && x.endpoint !== null) this.log.debug(factsOf(x, now), 'the upstream answered with an error');
     else if (now - x.startedAt >= SLOW_MS && x.status !== UPGRADED) this.log.debug(factsOf(x, now), 'a slow answer');
   }

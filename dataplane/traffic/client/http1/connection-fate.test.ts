@@ -7,7 +7,7 @@ import { field } from '../../testing/wire.ts';
 const post = (framing: string, body = '') => `POST / HTTP/1.1\r\nHost: a.test\r\n${framing}\r\n\r\n${body}`;
 const old = (fields = '', method = 'GET') => `${method} / HTTP/1.0\r\nHost: a.test\r\n${fields}\r\n`;
 
-/** A client and a target with one request between them that the target has begun to hear. */
+/** A client and an upstream with one request between them, of which the upstream has received the beginning. */
 async function between(request: string, heard: string) {
   const upstream = await UpstreamFixture.start();
   const proxy = await ProxyFixture.before(upstream);
@@ -24,16 +24,16 @@ async function between(request: string, heard: string) {
 
 // 100 Continue (RFC 9110 10.1.1).
 
-test('a client that does not wait for its 100 is not kept waiting; the 100 is passed on all the same', async () => {
+test('the body of a client that does not wait for 100 Continue is forwarded, and so is the 100', async () => {
   using way = await between(post('Expect: 100-continue\r\nContent-Length: 5', 'hello'), 'hello');
   way.wire.send(`HTTP/1.1 100 Continue\r\n\r\n${ok('done')}`);
   assert.equal((await way.client.readAnswer()).line, 'HTTP/1.1 100 Continue');
   assert.equal((await way.client.readAnswer()).body, 'done');
   way.client.send(get());
-  assert.match((await way.wire.readRequest()).line, /^GET /, 'both connections go on');
+  assert.match((await way.wire.readRequest()).line, /^GET /, 'both connections stay open');
 });
 
-test('a chunked body waits for the 100 as well', async () => {
+test('a chunked body waits for 100 Continue too', async () => {
   using way = await between(post('Expect: 100-continue\r\nTransfer-Encoding: chunked'), '\r\n\r\n');
   way.wire.send('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n');
   assert.equal(field((await way.client.readAnswer()).head, 'Link'), '</a>');
@@ -44,7 +44,7 @@ test('a chunked body waits for the 100 as well', async () => {
   assert.equal((await way.client.readAnswer()).body, 'done');
 });
 
-test('a final answer of our own instead of 100 ends the connection: whether a body follows, nobody knows', async () => {
+test('a final response of our own instead of 100 Continue closes the connection, because a body may or may not follow', async () => {
   using proxy = await ProxyFixture.start([{ ...site('a.test'), respond: { status: 403, body: 'no' } }]);
   const client = await proxy.connect();
   client.send(post('Expect: 100-continue\r\nContent-Length: 5'));
@@ -52,7 +52,7 @@ test('a final answer of our own instead of 100 ends the connection: whether a bo
   assert.match(answer, /^HTTP\/1\.1 403 [\s\S]*\r\nConnection: close\r\n[\s\S]*no$/);
 });
 
-test('an HTTP/1.0 client expects nothing: its body goes on at once, and no 100 comes back', async () => {
+test('an Expect from an HTTP/1.0 client is ignored: its body is forwarded at once, and no 100 is sent', async () => {
   using upstream = await UpstreamFixture.serving((request) => `HTTP/1.1 100 Continue\r\n\r\n${ok(request.body)}`);
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -60,9 +60,9 @@ test('an HTTP/1.0 client expects nothing: its body goes on at once, and no 100 c
   assert.match(await client.readAll(), /^HTTP\/1\.1 200 [\s\S]*\r\n\r\nhello$/);
 });
 
-// Answers that do not wait for the request.
+// Responses that come before the request has ended.
 
-test('an early answer with little of the body left keeps the client’s connection, never the target’s', async () => {
+test('an early response with little of the body left keeps the client’s connection open, but closes the upstream’s', async () => {
   using way = await between(post('Content-Length: 70000', 'begin'), 'begin');
   way.client.send('x'.repeat(60_000));
   await way.wire.read(60_000);
@@ -76,7 +76,7 @@ test('an early answer with little of the body left keeps the client’s connecti
   assert.equal(way.wire.ended || way.wire.closed, true);
 });
 
-test('an early answer to a chunked body ends the connection: where it stops is not known', async () => {
+test('an early response to a chunked body closes the connection, because the length of the rest is unknown', async () => {
   using way = await between(post('Transfer-Encoding: chunked', '5\r\nbegin\r\n'), 'begin\r\n');
   way.wire.send(ok('early'));
   assert.equal((await way.client.readAnswer()).body, 'early');
@@ -84,7 +84,7 @@ test('an early answer to a chunked body ends the connection: where it stops is n
   await way.wire.until('the end', () => way.wire.ended || way.wire.closed);
 });
 
-test('a target that answers early and hangs up is heard; what is still sent is dropped', async () => {
+test('the early response of an upstream that then closes its connection is delivered, and the rest of the body is dropped', async () => {
   using way = await between(post('Content-Length: 10000000', 'begin'), 'begin');
   way.wire.end('HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\nConnection: close\r\n\r\nbig');
   for (let nth = 0; nth < 4; nth++) way.client.send(Buffer.alloc(65_536));
@@ -94,7 +94,7 @@ test('a target that answers early and hangs up is heard; what is still sent is d
   assert.equal(way.client.failed, false);
 });
 
-test('an answer that streams while the request does too ends when both have: then both connections go on', async () => {
+test('a response that streams concurrently with its request keeps both connections once both have ended', async () => {
   using way = await between(post('Transfer-Encoding: chunked', '3\r\none\r\n'), 'one\r\n');
   way.wire.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nONE\r\n');
   await way.client.readThrough('ONE\r\n');
@@ -108,7 +108,7 @@ test('an answer that streams while the request does too ends when both have: the
 
 // Pipelining (RFC 9112 9.3.2).
 
-test('errors in the middle of a pipeline are answered in their place, and the rest goes on', async () => {
+test('errors in the middle of a pipeline are answered in order, and the later requests are served', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(request.line.split(' ')[1] ?? ''));
   const refusing = { address: await refusingAddress() };
   using proxy = await ProxyFixture.start([site('a.test', upstream), site('down.test', refusing)]);
@@ -124,7 +124,7 @@ test('errors in the middle of a pipeline are answered in their place, and the re
   assert.deepEqual(answers, ['/1', '502', '/3', '404', '/', '/6']);
 });
 
-test('a malformed request behind good ones is 400 after their answers, and nothing behind it is read', async () => {
+test('a malformed request in a pipeline is answered with 400 after the earlier responses, and nothing after it is read', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(request.line));
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -136,7 +136,7 @@ test('a malformed request behind good ones is 400 after their answers, and nothi
 
 // Keep-alive, and its absence (RFC 9112 9.3).
 
-test('a target that speaks HTTP/1.0 is asked again on its connection only if it offers that', async () => {
+test('a connection to an HTTP/1.0 upstream is reused only if the upstream offers keep-alive', async () => {
   for (const [offer, connections] of [
     ['Connection: keep-alive\r\n', 1],
     ['', 2],
@@ -147,13 +147,13 @@ test('a target that speaks HTTP/1.0 is asked again on its connection only if it 
     for (let nth = 0; nth < 2; nth++) {
       client.send(get());
       const { head } = await client.readAnswer();
-      assert.equal(field(head, 'Connection'), null, 'that is between the target and us');
+      assert.equal(field(head, 'Connection'), null, 'keep-alive is hop-by-hop');
     }
     assert.equal(upstream.connections.length, connections, JSON.stringify(offer));
   }
 });
 
-test('an HTTP/1.0 client is kept after HEAD, 204 and 304, and let go after an answer that only its end delimits', async () => {
+test('an HTTP/1.0 connection stays open after HEAD, 204 and 304, and closes after a response delimited by the close', async () => {
   const answers: Record<string, string> = {
     '/head': 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n',
     '/204': 'HTTP/1.1 204 No Content\r\n\r\n',
@@ -181,7 +181,7 @@ test('an HTTP/1.0 client is kept after HEAD, 204 and 304, and let go after an an
   assert.match(await client.readAll(), /\r\nConnection: close\r\n(.*\r\n)*\r\nto the end$/);
 });
 
-test('HEAD and 304 of a chunked resource have no body and no coding; the next answer is the next', async () => {
+test('HEAD and 304 of a chunked resource have neither body nor transfer coding, and the next response is read correctly', async () => {
   const head = 'Transfer-Encoding: chunked\r\n\r\n';
   using upstream = await UpstreamFixture.serving((request) =>
     request.line.startsWith('HEAD')
@@ -196,10 +196,10 @@ test('HEAD and 304 of a chunked resource have no body and no coding; the next an
   assert.equal(field((await client.readAnswer('HEAD')).head, 'Content-Length'), null);
   assert.match((await client.readAnswer()).line, / 304 /);
   assert.equal((await client.readAnswer()).body, 'next');
-  assert.equal(upstream.connections.length, 3, 'a body may still follow where one is spoken of');
+  assert.equal(upstream.connections.length, 3, 'a body may follow if the head announces one');
 });
 
-test('204 never has a length, also where its target says 0', async () => {
+test('a 204 never has a Content-Length, even if the upstream sends 0', async () => {
   using upstream = await UpstreamFixture.serving('HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n');
   using proxy = await ProxyFixture.before(upstream);
   assert.equal(field((await proxy.ask(get())).head, 'Content-Length'), null);
@@ -207,7 +207,7 @@ test('204 never has a length, also where its target says 0', async () => {
 
 // Half-closed connections.
 
-test('a target that says it has no more to say before it has answered is 502, and after half an answer a cut one', async () => {
+test('an upstream that half-closes before its response causes a 502, and within it a truncated response', async () => {
   using before = await between(get(), '\r\n\r\n');
   before.wire.end();
   assert.match((await before.client.readAnswer()).line, / 502 /);
@@ -217,7 +217,7 @@ test('a target that says it has no more to say before it has answered is 502, an
   await eventually('the count', () => after.proxy.ledger.inFlight.total() === 0);
 });
 
-test('a target that hangs up between two requests costs the client nothing', async () => {
+test('an upstream that closes an idle connection does not affect the client', async () => {
   using way = await between(get(), '\r\n\r\n');
   way.wire.send(ok('one'));
   await way.client.readAnswer();

@@ -6,7 +6,7 @@ import { field } from '../../testing/wire.ts';
 
 const respond = (domain: string, body: string) => ({ domain, upstream: null, tls: false, respond: { status: 200, body } });
 
-test('a connection carries one request after the other, and so does the one to the target', async () => {
+test('a connection carries several requests in turn, and so does the one to the upstream', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(request.line));
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -17,7 +17,7 @@ test('a connection carries one request after the other, and so does the one to t
   assert.equal(upstream.connections.length, 1);
 });
 
-test('pipelined requests are answered in their order, however long each takes', async () => {
+test('pipelined requests are answered in order, however long each takes', async () => {
   using upstream = await UpstreamFixture.serving((request, wire) => {
     const answer = ok(request.line);
     if (!request.line.includes('slow')) return answer;
@@ -32,7 +32,7 @@ test('pipelined requests are answered in their order, however long each takes', 
   assert.deepEqual(bodies, ['GET /slow-1 HTTP/1.1', 'GET /2 HTTP/1.1', 'own', 'GET /slow-4 HTTP/1.1', 'GET /5 HTTP/1.1']);
 });
 
-test('a thousand pipelined requests for an answer of our own are answered one by one', async () => {
+test('a thousand pipelined requests for a fixed response are answered in order', async () => {
   using proxy = await ProxyFixture.start([respond('a.test', 'x')]);
   const client = await proxy.connect();
   client.send(get('/', 'Connection: keep-alive\r\n').repeat(1_000));
@@ -50,7 +50,7 @@ test('a request may arrive byte by byte, after empty lines', async () => {
   assert.equal((await client.readAnswer()).body, 'x');
 });
 
-test('an HTTP/1.0 client gets one answer and the end, or more when it asks to be kept', async () => {
+test('an HTTP/1.0 connection closes after one response unless the client asks for keep-alive', async () => {
   using upstream = await UpstreamFixture.serving(ok('hello'));
   using proxy = await ProxyFixture.before(upstream);
   const once = await proxy.connect();
@@ -65,7 +65,7 @@ test('an HTTP/1.0 client gets one answer and the end, or more when it asks to be
   }
 });
 
-test('an HTTP/1.0 client gets a chunked answer without its coding, ended by the end of the connection', async () => {
+test('a chunked response to an HTTP/1.0 client is sent without its coding and ended by closing the connection', async () => {
   using upstream = await UpstreamFixture.serving(
     'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\nX-Sum: 1\r\n\r\n',
   );
@@ -77,7 +77,7 @@ test('an HTTP/1.0 client gets a chunked answer without its coding, ended by the 
   assert.doesNotMatch(answer, /Transfer-Encoding|keep-alive/i);
 });
 
-test('Connection: close is answered, then the connection ends, whatever was pipelined behind it', async () => {
+test('a request with Connection: close is answered, then the connection closes and pipelined requests are dropped', async () => {
   using proxy = await ProxyFixture.start([respond('a.test', 'x')]);
   const client = await proxy.connect();
   client.send(get('/', 'Connection: close\r\n') + get('/2'));
@@ -86,7 +86,7 @@ test('Connection: close is answered, then the connection ends, whatever was pipe
   assert.equal(answer.split('HTTP/1.1 200').length, 2);
 });
 
-test('HEAD gets the length of the body and no body; the connection goes on', async () => {
+test('HEAD is answered with Content-Length but no body, and the connection stays open', async () => {
   using upstream = await UpstreamFixture.serving('HTTP/1.1 200 OK\r\nContent-Length: 1234\r\n\r\n');
   using proxy = await ProxyFixture.start([site('a.test', upstream), respond('own.test', 'own')]);
   const client = await proxy.connect();
@@ -102,7 +102,7 @@ for (const [name, head] of [
   ['204', 'HTTP/1.1 204 No Content\r\n\r\n'],
   ['304', 'HTTP/1.1 304 Not Modified\r\nETag: "a"\r\nContent-Length: 99\r\n\r\n'],
 ] as const)
-  test(`${name} has no body and no framing that lies; the client's connection goes on`, async () => {
+  test(`${name} is sent without a body and without misleading framing, and the connection stays open`, async () => {
     let nth = 0;
     using upstream = await UpstreamFixture.serving(() => (nth++ === 0 ? head : ok('next')));
     using proxy = await ProxyFixture.before(upstream);
@@ -116,7 +116,7 @@ for (const [name, head] of [
     assert.equal((await client.readAnswer()).body, 'next');
   });
 
-test('a client that closes its sending side still gets the answer, and then the end', async () => {
+test('a client that half-closes after its request receives the response and then the close', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -128,7 +128,7 @@ test('a client that closes its sending side still gets the answer, and then the 
   assert.match(answer, /\r\nConnection: close\r\n(.*\r\n)*\r\nlate$/);
 });
 
-test('a client that closes its sending side in the middle of the answer sees the end after it', async () => {
+test('a client that half-closes in the middle of a response receives all of it and then the close', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -142,7 +142,7 @@ test('a client that closes its sending side in the middle of the answer sees the
   assert.equal(await client.readAll(), 'abcd');
 });
 
-test('all that was pipelined before the sending side closed is answered', async () => {
+test('requests pipelined before the client half-closes are all answered', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(request.line));
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -152,7 +152,7 @@ test('all that was pipelined before the sending side closed is answered', async 
   assert.equal(answers.split('HTTP/1.1 200').length, 4);
 });
 
-test('a head that is cut by the end of the connection is 400; a body that is cut reaches nobody', async () => {
+test('a truncated head is answered with 400, and a truncated body never reaches an upstream', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await ProxyFixture.before(upstream);
   const head = await proxy.connect();
@@ -175,7 +175,7 @@ for (const [what, text, status] of [
   ['an endless head', `GET / HTTP/1.1\r\nHost: a.test\r\nX: ${'x'.repeat(20_000)}`, 431],
   ['a bad chunk', 'POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n', 400],
 ] as const)
-  test(`${what} is ${status}, and nothing behind it is read`, async () => {
+  test(`${what} is answered with ${status}, and nothing after it is read`, async () => {
     using upstream = await UpstreamFixture.serving(() => null);
     using proxy = await ProxyFixture.before(upstream);
     const client = await proxy.connect();
@@ -188,7 +188,7 @@ for (const [what, text, status] of [
     assert.equal(counted, 1);
   });
 
-test('a head that does not come in time is 408; a connection between requests just ends', async () => {
+test('a head that does not arrive in time is answered with 408, and an idle connection is closed silently', async () => {
   using proxy = await ProxyFixture.start([respond('a.test', 'x')]);
   const slow = await proxy.connect();
   slow.send('GET / HTTP/1.1\r\n');
@@ -204,7 +204,7 @@ test('a head that does not come in time is 408; a connection between requests ju
   assert.equal(await idle.readAll(), '');
 });
 
-test('a client that goes away before the answer is counted as 499 and frees the target', async () => {
+test('a client that disconnects before the response is counted as 499 and releases the upstream connection', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -216,7 +216,7 @@ test('a client that goes away before the answer is counted as 499 and frees the 
   assert.equal(proxy.ledger.inFlight.total(), 0);
 });
 
-test('a client that goes away in the middle of an answer counts as what it was answered, and frees the target', async () => {
+test('a client that disconnects in the middle of a response is counted under its status and releases the upstream connection', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();

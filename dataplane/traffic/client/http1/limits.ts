@@ -4,7 +4,7 @@ export const IDLE_MS = 60_000;
 export const BODY_IDLE_MS = 60_000;
 /** How long an idle connection may wait for its last request when the worker shuts down patiently (ms). */
 export const LAST_REQUEST_MS = 5_000;
-/** How long and how much a client may keep sending after an answer that did not wait for its body. */
+/** How long (ms) and how much (bytes) a client may keep sending after a response that did not wait for its body. */
 export const LINGER_MS = 2_000;
 export const LINGER_BYTES = 262_144;
 /** Pipelined requests are buffered up to this many bytes. */

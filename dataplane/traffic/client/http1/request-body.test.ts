@@ -5,10 +5,10 @@ import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 import { field } from '../../testing/wire.ts';
 
 const postHead = (framing: string) => `POST / HTTP/1.1\r\nHost: a.test\r\n${framing}\r\n\r\n`;
-/** Time for what must not happen to happen. */
+/** Real time in which an event that must not happen would happen. */
 const aMoment = () => new Promise((resolve) => setTimeout(resolve, 30));
 
-test('a body of 64 KB is taken whole before its target is connected to', async () => {
+test('a 64 KB body is buffered whole before the upstream connection is made', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(String(request.body.length)));
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -19,7 +19,7 @@ test('a body of 64 KB is taken whole before its target is connected to', async (
   assert.equal((await client.readAnswer()).body, '65536');
 });
 
-test('one byte more streams: its target hears the beginning before the end is sent', async () => {
+test('a body one byte larger is streamed: the upstream receives its beginning before its end is sent', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -33,7 +33,7 @@ test('one byte more streams: its target hears the beginning before the end is se
   assert.equal((await client.readAnswer()).body, 'done');
 });
 
-test('a chunked body streams piece by piece, trailers and all; extensions stay behind', async () => {
+test('a chunked body is streamed piece by piece with its trailers, without chunk extensions', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -49,7 +49,7 @@ test('a chunked body streams piece by piece, trailers and all; extensions stay b
   assert.equal((await client.readAnswer()).body, 'done');
 });
 
-test('the request behind a body is found, whatever the framing', async () => {
+test('the request after a body is found, whatever the framing of the body', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(request.line + request.body));
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -61,7 +61,7 @@ test('the request behind a body is found, whatever the framing', async () => {
   assert.deepEqual(bodies, ['POST / HTTP/1.1abc', 'POST / HTTP/1.1def', 'POST / HTTP/1.1', 'GET / HTTP/1.1']);
 });
 
-test('Expect: 100-continue goes to the target, its 100 comes back, then the body follows', async () => {
+test('Expect: 100-continue is forwarded, the 100 comes back, then the body follows', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -80,7 +80,7 @@ test('Expect: 100-continue goes to the target, its 100 comes back, then the body
   assert.match((await wire.readRequest()).line, /^GET /);
 });
 
-test('a target that refuses instead of 100 is heard; neither connection goes on', async () => {
+test('an upstream that refuses instead of sending 100 is heard, and neither connection is reused', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -93,7 +93,7 @@ test('a target that refuses instead of 100 is heard; neither connection goes on'
   await wire.until('the end', () => wire.ended || wire.closed);
 });
 
-test('an answer of our own to a small body that is still on its way keeps the connection', async () => {
+test('a fixed response to a small body that is still arriving keeps the connection open', async () => {
   using proxy = await ProxyFixture.start([{ ...site('a.test'), respond: { status: 200, body: 'own' } }]);
   const client = await proxy.connect();
   client.send(`${postHead('Content-Length: 1000')}begin`);
@@ -102,7 +102,7 @@ test('an answer of our own to a small body that is still on its way keeps the co
   assert.equal((await client.readAnswer()).body, 'own');
 });
 
-test('an answer that comes before a large body is through reaches a client that goes on sending', async () => {
+test('a response that comes before the end of a large body reaches a client that is still sending', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -123,7 +123,7 @@ test('an answer that comes before a large body is through reaches a client that 
   });
 });
 
-test('the rest of a body is never taken for a request after an early answer', async () => {
+test('the rest of a body is never read as a request after an early response', async () => {
   using proxy = await ProxyFixture.start([{ ...site('a.test'), respond: { status: 200, body: 'own' } }]);
   const client = await proxy.connect();
   const hidden = get('/hidden');
@@ -134,7 +134,7 @@ test('the rest of a body is never taken for a request after an early answer', as
   assert.equal(proxy.counted().get('a.test')?.requests, 1);
 });
 
-test('a chunk that is malformed in the middle of a stream cuts the request off at its target', async () => {
+test('a malformed chunk in the middle of a streamed body aborts the upstream request', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -146,7 +146,7 @@ test('a chunk that is malformed in the middle of a stream cuts the request off a
   assert.doesNotMatch(await wire.readAll(), /0\r\n\r\n/);
 });
 
-test('a client that goes away in the middle of its body cuts the request off at its target', async () => {
+test('a client that disconnects in the middle of its body aborts the upstream request', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();

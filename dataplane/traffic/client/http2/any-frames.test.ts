@@ -38,7 +38,7 @@ function word(value: number): Buffer {
   return bytes;
 }
 
-/** One frame, mostly sound, for one of the streams so far or for the next. */
+/** One frame, usually valid, for an existing stream or the next one. */
 function anyFrame(random: SampleRandom, next: number): Buffer {
   const stream = random.below(3) === 0 || next === 1 ? next : 1 + 2 * random.below((next - 1) / 2);
   switch (random.below(8)) {
@@ -71,7 +71,7 @@ async function play(client: Frames, random: SampleRandom): Promise<void> {
   else client.socket.end();
 }
 
-test('any frames in any order, and any answers to them, harm no worker and leave nothing behind', async () => {
+test('random frames in any order, with any responses to them, neither harm a worker nor leak anything', async () => {
   const random = new SampleRandom(22);
   using upstream = await UpstreamFixture.serving((_request, wire) => {
     if (random.below(6) > 0) return pick(random, ANSWERS);

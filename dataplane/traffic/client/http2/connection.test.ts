@@ -76,7 +76,7 @@ async function answerTo(stream: ClientHttp2Stream): Promise<Got> {
 }
 
 describe('a request over HTTP/2', () => {
-  test('is answered as over HTTP/1.1, with the policies, the defaults and the forwarded fields', async () => {
+  test('is answered like one over HTTP/1.1, with policies, default fields and forwarded fields', async () => {
     using scene = await Scene.before(await UpstreamFixture.serving(ok('hello')));
     const { status, headers, body } = await scene.get({ ':path': '/x?y=1', cookie: 'a=1', accept: 'text/html' });
     assert.deepEqual([status, body, headers['content-length'], headers['x-frame-options']], [200, 'hello', '5', 'SAMEORIGIN']);
@@ -91,7 +91,7 @@ describe('a request over HTTP/2', () => {
     assert.equal(scene.proxy.counted().get('a.test')?.requests, 1);
   });
 
-  test('may be one of many at once, answered in any order', async () => {
+  test('is one of many that are served concurrently and answered in any order', async () => {
     using scene = await Scene.before(await UpstreamFixture.serving((request) => ok(request.line.split(' ')[1] ?? '')));
     const answers = await Promise.all(Array.from({ length: 100 }, (_, at) => scene.get({ ':path': `/${at}` })));
     assert.deepEqual(
@@ -100,7 +100,7 @@ describe('a request over HTTP/2', () => {
     );
   });
 
-  test('has a body of known length or not, small or large', async () => {
+  test('has a body of known or unknown length, small or large', async () => {
     using scene = await Scene.before(await UpstreamFixture.serving((request) => ok(`${request.body.length}`)));
     for (const size of [1, 1_000, 65_536, 65_537, 1_000_000]) {
       for (const known of [true, false]) {
@@ -111,7 +111,7 @@ describe('a request over HTTP/2', () => {
     }
   });
 
-  test('HEAD, 204 and 304 have no body', async () => {
+  test('has a response without a body for HEAD, 204 and 304', async () => {
     using scene = await Scene.before(
       await UpstreamFixture.serving((request) =>
         request.line.startsWith('HEAD') ? 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n' : 'HTTP/1.1 204 No Content\r\nX-A: b\r\n\r\n',
@@ -123,7 +123,7 @@ describe('a request over HTTP/2', () => {
     assert.deepEqual([none.status, none.headers['x-a'], none.body], [204, 'b', '']);
   });
 
-  test('hands on trailers both ways', async () => {
+  test('passes trailers on in both directions', async () => {
     using scene = await Scene.before(
       await UpstreamFixture.serving(() => 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nGrpc-Status: 0\r\n\r\n'),
     );
@@ -138,7 +138,7 @@ describe('a request over HTTP/2', () => {
     assert.equal(scene.upstream.requests[0]?.trailers, 'x-sum: 7\r\n');
   });
 
-  test('sees an interim answer before the final one', async () => {
+  test('receives interim responses before the final one', async () => {
     using scene = await Scene.before(await UpstreamFixture.serving(() => `HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n${ok('x')}`));
     const stream = scene.request({});
     const hints: IncomingHttpHeaders[] = [];
@@ -147,7 +147,7 @@ describe('a request over HTTP/2', () => {
     assert.equal(hints[0]?.link, '</a.css>');
   });
 
-  test('gets an endless answer as it comes', async () => {
+  test('receives an endless response as it arrives', async () => {
     using upstream = await UpstreamFixture.start();
     using scene = await Scene.before(upstream);
     const stream = scene.request({});
@@ -161,7 +161,7 @@ describe('a request over HTTP/2', () => {
     }
   });
 
-  test('that is called off takes its upstream request with it, and counts as 499', async () => {
+  test('that is cancelled cancels its upstream request and counts as 499', async () => {
     using upstream = await UpstreamFixture.start();
     using scene = await Scene.before(upstream);
     const stream = scene.request({});
@@ -171,8 +171,8 @@ describe('a request over HTTP/2', () => {
     await eventually('it to be counted', () => scene.proxy.counted().get('a.test')?.classes[5] === 1);
   });
 
-  for (const how of ['closes its connection', 'ends its side of it'] as const) {
-    test(`ends with its client, where that ${how}`, async () => {
+  for (const how of ['closes the connection', 'ends its side of it'] as const) {
+    test(`ends together with its client if the client ${how}`, async () => {
       using upstream = await UpstreamFixture.start();
       using secure = await SecureFixture.before(upstream);
       const client = await secure.greeted();
@@ -181,13 +181,13 @@ describe('a request over HTTP/2', () => {
       await wire.readThrough('hello\r\n');
       if (how === 'closes its connection') client.socket.destroy();
       else client.socket.end();
-      // Nothing that would make the body look whole.
+      // Nothing that would make the body look complete.
       assert.equal(await wire.readAll(), '');
       await eventually('nothing to be under way', () => secure.proxy.ledger.inFlight.total() === 0);
     });
   }
 
-  test('that is called off without an error lets go of a target that takes nothing', async () => {
+  test('that is cancelled with NO_ERROR releases an upstream that does not read', async () => {
     using upstream = await UpstreamFixture.start();
     using secure = await SecureFixture.before(upstream);
     const client = await secure.greeted();
@@ -197,7 +197,7 @@ describe('a request over HTTP/2', () => {
     wire.socket.pause();
     const piece = Buffer.alloc(16_384);
     const used = () => client.of(1, FRAME.windowUpdate).reduce((sum, { payload }) => sum + payload.readUInt32BE(0), 0);
-    // Until the proxy gives the stream no more room.
+    // Until the proxy stops opening the stream's window.
     for (let sent = 0, looks = 0; looks < 25 && !client.closed; ) {
       const room = 65_535 + used() - sent;
       looks = room < piece.length ? looks + 1 : 0;
@@ -218,7 +218,7 @@ describe('a request over HTTP/2', () => {
     ['CANCEL', CODE.cancel],
     ['PROTOCOL_ERROR', CODE.protocol],
   ] as const) {
-    test(`whose body breaks off with ${name} never looks whole to its target`, async () => {
+    test(`whose body is cut off with ${name} never looks complete to its upstream`, async () => {
       using upstream = await UpstreamFixture.start();
       using secure = await SecureFixture.before(upstream);
       const client = await secure.greeted();
@@ -234,7 +234,7 @@ describe('a request over HTTP/2', () => {
     });
   }
 
-  test('may be called off in the same breath, whatever it is, and is not asked for at the target', async () => {
+  test('that is cancelled in the same packet, of whatever kind, never reaches its upstream', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     using secure = await SecureFixture.before(upstream);
     const client = await secure.greeted();
@@ -256,7 +256,7 @@ describe('a request over HTTP/2', () => {
     await eventually('nothing to be under way', () => secure.proxy.ledger.inFlight.total() === 0);
   });
 
-  test('gets the answer as its target has it: fields that come twice, bytes beyond ASCII, nothing that speaks of the other connection', async () => {
+  test("receives the upstream's response unchanged, with repeated fields and bytes beyond ASCII, but without hop-by-hop fields", async () => {
     const fields = [
       'Connection: close, X-Private',
       'X-Private: 1',
@@ -281,7 +281,7 @@ describe('a request over HTTP/2', () => {
     assert.equal((await answer).body, 'x');
   });
 
-  test('hands on trailers that come twice, and interim answers with fields that do', async () => {
+  test('passes on repeated trailers, and interim responses with fields that HTTP/2 forbids', async () => {
     const interim = 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\nLink: </b.css>\r\nContent-Type: a/b\r\nContent-Type: c/d\r\n\r\n';
     const trailers = 'X-A: 1\r\nX-A: 2\r\nETag: "a"\r\nETag: "b"\r\n';
     const answer = `${interim}HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n${trailers}\r\n`;
@@ -298,9 +298,9 @@ describe('a request over HTTP/2', () => {
   for (const [what, head] of [
     ['of known length', 'Content-Length: 10\r\n\r\nabc'],
     ['without a length', 'Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n'],
-    ['that ends with its connection, but by a reset', '\r\nabc'],
+    ['that is delimited by the close but ends with a reset', '\r\nabc'],
   ] as const) {
-    test(`whose answer breaks off is reset, never ended as if it were whole (${what})`, async () => {
+    test(`whose response is cut off is reset, never ended as if it were complete (${what})`, async () => {
       using upstream = await UpstreamFixture.start();
       using scene = await Scene.before(upstream);
       const stream = scene.request({});
@@ -313,12 +313,12 @@ describe('a request over HTTP/2', () => {
       await once(stream, 'data');
       wire.reset();
       await new Promise((resolve) => stream.once('close', resolve));
-      assert.ok(failed, 'the client saw that it was cut');
+      assert.ok(failed, 'the client sees that the response is truncated');
       assert.notEqual(stream.rstCode, constants.NGHTTP2_NO_ERROR);
     });
   }
 
-  test('for a host that the certificate does not cover is 421', async () => {
+  test('is answered with 421 for a host that the certificate does not cover', async () => {
     using scene = await Scene.before(await UpstreamFixture.serving(ok('x')));
     assert.equal((await scene.get({ ':authority': 'b.test' })).status, 421);
   });
@@ -329,7 +329,7 @@ describe('a request over HTTP/2', () => {
     assert.equal(scene.upstream.requests.length, 0);
   });
 
-  test('a large answer is read no faster than the client takes it', async () => {
+  test('whose response is large reads the upstream no faster than the client reads', async () => {
     const size = 20_000_000;
     using upstream = await UpstreamFixture.start();
     using scene = await Scene.before(upstream);
@@ -363,7 +363,7 @@ describe('a connection over HTTP/2', () => {
   });
   after(() => scene[Symbol.dispose]());
 
-  test('is told to go when the worker goes, after the requests that it has', async () => {
+  test('receives GOAWAY when the worker shuts down, and its requests are completed', async () => {
     const stream = scene.request({});
     const { wire } = await scene.upstream.asked();
     const goaway = once(scene.client, 'goaway');

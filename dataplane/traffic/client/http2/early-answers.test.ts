@@ -6,7 +6,7 @@ import { eventually, site } from '../../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 import { field } from '../../testing/wire.ts';
 
-test('a client that waits for 100 Continue sends its body when the target has said so (RFC 9110 10.1.1)', async () => {
+test('a client that waits for 100 Continue sends its body once the upstream has sent the 100 (RFC 9110 10.1.1)', async () => {
   using upstream = await UpstreamFixture.start();
   using secure = await SecureFixture.before(upstream);
   const client = await secure.greeted();
@@ -23,7 +23,7 @@ test('a client that waits for 100 Continue sends its body when the target has sa
   await client.until('the answer', () => client.of(1, FRAME.data).some(({ payload }) => payload.toString() === 'x'));
 });
 
-test('a client that is told no instead keeps its body, and its connection', async () => {
+test('a client that gets a refusal instead of 100 keeps its body and its connection', async () => {
   using upstream = await UpstreamFixture.start();
   using secure = await SecureFixture.before(upstream);
   const client = await secure.greeted();
@@ -38,7 +38,7 @@ test('a client that is told no instead keeps its body, and its connection', asyn
   await client.answered();
 });
 
-test('an answer without a body that comes at once is not overtaken by the end of its request', async () => {
+test('a response without a body is sent before its request is ended early', async () => {
   using secure = await SecureFixture.of([{ ...site('a.test'), redirects: [{ from: '/*', to: 'https://b.test/', status: 308 }] }]);
   const client = await secure.greeted();
   client.request(1, head([':method', 'POST']), 0);
@@ -63,7 +63,7 @@ describe('the body of a request that has been answered', () => {
     await client.until('the whole answer', () => ended(client));
     return { client, clock: secure.proxy.clock, secure, [Symbol.dispose]: () => [secure, upstream].map((one) => one[Symbol.dispose]()) };
   };
-  /** Sends this many bytes, a few at a time so that no window is exceeded. */
+  /** Sends this many bytes in pieces, so that no window is exceeded. */
   const pour = async (client: Frames, bytes: number): Promise<void> => {
     for (let sent = 0; sent < bytes; sent += PIECE.length * 6) {
       client.write(Buffer.concat(Array.from({ length: 6 }, () => frame(FRAME.data, 0, 1, PIECE))));
@@ -78,10 +78,10 @@ describe('the body of a request that has been answered', () => {
     ['chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n'],
     ['no chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
   ] as const) {
-    test(`is read to its end, after an answer framed by ${framing}`, async () => {
+    test(`is read to its end after a response framed by ${framing}`, async () => {
       using scene = await answered(said);
       const { client } = scene;
-      // More than the windows of the stream and the connection hold: they are opened again.
+      // More than the windows of the stream and the connection hold, so both must be reopened.
       await pour(client, 2_000_000);
       client.send(FRAME.data, FLAG.endStream, 1, PIECE);
       await client.answered();
@@ -91,7 +91,7 @@ describe('the body of a request that has been answered', () => {
     });
   }
 
-  test('is read before a small success is told, where its length is known: curl 7.88 would listen for nothing else', async () => {
+  test('is read before a small 2xx response of known length is sent, because curl 7.88 would stop sending', async () => {
     using upstream = await UpstreamFixture.start();
     using secure = await SecureFixture.before(upstream);
     for (const [status, how] of [
@@ -121,7 +121,7 @@ describe('the body of a request that has been answered', () => {
     }
   });
 
-  test('goes on while a small refusal is not whole: curl 7.88 would end the request short at the head alone', async () => {
+  test('is read while a small error response is incomplete, because curl 7.88 would end the request short at the head alone', async () => {
     using upstream = await UpstreamFixture.start();
     using secure = await SecureFixture.before(upstream);
     const client = await secure.greeted();
@@ -143,7 +143,7 @@ describe('the body of a request that has been answered', () => {
     [9, true],
     [70_000, false],
   ] as const)
-    test(`goes on while a refusal in chunks is ${whole ? 'not whole' : 'small'}`, async () => {
+    test(`is read while a chunked error response is ${whole ? 'incomplete' : 'small'}`, async () => {
       using upstream = await UpstreamFixture.start();
       using secure = await SecureFixture.before(upstream);
       const client = await secure.greeted();
@@ -156,7 +156,7 @@ describe('the body of a request that has been answered', () => {
       assert.equal(client.status(1), undefined);
       const rest = 'x'.repeat(size - 1);
       wire.send(`${rest.length.toString(16)}\r\n${rest}\r\n`);
-      // More than is waited for; and more than the client's window takes.
+      // More than is buffered, and more than the client's window allows.
       if (!whole) {
         await client.until('what has come', () => client.status(1) === 413);
         return;
@@ -171,7 +171,7 @@ describe('the body of a request that has been answered', () => {
       assert.equal(client.resetCode(1), undefined);
     });
 
-  test('is waived after a while', async () => {
+  test('is given up after a while', async () => {
     using scene = await answered(ok('x'));
     const { client, clock } = scene;
     for (let waited = 0; waited < 30_000; waited += 3_000) {
@@ -184,7 +184,7 @@ describe('the body of a request that has been answered', () => {
     await client.answered();
   });
 
-  test('is waived when it is too long, and taken no further', async () => {
+  test('is given up when it is too long, and not read further', async () => {
     using scene = await answered(ok('x'));
     const { client, clock } = scene;
     await pour(client, 67_150_000);
@@ -195,10 +195,10 @@ describe('the body of a request that has been answered', () => {
 });
 
 for (const method of ['HEAD', 'POST'] as const) {
-  test(`a malformed ${method} is answered and forgotten`, async () => {
+  test(`a malformed ${method} is answered and releases its stream`, async () => {
     using secure = await SecureFixture.of([]);
     const client = await secure.greeted();
-    // As many as may be open: were one kept, the last would be refused.
+    // As many as may be open: if one were kept, the last would be refused.
     for (let stream = 1; stream < 2 * 130; stream += 2) {
       client.request(stream, head([':method', method], ['host', 'b.test']), method === 'HEAD' ? FLAG.endStream : 0);
       await client.until('the answer', () => client.status(stream) === 400);
@@ -209,7 +209,7 @@ for (const method of ['HEAD', 'POST'] as const) {
   });
 }
 
-test('the number of streams is limited, and extended CONNECT offered (RFC 8441 3)', async () => {
+test('the number of streams is limited, and extended CONNECT is offered (RFC 8441 3)', async () => {
   using secure = await SecureFixture.of([]);
   const client = await secure.greeted();
   await client.answered();

@@ -17,7 +17,7 @@ function number32(value: number): Buffer {
   return bytes;
 }
 
-/** A request without a body, its head in two frames where it is too large for one. */
+/** A request without a body, with its head in two frames if it is too large for one. */
 const asking = (stream: number, fields: Buffer): Buffer =>
   fields.length <= MAX_FRAME
     ? frame(FRAME.headers, FLAG.endHeaders | FLAG.endStream, stream, fields)
@@ -28,7 +28,7 @@ const asking = (stream: number, fields: Buffer): Buffer =>
 const reset = (stream: number): Buffer => frame(FRAME.reset, 0, stream, number32(CODE.cancel));
 const ping = frame(FRAME.ping, 0, 0, Buffer.alloc(8));
 
-/** Sends piece after piece for as long as the proxy stands it. @returns the bytes that it took. */
+/** Sends piece after piece for as long as the proxy accepts it. @returns the bytes that it accepted. */
 async function flood(client: Frames, most: number, piece: (nth: number) => Buffer): Promise<number> {
   const { socket } = client;
   const closed = new Promise((resolve) => socket.once('close', resolve));
@@ -56,7 +56,7 @@ class Scene {
     return new Scene(upstream, await SecureFixture.before(upstream));
   }
 
-  /** Floods a new connection. @returns the connection and the bytes that it took. */
+  /** Floods a new connection. @returns the connection and the bytes that it accepted. */
   async flooded(most: number, piece: (nth: number) => Buffer, begin: Buffer = Buffer.alloc(0)): Promise<{ client: Frames; sent: number }> {
     const client = await this.secure.greeted();
     await client.answered();
@@ -64,7 +64,7 @@ class Scene {
     return { client, sent: await flood(client, most, piece) };
   }
 
-  /** Others are served, and nothing is left behind. */
+  /** Other clients are served, and nothing leaks. */
   async unharmed(): Promise<void> {
     const other = await this.secure.greeted();
     other.request(1);
@@ -78,7 +78,7 @@ class Scene {
   }
 }
 
-describe('ends a connection, and no other, that is flooded with', () => {
+describe('closes only the connection that is flooded with', () => {
   const rows: readonly [what: string, piece: (nth: number) => Buffer, begin?: Buffer][] = [
     [
       'requests that are reset at once',
@@ -140,7 +140,7 @@ describe('ends a connection, and no other, that is flooded with', () => {
     });
   }
 
-  test('one request more than the 128 that it has been told of', async () => {
+  test('one request more than the 128 announced in SETTINGS', async () => {
     using scene = await Scene.set();
     const client = await scene.secure.greeted();
     client.send(FRAME.settings, FLAG.ack, 0);
@@ -154,7 +154,7 @@ describe('ends a connection, and no other, that is flooded with', () => {
     ['pings', ping],
     ['settings', frame(FRAME.settings, 0, 0)],
   ] as const) {
-    test(`${what} whose answers are not read`, async () => {
+    test(`${what} whose responses are not read`, async () => {
       using scene = await Scene.set();
       const { clock, ledger } = scene.secure.proxy;
       const client = await scene.secure.greeted();
@@ -171,12 +171,12 @@ describe('ends a connection, and no other, that is flooded with', () => {
   }
 });
 
-describe('bears', () => {
+describe('tolerates', () => {
   for (const [what, piece] of [
     ['settings that change nothing', frame(FRAME.settings, 0, 0)],
     ['windows that open byte by byte', frame(FRAME.windowUpdate, 0, 0, number32(1))],
   ] as const) {
-    test(`${what}: each is forgotten at once`, async () => {
+    test(`${what} without memory growth`, async () => {
       using scene = await Scene.set();
       const before = process.memoryUsage().external;
       const { client } = await scene.flooded(MEGABYTE, () => times(500, () => piece));
@@ -189,14 +189,14 @@ describe('bears', () => {
   }
 });
 
-describe('refuses, and goes on with the connection,', () => {
+describe('refuses, while the connection stays open,', () => {
   const long = (bytes: number): Field => ['x-long', 'a'.repeat(bytes)];
-  /** A field that the table keeps, and then its number in the table again and again (RFC 7541 6.1, 6.2.1). */
+  /** A field that is added to the table and then referenced by its index again and again (RFC 7541 6.1, 6.2.1). */
   const bomb = Buffer.concat([block(head()), Buffer.from([0x40]), block([long(4_000)]).subarray(1), Buffer.alloc(4_000, 0x80 | 62)]);
   const many = (count: number): Buffer => block(head(...Array.from({ length: count }, (_, at): Field => [`x-${at}`, ''])));
   for (const [what, fields, code] of [
     ['2,100 fields', many(2_100), CODE.calm],
-    ['one byte that stands for 4,000, 4,000 times', bomb, CODE.calm],
+    ['one-byte references to a 4,000-byte field, 4,000 of them', bomb, CODE.calm],
   ] as const) {
     test(what, async () => {
       using scene = await Scene.set();
@@ -214,7 +214,7 @@ describe('refuses, and goes on with the connection,', () => {
     ['a head of more than 16 KB', block(head(long(12_000), ['x-more', 'a'.repeat(8_000)]))],
     ['300 fields and a Host', many(300)],
   ] as const) {
-    test(`${what}, with the status that says so`, async () => {
+    test(`${what}, with the matching status`, async () => {
       using scene = await Scene.set();
       const client = await scene.secure.greeted();
       client.write(asking(1, fields));
@@ -225,7 +225,7 @@ describe('refuses, and goes on with the connection,', () => {
     });
   }
 
-  test('the 129th request of a client that has not yet heard of the limit', async () => {
+  test('the 129th request of a client that has not received our SETTINGS yet', async () => {
     using scene = await Scene.set();
     const client = await scene.secure.greeted();
     for (let at = 0; at < 129; at++) client.write(frame(FRAME.headers, FLAG.endHeaders, 2 * at + 1, POST));
@@ -238,7 +238,7 @@ describe('refuses, and goes on with the connection,', () => {
     await scene.unharmed();
   });
 
-  test('a head in more continuations than it needs', async () => {
+  test('a head in more CONTINUATION frames than it needs', async () => {
     using scene = await Scene.set();
     const client = await scene.secure.greeted();
     await client.answered();

@@ -8,7 +8,7 @@ import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 const SOCKET = head([':method', 'CONNECT'], [':protocol', 'websocket'], [':path', '/chat']);
 const UPGRADE = 'GET / HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n';
 
-/** Nothing was thrown: the log would say so, with its stack. */
+/** Checks that nothing was thrown: an exception is logged with its stack. */
 const nothingThrown = ({ log }: ProxyFixture): void =>
   assert.deepEqual(
     log.lines.filter(({ fields }) => 'ended' in fields),
@@ -27,7 +27,7 @@ const FIELDS: readonly Field[] = [
   ['user', '\xff\xfe'],
 ];
 
-test('a WebSocket is asked for whatever fields stand in the request, over HTTP/2 and HTTP/1.1', async () => {
+test('a WebSocket request is forwarded whatever other fields it has, over HTTP/2 and HTTP/1.1', async () => {
   using upstream = await UpstreamFixture.serving('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno');
   using proxy = await ProxyFixture.before(upstream);
   for (const [name, value] of FIELDS) {
@@ -41,7 +41,7 @@ test('a WebSocket is asked for whatever fields stand in the request, over HTTP/2
   assert.ok(upstream.requests.every(({ head: asked }) => !/\r\ntrailer:/i.test(asked)));
 });
 
-test('trailers after an extended CONNECT end its side, and nothing else', async () => {
+test("trailers after an extended CONNECT end only the client's side", async () => {
   using upstream = await UpstreamFixture.serving(() => null);
   using proxy = await ProxyFixture.before(upstream);
   for (const trailers of [[['x-t', '1']], [['content-length', '5']], [['trailer', 'a']]] as const) {
@@ -56,7 +56,7 @@ test('trailers after an extended CONNECT end its side, and nothing else', async 
 });
 
 const INTERIM = 'HTTP/1.1 199 Odd\r\n\r\n';
-/** No head that we take: it has an answer of its own, and what follows has none. */
+/** A head that we refuse: it gets a response of ours, and nothing after it gets one. */
 const MALFORMED = 'HTTP/1.1 199 Odd\r\nTransfer-Encoding: gzip, chunked\r\n\r\n';
 const AGREED = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
 const PARTIAL = 'HTTP/1.1 206 Partial Content\r\nContent-Length: 2\r\n\r\nhi';
@@ -72,7 +72,7 @@ const ANSWERS: readonly [said: string, told: readonly number[]][] = [
   ['HTTP/1.1 403 Forbidden\r\nTrailer: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: y\r\n\r\n', [403]],
 ];
 
-test('a target that is asked for a WebSocket gives one answer, whatever it says before and after', async () => {
+test('a WebSocket request gets one final response, whatever the upstream sends before and after it', async () => {
   for (const [said, told] of ANSWERS) {
     using upstream = await UpstreamFixture.serving(said);
     using proxy = await ProxyFixture.before(upstream);
@@ -83,7 +83,7 @@ test('a target that is asked for a WebSocket gives one answer, whatever it says 
     );
     assert.equal(client.of(1, FRAME.headers).length, told.length, said.slice(0, 60));
     assert.equal(client.status(1), told[0], said.slice(0, 60));
-    // The same over HTTP/1.1: after an answer of ours no other follows on the connection.
+    // The same over HTTP/1.1: no other response follows one of ours on the connection.
     const wire = await proxy.connect();
     wire.send(`${UPGRADE}\r\n`);
     const heads = (await wire.readAll()).match(/^HTTP\/1\.1 \d+/gm) ?? [];
@@ -93,13 +93,13 @@ test('a target that is asked for a WebSocket gives one answer, whatever it says 
   }
 });
 
-test('what HTTP/2 forbids as a field never reaches the library (RFC 9113 8.2.2)', () => {
+test('fields that HTTP/2 forbids never reach the library (RFC 9113 8.2.2)', () => {
   const forbidden = 'Connection Keep-Alive Proxy-Connection Transfer-Encoding Upgrade HTTP2-Settings TE Content-Length'.split(' ');
   const lines = forbidden.map((name) => `${name}: x\r\n`).join('');
   assert.deepEqual(fieldArray(`A: b\r\n${lines}X-Upgrad: c\r\nTrailer: d\r\n`), ['a', 'b', 'x-upgrad', 'c', 'trailer', 'd']);
 });
 
-test('an answer of an ordinary request may have fields that speak of a connection', async () => {
+test('a response to an ordinary request may have connection-specific fields', async () => {
   const said = ok(
     'hello',
     'Connection: close, x\r\nKeep-Alive: timeout=5\r\nUpgrade: h2c\r\nTE: gzip\r\nProxy-Connection: close\r\nHTTP2-Settings: x\r\nX: y\r\nTrailer: a\r\n',

@@ -19,7 +19,7 @@ const without = (name: string): Field[] => head().filter(([one]) => one !== name
 const post = (...fields: readonly Field[]): Field[] => head([':method', 'POST'], ...fields);
 const RESET = 'reset';
 
-/** What became of a request: the status of its answer, or that its stream was reset as malformed. */
+/** The outcome of a request: the status of its response, or that its stream was reset as malformed. */
 async function outcome(client: Frames): Promise<number | typeof RESET> {
   await client.until('an outcome', () => client.status(1) !== undefined || client.resetCode(1) !== undefined);
   if (client.status(1) !== undefined) return client.status(1) ?? 0;
@@ -45,7 +45,7 @@ describe('never reaches the upstream:', () => {
     ['no :scheme', without(':scheme'), RESET],
     ['no :path', without(':path'), RESET],
     [':path twice', [...head(), [':path', '/']], RESET],
-    ['a pseudo-header field after a field', [...without(':path'), ['x', 'y'], [':path', '/']], RESET],
+    ['a pseudo-header field after a regular field', [...without(':path'), ['x', 'y'], [':path', '/']], RESET],
     ['an unknown pseudo-header field', [...head(), [':foo', 'x']], RESET],
     ['a pseudo-header field of an answer', [...head(), [':status', '200']], RESET],
     [':protocol that was not offered', [...head(), [':protocol', 'websocket']], RESET],
@@ -57,13 +57,13 @@ describe('never reaches the upstream:', () => {
     ['a path with a line end', head([':path', '/a\r\nX: y']), RESET],
     ['a path with a fragment', head([':path', '/#f']), 400],
     ['a path with a control character', head([':path', '/\x7f']), RESET],
-    ['an expectation that nobody knows', post(['expect', 'y 100-continue']), 417],
+    ['an unknown expectation', post(['expect', 'y 100-continue']), 417],
     ['two expectations', post(['expect', '100-continue'], ['expect', '100-continue']), 417],
     ['an empty expectation', post(['expect', '']), 417],
-    ['a value that begins with a space beyond ASCII', head(['user', '\x85admin']), 400],
-    ['a value that ends with one in UTF-8', head(['user', 'admin\xe2\x80\x83']), 400],
+    ['a value that begins with a non-ASCII space', head(['user', '\x85admin']), 400],
+    ['a value that ends with a non-ASCII space in UTF-8', head(['user', 'admin\xe2\x80\x83']), 400],
     ['a path beyond 8 KB', head([':path', `/${'a'.repeat(8_192)}`]), 414],
-    ['a method that is no token', head([':method', 'G T']), RESET],
+    ['a method that is not a token', head([':method', 'G T']), RESET],
     ['a method with a line end', head([':method', 'G\nT']), RESET],
     ['another scheme', head([':scheme', 'ftp']), 400],
     ['an authority with a user', head([':authority', 'user@a.test']), RESET],
@@ -80,8 +80,8 @@ describe('never reaches the upstream:', () => {
     ],
     ['content-length twice', post(['content-length', '0'], ['content-length', '0']), RESET],
     ['content-length that is a list', post(['content-length', '0, 0']), RESET],
-    ['content-length that is no number', post(['content-length', '+5']), RESET],
-    ['content-length beyond all numbers', post(['content-length', '99999999999999999999']), RESET],
+    ['content-length that is not a number', post(['content-length', '+5']), RESET],
+    ['content-length beyond 2^53-1', post(['content-length', '99999999999999999999']), RESET],
     ['content-length without a body', post(['content-length', '5']), RESET],
   ];
   for (const [what, fields, expected] of rows) {
@@ -95,7 +95,7 @@ describe('never reaches the upstream:', () => {
   }
 });
 
-describe('a body and its length', () => {
+describe('a body and its content-length', () => {
   const body = (bytes: string, length: number): Promise<Frames> =>
     secure
       .greeted()
@@ -104,14 +104,14 @@ describe('a body and its length', () => {
   test('agree', async () => assert.equal(await outcome(await body('hello', 5)), 200));
 
   for (const length of [6, 100_000]) {
-    test(`too short for ${length} bytes: the stream is reset, and no upstream takes it for whole`, async () => {
+    test(`a content-length of ${length} that is too large: the stream is reset, and no upstream takes the body for complete`, async () => {
       const asked = upstream.requests.length;
       assert.equal(await outcome(await body('hello', length)), RESET);
       assert.equal(upstream.requests.length, asked);
     });
   }
 
-  test('too long: the connection ends', async () => {
+  test('a content-length that is too small: the connection is closed', async () => {
     const asked = upstream.requests.length;
     const client = await body('hello', 4);
     await client.until('the end', () => client.closed);
@@ -139,7 +139,7 @@ describe('trailers', () => {
     ['connection', 'close'],
     ['X-Up', 'a'],
   ] as const) {
-    test(`with ${name} reset the stream: no upstream takes it for whole`, async () => {
+    test(`with ${name} reset the stream, and no upstream takes the body for complete`, async () => {
       const asked = upstream.requests.length;
       assert.equal(await outcome(await trailing(['x', 'y'], [name, value])), RESET);
       assert.equal(upstream.requests.length, asked);
@@ -147,7 +147,7 @@ describe('trailers', () => {
   }
 });
 
-describe('the library takes a field away without a word, and the request goes on without it, where', () => {
+describe('the library silently drops a field, and the request proceeds without it, if', () => {
   for (const [what, name, value] of [
     ['its name has a space', 'x y', 'a'],
     ['its name is empty', '', 'a'],

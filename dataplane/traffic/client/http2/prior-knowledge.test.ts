@@ -18,7 +18,7 @@ after(() => {
   upstream[Symbol.dispose]();
 });
 
-/** A client of the plain port, its first bytes in these pieces, each read before the next. */
+/** A client of the plain port that sends these pieces first, each of them read before the next is sent. */
 async function piecewise(pieces: readonly string[]): Promise<Frames> {
   const client = await Frames.plain(proxy.port);
   for (const piece of pieces) {
@@ -28,7 +28,7 @@ async function piecewise(pieces: readonly string[]): Promise<Frames> {
   return client;
 }
 
-test('a client that begins with the preface of HTTP/2 is served on the port without TLS', async () => {
+test('a client that begins with the HTTP/2 preface is served on the port without TLS', async () => {
   const session = connect(`http://127.0.0.1:${proxy.port}`);
   const stream = session.request({ ':method': 'POST', ':path': '/x', ':authority': 'a.test' });
   stream.end('body');
@@ -46,7 +46,7 @@ test('a client that begins with the preface of HTTP/2 is served on the port with
   await eventually('no connection to be counted', () => proxy.ledger.connections.open() === 0);
 });
 
-test('a request that is called off in the very bytes that bring its connection ends alone', async () => {
+test('a request that is cancelled in the packet that opens its connection ends alone', async () => {
   for (const code of Object.values(CODE)) {
     const client = await Frames.plain(proxy.port);
     const request = frame(FRAME.headers, FLAG.endHeaders | FLAG.endStream, 1, block(head()));
@@ -59,7 +59,7 @@ test('a request that is called off in the very bytes that bring its connection e
   }
 });
 
-test('wherever its bytes are split', async () => {
+test('the preface may be split anywhere', async () => {
   for (let at = 1; at < PREFACE.length; at++) {
     using client = await piecewise([PREFACE.slice(0, at), PREFACE.slice(at)]);
     client.settings().request(1);
@@ -70,7 +70,7 @@ test('wherever its bytes are split', async () => {
   await bytewise.until('an answer', () => bytewise.status(1) === 200);
 });
 
-test('its requests may come in the same packet', async () => {
+test('requests may follow the preface in the same packet', async () => {
   using client = await Frames.plain(proxy.port);
   client.socket.cork();
   client
@@ -82,7 +82,7 @@ test('its requests may come in the same packet', async () => {
   assert.equal(client.goneCode, undefined);
 });
 
-test('its requests may be called off in the same packet, sound or not', async () => {
+test('requests may be cancelled in the same packet, valid or not', async () => {
   const asked = upstream.requests.length;
   using client = await Frames.plain(proxy.port);
   client.socket.cork();
@@ -96,7 +96,7 @@ test('its requests may be called off in the same packet, sound or not', async ()
   await client.until('an answer', () => client.status(9) === 200);
 });
 
-test('a preface that stays half has ten seconds', async () => {
+test('an incomplete preface times out after ten seconds', async () => {
   const client = await proxy.connect();
   client.send(PREFACE.slice(0, 20));
   await new Promise((resolve) => setTimeout(resolve, 20));
@@ -113,7 +113,7 @@ for (const [what, bytes] of [
   ['another version of HTTP', 'GET / HTTP/2.0\r\nHost: a.test\r\n\r\n'],
   ['the preface after another request', `${get()}${PREFACE}`],
 ] as const) {
-  test(`${what} is a bad request`, async () => {
+  test(`${what} is answered with 400`, async () => {
     const client = await proxy.connect();
     client.send(bytes);
     if (bytes.startsWith(get())) assert.match((await client.readAnswer()).line, /^HTTP\/1.1 200 /);
@@ -122,13 +122,13 @@ for (const [what, bytes] of [
   });
 }
 
-test('an upgrade to h2c is ignored: the answer is that of HTTP/1.1', async () => {
+test('an upgrade to h2c is ignored, and the response is HTTP/1.1', async () => {
   const client = await proxy.connect();
   client.send(get('/', 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n'));
   assert.match((await client.readAnswer()).line, /^HTTP\/1.1 200 /);
 });
 
-test('it is told to go with the worker, and a client that just leaves is forgotten', async () => {
+test('the connection receives GOAWAY when the worker shuts down, and is released when the client just disconnects', async () => {
   using own = await ProxyFixture.before(upstream);
   const [staying, leaving] = [await Frames.plain(own.port), await Frames.plain(own.port)];
   for (const client of [staying, leaving]) {

@@ -4,7 +4,7 @@ import { CODE, FLAG, FRAME, Frames, frame } from '../../testing/frames.ts';
 import { eventually, ProxyFixture } from '../../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 
-/** As many requests as a client may have under way. */
+/** The most concurrent requests that a client may have. */
 const BATCH = 100;
 const MAX_HASTY = 200;
 
@@ -24,7 +24,7 @@ class Scene {
     this.client = client;
   }
 
-  /** A target that answers what it is asked while `answers` says so. */
+  /** An upstream that answers requests while `answers` is set. */
   static async set(answers: () => boolean): Promise<Scene> {
     const upstream = await UpstreamFixture.serving(() => (answers() ? ok('x') : null));
     const proxy = await ProxyFixture.before(upstream);
@@ -33,7 +33,7 @@ class Scene {
     return new Scene(upstream, proxy, client);
   }
 
-  /** Asks a batch, has the target read it, and calls it off. */
+  /** Sends a batch of requests, waits until the upstream has read them, and cancels them. */
   async callOff(batch: number): Promise<void> {
     const { upstream, client, proxy } = this;
     const before = upstream.requests.length;
@@ -50,7 +50,7 @@ class Scene {
   }
 }
 
-test('a client that calls off all that it asks is told to calm down and let go, and each request is counted', async () => {
+test('a client that cancels all of its requests receives ENHANCE_YOUR_CALM and is disconnected, and each request is counted', async () => {
   using scene = await Scene.set(() => false);
   const { client, proxy, upstream } = scene;
   await scene.callOff(0);
@@ -63,7 +63,7 @@ test('a client that calls off all that it asks is told to calm down and let go, 
   assert.ok(upstream.connections.length <= MAX_HASTY);
 });
 
-test('what is called off before it is looked at counts as well', async () => {
+test('requests that are cancelled before they are processed count as well', async () => {
   using scene = await Scene.set(() => false);
   const { client, proxy, upstream } = scene;
   for (let nth = 0; nth < MAX_HASTY && !client.closed; nth++) {
@@ -81,7 +81,7 @@ test('what is called off before it is looked at counts as well', async () => {
   assert.ok(upstream.connections.length <= MAX_HASTY);
 });
 
-test('one that calls off much and waits for as much goes on', async () => {
+test('a client that cancels many requests and waits for as many stays connected', async () => {
   let answers = true;
   using scene = await Scene.set(() => answers);
   const { client } = scene;
@@ -98,7 +98,7 @@ test('one that calls off much and waits for as much goes on', async () => {
   assert.equal(client.closed, false);
 });
 
-test('one that calls off what has long been waited for goes on', async () => {
+test('a client that cancels requests it has waited for a long time stays connected', async () => {
   using scene = await Scene.set(() => false);
   const { client, proxy, upstream } = scene;
   for (let batch = 0; batch < 3; batch++) {

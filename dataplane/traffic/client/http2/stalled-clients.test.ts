@@ -8,7 +8,7 @@ import type { Wire } from '../../testing/wire.ts';
 
 const LARGE = 20_000_000;
 
-/** Lets the proxy's clock pass, second by second. */
+/** Advances the proxy's clock second by second. */
 async function pass(secure: SecureFixture, ms: number): Promise<void> {
   for (let at = 0; at < ms; at += 1_000) {
     secure.proxy.clock.pass(1_000);
@@ -16,11 +16,11 @@ async function pass(secure: SecureFixture, ms: number): Promise<void> {
   }
 }
 
-/** Waits until the proxy takes no more of what a target has to send. */
+/** Waits until the proxy stops reading what the upstream sends. */
 async function heldUp({ socket }: Wire): Promise<void> {
   let before = -1;
   let looks = 0;
-  await eventually('the target to be held up', () => {
+  await eventually('the upstream to be paused', () => {
     const taken = socket.bytesWritten - socket.writableLength;
     looks = taken === before && socket.writableLength > 0 ? looks + 1 : 0;
     before = taken;
@@ -28,7 +28,7 @@ async function heldUp({ socket }: Wire): Promise<void> {
   });
 }
 
-test('a client that never opens its window holds the target up, and after a minute lets go of it', async () => {
+test('a client that never opens its window pauses the upstream, and is reset after a minute', async () => {
   using upstream = await UpstreamFixture.start();
   using secure = await SecureFixture.before(upstream);
   const client = await secure.greeted([INITIAL_WINDOW, 0]);
@@ -44,12 +44,12 @@ test('a client that never opens its window holds the target up, and after a minu
   assert.equal(wire.closed, false);
   await pass(secure, 4_000);
   await client.until('the stream to be reset', () => client.resetCode(1) === CODE.cancel);
-  await wire.until('the target to be let go', () => wire.closed || wire.ended);
+  await wire.until('the upstream to be released', () => wire.closed || wire.ended);
   assert.equal(client.of(1, FRAME.data).length, 0);
   await eventually('nothing to be under way', () => secure.proxy.ledger.inFlight.total() === 0);
 });
 
-test('an answer that is whole at the proxy waits a minute for a window, and for no target', async () => {
+test('a response that is complete at the proxy waits a minute for a window, and occupies no upstream', async () => {
   using upstream = await UpstreamFixture.serving(ok('hello'));
   using secure = await SecureFixture.before(upstream);
   const client = await secure.greeted([INITIAL_WINDOW, 0]);
@@ -65,7 +65,7 @@ test('an answer that is whole at the proxy waits a minute for a window, and for 
   await client.until('the stream to be reset', () => client.resetCode(3) === CODE.cancel);
 });
 
-test('128 requests whose windows stay closed take no more memory than a window each, and others are served', async () => {
+test('128 requests with closed windows use no more memory than one window each, and others are served', async () => {
   const body = Buffer.alloc(1_000_000, 'x');
   using upstream = await UpstreamFixture.serving(({ line }, { socket }) => {
     if (!line.includes('/large')) return ok('x');
@@ -85,7 +85,7 @@ test('128 requests whose windows stay closed take no more memory than a window e
   const grown = process.memoryUsage().external - before;
   assert.ok(grown < 128 * 262_144, `${grown} bytes`);
   await pass(secure, 62_000);
-  await eventually('all to be let go', () => secure.proxy.ledger.inFlight.total() === 0);
+  await eventually('all to be released', () => secure.proxy.ledger.inFlight.total() === 0);
 });
 
 for (const [what, greet] of [
@@ -93,7 +93,7 @@ for (const [what, greet] of [
   ['stops in the middle of the preface', (client: Frames) => client.write(PREFACE.slice(0, 12))],
   ['sends no settings after the preface', (client: Frames) => client.write(PREFACE)],
 ] as const) {
-  test(`a connection that ${what} is cut after ten seconds`, async () => {
+  test(`a connection that ${what} is closed after ten seconds`, async () => {
     using secure = await SecureFixture.of([]);
     const client = await secure.connect();
     greet(client);
@@ -105,14 +105,14 @@ for (const [what, greet] of [
   });
 }
 
-test('a connection that begins with something else is cut at once', async () => {
+test('a connection that begins with anything else is closed at once', async () => {
   using secure = await SecureFixture.of([]);
   const client = await secure.connect();
   client.write('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n');
   await client.until('the end', () => client.closed);
 });
 
-test('a head that is never finished goes with its connection', async () => {
+test('an incomplete head ends with its connection', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using secure = await SecureFixture.before(upstream);
   const client = await secure.greeted();
@@ -125,7 +125,7 @@ test('a head that is never finished goes with its connection', async () => {
   assert.equal(upstream.requests.length, 0);
 });
 
-test('a connection without a request is told to go after a minute, pings or not, and cut if it stays', async () => {
+test('an idle connection receives GOAWAY after a minute even if it sends pings, and is closed if the client stays', async () => {
   using secure = await SecureFixture.of([]);
   const client = await secure.greeted();
   for (let second = 0; second < 59; second++) {
@@ -139,7 +139,7 @@ test('a connection without a request is told to go after a minute, pings or not,
   await eventually('no connection to be counted', () => secure.proxy.ledger.connections.open() === 0);
 });
 
-test('a client that takes no more bytes is cut all the same', async () => {
+test('a client that reads nothing is disconnected too', async () => {
   using upstream = await UpstreamFixture.start();
   using secure = await SecureFixture.before(upstream);
   const client = await secure.greeted([INITIAL_WINDOW, 0x7fffffff]);
@@ -152,7 +152,7 @@ test('a client that takes no more bytes is cut all the same', async () => {
   wire.send(Buffer.alloc(LARGE, 'x'));
   await heldUp(wire);
   await pass(secure, 62_000);
-  await wire.until('the target to be let go', () => wire.closed || wire.ended);
+  await wire.until('the upstream to be released', () => wire.closed || wire.ended);
   await pass(secure, 62_000);
   await pass(secure, 62_000);
   await eventually('no connection to be counted', () => secure.proxy.ledger.connections.open() === 0);

@@ -9,7 +9,7 @@ import { field, refusedConnection, type Wire } from '../testing/wire.ts';
 const start = (upstream: UpstreamFixture, settings: Partial<TrafficSettings>) => ProxyFixture.with([site('a.test', upstream)], settings);
 const counts = (proxy: ProxyFixture) => Object.fromEntries(proxy.ledger.connections.reading().refused);
 
-/** Connections that have been served, so that all of them have been let in. */
+/** Opens connections and waits until each has been served, so that all are admitted. */
 async function served(proxy: ProxyFixture, count: number): Promise<Wire[]> {
   const wires: Wire[] = [];
   for (let at = 0; at < count; at++) {
@@ -21,7 +21,7 @@ async function served(proxy: ProxyFixture, count: number): Promise<Wire[]> {
   return wires;
 }
 
-test('beyond the limit in all a connection is closed without a byte, and when one ends the next is served', async () => {
+test('a connection over the total limit is closed without a response, and one that ends makes room for the next', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await start(upstream, { maxConnections: 3 });
   const wires = await served(proxy, 3);
@@ -35,7 +35,7 @@ test('beyond the limit in all a connection is closed without a byte, and when on
   await served(proxy, 1);
 });
 
-test('beyond the limit of its address a connection is closed, and those that are open go on', async () => {
+test('a connection over the limit of its address is closed, and the open ones continue', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await start(upstream, { maxConnectionsPerAddress: 2 });
   const [first] = await served(proxy, 2);
@@ -48,7 +48,7 @@ test('beyond the limit of its address a connection is closed, and those that are
   await served(proxy, 1);
 });
 
-test('a trusted proxy may have as many connections as there may be at all', async () => {
+test('a trusted proxy may have as many connections as the total limit allows', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await start(upstream, { maxConnectionsPerAddress: 2, maxConnections: 5, trustedProxies: ['127.0.0.1' as Cidr] });
   await served(proxy, 5);
@@ -56,7 +56,7 @@ test('a trusted proxy may have as many connections as there may be at all', asyn
   assert.deepEqual([counts(proxy).address_limit, counts(proxy).limit], [0, 1]);
 });
 
-test('other workers’ connections count as well, and a column that is cleared gives its room back', async () => {
+test('connections of other workers count too, and a cleared column releases its connections', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await start(upstream, { maxConnections: 3 });
   const limits = { maxConnections: 3, maxSockets: 100 };
@@ -66,7 +66,7 @@ test('other workers’ connections count as well, and a column that is cleared g
   await served(proxy, 3);
 });
 
-test('clients and upstreams share what descriptors allow: then a request is 503 and its target is not to blame', async () => {
+test('clients and upstreams share the file descriptors; when they run out, a request is answered with 503 and its target is not blamed', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await start(upstream, { maxSockets: 3 });
   const [first, second] = [await proxy.connect(), await proxy.connect()];
@@ -83,7 +83,7 @@ test('clients and upstreams share what descriptors allow: then a request is 503 
   assert.equal(counts(proxy).descriptors, 1);
   wire.send(ok('x'));
   await first.readAnswer();
-  // The connection that is free again serves the second client.
+  // The released connection serves the second client.
   second.send(get());
   await wire.readRequest();
   wire.send(ok('y'));
@@ -91,5 +91,5 @@ test('clients and upstreams share what descriptors allow: then a request is 503 
   assert.deepEqual(proxy.targetChanges(), []);
   assert.equal(proxy.ledger.connections.sockets(), 3);
   wire.socket.destroy();
-  await eventually('the upstream connection to be forgotten', () => proxy.ledger.connections.sockets() === 2);
+  await eventually('the upstream connection to be released', () => proxy.ledger.connections.sockets() === 2);
 });

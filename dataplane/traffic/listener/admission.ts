@@ -6,7 +6,7 @@ const WORDS: Readonly<Record<Refusal, string>> = {
   limit: 'connections are refused: as many are open as max_connections allows',
   address_limit: 'connections are refused: one address has as many open as max_connections_per_address allows',
   untrusted_proxy: 'connections are refused: with --proxy-protocol they may come from trusted proxies only',
-  proxy_header: 'connections are refused: they do not begin with a sound PROXY header within 5 s',
+  proxy_header: 'connections are refused: they do not begin with a valid PROXY header within 5 s',
   descriptors: 'connections are refused: the file descriptors are used up; raise the limit of open files (ulimit -n)',
 };
 

@@ -17,18 +17,18 @@ export type PublishedCertificate = {
   readonly challenge?: boolean;
 };
 
-/** Rules under which one certificate is kept ready; beyond that they are made anew. */
+/** Rules for which one certificate is kept ready. Beyond that, contexts are rebuilt. */
 const MOST_RULES = 100;
 
-/** What a name is shown: read when it is first asked for. */
+/** The certificate and rule presented for a name, read on first use. */
 export class ShownCertificate {
   private readonly exact: ReadonlySet<string>;
   readonly published: PublishedCertificate;
-  /** Whether a browser that has seen it may be told to never come without: not where it was only meant for this machine. */
+  /** Whether Strict-Transport-Security may be sent: not with a certificate that was only meant for this machine. */
   readonly lasting: boolean;
   /** Whether it was uploaded for the names that it is used for. */
   readonly brought: boolean;
-  /** The client certificates that are required in return; null for none. */
+  /** The client certificate rule, or null for none. */
   readonly auth: ClientAuth | null;
   readonly clientRule: string;
   private readonly ruled = new Map<string, ShownCertificate>();
@@ -42,7 +42,7 @@ export class ShownCertificate {
     this.lasting = published.internal !== true && !published.domains.some((name) => name === 'localhost' || isIP(name) !== 0);
   }
 
-  /** The same one, shown to those who visit a site that asks for certificates itself. The same for the same rule. */
+  /** The same certificate for sites that require client certificates. Equal for equal rules. */
   under(auth: ClientAuth): ShownCertificate {
     const key = `${auth.rule} ${auth.domain}`;
     const known = this.ruled.get(key);
@@ -68,7 +68,9 @@ export class Certificates {
   private uncertified: ReadonlySet<string> = new Set();
   private challenges: ReadonlyMap<string, ShownCertificate> = new Map();
 
-  /** `wanted` tells what a certificate is seen to that a name will be shown: its own or the wildcard over it; null: nobody does. */
+  /**
+   * `wanted` returns the name under which a certificate for a host is managed: the host itself or the wildcard over it. null if none is.
+   */
   constructor(wanted: (name: string) => string | null) {
     this.wanted = wanted;
   }

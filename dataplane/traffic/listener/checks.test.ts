@@ -6,7 +6,7 @@ import { CertificatesFixture } from '../testing/certificates.ts';
 import { ProxyFixture, site } from '../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 
-describe('an authority that checks a name in a handshake (RFC 8737)', () => {
+describe('a TLS-ALPN-01 challenge (RFC 8737)', () => {
   const authority = new CertificatesFixture();
   const shown = authority.selfSigned('a.test');
   let upstream: UpstreamFixture;
@@ -27,7 +27,7 @@ describe('an authority that checks a name in a handshake (RFC 8737)', () => {
     authority[Symbol.dispose]();
   });
 
-  /** @throws what ended the handshake. */
+  /** @throws the error that ended the handshake. */
   function shake(servername: string | undefined, ...ALPNProtocols: string[]): Promise<TLSSocket> {
     return new Promise((resolve, reject) => {
       const socket = connect({
@@ -43,7 +43,7 @@ describe('an authority that checks a name in a handshake (RFC 8737)', () => {
 
   const isShown = (socket: TLSSocket): boolean => socket.getPeerX509Certificate()?.toString() === `${shown.cert.trim()}\n`;
 
-  test('is shown the certificate of the check, speaks acme-tls/1, and the connection is over', async () => {
+  test('receives the challenge certificate, negotiates acme-tls/1, and is disconnected', async () => {
     const socket = await shake('a.test', 'acme-tls/1');
     assert.equal(socket.alpnProtocol, 'acme-tls/1');
     assert.ok(isShown(socket));
@@ -57,17 +57,17 @@ describe('an authority that checks a name in a handshake (RFC 8737)', () => {
     assert.deepEqual([said, upstream.requests.length], ['', requests]);
   });
 
-  test('is refused for a name whose check nobody awaits, with or without a certificate', async () => {
+  test('is refused for a name without a pending challenge, with or without a certificate', async () => {
     for (const name of ['b.test', 'c.test', undefined]) await assert.rejects(shake(name, 'acme-tls/1'), /no application protocol/i);
   });
 
-  test('is a visitor like any other when it would speak something else as well', async () => {
+  test('is treated as an ordinary client if it also offers another protocol', async () => {
     const socket = await shake('a.test', 'acme-tls/1', 'http/1.1');
     assert.deepEqual([socket.alpnProtocol, isShown(socket)], ['http/1.1', false]);
     socket.destroy();
   });
 
-  test('finds nothing any more once the check is over', async () => {
+  test('is refused once the challenge is over', async () => {
     await proxy.challenge([]);
     await assert.rejects(shake('a.test', 'acme-tls/1'), /no application protocol/i);
   });

@@ -18,7 +18,7 @@ import { field } from '../testing/wire.ts';
 const VERSIONS = ['TLSv1.2', 'TLSv1.3'] as const;
 const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2';
 const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
-/** One certificate for all of them, so that only their rules tell them apart. */
+/** One certificate for all of them, so that they differ only in their rules. */
 const NAMES = ['open.test', 'also-open.test', 'staff.test', 'staff-too.test', 'guests.test', '*.wild.test', 'late.test', '127.0.0.1'];
 
 const authority = await makePair([], { subject: 'CN=servers', authority: true });
@@ -46,7 +46,7 @@ let proxy: ProxyFixture;
 
 before(async () => {
   proxy = await ProxyFixture.with(sites(), { httpsPort: 0 });
-  // Without keys in common each server would have its own, and no session could be taken elsewhere anyway.
+  // Without shared keys each server would have its own, and no session could be resumed elsewhere anyway.
   await proxy.sealWith(randomBytes(48));
   await proxy.certify({ domains: NAMES, certificate: shown.certificate, private_key: shown.privateKey });
 });
@@ -55,7 +55,7 @@ after(() => {
   upstream[Symbol.dispose]();
 });
 
-/** A client that has been answered, with how. @throws what ended its connection. */
+/** A client that has received a response, and its session. @throws the error that ended its connection. */
 async function visit(servername: string | null, more: ConnectionOptions = {}, host = servername ?? '127.0.0.1'): Promise<Visit> {
   const socket = connect({
     ...{ host: '127.0.0.1', port: proxy.securePort, ca: authority.certificate },
@@ -69,7 +69,7 @@ async function visit(servername: string | null, more: ConnectionOptions = {}, ho
   try {
     await once(socket, 'secureConnect');
     const answer = await ask(socket, host);
-    // Tickets of TLS 1.3 come after the handshake.
+    // TLS 1.3 sends tickets after the handshake.
     if (!socket.isSessionReused()) await eventually('a ticket', () => session !== undefined);
     return { answer, reused: socket.isSessionReused(), session, socket };
   } catch (error) {
@@ -78,24 +78,26 @@ async function visit(servername: string | null, more: ConnectionOptions = {}, ho
   }
 }
 
-/** As `visit`, but says nothing, so that it hears every word: what ended the connection, before or after the handshake. */
+/**
+ * Like `visit`, but sends nothing, so that it receives every alert. Resolves with what ended the connection, before or after the handshake.
+ */
 async function refusal(servername: string | null, more: ConnectionOptions = {}): Promise<string> {
   const socket = connect({
     ...{ host: '127.0.0.1', port: proxy.securePort, ca: authority.certificate },
     ...(servername !== null && { servername }),
     ...more,
   });
-  let reason = 'closed without a word';
+  let reason = 'closed without an alert';
   socket.on('error', ({ message }) => {
     reason = message;
   });
-  // Whoever is let in hears nothing more: then the test takes too long.
+  // An accepted client receives nothing more, so the test then times out.
   await new Promise((resolve) => socket.resume().once('close', resolve));
   return reason;
 }
 type Visit = { readonly answer: string; readonly reused: boolean; readonly session: Buffer | undefined; readonly socket: TLSSocket };
 
-/** One request, and its whole answer. @throws what ended the connection. */
+/** One request and its complete response. @throws the error that ended the connection. */
 function ask(socket: TLSSocket, host: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = '';
@@ -119,9 +121,9 @@ const reasons = (): string[] =>
     .filter(({ message }) => message === 'a client certificate is not accepted')
     .map(({ fields }) => ('reason' in fields ? String(fields.reason) : ''));
 
-describe('a site that asks for client certificates', () => {
+describe('a site that requires client certificates', () => {
   for (const version of VERSIONS) {
-    test(`lets in who shows one of its authority, and tells who shows none (${version})`, async () => {
+    test(`accepts a certificate of its authority, and sends an alert to a client without one (${version})`, async () => {
       const { answer, socket } = await visit('staff.test', { ...showing(alice), ...only(version) });
       assert.match(answer, /^HTTP\/1.1 200 [\s\S]*inside$/);
       socket.destroy();
@@ -130,7 +132,7 @@ describe('a site that asks for client certificates', () => {
       assert.equal(upstream.requests.length, asked);
     });
 
-    test(`is not reached with a certificate that it does not believe (${version})`, async () => {
+    test(`refuses a certificate of another authority (${version})`, async () => {
       const expired = await makePair([], { subject: 'CN=bob', signer: staff.signs, notBefore: 1, notAfter: 1_000_000 });
       const forServers = await makePair([], { subject: 'CN=box', signer: staff.signs, usages: [SERVER_AUTH] });
       const forged = await makePair([], { subject: 'CN=alice', signer: { ...guests.signs, subject: 'CN=staff' } });
@@ -143,7 +145,7 @@ describe('a site that asks for client certificates', () => {
       ] as const) {
         const told = reasons().length;
         await assert.rejects(visit('staff.test', { ...showing(pair), ...only(version) }));
-        // The client has been given time to hear of it.
+        // The client has had time to receive it.
         proxy.clock.pass(2_500);
         await eventually('a reason', () => reasons().length > told);
         assert.match(reasons().at(-1) ?? '', reason);
@@ -152,7 +154,7 @@ describe('a site that asks for client certificates', () => {
     });
   }
 
-  test('believes whom an authority of the file vouches for, and one who vouches for nobody else', async () => {
+  test('accepts only certificates of the authorities in the file', async () => {
     const middle = await makePair([], { subject: 'CN=middle', authority: true, signer: staff.signs });
     const below = await makePair([], { subject: 'CN=carol', signer: middle.signs });
     await assert.rejects(visit('staff.test', showing(below)));
@@ -167,7 +169,7 @@ describe('a site that asks for client certificates', () => {
     await assert.rejects(visit('late.test', showing(alice)));
   });
 
-  test('asks under a wildcard, for an address, and for every host that has no other site', async () => {
+  test('requires them under a wildcard, for an address, and for every host without a site of its own', async () => {
     assert.match(await refusal('shop.wild.test'), /certificate required/i);
     assert.equal(statusOf(await visit('shop.wild.test', showing(alice))), '200');
     assert.match(await refusal(null), /certificate required/i);
@@ -180,7 +182,7 @@ describe('a site that asks for client certificates', () => {
     assert.equal(statusOf(await visit('guests.test', { ...to, ...showing(alice) })), '200');
   });
 
-  test('is not served without TLS, whatever a proxy says of how its visitors came', async () => {
+  test('is not served without TLS, whatever a proxy reports about its clients', async () => {
     const { line, body } = await proxy.ask(get().replace('a.test', 'staff.test'));
     assert.match(line, / 403 /);
     assert.match(body, /client certificate/);
@@ -201,7 +203,7 @@ describe('a session', () => {
   for (const version of VERSIONS) {
     const mode = only(version);
 
-    test(`is resumed where it was made (${version})`, async () => {
+    test(`is resumed with the server that issued it (${version})`, async () => {
       const open = await visit('open.test', mode);
       assert.deepEqual(await summary(visit('open.test', { ...mode, ...resuming(open) })), { status: '200', reused: true });
       const inside = await visit('staff.test', { ...mode, ...showing(alice) });
@@ -214,18 +216,18 @@ describe('a session', () => {
       ['staff-too.test', alice],
       ['shop.wild.test', alice],
     ] as const) {
-      test(`of ${from} opens no other site that asks (${version})`, async () => {
+      test(`of ${from} opens no other site that requires certificates (${version})`, async () => {
         const made = await visit(from, { ...mode, ...(shows && showing(shows)) });
         const asked = upstream.requests.length;
         assert.match(await refusal('staff.test', { ...mode, ...resuming(made) }), /certificate required|handshake failure/i);
         assert.equal(upstream.requests.length, asked);
-        // Whoever has the certificate is let in all the same, after a whole handshake.
+        // A client with the certificate is accepted anyway, after a full handshake.
         const whole = await summary(visit('staff.test', { ...mode, ...resuming(made), ...showing(alice) }));
         assert.deepEqual(whole, { status: '200', reused: false });
       });
     }
 
-    test(`from before the rule does not outlive it (${version})`, async () => {
+    test(`from before the rule ends with the rule (${version})`, async () => {
       await proxy.publish([site('late.test', upstream)]);
       const open = await visit('late.test', mode);
       await proxy.publish([asking(site('late.test', upstream), guests)]);
@@ -238,7 +240,7 @@ describe('a session', () => {
     });
   }
 
-  test('as another library keeps it opens no other site either', async (t) => {
+  test('kept by another TLS library opens no other site either', async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'sessions-'));
     t.after(() => rmSync(folder, { recursive: true }));
     writeFileSync(join(folder, 'alice.pem'), alice.certificate + alice.privateKey);
@@ -261,7 +263,7 @@ async function summary(visiting: Promise<Visit>): Promise<{ status: string; reus
   return { status: statusOf(visit), reused: visit.reused };
 }
 
-/** What `openssl s_client` printed, the answer to one request among it. */
+/** The output of `openssl s_client`, which contains the response to one request. */
 function openssl(name: string, ...flags: string[]): Promise<string> {
   return new Promise((resolve) => {
     const args = ['s_client', '-connect', `127.0.0.1:${proxy.securePort}`, '-servername', name, '-ign_eof', ...flags];
@@ -272,7 +274,7 @@ function openssl(name: string, ...flags: string[]): Promise<string> {
 }
 
 describe('a connection', () => {
-  test('asks only for hosts whose rule is that of the name it was opened for', async () => {
+  test('serves only hosts with the same rule as the name it was opened for', async () => {
     const open = await visit('open.test');
     assert.match(await ask(open.socket, 'also-open.test'), /^HTTP\/1.1 200 /);
     assert.match(await ask(open.socket, 'staff.test'), /^HTTP\/1.1 421 /);
@@ -284,7 +286,7 @@ describe('a connection', () => {
     }
   });
 
-  test('over HTTP/2 keeps serving its own hosts after it was asked for another one', async () => {
+  test('over HTTP/2 keeps serving its own hosts after a request for another one', async () => {
     const session = await http2('open.test');
     assert.equal(await status(session, 'staff.test'), 421);
     assert.equal(await status(session, 'open.test'), 200);
@@ -296,7 +298,7 @@ describe('a connection', () => {
     inside.destroy();
   });
 
-  test('that was kept while the rule of its site changed is of no more use, and ends', async () => {
+  test('that is open when the rule of its site changes is closed with its next request', async () => {
     for (const changed of [asking(site('late.test', upstream), guests), site('late.test', upstream)]) {
       await proxy.publish([asking(site('late.test', upstream), staff)]);
       const { socket } = await visit('late.test', showing(alice));
@@ -313,7 +315,7 @@ describe('a connection', () => {
     }
   });
 
-  test('keeps its rule while nothing about it changes', async () => {
+  test('keeps its rule as long as the rule does not change', async () => {
     const { socket } = await visit('staff.test', showing(alice));
     await proxy.publish([{ ...asking(site('staff.test', upstream), staff), headers: [{ name: 'X-New', value: 'yes' }] }]);
     assert.match(await ask(socket, 'staff.test'), /^HTTP\/1.1 200 [\s\S]*\r\nX-New: yes\r\n/);

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { connect } from 'node:tls';
 import { type HelloReading, MAX_HELLO, readHello } from './hello.ts';
 
-/** What Node's own client says first. */
+/** The first bytes that Node's own client sends. */
 async function helloOf(options: { servername?: string; ALPNProtocols?: string[]; maxVersion?: 'TLSv1.2' | 'TLSv1.3' }): Promise<Buffer> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -41,21 +41,21 @@ function inRecords(hello: Buffer, size: number): Buffer {
 }
 
 describe('a ClientHello', () => {
-  test('tells the name in lower case and the protocols in their order', async () => {
+  test('yields the name in lower case and the protocols in order', async () => {
     const hello = await helloOf({ servername: 'WWW.Example.com', ALPNProtocols: ['h2', 'http/1.1'] });
     assert.deepEqual(parsed(readHello(hello)), { serverName: 'www.example.com', protocols: ['h2', 'http/1.1'] });
   });
 
-  test('of TLS 1.2 is read as well', async () => {
+  test('of TLS 1.2 is read too', async () => {
     const hello = await helloOf({ servername: 'a.test', maxVersion: 'TLSv1.2' });
     assert.deepEqual(parsed(readHello(hello)), { serverName: 'a.test', protocols: [] });
   });
 
-  test('may name nobody', async () => {
+  test('may omit the server name', async () => {
     assert.equal(parsed(readHello(await helloOf({}))).serverName, null);
   });
 
-  test('may come in any pieces, and in records of any size', async () => {
+  test('may arrive in any pieces and in records of any size', async () => {
     const hello = await helloOf({ servername: 'a.test', ALPNProtocols: ['http/1.1'] });
     for (let length = 0; length < hello.length; length++)
       assert.equal(readHello(hello.subarray(0, length)).kind, 'partial', `${length} bytes`);
@@ -66,7 +66,7 @@ describe('a ClientHello', () => {
     }
   });
 
-  test('is told from a plain request and from anything else', () => {
+  test('is distinguished from a plain HTTP request and from anything else', () => {
     assert.equal(readHello(Buffer.from('G')).kind, 'plain');
     assert.equal(readHello(Buffer.from('GET / HTTP/1.1\r\n')).kind, 'plain');
     for (const text of [
@@ -81,7 +81,7 @@ describe('a ClientHello', () => {
       assert.equal(readHello(Buffer.from(text, 'latin1')).kind, 'malformed', JSON.stringify(text));
   });
 
-  test('whose lengths contradict each other is malformed, and never read beyond its end', async () => {
+  test('whose lengths contradict each other is malformed, and is never read beyond its end', async () => {
     const hello = await helloOf({ servername: 'a.test', ALPNProtocols: ['h2'] });
     let refused = 0;
     for (let at = 5; at < hello.length; at++) {
@@ -90,10 +90,10 @@ describe('a ClientHello', () => {
       const { kind } = readHello(broken);
       if (kind === 'malformed') refused++;
     }
-    assert.ok(refused > 5, `${refused} of the broken ones were seen`);
+    assert.ok(refused > 5, `${refused} of the malformed ones were detected`);
   });
 
-  test('of endless pieces is given up', () => {
+  test('that never ends is refused', () => {
     const one = Buffer.from([22, 3, 1, 0, 1]);
     const start = Buffer.concat([one, Buffer.from([1]), one, Buffer.from([0]), one, Buffer.from([0x30]), one, Buffer.from([0])]);
     const many = Buffer.concat([start, ...Array.from({ length: 3_000 }, () => Buffer.concat([one, Buffer.from([0])]))]);

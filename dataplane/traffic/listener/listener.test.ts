@@ -6,7 +6,7 @@ import { field, Wire } from '../testing/wire.ts';
 
 const drained = (proxy: ProxyFixture) => proxy.told.some(({ kind }) => kind === 'drained');
 
-test('draining ends idle connections, and answers under way say that theirs closes', async () => {
+test('draining closes idle connections, and responses under way carry Connection: close', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const idle = await proxy.connect();
@@ -23,10 +23,10 @@ test('draining ends idle connections, and answers under way say that theirs clos
   await busy.until('the end', () => busy.ended);
   busy.end();
   idle.end();
-  await eventually('the worker to be done', () => drained(proxy));
+  await eventually('the worker to finish', () => drained(proxy));
 });
 
-test('an answer whose head was sent before the draining began is finished, then its connection ends', async () => {
+test('a response whose head was sent before draining began is completed, then its connection closes', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -38,10 +38,10 @@ test('an answer whose head was sent before the draining began is finished, then 
   wire.send('def');
   assert.equal(await client.readAll(), 'def');
   client.end();
-  await eventually('the worker to be done', () => drained(proxy));
+  await eventually('the worker to finish', () => drained(proxy));
 });
 
-test('a request of which a part has come when the draining begins is answered', async () => {
+test('a request that has partly arrived when draining begins is answered', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -53,7 +53,7 @@ test('a request of which a part has come when the draining begins is answered', 
   assert.equal(field(answer.head, 'Connection'), 'close');
 });
 
-test('no connection is taken once draining has begun', async () => {
+test('no connection is accepted once draining has begun', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await ProxyFixture.before(upstream);
   const { port } = proxy;
@@ -61,7 +61,7 @@ test('no connection is taken once draining has begun', async () => {
   await assert.rejects(Wire.to(port), { code: 'ECONNREFUSED' });
 });
 
-test('a patient drain takes one more request of each kept connection, answered with close', async () => {
+test('a patient drain serves one more request on each idle connection, with Connection: close', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await ProxyFixture.before(upstream);
   const kept = await proxy.connect();
@@ -77,7 +77,7 @@ test('a patient drain takes one more request of each kept connection, answered w
     await client.until('the end', () => client.ended);
     client.end();
   }
-  await eventually('the worker to be done', () => drained(proxy));
+  await eventually('the worker to finish', () => drained(proxy));
 });
 
 test('a patient drain waits 5 s for those requests, and a second, impatient one does not', async () => {
@@ -95,6 +95,6 @@ test('a patient drain waits 5 s for those requests, and a second, impatient one 
     else proxy.clock.pass(2_000);
     await kept.until('the end', () => kept.ended || kept.closed);
     kept.end();
-    await eventually('the worker to be done', () => drained(proxy));
+    await eventually('the worker to finish', () => drained(proxy));
   }
 });

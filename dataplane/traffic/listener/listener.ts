@@ -46,9 +46,9 @@ export class Listener {
   private readonly tools: ClientTools;
   /** Each with its row in the ledger of addresses. */
   private readonly connections = new Map<OpenConnection, number>();
-  /** The peer of each connection that speaks HTTP. */
+  /** The `Peer` of each connection that speaks HTTP. */
   private readonly peers = new Map<OpenConnection, Peer>();
-  /** Those that wait for a certificate. */
+  /** Handshakes that wait for a certificate. */
   private readonly waiting = new Set<TlsHandshake>();
   private trusts: (address: string) => boolean = () => false;
   private proxyProtocol = false;
@@ -83,7 +83,7 @@ export class Listener {
     if (settings.httpsPort !== null) await this.secure.listen(settings.bind, settings.httpsPort);
   }
 
-  /** The port that it listens on without TLS: the system's choice where the settings say 0. */
+  /** The port it listens on without TLS. If the settings say 0, the system has chosen it. */
   get port(): number {
     return this.plain.number;
   }
@@ -290,5 +290,5 @@ export class Listener {
 
 const plainAddress = (address: string): string => (address.startsWith(IPV4_IN_IPV6) ? address.slice(IPV4_IN_IPV6.length) : address);
 
-/** A client that connects by address sends no name: it means the address it reached. */
+/** A client that connects by address sends no server name, so the address it reached is used. */
 const askedFor = ({ serverName }: Hello, { localAddress = '' }: Socket): string => serverName ?? plainAddress(localAddress);

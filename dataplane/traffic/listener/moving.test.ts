@@ -8,7 +8,7 @@ import { Wire } from '../testing/wire.ts';
 const HANDSHAKE = 'Connection: Upgrade\r\nUpgrade: websocket\r\n';
 const AGREED = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
 
-/** A port that nobody listens on right now. */
+/** A port that is not in use right now. */
 async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -17,11 +17,11 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** What the worker said last about the ports that it was told to open. */
+/** The worker's last report about the ports that it should open. */
 const refused = (proxy: ProxyFixture) =>
   proxy.told.flatMap((message) => (message.kind === 'acknowledged' && message.refused !== undefined ? [message.refused] : [])).at(-1);
 
-test('a port that changes is closed once the other is open, and what came through it goes on for as long as it likes', async () => {
+test('a changed port is closed once the new one is open, and its connections continue', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.start([site('a.test', upstream)]);
   const before = proxy.port;
@@ -54,7 +54,7 @@ test('a port that changes is closed once the other is open, and what came throug
   assert.equal((await later.readAnswer()).body, 'new');
 });
 
-test('the port that does not change is not touched when the one for TLS moves', async () => {
+test('the HTTP port is not reopened when only the HTTPS port changes', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await ProxyFixture.with([site('a.test', upstream)], { httpsPort: 0 });
   const { port, securePort } = proxy;
@@ -70,7 +70,7 @@ test('the port that does not change is not touched when the one for TLS moves', 
   assert.equal((await proxy.ask(get())).body, 'x');
 });
 
-test('if the new port cannot be opened, the worker reports it and keeps listening on the old one', async () => {
+test("if the new port can't be opened, the worker reports it and keeps listening on the old one", async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await ProxyFixture.before(upstream);
   const { port } = proxy;

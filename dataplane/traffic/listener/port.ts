@@ -7,7 +7,7 @@ const BACKLOG = 4_096;
 export class Port {
   private readonly create: () => Server;
   private server: Server;
-  /** Where it was told to listen. */
+  /** The requested address and port. */
   private place: string | null = null;
 
   /** `allowHalfOpen`: a client that has ended its side still gets answers. `failed` is called if one could not be accepted; the port stays open. */

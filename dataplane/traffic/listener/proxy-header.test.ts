@@ -12,10 +12,10 @@ const LOOPBACK = ['127.0.0.0/8' as Cidr];
 const start = (upstream: UpstreamFixture, more: object = {}) =>
   ProxyFixture.with([site('a.test', upstream)], { proxyProtocol: true, trustedProxies: LOOPBACK, ...more });
 const counts = (proxy: ProxyFixture) => Object.fromEntries(proxy.ledger.connections.reading().refused);
-const isCut = (wire: Wire) => wire.until('the connection to be cut', () => wire.ended || wire.closed);
+const isCut = (wire: Wire) => wire.until('the connection to be closed', () => wire.ended || wire.closed);
 
 describe('with the PROXY protocol', () => {
-  test('the client is who the header says, for the upstream and for every request of the connection', async () => {
+  test('the client is the one the header names, for the upstream and for every request of the connection', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     using proxy = await start(upstream);
     const client = await proxy.connect();
@@ -30,7 +30,7 @@ describe('with the PROXY protocol', () => {
     ]);
   });
 
-  test('a client that is a trusted proxy itself speaks for others', async () => {
+  test('a client that is itself a trusted proxy may name its own clients', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     using proxy = await start(upstream, { trustedProxies: [...LOOPBACK, '203.0.113.9'] });
     const client = await proxy.connect();
@@ -43,7 +43,7 @@ describe('with the PROXY protocol', () => {
     ['version 1', HEADER],
     ['version 2', `${SIGNATURE}\x21\x11\x00\x0c\xcb\x00\x71\x09\x7f\x00\x00\x01\x99\xf4\x00\x50`],
   ] as const) {
-    test(`header and request may come in any pieces (${what})`, async () => {
+    test(`header and request may arrive in any pieces (${what})`, async () => {
       using upstream = await UpstreamFixture.serving((request) => ok(field(request.head, 'X-Real-IP') ?? ''));
       using proxy = await start(upstream);
       const text = header + get();
@@ -75,7 +75,7 @@ describe('with the PROXY protocol', () => {
     });
   }
 
-  test('a connection without a header is closed and never served; it is counted, and told once a minute', async () => {
+  test('a connection without a header is closed unserved and counted, and logged once a minute', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     using proxy = await start(upstream);
     for (let visit = 0; visit < 3; visit++) {
@@ -83,10 +83,10 @@ describe('with the PROXY protocol', () => {
     }
     assert.equal(upstream.connections.length, 0);
     assert.equal(counts(proxy).proxy_header, 3);
-    assert.equal(proxy.log.lines.filter(({ message }) => message?.includes('sound PROXY header')).length, 1);
+    assert.equal(proxy.log.lines.filter(({ message }) => message?.includes('valid PROXY header')).length, 1);
   });
 
-  test('a header that is not whole after 5 s is refused, however it drips', async () => {
+  test('a header that is incomplete after 5 s is refused, however slowly it arrives', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     using proxy = await start(upstream);
     const silent = await proxy.connect();
@@ -104,7 +104,7 @@ describe('with the PROXY protocol', () => {
     assert.deepEqual([counts(proxy).proxy_header, proxy.ledger.connections.open()], [2, 0]);
   });
 
-  test('whoever is no trusted proxy is closed, whatever it sends', async () => {
+  test('a connection from an untrusted address is closed, whatever it sends', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     using proxy = await start(upstream, { trustedProxies: ['192.0.2.1'] });
     assert.equal(await refusedConnection(proxy.port, HEADER + get()), '');
@@ -112,7 +112,7 @@ describe('with the PROXY protocol', () => {
     assert.equal(proxy.ledger.connections.open(), 0);
   });
 
-  test('connections that end or are reset before their header is whole are forgotten, and nobody is blamed', async () => {
+  test('connections that end or are reset before their header is complete are dropped without a failure', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     using proxy = await start(upstream);
     const [ending, resetting, silent] = [await proxy.connect(), await proxy.connect(), await proxy.connect()];
@@ -125,7 +125,7 @@ describe('with the PROXY protocol', () => {
     assert.equal(counts(proxy).proxy_header, 0);
   });
 
-  test('the limit of an address is that of the client in the header', async () => {
+  test('the limit per address applies to the client in the header', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     using proxy = await start(upstream, { maxConnectionsPerAddress: 2 });
     const clients = [];
@@ -142,7 +142,7 @@ describe('with the PROXY protocol', () => {
     assert.deepEqual([counts(proxy).address_limit, proxy.ledger.connections.open()], [1, 3]);
   });
 
-  test('draining ends connections that have sent nothing, and answers those that are about to ask', async () => {
+  test('draining closes connections that have sent nothing, and serves those with a partial header', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     using proxy = await start(upstream);
     const [silent, begun] = [await proxy.connect(), await proxy.connect()];
@@ -155,6 +155,6 @@ describe('with the PROXY protocol', () => {
     const answer = await begun.readAnswer();
     assert.equal(field(answer.head, 'Connection'), 'close');
     begun.end();
-    await eventually('the worker to be done', () => proxy.told.some(({ kind }) => kind === 'drained'));
+    await eventually('the worker to finish', () => proxy.told.some(({ kind }) => kind === 'drained'));
   });
 });

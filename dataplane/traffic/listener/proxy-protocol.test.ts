@@ -5,7 +5,7 @@ import { MAX_PROXY_HEADER, readProxyHeader } from './proxy-protocol.ts';
 
 const SIGNATURE = Buffer.from('0d0a0d0a000d0a515549540a', 'hex');
 
-/** A header of version 2; `length` where it should lie about what follows. */
+/** A version 2 header. `length` overrides the length it declares. */
 const binary = (command: number, family: number, body: Buffer, length = body.length): Buffer =>
   Buffer.concat([SIGNATURE, Buffer.from([command, family, length >> 8, length & 0xff]), body]);
 const extension = (type: number, value: Buffer): Buffer =>
@@ -32,7 +32,7 @@ const SOUND: readonly (readonly [what: string, header: Buffer | string, address:
   ['TCP6 with an IPv4 client', 'PROXY TCP6 ::ffff:203.0.113.9 ::1 1 0\r\n', '203.0.113.9'],
   ['the longest line', `PROXY UNKNOWN ${Array(8).fill('ffff').join(':')} ${Array(8).fill('ffff').join(':')} 65535 65535\r\n`, null],
   ['UNKNOWN', 'PROXY UNKNOWN\r\n', null],
-  ['UNKNOWN and anything', 'PROXY UNKNOWN what ever\r\n', null],
+  ['UNKNOWN with arbitrary text', 'PROXY UNKNOWN what ever\r\n', null],
   ['version 2, IPv4', binary(0x21, 0x11, V4), '203.0.113.9'],
   ['version 2, IPv6', binary(0x21, 0x21, V6), '2001:db8::5'],
   ['version 2, IPv4 in IPv6', binary(0x21, 0x21, MAPPED), '203.0.113.9'],
@@ -42,11 +42,11 @@ const SOUND: readonly (readonly [what: string, header: Buffer | string, address:
     '203.0.113.9',
   ],
   ['version 2, checksum', summed(0x21, 0x11, V4), '203.0.113.9'],
-  ['version 2, as long as may be', binary(0x21, 0x11, Buffer.concat([V4, extension(4, Buffer.alloc(2_048 - 12 - 3))])), '203.0.113.9'],
+  ['version 2, of maximum length', binary(0x21, 0x11, Buffer.concat([V4, extension(4, Buffer.alloc(2_048 - 12 - 3))])), '203.0.113.9'],
   ['version 2, Unix socket', binary(0x21, 0x31, Buffer.alloc(216)), null],
   ['version 2, unspecified', binary(0x21, 0x00, Buffer.alloc(0)), null],
   ['version 2, LOCAL', binary(0x20, 0x00, Buffer.alloc(0)), null],
-  ['version 2, LOCAL with whatever else', binary(0x20, 0x7f, Buffer.from('any thing')), null],
+  ['version 2, LOCAL with arbitrary data', binary(0x20, 0x7f, Buffer.from('any thing')), null],
 ];
 
 const MALFORMED: readonly (readonly [what: string, header: Buffer | string, reason: RegExp])[] = [
@@ -57,8 +57,8 @@ const MALFORMED: readonly (readonly [what: string, header: Buffer | string, reas
   ['an address with a zone', 'PROXY TCP6 fe80::1%eth0 ::1 1 2\r\n', /bad addresses/],
   ['an address with leading zeros', 'PROXY TCP4 203.0.113.09 192.0.2.1 1 2\r\n', /bad addresses/],
   ['two spaces', 'PROXY TCP4  203.0.113.9 192.0.2.1 1 2\r\n', /bad addresses/],
-  ['a field too many', 'PROXY TCP4 203.0.113.9 192.0.2.1 1 2 3\r\n', /bad addresses/],
-  ['a port too large', 'PROXY TCP4 203.0.113.9 192.0.2.1 65536 2\r\n', /bad ports/],
+  ['an extra field', 'PROXY TCP4 203.0.113.9 192.0.2.1 1 2 3\r\n', /bad addresses/],
+  ['a port that is too large', 'PROXY TCP4 203.0.113.9 192.0.2.1 65536 2\r\n', /bad ports/],
   ['a port with a leading zero', 'PROXY TCP4 203.0.113.9 192.0.2.1 01 2\r\n', /bad ports/],
   ['a missing port', 'PROXY TCP4 203.0.113.9 192.0.2.1 1\r\n', /bad ports/],
   ['another transport', 'PROXY UDP4 203.0.113.9 192.0.2.1 1 2\r\n', /neither TCP4/],
@@ -78,9 +78,9 @@ const MALFORMED: readonly (readonly [what: string, header: Buffer | string, reas
 ];
 const asBytes = (header: Buffer | string): Buffer => (typeof header === 'string' ? Buffer.from(header, 'latin1') : header);
 
-describe('a sound PROXY header', () => {
+describe('a valid PROXY header', () => {
   for (const [what, text, address] of SOUND) {
-    test(`${what}: is read at its last byte, never before, and nothing behind it matters`, () => {
+    test(`${what}: is complete at its last byte, never before, and later bytes don't matter`, () => {
       const header = asBytes(text);
       const whole = { kind: 'header', length: header.length, address };
       assert.deepEqual(readProxyHeader(header), whole);
@@ -93,7 +93,7 @@ describe('a sound PROXY header', () => {
 
 describe('a malformed PROXY header', () => {
   for (const [what, text, reason] of MALFORMED) {
-    test(`${what}: is refused, and whatever is refused stays refused with more bytes`, () => {
+    test(`${what}: is refused, and more bytes don't change that`, () => {
       const header = asBytes(text);
       const reading = readProxyHeader(header);
       assert.match(reading.kind === 'malformed' ? reading.reason : reading.kind, reason);
@@ -107,7 +107,7 @@ describe('a malformed PROXY header', () => {
   }
 });
 
-test('whatever comes is decided by 2,064 bytes, and every prefix agrees with the whole', () => {
+test('any input is decided within 2,064 bytes, and every prefix agrees with the whole', () => {
   let state = 7;
   const random = (below: number): number => {
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;

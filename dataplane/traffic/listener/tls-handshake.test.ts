@@ -24,14 +24,14 @@ const secureProxy = (upstream: UpstreamFixture, ...names: string[]) =>
     { httpsPort: 0 },
   );
 
-/** One that sees to certificates itself. */
+/** A proxy that orders certificates itself. */
 const orderingProxy = (upstream: UpstreamFixture, name = 'a.test') =>
   ProxyFixture.with([site(name, upstream)], {
     httpsPort: 0,
     https: { automatic: true, anyName: true, dns: true, internal: false, local: false, publicPort: 443 },
   });
 
-/** A client whose handshake is done. @throws what ended it. */
+/** A client whose handshake is complete. @throws the error that ended it. */
 function shake(proxy: ProxyFixture, servername: string | null, more: ConnectionOptions = {}): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     const socket = connect({
@@ -72,7 +72,7 @@ describe('a connection over TLS', () => {
   });
 
   for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
-    test(`is served with the name's own certificate (${version})`, async () => {
+    test(`is served with the certificate of its name (${version})`, async () => {
       for (const name of ['a.test', 'b.test', 'www.b.test']) {
         const client = await shake(proxy, name, { minVersion: version, maxVersion: version, ALPNProtocols: ['http/1.1'] });
         assert.equal(client.getProtocol(), version);
@@ -86,11 +86,11 @@ describe('a connection over TLS', () => {
     });
   }
 
-  test('for a name that nobody has a certificate for is refused with unrecognized_name', async () => {
+  test('for a name without a certificate is refused with unrecognized_name', async () => {
     for (const name of ['c.test', 'a.b.b.test', 'www.a.test']) await assert.rejects(shake(proxy, name), /unrecognized name/i, name);
   });
 
-  test('to an address, which names nobody, is refused unless there is a certificate for the address', async () => {
+  test('to an address, without a server name, is refused unless there is a certificate for the address', async () => {
     await assert.rejects(shake(proxy, null), /unrecognized name/i);
     await proxy.certify(certificate('127.0.0.1'));
     const client = await shake(proxy, null);
@@ -98,7 +98,7 @@ describe('a connection over TLS', () => {
     client.destroy();
   });
 
-  test('may not ask for a host that its certificate does not cover', async () => {
+  test('receives 421 for a host that its certificate does not cover', async () => {
     const client = await shake(proxy, 'a.test');
     assert.match(await ask(client, 'b.test'), /^HTTP\/1.1 421 Misdirected Request\r\n/);
     client.destroy();
@@ -107,7 +107,7 @@ describe('a connection over TLS', () => {
     wildcard.destroy();
   });
 
-  test('shakes hands once: a client that would do so again is refused', async () => {
+  test("can't be renegotiated", async () => {
     const client = await shake(proxy, 'a.test', { maxVersion: 'TLSv1.2' });
     const again = await new Promise<Error | null>((resolve) => {
       client.once('error', resolve);
@@ -117,7 +117,7 @@ describe('a connection over TLS', () => {
     client.destroy();
   });
 
-  test('without TLS is told what the port speaks', async () => {
+  test('without TLS receives a hint that the port speaks HTTPS', async () => {
     const wire = await Wire.to(proxy.securePort);
     wire.send('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n');
     const { line, body } = await wire.readAnswer();
@@ -126,7 +126,7 @@ describe('a connection over TLS', () => {
     wire.socket.destroy();
   });
 
-  test('that speaks something else is closed with an alert', async () => {
+  test('that speaks another protocol is closed with an alert', async () => {
     const wire = await Wire.to(proxy.securePort);
     wire.send('\x00\x01\x02');
     await wire.until('an alert', () => wire.unread.startsWith('\x15\x03'));
@@ -134,7 +134,7 @@ describe('a connection over TLS', () => {
     wire.socket.destroy();
   });
 
-  test('resumes under the same name, and under another neither name nor session', async () => {
+  test('is resumed under the same name, and never under another', async () => {
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
       const only = { minVersion: version, maxVersion: version };
       const first = await shake(proxy, 'a.test', only);
@@ -152,37 +152,37 @@ describe('a connection over TLS', () => {
     }
   });
 
-  test('that its client gives up at any moment is gone at once', async () => {
-    await eventually('the connections of other tests to be gone', () => proxy.ledger.connections.open() === 0);
+  test('that its client aborts at any stage is released at once', async () => {
+    await eventually('the connections of other tests to be closed', () => proxy.ledger.connections.open() === 0);
     for (const leave of [
       (socket: TLSSocket) => socket.destroy(),
       (socket: TLSSocket) => socket.end(),
       (socket: TLSSocket) => setImmediate(() => socket.destroy()),
     ])
       leave(await shake(proxy, 'a.test'));
-    await eventually('all to be gone', () => proxy.ledger.connections.open() === 0);
+    await eventually('all to be released', () => proxy.ledger.connections.open() === 0);
   });
 
-  test('that its client resets with its last word of the handshake is gone as well', async () => {
-    await eventually('nobody to be there', () => proxy.ledger.connections.open() === 0);
+  test('that its client resets with the last message of the handshake is released too', async () => {
+    await eventually('no connection to be open', () => proxy.ledger.connections.open() === 0);
     const clients = new Worker(new URL('../testing/leaving-clients.ts', import.meta.url), {
       workerData: { port: proxy.securePort, clients: 500 },
     });
     await once(clients, 'exit');
-    await eventually('nobody to be there again', () => proxy.ledger.connections.open() === 0);
+    await eventually('no connection to be open again', () => proxy.ledger.connections.open() === 0);
   });
 
-  test('is counted while it shakes hands, and no longer when that failed', async () => {
-    await eventually('the connections of other tests to be gone', () => proxy.ledger.connections.open() === 0);
+  test('is counted during the handshake, and not after it failed', async () => {
+    await eventually('the connections of other tests to be closed', () => proxy.ledger.connections.open() === 0);
     const wire = await Wire.to(proxy.securePort);
     wire.send('\x16\x03\x01');
     await eventually('the connection to be counted', () => proxy.ledger.connections.open() === 1);
     wire.socket.destroy();
-    await eventually('it to be gone', () => proxy.ledger.connections.open() === 0);
+    await eventually('it to be released', () => proxy.ledger.connections.open() === 0);
   });
 });
 
-test('a hello that does not come is waited for 5 s, and the rest of a handshake 10 s', async () => {
+test('a ClientHello times out after 5 s, and the rest of a handshake after 10 s', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await secureProxy(upstream, 'a.test');
   const wire = await Wire.to(proxy.securePort);
@@ -196,7 +196,7 @@ test('a hello that does not come is waited for 5 s, and the rest of a handshake 
 });
 
 describe('a name whose first certificate is being ordered', () => {
-  test('has its handshakes wait, and served when it is there', async () => {
+  test('keeps its handshakes waiting until the certificate is ready', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     using proxy = await orderingProxy(upstream);
     const waiting = shake(proxy, 'a.test');
@@ -209,7 +209,7 @@ describe('a name whose first certificate is being ordered', () => {
     client.destroy();
   });
 
-  test('refuses them when the order fails', async () => {
+  test('refuses its handshakes when the order fails', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     using proxy = await orderingProxy(upstream);
     const waiting = assert.rejects(shake(proxy, 'a.test'), /unrecognized name/i);
@@ -220,7 +220,7 @@ describe('a name whose first certificate is being ordered', () => {
     await waiting;
   });
 
-  test('refuses them for every host under a wildcard whose order failed', async () => {
+  test('refuses the handshakes of all hosts under a wildcard whose order failed', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     using proxy = await orderingProxy(upstream, '*.b.test');
     const waiting = assert.rejects(shake(proxy, 'www.b.test'), /unrecognized name/i);
@@ -231,13 +231,13 @@ describe('a name whose first certificate is being ordered', () => {
     await waiting;
   });
 
-  test('is another than one that is not routed, which nobody waits for', async () => {
+  test('differs from an unrouted name, whose handshake is refused at once', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     using proxy = await orderingProxy(upstream);
     await assert.rejects(shake(proxy, 'b.test'), /unrecognized name/i);
   });
 
-  test('keeps them no longer than 15 s', async () => {
+  test('keeps its handshakes waiting for at most 15 s', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     using proxy = await orderingProxy(upstream);
     const waiting = assert.rejects(shake(proxy, 'a.test'), /unrecognized name/i);
@@ -249,7 +249,7 @@ describe('a name whose first certificate is being ordered', () => {
   });
 });
 
-test('tickets are good with other workers that have the same keys, and with nobody who has others', async () => {
+test('session tickets are accepted by other workers with the same keys, and only by those', async () => {
   const keys = randomBytes(48);
   const shown = certificate('a.test');
   using upstream = await UpstreamFixture.serving(ok('x'));

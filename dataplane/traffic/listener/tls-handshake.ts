@@ -137,9 +137,9 @@ export class TlsHandshake {
   }
 
   /**
-   * Where client certificates are asked for, the handshake fails when the client has said everything, and perhaps asked
-   * for a page. The library closes the connection at once, and over what is unread that is a reset, which would take the
-   * alert out of the client's hands. @returns the way back to that, for when there is nothing to fail any more.
+   * If the site requires client certificates, the handshake can fail after the client has sent everything, perhaps even a request. The
+   * library closes the connection at once, and with unread input that becomes a reset, which could discard the alert before the client
+   * reads it. @returns a function that restores the library's behavior, for when the handshake can't fail any more.
    */
   private lingerOnce(): () => void {
     const { socket, tools } = this;

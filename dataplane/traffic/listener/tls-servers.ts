@@ -124,7 +124,7 @@ export class TlsServers {
     }
   }
 
-  /** The library closes such a connection without an alert, and tells of it when nobody knows any more whose it was. */
+  /** The library closes such a connection without an alert, and reports it when the connection's owner is no longer known. */
   private disbelieved(auth: ClientAuth | null, reason: unknown): void {
     this.log.debug({ site: auth?.domain, reason: String(reason) }, 'a client certificate is not accepted');
   }

@@ -4,13 +4,13 @@ import { withoutOws } from '../codec/http1/protocols.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { compilePattern, folded } from './pattern.ts';
 
-/** What a condition asks of a request, besides its path. */
+/** What a condition needs to know about a request, besides its path. */
 export type MatchedRequest = Pick<Exchange, 'method' | 'target' | 'fields'> & { readonly client: { readonly address: string } };
 
-/** Whether a request with this path, in its normal form, is meant. */
+/** Whether a request with this path, in its normal form, matches. */
 export type Test = (path: string, x: MatchedRequest) => boolean;
 
-/** Every member of a condition has to match, and none of its exceptions. `folds`: paths without regard to the case of letters. */
+/** All members of a condition must match, and none of its exceptions. `folds`: paths are compared case-insensitively. */
 export function compileCondition(condition: Condition, folds = false): Test {
   const matches = compilePlain(condition, folds);
   const exceptions = condition.not?.map((exception) => compilePlain(exception, folds)) ?? [];
@@ -22,7 +22,7 @@ export function compileCondition(condition: Condition, folds = false): Test {
 }
 
 function compilePlain({ path, method, header, query, remote_ip }: PlainCondition, folds: boolean): Test {
-  // The cheapest to ask stand first.
+  // The cheapest tests come first.
   const tests: Test[] = [];
   if (method) tests.push((_, x) => method.includes(x.method));
   if (path) tests.push(pathTest(path, folds));
@@ -58,7 +58,7 @@ function headerTest({ name, values, absent }: FieldCondition): Test {
   return absent ? (_, x) => !hasField(x.fields, lower, isMeant) : (_, x) => hasField(x.fields, lower, isMeant);
 }
 
-/** `*` at the beginning or at the end of a text stands for anything. Field lines are read byte by byte, as Latin-1. */
+/** `*` at the beginning or the end of a text matches anything. Field lines are compared byte by byte, as Latin-1. */
 function valueTest(written: string): (value: string) => boolean {
   const text = Buffer.from(written).toString('latin1');
   const [open, close] = [text.startsWith('*'), text.length > 1 && text.endsWith('*')];
@@ -68,7 +68,7 @@ function valueTest(written: string): (value: string) => boolean {
   return close ? (value) => value.startsWith(core) : (value) => value === core;
 }
 
-/** Whether a field of this name, in lower case, has a value that is meant. `fields` are whole lines. */
+/** Whether a field of this name, in lower case, has a matching value. `fields` are whole lines. */
 function hasField(fields: string, lower: string, isMeant: (value: string) => boolean): boolean {
   for (let at = 0; at < fields.length; ) {
     const found = fields.indexOf('\r\n', at);
@@ -81,7 +81,7 @@ function hasField(fields: string, lower: string, isMeant: (value: string) => boo
 
 const COLON = 0x3a;
 
-/** Whether the line that begins at `at` is a field of this name, in whatever case. */
+/** Whether the line that begins at `at` is a field of this name, in any letter case. */
 function isNamed(fields: string, at: number, lower: string): boolean {
   if (fields.charCodeAt(at + lower.length) !== COLON) return false;
   for (let index = 0; index < lower.length; index++) {
@@ -107,7 +107,7 @@ function queryTest({ name, values }: ParameterCondition): Test {
   };
 }
 
-/** As forms write it: `+` is a space, escapes stand for UTF-8. What can't be decoded stays as it was sent. */
+/** Decodes as forms do: `+` is a space, escapes are UTF-8. A text that can't be decoded is returned as it was sent. */
 function decoded(text: string): string {
   if (!/[+%]/.test(text)) return text;
   try {

@@ -10,7 +10,7 @@ const says = (body: string) => ({ respond: { status: 200, body } });
 const asking = (path: string, ...fields: string[]): string =>
   get(path).replace('\r\n\r\n', `\r\n${fields.map((line) => `${line}\r\n`).join('')}\r\n`);
 
-test('a block with a condition answers what its condition and its path mean; others go on to the next', async () => {
+test('a block with a condition answers requests that match its condition and its path, and others go to the next block', async () => {
   using proxy = await ProxyFixture.start([
     route({
       handles: [
@@ -26,7 +26,7 @@ test('a block with a condition answers what its condition and its path mean; oth
   assert.deepEqual(bodies, ['new', 'one', 'rest', 'rest']);
 });
 
-test('redirects and fixed answers with a condition apply only where it holds, in the site and in a block', async () => {
+test('conditional redirects and fixed responses apply only if their condition matches, in the site and in a block', async () => {
   const get1 = { method: ['GET'] };
   using proxy = await ProxyFixture.start([
     route({
@@ -43,7 +43,7 @@ test('redirects and fixed answers with a condition apply only where it holds, in
   assert.equal((await proxy.ask(get('/x'))).body, 'site');
 });
 
-test('headers with a condition are added and removed only where it holds, beside those without one', async () => {
+test('conditional headers are set and removed only if their condition matches, in addition to unconditional ones', async () => {
   const debug = { header: [{ name: 'X-Debug', values: [] }] };
   using upstream = await UpstreamFixture.serving(ok('x', 'Server: origin\r\n'));
   using proxy = await ProxyFixture.start([
@@ -66,7 +66,7 @@ test('headers with a condition are added and removed only where it holds, beside
   assert.deepEqual(await headers(asking('/', 'X-Debug: 1')), ['always', 'debug', 'origin']);
 });
 
-test('a guarded route refuses a path that a condition may read in two ways', async () => {
+test('a guarded route refuses a path that its conditions could read in two ways', async () => {
   using proxy = await ProxyFixture.start([
     route({
       basic_auth: { users: [{ name: 'bob', hash: '$2b$04$abcdefghijklmnopqrstuuGZ9YlYc0Y1vYV1cKzY8Wc2jYQ7mU7ga' }] },
@@ -80,7 +80,7 @@ test('a guarded route refuses a path that a condition may read in two ways', asy
   assert.match((await proxy.ask(get('/x/admin'))).line, / 401 /);
 });
 
-test('an answer that comes from no block has the headers without a condition', async () => {
+test('a response that comes from no block has only the unconditional headers', async () => {
   const headers = [
     { name: 'X-Site', value: 'always' },
     { name: 'X-Got', value: 'yes', match: { method: ['GET'] } },
@@ -92,7 +92,7 @@ test('an answer that comes from no block has the headers without a condition', a
   assert.deepEqual([field(inBlock.head, 'X-Got'), field(outside.head, 'X-Got'), field(outside.head, 'X-Site')], ['yes', null, 'always']);
 });
 
-test('a path that a refusal may read in two ways is refused, without any users', async () => {
+test('a conditional refusal refuses an ambiguous path even without basic_auth', async () => {
   const match = { path: ['/admin/*'], not: [{ remote_ip: ['10.0.0.0/8'] }] };
   using proxy = await ProxyFixture.start([route({ responds: [{ status: 404, body: '', match }], ...says('rest') })]);
   for (const [path, status] of [
@@ -105,7 +105,7 @@ test('a path that a refusal may read in two ways is refused, without any users',
     assert.match((await proxy.ask(get(path))).line, new RegExp(` ${status} `), path);
 });
 
-test('a limit with a condition counts what it means, beside the limit of all', async () => {
+test('a conditional rate limit counts only matching requests, in addition to the general limit', async () => {
   const rate_limits = [{ rps: 1, match: { path: ['/slow/*'] } }];
   using proxy = await ProxyFixture.start([
     route({

@@ -1,24 +1,24 @@
 import { hexOf } from './hex.ts';
 import { bytesOf } from './path-bytes.ts';
 
-/** What stands for a slash that not everybody takes for one. */
+/** Replaces what only some servers read as a slash. */
 export const PERHAPS_SLASH = 0x01;
-/** What stands for a `?` or `#` that may end the path. */
+/** Replaces a `?` or `#` that may end the path. */
 export const PERHAPS_END = 0x02;
 
-/** Nobody decodes more often. */
+/** No known server decodes more often. */
 const MOST_DECODINGS = 3;
-/** What is longer is not decoded a third time: that is where others would be asked to do most. Bytes. */
+/** A longer path is not decoded a third time, because decoding and matching it would cost the most. Bytes. */
 const LONGEST_DECODED_AGAIN = 512;
 const ESCAPE = /%(?:[uU][0-9A-Fa-f]{4}|[0-9A-Fa-f]{2})/;
 
-/** A path while it is decoded in place: each pass leaves it as long as it was, or shorter. */
+/** The path while it is decoded in place. Each pass leaves its length unchanged or shortens it. */
 let bytes = bytesOf('');
 
 /**
- * The path after each time that somebody decodes it, itself first, as often as anybody would: bytes as characters, `/` only where it was
- * sent as one. One pass a time.
- * @returns null where it is better not to guess: with NUL, bad escapes, or escapes of escapes of escapes.
+ * The path before and after each round of decoding, for as many rounds as any server may do. Bytes are characters, and `/` stands only
+ * where it was sent unescaped. One pass per round.
+ * @returns null for a path that must not be interpreted: with NUL, malformed escapes, or escapes nested too deeply.
  */
 export function decodingsOf(path: string): readonly [string, ...string[]] | null {
   if (path !== lastPath) {
@@ -28,7 +28,7 @@ export function decodingsOf(path: string): readonly [string, ...string[]] | null
   return lastDecodings;
 }
 
-/** The same path is asked for by those who look for our own, and by those who guard. */
+/** The check for the proxy's own paths and the check of guards decode the same path. */
 let lastPath = '';
 let lastDecodings: ReturnType<typeof decodedInTurn> = null;
 
@@ -46,7 +46,7 @@ function decodedInTurn(path: string): readonly [string, ...string[]] | null {
   return texts;
 }
 
-/** The path with unreserved characters decoded and other escapes in upper case, which nobody reads differently. */
+/** The path with unreserved characters decoded and all other escapes in upper case. All servers treat the two forms alike. */
 export function plainly(path: string): string {
   let from = path.indexOf('%');
   if (from < 0) return path;
@@ -89,11 +89,11 @@ const NEVER = -1;
 const NOTHING = -2;
 
 /**
- * Decodes each escape once, and takes what stands in for ASCII for what it stands for. The `first` time no escape is bad, later `%u0041` is
- * one too. @returns the new length, or -1 where it can't go on.
+ * Decodes each escape once, and replaces characters that some servers read as ASCII by that ASCII. In the `first` round a malformed escape
+ * ends decoding; in later rounds `%u0041` is an escape too. @returns the new length, or -1 if the path must not be interpreted.
  */
 function decode(length: number, first: boolean): number {
-  // In the loop a variable of the function is quicker than one of the module.
+  // A local variable is faster in the loop than a variable of the module.
   const buffer = bytes;
   let from = 0;
   let to = 0;
@@ -120,7 +120,7 @@ function decode(length: number, first: boolean): number {
   return to;
 }
 
-/** Adds a byte that was escaped, or that may be part of what stands for ASCII. @returns the new length, or -1. */
+/** Adds a byte that was escaped, or that may be part of a substitute for ASCII. @returns the new length, or -1. */
 function add(buffer: Buffer, to: number, byte: number): number {
   if (byte > 0x7f) {
     buffer[to] = byte;
@@ -133,7 +133,7 @@ function add(buffer: Buffer, to: number, byte: number): number {
   return to + 1;
 }
 
-/** Adds a code beyond ASCII, half of a surrogate pair like any other. */
+/** Adds a code point beyond ASCII. Half of a surrogate pair is treated like any other. */
 function addUtf8(buffer: Buffer, at: number, code: number): number {
   let to = at;
   if (code > 0x7ff) {
@@ -145,11 +145,11 @@ function addUtf8(buffer: Buffer, at: number, code: number): number {
 
 const isDotOrSlash = (byte: number): boolean => byte === DOT || byte === PERHAPS_SLASH;
 
-/** The value of two hexadecimal digits; negative where there are none. */
+/** The value of two hexadecimal digits, or a negative number if they are not digits. */
 const pairAt = (buffer: Buffer, at: number, length: number): number =>
   at + 2 > length ? -1 : hexOf(buffer[at] as number, buffer[at + 1] as number);
 
-/** The value of `u` and four digits; negative where there are none. */
+/** The value of `u` and four hexadecimal digits, or a negative number if they are missing. */
 function unicodeAt(buffer: Buffer, at: number, length: number): number {
   if (((buffer[at] as number) | 0x20) !== 0x75) return -1;
   const high = pairAt(buffer, at + 1, length);
@@ -161,14 +161,17 @@ function meaningOf(code: number): number {
   if (code === 0x2f || code === BACKSLASH) return PERHAPS_SLASH;
   if (code === 0x3f || code === 0x23) return PERHAPS_END;
   if (code === 0) return NEVER;
-  // URL parsers of browsers leave these out (WHATWG URL 4.4); the other control characters are trimmed like blanks.
+  // URL parsers of browsers remove these (WHATWG URL 4.4). The other control characters are trimmed like spaces.
   if (code === 0x09 || code === 0x0a || code === 0x0d) return NOTHING;
   return code < 0x20 || code === 0x7f ? 0x20 : code;
 }
 
 const MEANINGS = Int16Array.from({ length: 256 }, (_, code) => meaningOf(code));
 
-/** What ends with a continuation byte (RFC 3629 3) is taken for the ASCII that it stands for, if it does. @returns the new length, or -1. */
+/**
+ * If the bytes before `length` end with a substitute for ASCII, replaces it. Only called after a continuation byte (RFC 3629 3). @returns
+ * the new length, or -1.
+ */
 function fit(buffer: Buffer, length: number): number {
   let lead = length - 2;
   while (lead >= 0 && ((buffer[lead] as number) & 0xc0) === 0x80 && length - lead < LONGEST_STAND_IN) lead--;
@@ -187,8 +190,8 @@ function addDots(buffer: Buffer, to: number, count: number): number {
 const LONGEST_STAND_IN = 6;
 
 /**
- * How many bytes stand for an ASCII character, by the first: overlong forms (RFC 3629 10), from the time when UTF-8 had up to six, and those of
- * the table below; 0 for none.
+ * The length of a substitute for an ASCII character, by its first byte: overlong forms (RFC 3629 10), including the five- and six-byte
+ * forms of early UTF-8, and the characters in the table below. 0 for all other bytes.
  */
 const STAND_IN_SIZES = new Uint8Array(256);
 for (const [byte, size] of [
@@ -205,15 +208,15 @@ for (const [byte, size] of [
   STAND_IN_SIZES[byte] = size;
 
 /**
- * Nothing in UTF-8 begins with these. Decoders that never look at the second byte make a character of whatever follows: `C0 2F` is a slash
- * to them, and `C1 1C` a backslash. Others leave the byte out.
+ * Never valid in UTF-8. Decoders that don't check the second byte combine it with whatever follows: `C0 2F` becomes a slash and `C1 1C` a
+ * backslash. Others drop the byte.
  */
 const isOverlongLead = (byte: number): boolean => byte === 0xc0 || byte === 0xc1;
 
-/** Stands for nothing in ASCII; as many less for that many dots. */
+/** No ASCII equivalent. Each 1 below this value stands for one dot. */
 const NOBODY = -1;
 
-/** Three bytes, or two, that best-fit tables and compatibility forms (UAX 15) take for ASCII. */
+/** Characters of two or three bytes that best-fit tables and compatibility forms (UAX 15) map to ASCII. */
 const BEST_FIT: ReadonlyMap<number, number> = new Map([
   [0xe28184, 0x2f],
   [0xe28895, 0x2f],
@@ -229,7 +232,7 @@ const BEST_FIT: ReadonlyMap<number, number> = new Map([
   [0xc2a0, 0x20],
 ]);
 
-/** The ASCII for which the bytes from the first on stand. */
+/** The ASCII equivalent of the bytes from `first` on. */
 function standsFor(buffer: Buffer, first: number, length: number): number {
   const byte = buffer[first] as number;
   if (byte !== 0xc2 && byte !== 0xe2 && byte !== 0xef) return overlongCode(buffer, first, length);
@@ -241,7 +244,7 @@ function standsFor(buffer: Buffer, first: number, length: number): number {
 /** U+FF01 to U+FF5E. */
 const isFullWidth = (word: number): boolean => (word >= 0xefbc81 && word <= 0xefbcbf) || (word >= 0xefbd80 && word <= 0xefbd9e);
 
-/** All bytes of an overlong form but the last one hold nothing, the one before it at most the highest bit. */
+/** In an overlong form, the bytes between the first and the last are empty, except that the second-last may hold the highest bit. */
 function overlongCode(buffer: Buffer, first: number, length: number): number {
   for (let at = first + 1; at < length - 1; at++) if ((buffer[at] as number) > (at === length - 2 ? 0x81 : 0x80)) return NOBODY;
   return (((buffer[length - 2] as number) & 1) << 6) | ((buffer[length - 1] as number) & 0x3f);

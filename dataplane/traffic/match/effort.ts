@@ -1,18 +1,23 @@
-/** Steps that judging a path may take, and more for each pattern that it is compared with: who writes many pays for them. */
+/**
+ * Steps that checking one path may take, plus an allowance for each pattern that it is compared with: a site with many patterns gets more.
+ */
 const MOST_STEPS = 1_000;
 const STEPS_PER_PATTERN = 12;
 
-/** What judging a path costs, in steps: one is about what it costs to compare a segment with a text. Without an end nobody asks for it. */
+/**
+ * What checking a path costs, in steps. One step is about the cost of comparing a segment with a text. The limit keeps a hostile path from
+ * occupying a worker.
+ */
 export class Effort {
   spent = 0;
   private most = MOST_STEPS;
 
-  /** One more pattern. */
+  /** Raises the limit for one more pattern. */
   allow(): void {
     this.most += STEPS_PER_PATTERN;
   }
 
-  /** @returns whether the judgement may go on; otherwise it has to say what is safe. */
+  /** @returns whether the check may continue. If not, it must return the safe result. */
   spend(steps: number): boolean {
     this.spent += steps;
     return this.spent <= this.most;

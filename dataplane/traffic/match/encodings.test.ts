@@ -5,9 +5,12 @@ import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 
 type Row = readonly [sent: string, matched: string, forwarded: string];
 
-/** What a client sends, which block it gets (`/api/*` of handle_path, `/é`, `/a%2Fb` and `/exact` of handle, or the site), and what the upstream is asked. */
+/**
+ * What a client sends, which block serves it (`/api/*` of handle_path, `/é`, `/a%2Fb` and `/exact` of handle, or the site), and what is
+ * forwarded.
+ */
 const TABLE: readonly Row[] = [
-  // As it is.
+  // Unescaped.
   ['/', 'site', '/'],
   ['/api/x', '/api/*', '/x'],
   ['/api/', '/api/*', '/'],
@@ -16,19 +19,19 @@ const TABLE: readonly Row[] = [
   ['/API/x', 'site', '/API/x'],
   ['/exact', '/exact', '/exact'],
   ['/exact/', 'site', '/exact/'],
-  // The query is no part of the path, and is never touched.
+  // The query is not part of the path and is never changed.
   ['/api?x=/../y', 'site', '/api?x=/../y'],
   ['/api/x?a=%61%2F..//b', '/api/*', '/x?a=%61%2F..//b'],
   ['/exact??/api/', '/exact', '/exact??/api/'],
   ['/?/exact', 'site', '/?/exact'],
-  // Escapes of unreserved characters are decoded for matching, in either case.
+  // Escapes of unreserved characters are decoded for matching, in upper or lower case.
   ['/%61pi/x', '/api/*', '/x'],
   ['/%61%70%69/%78', '/api/*', '/%78'],
   ['/e%78act', '/exact', '/e%78act'],
   ['/%c3%a9', '/é', '/%c3%a9'],
   ['/%C3%a9', '/é', '/%C3%a9'],
   ['/%e9', 'site', '/%e9'],
-  // Other escapes stay what they are.
+  // Other escapes stay unchanged.
   ['/api%2Fx', 'site', '/api%2Fx'],
   ['/api/a%2fb', '/api/*', '/a%2fb'],
   ['/a%2Fb', '/a%2Fb', '/a%2Fb'],
@@ -40,7 +43,7 @@ const TABLE: readonly Row[] = [
   ['/api/%00', '/api/*', '/%00'],
   ['/%2561pi/x', 'site', '/%2561pi/x'],
   ['/api/%252e%252e/x', '/api/*', '/%252e%252e/x'],
-  // What is no escape is text.
+  // A malformed escape is text.
   ['/%', 'site', '/%'],
   ['/api/%zz', '/api/*', '/%zz'],
   ['/api/%6', '/api/*', '/%6'],
@@ -50,7 +53,7 @@ const TABLE: readonly Row[] = [
   ['/api//x', '/api/*', '//x'],
   ['///', 'site', '///'],
   ['//exact', '/exact', '//exact'],
-  // Dot segments, raw and in disguise.
+  // Dot segments, plain and escaped.
   ['/x/../api/y', '/api/*', '/y'],
   ['/api/../exact', '/exact', '/api/../exact'],
   ['/api/..', 'site', '/api/..'],
@@ -65,7 +68,7 @@ const TABLE: readonly Row[] = [
   ['/api/a;v=1/b', '/api/*', '/a;v=1/b'],
   ['/exact;a', 'site', '/exact;a'],
   ['/..%2fexact', 'site', '/..%2fexact'],
-  // A backslash is a character like any other.
+  // A backslash is an ordinary character.
   ['/api\\x', 'site', '/api\\x'],
   ['/api/..\\x', '/api/*', '/..\\x'],
   // Absolute-form is forwarded in origin-form (RFC 9112 3.2.2).
@@ -75,7 +78,7 @@ const TABLE: readonly Row[] = [
   ['http://a.test/x/../exact', '/exact', '/x/../exact'],
 ];
 
-/** Not a target of this kind at all (RFC 9112 3.2). */
+/** A target that is refused (RFC 9112 3.2). */
 const REFUSED = ['api/x', '*', '/a#b', 'ftp://a.test/', 'http://b.test/', 'http:///x', '/a b', '?x', ''];
 
 const block = (path: string, strip: boolean, upstream: { readonly address: string }) => ({
@@ -85,7 +88,7 @@ const block = (path: string, strip: boolean, upstream: { readonly address: strin
   headers: [{ name: 'X-Block', value: path === '/%c3%a9' ? '/\xe9' : path }],
 });
 
-test('which block a path gets, and what is forwarded, whatever its encoding', async () => {
+test('the encoding of a path decides which block serves it and what is forwarded', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(request.line.split(' ')[1] ?? ''));
   const handles = [
     block('/api/*', true, upstream),

@@ -31,7 +31,7 @@ async function indexOf(...domains: string[]): Promise<HostIndex<ReturnType<typeo
   return index;
 }
 
-test('an exact host wins over its wildcard, a wildcard covers one label, the catch-all the rest', async () => {
+test('an exact host is preferred to its wildcard, a wildcard covers one label, and the catch-all covers the rest', async () => {
   const index = await indexOf('a.test', '*.a.test', '*.test', 'x.a.test', 'localhost', '*');
   const found = (host: string) => index.find(host)?.domain;
   assert.equal(found('a.test'), 'a.test');
@@ -43,12 +43,12 @@ test('an exact host wins over its wildcard, a wildcard covers one label, the cat
   assert.equal(found(''), '*');
 });
 
-test('without a catch-all what no route covers is null', async () => {
+test('a host that no route covers is null without a catch-all', async () => {
   const index = await indexOf('a.test', '*.b.test');
   for (const host of ['', 'test', 'b.test', 'x.y.b.test', 'x.a.test', '*.c.test']) assert.equal(index.find(host), null, host);
 });
 
-test('a small change is made in one turn, a removal with it', async () => {
+test('a small change, including a removal, is applied in one turn', async () => {
   const index = await indexOf('a.test', 'b.test');
   let turns = 0;
   const applied = index.apply(change('2', ['a.test', 'c.test'], { removed: ['b.test'] }), async () => {
@@ -61,7 +61,7 @@ test('a small change is made in one turn, a removal with it', async () => {
   assert.equal(index.size, 2);
 });
 
-test('a large change is staged beside the index: until all of it is there, nothing of it is', async () => {
+test('a large change is staged beside the index and takes effect all at once', async () => {
   const domains = Array.from({ length: 20_000 }, (_, at) => `site-${at}.test`);
   const index = await indexOf(...domains);
   const seen = new Set<string>();
@@ -80,7 +80,7 @@ test('a large change is staged beside the index: until all of it is there, nothi
   );
 });
 
-test('a whole table replaces everything there was', async () => {
+test('a complete table replaces all entries', async () => {
   const index = await indexOf('a.test', 'b.test');
   await index.apply(change('2', ['c.test'], { whole: true }), nextTurn);
   assert.equal(index.find('a.test'), null);
@@ -89,7 +89,7 @@ test('a whole table replaces everything there was', async () => {
   assert.equal(index.size, 0);
 });
 
-test('a route is compiled once, when it is first asked for', async () => {
+test('a route is compiled once, on first use', async () => {
   let compiled = 0;
   const index = new HostIndex((domain, json) => {
     compiled++;
@@ -108,7 +108,7 @@ test('packed routes keep every character', async () => {
   assert.equal(versionOf(index.find('a.test')), 'ümläut ✓ "quoted"');
 });
 
-test('entries that were compiled are handed out once they are replaced or gone, however large the change', async () => {
+test('compiled entries are returned when they are replaced or removed, whether the change is large or small', async () => {
   const many = Array.from({ length: 600 }, (_, n) => `n${n}.test`);
   for (const others of [[], many]) {
     const index = await indexOf('used.test', 'removed.test', 'unused.test', 'kept.test', ...others);
@@ -117,6 +117,6 @@ test('entries that were compiled are handed out once they are replaced or gone, 
     const replaced = [...(await index.apply(news, nextTurn))];
     assert.deepEqual(replaced.map(([domain, was]) => `${domain} ${versionOf(was)}`).sort(), ['removed.test 1', 'used.test 1']);
     const nothing = [...(await index.apply(change('3', ['used.test', ...others]), nextTurn))];
-    assert.deepEqual(nothing, [], 'what replaced it was not used');
+    assert.deepEqual(nothing, [], 'the replacement is not compiled yet');
   }
 });

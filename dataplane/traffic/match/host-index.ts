@@ -2,17 +2,17 @@ import { CATCH_ALL } from '../../../shared/values/host.ts';
 import type { EntriesPublication } from '../protocol.ts';
 import { PackedEntry, readPacked } from './packed.ts';
 
-/** An entry that has been used is compiled; one that has not is where its bytes are. */
+/** Compiled if it has been used, else packed. */
 type Entry<Compiled> = Compiled | PackedEntry;
 
-/** Up to this many changes are made in place, in one turn; more are staged beside the index and swapped. */
+/** Up to this many changes are applied in place, in one turn. More are staged beside the index and swapped. */
 const IN_PLACE = 500;
-/** Entries staged in one turn: about 1 ms, 5 while the code is cold. */
+/** Entries staged per turn: about 1 ms, or 5 ms while the code is cold. */
 const STEP = 1_000;
 
 /**
- * Host → what stands under it. Exact names first, then `*.` of the parent, then the catch-all (one look-up each).
- * Entries are compiled when they are first asked for: a worker with 100,000 routes pays for those in use.
+ * Maps a host to its entry. Exact names come first, then `*.` of the parent, then the catch-all, one lookup each. Entries are compiled on
+ * first use, so a worker with 100,000 routes pays only for those in use.
  */
 export class HostIndex<Compiled extends object> {
   private entries = new Map<string, Entry<Compiled>>();
@@ -39,15 +39,15 @@ export class HostIndex<Compiled extends object> {
     return rest === undefined ? null : this.compiled(CATCH_ALL, rest);
   }
 
-  /** What stands under exactly this domain, wildcards as they are written. */
+  /** The entry for exactly this domain. Wildcards are looked up as written. */
   at(domain: string): Compiled | null {
     const entry = this.entries.get(domain);
     return entry === undefined ? null : this.compiled(domain, entry);
   }
 
   /**
-   * Takes over a publication. Resolves in the turn in which every change of it is in force; before that, none is.
-   * @returns the compiled entries that are replaced or gone, by domain; to be read before the next call.
+   * Applies a publication. Resolves in the turn in which all of its changes take effect; before that, none has.
+   * @returns the compiled entries that were replaced or removed, by domain. Read them before the next call.
    */
   async apply(change: EntriesPublication, nextTurn: () => Promise<void>): Promise<Iterable<readonly [string, Compiled]>> {
     if (!change.whole && change.count + change.removed.length <= IN_PLACE) return this.applyInPlace(change);

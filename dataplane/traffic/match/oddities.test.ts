@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { beginningOf, endOf, firstOddity } from './oddities.ts';
 
-/** What is odd, as one expression: what is read byte by byte is held against it. */
+/** All oddities as one expression, to compare with the byte-by-byte scan. */
 const ODD = new RegExp(
   [
     '[;\\\\\\x80-\\xff]',
@@ -82,7 +82,7 @@ const ATOMS = [
   ],
 ];
 
-test('where the first and the last oddity of a path are is read as one expression would find them', () => {
+test('the byte-by-byte scan finds the first and the last oddity of a path where the expression finds them', () => {
   let state = 20_261_122;
   const random = (below: number): number => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

@@ -2,14 +2,14 @@ import { hexOf } from './hex.ts';
 import { bytesOf } from './path-bytes.ts';
 
 /**
- * What makes a path mean one thing here and another behind us, in a path whose unreserved characters are decoded:
- * parameters and backslashes, raw bytes, segments that end in dots or blanks (Windows trims them) or
- * begin with blanks, alternate data streams (`::$DATA`), escapes that become one of these, a slash, a question mark, a percent sign or a
- * control character, overlong UTF-8 (RFC 3629 10), and characters of which Windows and Unicode's compatibility forms make one of these.
- * Each is told by what stands at its place and just behind, so that a path is read once: forwards up to the first, backwards up to the last.
+ * Oddities can make a path mean one thing here and another to an upstream. In a path whose unreserved characters are decoded, these are:
+ * parameters and backslashes, raw bytes, segments that end in dots or spaces (which Windows trims) or begin with spaces, alternate data
+ * streams (`::$DATA`), escapes that decode to one of these, to a slash, a question mark, a percent sign or a control character, overlong
+ * UTF-8 (RFC 3629 10), and characters that Windows and Unicode's compatibility forms convert to one of these. Each is recognized by its own
+ * bytes and the few after it, so one scan suffices: forwards to the first, or backwards to the last.
  */
 
-/** Where the first oddity of a path begins, -1 for none. Takes what `plainly` gives. */
+/** Where the first oddity of a path begins, or -1. Expects the result of `plainly`. */
 export function firstOddity(path: string): number {
   const from = path.search(MAY_HOLD_ODDITY);
   if (from < 0) return -1;
@@ -18,14 +18,17 @@ export function firstOddity(path: string): number {
   return -1;
 }
 
-/** Everything in front of the first segment with an oddity, or of two slashes; it ends with a slash. `first`: where the first oddity is. */
+/**
+ * Everything before the first segment with an oddity, or before the first double slash. It ends with a slash. `first`: the position of the
+ * first oddity.
+ */
 export function beginningOf(path: string, first: number): string {
   const empty = path.indexOf('//');
   const at = first < 0 || (empty >= 0 && empty < first) ? empty : first;
   return at < 0 ? path : path.slice(0, path.lastIndexOf('/', at) + 1) || '/';
 }
 
-/** The segments behind the last oddity, with the slash before them; empty where the last segment is odd itself. */
+/** The segments after the last oddity, with the slash before them. Empty if the last segment is odd itself. */
 export function endOf(path: string): string {
   const bytes = bytesOf(path);
   let from = path.length;
@@ -45,7 +48,7 @@ const DOT = 0x2e;
 const COLON = 0x3a;
 const DOLLAR = 0x24;
 
-/** Most paths hold none of these, and none is odd more than one character before the first: a dot or a slash before a blank. */
+/** Most paths contain none of these, and an oddity begins at most one character before the first: at a dot or a slash before a space. */
 const MAY_HOLD_ODDITY = /[%:;\\\x80-\xff]|\.(?:\/|$)/;
 const MAY_BE_ODD = Uint8Array.from({ length: 256 }, (_, code) => (code > 0x7f || '/%.:;\\'.includes(String.fromCharCode(code)) ? 1 : 0));
 
@@ -74,13 +77,13 @@ const ODD_ESCAPES = Uint8Array.from({ length: 256 }, (_, byte) => {
 
 function isOddEscape(bytes: Buffer, at: number): boolean {
   const byte = byteAt(bytes, at);
-  // An escape that is none.
+  // A malformed escape.
   if (byte < 0) return true;
   const kind = ODD_ESCAPES[byte];
   return kind === ALWAYS || (kind !== NEVER && isOddBefore(byte, bytes, at + 3));
 }
 
-/** Whether an escaped byte makes an oddity together with what stands from `at` on. */
+/** Whether an escaped byte forms an oddity together with what follows at `at`. */
 function isOddBefore(byte: number, bytes: Buffer, at: number): boolean {
   if (byte === 0x20) return endsName(bytes, at);
   if (byte === COLON) return goesOnAsStream(bytes, at);
@@ -92,11 +95,11 @@ function isOddBefore(byte: number, bytes: Buffer, at: number): boolean {
   return ODD_THREES.has((byte << 16) | (second << 8) | byteAt(bytes, at + 3));
 }
 
-/** Dots, slashes and backslashes of compatibility forms, as three bytes of UTF-8. */
+/** Compatibility forms of dots, slashes and backslashes, as three bytes of UTF-8. */
 const ODD_THREES: ReadonlySet<number> = new Set([
   0xe280a4, 0xe280a5, 0xe280a6, 0xe28184, 0xe28895, 0xe28896, 0xefb899, 0xefb8b0, 0xefb992, 0xefb9a8,
 ]);
 
-/** The byte that is escaped here, negative for none. */
+/** The byte that is escaped here, or a negative number if none is. */
 const byteAt = (bytes: Buffer, at: number): number =>
   bytes[at] === PERCENT ? hexOf(bytes[at + 1] as number, bytes[at + 2] as number) : -1;

@@ -7,8 +7,8 @@ const DOT = 0x2e;
 const judge = judgePattern(`${OWN_PATH_PREFIX}*`, false);
 
 /**
- * Whether a path, in its normal form, is one of those that the proxy answers itself, or that someone could take for one, as nobody
- * knows of one that can't be read. Few paths begin with a dot; nothing more is asked of the others.
+ * Whether a path, in its normal form, is one that the proxy answers itself, or one that an upstream could read as such. A path that can't
+ * be interpreted counts as one. Few paths begin with a dot, and the others need no further check.
  */
 export function isOwnPath(path: string, target: string): boolean {
   if (path.charCodeAt(1) !== DOT) return false;

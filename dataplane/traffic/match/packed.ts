@@ -1,6 +1,6 @@
 import type { EntriesPublication } from '../protocol.ts';
 
-/** A published entry (the route of a domain, the certificate of a name) that nobody has asked for yet. */
+/** A published entry (the route of a domain, the certificate of a name) that has not been used yet. */
 export class PackedEntry {
   readonly domain: string;
   private readonly bytes: Buffer;
@@ -19,14 +19,14 @@ export class PackedEntry {
   }
 }
 
-/** What stands under a domain or pattern, as JSON. */
+/** The entry of a domain or pattern, as JSON. */
 export type Entry = { readonly domain: string; readonly json: string };
 
 const HEADER = 6;
 
 /**
- * Packs entries for all workers at once: per entry the length of its domain (2 bytes), of its JSON (4),
- * and both. Shared memory, since a structured clone of 100,000 routes stops an event loop for 0.4 s.
+ * Packs entries for all workers at once: per entry the length of its domain (2 bytes), the length of its JSON (4 bytes), and both texts.
+ * Uses shared memory, because a structured clone of 100,000 routes blocks an event loop for 0.4 s.
  */
 export function packEntries(entries: Iterable<Entry>): {
   packed: SharedArrayBuffer | null;
@@ -53,7 +53,7 @@ export function packEntries(entries: Iterable<Entry>): {
   return { packed, count };
 }
 
-/** The entries of a publication, one after the other; each holds on to the shared bytes until it is compiled. */
+/** The entries of a publication in order. Each keeps a reference to the shared bytes until it is compiled. */
 export function* readPacked(publication: EntriesPublication): Generator<PackedEntry> {
   if (publication.packed === null) return;
   const bytes = Buffer.from(publication.packed);

@@ -27,18 +27,18 @@ test('paths are compared in their normal form (RFC 3986 6.2.2)', () => {
   for (const [sent, compared] of table) assert.equal(normalizedPath(sent), compared, sent);
 });
 
-test('normalizing twice changes nothing more', () => {
+test('normalizing is idempotent', () => {
   for (const path of ['/%2561', '/a/%252e%252e/b', '//%2e/..//x', '/a%2f..%2fb'])
     assert.equal(normalizedPath(normalizedPath(path)), normalizedPath(path));
 });
 
-test('the query is no part of the path', () => {
+test('the query is not part of the path', () => {
   assert.equal(rawPath('/a?b=/c'), '/a');
   assert.equal(rawPath('/a'), '/a');
   assert.equal(rawPath('*'), '*');
 });
 
-test('a prefix is taken off the path as it was sent', () => {
+test('a prefix is removed from the path as it was sent', () => {
   const table: [path: string, prefix: string, rest: string][] = [
     ['/api/x', '/api', '/x'],
     ['/api/', '/api', '/'],
@@ -58,18 +58,18 @@ test('a prefix is taken off the path as it was sent', () => {
   for (const other of ['/other', '/%61p', '/ap/i', '/%2Fapi', '/']) assert.equal(sentPrefixLength(other, '/api'), -1, other);
 });
 
-test('a long path takes no longer than its length', () => {
-  // Quadratic work over so many segments would not end.
+test('normalizing takes time linear in the length of the path', () => {
+  // With quadratic work, so many segments would never finish.
   const path = `${'/a/..'.repeat(200_000)}/%61pi/x`;
   assert.equal(path.slice(sentPrefixLength(path, '/api')), '/x');
 });
 
-test('a pattern is compared in the normal form, too', () => {
+test('a pattern is normalized before it is compared', () => {
   assert.equal(compilePattern('/%7ebob/%2f*').matches('/~bob/%2Fx'), true);
   assert.equal(compilePattern('/a/.*').matches('/a/.git'), true);
 });
 
-test('a pattern is exact, or everything below a prefix', () => {
+test('a pattern matches exactly, or everything below a prefix', () => {
   const below = compilePattern('/api/*');
   assert.deepEqual(
     ['/api/', '/api/x', '/api', '/apix', '/'].map((path) => below.matches(path)),
@@ -86,7 +86,7 @@ test('a pattern is exact, or everything below a prefix', () => {
   assert.equal(compilePattern('/*').prefix, '');
 });
 
-test('the stripped prefix leaves the rest of the target as it was sent', () => {
+test('stripping a prefix leaves the rest of the target as it was sent', () => {
   for (const [target, sent] of [
     ['/api/a%2Fb?c', '/a%2Fb?c'],
     ['/api/', '/'],

@@ -1,18 +1,18 @@
 import type { RouteSpec } from '../../../shared/route.ts';
 import { normalizedPath } from '../../../shared/values/path.ts';
 
-/** A path pattern: exact, or everything below a prefix. `/api/*` matches `/api/` and `/api/x`, not `/api`. */
+/** A path pattern: exact, or everything below a prefix. `/api/*` matches `/api/` and `/api/x`, but not `/api`. */
 export type Pattern = {
   readonly text: string;
   matches(path: string): boolean;
-  /** What handle_path takes off, without a trailing slash: `/api`. */
+  /** The part that handle_path strips, without a trailing slash: `/api`. */
   readonly prefix: string;
 };
 
-/** Whether the patterns of a site are compared without regard to the case of letters. */
+/** Whether the patterns of a site are compared case-insensitively. */
 export const foldsPaths = ({ path_case }: Pick<RouteSpec, 'path_case'>): boolean => path_case === 'insensitive';
 
-/** A pattern is brought into the normal form of the paths that it is compared with. `folds`: without regard to the case of letters. */
+/** Compiles a pattern in the normal form of the paths that it is compared with. `folds`: case-insensitive. */
 export function compilePattern(written: string, folds = false): Pattern {
   const text = foldedPattern(written, folds);
   const matches = matcherFor(text);
@@ -20,7 +20,7 @@ export function compilePattern(written: string, folds = false): Pattern {
   return { text, matches: folds ? (path) => matches(folded(path)) : matches, prefix };
 }
 
-/** Whether a pattern means everything that begins with it. */
+/** Whether a pattern matches everything with its prefix. */
 export const isBelow = (pattern: string): boolean => pattern.endsWith('*');
 
 function matcherFor(text: string): (path: string) => boolean {
@@ -29,7 +29,7 @@ function matcherFor(text: string): (path: string) => boolean {
   return (path) => path.startsWith(start);
 }
 
-/** As a pattern is compared. */
+/** The form in which a pattern is compared. */
 export function foldedPattern(written: string, folds: boolean): string {
   const text = written.startsWith('/') ? normalizedPath(written) : written;
   return folds ? text.toLowerCase() : text;
@@ -38,7 +38,10 @@ export function foldedPattern(written: string, folds: boolean): string {
 let lastPath = '';
 let lastFolded = '';
 
-/** A path in lower case, letters beyond ASCII left as they are; its length stays. The patterns of a site ask for the same one, one after the other. */
+/**
+ * A path in lower case, with letters beyond ASCII unchanged and the same length. The patterns of a site need it for the same path one after
+ * the other, so the last result is kept.
+ */
 export function folded(path: string): string {
   if (path !== lastPath) {
     lastPath = path;
@@ -47,7 +50,7 @@ export function folded(path: string): string {
   return lastFolded;
 }
 
-/** The part of a matched path that `*` stands for, without a leading slash; empty for an exact pattern. */
+/** The part of a matched path that `*` matches, without a leading slash. Empty for an exact pattern. */
 export function remainderOf(pattern: Pattern, path: string): string {
   return isBelow(pattern.text) ? path.slice(pattern.text.length - 1).replace(/^\//, '') : '';
 }

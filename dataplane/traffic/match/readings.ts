@@ -4,14 +4,14 @@ import { beginningOf, endOf, firstOddity } from './oddities.ts';
 import { Searched } from './searched.ts';
 import { FLAGS, FOLLOWED, OPTIONAL, type Segments, STRIDE, split } from './segments.ts';
 
-/** A longer path is not read in other ways: where it could be, it is refused. Characters. */
+/** A longer path is not read in other ways. If it could be, it is refused. Characters. */
 export const LONGEST_READ = 4_096;
 
 /**
- * Everything that servers behind us may read a path as, without listing it. A reading is a list of segments. Each of them is one of
- * those here, in their order: decoded throughout, cut at what may end it and trimmed. Left out are at most those that are optional: some
- * server drops them as a parameter, as the host of a network-path, by a `..` behind them or as the query. Slashes that only some take
- * for slashes are slashes here; a segment that holds one is never equal to one of a pattern.
+ * All ways in which upstreams may read a path, without listing them. A reading is a list of segments. Each of its segments is one of those
+ * here, in order: fully decoded, cut at what may end it, and trimmed. A reading may omit only optional segments: some server drops them as
+ * a parameter, as the host of a network-path, because of a following `..`, or as part of the query. Characters that only some servers read
+ * as slashes count as slashes here; a segment that contains one never equals a segment of a pattern.
  */
 export class Readings {
   /** What every reading begins with. */
@@ -31,17 +31,17 @@ export class Readings {
     this.beginning = folds ? beginning.toLowerCase() : beginning;
   }
 
-  /** How many segments there are. */
+  /** The number of segments. */
   get count(): number {
     return this.segments.count;
   }
 
-  /** Whether some server may leave a segment out. */
+  /** Whether some server may omit a segment. */
   isOptional(nth: number): boolean {
     return ((this.segments.parts[nth * STRIDE + FLAGS] as number) & OPTIONAL) !== 0;
   }
 
-  /** Whether a slash stands behind it, to somebody. */
+  /** Whether some server sees a slash after the segment. */
   isFollowed(nth: number): boolean {
     return ((this.segments.parts[nth * STRIDE + FLAGS] as number) & FOLLOWED) !== 0;
   }
@@ -58,28 +58,31 @@ export class Readings {
     return (parts[nth * STRIDE + 1] as number) - from >= text.length && whole.startsWith(text, from);
   }
 
-  /** What judging has cost so far. */
+  /** What the check has cost so far. */
   get effort(): Effort {
     return this.shared.effort;
   }
 
-  /** Whether every reading holds a text, slashes and all. */
+  /** Whether every reading contains a text, including its slashes. */
   surelyHold(text: string): boolean {
     return this.effort.spend(this.shared.decoded.stepsFor(text)) && (this.beginning.includes(text) || this.end.includes(text));
   }
 
-  /** Whether a segment may hold a text without slashes. */
+  /** Whether a segment may contain a text without slashes. */
   mayHold(text: string): boolean {
     return this.shared.decoded.mayHold(text, this.segments.start, this.effort);
   }
 
-  /** Whether a segment may end with a text without slashes, before it is cut and trimmed or after. `atEnd`: the last one of some reading. */
+  /**
+   * Whether a segment may end with a text without slashes, before or after it is cut and trimmed. `atEnd`: only the last segment of some
+   * reading counts.
+   */
   mayEndSegment(text: string, atEnd: boolean): boolean {
     const { start, lastKept } = this.segments;
     return this.shared.decoded.mayHoldBefore(text, atEnd ? lastKept : start, this.effort, mayEndName);
   }
 
-  /** Whether a text in lower case may be one to those who decode less than others: it may begin with digits of an escape. */
+  /** Whether servers that decode less may see this lower-case text. It may begin with the digits of an escape. */
   mayHoldUndecoded(text: string): boolean {
     return this.shared.undecoded.mayHold(text, 0, this.effort);
   }
@@ -92,7 +95,10 @@ export class Readings {
     return this.endKnown;
   }
 
-  /** What stands behind the host of a network-path (RFC 3986 4.2), `//host/path`. Slashes in a decoded path are those that were sent. */
+  /**
+   * The readings of the path after the host of a network-path (RFC 3986 4.2), `//host/path`. In a decoded path, `/` stands only where it
+   * was sent unescaped.
+   */
   behindHost(): Readings | null {
     const path = fromPath(this.path);
     const { text } = this.segments;
@@ -102,20 +108,20 @@ export class Readings {
   }
 }
 
-/** What the readings of a path and those behind its host have in common. */
+/** What the readings of a path share with the readings of the part after its host. */
 type Shared = {
   readonly effort: Effort;
-  /** The path decoded throughout. */
+  /** The fully decoded path. */
   readonly decoded: Searched;
-  /** The path as it is before each decoding, in lower case. */
+  /** The path before each round of decoding, in lower case. */
   readonly undecoded: Searched;
 };
 
-/** Others may cut or trim a segment at a later place than we do. */
+/** Other servers may cut or trim a segment at a later place than we do. */
 const MAY_END_NAME: ReadonlySet<number> = new Set([...'/;:. '].map((char) => char.charCodeAt(0)).concat(PERHAPS_SLASH, PERHAPS_END));
 const mayEndName = (code: number): boolean => Number.isNaN(code) || MAY_END_NAME.has(code);
 
-/** How a sent path may be read; undefined where everybody reads it as we do, null where nobody should guess. `folds`: without regard to case. */
+/** How a path may be read. undefined if all servers read it as we do, null if it must not be interpreted. `folds`: case-insensitive. */
 export function readingsOf(sent: string, folds: boolean): Readings | null | undefined {
   const path = plainly(sent);
   const first = firstOddity(path);
@@ -123,8 +129,8 @@ export function readingsOf(sent: string, folds: boolean): Readings | null | unde
 }
 
 /**
- * The readings of what a network-path has behind its host, odd or not; undefined for any other path. `whole` are the readings of the path
- * where it has others than ours.
+ * The readings of the part after the host of a network-path, odd or not; undefined for any other path. `whole` are the readings of the path
+ * itself if it has any besides ours.
  */
 export function readingsBehindHost(sent: string, folds: boolean, whole: Readings | undefined): Readings | null | undefined {
   if (!sent.startsWith('//')) return undefined;
@@ -133,7 +139,7 @@ export function readingsBehindHost(sent: string, folds: boolean, whole: Readings
   return readingsFrom(path, firstOddity(path), folds);
 }
 
-/** What `//host/path` has behind its host. */
+/** The path of `//host/path`. */
 function fromPath(path: string): string {
   const slash = path.indexOf('/', 2);
   return slash < 0 ? '/' : path.slice(slash);
@@ -156,7 +162,7 @@ function lastOf(decodings: readonly string[], folds: boolean): string {
   return folds ? text.toLowerCase() : text;
 }
 
-/** The segments of a pattern, read like those of a path; null where it can't be told what readings of it are. */
+/** The segments of a pattern, read like those of a path. null if its readings are ambiguous. */
 export function segmentsOfPattern(pattern: string, folds: boolean): readonly string[] | null {
   const decodings = decodingsOf(plainly(pattern));
   const read = decodings === null ? null : split(lastOf(decodings, folds), 0);

@@ -15,7 +15,7 @@ const rowsOf = (columns: number, text = open): string[][] =>
     .map((cells) => cells.map((cell) => cell.trim()));
 const code = (cell = ''): string => /`([^`]+)`/.exec(cell)?.[1] ?? cell;
 
-test('the paths of the reference match, and are forwarded, as it says', async () => {
+test('the paths in the reference match and are forwarded as documented', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(request.line.split(' ')[1] ?? ''));
   const api = { path: '/api/*', strip_prefix: true, upstreams: [{ address: upstream.address }], headers: [{ name: 'X-Api', value: '1' }] };
   using proxy = await ProxyFixture.start([{ ...site('a.test', upstream), handles: [api] }]);
@@ -27,7 +27,7 @@ test('the paths of the reference match, and are forwarded, as it says', async ()
   }
 });
 
-test('the guarded paths of the reference are refused, or go on, as it says', async () => {
+test('the guarded paths in the reference are refused or forwarded as documented', async () => {
   using upstream = await UpstreamFixture.serving(ok('on'));
   const handles = [{ path: '/admin/*', rate_limit_rps: 100_000 }];
   using proxy = await ProxyFixture.start([{ ...site('a.test', upstream), handles }]);
@@ -38,7 +38,7 @@ test('the guarded paths of the reference are refused, or go on, as it says', asy
       assert.match((await proxy.ask(get(path))).line, verdict === '400' ? / 400 / : / 200 /, path);
 });
 
-test('fields that end here by the reference do, and those that are ours never are the client’s', async () => {
+test("the fields that the reference lists as dropped are dropped, and those we set can't be set by the client", async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(request.head));
   using proxy = await ProxyFixture.before(upstream);
   const rows = rowsOf(2);

@@ -1,29 +1,29 @@
 import type { Effort } from './effort.ts';
 import { bytesOf } from './path-bytes.ts';
 
-/** Steps of a search, and of each place where it stops, since the first character is the right one. */
+/** The cost of a search in steps, and of each place where the first character matches. */
 const SEARCH_STEPS = 6;
 const PLACE_STEPS = 1;
 
-/** A text that is searched for many others. What a search costs is known before, so that no text makes it dear. */
+/** A text that is searched for many other texts. The cost of a search is known in advance, so that no text can make it expensive. */
 export class Searched {
   private readonly make: () => string;
   private known: string | null = null;
-  /** How often each character is there. */
+  /** How often each character occurs. */
   private readonly places = new Uint16Array(256);
 
-  /** `make` gives the text, up to 65,535 bytes as characters, when it is searched for the first time. */
+  /** `make` returns the text, up to 65,535 bytes as characters, on the first search. */
   constructor(make: () => string) {
     this.make = make;
   }
 
-  /** Whether the text holds another one from a place on; true where the search would cost too much. */
+  /** Whether the text contains `text` from `from` on. Also true if the search would cost too much. */
   mayHold(part: string, from: number, effort: Effort): boolean {
     const { text } = this;
     return !effort.spend(this.stepsFor(part)) || text.indexOf(part, from) >= 0;
   }
 
-  /** The same, where something follows that `isBefore` is asked about: a character code, NaN at the end. */
+  /** The same, if `isBefore` accepts the character code after the match, which is NaN at the end. */
   mayHoldBefore(part: string, from: number, effort: Effort, isBefore: (code: number) => boolean): boolean {
     const { text } = this;
     if (!effort.spend(this.stepsFor(part))) return true;
@@ -32,7 +32,7 @@ export class Searched {
     return false;
   }
 
-  /** What it costs to look for another text here, or in a part of this. */
+  /** The cost of searching for another text here, or in a part of this one. */
   stepsFor(part: string): number {
     return this.text === '' ? 0 : SEARCH_STEPS + PLACE_STEPS * (this.places[part.charCodeAt(0)] ?? 0);
   }

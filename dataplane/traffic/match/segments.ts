@@ -1,22 +1,25 @@
 import { PERHAPS_END, PERHAPS_SLASH } from './decoded.ts';
 import { bytesOf } from './path-bytes.ts';
 
-/** A path of more is not read in other ways: where it could be, it is refused. Empty ones count, and those between slashes in disguise. */
+/**
+ * A path with more segments is not read in other ways. If it could be, it is refused. Empty segments count, and so do those between slashes
+ * in disguise.
+ */
 export const MOST_SEGMENTS_READ = 128;
 
-/** The segments of a decoded path, cut at what may end them and trimmed. */
+/** The segments of a decoded path, cut at what may end them, and trimmed. */
 export type Segments = {
   readonly text: string;
   readonly start: number;
-  /** Of each segment, where it begins and ends in the text, and its flags. */
+  /** Where each segment begins and ends in the text, and its flags. */
   readonly parts: Int32Array;
   readonly count: number;
-  /** How many of the first segments no `..` can reach. */
+  /** How many leading segments no `..` can remove. */
   readonly kept: number;
   readonly climbs: boolean;
-  /** Whether a question mark in disguise, or the host of a network-path, leaves open what stands at the end. */
+  /** Whether a question mark in disguise or the host of a network-path makes the end of the path ambiguous. */
   readonly mayEndEarly: boolean;
-  /** Where in the text the last segment begins that nobody leaves out; its start where there is none. */
+  /** Where the last segment begins that no server omits, or `start` if there is none. */
   readonly lastKept: number;
 };
 
@@ -25,11 +28,14 @@ export const FLAGS = 2;
 export const OPTIONAL = 1;
 export const FOLLOWED = 2;
 
-/** One pass over a decoded path that begins with the slash at `start`, or with nothing at its end; null where it has too many segments. */
+/**
+ * Splits, in one pass, a decoded path that begins with the slash at `start`, or is empty if `start` is its end. null if it has too many
+ * segments.
+ */
 export function split(text: string, start: number): Segments | null {
   const parts = new Int32Array(STRIDE * Math.min(MOST_SEGMENTS_READ, 1 + (text.length >> 1)));
   const bytes = bytesOf(text);
-  // Two slashes as such are judged apart.
+  // A literal double slash is checked separately.
   const network = isSlash(bytes[start]) && bytes[start + 1] === PERHAPS_SLASH;
   let count = 0;
   let host = network;
@@ -60,9 +66,9 @@ export function split(text: string, start: number): Segments | null {
       lastKept = start;
     }
     const isName = name.kind === NAME;
-    // A dot segment or nothing is a name to those who cut it elsewhere, or not at all.
+    // A dot segment or an empty one is a name to servers that cut it elsewhere or not at all.
     if (isName || to - from > name.dots) {
-      // A network-path has a host for its first segment.
+      // The first segment of a network-path is its host.
       const gone = !isName || cut || ended || host;
       if (isName) host = false;
       if (!gone) lastKept = from;
@@ -70,7 +76,7 @@ export function split(text: string, start: number): Segments | null {
       parts[at] = name.from;
       parts[at + 1] = name.to;
       parts[at + FLAGS] = (gone ? OPTIONAL : 0) | (to < text.length ? FOLLOWED : 0);
-      // One segment to everybody, so that a `..` takes it before it takes what stands in front of it.
+      // All servers see this as one segment, so a `..` removes it before any segment in front of it.
       const isBare = name.from === from && name.to === to && bytes[from - 1] === SLASH;
       if (!gone && isBare && (to === text.length || bytes[to] === SLASH)) depth++;
     }
@@ -92,7 +98,7 @@ const DOT = 0x2e;
 
 const isSlash = (code: number | undefined): boolean => code === SLASH || code === PERHAPS_SLASH;
 
-/** Whether parameters (RFC 3986 3.3), an alternate data stream or a query in disguise begin here. */
+/** Whether a parameter (RFC 3986 3.3), an alternate data stream or a query in disguise begins here. */
 function isCut(bytes: Buffer, at: number, code: number): boolean {
   if (code === SEMICOLON || code === PERHAPS_END) return true;
   if (code !== COLON) return false;
@@ -104,7 +110,7 @@ const NAME = 0;
 const CLIMB = 1;
 const EMPTY = 2;
 
-/** A segment without blanks around it and dots at its end; the same object for each. */
+/** The result of trimming a segment: without surrounding spaces and trailing dots. One reused object. */
 const trim = { kind: NAME, from: 0, to: 0, dots: 0 };
 
 function named(from: number, to: number): Readonly<typeof trim> {
@@ -115,7 +121,7 @@ function named(from: number, to: number): Readonly<typeof trim> {
   return trim;
 }
 
-/** Two dots and more are as good as `..`; one is nothing. */
+/** Two or more dots count as `..`, one dot as an empty segment. */
 function trimmed(bytes: Buffer, first: number, last: number): Readonly<typeof trim> {
   let from = first;
   let to = last;

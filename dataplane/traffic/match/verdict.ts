@@ -3,14 +3,14 @@ import { compileCondition, type MatchedRequest } from './condition.ts';
 import { foldedPattern, isBelow } from './pattern.ts';
 import { type Readings, segmentsOfPattern } from './readings.ts';
 
-/** Whether the readings of a path match: none of them, every one, or perhaps some and some not. */
+/** Whether the readings of a path match: none of them, all of them, or possibly some but not others. */
 export type Verdict = 'none' | 'all' | 'some';
 
-/** Judges all readings at once. It may say `some` where it is `none` or `all`, never the reverse. */
+/** Evaluates all readings at once. It may return `some` for `none` or `all`, but never the reverse. */
 export type Judgement = (readings: Readings) => Verdict;
 export type ConditionJudgement = (readings: Readings, x: MatchedRequest) => Verdict;
 
-/** More segments than this in a pattern are not followed. */
+/** A pattern with more segments is not evaluated segment by segment. */
 const MOST_SEGMENTS = 30;
 
 /** For a path pattern: exact, or everything below a prefix. */
@@ -27,12 +27,12 @@ export function judgePattern(written: string, folds: boolean): Judgement {
   return (readings) => (isSure(readings) ? 'all' : reaches(readings, segments, below, open) ? 'some' : 'none');
 }
 
-/** Whether nobody can tell how the readings of a segment begin or end that begins or ends with this text. */
+/** Whether the text may be changed at the edge of a segment: some server decodes, cuts or trims it there. */
 const isUnsteady = (text: string): boolean => /[%;:\\]|\.$/.test(text);
 
 /**
- * Whether some reading begins with these segments, or has just these. Follows at once every number of them that may have been met
- * by a segment, as bits: a segment is the next one of the pattern, or is left out where it may be.
+ * Whether some reading begins with these segments, or consists of just these. The bits of `met` track all counts of pattern segments that
+ * may have matched so far: each segment of the path either matches the next one of the pattern or, if optional, is omitted.
  */
 function reaches(readings: Readings, wanted: readonly string[], below: boolean, open: boolean): boolean {
   readings.effort.allow();
@@ -54,7 +54,7 @@ function reaches(readings: Readings, wanted: readonly string[], below: boolean, 
   return !below && (met & goal) !== 0;
 }
 
-/** For what a path ends with (`*.php`) or holds (as `.php` and `/admin/` between stars). */
+/** For the end of a path (`*.php`) or a part of it (such as `.php` or `/admin/` between stars). */
 function judgePart(written: string, folds: boolean): Judgement {
   const text = folds ? written.toLowerCase() : written;
   const holds = text.length > 1 && text.endsWith('*');
@@ -68,18 +68,21 @@ function judgePart(written: string, folds: boolean): Judgement {
   };
 }
 
-/** A piece between slashes. */
+/** The part of a pattern between two slashes. */
 type Piece = {
   readonly text: string;
-  /** Whether it begins and ends with its segment, and whether that is the last one. */
+  /** Whether it must match from the beginning of its segment and to its end, and whether the segment must be the last one. */
   readonly from: boolean;
   readonly to: boolean;
   readonly atEnd: boolean;
-  /** In lower case, where its beginning may be the end of an escape to those who decode less; else null. */
+  /** In lower case if its beginning may be the end of an escape to servers that decode less; else null. */
   readonly undecoded: string | null;
 };
 
-/** null for one that may stand anywhere, since readings may show or hide it. `from`, `before`: whether a slash stands there; `open`: the pattern ends with a star. */
+/**
+ * null for a piece that can't be located, because readings may add or remove it. `from`, `before`: whether it follows or precedes a slash.
+ * `open`: the pattern ends with a star.
+ */
 function pieceOf(piece: string, from: boolean, before: boolean, open: boolean, folds: boolean): Piece | null {
   const [text, ...more] = segmentsOfPattern(`/${piece}`, folds) ?? [];
   const to = before || !open;
@@ -87,7 +90,7 @@ function pieceOf(piece: string, from: boolean, before: boolean, open: boolean, f
   return { text, from, to, atEnd: !before && !open, undecoded: !from && /^[0-9a-f]/i.test(text) ? text.toLowerCase() : null };
 }
 
-/** Whether the piece is in one of the segments, in the last one of some reading where it has to be. */
+/** Whether the piece may occur in a segment, or in the last segment of some reading if it must. */
 function stands({ text, from, to, atEnd, undecoded }: Piece, readings: Readings): boolean {
   if (undecoded !== null && readings.mayHoldUndecoded(undecoded)) return true;
   if (!from) return to ? readings.mayEndSegment(text, atEnd) : readings.mayHold(text);
@@ -99,7 +102,7 @@ function stands({ text, from, to, atEnd, undecoded }: Piece, readings: Readings)
   return false;
 }
 
-/** For a condition: what it says of the path is judged, what else it says is asked. */
+/** For a condition: its paths are evaluated for all readings, and its other members for the request. */
 export function judgeCondition(condition: Condition, folds: boolean): ConditionJudgement {
   const matches = judgePlain(condition, folds);
   const exceptions = (condition.not ?? []).map((exception) => judgePlain(exception, folds));

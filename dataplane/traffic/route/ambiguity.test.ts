@@ -7,9 +7,9 @@ const says = (body: string) => ({ respond: { status: 200, body } });
 const users = [{ name: 'bob', hash: '$2b$04$abcdefghijklmnopqrstuuGZ9YlYc0Y1vYV1cKzY8Wc2jYQ7mU7ga' }];
 const route = (more: Partial<RouteInput>): RouteInput => ({ domain: 'a.test', upstream: null, tls: false, ...says('rest'), ...more });
 
-/** What would reach `/admin/x` of some server, and `/admin/*` of nobody here. */
+/** Some server reads these as `/admin/x`, although they don't match `/admin/*` here. */
 const HOSTILE = [
-  // Tomcat and Jetty drop parameters, and some look for them once everything is decoded.
+  // Tomcat and Jetty drop parameters, and some servers look for them after all decoding.
   '/admin;a=b/x',
   '/admin;/x',
   '/;a/admin/x',
@@ -33,7 +33,7 @@ const HOSTILE = [
   '/x/..\\admin\\y',
   '/x\\..\\admin\\y',
   '/\\x/admin/y',
-  // Overlong UTF-8, full-width forms and best fit.
+  // Overlong UTF-8, full-width forms and best-fit mappings.
   '/%c0%af/admin/x',
   '/admin%c0%2fx',
   '/admin%25c0%252fx',
@@ -49,7 +49,7 @@ const HOSTILE = [
   '/admin%e2%88%95x',
   '/admin%c2%a5x',
   '/admin%25u002fx',
-  // Ends of names that Windows trims, and its streams.
+  // Ends of names that Windows trims, and alternate data streams.
   '/admin./',
   '/admin.../x',
   '/admin%2e/x',
@@ -58,12 +58,12 @@ const HOSTILE = [
   '/%20admin/x',
   '/admin::$DATA/x',
   '/admin:$i30:$INDEX_ALLOCATION/x',
-  // The host of a network-path; a query in disguise.
+  // The host of a network-path, and a query in disguise.
   '//x/admin/y',
   '/%2fx/admin/y',
   '/admin%3f/x',
   '/admin%23/x',
-  // Better not to guess.
+  // Not interpreted at all.
   '/admin%00/x',
   '/adm%0ain/x',
   '/admin%01/x',
@@ -74,7 +74,7 @@ const HOSTILE = [
   '/%2525252561',
 ];
 
-/** What means nothing guarded to anybody. */
+/** No server reads these as a guarded path. */
 const HARMLESS = [
   '/100%25',
   '/a;b',
@@ -107,8 +107,8 @@ const GUARDS: readonly [name: string, more: Partial<RouteInput>, status: string]
   ['a password', { handles: [{ path: '/admin/*', basic_auth: { users } }] }, '401'],
   ['a refusal', { handles: [{ path: '/admin/*', respond: { status: 403 } }] }, '403'],
   ['an answer', { handles: [{ path: '/admin/*', respond: { status: 200, body: 'fixed' } }] }, '200'],
-  ['a limit of a block', { handles: [{ path: '/admin/*', rate_limit_rps: 100_000 }] }, '200'],
-  ['a limit with a matcher', { rate_limits: [{ rps: 100_000, match: { path: ['/admin/*'] } }] }, '200'],
+  ['a rate limit of a block', { handles: [{ path: '/admin/*', rate_limit_rps: 100_000 }] }, '200'],
+  ['a rate limit with a matcher', { rate_limits: [{ rps: 100_000, match: { path: ['/admin/*'] } }] }, '200'],
   ['a redirect', { redirects: [{ from: '/admin/*', to: '/new', status: 302 }] }, '302'],
   ['a redirect of a block', { handles: [{ path: '/admin/*', redirects: [{ from: '/*', to: '/new', status: 302 }] }] }, '302'],
   ['a refusal with a matcher', { responds: [{ status: 404, match: { path: ['/admin/*'], not: [{ remote_ip: ['10.0.0.0/8'] }] } }] }, '404'],
@@ -125,7 +125,7 @@ const GUARDS: readonly [name: string, more: Partial<RouteInput>, status: string]
 ];
 
 for (const [name, more, status] of GUARDS)
-  test(`behind ${name} a path that someone could take for a guarded one is 400, and no other`, async () => {
+  test(`behind ${name} only a path that some server could read as a guarded one is refused with 400`, async () => {
     using proxy = await ProxyFixture.start([route(more)]);
     const client = await proxy.connect();
     const statusOf = async (path: string): Promise<string> => {
@@ -139,7 +139,7 @@ for (const [name, more, status] of GUARDS)
     assert.equal(await statusOf('/admin/../x'), '400');
   });
 
-test('what a path ends with or holds is judged in all readings, too', async () => {
+test('patterns for the end or a part of a path are evaluated in all readings too', async () => {
   const refused = (path: string): RouteInput => route({ responds: [{ status: 403, match: { path: [path] } }] });
   for (const [pattern, hostile, matched, harmless] of [
     [
@@ -167,7 +167,7 @@ test('what a path ends with or holds is judged in all readings, too', async () =
   }
 });
 
-test('where nothing guards some paths and not others, every path goes on as it was sent', async () => {
+test('without guards that depend on the path, every path is forwarded as it was sent', async () => {
   for (const more of [
     { handles: [{ path: '/admin/*', ...says('rest') }].map(({ path }) => ({ path, headers: [{ name: 'X-A', value: 'b' }] })) },
     { rate_limit_rps: 100_000 },
@@ -183,7 +183,7 @@ test('where nothing guards some paths and not others, every path goes on as it w
   }
 });
 
-test('with path_case insensitive every pattern of the site matches in any case, and what may be one in any case is refused', async () => {
+test('with path_case insensitive all patterns match in any letter case, and a path that may match one in any case is refused', async () => {
   const insensitive: Partial<RouteInput> = {
     path_case: 'insensitive',
     redirects: [{ from: '/Old/*', to: '/new/{remainder}', status: 301 }],
@@ -209,7 +209,7 @@ test('with path_case insensitive every pattern of the site matches in any case, 
   assert.match((await proxy.ask(get('/OLD/AbC'))).head, /\r\nLocation: \/new\/AbC\r\n/);
 });
 
-test('what the proxy answers itself is never forwarded, however it is written', async () => {
+test("the proxy's own paths are never forwarded, however they are written", async () => {
   using proxy = await ProxyFixture.start([route({})]);
   for (const path of [
     '/.sluice/',
@@ -224,7 +224,7 @@ test('what the proxy answers itself is never forwarded, however it is written', 
   ])
     assert.match((await proxy.ask(get(path))).line, / 404 /, path);
   for (const path of [`/.sluice;a/${'x/'.repeat(200)}`, '/.sluice%2fx%00'])
-    assert.match((await proxy.ask(get(path))).line, / 404 /, 'also where nobody should guess');
+    assert.match((await proxy.ask(get(path))).line, / 404 /, 'also a path that is not interpreted');
   for (const path of ['/.sluice', '/.sluicex/y', '/.well-known/x', '/x/.sluice/y'])
     assert.match((await proxy.ask(get(path))).line, / 200 /, path);
   assert.match(proxy.dryRun('http://a.test/.sluice/x').verdict, /^404: /);

@@ -19,7 +19,7 @@ async function bodyOf(proxy: ProxyFixture, path: string): Promise<string> {
   return line.includes(' 404 ') ? '404' : body;
 }
 
-test('blocks are tried in the order written: the first that matches answers', async () => {
+test('the first matching block in the order written serves the request', async () => {
   using proxy = await ProxyFixture.start([
     blocks([saying('/a/b/*', 'deep'), saying('/a/*', 'wide'), saying('/a/c/*', 'never'), saying('/exact', 'exact'), saying(null, 'rest')]),
   ]);
@@ -37,7 +37,7 @@ test('blocks are tried in the order written: the first that matches answers', as
   for (const [path, block] of table) assert.equal(await bodyOf(proxy, path), block, path);
 });
 
-test('blocks match the path with its escapes decoded, slashes merged and dot segments removed', async () => {
+test('blocks match the path with escapes decoded, slashes merged and dot segments removed', async () => {
   const named = (path: string | null, value: string) => ({ path, headers: [{ name: 'X-Block', value }] });
   const handles = [named('/admin/*', 'admin'), named(null, 'rest')];
   using proxy = await ProxyFixture.start([blocks(handles, { respond: { status: 200 } })]);
@@ -53,7 +53,7 @@ test('blocks match the path with its escapes decoded, slashes merged and dot seg
   for (const [path, block] of table) assert.equal(field((await proxy.ask(get(path))).head, 'X-Block'), block, path);
 });
 
-test('where no block matches the site answers, and where nothing stands outside the blocks nobody does: 404', async () => {
+test('if no block matches, the site answers, or 404 if the site has nothing outside its blocks', async () => {
   using proxy = await ProxyFixture.start([
     blocks([saying('/a/*', 'block')], { respond: { status: 200, body: 'site' } }),
     blocks([saying('/a/*', 'block')], { domain: 'b.test' }),
@@ -62,7 +62,7 @@ test('where no block matches the site answers, and where nothing stands outside 
   assert.match((await proxy.ask(get('/x').replace('a.test', 'b.test'))).line, / 404 /);
 });
 
-test('a stripping block takes its prefix off the target as it was sent; the rest and the query go on untouched', async () => {
+test('handle_path strips its prefix from the target as it was sent and leaves the rest and the query unchanged', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(request.line.split(' ')[1] ?? ''));
   const upstreams = [{ address: upstream.address }];
   using proxy = await ProxyFixture.start([
@@ -87,7 +87,7 @@ test('a stripping block takes its prefix off the target as it was sent; the rest
   for (const [sent, forwarded] of table) assert.equal(await bodyOf(proxy, sent), forwarded, sent);
 });
 
-test('a block without targets takes the site’s; one with targets of its own keeps to them', async () => {
+test('a block without targets uses the site’s, and one with targets uses only its own', async () => {
   using site = await UpstreamFixture.serving(ok('site'));
   using own = await UpstreamFixture.serving(ok('own'));
   using proxy = await ProxyFixture.start([
@@ -106,7 +106,7 @@ test('a block without targets takes the site’s; one with targets of its own ke
   assert.equal(await bodyOf(proxy, '/elsewhere'), 'site');
 });
 
-test('hosts are found in any case, with a port and with a trailing dot; wildcards cover one label', async () => {
+test('a host matches in any letter case, with a port and with a trailing dot, and a wildcard covers one label', async () => {
   const saysName = (domain: string): RouteInput => ({ domain, upstream: null, tls: false, respond: { status: 200, body: domain } });
   using proxy = await ProxyFixture.start(['a.test', '*.a.test', 'x.a.test', '127.0.0.1'].map(saysName));
   const table: [host: string, route: string][] = [

@@ -11,7 +11,7 @@ type Target = NonNullable<RouteInput['upstreams']>[number];
 const route = (upstreams: Target[], more: Partial<RouteInput> = {}): RouteInput => ({ ...site('a.test'), upstreams, ...more });
 const POST = 'POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 2\r\n\r\nhi';
 
-/** A request that its target has read and not answered. */
+/** A request that its target has received and not answered. */
 async function stuck(proxy: ProxyFixture, upstream: UpstreamFixture, text = get()): Promise<Wire> {
   const client = await proxy.connect();
   client.send(text);
@@ -22,7 +22,7 @@ async function stuck(proxy: ProxyFixture, upstream: UpstreamFixture, text = get(
 
 const silent = () => UpstreamFixture.serving(() => null);
 
-test('a request that waits for a target that is paused is sent to another one at once', async () => {
+test('a request that waits for a paused target is retried on another target at once', async () => {
   using paused = await silent();
   using other = await UpstreamFixture.serving((request) => ok(`${request.line} ${request.body}`));
   using proxy = await ProxyFixture.start([route([{ address: paused.address }])]);
@@ -34,7 +34,7 @@ test('a request that waits for a target that is paused is sent to another one at
   assert.equal(targets.inFlight(targets.find(targetKey(paused.address, false))), 0);
 });
 
-test('what may have been carried out, or has begun to answer, goes on waiting for its target', async () => {
+test('a request that may have been executed, or whose response has begun, keeps waiting for its target', async () => {
   using paused = await silent();
   using other = await UpstreamFixture.serving(ok('other'));
   using proxy = await ProxyFixture.start([route([{ address: paused.address }])]);
@@ -49,7 +49,7 @@ test('what may have been carried out, or has begun to answer, goes on waiting fo
   assert.equal(other.requests.length, 0);
 });
 
-test('where there is no other target, a request waits for its own, or for any where the site holds', async () => {
+test('without another target a request keeps waiting for its own, or for any target if the site has hold', async () => {
   using paused = await silent();
   using proxy = await ProxyFixture.start([route([{ address: paused.address }])]);
   const patient = await stuck(proxy, paused);
@@ -65,7 +65,7 @@ test('where there is no other target, a request waits for its own, or for any wh
   assert.equal((await held.readAnswer()).body, 'second');
 });
 
-test('a target with an id that no route names any more has ended: what waits for it is sent elsewhere', async () => {
+test('a target with an id that no route lists any more has stopped, so its requests are retried elsewhere', async () => {
   using dead = await silent();
   using next = await UpstreamFixture.serving(ok('next'));
   using proxy = await ProxyFixture.start([route([{ address: dead.address, id: 'one' }], { hold_secs: 10 })]);
@@ -75,7 +75,7 @@ test('a target with an id that no route names any more has ended: what waits for
   assert.equal((await client.readAnswer()).body, 'next');
 });
 
-test('a target without an id that leaves a route answers what it has; so does one that another route names', async () => {
+test('a removed target without an id, or one that another route lists, completes its requests', async () => {
   using first = await silent();
   using next = await UpstreamFixture.serving(ok('next'));
   const named = { address: first.address, id: 'one' };
@@ -92,7 +92,7 @@ test('a target without an id that leaves a route answers what it has; so does on
   assert.equal(next.requests.length, 0);
 });
 
-test('idle connections to a target are closed when it leaves its last route, is told to stop, or is another one', async () => {
+test('idle connections to a target are closed when it leaves its last route, starts draining or is replaced', async () => {
   using upstream = await UpstreamFixture.serving(ok('hi'));
   using other = await UpstreamFixture.serving(ok('other'));
   const target: Target = { address: upstream.address, id: 'one' };
@@ -112,7 +112,7 @@ test('idle connections to a target are closed when it leaves its last route, is 
   }
 });
 
-test('idle connections outlive every change that leaves their target where it is', async () => {
+test('idle connections survive every change that keeps their target', async () => {
   using upstream = await UpstreamFixture.serving(ok('hi'));
   using second = await UpstreamFixture.serving(ok('hi'));
   const target: Target = { address: upstream.address, id: 'one' };
@@ -124,7 +124,7 @@ test('idle connections outlive every change that leaves their target where it is
   assert.equal(upstream.connections.length, 1);
 });
 
-test('a connection whose answer ends after its target was told to stop is not kept for another', async () => {
+test('a connection whose response ends after its target started draining is not reused', async () => {
   using upstream = await silent();
   const target: Target = { address: upstream.address, id: 'one' };
   using proxy = await ProxyFixture.start([route([target])]);
@@ -136,7 +136,7 @@ test('a connection whose answer ends after its target was told to stop is not ke
   await connection?.until('the end', () => connection.ended);
 });
 
-test('failures of a target are not held against another one that has its address now', async () => {
+test("failures of a target don't count against another target that now has its address", async () => {
   using upstream = await UpstreamFixture.serving((_, wire) => {
     wire.reset();
     return null;
@@ -152,13 +152,13 @@ test('failures of a target are not held against another one that has its address
   assert.equal(failures('two'), 0);
 });
 
-test('requests that wait go to a target as soon as the ledger lets it in', async () => {
+test('waiting requests are sent to a target as soon as the ledger admits it', async () => {
   using upstream = await UpstreamFixture.serving(ok('in'));
   const target: Target = { address: upstream.address, id: 'one', state: 'starting', probe: true };
   using proxy = await ProxyFixture.start([route([target], { hold_secs: 10 })]);
   const clients = [await proxy.connect(), await proxy.connect()];
   for (const client of clients) client.send(get());
-  await eventually('both to wait', () => proxy.ledger.inFlight.total() === 2);
+  await eventually('both to be waiting', () => proxy.ledger.inFlight.total() === 2);
   const { targets } = proxy.ledger;
   targets.setCheckResult(targets.claim(targetKey(target.address, false, 'one'), proxy.clock.now()), CHECK_RESULT.healthy);
   proxy.tellVerdicts();

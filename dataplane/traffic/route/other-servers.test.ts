@@ -8,7 +8,7 @@ import { LONGEST_READ, type Readings, readingsOf } from '../match/readings.ts';
 import { MOST_SEGMENTS_READ } from '../match/segments.ts';
 import { judgeCondition, judgePattern } from '../match/verdict.ts';
 
-/** A step of how some server reads a path. Characters above 0x7f are bytes. */
+/** One step of how some server reads a path. Characters above 0x7f are bytes. */
 type Step = (path: string) => string;
 
 const decodedOnce: Step = (path) => path.replace(/%([0-9A-F]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
@@ -17,7 +17,7 @@ const decodedUnreserved: Step = (path) =>
     const char = String.fromCharCode(Number.parseInt(hex, 16));
     return /[\w.~-]/.test(char) ? char : sent;
   });
-/** As IIS 5 and old Java decoders: any bits of an overlong form. */
+/** Like IIS 5 and old Java decoders: any bits of an overlong form. */
 const laxUtf8: Step = (path) =>
   path.replace(/([\xc0\xc1])([\x80-\xbf])|\xe0([\x80\x81])([\x80-\xbf])/g, (_, a?: string, b?: string, c?: string, d?: string) =>
     String.fromCharCode((((a ?? c ?? '').charCodeAt(0) & 1) << 6) | ((b ?? d ?? '').charCodeAt(0) & 0x3f)),
@@ -33,10 +33,10 @@ const compatible: Step = (path) => {
 const backslashes: Step = (path) => path.replaceAll('\\', '/');
 /** Tomcat and Jetty: parameters of each segment. */
 const withoutParameters: Step = (path) => path.replace(/;[^/]*/g, '');
-/** Express of old, Rails: everything behind the first. */
+/** Old Express, Rails: everything after the first semicolon. */
 const withoutQuery: Step = (path) => path.replace(/[?#].*$/s, '');
 const merged: Step = (path) => path.replace(/\/{2,}/g, '/');
-/** Windows: blanks and dots at the end of a name, and streams. */
+/** Windows: spaces and dots at the end of a name, and alternate data streams. */
 const trimmed: Step = (path) =>
   path
     .split('/')
@@ -62,7 +62,7 @@ const withoutDots: Step = (path) => {
 };
 
 const SERVERS: Readonly<Record<string, readonly Step[]>> = {
-  // Nobody is taken to read an escaped letter as anything but the letter.
+  // No server is assumed to read an escaped letter as anything but the letter.
   literal: [decodedUnreserved],
   nginx: [withoutQuery, decodedOnce, merged, withoutDots],
   'nginx, merge_slashes off': [decodedOnce, withoutDots],
@@ -153,7 +153,7 @@ const PATTERNS = [
 ];
 const PARTS = ['*.php', '*/admin/*', '*admin*', '*/x', '*/admin/x*'];
 
-/** Numbers below `below`, the same every time. */
+/** Numbers below `below`, reproducible. */
 function randomFrom(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -168,7 +168,7 @@ function pathFrom(random: (below: number) => number): string {
   return path.replaceAll(' ', '%20');
 }
 
-/** What a search over such parts found dearest to judge, here shorter: whole, and cut where another part would stand. */
+/** Shorter forms of the paths that a search found most expensive to check: whole, and cut at other places. */
 const DEAR: readonly string[] = [
   `//${'x///'.repeat(30)}%20//x/%3b`,
   `//${'a::$DATA.%20x/'.repeat(30)}`,
@@ -186,7 +186,7 @@ const DEAR: readonly string[] = [
 
 const ASKED: MatchedRequest = { method: 'GET', target: '/', fields: '', client: { address: '127.0.0.1' } };
 
-/** Each server alone, and with each further step that another one could add behind or before it. */
+/** Each server alone, and with each additional step that another one could add before or after it. */
 function* servers(): Generator<[name: string, steps: readonly Step[]]> {
   const extra = [backslashes, withoutParameters, merged, trimmed, withoutDots, decodedOnce, withoutStreams, blanksTrimmed, stripped];
   for (const [name, steps] of Object.entries(SERVERS)) {
@@ -202,7 +202,7 @@ const ALL = [...servers()];
 
 const written = (path: string): string => normalizedPath(path);
 
-test('no server reads a path as one that our verdict leaves out: every combination of steps, random paths', () => {
+test('the verdict covers every reading of every known server: all combinations of steps, random paths', () => {
   const judged = [
     ...PATTERNS.map((pattern) => ({ pattern, matches: compilePattern(pattern).matches, judge: judgePattern(pattern, false) })),
     ...[...PARTS.map((part): Condition => ({ path: [part] })), { path: ['/a*'], not: [{ path: ['/admin/*', '*.php'] }] }].map(
@@ -242,7 +242,7 @@ test('no server reads a path as one that our verdict leaves out: every combinati
   assert.ok(read > 2_000 && sure > 10_000, `${read} read, ${sure} sure`);
 });
 
-test('a path is judged in work that grows with its length, and never beyond a bound', () => {
+test('checking a path takes work proportional to its length, up to a bound', () => {
   const steps = (path: string, pattern: string): number => {
     const readings = readingsOf(path, false);
     assert.ok(readings);
@@ -265,11 +265,11 @@ test('a path is judged in work that grows with its length, and never beyond a bo
   const verdicts = judges.map((judge) => judge(readings));
   const { spent } = readings.effort;
   assert.ok(spent < 1_000 + 13 * judges.length, `${spent} steps`);
-  assert.equal(verdicts.at(-1), 'some', 'what is not judged may be anything');
+  assert.equal(verdicts.at(-1), 'some', 'a path that is not evaluated may mean anything');
   for (const path of DEAR) assert.ok(steps(path, '/admin/*') < 1_000, path);
 });
 
-test('a path that nobody sends in earnest is not read: too long, of too many segments, or escaped three times at length', () => {
+test('a path of a form that no real client sends is not interpreted: too long, with too many segments, or long and escaped three times', () => {
   const isRead = (path: string): boolean => readingsOf(path, false) !== null;
   for (const [fits, exceeds] of [
     [`/${'a'.repeat(LONGEST_READ - 2)};`, `/${'a'.repeat(LONGEST_READ - 1)};`],
@@ -281,5 +281,5 @@ test('a path that nobody sends in earnest is not read: too long, of too many seg
     assert.ok(isRead(fits), fits);
     assert.ok(!isRead(exceeds), exceeds);
   }
-  assert.equal(readingsOf(`/${'a/'.repeat(2_000)}`, false), undefined, 'what everybody reads alike may be as long as it likes');
+  assert.equal(readingsOf(`/${'a/'.repeat(2_000)}`, false), undefined, 'an unambiguous path may have any length');
 });

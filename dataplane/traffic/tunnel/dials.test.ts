@@ -3,19 +3,19 @@ import { test } from 'node:test';
 import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
 import { ok, refusingAddress, UpstreamFixture } from '../testing/test-upstream.ts';
 
-/** As many connections for tunnels as are let be on their way to one target. */
+/** The most connections for tunnels that may be connecting to one target. */
 const MOST = 64;
 const HANDSHAKE = get('/', 'Connection: Upgrade\r\nUpgrade: websocket\r\n');
 const AGREED = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
 
-/** Over TLS a connection is established once the target has answered the handshake, which this one never does. */
+/** Over TLS a connection is established once the handshake is complete, which this target never answers. */
 const neverStanding = async () => {
   const upstream = await UpstreamFixture.start();
   const proxy = await ProxyFixture.start([{ ...site('a.test', upstream), tls: true }]);
   return { upstream, proxy };
 };
 
-test('upgrades that are called off one after the other share the connection that is being opened', async () => {
+test('consecutive cancelled upgrades share the connection that is being opened', async () => {
   const { upstream, proxy } = await neverStanding();
   for (let nth = 0; nth < 20; nth++) {
     const client = await proxy.connect();
@@ -26,19 +26,19 @@ test('upgrades that are called off one after the other share the connection that
   }
   await upstream.accept();
   assert.equal(upstream.connections.length, 1);
-  // Nobody claims it any more: it ends with its time limit, and blames nobody.
+  // No exchange claims it any more, so it ends with its time limit and no failure is counted.
   proxy.clock.pass(5_000);
-  await eventually('nothing to be open', () => proxy.ledger.connections.sockets() === 0);
+  await eventually('no connection to be open', () => proxy.ledger.connections.sockets() === 0);
   assert.deepEqual(proxy.targetChanges(), []);
   proxy[Symbol.dispose]();
   upstream[Symbol.dispose]();
 });
 
-test('no more than 64 are on their way at a time, and those who wait behind them are told with them', async () => {
+test('at most 64 connections are opened at a time, and the requests queued behind them get the same result', async () => {
   const { upstream, proxy } = await neverStanding();
   const clients = await Promise.all(Array.from({ length: 100 }, () => proxy.connect()));
   for (const client of clients) client.send(HANDSHAKE);
-  await eventually('all to be under way', () => proxy.ledger.inFlight.total() === 100 && upstream.connections.length >= MOST);
+  await eventually('all to be connecting', () => proxy.ledger.inFlight.total() === 100 && upstream.connections.length >= MOST);
   assert.equal(upstream.connections.length, MOST);
   proxy.clock.pass(5_000);
   for (const client of clients) assert.match((await client.readAnswer()).line, / 504 /);
@@ -47,7 +47,7 @@ test('no more than 64 are on their way at a time, and those who wait behind them
   upstream[Symbol.dispose]();
 });
 
-test('more than that at a time all come to an agreement where the target takes their connections', async () => {
+test('more than 64 concurrent upgrades all succeed if the target accepts their connections', async () => {
   using upstream = await UpstreamFixture.serving(AGREED);
   using proxy = await ProxyFixture.before(upstream);
   const clients = await Promise.all(Array.from({ length: 100 }, () => proxy.connect()));
@@ -56,7 +56,7 @@ test('more than that at a time all come to an agreement where the target takes t
   assert.equal(upstream.connections.length, 100);
 });
 
-test('those who wait behind a target that refuses go to the next one', async () => {
+test('requests queued behind a target that refuses are retried on the next target', async () => {
   using upstream = await UpstreamFixture.serving(ok('no tunnel'));
   using proxy = await ProxyFixture.before({ address: await refusingAddress() }, upstream);
   const clients = await Promise.all(Array.from({ length: 100 }, () => proxy.connect()));

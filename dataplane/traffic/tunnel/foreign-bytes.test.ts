@@ -7,10 +7,10 @@ import { field } from '../testing/wire.ts';
 const asking = (upgrade: string, connection = 'Connection: Upgrade\r\n') =>
   `GET / HTTP/1.1\r\nHost: a.test\r\n${connection}Upgrade: ${upgrade}\r\n\r\n`;
 const SWITCHING = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
-/** What String.replace expands in a replacement. */
+/** Sequences that String.replace expands in a replacement. */
 const EXPANDED = ['$&', '$`', "$'", '$$', '$1', '$<a>'];
 
-test('an upgrade is asked for in the words of the client, whatever they mean to a replacement', async () => {
+test("the client's Upgrade value is forwarded literally, even if it contains replacement patterns", async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   for (const token of ['$&', '$`', "$'", '$$', '$1', 'a$&/b$`']) {
@@ -24,7 +24,7 @@ test('an upgrade is asked for in the words of the client, whatever they mean to 
   }
 });
 
-test('an Upgrade that is no list of protocols is 400, whether or not anybody wants to upgrade', async () => {
+test('an Upgrade that is not a list of protocols is answered with 400, even if the upgrade would be ignored', async () => {
   using upstream = await UpstreamFixture.serving(ok('never'));
   using proxy = await ProxyFixture.before(upstream);
   const injected = ['X-Forwarded-For: 10.9.9.9', 'Host: b', 'Authorization: Basic eDp4', 'Content-Length: 9', 'Transfer-Encoding: chunked'];
@@ -38,14 +38,14 @@ test('an Upgrade that is no list of protocols is 400, whether or not anybody wan
   assert.equal(upstream.connections.length, 0);
 });
 
-test('protocols that are never a matter of ours are ignored, and go no further', async () => {
+test('hop-by-hop protocols are ignored and not forwarded', async () => {
   using upstream = await UpstreamFixture.serving(ok('plain'));
   using proxy = await ProxyFixture.before(upstream);
   for (const protocol of ['h2c', 'TLS/1.0', 'TLS', 'h2c, TLS/1.2']) assert.equal((await proxy.ask(asking(protocol))).body, 'plain');
   assert.ok(upstream.requests.every(({ head }) => field(head, 'upgrade') === null));
 });
 
-test('a target that names no protocol, or more than protocols, has not agreed', async () => {
+test('a target that names no protocol, or something else, has not accepted the upgrade', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   for (const chosen of ['', ',', 'websocket\xa0', 'websocket x', 'websocket;a', 'websocket, chat']) {

@@ -40,7 +40,7 @@ const agreement = (head: string, more = '') =>
   `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept(field(head, 'Sec-WebSocket-Key'))}\r\n${more}\r\n`;
 const inFlight = () => proxy.ledger.targets.inFlight(proxy.ledger.targets.find(targetKey(upstream.address, false)));
 
-/** A tunnel that stands, both sides of it. */
+/** An established tunnel with both of its sides. */
 async function tunnel(early = ''): Promise<{ stream: ClientHttp2Stream; target: Wire }> {
   const stream = ask();
   const target = await upstream.accept();
@@ -54,7 +54,7 @@ test('extended CONNECT is offered (RFC 8441 3)', () => {
   assert.equal(client.session.remoteSettings.enableConnectProtocol, true);
 });
 
-test('it asks the target to upgrade, and passes on what the two agree on', async () => {
+test('extended CONNECT requests an upgrade from the target and passes on the negotiated protocol', async () => {
   const stream = ask({ 'sec-websocket-protocol': 'chat', cookie: 'a=b', origin: 'https://a.test' });
   const target = await upstream.accept();
   const head = await target.readHead();
@@ -80,7 +80,7 @@ test('it asks the target to upgrade, and passes on what the two agree on', async
   );
 });
 
-test('bytes go both ways, those of the target that came with its agreement first', async () => {
+test('bytes are relayed in both directions, including those the target sends with its 101', async () => {
   const { stream, target } = await tunnel('early');
   assert.equal(String((await once(stream, 'data'))[0]), 'early');
   stream.write('ping');
@@ -91,7 +91,7 @@ test('bytes go both ways, those of the target that came with its agreement first
   assert.deepEqual(proxy.counted().get('a.test')?.classes, [1, 0, 0, 0, 0, 0]);
 });
 
-test('each side may end its own first', async () => {
+test('either side may end first', async () => {
   const { stream, target } = await tunnel();
   stream.end('bye');
   await target.readThrough('bye');
@@ -105,26 +105,26 @@ test('each side may end its own first', async () => {
   assert.equal(proxy.counted().get('a.test')?.bytes, 7);
 });
 
-test('a client that resets its stream ends the connection to the target', async () => {
+test('a client that resets its stream closes the connection to the target', async () => {
   const { stream, target } = await tunnel();
   stream.close(constants.NGHTTP2_CANCEL);
-  await eventually('the target to be left', () => target.closed || target.ended);
+  await eventually('the target's connection to close', () => target.closed || target.ended);
   await eventually('nothing to be under way', () => inFlight() === 0);
 });
 
-test('a target that breaks off resets the stream', async () => {
+test('a target that resets its connection resets the stream', async () => {
   const { stream, target } = await tunnel();
   target.socket.resetAndDestroy();
   await once(stream, 'close');
   assert.equal(stream.rstCode, constants.NGHTTP2_CANCEL);
 });
 
-test('a client that takes no byte of what its target has left behind is let go of after a minute', async () => {
+test("a client that does not read the target's last bytes is disconnected after a minute", async () => {
   await new Promise<void>((resolve) => client.session.settings({ initialWindowSize: 0 }, () => resolve()));
   const { stream, target } = await tunnel();
   target.end('so long');
   stream.end();
-  await eventually('the target to be left', () => target.closed);
+  await eventually('the target's connection to close', () => target.closed);
   for (let half = 0; half < 4; half++) {
     proxy.clock.pass(30_000);
     await new Promise(setImmediate);
@@ -132,7 +132,7 @@ test('a client that takes no byte of what its target has left behind is let go o
   await eventually('nothing to be under way', () => proxy.ledger.inFlight.total() === 0);
 });
 
-test('a tunnel may be silent, while other requests share its connection', async () => {
+test('a tunnel may be idle while other requests share its connection', async () => {
   const { stream, target } = await tunnel();
   for (let minute = 0; minute < 30; minute++) {
     proxy.clock.pass(60_000);
@@ -145,7 +145,7 @@ test('a tunnel may be silent, while other requests share its connection', async 
   assert.equal(String((await once(stream, 'data'))[0]), 'still there');
 });
 
-/** How much a side takes that is written to for as long as it asks for more. */
+/** How many bytes a side accepts when written to for as long as it asks for more. */
 async function poured(into: Writable): Promise<number> {
   const piece = Buffer.alloc(1_000_000);
   let written = 0;
@@ -158,11 +158,11 @@ async function poured(into: Writable): Promise<number> {
   return written;
 }
 
-test('a client that does not read holds the target back, and the other way round', async () => {
+test('a client that does not read pauses the target, and vice versa', async () => {
   const { stream, target } = await tunnel();
   stream.pause();
   const down = await poured(target.socket);
-  // However long that takes: a tunnel has no time limit.
+  // However long that takes, because a tunnel has no time limit.
   for (let minute = 0; minute < 5; minute++) {
     proxy.clock.pass(60_000);
     await new Promise(setImmediate);
@@ -174,14 +174,14 @@ test('a client that does not read holds the target back, and the other way round
 });
 
 for (const [what, answer] of [
-  ['answers as if nothing had been asked', ok('plain')],
+  ['ignores the upgrade', ok('plain')],
   [
     'hashes another key',
     'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: x\r\n\r\n',
   ],
-  ['goes on with another protocol', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: other\r\nConnection: Upgrade\r\n\r\n'],
+  ['switches to another protocol', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: other\r\nConnection: Upgrade\r\n\r\n'],
 ] as const)
-  test(`a target that ${what} makes no tunnel`, async () => {
+  test(`a target that ${what} opens no tunnel`, async () => {
     const stream = ask();
     const target = await upstream.accept();
     await target.readHead();
@@ -192,7 +192,7 @@ for (const [what, answer] of [
     await eventually('nothing to be under way', () => inFlight() === 0);
   });
 
-test('what a target says in place of an agreement goes on', async () => {
+test('the response of a target that declines is passed on', async () => {
   const stream = ask();
   const target = await upstream.accept();
   await target.readHead();
@@ -201,14 +201,14 @@ test('what a target says in place of an agreement goes on', async () => {
   assert.deepEqual([answer[':status'], String((await once(stream, 'data'))[0])], [403, 'no']);
 });
 
-test('an answer of the proxy itself is never taken for an agreement', async () => {
+test('a response of the proxy itself is never read as an accepted upgrade', async () => {
   await proxy.publish([{ ...site('a.test'), respond: { status: 200, body: 'fixed' } }]);
   const stream = ask();
   assert.equal((await answerTo(stream))[':status'], 501);
   await once(stream.resume(), 'close');
 });
 
-test('a tunnel whose target leaves its route has a while to end', async () => {
+test('a tunnel whose target leaves its route is closed after a grace period', async () => {
   const { stream } = await tunnel();
   using other = await UpstreamFixture.start();
   await proxy.publish([site('a.test', other)]);

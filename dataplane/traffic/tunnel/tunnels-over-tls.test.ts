@@ -20,7 +20,7 @@ describe('a tunnel with TLS on both sides', () => {
     certificates[Symbol.dispose]();
   });
 
-  /** A proxy whose one target gives each of its connections to `target`, and a client of it. */
+  /** A proxy whose one target passes each of its connections to `target`, and a client of it. */
   async function between(target: (wire: Wire) => Promise<void>) {
     const server = createServer({ cert, key, allowHalfOpen: true }, (socket) => void target(new Wire(socket)));
     server.listen(0, '127.0.0.1');
@@ -38,7 +38,7 @@ describe('a tunnel with TLS on both sides', () => {
     return { proxy, client: new Wire(socket), [Symbol.dispose]: end };
   }
 
-  test('passes bytes both ways, early ones too, and ends with its target', async () => {
+  test('relays bytes in both directions, early ones too, and ends with its target', async () => {
     using way = await between(async (wire) => {
       await wire.readHead();
       wire.send('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: chat\r\n\r\nwelcome');
@@ -58,7 +58,7 @@ describe('a tunnel with TLS on both sides', () => {
     await eventually('nothing to be in flight', () => way.proxy.ledger.inFlight.total() === 0);
   });
 
-  test('is none where the target declines, and the answer arrives whole', async () => {
+  test('is not opened if the target declines, and the response arrives complete', async () => {
     using way = await between(async (wire) => {
       await wire.readHead();
       wire.send(`HTTP/1.1 403 Forbidden\r\nContent-Length: ${LARGE.length}\r\n\r\n${LARGE}`);

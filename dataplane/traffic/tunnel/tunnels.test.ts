@@ -9,7 +9,7 @@ const upgrade = (more = '', protocol = 'chat/2') =>
   `GET /room?x=1 HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n${more}\r\n`;
 const SWITCHING = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: chat/2\r\nX-Own: kept\r\n\r\n';
 
-test('an upgrade of any protocol becomes a tunnel; what either side says early arrives', async () => {
+test('an upgrade to any protocol opens a tunnel, and early bytes of either side arrive', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -53,7 +53,7 @@ async function echoes({ client, target }: { client: Wire; target: Wire }, text: 
 const inFlight = (proxy: ProxyFixture, address: string) =>
   proxy.ledger.targets.inFlight(proxy.ledger.targets.find(targetKey(address, false)));
 
-test('an answer that is no agreement passes as it is, and its connection ends', async () => {
+test('a response that declines the upgrade is passed on, and its connection is closed', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   for (const [said, body] of [
@@ -77,7 +77,7 @@ test('an answer that is no agreement passes as it is, and its connection ends', 
   await eventually('nothing to be in flight', () => proxy.ledger.inFlight.total() === 0 && inFlight(proxy, upstream.address) === 0);
 });
 
-test('an answer that is no agreement is framed and completed like every other, and 204, 304 and HEAD have no body', async () => {
+test('a declining response is framed and completed like any other, and 204, 304 and HEAD have no body', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   for (const [method, said, expected] of [
@@ -96,7 +96,7 @@ test('an answer that is no agreement is framed and completed like every other, a
     const [line] = text.split('\r\n');
     const found = ['X-A', 'Content-Length', 'X-B'].map((name) => field(text, name));
     assert.deepEqual([line?.slice('HTTP/1.1 '.length), ...found], expected);
-    assert.equal(text.indexOf('\r\n\r\n'), text.length - 4, 'nothing after the head');
+    assert.equal(text.indexOf('\r\n\r\n'), text.length - 4, 'no bytes after the head');
     assert.notEqual(field(text, 'date'), null);
     assert.equal(field(text, 'transfer-encoding'), null);
     client.end();
@@ -105,7 +105,7 @@ test('an answer that is no agreement is framed and completed like every other, a
   assert.equal(proxy.counted().get('a.test')?.requests, 5);
 });
 
-test('an answer that is no agreement flows at the pace of its client', async () => {
+test('a declining response is sent at the pace of its client', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -118,13 +118,13 @@ test('an answer that is no agreement flows at the pace of its client', async () 
   assert.ok(await holdsBack(wire, piece), '64 MB are held for a client that reads nothing');
   const sent = wire.socket.bytesWritten;
   client.socket.resume();
-  await eventually('what was held back', () => client.total >= sent - 1_000);
+  await eventually('the bytes held back', () => client.total >= sent - 1_000);
   wire.reset();
   await client.until('the end', () => client.ended || client.closed);
   await eventually('nothing to be in flight', () => proxy.ledger.inFlight.total() === 0 && inFlight(proxy, upstream.address) === 0);
 });
 
-test('an answer that is no agreement and stops in the middle is cut after a minute, an event stream never', async () => {
+test('a declining response that stalls is cut off after a minute, an event stream never', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   for (const [type, cut] of [
@@ -145,7 +145,7 @@ test('an answer that is no agreement and stops in the middle is cut after a minu
   }
 });
 
-test('a client that leaves in the middle of an answer that is no agreement leaves nothing behind', async () => {
+test('a client that disconnects in the middle of a declining response leaks nothing', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -159,7 +159,7 @@ test('a client that leaves in the middle of an answer that is no agreement leave
   assert.deepEqual(proxy.counted().get('a.test')?.classes, [0, 1, 0, 0, 0, 0]);
 });
 
-test('a 101 that does not say to what, or says something else, is no agreement but 502', async () => {
+test('a 101 that names no protocol or another one is answered with 502', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   for (const fields of ['', 'Upgrade: chat/2\r\n', 'Connection: Upgrade\r\n', 'Connection: Upgrade\r\nUpgrade: other\r\n']) {
@@ -175,7 +175,7 @@ test('a 101 that does not say to what, or says something else, is no agreement b
   await eventually('nothing to be in flight', () => proxy.ledger.inFlight.total() === 0 && inFlight(proxy, upstream.address) === 0);
 });
 
-test('one of several protocols is chosen; interim answers, odd bytes and every value of a field come through', async () => {
+test('the target may choose one of several protocols, and interim responses, odd bytes and repeated fields are passed on', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -197,7 +197,7 @@ test('one of several protocols is chosen; interim answers, odd bytes and every v
   await echoes({ client, target: wire }, '\xff\x00');
 });
 
-test('h2c and TLS are ignored, and so is an upgrade with a body, in HTTP/1.0 or with a method that nobody knows: the request is an ordinary one', async () => {
+test('an upgrade to h2c or TLS, with a body, in HTTP/1.0 or with an unknown method is ignored, and the request is served normally', async () => {
   using upstream = await UpstreamFixture.serving(ok('plain'));
   using proxy = await ProxyFixture.before(upstream);
   const body = 'POST / HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: chat\r\nContent-Length: 2\r\n\r\nhi';
@@ -218,7 +218,7 @@ test('h2c and TLS are ignored, and so is an upgrade with a body, in HTTP/1.0 or 
   assert.equal(field(request.head, 'upgrade'), 'chat/2');
 });
 
-test('a target that is away is 502 without its address, after the others have been tried', async () => {
+test('an unreachable target is answered with 502 without its address, after the others have been tried', async () => {
   const away = { address: await refusingAddress() };
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.start([site('a.test', away, upstream), site('away.test', away)]);
@@ -230,7 +230,7 @@ test('a target that is away is 502 without its address, after the others have be
   assert.equal(proxy.counted().get('away.test')?.classes[4], 1);
 });
 
-test('a target that ends, talks nonsense or says nothing for a minute is 502, 502 and 504', async () => {
+test('a target that closes, sends invalid HTTP or is silent for a minute causes 502, 502 and 504', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const ends: readonly [status: number, end: (wire: Wire) => void][] = [
@@ -252,7 +252,7 @@ test('a target that ends, talks nonsense or says nothing for a minute is 502, 50
   await eventually('nothing to be in flight', () => proxy.ledger.inFlight.total() === 0 && inFlight(proxy, upstream.address) === 0);
 });
 
-test('policies come first: over the limit there is no tunnel', async () => {
+test('policies apply first: a request over the rate limit opens no tunnel', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.start([{ ...site('a.test', upstream), rate_limit_rps: 1 }]);
   await opened(upstream, proxy);
@@ -260,7 +260,7 @@ test('policies come first: over the limit there is no tunnel', async () => {
   assert.equal(upstream.connections.length, 1);
 });
 
-test('an upgrade counts when it is answered, its bytes when it ends', async () => {
+test('an upgrade is counted when it is answered, and its bytes when it ends', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const tunnel = await opened(upstream, proxy);
@@ -277,7 +277,7 @@ test('an upgrade counts when it is answered, its bytes when it ends', async () =
   await eventually('nothing to be in flight', () => proxy.ledger.inFlight.total() === 0 && inFlight(proxy, upstream.address) === 0);
 });
 
-test('each side can end its own: the other may still speak', async () => {
+test('either side can half-close while the other keeps sending', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const one = await opened(upstream, proxy);
@@ -290,7 +290,7 @@ test('each side can end its own: the other may still speak', async () => {
   assert.equal(await two.client.readAll(), 'last words');
 });
 
-test('a reset on either side ends the other and leaves nothing behind', async () => {
+test('a reset on either side closes the other and leaks nothing', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   for (const [from, to] of [
@@ -312,7 +312,7 @@ test('a reset on either side ends the other and leaves nothing behind', async ()
   await eventually('nothing to be in flight', () => proxy.ledger.inFlight.total() === 0 && inFlight(proxy, upstream.address) === 0);
 });
 
-test('a tunnel has no idle limit', async () => {
+test('a tunnel has no idle timeout', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const tunnel = await opened(upstream, proxy);
@@ -320,7 +320,7 @@ test('a tunnel has no idle limit', async () => {
   await echoes(tunnel, 'two hours later');
 });
 
-test('a tunnel outlives every change but the end of its own target, which leaves it half a minute', async () => {
+test('a tunnel survives every change except the removal of its target, after which it has half a minute', async () => {
   using upstream = await UpstreamFixture.start();
   using second = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
@@ -338,7 +338,7 @@ test('a tunnel outlives every change but the end of its own target, which leaves
     proxy.clock.pass(60_000);
     await echoes(tunnel, 'unmoved');
   }
-  // One that comes back in time is forgiven.
+  // A target that returns in time keeps its tunnels.
   await proxy.publish([site('a.test', second)]);
   proxy.clock.pass(20_000);
   await proxy.publish([site('a.test', upstream)]);
@@ -356,7 +356,7 @@ test('a tunnel outlives every change but the end of its own target, which leaves
   }
 });
 
-test('a target that leaves the route before it has answered has no more than the others have', async () => {
+test('a target that leaves the route before it has answered has the usual time limit', async () => {
   using upstream = await UpstreamFixture.start();
   using second = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
@@ -371,7 +371,7 @@ test('a target that leaves the route before it has answered has no more than the
   await client.until('the end', () => client.ended || client.closed);
 });
 
-test('a side that does not read holds the other back', async () => {
+test('a side that does not read pauses the other', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const tunnel = await opened(upstream, proxy);
@@ -382,7 +382,7 @@ test('a side that does not read holds the other back', async () => {
   assert.ok(await holdsBack(other.client, Buffer.alloc(1_000_000)), '64 MB are held for a target that reads nothing');
 });
 
-/** Whether the other side stops taking bytes before it has been sent 64 pieces. */
+/** Whether the other side stops reading before 64 pieces have been sent to it. */
 async function holdsBack({ socket }: Wire, piece: Buffer): Promise<boolean> {
   for (let sent = 0; sent < 64; sent++) {
     if (socket.write(piece)) continue;

@@ -104,7 +104,7 @@ test('a site of the file lets in who shows a certificate of its authority, and t
   assert.match(await scene.listen('staff.test', '-tls1_2'), /alert handshake failure/);
   assert.equal((await pair.visit('staff.test')).status, 308);
   const explained = await pair.command('explain', 'https://staff.test/');
-  assert.match(explained.stdout, /client_auth.*the handshake asks for a client certificate/);
+  assert.match(explained.stdout, /client_auth.*the handshake requires a client certificate/);
 });
 
 test('a session of it is resumed by every worker, and by nobody under another rule', async () => {

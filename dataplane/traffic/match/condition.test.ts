@@ -50,7 +50,7 @@ const TABLE: readonly [what: string, condition: object, request: Request, expect
   ['a parameter without a value', { query: [{ name: 'a', values: [''] }] }, { query: 'a' }, true],
   ['a parameter with any value', { query: [{ name: 'a', values: [] }] }, { query: 'a=%zz' }, true],
   ['an escaped parameter', { query: [{ name: 'ä b', values: ['c&d'] }] }, { query: '%C3%A4+b=c%26d' }, true],
-  ['a parameter that can't be decoded', { query: [{ name: 'a', values: ['%zz'] }] }, { query: 'a=%zz' }, true],
+  ['a parameter that cannot be decoded', { query: [{ name: 'a', values: ['%zz'] }] }, { query: 'a=%zz' }, true],
   ['no query', { query: [{ name: 'a', values: [] }] }, {}, false],
   [
     'two parameters, one of them missing',

@@ -4,7 +4,7 @@ import { get, ProxyFixture, site } from '../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field } from '../testing/wire.ts';
 
-test('a limit comes before a redirect, a redirect before a fixed answer, that before the upstream', async () => {
+test('a rate limit comes before a redirect, a redirect before a fixed response, and that before the upstream', async () => {
   using upstream = await UpstreamFixture.serving(ok('upstream'));
   const route = {
     ...site('a.test', upstream),
@@ -24,7 +24,7 @@ test('a limit comes before a redirect, a redirect before a fixed answer, that be
   assert.match((await proxy.ask(get('/moved'))).line, / 301 /);
 });
 
-test("a block's limit counts beside its site's", async () => {
+test("a block's limit counts in addition to its site's", async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await ProxyFixture.start([
     { ...site('a.test', upstream), rate_limit_rps: 4, handles: [{ path: '/b', rate_limit_rps: 1 }] },
@@ -34,7 +34,7 @@ test("a block's limit counts beside its site's", async () => {
   assert.equal(await status('/'), '429');
 });
 
-test('a fixed answer without a body has no type; 204 has no length either', async () => {
+test('a fixed response without a body has no Content-Type, and a 204 has no Content-Length either', async () => {
   using proxy = await ProxyFixture.start([
     {
       ...site('a.test'),

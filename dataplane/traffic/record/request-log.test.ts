@@ -91,7 +91,7 @@ test('a target that fails occasionally is not reported as recovered each time', 
   }
   assert.deepEqual(
     lines(proxy).map(({ message }) => message),
-    ['the answer of the target is not valid HTTP', 'the answer of the target is not valid HTTP'],
+    ['the response of the target is not valid HTTP', 'the response of the target is not valid HTTP'],
   );
 });
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 type Pair = { readonly cert: string; readonly key: string };
 
-/** Test support: a certificate authority of the test's own, and what it signs. */
+/** Test support: a certificate authority and the certificates it signs. */
 export class CertificatesFixture {
   readonly ca: string;
   private readonly folder = mkdtempSync(join(tmpdir(), 'certificates-'));
@@ -23,7 +23,7 @@ export class CertificatesFixture {
     return this.sign(names, ['-days', '2']);
   }
 
-  /** The same, whose time was over long ago. */
+  /** The same, but expired long ago. */
   issueExpired(name: string): Pair {
     return this.sign([name], ['-startdate', '20200101000000Z', '-enddate', '20200102000000Z']);
   }
@@ -64,7 +64,7 @@ const alternative = (names: readonly string[]): string[] => [
   `subjectAltName=${names.map((name) => `${isIP(name) === 0 ? 'DNS' : 'IP'}:${name}`).join()}`,
 ];
 
-/** Signs whatever it is given, for the names that were asked for. */
+/** Signs any request for its names. */
 const AUTHORITY = `[ca]
 default_ca = all
 [all]

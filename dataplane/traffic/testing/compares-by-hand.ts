@@ -4,9 +4,9 @@ import { eventually } from './test-proxy.ts';
 
 type Begun = { readonly password: string; readonly hash: string; readonly settle: (fits: boolean) => void; readonly fail: () => void };
 
-/** Test support: compares that end when the test says so, and as it says. */
+/** Test support: password comparisons that the test settles explicitly. */
 export class ComparesByHand {
-  /** Every compare so far, in its order. */
+  /** Every comparison so far, in order. */
   readonly begun: Begun[] = [];
 
   readonly compare: Compare = (password, hash) =>
@@ -14,7 +14,7 @@ export class ComparesByHand {
       this.begun.push({ password: password.toString(), hash, settle: resolve, fail: () => reject(new Error('out of order')) });
     });
 
-  /** Waits for this many compares. */
+  /** Waits until this many comparisons have started. */
   until(count: number): Promise<void> {
     return eventually(`${count} compares`, () => this.begun.length >= count);
   }

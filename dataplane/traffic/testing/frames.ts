@@ -35,13 +35,13 @@ export const CODE = {
 export const INITIAL_WINDOW = 4;
 
 const FRAME_HEAD = 9;
-/** Statuses that stand in HPACK's own table, by their byte (RFC 7541 appendix A). */
+/** Statuses in HPACK's static table, by their byte (RFC 7541 appendix A). */
 const STATUS = new Map([200, 204, 206, 304, 400, 404, 500].map((status, at) => [0x88 + at, status]));
 
 export type Frame = { readonly type: number; readonly flags: number; readonly stream: number; readonly payload: Buffer };
 export type Field = readonly [name: string, value: string];
 
-/** Test support: a client of HTTP/2 that sends whatever frames the test has, and keeps what comes back. */
+/** Test support: an HTTP/2 client that sends arbitrary frames and records what it receives. */
 export class Frames {
   readonly received: Frame[] = [];
   closed = false;
@@ -63,7 +63,7 @@ export class Frames {
     });
   }
 
-  /** A connection over TLS to `a.test`, on which nothing has been said yet. */
+  /** A connection over TLS to `a.test` on which nothing has been sent yet. */
   static async secure(port: number, ca: string): Promise<Frames> {
     const socket = connectSecure({ host: '127.0.0.1', port, ca, servername: 'a.test', ALPNProtocols: ['h2'] });
     await new Promise((resolve, reject) => socket.once('secureConnect', resolve).once('error', reject));
@@ -100,7 +100,7 @@ export class Frames {
     return this;
   }
 
-  /** A whole request without a body, or the head of one. */
+  /** A complete request without a body, or only the head of one. */
   request(stream: number, fields: readonly Field[] = head(), flags: number = FLAG.endStream): this {
     return this.send(FRAME.headers, FLAG.endHeaders | flags, stream, block(fields));
   }
@@ -110,18 +110,18 @@ export class Frames {
     return this.received.filter((one) => one.stream === stream && one.type === type);
   }
 
-  /** The status of a stream's answer; undefined while there is none. */
+  /** The status of a stream's response; undefined if there is none yet. */
   status(stream: number): number | undefined {
     const [answer] = this.of(stream, FRAME.headers);
     return answer === undefined ? undefined : statusIn(answer.payload);
   }
 
-  /** The code that a stream was reset with. */
+  /** The code with which a stream was reset. */
   resetCode(stream: number): number | undefined {
     return this.of(stream, FRAME.reset)[0]?.payload.readUInt32BE(0);
   }
 
-  /** The code that the connection was ended with. */
+  /** The code with which the connection was closed. */
   get goneCode(): number | undefined {
     return this.received.find(({ type }) => type === FRAME.goAway)?.payload.readUInt32BE(4);
   }
@@ -144,7 +144,7 @@ export class Frames {
     });
   }
 
-  /** Waits until everything sent so far has been looked at. */
+  /** Waits until everything sent so far has been processed. */
   async answered(): Promise<void> {
     const before = this.of(0, FRAME.ping).length;
     this.send(FRAME.ping, 0, 0, Buffer.alloc(8));
@@ -171,10 +171,10 @@ export class Frames {
   }
 }
 
-/** The status that an answer begins with, where its value is spelt out (RFC 7541 6.2); NaN where it stands in a table of the connection. */
+/** The status at the start of a response if it is a literal (RFC 7541 6.2); NaN if it is in the dynamic table. */
 function statusIn(payload: Buffer): number {
   let at = 0;
-  // A change of the table's size comes before the fields (RFC 7541 6.3).
+  // A change of the table size precedes the fields (RFC 7541 6.3).
   while (((payload[at] ?? 0) & 0xe0) === 0x20) at++;
   const known = STATUS.get(payload[at] ?? 0);
   if (known !== undefined) return known;
@@ -183,7 +183,7 @@ function statusIn(payload: Buffer): number {
   return Number(length < 0x80 ? value.toString('latin1') : digitsIn(value));
 }
 
-/** Digits in Huffman's code: 0 to 2 take five bits, 3 to 9 six (RFC 7541 appendix B). */
+/** Digits in the Huffman code: 0 to 2 take five bits, 3 to 9 six (RFC 7541 appendix B). */
 function digitsIn(bytes: Buffer): string {
   const bits = [...bytes].map((byte) => byte.toString(2).padStart(8, '0')).join('');
   let digits = '';
@@ -207,7 +207,7 @@ export function frame(type: number, flags: number, stream: number, payload: Buff
   return whole;
 }
 
-/** The head of a GET for `a.test`; pseudo-header fields take the place of the usual ones, others follow. */
+/** The head of a GET for `a.test`. Pseudo-header fields replace the usual ones, other fields are added. */
 export function head(...fields: readonly Field[]): Field[] {
   const usual = new Map([
     [':method', 'GET'],
@@ -219,7 +219,7 @@ export function head(...fields: readonly Field[]): Field[] {
   return [...usual, ...fields.filter(([name]) => !usual.has(name))];
 }
 
-/** Fields as HPACK has them, each spelt out and kept in no table (RFC 7541 6.2.2). */
+/** Fields as HPACK literals that are never indexed (RFC 7541 6.2.2). */
 export const block = (fields: readonly Field[]): Buffer =>
   Buffer.concat(fields.flatMap(([name, value]) => [Buffer.from([0]), text(name), text(value)]));
 
@@ -228,7 +228,7 @@ function text(value: string): Buffer {
   return Buffer.concat([integer(bytes.length, 7), bytes]);
 }
 
-/** RFC 7541 5.1, with nothing in the bits before it. */
+/** RFC 7541 5.1, with the bits before the prefix zero. */
 export function integer(value: number, bits: number): Buffer {
   const most = 2 ** bits - 1;
   if (value < most) return Buffer.from([value]);

@@ -5,15 +5,14 @@ import { eventually, ProxyFixture, site } from './test-proxy.ts';
 import { Wire } from './wire.ts';
 
 /*
- * Test support: a process of its own, since what it looks for ends one. A worker stands between targets and clients that
- * both speak HTTP/2 as badly as they can: `node --expose-gc hostile-traffic.ts SEED EXCHANGES`. It prints how many answers
- * there were. It collects garbage often: what the library holds in native memory has to be freed in an
- * order (`shared/runtime/http2-session.ts`).
+ * Test support, run as a separate process because the bugs it looks for end one. A worker runs between targets and clients that all speak
+ * HTTP/2 as badly as they can: `node --expose-gc hostile-traffic.ts SEED EXCHANGES`. It prints how many responses there were. It collects
+ * garbage often, because the library's native memory must be freed in a certain order (`shared/runtime/http2-session.ts`).
  */
 
 const ACK = 1;
 const FRAME_HEAD = 9;
-/** Exchanges under way at a time. */
+/** Concurrent exchanges. */
 const SIDE_BY_SIDE = 8;
 const COLLECT_EVERY = 20;
 
@@ -84,7 +83,7 @@ const HEADS: Some<readonly Field[]> = [
 ];
 const TRAILERS: Some<readonly Field[]> = [[['x-t', '1']], [['content-length', '5']], [[':status', '200']], [['connection', 'x']], many];
 
-/** What a target begins with: each of these at once with the end of its answer, while the request's body is still open. */
+/** What a target sends first. Each of these is sent together with the end of its response, while the request's body is still open. */
 const MALFORMED: Some<readonly Field[]> = [
   [[':status', '600']],
   [[':status', '200'], ...many],
@@ -107,7 +106,10 @@ const earlyAndMalformed = (stream: number): Buffer =>
     frame(FRAME.data, FLAG.endStream, stream, 'hello'),
   ]);
 
-/** Then as many whose head is torn: by a frame that has no place in it, or into more pieces than the library takes (RFC 9113 6.10). */
+/**
+ * Then as many whose head is broken: by a frame that must not interrupt it, or split into more frames than the library accepts (RFC 9113
+ * 6.10).
+ */
 const TORN = 2 * EARLY;
 const TORN_HEAD = block([[':status', '200'], ...Array.from({ length: 350 }, (_, at): Field => [`x-${at}`, 'y'.repeat(50)])]);
 const PIECE = 1_500;
@@ -129,7 +131,7 @@ function answerTo(random: SampleRandom, stream: number): Buffer {
   return answers <= TORN ? torn(stream) : answer(random, stream);
 }
 
-/** Frames of an answer, mostly those of one, and mostly in their order. */
+/** Frames of a response, mostly of one response and mostly in order. */
 function answer(random: SampleRandom, stream: number): Buffer {
   const frames: Buffer[] = [];
   const ends = (odds: number): number => (random.below(odds) === 0 ? FLAG.endStream : 0);
@@ -168,7 +170,7 @@ function answer(random: SampleRandom, stream: number): Buffer {
   return Buffer.concat(frames);
 }
 
-/** A target that answers each head at once, in one packet or in two, and does not always read on. */
+/** A target that answers each head at once, in one packet or two, and does not always read on. */
 function serve(socket: Socket, random: SampleRandom): void {
   let waiting: Buffer = Buffer.alloc(0);
   let greeted = false;
@@ -204,7 +206,7 @@ function serve(socket: Socket, random: SampleRandom): void {
 const POST = 'POST / HTTP/1.1\r\nHost: a.test\r\n';
 const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1));
 
-/** One request over HTTP/1.1, whose body may never come to an end. @returns whether there was an answer. */
+/** One request over HTTP/1.1 whose body may never end. @returns whether there was a response. */
 async function askHttp1({ port }: ProxyFixture, random: SampleRandom): Promise<boolean> {
   const wire = await Wire.to(port);
   wire.send(
@@ -225,7 +227,7 @@ async function askHttp1({ port }: ProxyFixture, random: SampleRandom): Promise<b
   return answered;
 }
 
-/** A few requests over HTTP/2, with what else comes to a hostile client's mind. @returns whether there was an answer. */
+/** A few requests over HTTP/2, mixed with other frames that a hostile client may send. @returns whether there was a response. */
 async function askHttp2({ port }: ProxyFixture, random: SampleRandom): Promise<boolean> {
   using client = await Frames.plain(port);
   client.greet([INITIAL_WINDOW, pick(random, [0, 1, 65_535])]);

@@ -15,17 +15,17 @@ import {
 import type { AddressInfo, Socket } from 'node:net';
 import { ProxyFixture, site } from './test-proxy.ts';
 
-/** A request as it came: fields in their order, names and values in turn. */
+/** A request as received: its fields in order, names and values alternating. */
 export type Asked = { readonly stream: ServerHttp2Stream; readonly raw: readonly string[]; field(name: string): string | null };
 
 type Answer = (asked: Asked) => void;
 
-/** Test support: a target that speaks HTTP/2 alone, and answers as the test says. */
+/** Test support: an upstream that speaks only HTTP/2 and answers as the test decides. */
 export class Http2UpstreamFixture {
   /** `127.0.0.1:port`. */
   readonly address: string;
   readonly sessions: ServerHttp2Session[] = [];
-  /** Its connections, in the order in which they came. */
+  /** Its connections, in order of arrival. */
   readonly sockets: Socket[] = [];
   readonly requests: Asked[] = [];
   private readonly server: Http2Server;
@@ -35,7 +35,7 @@ export class Http2UpstreamFixture {
     this.address = `127.0.0.1:${port}`;
   }
 
-  /** With a certificate it speaks TLS. */
+  /** Uses TLS if it has a certificate. */
   static async serving(answer: Answer, options: ServerOptions & { cert?: string; key?: string } = {}): Promise<Http2UpstreamFixture> {
     const server = options.cert === undefined ? createServer(options) : createSecureServer(options);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -65,7 +65,7 @@ export class Http2UpstreamFixture {
   }
 }
 
-/** Answers with a text of known length. */
+/** Answers with a text and its Content-Length. */
 export const okay =
   (body: string): Answer =>
   ({ stream }) => {
@@ -73,7 +73,7 @@ export const okay =
     stream.end(body);
   };
 
-/** A proxy of one site, `a.test`, before targets that speak HTTP/2 without TLS. */
+/** A proxy with one site, `a.test`, in front of upstreams that speak HTTP/2 without TLS. */
 export const h2c = (...targets: readonly { readonly address: string }[]): Promise<ProxyFixture> =>
   ProxyFixture.start([{ ...site('a.test', ...targets), transport: { protocol: 'h2c' } }]);
 
@@ -86,7 +86,7 @@ export class Speaker {
     this.session.on('error', () => undefined);
   }
 
-  /** Asks `a.test`, and waits for the whole answer. */
+  /** Sends a request to `a.test` and waits for the complete response. */
   async ask(fields: OutgoingHttpHeaders, body?: string) {
     const stream = this.session.request({ ':authority': 'a.test', ...fields }, { endStream: body === undefined });
     let trailers: IncomingHttpHeaders = {};

@@ -3,8 +3,8 @@ import { connect } from 'node:tls';
 import { workerData } from 'node:worker_threads';
 
 /**
- * Test support, a thread of its own so that it does not wait for the proxy: clients that shake hands and reset their
- * connections in that moment, thirty at a time.
+ * Test support, in a separate thread so that it does not wait for the proxy: clients that reset their connections right after the
+ * handshake, thirty at a time.
  */
 const { port, clients } = workerData as { readonly port: number; readonly clients: number };
 

@@ -14,12 +14,12 @@ import { field, type Message, type Wire } from './wire.ts';
 const WEBSOCKET = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n';
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ==';
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
-/** Turns of the event loop after which nothing more is to be expected. */
+/** Turns of the event loop after which nothing more is expected. */
 const MOST_TURNS = 4_000;
 const LARGE = 'x'.repeat(100_000);
 const HASH = hashSync('secret', 4);
 
-/** Answers by path; to an upgrade as the path says. */
+/** Answers by path. An upgrade is answered as its path says. */
 function answer({ line, head, body }: Message, wire: Wire): string | null {
   const path = line.split(' ')[1] ?? '';
   if (path.startsWith('/socket')) {
@@ -43,7 +43,7 @@ function answer({ line, head, body }: Message, wire: Wire): string | null {
   return 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-Sum: 1\r\n\r\n';
 }
 
-/** One request after the other, or what else a client writes; over when that was answered, or the connection has ended. */
+/** Sends one request after the other, or whatever else a client writes. Ends when each is answered or the connection has closed. */
 type Talk = {
   readonly text: string;
   readonly enough: (received: string) => boolean;
@@ -51,7 +51,7 @@ type Talk = {
   readonly proxied?: boolean;
 };
 
-/** Whether there are so many final answers, and the last one is whole. */
+/** Whether there are this many final responses and the last one is complete. */
 const answered =
   (count: number) =>
   (received: string): boolean => {
@@ -64,7 +64,7 @@ const answered =
 const get = (path: string, fields = '', host = 'a.test'): string => `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n${fields}\r\n`;
 const post = (framing: string, body: string): string => `POST /upload HTTP/1.1\r\nHost: a.test\r\n${framing}\r\n\r\n${body}`;
 
-/** Test support: every kind of request that a worker knows, over every carrier. */
+/** Test support: every kind of request that a worker handles, over every protocol. */
 export class MixedTraffic {
   readonly secure: SecureFixture;
   /** Expects PROXY headers. */
@@ -119,7 +119,7 @@ export class MixedTraffic {
     return new MixedTraffic(secure, behindProxy, upstream, modern, routes);
   }
 
-  /** Everything at once. Resolves when all of it was answered or cut off, or `clock` has been moved far enough for that. */
+  /** Sends everything at once. Resolves when all of it has been answered or cut off, or `clock` has been advanced far enough for that. */
   async pass(): Promise<void> {
     const basic = Buffer.from(`bob:${this.users++}`).toString('base64');
     const talks: Talk[] = [
@@ -164,7 +164,7 @@ export class MixedTraffic {
     this.behindProxy.clock.pass(ms);
   }
 
-  /** Statuses of one request over each carrier, and to each kind of target. */
+  /** The status of one request over each protocol, and to each kind of target. */
   async fresh(): Promise<number[]> {
     const plain = await this.talk({ text: get('/'), enough: answered(1) });
     const secure = await this.talk({ text: get('/'), enough: answered(1), secure: true });
@@ -197,7 +197,7 @@ export class MixedTraffic {
     });
   }
 
-  /** The status of a plain request, of an upload and of a WebSocket, 0 for what was cut. */
+  /** The statuses of a plain request, an upload and a WebSocket. 0 if it was cut off. */
   private async overHttp2(tls: boolean): Promise<number[]> {
     const { ca } = this.secure;
     const session = tls
@@ -222,7 +222,7 @@ export class MixedTraffic {
     return statuses;
   }
 
-  /** `body` null: the other side ends it. */
+  /** `body` null: the other side closes it. */
   private ask(session: ClientHttp2Session, fields: OutgoingHttpHeaders, body: string | null): Promise<number> {
     if (session.destroyed || session.closed) return Promise.resolve(0);
     const stream: ClientHttp2Stream = session.request(fields, { endStream: body === '' });

@@ -1,7 +1,7 @@
 import type { OurMessage } from '../codec/http1/oracle/reading.ts';
 import { CHUNKED, type Downstream, Exchange, type RequestPath } from '../exchange/exchange.ts';
 
-/** A client that nobody talks to. */
+/** A client that discards everything. */
 const SILENT: Downstream = {
   address: '192.0.2.1',
   head: () => undefined,
@@ -19,14 +19,14 @@ const SILENT: Downstream = {
   resumeBody: () => undefined,
 };
 
-/** For exchanges that nobody serves again. */
+/** For exchanges that are never resumed. */
 export const NOT_SERVED: RequestPath = { serve: () => undefined, resume: () => undefined };
 
 export const FORWARDING = 'X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Host: a\r\nX-Request-ID: 7\r\n';
 
 export type SampleRequest = Pick<OurMessage, 'method' | 'target' | 'kept' | 'length' | 'chunked'>;
 
-/** The exchange that a connection makes of a request. */
+/** The exchange that a connection creates for a request. */
 export function sampleExchange(request: SampleRequest): Exchange {
   return new Exchange(SILENT, NOT_SERVED, {
     method: request.method,

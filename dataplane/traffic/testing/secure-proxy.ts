@@ -4,7 +4,7 @@ import { Frames } from './frames.ts';
 import { ProxyFixture, type Replaced, site } from './test-proxy.ts';
 
 type Issued = { readonly ca: string; readonly cert: string; readonly key: string };
-/** By their names; issued once, since keys take their time. */
+/** By name. Issued once, because generating keys is slow. */
 const certificates = new Map<string, Issued>();
 
 function issued(names: readonly string[]): Issued {
@@ -16,7 +16,7 @@ function issued(names: readonly string[]): Issued {
   return one;
 }
 
-/** Test support: a proxy that shows a certificate for `a.test`, and clients of HTTP/2 that write their frames by hand. */
+/** Test support: a proxy with a certificate for `a.test`, and HTTP/2 clients that write raw frames. */
 export class SecureFixture {
   readonly proxy: ProxyFixture;
   readonly ca: string;
@@ -27,12 +27,12 @@ export class SecureFixture {
     this.ca = ca;
   }
 
-  /** `others` are names that its certificate covers too. */
+  /** `others` are further names that its certificate covers. */
   static of(routes: readonly RouteInput[], ...others: readonly string[]): Promise<SecureFixture> {
     return SecureFixture.with(routes, {}, ...others);
   }
 
-  /** With `parts` in place of the worker's own. */
+  /** Replaces the worker's usual parts by `parts`. */
   static async with(routes: readonly RouteInput[], parts: Replaced, ...others: readonly string[]): Promise<SecureFixture> {
     const domains = ['a.test', ...others];
     const { ca, cert, key } = issued(domains);
@@ -46,14 +46,14 @@ export class SecureFixture {
     return SecureFixture.of([site('a.test', upstream)]);
   }
 
-  /** A connection on which nothing has been said yet. */
+  /** A connection on which nothing has been sent yet. */
   async connect(): Promise<Frames> {
     const client = await Frames.secure(this.proxy.securePort, this.ca);
     this.clients.push(client);
     return client;
   }
 
-  /** A connection that has been greeted. */
+  /** A connection on which the preface and SETTINGS have been sent. */
   async greeted(...settings: readonly (readonly [number, number])[]): Promise<Frames> {
     return (await this.connect()).greet(...settings);
   }

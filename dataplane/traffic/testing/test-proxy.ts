@@ -20,7 +20,7 @@ import type { BlockKinds } from '../route/compile.ts';
 import { TrafficWorker } from '../worker/traffic-worker.ts';
 import { type Message, Wire } from './wire.ts';
 
-/** What a test puts in place of a worker's usual parts. */
+/** What a test may replace in a worker. */
 export type Replaced = { readonly compare?: Compare; readonly maxPerTarget?: number; readonly blockKinds?: BlockKinds };
 
 export const SETTINGS: TrafficSettings = {
@@ -39,7 +39,7 @@ export const SETTINGS: TrafficSettings = {
 /** `classes` as in a report: 1xx to 5xx and other. */
 export type Counted = { requests: number; classes: number[]; bytes: number };
 
-/** Test support: one traffic worker on a port of its own, in this thread, on a clock that only the test moves. */
+/** Test support: one traffic worker on a port of its own, in this thread, with a clock that only the test advances. */
 export class ProxyFixture {
   readonly clock = new ManualClock();
   readonly log = memoryLog();
@@ -81,7 +81,7 @@ export class ProxyFixture {
     return fixture;
   }
 
-  /** A proxy of one site, `a.test`, in front of these targets. */
+  /** A proxy with one site, `a.test`, in front of these targets. */
   static before(...upstreams: readonly { readonly address: string }[]): Promise<ProxyFixture> {
     return ProxyFixture.start([site('a.test', ...upstreams)]);
   }
@@ -100,7 +100,7 @@ export class ProxyFixture {
     return wire;
   }
 
-  /** One request on a connection of its own, which is then left open. */
+  /** One request on a new connection, which stays open. */
   async ask(text: string): Promise<Message> {
     const wire = await this.connect();
     wire.send(text);
@@ -116,28 +116,28 @@ export class ProxyFixture {
     return this.acknowledged({ routes });
   }
 
-  /** Shows each certificate for every name that it is good for. */
+  /** Publishes each certificate under every name that it is valid for. */
   certify(...certificates: readonly PublishedCertificate[]): Promise<void> {
     const entries = certificates.flatMap((one) => one.domains.map((domain) => ({ domain, json: JSON.stringify(one) })));
     return this.acknowledged({ certificates: { whole: false, ...packEntries(entries), removed: [] } });
   }
 
-  /** Awaits these challenges, and no others. */
+  /** Sets the pending challenges. */
   challenge(challenges: readonly PublishedChallenge[]): Promise<void> {
     return this.acknowledged({ challenges });
   }
 
-  /** No certificate could be had for these names. */
+  /** Publishes that no certificate could be obtained for these names. */
   giveUp(...uncertified: readonly string[]): Promise<void> {
     return this.acknowledged({ uncertified });
   }
 
-  /** Seals session tickets with other keys. */
+  /** Encrypts session tickets with other keys. */
   sealWith(ticketKeys: Uint8Array): Promise<void> {
     return this.acknowledged({ ticketKeys });
   }
 
-  /** Settings that change while it serves. */
+  /** Changes the settings of the running proxy. */
   configure(settings: Partial<TrafficSettings>): Promise<void> {
     return this.acknowledged({ settings: { ...SETTINGS, ...settings } });
   }
@@ -158,7 +158,7 @@ export class ProxyFixture {
     return answer.result;
   }
 
-  /** Says that the ledger has another verdict. */
+  /** Notifies the worker that a health verdict in the ledger has changed. */
   tellVerdicts(): void {
     this.worker.handle({ kind: 'verdicts' });
   }
@@ -184,7 +184,7 @@ export class ProxyFixture {
     return sums;
   }
 
-  /** What was told about targets so far. */
+  /** The changes of targets reported so far. */
   targetChanges(): readonly TargetChange[] {
     return this.told.flatMap((message) => (message.kind === 'target' ? [message.change] : []));
   }
@@ -195,7 +195,7 @@ export class ProxyFixture {
   }
 }
 
-/** A site that forwards everything to these targets in turn. */
+/** A site that forwards all requests to these targets in turn. */
 export const site = (domain: string, ...upstreams: readonly { readonly address: string }[]): RouteInput => ({
   domain,
   upstream: null,
@@ -203,7 +203,7 @@ export const site = (domain: string, ...upstreams: readonly { readonly address: 
   upstreams: upstreams.map(({ address }) => ({ address })),
 });
 
-/** Routes as they are published; refused ones fail the test. */
+/** Routes in their published form. Invalid ones fail the test. */
 export function publication(routes: readonly RouteInput[], whole: boolean): EntriesPublication {
   const entries = routes.map((input) => {
     const result = readAppliedRoute(input);
@@ -213,10 +213,10 @@ export function publication(routes: readonly RouteInput[], whole: boolean): Entr
   return { whole, ...packEntries(entries), removed: [] };
 }
 
-/** A GET for `a.test`, with further field lines. */
+/** A GET for `a.test` with additional field lines. */
 export const get = (path = '/', fields = ''): string => `GET ${path} HTTP/1.1\r\nHost: a.test\r\n${fields}\r\n`;
 
-/** Waits for a condition that no connection of the test announces, for 10 s at most. */
+/** Waits up to 10 s for a condition that no connection of the test signals. */
 export async function eventually(what: string, met: () => boolean): Promise<void> {
   const end = performance.now() + 10_000;
   while (!met()) {

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:net';
 import { type Message, PATIENCE_MS, Wire } from './wire.ts';
 
-/** Test support: a target whose every byte the test decides. */
+/** Test support: an upstream whose every byte the test decides. */
 export class UpstreamFixture {
   /** `127.0.0.1:port`, or `unix/` and a path. */
   readonly address: string;
@@ -9,7 +9,7 @@ export class UpstreamFixture {
   readonly connections: Wire[] = [];
   /** Every request that `serve` has read. */
   readonly requests: Message[] = [];
-  /** Requests that `serve` was reading when their connection was cut. */
+  /** Requests that `serve` was reading when their connection closed. */
   readonly cut: string[] = [];
   private readonly server: Server;
   private taken = 0;
@@ -24,7 +24,7 @@ export class UpstreamFixture {
     });
   }
 
-  /** At a port of 127.0.0.1, or at the path of a socket. */
+  /** Listens on a port of 127.0.0.1, or on the path of a socket. */
   static async start(at: number | string = 0): Promise<UpstreamFixture> {
     const server = createServer({ allowHalfOpen: true, noDelay: true });
     const where = typeof at === 'string' ? { path: at } : { port: at, host: '127.0.0.1' };
@@ -35,7 +35,7 @@ export class UpstreamFixture {
     return new UpstreamFixture(server, `127.0.0.1:${address.port}`);
   }
 
-  /** A target that answers every request on every connection with what `answer` says; null leaves it unanswered. */
+  /** An upstream that answers every request with the result of `answer`; null leaves it unanswered. */
   static async serving(
     answer: string | ((request: Message, wire: Wire) => string | null),
     at: number | string = 0,
@@ -49,7 +49,7 @@ export class UpstreamFixture {
     return upstream;
   }
 
-  /** The next connection that nobody has asked for yet. @throws when it does not come. */
+  /** The next connection that has not been returned yet. @throws if none arrives. */
   async accept(): Promise<Wire> {
     if (this.connections.length <= this.taken) await this.another();
     return this.connections[this.taken++] as Wire;
@@ -90,12 +90,12 @@ export class UpstreamFixture {
   }
 }
 
-/** An address that refuses connections: its port was just given back. */
+/** An address that refuses connections, because its port has just been closed. */
 export async function refusingAddress(): Promise<string> {
   const upstream = await UpstreamFixture.start();
   upstream[Symbol.dispose]();
   return upstream.address;
 }
 
-/** An answer of known length. */
+/** A response of known length. */
 export const ok = (body: string, fields = ''): string => `HTTP/1.1 200 OK\r\n${fields}Content-Length: ${body.length}\r\n\r\n${body}`;

@@ -9,18 +9,18 @@ import { eventually, ProxyFixture, site } from './test-proxy.ts';
 import { Wire } from './wire.ts';
 
 /*
- * Test support: a process of its own, since what it looks for ends one: `node --expose-gc torn-heads.ts WHO WRITE COUNT`. Whoever
- * is named goes away in the middle of a head. WRITE says what is under way then: nothing (`idle`); a write that is stuck (`stuck`);
- * or a write that is stuck, of a stream that has run out of time (`left`). It prints how many streams were closed, and how many streams
- * and sessions could not be collected. Garbage is collected at the end, and where nothing is stuck as each of them closes, too.
+ * Test support, run as a separate process because the bug it looks for ends one: `node --expose-gc torn-heads.ts WHO WRITE COUNT`. The peer
+ * named WHO disconnects in the middle of a head. WRITE is what is under way then: nothing (`idle`), a blocked write (`stuck`), or a blocked
+ * write of a stream that has timed out (`left`). It prints how many streams were closed, and how many streams and sessions could not be
+ * collected. Garbage is collected at the end and, unless a write is stuck, also after each of them closes.
  */
 
 type Who = 'target' | 'client' | 'secure-client';
 const [who = 'target', write = 'stuck', count = '1'] = process.argv.slice(2) as [Who?, string?, string?];
 const stuck = write !== 'idle';
-/** More than all buffers between two sockets take. */
+/** More than all buffers between two sockets hold. */
 const MUCH = 33_554_432;
-/** Turns without progress after which a write is taken to be stuck. */
+/** Turns without progress after which a write counts as stuck. */
 const STILL = 40;
 const WIDE = 0x7fffffff;
 const FRAME_HEAD = 9;
@@ -51,7 +51,7 @@ async function untilStuck(left: () => number): Promise<void> {
   });
 }
 
-// What the library makes on the worker's side: everything else here is written by hand.
+// Only the worker's side uses the library; everything else here writes raw frames.
 type Made = Parameters<typeof queryObjects>[0];
 const made = new Set<Made>();
 let closed = 0;
@@ -85,7 +85,7 @@ function serveHttp2(socket: Socket): void {
   let read: Buffer = Buffer.alloc(0);
   socket.on('data', (chunk: Buffer) => {
     read = Buffer.concat([read, chunk]);
-    // What follows the request's head stays where it is.
+    // Bytes after the request's head stay unread.
     for (let at = PREFACE.length; at + FRAME_HEAD <= read.length; at += FRAME_HEAD + read.readUIntBE(at, 3))
       if (read[at + 3] === FRAME.headers) asked(socket);
   });
@@ -139,7 +139,7 @@ async function byClient(client: Frames): Promise<void> {
   client.write(tornTrailers);
   await turn();
   if (secure === null) client.socket.resetAndDestroy();
-  // A reset as well: it has not read all that came.
+  // This is a reset too, because it has not read everything.
   else client.socket.destroy();
 }
 
@@ -163,7 +163,7 @@ else await Promise.all(Array.from({ length: Number(count) }, play));
 await eventually('the streams to be closed', () => closed === Number(count) && proxy.ledger.inFlight.total() === 0);
 const left = (): number => [...made].reduce((sum, one) => sum + queryObjects(one, { format: 'count' }), 0);
 await eventually('nothing to be left', () => {
-  // Whoever has left in the middle of a body is waited for.
+  // A peer that has left in the middle of a body must be waited for.
   proxy.clock.pass(10_000);
   globalThis.gc?.();
   return left() === 0;

@@ -8,16 +8,16 @@ import { beginAnswer, endAnswer, flushAnswer, relayBody } from '../exchange/rela
 import type { Responder } from '../exchange/responder.ts';
 import type { BlockKinds } from '../route/compile.ts';
 
-/** How much a stage keeps before its source has to wait (bytes). */
+/** How much a stage buffers before its source has to pause (bytes). */
 const MOST_KEPT = 65_536;
 
 /**
- * Test support: a filter that shouts. Its stage passes bytes on in a later turn than they came in, as a compressor does, keeps a
- * bounded number of them while the client does not read, and has a word of its own at the end.
+ * Test support: a filter that converts to upper case. Like a compressor, its stage passes bytes on in a later turn than it received them,
+ * buffers a bounded number of them while the client does not read, and appends a text of its own at the end.
  */
 export class Shouting implements Filter {
   readonly name = 'shouting';
-  /** Stages that were made, that passed on an end, and that were told to let go. */
+  /** Stages that were created, that passed on an end, and that were cancelled. */
   begun = 0;
   ended = 0;
   cancelled = 0;
@@ -77,7 +77,7 @@ class ShoutingStage implements BodyStage {
   }
 
   flush(): void {
-    // What it has leaves in the next turn anyway.
+    // Its buffered bytes are sent in the next turn anyway.
   }
 
   end(trailers: string): void {
@@ -128,9 +128,9 @@ class ShoutingStage implements BodyStage {
   }
 }
 
-/** Test support: an answer of our own that is written at the client's pace, a numbered line at a time. */
+/** Test support: a response of our own that is written at the client's pace, one numbered line at a time. */
 export class Counting implements Responder {
-  /** Lines written so far, by all answers. */
+  /** Lines written so far in all responses. */
   written = 0;
   cancelled = 0;
   private readonly lines: number;
@@ -196,14 +196,14 @@ class CountingAnswer implements Attempt {
   }
 
   bodyEnd(): void {
-    // Nothing of the request is wanted.
+    // The request itself is not needed.
   }
 }
 
 /** A line of `Counting`. */
 export const lineOf = (at: number): string => `line ${at} ${'x'.repeat(100)}\n`;
 
-/** Every block has these filters, and `responder` in the place of its own where there is one. */
+/** Gives every block these filters, and replaces its responder by `responder` if there is one. */
 export const everywhere = (filters: readonly Filter[], responder: Responder | null = null): BlockKinds => ({
   filters: filters.map((filter) => () => filter),
   responders: responder === null ? [] : [() => responder],

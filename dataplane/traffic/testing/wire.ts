@@ -1,27 +1,27 @@
 import { connect, type Socket } from 'node:net';
 
-/** How long a test waits for what must come (ms). */
+/** How long a test waits for an expected event (ms). */
 export const PATIENCE_MS = 10_000;
 
 export type Message = {
   /** The request line or the status line. */
   readonly line: string;
-  /** The whole head as it came, with its empty line. */
+  /** The whole head as received, with its empty line. */
   readonly head: string;
   readonly body: string;
-  /** Trailer lines as they came, each with its CRLF. */
+  /** Trailer lines as received, each with its CRLF. */
   readonly trailers: string;
 };
 
-/** Test support: a raw connection, either side of it, that keeps what came until it is read. All text is Latin-1. */
+/** Test support: either side of a raw connection. Bytes are kept until they are read. All text is Latin-1. */
 export class Wire {
   readonly socket: Socket;
-  /** The other side has said all it will. */
+  /** The other side has ended its side. */
   ended = false;
   closed = false;
-  /** The connection ended with an error: a reset, most likely. */
+  /** The connection ended with an error, most likely a reset. */
   failed = false;
-  /** Bytes that came, read or not. */
+  /** Bytes received, read or not. */
   total = 0;
   private waiting: Buffer = Buffer.alloc(0);
   private readonly lookers = new Set<() => void>();
@@ -46,14 +46,14 @@ export class Wire {
     });
   }
 
-  /** A client of the port on this machine. */
+  /** A client of a port on this machine. */
   static async to(port: number): Promise<Wire> {
     const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true, noDelay: true });
     await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
     return new Wire(socket);
   }
 
-  /** What has come and was not read yet. */
+  /** What has been received and not read yet. */
   get unread(): string {
     return this.waiting.toString('latin1');
   }
@@ -62,7 +62,7 @@ export class Wire {
     this.socket.write(typeof text === 'string' ? Buffer.from(text, 'latin1') : text);
   }
 
-  /** Says that nothing more follows; still listens. */
+  /** Ends our side; still reads. */
   end(text = ''): void {
     this.socket.end(text, 'latin1');
   }
@@ -71,7 +71,7 @@ export class Wire {
     this.socket.resetAndDestroy();
   }
 
-  /** Waits for a condition that only bytes or the end of this connection can bring about. */
+  /** Waits for a condition that only bytes on this connection or its end can fulfil. */
   async until(what: string, met: () => boolean): Promise<void> {
     if (met()) return;
     await new Promise<void>((resolve, reject) => {
@@ -108,7 +108,7 @@ export class Wire {
     return this.take(bytes);
   }
 
-  /** Everything until the other side ends or the connection is cut. */
+  /** Everything until the other side ends or the connection closes. */
   async readAll(): Promise<string> {
     await this.until('the end', () => this.ended || this.closed);
     return this.take(this.waiting.length);
@@ -118,13 +118,13 @@ export class Wire {
     return this.readThrough('\r\n\r\n');
   }
 
-  /** One request with its body, by the framing that its head tells. */
+  /** One request with its body, according to the framing in its head. */
   async readRequest(): Promise<Message> {
     const head = await this.readHead();
     return this.withBody(head, isChunked(head) ? null : (lengthOf(head) ?? 0));
   }
 
-  /** One answer with its body, by the framing that its head tells; interim ones are answers too. */
+  /** One response with its body, according to the framing in its head. Interim responses count as responses too. */
   async readAnswer(method = 'GET'): Promise<Message> {
     const head = await this.readHead();
     const bodyless = method === 'HEAD' || /^HTTP\/1\.1 (1\d\d|204|304) /.test(head);
@@ -172,7 +172,7 @@ const lengthOf = (head: string): number | undefined => {
   return found === null ? undefined : Number(found[1]);
 };
 
-/** The value of a field in a head; null when it is missing. */
+/** The value of a field in a head; null if it is missing. */
 export function field(head: string, name: string): string | null {
   const values = head
     .split('\r\n')
@@ -182,7 +182,7 @@ export function field(head: string, name: string): string | null {
   return values.length === 0 ? null : values.join(' | ');
 }
 
-/** What comes back before a connection that is refused is cut, perhaps while it is being made. */
+/** What a refused connection receives before it is closed, which may happen while it is being established. */
 export async function refusedConnection(port: number, text = ''): Promise<string> {
   const socket = connect({ host: '127.0.0.1', port, noDelay: true });
   let received = '';

@@ -108,7 +108,7 @@ test('either side may end first', async () => {
 test('a client that resets its stream closes the connection to the target', async () => {
   const { stream, target } = await tunnel();
   stream.close(constants.NGHTTP2_CANCEL);
-  await eventually('the target's connection to close', () => target.closed || target.ended);
+  await eventually('the connection of the target to close', () => target.closed || target.ended);
   await eventually('nothing to be under way', () => inFlight() === 0);
 });
 
@@ -124,7 +124,7 @@ test("a client that does not read the target's last bytes is disconnected after 
   const { stream, target } = await tunnel();
   target.end('so long');
   stream.end();
-  await eventually('the target's connection to close', () => target.closed);
+  await eventually('the connection of the target to close', () => target.closed);
   for (let half = 0; half < 4; half++) {
     proxy.clock.pass(30_000);
     await new Promise(setImmediate);

@@ -6,19 +6,19 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ProxyFixture } from '../testing/test-proxy.ts';
 
-/** More than sockets of this machine hold between two ends. */
+/** More than the sockets on this machine buffer between two ends. */
 const LARGE = 16_000_000;
 const PIECE = 12_000;
 const KINDS = ['length', 'chunked', 'until-end'];
 
-/** The body that belongs to a path: none has a piece in common with another one. */
+/** The body for a path. No two bodies have a piece in common. */
 function bodyOf(path: string): Buffer {
   const bytes = Number(path.slice(path.lastIndexOf('/') + 1));
   const line = `${path} `.repeat(8);
   return Buffer.from(line.repeat(Math.ceil(bytes / line.length)).slice(0, bytes));
 }
 
-/** Answers `/whole/…` in one write, head and all; everything else in small pieces, one a turn. */
+/** Answers `/whole/…` in one write including the head, and everything else in small pieces, one per turn. */
 async function upstream(): Promise<Server> {
   const server = createServer(async ({ url = '' }, response) => {
     const body = bodyOf(url);
@@ -50,7 +50,7 @@ async function read(answer: IncomingMessage, path: string): Promise<void> {
   assert.ok(Buffer.concat(pieces).equals(bodyOf(path)), `the answer to ${path} is not its own`);
 }
 
-test('large answers side by side, with length, chunked and until the end, half of them to readers that wait, are each their own to the last byte', async () => {
+test('concurrent large responses are not mixed up, with a length, chunked or delimited by the close, for fast and slow readers', async () => {
   const server = await upstream();
   using proxy = await before(server);
   const paths = (who: string) => KINDS.map((kind) => `/${kind}/${who}/${LARGE}`);
@@ -61,13 +61,13 @@ test('large answers side by side, with length, chunked and until the end, half o
   server.close();
 });
 
-test('many answers to a client that asks ahead and reads late are its own, whatever others are sent meanwhile', async () => {
+test('a client that pipelines requests and reads late receives its own responses, whatever others are sent meanwhile', async () => {
   const server = await upstream();
   using proxy = await before(server);
   const paths = Array.from({ length: 400 }, (_, index) => `/whole/${index}/${20_000 + ((index * 7_919) % 40_000)}`);
   const socket = connect(proxy.port, '127.0.0.1').pause();
   socket.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: site.test\r\n\r\n`).join(''));
-  // The proxy stops asking for the late reader once nothing more of its answers can be sent.
+  // The proxy stops serving the late reader's requests once no more of its responses can be sent.
   let asked = 0;
   server.on('request', ({ url = '' }) => {
     if (!url.includes('other')) asked++;

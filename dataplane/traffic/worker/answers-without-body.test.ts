@@ -13,7 +13,7 @@ for (const [what, method, head, line] of [
   ['204', 'GET', 'HTTP/1.1 204 No Content\r\n\r\n', 'HTTP/1.1 204 No Content'],
   ['304', 'GET', `HTTP/1.1 304 Not Modified\r\nContent-Length: ${FORGED.length}\r\n\r\n`, 'HTTP/1.1 304 Not Modified'],
 ] as const)
-  test(`a body that a target wrongly sends with its answer (${what}) reaches nobody; the head does, and the client goes on`, async () => {
+  test(`a body that an upstream wrongly sends with its response (${what}) is dropped, and the client's connection stays open`, async () => {
     using upstream = await UpstreamFixture.start();
     using proxy = await ProxyFixture.before(upstream);
     const client = await proxy.connect();
@@ -30,9 +30,9 @@ for (const [what, method, head, line] of [
 for (const [what, method, head] of [
   ['HEAD', 'HEAD', 'HTTP/1.1 200 OK\r\nContent-Length: 44\r\n\r\n'],
   ['HEAD of unknown length', 'HEAD', 'HTTP/1.1 200 OK\r\n\r\n'],
-  ['a 304 that tells a length', 'GET', 'HTTP/1.1 304 Not Modified\r\nContent-Length: 44\r\n\r\n'],
+  ['a 304 with a length', 'GET', 'HTTP/1.1 304 Not Modified\r\nContent-Length: 44\r\n\r\n'],
 ] as const)
-  test(`a body that could still follow an answer to ${what} is never taken for the next one: that connection ends`, async () => {
+  test(`an upstream connection is closed after a response to ${what}, because a body could still follow`, async () => {
     using upstream = await UpstreamFixture.start();
     using proxy = await ProxyFixture.before(upstream);
     const client = await proxy.connect();
@@ -52,7 +52,7 @@ for (const [what, method, head] of [
   ['304', 'GET', 'HTTP/1.1 304 Not Modified\r\nETag: "1"\r\n\r\n'],
   ['HEAD of nothing', 'HEAD', 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'],
 ] as const)
-  test(`an answer that speaks of no body (${what}) leaves its connection for the next request`, async () => {
+  test(`an upstream connection is reused after a response that announces no body (${what})`, async () => {
     using upstream = await UpstreamFixture.start();
     using proxy = await ProxyFixture.before(upstream);
     const client = await proxy.connect();
@@ -67,7 +67,7 @@ for (const [what, method, head] of [
     assert.equal(upstream.connections.length, 1);
   });
 
-test('the length that an answer to HEAD tells is told on', async () => {
+test('the Content-Length of a response to HEAD is forwarded', async () => {
   using upstream = await UpstreamFixture.serving('HTTP/1.1 200 OK\r\nContent-Length: 1234\r\n\r\n');
   using proxy = await ProxyFixture.before(upstream);
   assert.equal(field((await proxy.ask(get().replace('GET', 'HEAD'))).head, 'Content-Length'), '1234');

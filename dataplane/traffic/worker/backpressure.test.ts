@@ -7,10 +7,10 @@ import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 
 const SIZE = 50_000_000;
 const PIECE = Buffer.alloc(50_000, 'sluice ');
-/** Far above what sockets buffer between two processes, far below a body. */
+/** Far above what sockets buffer between two processes, and far below the size of a body. */
 const BOUND = 25_000_000;
 
-/** Writes `bytes` as fast as the socket takes them; `stop` ends it early. */
+/** Writes `bytes` as fast as the socket accepts them. `stop` ends it early. */
 async function pour(socket: Socket, bytes: number, stop: () => boolean = () => false): Promise<number> {
   let sent = 0;
   while (sent < bytes && !stop()) {
@@ -31,7 +31,7 @@ function roomIn(socket: Socket): Promise<void> {
   });
 }
 
-/** Counts and hashes what comes without keeping it. */
+/** Counts and hashes received bytes without keeping them. */
 function digest(socket: Socket): { bytes: number; done(): string } {
   const hash = createHash('sha1');
   socket.removeAllListeners('data');
@@ -49,7 +49,7 @@ const EXPECTED = (() => {
   return hash.digest('hex');
 })();
 
-test('50 MB come down unchanged, in bounded memory', async () => {
+test('a 50 MB response arrives unchanged, in bounded memory', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -63,7 +63,7 @@ test('50 MB come down unchanged, in bounded memory', async () => {
   assert.equal(got.done(), EXPECTED);
 });
 
-test('50 MB go up unchanged', async () => {
+test('a 50 MB request body arrives unchanged', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -78,7 +78,7 @@ test('50 MB go up unchanged', async () => {
   assert.equal((await client.readAnswer()).body, 'stored');
 });
 
-test('a client that does not read stops its target from sending, and gets everything once it reads', async () => {
+test('a client that does not read pauses its upstream, and receives everything once it reads', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -99,7 +99,7 @@ test('a client that does not read stops its target from sending, and gets everyt
   await eventually('all of it', () => got.bytes > SIZE);
 });
 
-test('a target that does not read stops its client from sending', async () => {
+test('an upstream that does not read pauses its client', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -115,7 +115,7 @@ test('a target that does not read stops its client from sending', async () => {
   await eventually('all of it', () => got.bytes > SIZE);
 });
 
-test('a slow reader whose connection closes after the answer gets all of it', async () => {
+test('a slow reader receives the whole response before its connection closes', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -140,7 +140,7 @@ test('a slow reader whose connection closes after the answer gets all of it', as
   assert.ok(got > size, `${got} of ${size} bytes came`);
 });
 
-test('a client that reads nothing for a minute is let go, and its target with it', async () => {
+test('a client that reads nothing for a minute is disconnected, and its upstream connection is closed', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -151,14 +151,14 @@ test('a client that reads nothing for a minute is let go, and its target with it
   const pouring = pour(wire.socket, SIZE, () => wire.closed);
   await stillness(() => wire.socket.bytesWritten);
   proxy.clock.pass(62_000);
-  await eventually('the target to be let go', () => wire.closed || wire.ended);
+  await eventually('the upstream connection to close', () => wire.closed || wire.ended);
   wire.socket.destroy();
   await pouring;
   assert.deepEqual(proxy.targetChanges(), []);
   assert.equal(proxy.counted().get('a.test')?.classes[1], 1);
 });
 
-test('a client that asks on and on without reading is not served ahead of what it takes', async () => {
+test('requests of a client that does not read their responses are not served ahead', async () => {
   const body = 'x'.repeat(65_536);
   using proxy = await ProxyFixture.start([{ domain: 'a.test', upstream: null, tls: false, respond: { status: 200, body } }]);
   const client = await proxy.connect();
@@ -176,7 +176,7 @@ test('a client that asks on and on without reading is not served ahead of what i
   assert.ok(got.bytes > asked * body.length);
 });
 
-/** Waits until a counter has not moved for a while. */
+/** Waits until a counter has not changed for a while. */
 async function stillness(read: () => number): Promise<void> {
   let last = -1;
   let since = performance.now();

@@ -1,11 +1,11 @@
 import type { Faults } from '../exchange/faults.ts';
 
-/** State shared by exchanges may be inconsistent, so nothing served from it can be relied on. */
+/** State shared by exchanges may be inconsistent, so nothing served from it is reliable. */
 export class TornStateError extends Error {}
 
 /** @throws TornStateError, whose cause was thrown while the worker applied a publication. */
 export function torn(cause: unknown): never {
-  throw new TornStateError('what was published could not be taken in', { cause });
+  throw new TornStateError('a publication could not be applied', { cause });
 }
 
 /** The events of a thread's process, and the way to end the thread. */

@@ -16,14 +16,14 @@ type Fields = Readonly<Record<string, string>>;
 type Asked = { readonly host?: string; readonly path: string; readonly fields?: Fields };
 type Answer = { readonly status: number; field(name: string): string | null };
 
-/** One way for a request to come in. */
+/** One way for a request to arrive. */
 type Carrier = { readonly name: string; readonly secure: boolean; ask(asked: Asked): Promise<Answer> };
 
 let upstream: UpstreamFixture;
 let http2Upstream: Http2UpstreamFixture;
 let secure: SecureFixture;
 
-/** A site with every policy, each at a path of its own. */
+/** A site with every policy, each on its own path. */
 const everything = (target: { readonly address: string }): RouteInput => ({
   ...site('a.test', target),
   headers: [
@@ -57,7 +57,7 @@ after(() => {
   http2Upstream[Symbol.dispose]();
 });
 
-/** HTTP/1.1 on a connection of its own, over TLS or not, with further field lines. */
+/** HTTP/1.1 on a new connection, with or without TLS, with additional field lines. */
 function http1(name: string, overTls: boolean, more: string): Carrier {
   return {
     name,
@@ -97,7 +97,7 @@ function http2(name: string, overTls: boolean, more: Fields = {}): Carrier {
   };
 }
 
-/** A WebSocket over HTTP/2 (RFC 8441). What is no agreement and would look like one is 501 there. */
+/** A WebSocket over HTTP/2 (RFC 8441). A success status that is not an accepted upgrade arrives as 501 there. */
 function extendedConnect(name: string, overTls: boolean): Carrier {
   const { ask } = http2(name, overTls, { ':method': 'CONNECT', ':protocol': 'websocket', ':scheme': overTls ? 'https' : 'http' });
   return {
@@ -124,7 +124,7 @@ const carriers: readonly Carrier[] = [
 
 const bob = (password: string): Fields => ({ authorization: `Basic ${Buffer.from(`bob:${password}`).toString('base64')}` });
 
-/** What each of them is answered; `reaches`: whether the upstream is asked. */
+/** The expected status of each request. `reaches`: whether it reaches the upstream. */
 const rows: readonly (readonly [
   what: string,
   asked: Asked,
@@ -132,12 +132,12 @@ const rows: readonly (readonly [
   field: readonly [string, string | RegExp | null],
   reaches: boolean,
 ])[] = [
-  ['a request that nothing forbids', { path: '/' }, 200, ['x-site', 'yes'], true],
-  ['a field that the site takes away', { path: '/' }, 200, ['x-target', null], true],
-  ['a field that every site has', { path: '/' }, 200, ['x-frame-options', 'SAMEORIGIN'], true],
+  ['a request that no policy forbids', { path: '/' }, 200, ['x-site', 'yes'], true],
+  ['a field that the site removes', { path: '/' }, 200, ['x-target', null], true],
+  ['a default field', { path: '/' }, 200, ['x-frame-options', 'SAMEORIGIN'], true],
   ['a redirect', { path: '/moved' }, 308, ['location', '/new'], false],
   ['a private page', { path: '/private/x' }, 401, ['www-authenticate', /^Basic /], false],
-  ['a private page, in another spelling', { path: '/%70rivate/./x' }, 401, ['www-authenticate', /^Basic /], false],
+  ['a private page in another spelling', { path: '/%70rivate/./x' }, 401, ['www-authenticate', /^Basic /], false],
   ['a private page with a wrong password', { path: '/private/x', fields: bob('guess') }, 401, ['x-site', 'yes'], false],
   ['a private page with its password', { path: '/private/x', fields: bob('secret') }, 200, ['x-site', 'yes'], true],
   ['a path that might be private', { path: '/x/..%2fprivate/x' }, 400, ['x-site', 'yes'], false],
@@ -159,7 +159,7 @@ for (const carrier of carriers) {
       });
     }
 
-    test('a limit, which all share', async () => {
+    test('the rate limit, which all protocols share', async () => {
       secure.proxy.clock.pass(2_000);
       assert.equal((await carrier.ask({ path: '/limited' })).status, 200);
       for (const other of carriers) {
@@ -173,14 +173,14 @@ for (const carrier of carriers) {
       assert.equal(status, carrier.secure ? 421 : 200);
     });
 
-    test('a site that asks for client certificates', async () => {
+    test('a site that requires client certificates', async () => {
       const before = upstream.requests.length;
       for (const path of ['/', '/fixed', '/moved', '/private/x'])
         assert.equal((await carrier.ask({ host: 'staff.test', path })).status, carrier.secure ? 421 : 403, path);
       assert.equal(upstream.requests.length, before);
     });
 
-    test('claims about the client', async () => {
+    test('forged fields about the client', async () => {
       const claims = {
         'x-forwarded-for': '10.1.1.1',
         'x-forwarded-proto': 'gopher',
@@ -196,7 +196,7 @@ for (const carrier of carriers) {
       assert.deepEqual([field(head, 'Forwarded'), field(head, 'Proxy')], [null, null]);
     });
 
-    test('a target that speaks HTTP/2 is told the same, and its answer is judged the same', async () => {
+    test('an HTTP/2 upstream receives the same request, and its response obeys the same rules', async () => {
       const before = http2Upstream.requests.length;
       const fields = { 'x-forwarded-for': '10.1.1.1', forwarded: 'for=10.1.1.1' };
       const answer = await carrier.ask({ host: 'h2c.test', path: '/', fields });
@@ -211,7 +211,7 @@ for (const carrier of carriers) {
       assert.equal(http2Upstream.requests.length, before + 1);
     });
 
-    test('HSTS where it is secure, and nowhere else', async () => {
+    test('HSTS is sent over secure connections only', async () => {
       const { field } = await carrier.ask({ path: '/' });
       assert.equal(field('strict-transport-security'), carrier.secure ? 'max-age=31536000' : null);
     });

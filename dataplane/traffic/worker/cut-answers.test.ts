@@ -14,7 +14,7 @@ import { field, Wire } from '../testing/wire.ts';
 
 const PART = 'the first half';
 const WHOLE = 100;
-/** More than a body may stand still (ms). */
+/** Longer than a body may stall (ms). */
 const TOO_LONG = 61_000;
 
 type Target = {
@@ -88,8 +88,8 @@ const ENDS: readonly [how: string, cut: (wire: Wire, proxy: ProxyFixture) => voi
 ];
 const RESETS: readonly [how: string, cut: (stream: ServerHttp2Stream, proxy: ProxyFixture) => void][] = [
   ['a reset that names an error', (stream) => cutStream(stream)],
-  ['a reset that calls it off', (stream) => cancelStream(stream)],
-  ['a reset that names no error', (stream) => leaveStream(stream)],
+  ['a reset with CANCEL', (stream) => cancelStream(stream)],
+  ['a reset with NO_ERROR', (stream) => leaveStream(stream)],
   ['the end of its connection', (stream) => stream.session?.socket.destroy()],
   ['the end of its session', (stream) => stream.session?.destroy()],
   ['silence', (_, proxy) => timeLimit(proxy)],
@@ -103,7 +103,7 @@ const CASES: readonly Case[] = [
       target: () => overHttp1(text, cut),
     })),
   ),
-  { framing: 'chunks', how: 'a chunk that is none', target: () => overHttp1(FRAMED.chunks, (wire) => wire.send('zz\r\n')) },
+  { framing: 'chunks', how: 'a malformed chunk', target: () => overHttp1(FRAMED.chunks, (wire) => wire.send('zz\r\n')) },
   ...[true, false].flatMap((length) =>
     RESETS.map(([how, cut]) => ({
       framing: `HTTP/2, ${length ? 'with' : 'without'} a length,`,
@@ -115,7 +115,7 @@ const CASES: readonly Case[] = [
 
 const routeTo = (target: Target): RouteInput => ({ ...site('a.test', target), ...(target.http2 && { transport: { protocol: 'h2c' } }) });
 
-/** What a client of HTTP/1.x holds for whole, by the framing that it was told (RFC 9112 6.3, 8). */
+/** Whether a client of HTTP/1.x takes the response for complete, by its framing (RFC 9112 6.3, 8). */
 function looksWhole(wire: Wire, text: string): boolean {
   const end = text.indexOf('\r\n\r\n') + 4;
   const length = /\r\ncontent-length: (\d+)\r\n/i.exec(text.slice(0, end));
@@ -146,13 +146,13 @@ async function cutForHttp2(client: Frames, target: Target, proxy: ProxyFixture):
   await client.until('the stream to be reset', () => client.resetCode(1) !== undefined);
   assert.equal(client.resetCode(1), CODE.internal);
   await client.answered();
-  assert.equal(endsStream(client), false, 'a stream that was ended is taken for whole (RFC 9113 8.1)');
+  assert.equal(endsStream(client), false, 'a stream with END_STREAM is taken for complete (RFC 9113 8.1)');
   assert.equal(client.status(1), 200);
 }
 
-describe('an answer that its target breaks off is seen to be broken off', () => {
+describe('a response that the upstream cuts off is visibly truncated', () => {
   for (const { framing, how, target: make } of CASES) {
-    test(`framed by ${framing} and ended by ${how}`, async () => {
+    test(`with ${framing}, ended by ${how}`, async () => {
       for (const carrier of ['HTTP/1.1', 'HTTP/1.0', 'HTTP/1.1 over TLS', 'HTTP/2'] as const) {
         using target = await make();
         using secure = await SecureFixture.of([routeTo(target)]);
@@ -169,7 +169,7 @@ describe('an answer that its target breaks off is seen to be broken off', () => 
   }
 });
 
-describe('over HTTP/2 no END_STREAM stands before the reset of', () => {
+describe('over HTTP/2, END_STREAM is never sent before the reset of', () => {
   const SOCKET = head([':method', 'CONNECT'], [':protocol', 'websocket'], [':path', '/chat']);
   const answeredHalf = (client: Frames) => (): boolean => client.of(1, FRAME.data).some(({ payload }) => payload.includes(PART));
   const wasCut = async (client: Frames, ...codes: readonly number[]): Promise<void> => {
@@ -179,7 +179,7 @@ describe('over HTTP/2 no END_STREAM stands before the reset of', () => {
   };
 
   for (const [how, cut] of ENDS) {
-    test(`an answer that declines a WebSocket and is ended by ${how}`, async () => {
+    test(`a response that declines a WebSocket, ended by ${how}`, async () => {
       using target = await overHttp1(FRAMED['a length'].replace('200 OK', '403 Forbidden'), cut);
       using secure = await SecureFixture.of([routeTo(target)]);
       const client = await secure.greeted();
@@ -191,7 +191,7 @@ describe('over HTTP/2 no END_STREAM stands before the reset of', () => {
     });
   }
 
-  test('a tunnel whose target goes without a farewell', async () => {
+  test('a tunnel whose target disconnects without a close', async () => {
     using upstream = await UpstreamFixture.start();
     using secure = await SecureFixture.before(upstream);
     const client = await secure.greeted();
@@ -208,7 +208,7 @@ describe('over HTTP/2 no END_STREAM stands before the reset of', () => {
     await wasCut(client, CODE.cancel);
   });
 
-  test('an answer whose client sends malformed trailers, or stops in the middle of its body', async () => {
+  test('a response whose client sends malformed trailers or stops in the middle of its body', async () => {
     for (const how of ['trailers', 'silence']) {
       using target = await overHttp1(FRAMED['a length'], () => undefined);
       using secure = await SecureFixture.of([routeTo(target)]);

@@ -10,7 +10,10 @@ const PIECE = Buffer.alloc(65_536, 'sluice');
 const TIMES = 12;
 const SIZES = [100_000, 2_000_000, 20_000_000];
 
-/** A target that answers once it has the head of a request, reads nothing more and leaves; over unread bytes the kernel resets. */
+/**
+ * An upstream that answers as soon as it has the head of a request, reads nothing more and closes. The kernel resets because of the unread
+ * bytes.
+ */
 async function refusing(answer: string, leave: (socket: Socket) => void): Promise<{ readonly address: string } & Disposable> {
   const server = createServer((socket) => {
     let head = '';
@@ -33,13 +36,13 @@ const endAndReset = (socket: Socket): void => void socket.end(() => setImmediate
 const TOLD = `Content-Length: ${SAID.length}\r\n`;
 const MANNERS: readonly (readonly [what: string, answer: string, leave: (socket: Socket) => void])[] = [
   ['resets', `${TOLD}\r\n${SAID}`, reset],
-  ['says close and resets', `Connection: close\r\n${TOLD}\r\n${SAID}`, reset],
+  ['sends Connection: close and resets', `Connection: close\r\n${TOLD}\r\n${SAID}`, reset],
   ['answers in a chunk and resets', `Transfer-Encoding: chunked\r\n\r\nf\r\n${SAID}\r\n0\r\n\r\n`, reset],
-  ['says close, ends, and resets what still comes', `Connection: close\r\n${TOLD}\r\n${SAID}`, endAndReset],
-  ['ends its answer with its connection, and resets what still comes', `Connection: close\r\n\r\n${SAID}`, endAndReset],
+  ['sends Connection: close, half-closes, and resets when more arrives', `Connection: close\r\n${TOLD}\r\n${SAID}`, endAndReset],
+  ['delimits its response by the close, and resets when more arrives', `Connection: close\r\n\r\n${SAID}`, endAndReset],
 ];
 
-/** Uploads for as long as the proxy takes it. @returns status and body of the answer. */
+/** Uploads for as long as the proxy accepts it. @returns status and body of the response. */
 type Upload = (port: number, size: number) => Promise<string>;
 
 const overHttp1 =
@@ -105,7 +108,7 @@ for (const [carrier, upload] of [
   ['over HTTP/2', overHttp2],
 ] as const)
   for (const [what, answer, leave] of MANNERS)
-    test(`an upload ${carrier} gets the answer of a target that refuses it early and ${what}`, async () => {
+    test(`an upload ${carrier} receives the early response of an upstream that ${what}`, async () => {
       using target = await refusing(answer, leave);
       using proxy = await ProxyFixture.before(target);
       const heard: string[] = [];

@@ -9,7 +9,7 @@ import type { PolicyTools } from '../policy/policy.ts';
 import type { DryRun, DryRunResult } from '../protocol.ts';
 import { blockFor, type CompiledRoute } from '../route/compile.ts';
 
-/** A placeholder client that nothing may be sent to. */
+/** A placeholder client to which nothing may be sent. */
 const NOBODY: Downstream = {
   address: '127.0.0.1',
   head: sentNothing,

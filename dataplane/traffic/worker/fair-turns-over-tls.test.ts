@@ -7,7 +7,7 @@ import { site } from '../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { Wire } from '../testing/wire.ts';
 
-test('over TLS, too, many requests and tiny chunks in one breath are all answered', async () => {
+test('many pipelined requests and tiny chunks are all answered over TLS too', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(String(request.body.length)));
   const fixed = { domain: 'b.test', upstream: null, tls: false, respond: { status: 200, body: 'x' } };
   using secure = await SecureFixture.of([site('a.test', upstream), fixed], 'b.test');

@@ -7,10 +7,10 @@ import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 const TINY = '1\r\nZ\r\n';
 const CHUNKED_POST = 'POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n';
 const CHUNKED_ANSWER = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
-/** Most chunks that 100,000 tiny ones may become: one for each time that something is read. */
+/** The most chunks that 100,000 tiny ones may become: one per read. */
 const FEW = 2_000;
 
-/** The data of a chunked body, and in how many chunks it came. */
+/** The data of a chunked body, and in how many chunks it arrived. */
 function dechunk(text: string): { body: string; chunks: number } {
   let body = '';
   let chunks = 0;
@@ -25,7 +25,7 @@ function dechunk(text: string): { body: string; chunks: number } {
   }
 }
 
-test('a request in 100,000 chunks of a byte reaches its target in few', async () => {
+test('a request with 100,000 one-byte chunks reaches its upstream in few chunks', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -39,7 +39,7 @@ test('a request in 100,000 chunks of a byte reaches its target in few', async ()
   assert.equal((await client.readAnswer()).body, 'taken');
 });
 
-test('an answer in 100,000 chunks of a byte reaches its client in few', async () => {
+test('a response with 100,000 one-byte chunks reaches its client in few chunks', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -52,7 +52,7 @@ test('an answer in 100,000 chunks of a byte reaches its client in few', async ()
   assert.ok(chunks < FEW, `${chunks} chunks`);
 });
 
-test('chunks of all sizes pass both ways unchanged, also where they are read in many turns', async () => {
+test('chunks of all sizes pass unchanged in both directions, also if they are read in many turns', async () => {
   let whole = '';
   let coded = '';
   for (let nth = 0; whole.length < 3_000_000; nth++) {
@@ -73,10 +73,10 @@ test('chunks of all sizes pass both ways unchanged, also where they are read in 
 });
 
 for (const [what, coded] of [
-  ['chunks of a byte', TINY],
+  ['one-byte chunks', TINY],
   ['long extensions', `1;${'a'.repeat(250)}\r\nZ\r\n`],
 ] as const)
-  test(`while a client sends ${what} as fast as it can, others are answered`, async () => {
+  test(`other clients are answered while one sends ${what} as fast as it can`, async () => {
     using upstream = await UpstreamFixture.start();
     using other = await UpstreamFixture.serving(ok('well'));
     using proxy = await ProxyFixture.start([site('a.test', upstream), site('b.test', other)]);
@@ -89,7 +89,7 @@ for (const [what, coded] of [
     assert.ok(wire.total < 1_000_000, `${wire.total} bytes of the backlog are through`);
   });
 
-test('while a target answers in chunks of a byte as fast as it can, others are answered', async () => {
+test('other clients are answered while an upstream sends one-byte chunks as fast as it can', async () => {
   using upstream = await UpstreamFixture.start();
   using other = await UpstreamFixture.serving(ok('well'));
   using proxy = await ProxyFixture.start([site('a.test', upstream), site('b.test', other)]);
@@ -103,7 +103,7 @@ test('while a target answers in chunks of a byte as fast as it can, others are a
   assert.ok(client.total < 1_000_000, `${client.total} bytes of the backlog are through`);
 });
 
-test('20,000 requests in one breath are all answered, and others in between', async () => {
+test('20,000 pipelined requests are all answered, and other clients in between', async () => {
   const fixed = (domain: string) => ({ domain, upstream: null, tls: false, respond: { status: 200, body: 'x' } });
   using proxy = await ProxyFixture.start([fixed('a.test'), fixed('b.test')]);
   const client = await proxy.connect();
@@ -111,13 +111,13 @@ test('20,000 requests in one breath are all answered, and others in between', as
   client.end();
   assert.equal((await proxy.ask('GET / HTTP/1.1\r\nHost: b.test\r\n\r\n')).body, 'x');
   const answered = proxy.counted().get('a.test')?.requests ?? 0;
-  assert.ok(answered < 10_000, `${answered} requests came first`);
+  assert.ok(answered < 10_000, `${answered} requests were answered first`);
   await client.until('the end', () => client.ended);
   assert.equal(proxy.counted().get('a.test')?.requests, 20_000);
   assert.equal(client.unread.split('HTTP/1.1 200 OK').length, 20_001);
 });
 
-/** How many of 500 requests with this path are answered before their client waits for its next turn, at most. */
+/** How many of 500 requests with this path are answered, at most, before their client waits for its next turn. */
 async function mostInATurn(t: TestContext, path: string): Promise<number> {
   using proxy = await ProxyFixture.start([
     {
@@ -143,7 +143,7 @@ async function mostInATurn(t: TestContext, path: string): Promise<number> {
 
 const { add } = RunQueue.prototype;
 
-test('a turn is over after fewer requests whose paths have to be judged, so that others have theirs', async (t) => {
+test('a turn ends after fewer requests if their paths are expensive to check', async (t) => {
   const length = 1_900;
   const ordinary = await mostInATurn(t, `/${'a'.repeat(length - 1)}`);
   const [dots, escapes] = [await mostInATurn(t, `/${'.'.repeat(length - 4)}%20`), await mostInATurn(t, `/${'%25'.repeat(length / 3)}`)];
@@ -151,7 +151,7 @@ test('a turn is over after fewer requests whose paths have to be judged, so that
   for (const odd of [dots, escapes]) assert.ok(odd > 1 && odd <= QUANTUM / (HEAD_COST + length - 2) + 1, `${odd} in a turn`);
 });
 
-test('a client that goes away, and one that is refused, while they wait for their turn leave nothing behind', async () => {
+test('a client that disconnects or is refused while it waits for its turn leaks nothing', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const [gone, refused] = [await proxy.connect(), await proxy.connect()];

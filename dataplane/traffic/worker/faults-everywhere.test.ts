@@ -6,8 +6,8 @@ import { MixedTraffic } from '../testing/mixed-traffic.ts';
 import { eventually } from '../testing/test-proxy.ts';
 
 /**
- * What stands outside of every exchange and connection: the worker takes in what is published, or tells what was thrown; and
- * single subtractions in the ledger, which are what is left to do when everything else has been torn.
+ * Methods outside of every exchange and connection: the worker applies a publication or reports an exception. Also single subtractions in
+ * the ledger, which are the cleanup itself.
  */
 const EXEMPT = new Set([
   'Faults',
@@ -22,12 +22,12 @@ const EXEMPT = new Set([
 /** The whole traffic path. */
 const TRAFFIC = join(import.meta.dirname, '..');
 
-/** The guards' own: they promise to throw nothing. */
+/** Methods of the guards, which never throw. */
 const PROMISED = new Set(['constructor', 'broke']);
 
-/** Throws while traffic passes once. */
+/** Exceptions per pass of traffic. */
 const PER_ROUND = 5;
-/** What `MixedTraffic.fresh` says where all is well. */
+/** What `MixedTraffic.fresh` returns if everything works. */
 const ALL_SERVED = Array.from({ length: 8 }, () => 200);
 
 type Place = { readonly name: string; readonly owner: object; readonly key: string; readonly original: PropertyDescriptor };
@@ -50,7 +50,7 @@ async function places(): Promise<Place[]> {
   return found;
 }
 
-/** Puts something in the place of a method or getter that is told of each call before it takes place. @returns the way back. */
+/** Replaces a method or getter by one that reports each call before it runs. @returns a function that restores the original. */
 function intercept({ owner, key, original }: Place, called: () => void): () => void {
   const { value, get } = original;
   const replaced: PropertyDescriptor = { ...original };
@@ -76,7 +76,7 @@ before(async () => {
 });
 after(() => traffic[Symbol.dispose]());
 
-/** What was counted as thrown since the last look. */
+/** The number of exceptions counted since the last call. */
 function faults(): number {
   let count = 0;
   for (const proxy of [traffic.secure.proxy, traffic.behindProxy]) {
@@ -87,18 +87,18 @@ function faults(): number {
   return count;
 }
 
-/** Nothing is counted as under way or open any more. */
+/** Waits until nothing is counted as under way or open any more. */
 async function quiet(after: string): Promise<void> {
   const ledgers = [traffic.secure.proxy.ledger, traffic.behindProxy.ledger];
   const met = () => ledgers.every(({ inFlight, connections }) => inFlight.total() === 0 && connections.open() === 0);
-  await eventually(`everything that was begun to be over after a throw in ${after}`, () => {
+  await eventually(`all exchanges and connections to end after an exception in ${after}`, () => {
     if (met()) return true;
     traffic.passTime(1_000);
     return met();
   });
 }
 
-/** How often each place is called while everything goes well. */
+/** How often each place is called in a pass without exceptions. */
 async function calls(): Promise<Map<Place, number>> {
   const counts = new Map<Place, number>();
   const undo = all.map((place) => intercept(place, () => void counts.set(place, (counts.get(place) ?? 0) + 1)));
@@ -110,7 +110,7 @@ async function calls(): Promise<Map<Place, number>> {
 
 type Throw = { readonly place: Place; readonly nth: number };
 
-/** Lets traffic pass while each of these throws once. @returns those that did. */
+/** Passes traffic while each of these places throws once. @returns those that did. */
 async function withThrows(throws: readonly Throw[]): Promise<Throw[]> {
   const thrown: Throw[] = [];
   const undo = throws.map((one) => {
@@ -124,7 +124,7 @@ async function withThrows(throws: readonly Throw[]): Promise<Throw[]> {
   try {
     await traffic.pass();
   } catch (error) {
-    throw new Error(`after a throw in ${nameThem(thrown)}`, { cause: error });
+    throw new Error(`after an exception in ${nameThem(thrown)}`, { cause: error });
   } finally {
     for (const one of undo) one();
   }
@@ -133,11 +133,11 @@ async function withThrows(throws: readonly Throw[]): Promise<Throw[]> {
 
 const nameThem = (throws: readonly Throw[]): string => throws.map(({ place, nth }) => `${place.name} (call ${nth})`).join(', ');
 
-test('whatever throws wherever it is called, the next requests are served, and nothing is left behind', { timeout: 300_000 }, async (t) => {
+test('after an exception in any method, the next requests are served and nothing leaks', { timeout: 300_000 }, async (t) => {
   const counts = await calls();
   const due: Throw[] = [];
   for (const [place, count] of counts) for (const nth of new Set([1, Math.ceil(count / 2)])) due.push({ place, nth });
-  // Neighbours in a file are seldom thrown in at once: one would keep the other from being called.
+  // Places that are neighbors in a file rarely throw in the same pass: one would keep the other from being called.
   const rounds = Array.from({ length: Math.ceil(due.length / PER_ROUND) }, (_, round) =>
     due.filter((_, at) => at % Math.ceil(due.length / PER_ROUND) === round),
   );
@@ -148,11 +148,11 @@ test('whatever throws wherever it is called, the next requests are served, and n
     hit += thrown.length;
     const names = nameThem(thrown);
     await quiet(names);
-    assert.deepEqual(await traffic.fresh(), ALL_SERVED, `fresh requests after a throw in ${names}`);
+    assert.deepEqual(await traffic.fresh(), ALL_SERVED, `new requests after an exception in ${names}`);
     await quiet(names);
-    assert.ok(faults() > 0, `a throw in ${names} is counted`);
+    assert.ok(faults() > 0, `an exception in ${names} is counted`);
   }
-  t.diagnostic(`${hit} of ${due.length} throws, in ${counts.size} of ${all.length} methods`);
+  t.diagnostic(`${hit} of ${due.length} exceptions, in ${counts.size} of ${all.length} methods`);
   assert.ok(hit > due.length / 2);
   assert.ok(counts.size > all.length / 2);
 });

@@ -10,7 +10,7 @@ import { field } from '../testing/wire.ts';
 const TRAILING = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\nETag: "1"\r\n\r\n5\r\nhello\r\n0\r\nX-Sum: 5\r\n\r\n';
 const HINTS = 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n';
 
-/** Answers by the path, over HTTP/1.1. */
+/** Answers by path over HTTP/1.1. */
 const http1 = () =>
   UpstreamFixture.serving(({ line }) => {
     const [, path] = line.split(' ');
@@ -81,7 +81,7 @@ const CLIENTS = [
 
 for (const { name, serving, transport } of UPSTREAMS)
   for (const { name: client, ask } of CLIENTS)
-    test(`a filter changes head and body of what an upstream of ${name} answers a client of ${client}`, async () => {
+    test(`a filter changes the head and body of a response from an upstream of ${name} to a client of ${client}`, async () => {
       using upstream = await serving();
       const shouting = new Shouting();
       using proxy = await ProxyFixture.with([{ ...site('a.test', upstream), ...transport }], {}, { blockKinds: everywhere([shouting]) });
@@ -89,7 +89,7 @@ for (const { name, serving, transport } of UPSTREAMS)
       assert.deepEqual([whole.status, whole.body], [200, 'HELLO!']);
       assert.deepEqual([whole.fields('x-shouted'), whole.fields('etag'), whole.fields('content-length')], ['yes', null, null]);
       assert.equal(whole.fields('x-content-type-options'), 'nosniff');
-      // Trailers stay behind the last byte, interim answers come as they are, and a filter may leave an answer alone.
+      // Trailers stay after the last byte, interim responses pass unchanged, and a filter may leave a response alone.
       const trailing = await ask(proxy, '/trailers');
       assert.deepEqual([trailing.body, trailing.trailers.toLowerCase()], ['HELLO!', 'x-sum: 5\r\n']);
       const hinted = await ask(proxy, '/hints');
@@ -97,7 +97,7 @@ for (const { name, serving, transport } of UPSTREAMS)
       const quiet = await ask(proxy, '/quiet');
       assert.deepEqual([quiet.body, quiet.fields('etag'), quiet.fields('content-length')], ['hello', '"1"', '5']);
       assert.equal((await ask(proxy, '/status')).status, 202);
-      // What has no body gets the head alone.
+      // A response without a body passes only its head.
       const made = shouting.begun;
       const headOnly = await ask(proxy, '/', 'HEAD');
       assert.deepEqual([headOnly.status, headOnly.fields('x-shouted'), headOnly.body], [200, 'yes', '']);
@@ -106,7 +106,7 @@ for (const { name, serving, transport } of UPSTREAMS)
       assert.equal(shouting.ended, made);
     });
 
-test('filters stand in their order, the one nearest to the upstream first', async () => {
+test('filters are applied in order, the one nearest to the upstream first', async () => {
   using upstream = await UpstreamFixture.serving(ok('a'));
   using proxy = await ProxyFixture.with(
     [site('a.test', upstream)],
@@ -116,21 +116,21 @@ test('filters stand in their order, the one nearest to the upstream first', asyn
   assert.equal((await proxy.ask(get())).body, 'A FIRST second');
 });
 
-test('the fixed answer of a site goes through its filters, and what the proxy says itself does not', async () => {
+test("a site's fixed response passes through its filters, and the proxy's own responses don't", async () => {
   const routes = [{ domain: 'a.test', upstream: null, tls: false, respond: { status: 200, body: 'hi' }, basic_auth: null }];
   using proxy = await ProxyFixture.with(routes, {}, { blockKinds: everywhere([new Shouting()]) });
   assert.equal((await proxy.ask(get())).body, 'HI!');
   assert.equal(field((await proxy.ask(get('/.sluice/x'))).head, 'x-shouted'), null);
 });
 
-test('an answer to an upgrade that is declined goes through filters', async () => {
+test('a response that declines an upgrade passes through filters', async () => {
   using upstream = await UpstreamFixture.serving(ok('no'));
   using proxy = await ProxyFixture.with([site('a.test', upstream)], {}, { blockKinds: everywhere([new Shouting()]) });
   const { body, head } = await proxy.ask(get('/', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'));
   assert.deepEqual([body, field(head, 'x-shouted')], ['NO!', 'yes']);
 });
 
-test('an upstream that breaks off is seen to break off behind a filter, too', async () => {
+test('a response that the upstream cuts off is visibly truncated behind a filter too', async () => {
   for (const cut of ['Content-Length: 100\r\n\r\npart', 'Transfer-Encoding: chunked\r\n\r\n4\r\npart\r\n']) {
     using upstream = await UpstreamFixture.start();
     const shouting = new Shouting();
@@ -156,7 +156,7 @@ test('an upstream that breaks off is seen to break off behind a filter, too', as
   }
 });
 
-test('a client that leaves lets go of the filters, also when the upstream has said all', async () => {
+test('a client that disconnects cancels the filters, even if the upstream has sent everything', async () => {
   using upstream = await UpstreamFixture.serving(({ line }) => ok(line.includes('/quiet') ? 'small' : 'x'.repeat(20_000_000)));
   const shouting = new Shouting();
   using proxy = await ProxyFixture.with([site('a.test', upstream)], {}, { blockKinds: everywhere([shouting]) });
@@ -164,11 +164,11 @@ test('a client that leaves lets go of the filters, also when the upstream has sa
   client.send(get());
   await client.readHead();
   client.socket.destroy();
-  await eventually('the stage to be told', () => shouting.cancelled === 1);
+  await eventually('the stage to be cancelled', () => shouting.cancelled === 1);
   assert.equal((await proxy.ask(get('/quiet'))).body, 'small');
 });
 
-test('a client that does not read holds back the upstream through a filter, and gets every byte when it does', async () => {
+test('a client that does not read pauses the upstream through a filter, and receives every byte once it reads', async () => {
   const body = 'y'.repeat(30_000_000);
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.with([site('a.test', upstream)], {}, { blockKinds: everywhere([new Shouting()]) });
@@ -187,7 +187,7 @@ test('a client that does not read holds back the upstream through a filter, and 
   assert.equal((await client.readAnswer()).body, `${body.toUpperCase()}!`);
 });
 
-test('a filter that throws ends its exchange alone', async () => {
+test('a filter that throws ends only its own exchange', async () => {
   using upstream = await http1();
   using proxy = await ProxyFixture.with([site('a.test', upstream)], {}, { blockKinds: everywhere([new Shouting()]) });
   for (const path of ['/fail-now', '/fail-later']) {

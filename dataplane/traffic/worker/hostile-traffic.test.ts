@@ -8,9 +8,9 @@ const PROGRAM = fileURLToPath(new URL('../testing/hostile-traffic.ts', import.me
 const EXCHANGES = 300;
 const run = promisify(execFile);
 
-/** The library holds assertions in native code: where one fails there is no error to catch, and the process is gone. */
+/** The library has assertions in native code. If one fails, there is no error to catch and the process ends. */
 for (const seed of [1, 2]) {
-  test(`hostile targets and clients of HTTP/2 end no worker, and leave nothing behind (seed ${seed})`, async () => {
+  test(`hostile HTTP/2 upstreams and clients end no worker and leak nothing (seed ${seed})`, async () => {
     const { stdout } = await run(process.execPath, ['--expose-gc', PROGRAM, `${seed}`, `${EXCHANGES}`]);
     assert.ok(Number(stdout) > 0, stdout);
   });

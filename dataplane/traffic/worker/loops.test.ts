@@ -16,7 +16,7 @@ async function circle(protocol?: 'h2c'): Promise<ProxyFixture> {
   return proxy;
 }
 
-/** The request came through so often, and no more often. */
+/** The request has looped this many times and no more. */
 async function cameRound(proxy: ProxyFixture): Promise<void> {
   await eventually('nothing to be under way', () => proxy.ledger.inFlight.total() === 0);
   assert.equal(proxy.counted().get('a.test')?.requests, MOST_HOPS + 2);
@@ -31,7 +31,7 @@ for (const [what, request] of [
   ['a request for an upgrade', get('/', UPGRADE)],
 ] as const)
   for (const protocol of [undefined, 'h2c'] as const)
-    test(`${what} that goes in a circle${protocol === undefined ? '' : ' over HTTP/2'} is 508 after eleven rounds`, async () => {
+    test(`${what} that loops${protocol === undefined ? '' : ' over HTTP/2'} is answered with 508 after eleven rounds`, async () => {
       using proxy = await circle(protocol);
       const { line, body } = await proxy.ask(request);
       assert.equal(line, 'HTTP/1.1 508 Loop Detected');
@@ -39,14 +39,14 @@ for (const [what, request] of [
       await cameRound(proxy);
     });
 
-test('a request over HTTP/2 that goes in a circle is 508', async () => {
+test('a request over HTTP/2 that loops is answered with 508', async () => {
   using proxy = await circle();
   using client = new Speaker(proxy);
   assert.equal((await client.ask({})).status, 508);
   await cameRound(proxy);
 });
 
-test('a WebSocket over HTTP/2 that goes in a circle is 508', async () => {
+test('a WebSocket over HTTP/2 that loops is answered with 508', async () => {
   using proxy = await circle();
   using client = new Speaker(proxy);
   await once(client.session, 'remoteSettings');
@@ -58,25 +58,25 @@ test('a WebSocket over HTTP/2 that goes in a circle is 508', async () => {
   await cameRound(proxy);
 });
 
-test('each proxy adds one to the count of whoever comes, trusted or not', async () => {
+test('each proxy increments the hop count of any sender, trusted or not', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(field(request.head, 'Sluice-Hops') ?? 'none'));
   using proxy = await ProxyFixture.before(upstream);
   const told = async (fields: string): Promise<string> => (await proxy.ask(get('/', fields))).body;
   assert.equal(await told(''), '1');
   assert.equal(await told('Sluice-Hops: 1\r\n'), '2');
   assert.equal(await told('sluice-hops:10\r\n'), '11');
-  assert.equal(await told('Connection: Sluice-Hops\r\nSluice-Hops: 4\r\n'), '5', 'it can not be taken away');
+  assert.equal(await told('Connection: Sluice-Hops\r\nSluice-Hops: 4\r\n'), '5', 'Connection cannot remove it');
 });
 
 for (const value of ['11', '999', '1000', '0', '-1', '1, 2', '', 'x', '1\r\nSluice-Hops: 1', '0x1'])
-  test(`${JSON.stringify(value)} hops are as good as too many`, async () => {
+  test(`${JSON.stringify(value)} as a hop count is treated as too many hops`, async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     using proxy = await ProxyFixture.before(upstream);
     assert.match((await proxy.ask(get('/', `Sluice-Hops: ${value}\r\n`))).line, / 508 /);
     assert.equal(upstream.requests.length, 0);
   });
 
-test('what the proxy answers itself goes in no circle, whatever the count says', async () => {
+test("the proxy's own responses are sent whatever the hop count", async () => {
   using proxy = await ProxyFixture.start([{ domain: 'a.test', upstream: null, tls: false, respond: { status: 200, body: 'in' } }]);
   assert.equal((await proxy.ask(get('/', 'Sluice-Hops: 99\r\n'))).body, 'in');
 });

@@ -5,7 +5,7 @@ import { get, ProxyFixture, site } from '../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field } from '../testing/wire.ts';
 
-test('a target with raw UTF-8 or Latin-1 is matched and goes on as browsers send it', async () => {
+test('a target with raw UTF-8 or Latin-1 is matched, and escaped as browsers do before it is forwarded', async () => {
   using upstream = await UpstreamFixture.serving(ok('block'));
   using other = await UpstreamFixture.serving(ok('site'));
   const handles = [{ path: '/caf%C3%A9/*', strip_prefix: true, upstreams: [{ address: upstream.address }] }];
@@ -16,7 +16,7 @@ test('a target with raw UTF-8 or Latin-1 is matched and goes on as browsers send
   assert.equal(other.requests[0]?.line, 'GET /caf%E9/ HTTP/1.1');
 });
 
-test('so it is over HTTP/2, and to an upstream that speaks it', async () => {
+test('the same applies over HTTP/2 and to HTTP/2 upstreams', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await ProxyFixture.before(upstream);
   using speaker = new Speaker(proxy);
@@ -24,7 +24,7 @@ test('so it is over HTTP/2, and to an upstream that speaks it', async () => {
   assert.equal(upstream.requests[0]?.line, 'GET /caf%C3%A9?%FF HTTP/1.1');
 });
 
-test('a redirect names it escaped', async () => {
+test('a redirect escapes it too', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   const redirects = [{ from: '/%C3%A9/*', to: 'https://b.test/{remainder}', status: 302 as const }];
   using proxy = await ProxyFixture.start([{ ...site('a.test', upstream), redirects }]);

@@ -6,7 +6,7 @@ import { relayedLog } from './relayed-log.ts';
 
 const logged = (told: readonly FromWorker[]) => told.flatMap((message) => (message.kind === 'log' ? [message] : []));
 
-test('a flood of lines is cut to 200 and five a second, each level by itself, and the next line counts the rest', () => {
+test('each level may write a burst of 200 lines and five a second, and the next line counts the dropped ones', () => {
   const clock = new ManualClock();
   const told: FromWorker[] = [];
   const log = relayedLog('info', clock, (message) => told.push(message));
@@ -25,7 +25,7 @@ test('a flood of lines is cut to 200 and five a second, each level by itself, an
   );
 });
 
-test('what stands below the level that is wanted is not sent, and costs none of the others', () => {
+test("lines below the log level are not sent and don't count against the limit", () => {
   const told: FromWorker[] = [];
   const log = relayedLog('warn', new ManualClock(), (message) => told.push(message));
   for (let nth = 0; nth < 1_000; nth++) log.info('no');

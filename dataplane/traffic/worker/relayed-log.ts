@@ -40,8 +40,8 @@ class Allowance {
 }
 
 /**
- * A log that the main thread writes: lines below the level `least` are not even sent, nor lines that exceed the rate of their
- * level. The next line that is written says how many were not (`lines_left_out`).
+ * A log that the main thread writes. Lines below the level `least`, or over the rate of their level, are not sent. The next line that is
+ * written counts them (`lines_left_out`).
  */
 export function relayedLog(least: LogLevel, clock: Clock, tell: (message: FromWorker) => void): Log {
   const at = (level: LogLevel) => {

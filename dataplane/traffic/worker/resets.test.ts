@@ -5,27 +5,27 @@ import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field, type Wire } from '../testing/wire.ts';
 
-/** One visitor, one target, and how far the two have come with each other. */
+/** One client, one upstream, and the stage that their exchange has reached. */
 type Scene = {
   readonly proxy: ProxyFixture;
   readonly upstream: UpstreamFixture;
   readonly client: Wire;
-  /** The target's side of the exchange; null before there is one. */
+  /** The upstream's side of the exchange; null if there is none yet. */
   readonly target: Wire | null;
 };
 type Stage = {
   readonly what: string;
   readonly tls?: true;
-  /** Brings client and target to this stage. @returns the target's side. */
+  /** Brings client and upstream to this stage. @returns the upstream's side. */
   reach(client: Wire, upstream: UpstreamFixture, proxy: ProxyFixture): Promise<Wire | null>;
-  /** What the client must see when the target resets; absent where there is no target yet. */
+  /** What the client must see if the upstream resets; absent if there is no upstream connection yet. */
   afterTarget?(client: Wire): Promise<void>;
 };
 
 const HEAD = 'HTTP/1.1 200 OK\r\n';
 const post = (length: number): string => `POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: ${length}\r\n\r\n`;
 
-/** Sends a GET and the beginning of its answer. */
+/** Sends a GET and the beginning of its response. */
 const answering = (begin: string, seen: string) => async (client: Wire, upstream: UpstreamFixture) => {
   client.send(get());
   const { wire } = await upstream.asked();
@@ -36,7 +36,7 @@ const answering = (begin: string, seen: string) => async (client: Wire, upstream
 const isBadGateway = async (client: Wire) => {
   assert.match((await client.readAnswer()).line, /^HTTP\/1\.1 502 /);
 };
-/** Whatever came is no whole answer: neither its length nor its last chunk is there, and the connection is no more. */
+/** Whatever arrived is not a complete response: it has neither its full length nor its last chunk, and the connection is closed. */
 const isCut = async (client: Wire) => {
   const rest = await client.readAll();
   assert.doesNotMatch(rest, /HTTP\/1\.1|\r\n0\r\n|^0\r\n/);
@@ -60,7 +60,7 @@ const STAGES: readonly Stage[] = [
     },
   },
   {
-    what: 'inside a body that is held',
+    what: 'inside a body that is buffered',
     reach: async (client, _, proxy) => {
       client.send(`${post(10)}12345`);
       await eventually('the request to be under way', () => proxy.ledger.inFlight.total() === 1);
@@ -68,7 +68,7 @@ const STAGES: readonly Stage[] = [
     },
   },
   {
-    what: 'inside a body that streams',
+    what: 'inside a streamed body',
     reach: async (client, upstream) => {
       client.send(`${post(100_000)}12345`);
       const wire = await upstream.accept();
@@ -78,7 +78,7 @@ const STAGES: readonly Stage[] = [
     afterTarget: isBadGateway,
   },
   {
-    what: 'inside a chunk of a body that streams',
+    what: 'inside a chunk of a streamed body',
     reach: async (client, upstream) => {
       client.send('POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n10\r\n12345');
       const wire = await upstream.accept();
@@ -88,7 +88,7 @@ const STAGES: readonly Stage[] = [
     afterTarget: isBadGateway,
   },
   {
-    what: 'while the target is being connected to',
+    what: 'while the proxy connects to the target',
     tls: true,
     reach: async (client, upstream) => {
       client.send(get());
@@ -98,10 +98,10 @@ const STAGES: readonly Stage[] = [
     },
     afterTarget: isBadGateway,
   },
-  { what: 'while the head of the answer is waited for', reach: answering('', ''), afterTarget: isBadGateway },
-  { what: 'inside the head of the answer', reach: answering(`${HEAD}X-Half: on`, ''), afterTarget: isBadGateway },
+  { what: 'while the proxy waits for the response head', reach: answering('', ''), afterTarget: isBadGateway },
+  { what: 'inside the response head', reach: answering(`${HEAD}X-Half: on`, ''), afterTarget: isBadGateway },
   {
-    what: 'between an interim answer and the final one',
+    what: 'between an interim response and the final one',
     reach: answering('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n', '\r\n\r\n'),
     afterTarget: isBadGateway,
   },
@@ -111,7 +111,7 @@ const STAGES: readonly Stage[] = [
     reach: answering(`${HEAD}Transfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n5\r\nfg`, 'fg'),
     afterTarget: isCut,
   },
-  { what: 'inside a body that ends with its connection', reach: answering(`${HEAD}\r\nabcde`, 'abcde'), afterTarget: isCut },
+  { what: 'inside a body delimited by the close', reach: answering(`${HEAD}\r\nabcde`, 'abcde'), afterTarget: isCut },
   {
     what: 'inside the trailers',
     reach: answering(`${HEAD}Transfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\nX-Check: ha`, 'abcde\r\n'),
@@ -146,7 +146,7 @@ const STAGES: readonly Stage[] = [
       for (let sent = 0; sent < 32; sent++) client.send(Buffer.alloc(1 << 20, 'x'));
       return wire;
     },
-    // The client still sends: its answer may be overtaken by the reset that its bytes provoke, but nothing else may come.
+    // The client is still sending, so its response may be overtaken by the reset that its bytes cause, but it must receive nothing else.
     afterTarget: async (client) => {
       assert.match(await client.readAll(), /^(?:$|HTTP\/1\.1 502 )/);
     },
@@ -161,7 +161,7 @@ const STAGES: readonly Stage[] = [
     afterTarget: isCut,
   },
   {
-    what: 'after an early answer, while the body still comes',
+    what: 'after an early response, while the body is still arriving',
     reach: async (client, upstream) => {
       client.send(`${post(100_000)}12345`);
       const wire = await upstream.accept();
@@ -192,7 +192,7 @@ async function setUp(stage: Stage): Promise<Scene & Disposable> {
   };
 }
 
-/** Nothing is left, here or at the target, after the few seconds for which an answer or an idle connection may linger. */
+/** Nothing is left here or at the upstream after the few seconds for which a response or an idle connection may linger. */
 async function nothingLeft({ proxy, upstream, client }: Scene, tls = false): Promise<void> {
   client.socket.destroy();
   const { inFlight, connections, targets } = proxy.ledger;
@@ -208,7 +208,7 @@ async function nothingLeft({ proxy, upstream, client }: Scene, tls = false): Pro
   });
 }
 
-/** The worker goes on as if nothing had been. */
+/** The worker continues as if nothing had happened. */
 async function servesTheNext({ proxy, upstream }: Scene): Promise<void> {
   const client = await proxy.connect();
   client.send(get('/next'));
@@ -222,13 +222,13 @@ async function servesTheNext({ proxy, upstream }: Scene): Promise<void> {
 
 describe('a client that resets its connection', () => {
   for (const stage of STAGES) {
-    test(`${stage.what}: its request ends at the target too, and nothing is left of it`, async () => {
+    test(`${stage.what}: its upstream request ends too, and nothing leaks`, async () => {
       using scene = await setUp(stage);
       const { client, target, proxy } = scene;
       client.reset();
-      // Nobody reads from a client whose target takes no more, so its reset shows when the target goes on.
+      // The client is not read from while its upstream is full, so its reset is noticed when the upstream reads again.
       target?.socket.resume();
-      // A connection that is on its way is kept for the next request, until its limit.
+      // A connection that is being established is kept for the next request, up to its time limit.
       const kept = stage.tls === true;
       if (target !== null && !kept) await target.until('the end of the request', () => target.ended || target.closed);
       await nothingLeft(scene, stage.tls);
@@ -244,7 +244,7 @@ describe('a target that resets its connection', () => {
   for (const stage of STAGES) {
     const { afterTarget } = stage;
     if (afterTarget === undefined) continue;
-    test(`${stage.what}: the client learns of it, and nothing is left`, async () => {
+    test(`${stage.what}: the client is notified, and nothing leaks`, async () => {
       using scene = await setUp(stage);
       const { client, target } = scene;
       target?.reset();
@@ -255,7 +255,7 @@ describe('a target that resets its connection', () => {
     });
   }
 
-  test('while its connection is idle: the next request goes over a fresh one', async () => {
+  test('while its connection is idle: the next request uses a new one', async () => {
     using upstream = await UpstreamFixture.start();
     using proxy = await ProxyFixture.before(upstream);
     const client = await proxy.connect();
@@ -269,8 +269,8 @@ describe('a target that resets its connection', () => {
   });
 });
 
-describe('a request that waits for a connection to its target', () => {
-  /** One connection to the target at most: the first client's request is on it, the second's waits. */
+describe('a request that waits for an upstream connection', () => {
+  /** At most one upstream connection: the first client's request uses it, and the second's waits. */
   async function queued(upstream: UpstreamFixture) {
     const proxy = await ProxyFixture.with([site('a.test', upstream)], {}, { maxPerTarget: 1 });
     const [first, second] = [await proxy.connect(), await proxy.connect()];
@@ -281,7 +281,7 @@ describe('a request that waits for a connection to its target', () => {
     return { proxy, first, second, wire };
   }
 
-  test('is forgotten when its client resets, and the next one is sent in its place', async () => {
+  test('is dropped when its client resets, and the next one is sent instead', async () => {
     using upstream = await UpstreamFixture.start();
     const { proxy, first, second, wire } = await queued(upstream);
     using _proxy = proxy;
@@ -298,7 +298,7 @@ describe('a request that waits for a connection to its target', () => {
     await nothingLeft({ proxy, upstream, client: first, target: wire });
   });
 
-  test('goes over a fresh connection when the target resets the one that it waited for', async () => {
+  test('uses a new connection when the upstream resets the one it waited for', async () => {
     using upstream = await UpstreamFixture.start();
     const { proxy, first, second, wire } = await queued(upstream);
     using _proxy = proxy;

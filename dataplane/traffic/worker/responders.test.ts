@@ -13,7 +13,7 @@ const all = (lines: number): string => Array.from({ length: lines }, (_, at) => 
 const counting = (responder: Counting, filters: readonly Shouting[] = []): Promise<ProxyFixture> =>
   ProxyFixture.with([site('a.test', NOWHERE)], {}, { blockKinds: everywhere(filters, responder) });
 
-test('a responder of our own streams its answer over HTTP/1.1 and HTTP/2, and through filters', async () => {
+test('a responder of our own streams its response over HTTP/1.1 and HTTP/2, and through filters', async () => {
   for (const filters of [[], [new Shouting()]]) {
     using proxy = await counting(new Counting(2_000), filters);
     const expected = filters.length === 0 ? all(2_000) : `${all(2_000).toUpperCase()}!`;
@@ -24,7 +24,7 @@ test('a responder of our own streams its answer over HTTP/1.1 and HTTP/2, and th
   }
 });
 
-test('it writes at the pace of its client, and is told when that leaves', async () => {
+test('it writes at the pace of its client, and is cancelled when the client disconnects', async () => {
   const length = Array.from({ length: MANY }, (_, at) => lineOf(at).length).reduce((sum, one) => sum + one, 0);
   for (const filters of [[], [new Shouting()]]) {
     const responder = new Counting(MANY);
@@ -33,14 +33,14 @@ test('it writes at the pace of its client, and is told when that leaves', async 
     client.socket.pause();
     client.send(get());
     let written = -1;
-    await eventually('it to wait', () => {
+    await eventually('it to pause', () => {
       const before = written;
       written = responder.written;
       return before === written && written > 0;
     });
     assert.ok(written < MANY);
     client.socket.destroy();
-    await eventually('it to be told', () => responder.cancelled === 1);
+    await eventually('it to be cancelled', () => responder.cancelled === 1);
     const reader = new Promise<number>((resolve) => {
       let bytes = 0;
       ask({ port: proxy.port, headers: { host: 'a.test' }, agent: false }, (answer) => {
@@ -54,7 +54,7 @@ test('it writes at the pace of its client, and is told when that leaves', async 
   }
 });
 
-test('explain says what a responder would do and has it do nothing', async () => {
+test('explain reports what a responder would do without running it', async () => {
   const responder = new Counting(5);
   using proxy = await counting(responder);
   const { verdict, policies } = proxy.dryRun('http://a.test/');

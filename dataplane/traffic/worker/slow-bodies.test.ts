@@ -7,7 +7,7 @@ import { eventually, ProxyFixture } from '../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import type { Wire } from '../testing/wire.ts';
 
-/** A turn of the loop in which what was sent is read. */
+/** A turn of the event loop in which sent bytes are read. */
 const read = () => new Promise((resolve) => setTimeout(resolve, 5));
 
 const post = (fields: string): string => `POST / HTTP/1.1\r\nHost: a.test\r\n${fields}\r\n`;
@@ -15,7 +15,7 @@ const LONG = 'Content-Length: 60000\r\n';
 const ENDLESS = 'Content-Length: 10000000\r\n';
 const CHUNKED = 'Transfer-Encoding: chunked\r\n';
 
-/** Sends a piece each second, until `seconds` are over or the client is answered. */
+/** Sends a piece each second until `seconds` have passed or the client is answered. */
 async function drip(proxy: ProxyFixture, seconds: number, piece: () => void, over = (): boolean => false): Promise<void> {
   for (let second = 1; second <= seconds; second++) {
     piece();
@@ -26,7 +26,7 @@ async function drip(proxy: ProxyFixture, seconds: number, piece: () => void, ove
   }
 }
 
-/** How long the requests that are over have taken (s), by the clock of the proxy: when their clients hear of it does not matter. */
+/** How long the finished requests took (s) by the proxy's clock, regardless of when their clients received the response. */
 function secondsTaken(proxy: ProxyFixture): number {
   proxy.counted();
   const reports = proxy.told.flatMap((message) => (message.kind === 'report' ? message.report.domains : []));
@@ -39,11 +39,11 @@ function tookHalfAMinute(proxy: ProxyFixture): void {
 }
 
 for (const [what, fields, piece] of [
-  ['that is taken whole before its target is asked', LONG, 'x'.repeat(400)],
+  ['that is buffered whole', LONG, 'x'.repeat(400)],
   ['that streams', ENDLESS, 'x'.repeat(400)],
   ['in chunks', CHUNKED, '1\r\nx\r\n'.repeat(60)],
 ] as const)
-  test(`a body ${what} and comes at under 500 bytes a second is given up with 408 after half a minute`, async () => {
+  test(`a body ${what} and arrives at under 500 bytes a second is answered with 408 after half a minute`, async () => {
     using upstream = await UpstreamFixture.start();
     using proxy = await ProxyFixture.before(upstream);
     const client = await proxy.connect();
@@ -63,14 +63,14 @@ for (const [what, fields, piece] of [
     assert.deepEqual([proxy.counted().get('a.test')?.classes[3], proxy.targetChanges()], [1, []]);
   });
 
-/** Whether the client has not heard a 408 after a minute of a byte a second. */
+/** Checks that the client has not received a 408 after a minute at one byte a second. */
 async function patient(proxy: ProxyFixture, client: Wire, piece = 'x'): Promise<void> {
   await drip(proxy, 59, () => client.send(piece));
   assert.doesNotMatch(client.unread, / 408 /);
   assert.equal(client.ended || client.closed, false);
 }
 
-test('a body that comes at 600 bytes a second has all the time that it needs', async () => {
+test('a body that arrives at 600 bytes a second may take as long as it needs', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -82,7 +82,7 @@ test('a body that comes at 600 bytes a second has all the time that it needs', a
   assert.equal((await client.readAnswer()).body, 'taken');
 });
 
-test('calls of gRPC, and whoever is being answered, may take their time', async () => {
+test('gRPC calls, and clients that are already being answered, may send slowly', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -97,7 +97,7 @@ test('calls of gRPC, and whoever is being answered, may take their time', async 
   await patient(proxy, listener);
 });
 
-test('a client is not blamed for the time that its target takes, or that a 100 takes to come', async () => {
+test('the time that the upstream takes, also for a 100, does not count against the client', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const full = await proxy.connect();
@@ -115,7 +115,7 @@ test('a client is not blamed for the time that its target takes, or that a 100 t
   assert.equal(full.closed || full.ended || waiting.closed || waiting.ended, false);
 });
 
-test('over HTTP/2 a request whose body comes too slowly is 408, and others on its connection go on', async () => {
+test('over HTTP/2 a body that is too slow is answered with 408, and other requests on the connection continue', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   using speaker = new Speaker(proxy);

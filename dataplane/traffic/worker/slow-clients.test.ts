@@ -4,10 +4,10 @@ import { eventually, get, ProxyFixture } from '../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import type { Wire } from '../testing/wire.ts';
 
-/** A turn of the loop in which what was sent is read. */
+/** A turn of the event loop in which sent bytes are read. */
 const read = () => new Promise((resolve) => setTimeout(resolve, 10));
 
-test('a head that drips has 10 s in all: its deadline does not move with its bytes', async () => {
+test("a head that arrives slowly has 10 s in all, and its bytes don't extend the deadline", async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -26,7 +26,7 @@ test('a head that drips has 10 s in all: its deadline does not move with its byt
   assert.equal(upstream.connections.length, 0);
 });
 
-test('the head after an answer has 10 s too, and empty lines do not keep a connection open beyond a minute', async () => {
+test('the next head also has 10 s, and empty lines keep a connection open for at most a minute', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await ProxyFixture.before(upstream);
   const [dripping, blank] = [await proxy.connect(), await proxy.connect()];
@@ -47,11 +47,11 @@ test('the head after an answer has 10 s too, and empty lines do not keep a conne
   await blank.until('the end', () => blank.ended || blank.closed);
 });
 
-test('a body that stands still for a minute is given up, held or streaming', async () => {
+test('a body that stalls for a minute is given up, buffered or streamed', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const [held, streaming] = [await proxy.connect(), await proxy.connect()];
-  // Fast enough on average for as long as the test goes on.
+  // Fast enough on average for the duration of the test.
   const enough = 'x'.repeat(60_000);
   held.send(`POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 65536\r\n\r\n${enough}12345`);
   streaming.send(`POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100000\r\n\r\n${enough}12345`);
@@ -72,7 +72,7 @@ test('a body that stands still for a minute is given up, held or streaming', asy
   assert.deepEqual(proxy.targetChanges(), []);
 });
 
-test('a client that stops in the middle of its upload is not cut while the answer flows, and is a minute after it has stopped', async () => {
+test('a client that stalls in its upload is not cut off while the response flows, but a minute after the response stops', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -88,13 +88,13 @@ test('a client that stops in the middle of its upload is not cut while the answe
     await read();
     assert.equal(client.closed, false);
   }
-  // Longer than the target may be silent, too: whichever side is judged first, the client is cut.
+  // Also longer than the upstream may be silent. Whichever side is checked first, the client is cut off.
   proxy.clock.pass(130_000);
   await client.until('the end', () => client.closed || client.ended);
   await eventually('nothing to be under way', () => proxy.ledger.inFlight.total() === 0);
 });
 
-test('500 clients that send small bodies slowly hold no connection to the target, and others are served meanwhile', async () => {
+test('500 clients that send small bodies slowly occupy no upstream connection, and others are served meanwhile', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await ProxyFixture.before(upstream);
   const slow: Wire[] = [];
@@ -115,7 +115,7 @@ test('500 clients that send small bodies slowly hold no connection to the target
   assert.equal(upstream.requests.length, 2);
 });
 
-test('a head of 16 KB may come byte by byte', async () => {
+test('a 16 KB head may arrive byte by byte', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();

@@ -4,7 +4,7 @@ import { targetKey } from '../../ledger/targets.ts';
 import { eventually, get, ProxyFixture } from '../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 
-test('10,000 connections that say close or are reset leave nothing behind', { timeout: 60_000 }, async () => {
+test('10,000 connections that are closed or reset leak nothing', { timeout: 60_000 }, async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await ProxyFixture.before(upstream);
   const visit = async (at: number): Promise<void> => {
@@ -30,7 +30,7 @@ test('10,000 connections that say close or are reset leave nothing behind', { ti
   await Promise.all(Array.from({ length: 50 }, visitor));
   const { inFlight, connections } = proxy.ledger;
   await eventually('nothing to be under way', () => inFlight.total() === 0 && connections.open() === 0);
-  // The target's connections wait for the next request, and then they are gone as well.
+  // The upstream connections wait for the next request, and then they close too.
   proxy.clock.pass(5_000);
   await eventually('nothing to be open', () => connections.sockets() === 0);
   const slot = proxy.ledger.targets.find(targetKey(upstream.address, false));

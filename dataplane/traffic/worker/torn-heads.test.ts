@@ -8,11 +8,11 @@ const PROGRAM = fileURLToPath(new URL('../testing/torn-heads.ts', import.meta.ur
 const COUNT = 6;
 const run = promisify(execFile);
 
-const STUCK = 'resets its connection in the middle of a head, while a write to it is stuck,';
-const IDLE = 'goes away in the middle of a head';
+const STUCK = 'resets its connection in the middle of a head, while a write to it is blocked,';
+const IDLE = 'disconnects in the middle of a head';
 const CASES = [
   ['target', 'stuck', `a target that ${STUCK}`],
-  ['target', 'left', `a target that ${STUCK} and has run out of time,`],
+  ['target', 'left', `a target that ${STUCK} and has timed out,`],
   ['target', 'idle', `a target that ${IDLE}`],
   ['client', 'stuck', `a client that ${STUCK}`],
   ['client', 'idle', `a client that ${IDLE}`],
@@ -20,7 +20,9 @@ const CASES = [
   ['secure-client', 'idle', `a client over TLS that ${IDLE}`],
 ] as const;
 
-/** The library asserts in native code that nothing of a session's memory is in use when it is freed: where that fails there is no error to catch. */
+/**
+ * The library asserts in native code that none of a session's memory is in use when it is freed. If that fails, there is no error to catch.
+ */
 for (const [who, write, name] of CASES)
   test(`${name} ends no worker, and its session and stream are freed`, async () => {
     const { stdout } = await run(process.execPath, ['--expose-gc', PROGRAM, who, write, `${COUNT}`]);

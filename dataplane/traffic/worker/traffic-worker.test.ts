@@ -17,7 +17,7 @@ const saying = (domain: string, body: string): RouteInput => ({ domain, upstream
 const many = (body: string): RouteInput[] => Array.from({ length: ROUTES }, (_, at) => saying(`site-${at}.test`, body));
 const asking = (domain: string): string => get().replace('a.test', domain);
 
-test('what is published while a worker starts is in force when it serves', async () => {
+test('what is published while a worker starts is in effect when it serves', async () => {
   const told: FromWorker[] = [];
   const settings = {
     bind: '127.0.0.1',
@@ -58,7 +58,7 @@ test('what is published while a worker starts is in force when it serves', async
   worker.handle({ kind: 'drain', patient: false });
 });
 
-test('20,000 routes are swapped at once for every request', async () => {
+test('a swap of 20,000 routes takes effect for all requests at once', async () => {
   using proxy = await ProxyFixture.start(many('1'));
   const client = await proxy.connect();
   const next = publication(many('2'), true);
@@ -75,7 +75,7 @@ test('20,000 routes are swapped at once for every request', async () => {
   client.send(asking('site-0.test') + asking(`site-${ROUTES - 1}.test`));
   seen.push((await client.readAnswer()).body + (await client.readAnswer()).body);
   assert.ok(seen.length > 2, `${seen.length} pairs of requests`);
-  assert.deepEqual(seen, [...seen].sort(), 'first the old ones, then the new ones');
+  assert.deepEqual(seen, [...seen].sort(), 'first the old routes, then the new ones');
   assert.deepEqual([seen[0], seen.at(-1)], ['11', '22']);
-  assert.ok(!seen.includes('21'), 'never the new one before, the old one after');
+  assert.ok(!seen.includes('21'), 'never a new route before an old one');
 });

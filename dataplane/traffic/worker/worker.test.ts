@@ -8,7 +8,7 @@ import type { FromWorker, ToWorker, WorkerStart } from '../protocol.ts';
 import { eventually, get, publication, SETTINGS } from '../testing/test-proxy.ts';
 import { Wire } from '../testing/wire.ts';
 
-/** What a library would do: throw in a turn of its own, and leave a rejection to nobody, once the worker is there to hear of it. */
+/** Does what a library might do: it throws in a turn of its own and leaves a rejection unhandled, once the worker listens for both. */
 const MISCHIEF = `process.on('newListener', (name) => {
   if (name === 'unhandledRejection') setImmediate(() => {
     Promise.reject(new Error('rejected by a library'));
@@ -24,7 +24,7 @@ async function freePort(): Promise<number> {
   return address !== null && typeof address === 'object' ? address.port : 0;
 }
 
-/** A worker in a thread of its own, with one site. */
+/** A worker in its own thread, with one site. */
 async function thread(preload: string) {
   const httpPort = await freePort();
   const routes = publication([{ domain: 'a.test', upstream: null, tls: false, respond: { status: 200, body: 'in' } }], true);
@@ -48,7 +48,7 @@ async function thread(preload: string) {
 const errors = (told: readonly FromWorker[]): string =>
   told.flatMap((message) => (message.kind === 'log' && message.level === 'error' ? JSON.stringify(message.fields) : [])).join('\n');
 
-test('what a library throws or rejects with where nobody answers for it is logged and counted, and the worker serves on', async () => {
+test('an uncaught exception or rejection of a library is logged and counted, and the worker keeps serving', async () => {
   await using under = await thread(MISCHIEF);
   const { told, worker, httpPort } = under;
   await eventually('both in the log', () => errors(told).split('\n').length === 2);
@@ -67,7 +67,7 @@ test('what a library throws or rejects with where nobody answers for it is logge
   wire.socket.destroy();
 });
 
-test('a worker that fails while it takes in what is published ends, and says why', async () => {
+test('a worker that fails to apply a publication ends and reports the reason', async () => {
   await using under = await thread('');
   const { told, worker } = under;
   const exited = once(worker, 'exit');

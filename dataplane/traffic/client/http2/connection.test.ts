@@ -171,7 +171,7 @@ describe('a request over HTTP/2', () => {
     await eventually('it to be counted', () => scene.proxy.counted().get('a.test')?.classes[5] === 1);
   });
 
-  for (const how of ['closes the connection', 'ends its side of it'] as const) {
+  for (const how of ['closes its connection', 'half-closes its connection'] as const) {
     test(`ends together with its client if the client ${how}`, async () => {
       using upstream = await UpstreamFixture.start();
       using secure = await SecureFixture.before(upstream);

@@ -16,7 +16,7 @@ const guarded = (realm: string, users: Readonly<Record<string, string>>, more: P
   ...more,
 });
 
-test('a known user with the right password comes in, nobody else does', async () => {
+test('a known user with the right password is admitted, and no one else', async () => {
   using proxy = await ProxyFixture.start([guarded('staff', { bob: 'secret', zoë: 'pa:ss wörd', empty: '' })]);
   const status = async (fields: string) => (await proxy.ask(get('/', fields))).line.slice(9, 12);
   for (const credentials of ['bob:secret', 'zoë:pa:ss wörd', 'empty:']) assert.equal(await status(as(credentials)), '200', credentials);
@@ -24,7 +24,7 @@ test('a known user with the right password comes in, nobody else does', async ()
     assert.equal(await status(as(credentials)), '401', credentials);
 });
 
-test('who is not let in is asked for a password, with the realm quoted safely', async () => {
+test('a refused client is asked for a password, with the realm quoted safely', async () => {
   using proxy = await ProxyFixture.start([guarded('a "b" \\ c', { bob: 'secret' })]);
   for (const fields of ['', as('bob:wrong')]) {
     const { line, head, body } = await proxy.ask(get('/', fields));
@@ -43,29 +43,29 @@ for (const [what, fields] of [
   ['no base64', 'Authorization: Basic b*b\r\n'],
   ['two tokens', `Authorization: Basic ${BASIC} ${BASIC}\r\n`],
   ['no colon', `Authorization: Basic ${Buffer.from('bob').toString('base64')}\r\n`],
-  ['a NUL behind the password', as('bob:secret\0')],
-  ['two of them', `${as('bob:secret')}${as('bob:secret')}`],
-  ['a second one in another case', `${as('bob:secret')}AUTHORIZATION: Basic x\r\n`],
+  ['a NUL after the password', as('bob:secret\0')],
+  ['two fields', `${as('bob:secret')}${as('bob:secret')}`],
+  ['a second field in another letter case', `${as('bob:secret')}AUTHORIZATION: Basic x\r\n`],
 ] as const)
-  test(`an Authorization with ${what} is 401 and costs no compare`, async () => {
+  test(`an Authorization with ${what} is answered with 401 without a comparison`, async () => {
     const compares = new ComparesByHand();
     using proxy = await ProxyFixture.start([guarded('staff', { bob: 'secret' })], [], compares.compare);
     assert.match((await proxy.ask(get('/', fields))).line, / 401 /);
     assert.equal(compares.begun.length, 0);
   });
 
-test('the scheme has any case, the field too', async () => {
+test('the scheme and the field name are case-insensitive', async () => {
   using proxy = await ProxyFixture.start([guarded('staff', { bob: 'secret' })]);
   assert.match((await proxy.ask(get('/', `authorization:  bASIC  ${BASIC} \r\n`))).line, / 200 /);
 });
 
-test('the target gets the Authorization as well', async () => {
+test('the Authorization field is forwarded to the target', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(field(request.head, 'Authorization') ?? 'none'));
   using proxy = await ProxyFixture.start([{ ...guarded('staff', { bob: 'secret' }), ...site('a.test', upstream), respond: null }]);
   assert.equal((await proxy.ask(get('/', as('bob:secret')))).body, `Basic ${BASIC}`);
 });
 
-test('a body is held back until the password is checked, and then goes on whole', async () => {
+test('a body is held back until the password is checked, and then forwarded whole', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(request.body));
   const compares = new ComparesByHand();
   using proxy = await ProxyFixture.start(
@@ -83,7 +83,7 @@ test('a body is held back until the password is checked, and then goes on whole'
   assert.equal((await client.readAnswer()).body, 'abc');
 });
 
-test("a block's own users stand in place of its site's; a block without any has the site's", async () => {
+test("a block's users replace its site's, and a block without users inherits them", async () => {
   const respond = { status: 200, body: 'block' };
   const basic_auth = { users: [{ name: 'ann', hash: hashSync('inner', 4) }] };
   const handles = [
@@ -98,7 +98,7 @@ test("a block's own users stand in place of its site's; a block without any has 
   assert.equal(field((await proxy.ask(get('/own/x'))).head, 'WWW-Authenticate'), 'Basic realm="restricted", charset="UTF-8"');
 });
 
-test('a block alone may ask; the rest of the site is open, and redirects are for everybody', async () => {
+test('a block alone may require a password while the rest of the site is open, and redirects need none', async () => {
   const basic_auth = { users: [{ name: 'ann', hash: hashSync('inner', 4) }] };
   const redirects = [{ from: '/inside/old', to: '/inside/new', status: 301 as const }];
   using proxy = await ProxyFixture.start([guarded('', {}, { basic_auth: null, redirects, handles: [{ path: '/inside/*', basic_auth }] })]);
@@ -106,7 +106,7 @@ test('a block alone may ask; the rest of the site is open, and redirects are for
   assert.deepEqual([await status('/'), await status('/inside/x'), await status('/inside/old')], ['200', '401', '301']);
 });
 
-test('a name that nobody has costs as much as one that someone has', async () => {
+test('an unknown user costs as much time as a known one', async () => {
   const compares = new ComparesByHand();
   const basic_auth = { users: ['a', 'b'].map((name, at) => ({ name, hash: hashSync('x', 4 + at) })) };
   using proxy = await ProxyFixture.start([guarded('staff', {}, { basic_auth })], [], compares.compare);
@@ -128,13 +128,13 @@ for (const path of [
   '/%5Cinside/x',
   '/open//../inside/x',
 ])
-  test(`${path} could mean a block that asks to someone behind us: 400`, async () => {
+  test(`${path} is answered with 400, because an upstream could read it as a guarded path`, async () => {
     const handles = [{ path: '/inside/*', basic_auth: { users: [{ name: 'ann', hash: hashSync('x', 4) }] } }, { path: '/open/*' }];
     using proxy = await ProxyFixture.start([guarded('', {}, { basic_auth: null, handles })]);
     assert.match((await proxy.ask(get(path, as('ann:x')))).line, / 400 /);
   });
 
-test('a path in disguise that means the same to everybody is served, and so is any where nothing asks', async () => {
+test('a disguised path is served if all servers read it alike, or if nothing is guarded', async () => {
   const handles = [{ path: '/inside/*', basic_auth: { users: [{ name: 'ann', hash: hashSync('x', 4) }] } }, { path: '/open/*' }];
   using proxy = await ProxyFixture.start([
     guarded('', {}, { basic_auth: null, handles }),
@@ -144,13 +144,13 @@ test('a path in disguise that means the same to everybody is served, and so is a
     assert.match((await proxy.ask(get(path))).line, / 200 /, path);
   assert.match((await proxy.ask(get(`/open/${'a/'.repeat(100)}%2Fb`))).line, / 200 /);
   for (const segments of [130, 2_100])
-    assert.match((await proxy.ask(get(`/open/${'a/'.repeat(segments)}%2Fb`))).line, / 400 /, 'too long to be read in every way');
+    assert.match((await proxy.ask(get(`/open/${'a/'.repeat(segments)}%2Fb`))).line, / 400 /, 'too long to be interpreted');
   assert.match((await proxy.ask(get(`/open/${'a/'.repeat(2_100)}b`))).line, / 200 /);
   assert.match((await proxy.ask(get('/inside/a%2Fb', as('ann:x')))).line, / 200 /);
   assert.match((await proxy.ask(get('/x/..%2finside/y').replace('a.test', 'open.test'))).line, / 200 /);
 });
 
-test('a block that refuses what it matches is a rule as well; one that takes what is left is none', async () => {
+test('a block that refuses requests is a guard too, and one for all remaining paths is not', async () => {
   const refusing = (path: string | null) => ({
     ...guarded('', {}, { basic_auth: null, handles: [{ path: '/open/*' }, { path, respond: { status: 403 } }] }),
   });
@@ -164,11 +164,11 @@ test('a block that refuses what it matches is a rule as well; one that takes wha
   }
 });
 
-test('a dry run says that a password is asked for, and that a path could mean two things', async () => {
+test('a dry run reports that a password is required, and that a path is ambiguous', async () => {
   const handles = [{ path: '/inside/*' }];
   using proxy = await ProxyFixture.start([guarded('staff', { bob: 'x' }, { handles })]);
   const { policies, verdict } = proxy.dryRun('http://a.test/');
-  assert.deepEqual(policies[0], { name: 'basic_auth', verdict: 'asks for a user and a password: 1 known for "staff"' });
+  assert.deepEqual(policies[0], { name: 'basic_auth', verdict: 'requires a user and a password: 1 known for "staff"' });
   assert.match(verdict, /^answered by basic_auth: asks/);
   assert.match(proxy.dryRun('http://a.test/x%2F..%2Finside%2Fy').verdict, /^400: /);
 });

@@ -4,20 +4,20 @@ import type { OwnAnswer } from '../../exchange/own-answer.ts';
 import { answers, LATER, type Policy, type PolicyKind } from '../policy.ts';
 import { credentialsIn } from './credentials.ts';
 
-/** `basic_auth`: the block's own users, or the site's where the block names none. */
+/** `basic_auth`: the block's own users, or the site's if the block has none. */
 export const basicAuth: PolicyKind = (route, handle) => {
   const spec = handle?.basic_auth ?? route.basic_auth;
   return spec === null ? [] : [compile(spec)];
 };
 
-/** A salt and a hash that no password has, for names that nobody has: they cost as much time as the others. */
+/** A salt and a hash that match no password, for unknown users: checking them takes as long as for known ones. */
 const NOBODY = '......................JgDvSGtFJwwSs8gQTD9PW8eoXmQ8gF.';
 
 function compile(spec: BasicAuthSpec): Policy {
   const hashes = new Map(spec.users.map(({ name, hash }) => [name, hash as string]));
   const cost = Math.max(...spec.users.map(({ hash }) => costOf(hash)));
   const nobody = `$2b$${String(cost).padStart(2, '0')}$${NOBODY}`;
-  const missing = challenge(spec.realm, 'no user and password that can be read');
+  const missing = challenge(spec.realm, 'no readable user and password');
   const wrong = challenge(spec.realm, 'the user or the password is wrong');
   return {
     name: 'basic_auth',
@@ -27,7 +27,7 @@ function compile(spec: BasicAuthSpec): Policy {
       const verdict = tools.passwords.check(x, credentials, hashes.get(credentials.user) ?? nobody, wrong);
       return verdict === 'later' ? LATER : verdict;
     },
-    explain: () => answers(`asks for a user and a password: ${spec.users.length} known for "${spec.realm}"`),
+    explain: () => answers(`requires a user and a password: ${spec.users.length} known for "${spec.realm}"`),
   };
 }
 

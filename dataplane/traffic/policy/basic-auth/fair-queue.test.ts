@@ -14,7 +14,7 @@ function underTest() {
   return { trouble, queue, enter, turns };
 }
 
-test('a newcomer waits for two turns at most behind a crowd that nothing is known of, whenever it comes', () => {
+test('in a crowd of unknown keys a newcomer waits at most two turns, whenever it comes', () => {
   for (let served = 0; served < 100; served++) {
     const { enter, turns } = underTest();
     enter(...CROWD);
@@ -24,7 +24,7 @@ test('a newcomer waits for two turns at most behind a crowd that nothing is know
   }
 });
 
-test('who has waited longest in a crowd goes on as well, however many come later', () => {
+test('the key that has waited longest in a crowd is served too, however many come later', () => {
   const { enter, turns } = underTest();
   enter(...CROWD.slice(0, 10));
   const served = CROWD.slice(10, 40).flatMap((late) => {
@@ -34,21 +34,21 @@ test('who has waited longest in a crowd goes on as well, however many come later
   for (const early of CROWD.slice(0, 10)) assert.ok(served.includes(early), early);
 });
 
-test('a few are served in the order in which they came', () => {
+test('a few keys are served in order of arrival', () => {
   const { enter, turns } = underTest();
   const few = CROWD.slice(0, 8);
   enter(...few);
   assert.deepEqual(turns(8), few);
 });
 
-test('a key with many in a crowd is a newcomer once, and then takes turns with all others', () => {
+test('a key with many items is a newcomer once, and then takes turns with all others', () => {
   const { queue, enter, turns } = underTest();
   enter(...CROWD.slice(0, 40));
   for (let nth = 0; nth < 8; nth++) queue.enter('greedy', 'greedy');
   assert.equal(turns(20).filter((key) => key === 'greedy').length, 1);
 });
 
-test('everybody is served once, whatever the order, and then nobody waits', () => {
+test('every item is served exactly once in any order, and then the queue is empty', () => {
   const { queue, enter, turns } = underTest();
   enter(...CROWD);
   assert.deepEqual(turns(CROWD.length).toSorted(), CROWD.toSorted());
@@ -63,7 +63,7 @@ test('a key that had trouble elsewhere while it waited comes after all others', 
   assert.deepEqual(turns(3), ['two', 'three', 'one']);
 });
 
-test('who is dropped is no newcomer any more', () => {
+test('a dropped key is no longer a newcomer', () => {
   const { queue, enter, turns } = underTest();
   enter(...CROWD, 'gone');
   queue.keep((item) => item !== 'gone');

@@ -1,7 +1,7 @@
-/** Where more keys than this wait, not all of them are served in the order in which they came. */
+/** If more keys than this wait, they are not all served in order of arrival. */
 const CROWD = 8;
 
-/** Which keys had trouble lately. */
+/** The keys that recently had trouble. */
 export type Trouble = {
   has(key: string): boolean;
   add(key: string): void;
@@ -9,28 +9,28 @@ export type Trouble = {
 };
 
 /**
- * Who waits for a turn, by whom they belong to: keys take turns, however many each of them has here, and those that had
- * trouble lately come after all others. In a crowd that nothing is known of yet, every other turn is that of the key that came
- * last: a newcomer waits for a turn or two and not for all of theirs, and whoever has waited longest goes on as well.
+ * A queue in which keys take turns, however many items each of them has. Keys with recent trouble come after all others. In a crowd of keys
+ * that nothing is known about, every other turn goes to the key that came last. A newcomer then waits a turn or two rather than for the
+ * whole crowd, and the key that has waited longest is still served.
  */
 export class FairQueue<T> {
   private readonly perKey: number;
   private readonly trouble: Trouble;
-  /** By key, the one whose turn it is first. */
+  /** By key, in order of their turns. */
   private readonly usual = new Map<string, T[]>();
   private readonly suspect = new Map<string, T[]>();
-  /** Keys among the usual ones that have had no turn since they came, the last one last. */
+  /** Usual keys that have had no turn since they came, in order of arrival. */
   private readonly newcomers = new Set<string>();
   private newestIsNext = true;
   size = 0;
 
-  /** `perKey`: how many of one key may wait. */
+  /** `perKey`: the most items of one key that may wait. */
   constructor(perKey: number, trouble: Trouble) {
     this.perKey = perKey;
     this.trouble = trouble;
   }
 
-  /** Whether a key has as many here as it may. */
+  /** Whether a key has as many items here as allowed. */
   full(key: string): boolean {
     return (this.usual.get(key)?.length ?? 0) + (this.suspect.get(key)?.length ?? 0) >= this.perKey;
   }
@@ -47,10 +47,10 @@ export class FairQueue<T> {
     this.size++;
   }
 
-  /** The one whose turn it is, no longer here; null where nobody waits. */
+  /** Removes and returns the next item; null if the queue is empty. */
   next(): T | null {
     for (let key = this.usualNext(); key !== undefined; key = this.usualNext()) {
-      // Another worker may have found out meanwhile.
+      // Another worker may have recorded trouble meanwhile.
       if (this.trouble.has(key)) {
         this.suspectFrom(key);
         continue;
@@ -63,7 +63,10 @@ export class FairQueue<T> {
     return key === undefined ? null : this.shift(this.suspect, key);
   }
 
-  /** Takes out the last one of a key that had trouble, for the sake of `key`; null where that had some itself, or no other has one here. */
+  /**
+   * Removes the last item of a key with trouble to make room for `key`. null if `key` itself has trouble, or if no key with trouble has an
+   * item here.
+   */
   giveWay(key: string): T | null {
     if (this.trouble.has(key)) return null;
     for (const [other, queue] of this.suspect) {
@@ -76,18 +79,18 @@ export class FairQueue<T> {
     return null;
   }
 
-  /** The key has had trouble: what it has here comes after all others. */
+  /** Records trouble for the key. Its items now come after all others. */
   blame(key: string): void {
     this.trouble.add(key);
     this.suspectFrom(key);
   }
 
-  /** The key has shown that it means well. */
+  /** Clears the key's trouble. */
   clear(key: string): void {
     this.trouble.delete(key);
   }
 
-  /** Drops whoever is not to be kept. */
+  /** Drops all items that `wanted` rejects. */
   keep(wanted: (item: T) => boolean): void {
     for (const queues of [this.usual, this.suspect])
       for (const [key, queue] of queues) {
@@ -110,7 +113,7 @@ export class FairQueue<T> {
     this.suspect.set(key, [...(this.suspect.get(key) ?? []), ...queue]);
   }
 
-  /** Takes the first one of a key; what else the key has waits behind all others. */
+  /** Removes the first item of a key. The key's other items go to the back. */
   private shift(queues: Map<string, T[]>, key: string): T | null {
     const [first, ...rest] = queues.get(key) ?? [];
     queues.delete(key);

@@ -14,21 +14,21 @@ const route = (hash = HASH, body = 'in') => ({
   basic_auth: { users: [{ name: 'bob', hash }] },
 });
 
-/** A proxy of one guarded site whose compares the test settles. */
+/** A proxy with one guarded site whose comparisons the test settles. */
 async function underTest() {
   const compares = new ComparesByHand();
   const proxy = await ProxyFixture.start([route()], [], compares.compare);
   return { compares, proxy, [Symbol.dispose]: () => proxy[Symbol.dispose]() };
 }
 
-/** A request that is under way with a password of its own. */
+/** A pending request with a password of its own. */
 async function trying(proxy: ProxyFixture, password: string) {
   const client = await proxy.connect();
   client.send(get('/', as(`bob:${password}`)));
   return client;
 }
 
-test('a pair that was found to fit is not compared again, on any connection; one that was not is', async () => {
+test('an accepted pair is not compared again on any connection, and a rejected one is', async () => {
   using under = await underTest();
   const { compares, proxy } = under;
   const client = await trying(proxy, 'secret');
@@ -45,7 +45,7 @@ test('a pair that was found to fit is not compared again, on any connection; one
   }
 });
 
-test('a pair is forgotten when its hash changes, and when 1,024 others have come after it', async () => {
+test('a pair is forgotten when its hash changes, and after 1,024 others', async () => {
   const compares: string[] = [];
   using proxy = await ProxyFixture.start([route()], [], async (password, hash) => {
     compares.push(`${password} ${hash}`);
@@ -73,7 +73,7 @@ test('a pair is forgotten when its hash changes, and when 1,024 others have come
   assert.equal(compares.length, before + 1_025);
 });
 
-test('two compares run at once, and requests with the same password wait for one of them together', async () => {
+test('two comparisons run at once, and requests with the same password share one', async () => {
   using under = await underTest();
   const { compares, proxy } = under;
   const one = await trying(proxy, 'one');
@@ -95,7 +95,7 @@ test('two compares run at once, and requests with the same password wait for one
   assert.match((await three.readAnswer()).line, / 200 /);
 });
 
-test('8 passwords of one client wait; one more is 429 with Retry-After, until a request that waits has gone', async () => {
+test('8 passwords of one client may wait, and another is answered with 429 and Retry-After until one of them leaves', async () => {
   using under = await underTest();
   const { compares, proxy } = under;
   const clients = await Promise.all(Array.from({ length: 10 }, (_, nth) => trying(proxy, `${nth}`)));
@@ -117,11 +117,11 @@ test('8 passwords of one client wait; one more is 429 with Retry-After, until a 
   assert.equal(
     compares.begun.some(({ password }) => password === `${waiting}`),
     false,
-    'nobody computes for a client that has left',
+    'nothing is compared for a client that has left',
   );
 });
 
-/** The same, behind a proxy that says who is asking. */
+/** The same behind a trusted proxy, which sends the client's address. */
 async function fromManyAddresses() {
   const compares = new ComparesByHand();
   const proxy = await ProxyFixture.start([route()], ['127.0.0.1/32'], compares.compare);
@@ -134,7 +134,7 @@ async function fromManyAddresses() {
   return { compares, proxy, from, asking, [Symbol.dispose]: () => proxy[Symbol.dispose]() };
 }
 
-test('a first login is served next although 150 who were wrong wait', async () => {
+test('a first login is served next although 150 clients with a wrong password wait', async () => {
   using under = await fromManyAddresses();
   const { compares, from, asking } = under;
   const address = (nth: number) => `198.51.100.${nth + 1}`;
@@ -156,7 +156,7 @@ test('a first login is served next although 150 who were wrong wait', async () =
   assert.match((await newcomer.readAnswer()).line, / 200 /);
 });
 
-test('clients take turns, however many passwords each of them tries at once; a /64 is one client', async () => {
+test('clients take turns, however many passwords each of them tries, and an IPv6 /64 is one client', async () => {
   using under = await fromManyAddresses();
   const { compares, from, asking } = under;
   for (let nth = 0; nth < 10; nth++) await from(`2001:db8::${nth + 1}`, `guess ${nth}`);
@@ -175,14 +175,14 @@ test('clients take turns, however many passwords each of them tries at once; a /
   assert.deepEqual(order.filter((password) => !password.startsWith('guess')).toSorted(), ['one', 'two']);
 });
 
-test('where 256 wait, one who was not wrong takes the place of one who was, and of nobody else', async () => {
+test('when 256 wait, a client without a wrong password takes the place of one with a wrong password only', async () => {
   using under = await fromManyAddresses();
   const { compares, proxy, from, asking } = under;
   const first = await from('198.51.100.1', 'first');
   await compares.until(1);
   compares.settle(0, false);
   assert.match((await first.readAnswer()).line, / 401 /);
-  // Others of the process have all places but one.
+  // Others in the process have all places but one.
   for (let nth = 0; nth < 255; nth++) assert.equal(proxy.ledger.passwordChecks.enqueue(0), true);
   for (const _ of [0, 1]) assert.equal(proxy.ledger.passwordChecks.tryAcquire(0), true);
   const again = await from('198.51.100.1', 'again');
@@ -200,7 +200,7 @@ test('where 256 wait, one who was not wrong takes the place of one who was, and 
   assert.match((await newcomer.readAnswer()).line, / 200 /);
 });
 
-test('a client that was wrong counts like all others again once it was right, and after ten minutes', async () => {
+test('a client with a wrong password is treated like any other after a right one, or after ten minutes', async () => {
   using under = await fromManyAddresses();
   const { compares, proxy, from, asking } = under;
   const wrongFrom = async (address: string) => {
@@ -210,7 +210,7 @@ test('a client that was wrong counts like all others again once it was right, an
     compares.settle(nth, false);
     await client.readAnswer();
   };
-  /** Who of the two is next: the one who came first, unless that one has been wrong. */
+  /** Which of the two is served first: the one that came first, unless it has been wrong. */
   const nextOf = async (one: string, other: string): Promise<string | undefined> => {
     for (const _ of [0, 1]) assert.equal(proxy.ledger.passwordChecks.tryAcquire(0), true);
     const nth = compares.begun.length;
@@ -230,7 +230,7 @@ test('a client that was wrong counts like all others again once it was right, an
   };
   await wrongFrom('192.0.2.1');
   assert.equal(await nextOf('192.0.2.1', '192.0.2.2'), '192.0.2.2');
-  assert.equal(await nextOf('192.0.2.1', '192.0.2.2'), '192.0.2.1', 'it was right in between');
+  assert.equal(await nextOf('192.0.2.1', '192.0.2.2'), '192.0.2.1', 'it sent the right password in between');
   await wrongFrom('192.0.2.1');
   proxy.clock.pass(599_000);
   assert.equal(await nextOf('192.0.2.1', '192.0.2.2'), '192.0.2.2', 'a crowd of hundreds takes minutes to be wrong once each');
@@ -239,7 +239,7 @@ test('a client that was wrong counts like all others again once it was right, an
   assert.equal(await nextOf('192.0.2.1', '192.0.2.2'), '192.0.2.1', 'ten minutes have passed');
 });
 
-test('a client that leaves while its password is compared is 499, and the next one has its turn', async () => {
+test('a client that disconnects during the comparison is counted as 499, and the next one gets its turn', async () => {
   using under = await underTest();
   const { compares, proxy } = under;
   const gone = await trying(proxy, 'gone');
@@ -247,11 +247,11 @@ test('a client that leaves while its password is compared is 499, and the next o
   gone.reset();
   await eventually('the client to be gone', () => proxy.ledger.inFlight.total() === 0);
   compares.settle(0, true);
-  assert.match((await proxy.ask(get('/', as('bob:gone')))).line, / 200 /, 'what was found out is kept');
+  assert.match((await proxy.ask(get('/', as('bob:gone')))).line, / 200 /, 'the result is kept');
   assert.deepEqual(proxy.counted().get('a.test')?.classes, [0, 1, 0, 0, 0, 1]);
 });
 
-test('a request goes on with the block that it began with, whatever the table says by then', async () => {
+test('a request continues with the block that it began with, even if the table has changed', async () => {
   using under = await underTest();
   const { compares, proxy } = under;
   const client = await trying(proxy, 'secret');
@@ -261,7 +261,7 @@ test('a request goes on with the block that it began with, whatever the table sa
   assert.equal((await client.readAnswer()).body, 'in');
 });
 
-test('requests behind one that waits keep their order', async () => {
+test('requests pipelined after a waiting one keep their order', async () => {
   using under = await underTest();
   const { compares, proxy } = under;
   const client = await proxy.connect();
@@ -274,7 +274,7 @@ test('requests behind one that waits keep their order', async () => {
   assert.equal(compares.begun.length, 1);
 });
 
-test('who waits gets an answer from a worker that is going away, and after saying that nothing more follows', async () => {
+test('a waiting client gets its response from a draining worker, and after it half-closed', async () => {
   using under = await underTest();
   const { compares, proxy } = under;
   const [one, two] = [await trying(proxy, 'one'), await proxy.connect()];
@@ -290,7 +290,7 @@ test('who waits gets an answer from a worker that is going away, and after sayin
   await eventually('the drained worker', () => proxy.told.some(({ kind }) => kind === 'drained'));
 });
 
-test('a compare that fails lets nobody in: 503, and the log says why', async () => {
+test('a comparison that fails is answered with 503 and logged with the reason', async () => {
   using under = await underTest();
   const { compares, proxy } = under;
   const client = await trying(proxy, 'secret');
@@ -316,7 +316,7 @@ test('a turn that another worker holds is waited for', async () => {
   assert.match((await client.readAnswer()).line, / 200 /);
 });
 
-test('a worker with much to compare leaves a turn to another that waits', async () => {
+test('a worker with many comparisons leaves a turn to another one that waits', async () => {
   using under = await underTest();
   const { compares, proxy } = under;
   for (const password of ['1', '2', '3']) await trying(proxy, password);

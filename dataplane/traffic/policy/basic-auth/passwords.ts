@@ -11,10 +11,10 @@ import type { Credentials } from './credentials.ts';
 import { FairQueue } from './fair-queue.ts';
 import { type Pair, Verified } from './verified.ts';
 
-/** How soon a worker looks again whether another one has given its turn back (ms). */
+/** How soon a worker checks again whether another one has released its turn (ms). */
 const RETRY_MS = 5;
 
-/** Passwords of one client that may wait; one /64 of IPv6 is one client. */
+/** The most passwords of one client that may wait. An IPv6 /64 is one client. */
 const MOST_PER_ADDRESS = 8;
 
 const IMPATIENT: OwnAnswer = {
@@ -26,10 +26,10 @@ const IMPATIENT: OwnAnswer = {
 const BUSY: OwnAnswer = { status: 503, fields: 'Retry-After: 1\r\n', body: null, reason: 'too many passwords wait to be checked' };
 const BROKEN: OwnAnswer = { status: 503, fields: 'Retry-After: 10\r\n', body: null, reason: 'passwords cannot be checked' };
 
-/** Whether a password has a hash. Takes tens of milliseconds of a thread and more, as it should. */
+/** Whether a password matches a hash. Takes tens of milliseconds or more on a thread, by design. */
 export type Compare = (password: Buffer, hash: string) => Promise<boolean>;
 
-/** bcrypt, loaded with the first password. It works on the thread pool that names and files need as well. */
+/** bcrypt, loaded with the first password. It runs on the thread pool that also serves DNS and file access. */
 export const compareWithBcrypt: Compare = async (password, hash) => (await import('bcrypt')).compare(password, hash);
 
 export type PasswordTools = {
@@ -39,24 +39,24 @@ export type PasswordTools = {
   readonly clock: Clock;
   readonly log: Log;
   readonly faults: Faults;
-  /** For what is remembered: unpredictable bytes. */
+  /** Unpredictable bytes, the key for hashing accepted pairs. */
   readonly key: Buffer;
   readonly compare: Compare;
 };
 
-/** One compare, and every exchange that waits for its outcome with the answer it gets otherwise. */
+/** One comparison, and every exchange that waits for its result, each with the response it gets if the password is wrong. */
 type Check = {
   readonly pair: Pair;
   readonly hash: string;
   readonly password: Buffer;
-  /** The client that it was begun for. */
+  /** The client for which it was started. */
   readonly from: string;
   readonly exchanges: { readonly x: Exchange; readonly refusal: OwnAnswer }[];
 };
 
 /**
- * Checks passwords for one worker, at most two at once in the whole process. Addresses take turns, and those that have just been
- * wrong, whichever worker found it out, come after all others: who guesses keeps nobody waiting.
+ * Checks passwords for one worker, at most two at once in the whole process. Clients take turns, and those that were wrong recently, in any
+ * worker, come after all others, so a client that guesses passwords delays no one else.
  */
 export class Passwords {
   private readonly tools: PasswordTools;
@@ -77,8 +77,8 @@ export class Passwords {
   }
 
   /**
-   * Whether credentials fit a hash. @returns null when they were found to fit before, an answer when too many
-   * wait, else 'later': the exchange is resumed with null or with `refusal`.
+   * Checks credentials against a hash. @returns null if they are known to match, a response if too many wait, else 'later': the exchange is
+   * then resumed with null or with `refusal`.
    */
   check(x: Exchange, credentials: Credentials, hash: string, refusal: OwnAnswer): OwnAnswer | null | 'later' {
     const pair = this.verified.pairOf(hash, credentials);
@@ -99,7 +99,7 @@ export class Passwords {
     return 'later';
   }
 
-  /** Takes a place among those who wait in all; in need that of one who was wrong lately. */
+  /** Takes a place in the queue shared by all workers. If it is full, takes that of a client that was wrong recently. */
   private join(from: string): boolean {
     const { semaphore, slot } = this.tools;
     if (semaphore.enqueue(slot)) return true;
@@ -107,13 +107,13 @@ export class Passwords {
     if (semaphore.enqueue(slot)) return true;
     const gone = this.queue.giveWay(from);
     if (gone === null) return false;
-    // Its place in the count goes to the newcomer.
+    // Its place in the shared count goes to the newcomer.
     this.checks.delete(gone.pair);
     for (const { x } of gone.exchanges) resumeLater(x, BUSY);
     return true;
   }
 
-  /** Nobody computes for clients that have left. */
+  /** Drops the checks of clients that have left. */
   private dropLeft(): void {
     const { semaphore, slot } = this.tools;
     this.queue.keep((check) => {
@@ -136,7 +136,7 @@ export class Passwords {
     });
   }
 
-  /** Begins the next one, in a turn that has been taken. */
+  /** Starts the next check, with the turn that has been acquired. */
   private beginNext(): void {
     const { semaphore, slot } = this.tools;
     let check: Check | null = null;
@@ -164,7 +164,7 @@ export class Passwords {
     );
   }
 
-  /** The turn is given back, whatever becomes of the rest. */
+  /** Releases the turn, whatever happens to the rest. */
   private readonly over = (check: Check, fits: boolean, broken: OwnAnswer | null): void => {
     const { semaphore, slot, faults } = this.tools;
     semaphore.release(slot);
@@ -174,7 +174,7 @@ export class Passwords {
     } catch (error) {
       breakOff(check, error);
     }
-    // Another worker that waits looks within RETRY_MS; taking the turn back at once would keep it from ever having one.
+    // Another worker that waits checks within RETRY_MS. If this one took its turn back at once, the other would never get one.
     if (!this.retrying || !semaphore.othersWait(slot)) faults.step(() => this.next());
   };
 
@@ -187,7 +187,7 @@ export class Passwords {
   }
 }
 
-/** Something was thrown on behalf of those who wait for a check: it ends the ones that have no answer. */
+/** An exception ended the check. Ends those of its exchanges that have no response yet. */
 function breakOff({ exchanges }: Check, error: unknown): void {
   for (const { x } of exchanges) if (x.status === 0) x.client.broke(error);
 }

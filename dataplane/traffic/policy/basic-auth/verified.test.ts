@@ -5,7 +5,7 @@ import { Verified } from './verified.ts';
 const pairOf = (verified: Verified, hash: string, user: string, password: string) =>
   verified.pairOf(hash, { user, password: Buffer.from(password) });
 
-test('the pair that was used least lately is forgotten first', () => {
+test('the least recently used pair is forgotten first', () => {
   const verified = new Verified(Buffer.alloc(32, 1));
   for (let nth = 0; nth < 1_024; nth++) verified.add(`${nth}`);
   assert.equal(verified.has('0'), true);
@@ -13,7 +13,7 @@ test('the pair that was used least lately is forgotten first', () => {
   assert.deepEqual([verified.has('0'), verified.has('1'), verified.has('2'), verified.has('one more')], [true, false, true, true]);
 });
 
-test('a pair is one hash, one user and one password under one key, and shows none of them', () => {
+test('a pair combines hash, user and password under one key, and reveals none of them', () => {
   const verified = new Verified(Buffer.alloc(32, 1));
   const pair = pairOf(verified, 'hash', 'user', 'password');
   assert.equal(pairOf(verified, 'hash', 'user', 'password'), pair);

@@ -1,16 +1,16 @@
 import { createHmac } from 'node:crypto';
 import type { Credentials } from './credentials.ts';
 
-/** Pairs that a worker remembers; the one that was used least lately is forgotten first. */
+/** The most pairs that a worker remembers. The least recently used one is evicted first. */
 const MOST = 1_024;
 
-/** A hash and what was offered for it, as a value that tells nothing of either. */
+/** A hash and the credentials offered for it, as a value that reveals neither. */
 export type Pair = string;
 
-/** The pairs of hash and credentials that were found to fit, under a keyed hash: each costs one compare and not one a request. */
+/** The accepted pairs of hash and credentials, stored as keyed hashes: each costs one comparison rather than one per request. */
 export class Verified {
   private readonly key: Buffer;
-  /** In the order of their last use. */
+  /** In order of last use. */
   private readonly pairs = new Set<Pair>();
 
   /** `key`: unpredictable bytes, never stored. */
@@ -18,7 +18,7 @@ export class Verified {
     this.key = key;
   }
 
-  /** A hash that changes makes another pair: what was remembered for the old one is of no more use. */
+  /** If the hash changes, the pair changes too, so what was remembered for the old hash no longer applies. */
   pairOf(hash: string, { user, password }: Credentials): Pair {
     return createHmac('sha256', this.key).update(`${hash}:${user}:`).update(password).digest('base64');
   }

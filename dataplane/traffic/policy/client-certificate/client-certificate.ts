@@ -5,8 +5,8 @@ import { compileClientAuth } from './client-auth.ts';
 const REFUSED: OwnAnswer = {
   status: 403,
   fields: 'Content-Type: text/plain; charset=utf-8\r\n',
-  body: 'This site asks for a client certificate, which can be shown over HTTPS only.\n',
-  reason: 'the site asks for a client certificate, and the connection kept no such rule',
+  body: 'This site requires a client certificate, which can be sent over HTTPS only.\n',
+  reason: 'the site requires a client certificate, and the connection was made without that rule',
 };
 
 /**
@@ -22,8 +22,8 @@ export const clientCertificate: PolicyKind = (route) => {
     decide: (x) => (x.clientRule === rule ? null : REFUSED),
     explain: (x) =>
       x.clientRule === rule
-        ? passes('the handshake asks for a client certificate')
-        : answers('403: a client certificate can be shown over HTTPS only'),
+        ? passes('the handshake requires a client certificate')
+        : answers('403: a client certificate can be sent over HTTPS only'),
   };
   return [policy];
 };

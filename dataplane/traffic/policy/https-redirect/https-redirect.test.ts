@@ -9,7 +9,7 @@ import { field } from '../../testing/wire.ts';
 const ACTIVE = { automatic: true, internal: false, local: false, anyName: true, dns: false, publicPort: 443 };
 
 describe('with automatic HTTPS', () => {
-  test('a visitor without TLS is sent to the same page, query and all, and back to the port that is public', async () => {
+  test('a client without TLS is redirected to the same URL with its query, at the public HTTPS port', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     for (const [publicPort, base] of [
       [443, 'https://a.test'],
@@ -25,7 +25,7 @@ describe('with automatic HTTPS', () => {
     assert.equal(upstream.requests.length, 0);
   });
 
-  test('a site that says off, and one that can have no certificate, stay on HTTP', async () => {
+  test("a site with https off, or one that can't get a certificate, stays on HTTP", async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     const sites = [{ ...site('a.test', upstream), https: 'off' as const }, site('127.0.0.1', upstream), site('*.wild.test', upstream)];
     using proxy = await ProxyFixture.with(sites, { https: ACTIVE });
@@ -33,14 +33,14 @@ describe('with automatic HTTPS', () => {
       assert.match((await proxy.ask(get().replace('a.test', host))).line, / 200 /, host);
   });
 
-  test('a visitor of whom a trusted proxy says that it came over HTTPS is not sent round in circles', async () => {
+  test('a client that came over HTTPS according to a trusted proxy is not redirected', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     using proxy = await ProxyFixture.with([site('a.test', upstream)], { https: ACTIVE, trustedProxies: ['127.0.0.0/8' as Cidr] });
     assert.match((await proxy.ask(get('/', 'X-Forwarded-Proto: https\r\n'))).line, / 200 /);
     assert.match((await proxy.ask(get('/', 'X-Forwarded-Proto: http\r\n'))).line, / 308 /);
   });
 
-  test('begins and ends with the settings, without another table', async () => {
+  test('redirects start and stop with the settings, without a new table', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     using proxy = await ProxyFixture.with([site('a.test', upstream)], {});
     assert.match((await proxy.ask(get())).line, / 200 /);
@@ -50,14 +50,14 @@ describe('with automatic HTTPS', () => {
     assert.match((await proxy.ask(get())).line, / 200 /);
   });
 
-  test('the public authority’s limits hold: names of a private network stay on HTTP', async () => {
+  test('the limits of the public authority apply: names of private networks stay on HTTP', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     using proxy = await ProxyFixture.with([site('a.test', upstream)], { https: { ...ACTIVE, anyName: false } });
     assert.match((await proxy.ask(get())).line, / 200 /);
   });
 });
 
-test('a site of our own authority is redirected where there is one', async () => {
+test('a site with an internal certificate is redirected if there is an internal authority', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await ProxyFixture.with([{ ...site('a.test', upstream), https: 'internal' }], {});
   assert.match((await proxy.ask(get())).line, / 200 /);
@@ -65,7 +65,7 @@ test('a site of our own authority is redirected where there is one', async () =>
   assert.match((await proxy.ask(get())).line, / 308 /);
 });
 
-test('a site whose certificate comes along is redirected without any authority, but never every host', async () => {
+test('a site with an applied certificate is redirected without any authority, but the catch-all never is', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   const sites = [site('a.test', upstream), site('*', upstream)].map((one) => ({ ...one, https: 'provided' as const }));
   using proxy = await ProxyFixture.with(sites, {});
@@ -73,7 +73,7 @@ test('a site whose certificate comes along is redirected without any authority, 
   assert.match((await proxy.ask(get().replace('a.test', 'b.test'))).line, / 200 /);
 });
 
-describe('with a certificate that somebody brought', () => {
+describe('with an uploaded certificate', () => {
   const QUIET = { httpsPort: 0 };
   const certificate = (brought: boolean, ...domains: string[]) => {
     using made = new CertificatesFixture();
@@ -82,7 +82,7 @@ describe('with a certificate that somebody brought', () => {
   };
   const status = async (proxy: ProxyFixture, host: string) => / (\d+) /.exec((await proxy.ask(get().replace('a.test', host))).line)?.[1];
 
-  test('the sites that it is shown for are redirected without any authority, from the moment at which it is there', async () => {
+  test('its sites are redirected without any authority as soon as it is loaded', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     const sites = ['a.test', 'x.wild.test', '*.wild.test', 'b.test', '*'].map((domain) => site(domain, upstream));
     using proxy = await ProxyFixture.with([...sites, { ...site('off.test', upstream), https: 'off' as const }], QUIET);
@@ -92,14 +92,14 @@ describe('with a certificate that somebody brought', () => {
     for (const host of ['b.test', 'off.test', 'other.test']) assert.equal(await status(proxy, host), '200', host);
   });
 
-  test('one that was ordered once and that nobody sees to any more redirects nobody', async () => {
+  test('a certificate that was once ordered and is no longer managed redirects no site', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     using proxy = await ProxyFixture.with([site('a.test', upstream)], QUIET);
     await proxy.certify(certificate(false, 'a.test'));
     assert.equal(await status(proxy, 'a.test'), '200');
   });
 
-  test('nobody is sent to a port that is closed', async () => {
+  test('clients are not redirected to a closed port', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     using proxy = await ProxyFixture.with([site('a.test', upstream)], {});
     await proxy.certify(certificate(true, 'a.test'));

@@ -11,21 +11,21 @@ const filtered = ({ allow, deny }: Filter, more: object = {}): RouteInput => ({
   ip_filter: { allow: allow && [...allow], deny: deny && [...deny] },
   ...more,
 });
-/** The proxy before this one says whose request it is. */
+/** The trusted proxy in front sends the address of the client. */
 const from = (address: string, path = '/') => get(path).replace('\r\n\r\n', `\r\nX-Forwarded-For: ${address}\r\n\r\n`);
 
 for (const [name, filter, inside, outside] of [
   [
-    'allow alone keeps all others out',
+    'allow alone refuses all others',
     { allow: ['10.0.0.0/8', '2001:db8::/32'] },
     ['10.1.2.3', '2001:db8::7'],
     ['11.0.0.1', '2001:db9::7'],
   ],
-  ['deny alone lets all others in', { deny: ['10.0.0.0/8', '::1'] }, ['11.0.0.1', '::2'], ['10.1.2.3', '::1']],
-  ['deny wins over allow', { allow: ['10.0.0.0/8'], deny: ['10.9.0.0/16'] }, ['10.8.0.1'], ['10.9.0.1', '192.0.2.1']],
-  ['all of one family is not all of the other', { allow: ['0.0.0.0/0'] }, ['203.0.113.9'], ['2001:db8::7']],
-  ['an IPv4 address in IPv6 is that IPv4 address', { deny: ['10.0.0.0/8'] }, ['::ffff:11.0.0.1'], ['::ffff:10.1.2.3', '::ffff:a01:203']],
-  ['a range may be written so as well', { allow: ['::ffff:10.0.0.0/104'] }, ['10.1.2.3'], ['11.1.2.3', '2001:db8::7']],
+  ['deny alone admits all others', { deny: ['10.0.0.0/8', '::1'] }, ['11.0.0.1', '::2'], ['10.1.2.3', '::1']],
+  ['deny takes precedence over allow', { allow: ['10.0.0.0/8'], deny: ['10.9.0.0/16'] }, ['10.8.0.1'], ['10.9.0.1', '192.0.2.1']],
+  ['all addresses of one family don't include the other family', { allow: ['0.0.0.0/0'] }, ['203.0.113.9'], ['2001:db8::7']],
+  ['an IPv4-mapped IPv6 address counts as the IPv4 address', { deny: ['10.0.0.0/8'] }, ['::ffff:11.0.0.1'], ['::ffff:10.1.2.3', '::ffff:a01:203']],
+  ['a range may be IPv4-mapped too', { allow: ['::ffff:10.0.0.0/104'] }, ['10.1.2.3'], ['11.1.2.3', '2001:db8::7']],
 ] as const)
   test(name, async () => {
     using proxy = await ProxyFixture.start([filtered(filter)], ['127.0.0.1']);
@@ -33,12 +33,12 @@ for (const [name, filter, inside, outside] of [
     for (const address of outside) assert.match((await proxy.ask(from(address))).line, / 403 /, address);
   });
 
-test('only a trusted proxy says whose address it is', async () => {
+test("only a trusted proxy may name the client's address", async () => {
   using proxy = await ProxyFixture.start([filtered({ allow: ['10.0.0.0/8'] })]);
   assert.match((await proxy.ask(from('10.1.2.3'))).line, / 403 /);
 });
 
-test("a block's lists stand in place of its site's, and a path that could mean another block is refused", async () => {
+test("a block's lists replace its site's, and a path that may belong to another block is refused", async () => {
   const handles = [
     { path: '/hooks/*', ip_filter: { allow: ['192.0.2.0/24'] } },
     { path: '/open/*', ip_filter: { allow: ['0.0.0.0/0', '::/0'] } },
@@ -52,7 +52,7 @@ test("a block's lists stand in place of its site's, and a path that could mean a
   for (const path of ['/x/..;/hooks/y', '/hooks%2fx', '/open;/x']) assert.equal(await status('10.0.0.1', path), '400', path);
 });
 
-test('who is kept out is not counted, not redirected and not asked for a password', async () => {
+test('a refused client is not counted, redirected or asked for a password', async () => {
   const more = { rate_limit_rps: 1, redirects: [{ from: '/moved', to: '/', status: 301 }], basic_auth: { users } };
   using proxy = await ProxyFixture.start([filtered({ deny: ['10.0.0.0/8'] }, more)], ['127.0.0.1']);
   for (const path of ['/', '/moved', '/']) assert.match((await proxy.ask(from('10.0.0.1', path))).line, / 403 /);

@@ -3,7 +3,7 @@ import { type Cidr, matcherOf } from '../../../../shared/values/cidr.ts';
 import type { OwnAnswer } from '../../exchange/own-answer.ts';
 import { answers, type Policy, type PolicyKind, passes } from '../policy.ts';
 
-const REFUSED: OwnAnswer = { status: 403, fields: '', body: null, reason: "the site's ip_filter keeps the client's address out" };
+const REFUSED: OwnAnswer = { status: 403, fields: '', body: null, reason: "the site's ip_filter refuses the client's address" };
 
 /** `ip_filter`: the block's own lists, or the site's if the block has none. */
 export const ipFilter: PolicyKind = (route, handle) => {

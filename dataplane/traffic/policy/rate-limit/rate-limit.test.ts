@@ -13,7 +13,7 @@ const limited = (domain: string, rate: number, more: Partial<RouteInput> = {}): 
   ...more,
 });
 
-/** How many of `count` requests at one moment are let in. */
+/** How many of `count` simultaneous requests are admitted. */
 async function admitted(proxy: ProxyFixture, count: number, request: string): Promise<number> {
   const client = await proxy.connect();
   client.send(request.repeat(count));
@@ -22,14 +22,14 @@ async function admitted(proxy: ProxyFixture, count: number, request: string): Pr
   return inside;
 }
 
-test('requests over the limit are 429 with Retry-After: 1, until the window has slid on', async () => {
+test('requests over the limit are answered with 429 and Retry-After: 1 until the window has moved on', async () => {
   using proxy = await ProxyFixture.start([limited('a.test', 4)]);
   assert.equal(await admitted(proxy, 6, get()), 4);
   const over = await proxy.ask(get());
   assert.match(over.line, /^HTTP\/1\.1 429 Too Many Requests$/);
   assert.equal(field(over.head, 'Retry-After'), '1');
   proxy.clock.pass(1_500);
-  // Half a second into the next one, half of the four still count.
+  // Half a second into the next window, half of the four still count.
   assert.equal(await admitted(proxy, 6, get()), 2);
   proxy.clock.pass(2_000);
   assert.equal(await admitted(proxy, 6, get()), 4);
@@ -43,28 +43,28 @@ test('each domain has its own limit, and so has each client address behind a tru
   assert.equal(await admitted(proxy, 5, get('/', 'X-Forwarded-For: 203.0.113.2\r\n')), 2);
 });
 
-test('nobody gets a limit of their own by claiming another address', async () => {
+test("a client can't get a limit of its own by claiming another address", async () => {
   using proxy = await ProxyFixture.start([limited('a.test', 2)]);
   let inside = 0;
   for (let nth = 0; nth < 5; nth++) inside += await admitted(proxy, 1, get('/', `X-Forwarded-For: 203.0.113.${nth}\r\n`));
   assert.equal(inside, 2);
 });
 
-test('a block’s limit holds beside the site’s, for that block alone', async () => {
+test('a block’s limit applies in addition to the site’s, for that block only', async () => {
   const respond = { status: 200, body: 'block' };
   using proxy = await ProxyFixture.start([limited('a.test', 6, { handles: [{ path: '/tight/*', rate_limit_rps: 1, respond }] })]);
   assert.equal(await admitted(proxy, 3, get('/tight/x')), 1);
   assert.equal(await admitted(proxy, 9, get('/free')), 3, 'the three before counted for the site');
 });
 
-test('a limit survives a swap of its route', async () => {
+test('a limit survives a change of its route', async () => {
   using proxy = await ProxyFixture.start([limited('a.test', 3)]);
   assert.equal(await admitted(proxy, 5, get()), 3);
   await proxy.publish([limited('a.test', 3, { headers: [{ name: 'X-New', value: '1' }] })]);
   assert.equal(await admitted(proxy, 5, get()), 0);
 });
 
-test('an IPv6 /64 is one client, whose addresses share one limit; the next /64 has its own', async () => {
+test('an IPv6 /64 is one client whose addresses share one limit, and the next /64 has its own', async () => {
   using proxy = await ProxyFixture.start([limited('a.test', 2)], ['127.0.0.1/32']);
   const from = (address: string) => get('/', `X-Forwarded-For: ${address}\r\n`);
   let inside = 0;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { get, ProxyFixture } from '../../testing/test-proxy.ts';
 import { field } from '../../testing/wire.ts';
 
-/** What hostile visitors put behind a slash. */
+/** What hostile clients send after a slash. */
 const HOSTILE = [
   '\\evil.test',
   '%09/evil.test',
@@ -52,7 +52,7 @@ const ELSEWHERE = [
 
 const BASE = 'https://a.test/dir/page';
 
-test('a location leads nowhere that only its visitor has chosen, read as it is or decoded once', async () => {
+test('a location never leads to a host that only the client has chosen, read literally or decoded once', async () => {
   for (const [targets, host] of [
     [LOCAL, 'a.test'],
     [ELSEWHERE, 'b.test'],
@@ -75,7 +75,7 @@ test('a location leads nowhere that only its visitor has chosen, read as it is o
           client.send(get(asked));
           const { line, head } = await client.readAnswer();
           const location = field(head, 'Location') ?? '';
-          // What could mean another page to someone is sent nowhere.
+          // An ambiguous path is not redirected.
           if (line.includes(' 400 ')) continue;
           assert.match(line, / 302 /, asked);
           for (const read of [location, decodedOnce(location)]) {
@@ -86,11 +86,11 @@ test('a location leads nowhere that only its visitor has chosen, read as it is o
     }
 });
 
-/** Every escape decoded as one byte, as careless servers do. */
+/** Every escape decoded to one byte, as careless servers do. */
 const decodedOnce = (text: string): string =>
   text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 
-test('what is asked of a server as a whole is sent to the root of another host', async () => {
+test('OPTIONS * is redirected to the root of the other host', async () => {
   using proxy = await ProxyFixture.start([
     { domain: 'a.test', upstream: null, tls: false, redirects: [{ from: '*', to: 'https://b.test{uri}', status: 308 }] },
   ]);

@@ -23,7 +23,7 @@ for (const [to, asked, location] of [
     assert.equal(answer.body, '');
   });
 
-test('the first redirect that matches answers; a path that none matches goes on', async () => {
+test('the first matching redirect answers, and a path that matches none is passed on', async () => {
   const redirects = [
     { from: '/a', to: '/first', status: 301 as const },
     { from: '/a*', to: '/second', status: 302 as const },
@@ -36,7 +36,7 @@ test('the first redirect that matches answers; a path that none matches goes on'
   assert.equal((await proxy.ask(get('/b'))).body, 'on');
 });
 
-test('a path in disguise is redirected like the path itself, or refused where it may be another one', async () => {
+test('a disguised path is redirected like the plain one, or refused if it is ambiguous', async () => {
   using proxy = await ProxyFixture.start([
     { domain: 'a.test', upstream: null, tls: false, redirects: [{ from: '/old/*', to: '/new', status: 301 }], respond: { status: 200 } },
   ]);

@@ -4,7 +4,7 @@ import { get, ProxyFixture } from '../../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 import { field } from '../../testing/wire.ts';
 
-test('a fixed answer has its status, its text as UTF-8 and its length in bytes', async () => {
+test('a fixed response has its status, its text in UTF-8 and its length in bytes', async () => {
   using proxy = await ProxyFixture.start([{ domain: 'a.test', upstream: null, tls: false, respond: { status: 201, body: 'grüße ✓' } }]);
   const answer = await proxy.ask(get());
   assert.equal(answer.line, 'HTTP/1.1 201 Created');
@@ -13,7 +13,7 @@ test('a fixed answer has its status, its text as UTF-8 and its length in bytes',
   assert.equal(field(answer.head, 'Content-Length'), '11');
 });
 
-test('one without text says so, and 204 and 304 have neither body nor length whatever is written', async () => {
+test('a fixed response without text has an empty body, and 204 and 304 have neither body nor length', async () => {
   for (const [status, body, length] of [
     [200, '', '0'],
     [204, 'text', null],
@@ -28,7 +28,7 @@ test('one without text says so, and 204 and 304 have neither body nor length wha
   }
 });
 
-test('the site’s answer stands for a block that has neither an answer nor targets of its own', async () => {
+test('a block without a response or targets of its own uses the site’s response', async () => {
   using upstream = await UpstreamFixture.serving(ok('target'));
   using proxy = await ProxyFixture.start([
     {

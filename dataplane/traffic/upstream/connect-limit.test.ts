@@ -5,8 +5,8 @@ import { eventually, get, ProxyFixture } from '../testing/test-proxy.ts';
 
 const HANDSHAKE = 'Connection: Upgrade\r\nUpgrade: websocket\r\n';
 
-describe('a connection that never stands', () => {
-  // It takes connections, and never says a word of TLS.
+describe('a connection that is never established', () => {
+  // Accepts connections and never answers the TLS handshake.
   const sockets: Socket[] = [];
   const server = createServer((socket) => {
     sockets.push(socket);
@@ -27,8 +27,8 @@ describe('a connection that never stands', () => {
     ProxyFixture.start([{ domain: 'a.test', upstream: null, tls: true, upstreams: [{ address, ...target }] }]);
 
   for (const [what, target, limit] of [
-    ['is given up after 1 s where its target has an id', { id: 'one' }, 1_000],
-    ['is given up after 5 s where it has none', {}, 5_000],
+    ['is given up after 1 s if its target has an id', { id: 'one' }, 1_000],
+    ['is given up after 5 s if it has none', {}, 5_000],
   ] as const)
     for (const [kind, fields] of [
       ['a request', ''],

@@ -8,10 +8,10 @@ import { CODE, FLAG, FRAME, Frames } from '../testing/frames.ts';
 import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
 import { ok, refusingAddress, UpstreamFixture } from '../testing/test-upstream.ts';
 
-/** As many as are let be on their way to one target. */
+/** The most connections to one target that may be connecting. */
 const MOST = 64;
 
-/** Over TLS a connection is established once the target has answered the handshake, which this one never does. */
+/** Over TLS a connection is established once the handshake is complete, which this target never answers. */
 const neverStanding = (target: { readonly address: string }, more: Partial<RouteInput> = {}): RouteInput => ({
   ...site('a.test', target),
   tls: true,
@@ -24,7 +24,7 @@ async function http2(proxy: ProxyFixture): Promise<Frames> {
   return client;
 }
 
-/** A request that is called off once it is under way. */
+/** A request that is cancelled once it is under way. */
 async function calledOff(client: Frames, stream: number, proxy: ProxyFixture): Promise<void> {
   client.request(stream);
   await eventually('the request', () => proxy.ledger.inFlight.total() === 1);
@@ -34,7 +34,7 @@ async function calledOff(client: Frames, stream: number, proxy: ProxyFixture): P
   await eventually('its end', () => proxy.ledger.inFlight.total() === 0);
 }
 
-test('requests that are called off one after the other share the connection that is being opened', async () => {
+test('consecutive cancelled requests share the connection that is being opened', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.start([neverStanding(upstream)]);
   const client = await http2(proxy);
@@ -45,7 +45,7 @@ test('requests that are called off one after the other share the connection that
   client.socket.destroy();
 });
 
-test('the next request takes over the connection of one that was called off', async () => {
+test('the next request takes over the connection of a cancelled one', async () => {
   using certificates = new CertificatesFixture();
   const secure = createSecureServer(certificates.issue('a.test'), (_, response) => void response.end('x'));
   const sockets: Socket[] = [];
@@ -58,7 +58,7 @@ test('the next request takes over the connection of one that was called off', as
   gone.send(get());
   await eventually('the connection', () => sockets.length === 1);
   gone.reset();
-  await eventually('it to be gone', () => proxy.ledger.inFlight.total() === 0);
+  await eventually('it to be cancelled', () => proxy.ledger.inFlight.total() === 0);
   const client = await proxy.connect();
   client.send(get());
   await eventually('the request', () => proxy.ledger.inFlight.total() === 1);
@@ -71,14 +71,14 @@ test('the next request takes over the connection of one that was called off', as
   for (const socket of sockets) socket.destroy();
 });
 
-test('no more than 64 connections to a target are on their way at a time; other requests wait and are served', async () => {
+test('at most 64 connections to a target are opened at a time, and other requests wait for the same result', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.start([neverStanding(upstream), { ...site('b.test', upstream), tls: false }]);
   const clients = await Promise.all(Array.from({ length: 3 }, () => http2(proxy)));
   for (const client of clients) for (let nth = 0; nth < 50; nth++) client.request(1 + 2 * nth);
-  await eventually('all to be under way', () => proxy.ledger.inFlight.total() === 150 && upstream.connections.length >= MOST);
+  await eventually('all to be connecting', () => proxy.ledger.inFlight.total() === 150 && upstream.connections.length >= MOST);
   assert.equal(upstream.connections.length, MOST);
-  // None came to stand: who waits behind them is told so as well, and nobody opens more.
+  // None was established, so the queued requests get the same failure, and no further connections are opened.
   for (let half = 0; half < 12; half++) proxy.clock.pass(500);
   for (const client of clients)
     await client.until('504s', () => client.received.filter(({ type }) => type === FRAME.headers).length === 50);
@@ -87,7 +87,7 @@ test('no more than 64 connections to a target are on their way at a time; other 
   for (const client of clients) client.socket.destroy();
 });
 
-test('more requests at a time than that are all answered where the target takes its connections', async () => {
+test('many concurrent requests are all answered if the target accepts their connections', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await ProxyFixture.before(upstream);
   const clients = await Promise.all(Array.from({ length: 10 }, () => http2(proxy)));
@@ -101,7 +101,7 @@ test('more requests at a time than that are all answered where the target takes 
   for (const client of clients) client.socket.destroy();
 });
 
-test('those who wait behind a target that refuses go to the next one', async () => {
+test('requests queued behind a target that refuses are retried on the next one', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await ProxyFixture.before({ address: await refusingAddress() }, upstream);
   const client = await http2(proxy);
@@ -111,17 +111,17 @@ test('those who wait behind a target that refuses go to the next one', async () 
   client.socket.destroy();
 });
 
-test('a connection that nobody claims any more ends with its time limit', async () => {
+test('a connection that no request claims any more ends with its time limit', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.start([neverStanding(upstream)]);
   const gone = await proxy.connect();
   gone.send(get());
   const wire = await upstream.accept();
   gone.reset();
-  await eventually('it to be gone', () => proxy.ledger.inFlight.total() === 0);
+  await eventually('it to be cancelled', () => proxy.ledger.inFlight.total() === 0);
   assert.equal(wire.closed, false);
   for (let half = 0; half < 12; half++) proxy.clock.pass(500);
   await wire.until('its end', () => wire.ended || wire.closed);
-  await eventually('nothing to be open', () => proxy.ledger.connections.sockets() === 0);
+  await eventually('no connection to be open', () => proxy.ledger.connections.sockets() === 0);
   assert.deepEqual(proxy.targetChanges(), []);
 });

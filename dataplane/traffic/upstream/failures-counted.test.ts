@@ -12,7 +12,7 @@ const reports = (proxy: ProxyFixture) => {
 };
 const counted = (proxy: ProxyFixture) => reports(proxy).flatMap(({ domains }) => domains.flatMap(({ failures }) => failures));
 
-test('a request that an upstream’s failure ends is counted with its reason, a target that failed with its own', async () => {
+test('a request that an upstream failure ends is counted with its reason, and the target with its own', async () => {
   const address = await refusingAddress();
   using proxy = await ProxyFixture.before({ address });
   await proxy.ask(get());
@@ -27,7 +27,7 @@ test('a request that an upstream’s failure ends is counted with its reason, a 
   );
 });
 
-test('a failure that another target made good is the target’s, not the request’s', async () => {
+test('a failure that a retry recovered from counts for the target, not for the request', async () => {
   const address = await refusingAddress();
   using other = await UpstreamFixture.serving(ok('fine'));
   using proxy = await ProxyFixture.before({ address }, other);
@@ -43,7 +43,7 @@ test('a failure that another target made good is the target’s, not the request
   );
 });
 
-test('a pool without targets in rotation counts as such, and an answer that is cut under what cut it', async () => {
+test('a pool without targets in rotation has a reason of its own, and a truncated response counts under its cause', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.start([
     { ...site('b.test'), upstreams: [{ address: '127.0.0.1:1', state: 'unhealthy' }] },
@@ -63,12 +63,12 @@ test('a pool without targets in rotation counts as such, and an answer that is c
   ]);
 });
 
-test('a target that cannot be reached for want of descriptors is not blamed: 503', () => {
+test('a connection that fails for lack of file descriptors is a 503 and does not blame the target', () => {
   for (const code of ['EMFILE', 'ENFILE']) assert.equal(connectFailure(Object.assign(new Error(code), { code })), FAILURE.noDescriptors);
   assert.deepEqual([FAILURE.noDescriptors.status, FAILURE.noDescriptors.blamesTarget], [503, false]);
 });
 
-test('to be asked what would happen takes no target’s turn', async () => {
+test('a dry run does not advance the round robin', async () => {
   using first = await UpstreamFixture.serving(ok('first'));
   using second = await UpstreamFixture.serving(ok('second'));
   using proxy = await ProxyFixture.before(first, second);
@@ -80,7 +80,7 @@ test('to be asked what would happen takes no target’s turn', async () => {
   assert.deepEqual(answers, ['first', 'second', 'first', 'second']);
 });
 
-test('explain says what a pool would come to: a wait, a 503, or targets that fail', async () => {
+test('explain reports what a pool would do: wait, answer 503, or try targets that fail', async () => {
   using proxy = await ProxyFixture.start([
     { ...site('a.test'), upstreams: [{ address: '127.0.0.1:1', state: 'starting' }], hold_secs: 10 },
     site('b.test', { address: await refusingAddress() }),
@@ -90,7 +90,7 @@ test('explain says what a pool would come to: a wait, a 503, or targets that fai
   assert.match(proxy.dryRun('http://b.test/').verdict, /^forwarded to one of 1 target, though each has failed/);
 });
 
-test('the reference lists every reason with its status, and no other', () => {
+test('the reference lists exactly the reasons that exist, with their statuses', () => {
   const reference = readFileSync(new URL('../../../docs/reference/metrics.md', import.meta.url), 'utf8');
   const listed = [...reference.matchAll(/^- `(\w+)` \((50\d)\): /gm)].map(([, code, status]) => `${code} ${status}`);
   assert.deepEqual(

@@ -16,7 +16,7 @@ import { Hold } from './hold.ts';
 import { Pools } from './pool.ts';
 import { Resolver } from './resolver.ts';
 
-/** A client that keeps what it is sent, and lets a test wait for the end. */
+/** A client that records what it receives and lets a test wait for the end. */
 class KeptAnswer implements Downstream {
   readonly address = '127.0.0.1';
   readonly secure = false;
@@ -25,7 +25,7 @@ class KeptAnswer implements Downstream {
   fields = '';
   text = '';
   aborted = false;
-  /** Why there was no other answer; empty where there was. */
+  /** Why there was no other response; empty if there was one. */
   failure = '';
   private settle: () => void = () => undefined;
   readonly over = new Promise<void>((resolve) => {
@@ -37,7 +37,7 @@ class KeptAnswer implements Downstream {
     this.fields = fields;
   }
   informational(): void {
-    throw new Error('nothing interim is expected');
+    throw new Error('no interim response is expected');
   }
   body(buffer: Buffer, from: number, to: number): boolean {
     this.text += buffer.toString('latin1', from, to);
@@ -61,7 +61,7 @@ class KeptAnswer implements Downstream {
     throw error;
   }
   flush(): void {
-    // Everything arrives at once.
+    // All pieces arrive at once.
   }
   takeBody(x: Exchange, then: (x: Exchange) => void): void {
     then(x);
@@ -74,7 +74,7 @@ class KeptAnswer implements Downstream {
   }
 }
 
-/** A pool over real sockets whose time is moved by the test. */
+/** A pool over real sockets with a clock that the test advances. */
 async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConnections?: number; maxHeld?: number } = {}) {
   const server = createServer(onConnection);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -134,7 +134,7 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
       forwarder.respond(x);
       return client;
     },
-    /** Lets time pass, and has the limits looked at as a worker does. */
+    /** Advances the clock and enforces the time limits as a worker does. */
     pass: (ms: number): void => {
       clock.pass(ms);
       endpoints.sweep(clock.monotonic());
@@ -147,7 +147,7 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
   };
 }
 
-test('a target that does not begin its answer within 60 s is 504, and is not asked again', async () => {
+test('a target that does not begin its response within 60 s causes a 504 and no retry', async () => {
   let asked = 0;
   let heard: () => void = () => undefined;
   const request = new Promise<void>((resolve) => {
@@ -171,7 +171,7 @@ test('a target that does not begin its answer within 60 s is 504, and is not ask
   assert.equal(answer.failure, 'head_timeout');
 });
 
-test('a target that stops in the middle of its answer for 60 s is cut off, visibly', async () => {
+test('a response that stalls for 60 s is visibly truncated', async () => {
   using pool = await poolOf((socket) => {
     socket.on('error', () => undefined);
     socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\npart'));
@@ -183,7 +183,7 @@ test('a target that stops in the middle of its answer for 60 s is cut off, visib
   assert.deepEqual([answer.status, answer.text, answer.aborted], [200, 'part', true]);
 });
 
-test('an idle connection is used for 4 s, or until a second before the target would close it', async () => {
+test('an idle connection is reused for 4 s, or until a second before the target would close it', async () => {
   for (const [promise, keptMs] of [
     ['', 3_500],
     ['Keep-Alive: timeout=3\r\n', 1_500],
@@ -204,7 +204,7 @@ test('an idle connection is used for 4 s, or until a second before the target wo
   }
 });
 
-test('a target leaves the rotation after three failures and is reported, and again when it answers', async () => {
+test('a target leaves the rotation after three failures and returns when it answers, and both are reported', async () => {
   let healthy = false;
   using pool = await poolOf((socket) => {
     socket.on('error', () => undefined);
@@ -236,7 +236,7 @@ const answering = (socket: Socket, after: () => boolean): void => {
   socket.on('data', () => after() && socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'));
 };
 
-test('a request that waits for a connection takes the one that becomes free', async () => {
+test('a waiting request takes the connection that becomes available', async () => {
   let first: Socket | null = null;
   using pool = await poolOf(
     (socket) =>
@@ -258,7 +258,7 @@ test('a request that waits for a connection takes the one that becomes free', as
   );
 });
 
-test('a request that waited 5 s for a connection is 503, is not sent, and the target is not blamed', async () => {
+test('a request that has waited 5 s for a connection is answered with 503, never sent, and does not blame the target', async () => {
   let asked = 0;
   using pool = await poolOf((socket) => answering(socket, () => ++asked < 0), { maxConnections: 1 });
   const first = pool.send();
@@ -274,7 +274,7 @@ test('a request that waited 5 s for a connection is 503, is not sent, and the ta
   assert.deepEqual(pool.changes, []);
 });
 
-test('only so many requests wait for a target; the next one is 503 at once', async () => {
+test('the number of requests that wait for a target is limited, and the next one is answered with 503 at once', async () => {
   using pool = await poolOf(() => assert.fail('nobody connects'), { maxHeld: 2 });
   pool.refuse();
   const answers = [pool.send(), pool.send(), pool.send()];

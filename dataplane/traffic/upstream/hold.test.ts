@@ -27,7 +27,7 @@ async function asking(proxy: ProxyFixture, text = get()): Promise<Wire> {
   return client;
 }
 
-/** A target that listens from now on where nobody did. */
+/** A target that starts listening on an address that has refused connections. */
 async function listening(address: string): Promise<{ connections: number; [Symbol.dispose](): void }> {
   const state = { connections: 0, [Symbol.dispose]: () => void server.close() };
   const server: Server = createServer((socket) => {
@@ -46,7 +46,7 @@ test('without hold, a request that no target can take is answered at once', asyn
   assert.match((await proxy.ask(get())).line, / 502 /);
 });
 
-test('a site whose last target went is known: it answers 503, or waits for the next one', async () => {
+test('a site without targets is still routed: it answers 503 or waits for the next target', async () => {
   using upstream = await UpstreamFixture.serving(ok('back'));
   using proxy = await ProxyFixture.start([site('a.test')]);
   assert.match((await proxy.ask(get())).line, / 503 /);
@@ -56,7 +56,7 @@ test('a site whose last target went is known: it answers 503, or waits for the n
   assert.equal((await waiting.readAnswer()).body, 'back');
 });
 
-test('a request waits for a target to come into rotation and goes with the table that brings it', async () => {
+test('a request waits for a target to enter the rotation and is sent under the table that brings it', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(`${request.line} ${request.body}`));
   using proxy = await ProxyFixture.start([nobodyInRotation(10)]);
   const waiting = [await asking(proxy), await asking(proxy, 'POST /x HTTP/1.1\r\nHost: a.test\r\nContent-Length: 2\r\n\r\nhi')];
@@ -66,7 +66,7 @@ test('a request waits for a target to come into rotation and goes with the table
   assert.equal((await waiting[1]?.readAnswer())?.body, 'POST /x HTTP/1.1 hi');
 });
 
-test('a request that waits is served by all that the new table says, its policies too', async () => {
+test('a waiting request is served by the new table, including its policies', async () => {
   using upstream = await UpstreamFixture.serving(ok('never'));
   using proxy = await ProxyFixture.start([nobodyInRotation(10)]);
   const waiting = await asking(proxy);
@@ -75,7 +75,7 @@ test('a request that waits is served by all that the new table says, its policie
   assert.equal(upstream.requests.length, 0);
 });
 
-test('what waited in vain is 503 with Retry-After where none is in rotation, and 502 where none took the connection', async () => {
+test('a request that waits in vain is answered with 503 and Retry-After if no target is in rotation, and with 502 if none accepts the connection', async () => {
   for (const [route, status] of [
     [nobodyInRotation(10), '503'],
     [holding(10, { address: await refusingAddress() }), '502'],
@@ -84,7 +84,7 @@ test('what waited in vain is 503 with Retry-After where none is in rotation, and
     const client = await asking(proxy);
     proxy.clock.pass(9_750);
     assert.equal(proxy.ledger.inFlight.total(), 1);
-    await eventually('the time to be over', () => {
+    await eventually('the time to expire', () => {
       proxy.clock.pass(250);
       return proxy.ledger.inFlight.total() === 0;
     });
@@ -94,16 +94,16 @@ test('what waited in vain is 503 with Retry-After where none is in rotation, and
   }
 });
 
-test('a pool whose target refuses is tried by one request each 250 ms, and all follow the first connection that is established', async () => {
+test('a pool whose target refuses is probed by one request every 250 ms, and the others follow once a connection is established', async () => {
   const address = await refusingAddress();
   using proxy = await ProxyFixture.start([holding(10, { address })]);
   const clients = [await asking(proxy), await asking(proxy), await asking(proxy)];
   const { targets } = proxy.ledger;
   const slot = targets.find(targetKey(address, false));
-  await eventually('all to have found nobody', () => targets.failures(slot) === 3);
+  await eventually('all to have failed', () => targets.failures(slot) === 3);
   for (const tries of [4, 5]) {
     proxy.clock.pass(250);
-    await eventually('one of them to be sent ahead', () => targets.failures(slot) >= tries);
+    await eventually('one of them to be sent as a probe', () => targets.failures(slot) >= tries);
     assert.equal(targets.failures(slot), tries);
   }
   using target = await listening(address);
@@ -115,7 +115,7 @@ test('a pool whose target refuses is tried by one request each 250 ms, and all f
   assert.equal(target.connections, 3);
 });
 
-test('requests for another protocol wait like all others, and open the way for them', async () => {
+test('upgrade requests wait like all others, and can be the probe', async () => {
   const address = await refusingAddress();
   using proxy = await ProxyFixture.start([holding(10, { address })]);
   const upgrade = get('/', 'Connection: Upgrade\r\nUpgrade: chat\r\n');
@@ -128,12 +128,12 @@ test('requests for another protocol wait like all others, and open the way for t
   for (const client of clients) assert.equal((await client.readAnswer()).body, 'held');
 });
 
-test('a client that leaves waits no longer, and does not keep others from being tried', async () => {
+test('a client that disconnects stops waiting and does not prevent others from being tried', async () => {
   const address = await refusingAddress();
   using proxy = await ProxyFixture.start([holding(10, { address })]);
   const [first, second] = [await asking(proxy), await asking(proxy)];
   first?.reset();
-  await eventually('the client to be gone', () => proxy.ledger.inFlight.total() === 1);
+  await eventually('the client to disconnect', () => proxy.ledger.inFlight.total() === 1);
   assert.deepEqual(proxy.counted().get('a.test')?.classes, [0, 0, 0, 0, 0, 1]);
   using target = await listening(address);
   await eventually('a probe', () => {
@@ -143,7 +143,7 @@ test('a client that leaves waits no longer, and does not keep others from being 
   assert.equal((await second?.readAnswer())?.body, 'held');
 });
 
-test('a streaming body is not read while its request waits, and reaches the target whole', async () => {
+test('a streaming body is not read while its request waits, and reaches the target complete', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(String(request.body.length)));
   using proxy = await ProxyFixture.start([nobodyInRotation(120)]);
   const client = await asking(proxy, 'POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 3000000\r\n\r\n');
@@ -153,7 +153,7 @@ test('a streaming body is not read while its request waits, and reaches the targ
   assert.equal((await client.readAnswer()).body, '3000000');
 });
 
-test('a request that targets take and drop is sent four times in all, and no sooner than after 250 ms', async () => {
+test('a request that targets accept and drop is sent four times in all, at least 250 ms apart', async () => {
   using upstream = await UpstreamFixture.serving((_, wire) => {
     wire.reset();
     return null;
@@ -174,7 +174,7 @@ test('a request that targets take and drop is sent four times in all, and no soo
   assert.equal(upstream.requests.length, 4);
 });
 
-test('a request that is dropped by a target that was told to stop waits for the next one', async () => {
+test('a request dropped by a target that is draining waits for the next target', async () => {
   const taken: Wire[] = [];
   using leaving = await UpstreamFixture.serving((_, wire) => {
     taken.push(wire);
@@ -187,14 +187,14 @@ test('a request that is dropped by a target that was told to stop waits for the 
   await proxy.publish([{ ...holding(10), upstreams: [{ address: leaving.address, state: 'draining' }] }]);
   taken[0]?.reset();
   await proxy.publish([holding(10, next)]);
-  await eventually('the next one to be asked', () => {
+  await eventually('the next target to receive it', () => {
     proxy.clock.pass(250);
     return next.requests.length === 1;
   });
   assert.equal((await client.readAnswer()).body, 'next');
 });
 
-test('what must not be sent twice does not wait when a target drops it', async () => {
+test('a request that must not be sent twice does not wait when a target drops it', async () => {
   using upstream = await UpstreamFixture.serving((_, wire) => {
     wire.reset();
     return null;
@@ -203,7 +203,7 @@ test('what must not be sent twice does not wait when a target drops it', async (
   assert.match((await proxy.ask('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n')).line, / 502 /);
 });
 
-test('a request that its target drops after a new table has come goes to the target of that table', async () => {
+test('a request that is dropped after a new table was published goes to the target of that table', async () => {
   using next = await UpstreamFixture.serving(ok('next'));
   const taken: Wire[] = [];
   using upstream = await UpstreamFixture.serving((_, wire) => {
@@ -222,7 +222,7 @@ test('a request that its target drops after a new table has come goes to the tar
   assert.equal((await client.readAnswer()).body, 'next');
 });
 
-test('a block may wait where its site does not, and the other way round', async () => {
+test('a block may have hold although its site does not, and vice versa', async () => {
   const down = { address: await refusingAddress() };
   const route: RouteInput = { ...holding(10, down), handles: [{ path: '/now/*', hold_secs: null }, { path: '/later/*' }] };
   using proxy = await ProxyFixture.start([route]);

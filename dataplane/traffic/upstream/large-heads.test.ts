@@ -19,13 +19,13 @@ for (const [kind, fields] of [
   ['a request', ''],
   ['an upgrade that is declined', HANDSHAKE],
 ] as const)
-  describe(`of an answer to ${kind}`, () => {
+  describe(`of a response to ${kind}`, () => {
     for (const [what, count, length] of [
       ['150 cookies', 150, 30],
       ['1,000 lines', FULL, 10],
       ['250 KB', 200, 1_200],
     ] as const)
-      test(`${what} pass`, async () => {
+      test(`${what} are accepted`, async () => {
         using upstream = await UpstreamFixture.serving(ok('x', `${linesOf(cookies(count, length))}Connection: close\r\n`));
         using proxy = await ProxyFixture.before(upstream);
         const { head, body } = await proxy.ask(get('/', fields));
@@ -36,7 +36,7 @@ for (const [kind, fields] of [
       ['more than 1,000 lines', 1_001, 10],
       ['more than 256 KB', 220, 1_200],
     ] as const)
-      test(`${what} are 502, and pass where the site says so`, async () => {
+      test(`${what} are answered with 502, and accepted if the site allows them`, async () => {
         using upstream = await UpstreamFixture.serving(ok('x', `${linesOf(cookies(count, length))}Connection: close\r\n`));
         using proxy = await ProxyFixture.before(upstream);
         assert.match((await proxy.ask(get('/', fields))).line, / 502 /);
@@ -44,14 +44,14 @@ for (const [kind, fields] of [
         assert.equal(inAnswer((await proxy.ask(get('/', fields))).head), count);
       });
 
-    test('less passes where the site says so', async () => {
+    test('a lower limit of the site is enforced', async () => {
       using upstream = await UpstreamFixture.serving(ok('x', `${linesOf(cookies(20, 1_000))}Connection: close\r\n`));
       using proxy = await ProxyFixture.start([over(upstream, { max_response_header_bytes: 16_384 })]);
       assert.match((await proxy.ask(get('/', fields))).line, / 502 /);
     });
   });
 
-test('a head of 1,000 lines goes on over HTTP/2', async () => {
+test('a head of 1,000 lines is forwarded over HTTP/2', async () => {
   using upstream = await UpstreamFixture.serving(ok('x', linesOf(cookies(FULL, 100))));
   using proxy = await ProxyFixture.before(upstream);
   using speaker = new Speaker(proxy, { settings: { maxHeaderListSize: 262_144 }, maxHeaderListPairs: 1_024 });
@@ -59,7 +59,7 @@ test('a head of 1,000 lines goes on over HTTP/2', async () => {
   assert.deepEqual([status, head['set-cookie']?.length], [200, FULL]);
 });
 
-describe('of a target that speaks HTTP/2', () => {
+describe('of an HTTP/2 upstream', () => {
   const speaking = (count: number, length: number) =>
     Http2UpstreamFixture.serving(
       ({ stream }) => {
@@ -74,7 +74,7 @@ describe('of a target that speaks HTTP/2', () => {
     ['1,000 lines', FULL, 10],
     ['130 KB', 130, 1_000],
   ] as const)
-    test(`${what} pass`, async () => {
+    test(`${what} are accepted`, async () => {
       using upstream = await speaking(count, length);
       using proxy = await ProxyFixture.start([over(upstream, { protocol: 'h2c' })]);
       assert.equal(inAnswer((await proxy.ask(get())).head), count);
@@ -84,7 +84,7 @@ describe('of a target that speaks HTTP/2', () => {
     ['more lines than the site allows', 1_001, 10],
     ['more bytes than the site allows', 20, 1_000],
   ] as const)
-    test(`${what} are 502, and the connection goes on`, async () => {
+    test(`${what} are answered with 502, and the connection stays open`, async () => {
       using upstream = await speaking(count, length);
       const small = { max_response_header_bytes: 16_384 };
       using proxy = await ProxyFixture.start([over(upstream, { protocol: 'h2c', ...small })]);

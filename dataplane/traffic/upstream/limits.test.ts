@@ -11,7 +11,7 @@ const HANDSHAKE = 'Connection: Upgrade\r\nUpgrade: websocket\r\n';
 
 const over = (target: { readonly address: string }, transport: TransportSpec): RouteInput => ({ ...site('a.test', target), transport });
 
-/** Lets time pass in steps, as it does. */
+/** Advances the clock in steps, as it advances in production. */
 function pass(proxy: ProxyFixture, seconds: number): void {
   for (let step = 0; step < seconds; step++) proxy.clock.pass(SECOND);
 }
@@ -20,8 +20,8 @@ for (const [kind, fields] of [
   ['a request', ''],
   ['an upgrade', HANDSHAKE],
 ] as const)
-  describe(`the time limits of a site hold for ${kind}`, () => {
-    test('an answer may begin later than after a minute, and no later than was said', async () => {
+  describe(`the time limits of a site apply to ${kind}`, () => {
+    test('a response may begin later than after a minute, up to the configured limit', async () => {
       using upstream = await UpstreamFixture.start();
       using proxy = await ProxyFixture.start([over(upstream, { response_header_timeout_secs: 120 })]);
       for (const [seconds, status] of [
@@ -37,7 +37,7 @@ for (const [kind, fields] of [
       }
     });
 
-    test('one that never begins is waited for where there is no limit', async () => {
+    test('a response that never begins is waited for if there is no limit', async () => {
       using upstream = await UpstreamFixture.start();
       using proxy = await ProxyFixture.start([over(upstream, { response_header_timeout_secs: 0 })]);
       const client = await proxy.connect();
@@ -48,7 +48,7 @@ for (const [kind, fields] of [
       assert.equal((await client.readAnswer()).body, 'polled');
     });
 
-    test('a body that pauses for longer than was said is cut, and no sooner', async () => {
+    test('a body that stalls for longer than configured is cut off, and no sooner', async () => {
       using upstream = await UpstreamFixture.start();
       using proxy = await ProxyFixture.start([over(upstream, { read_timeout_secs: 90 })]);
       const client = await proxy.connect();
@@ -65,7 +65,7 @@ for (const [kind, fields] of [
     });
   });
 
-test('they hold over HTTP/2 as well', async () => {
+test('the time limits apply over HTTP/2 too', async () => {
   using upstream = await Http2UpstreamFixture.serving(() => undefined);
   using proxy = await ProxyFixture.start([over(upstream, { protocol: 'h2c', response_header_timeout_secs: 3 })]);
   const client = await proxy.connect();
@@ -77,8 +77,8 @@ test('they hold over HTTP/2 as well', async () => {
   assert.match((await client.readAnswer()).line, / 504 /);
 });
 
-test('a connection may take as long to stand as was said', async () => {
-  // It takes connections, and never says a word of TLS.
+test('a connection may take as long to be established as configured', async () => {
+  // Accepts connections and never answers the TLS handshake.
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.start([{ ...over(upstream, { dial_timeout_secs: 20 }), tls: true }]);
   for (const fields of ['', HANDSHAKE]) {
@@ -92,7 +92,7 @@ test('a connection may take as long to stand as was said', async () => {
   }
 });
 
-test("a block has limits of its own, and changing one keeps the target's connection", async () => {
+test("a block has its own limits, and changing one keeps the target's connections", async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   const route = (secs: number): RouteInput => ({
     ...site('a.test', upstream),

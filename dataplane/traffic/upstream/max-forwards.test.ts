@@ -7,7 +7,7 @@ import { endsHere, oneHopLess } from './max-forwards.ts';
 
 const asking = (method: string, fields: string): string => get('/', fields).replace('GET', method);
 
-test('OPTIONS and TRACE whose count is used up are answered here, and their target hears nothing', async () => {
+test('OPTIONS and TRACE with Max-Forwards: 0 are answered by the proxy and not forwarded', async () => {
   using upstream = await UpstreamFixture.serving(ok('upstream'));
   using proxy = await ProxyFixture.before(upstream);
   const options = await proxy.ask(asking('OPTIONS', 'Max-Forwards: 0\r\n'));
@@ -20,7 +20,7 @@ test('OPTIONS and TRACE whose count is used up are answered here, and their targ
   assert.equal(upstream.requests.length, 0);
 });
 
-test('a hop is counted off for OPTIONS and TRACE, and for no other method', async () => {
+test('Max-Forwards is decremented for OPTIONS and TRACE only', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(field(request.head, 'Max-Forwards') ?? 'none'));
   using proxy = await ProxyFixture.before(upstream);
   const passedOn = async (method: string, count: string) => (await proxy.ask(asking(method, `Max-Forwards: ${count}\r\n`))).body;
@@ -29,7 +29,7 @@ test('a hop is counted off for OPTIONS and TRACE, and for no other method', asyn
   assert.equal(await passedOn('GET', '0'), '0');
 });
 
-test('what is no count goes on as it is, and an endless one is cut', () => {
+test('a malformed Max-Forwards is forwarded unchanged, and a huge one is capped', () => {
   assert.equal(oneHopLess('TRACE', 'A: 1\r\nMax-Forwards: -1\r\n'), 'A: 1\r\nMax-Forwards: -1\r\n');
   assert.equal(
     oneHopLess('TRACE', 'X-Max-Forwards: 3\r\nmax-forwards:\t10 \r\nB: 4\r\n'),

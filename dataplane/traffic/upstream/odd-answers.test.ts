@@ -6,14 +6,14 @@ import { get, ProxyFixture } from '../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field } from '../testing/wire.ts';
 
-/** What a row of the page says, and answers that hold it to that. */
+/** A row of the page, and responses that test it. */
 type Row = { readonly says: string; readonly answers: readonly string[]; readonly closes?: true };
 
 const line = 'HTTP/1.1 200 OK\r\n';
 const LENGTH = 'Content-Length: 5\r\n';
 const chunked = (body: string): string => `${line}Transfer-Encoding: chunked\r\n\r\n${body}`;
 
-/** Each answer is `hello`, and its connection is used again unless it `closes`. */
+/** Each response has the body `hello`, and its connection is reused unless it `closes`. */
 const TAKEN: readonly Row[] = [
   {
     says: 'all or some lines of the head end with LF alone',
@@ -69,7 +69,7 @@ const TAKEN: readonly Row[] = [
   },
 ];
 
-/** 502 where nothing of the answer has gone on. */
+/** 502 if none of the response has been forwarded. */
 const REFUSED: readonly Row[] = [
   {
     says: 'its length is doubtful: several that differ, one that is no number, `Content-Length` and `Transfer-Encoding` together, a coding that is not `chunked` alone, or any in HTTP/1.0',
@@ -115,7 +115,7 @@ const REFUSED: readonly Row[] = [
 
 for (const { says, answers, closes } of TAKEN)
   for (const text of answers)
-    test(`an answer is taken where ${says}: ${JSON.stringify(text.slice(0, 80))}`, async () => {
+    test(`a response is accepted if ${says}: ${JSON.stringify(text.slice(0, 80))}`, async () => {
       using upstream = await UpstreamFixture.start();
       using proxy = await ProxyFixture.before(upstream);
       const client = await proxy.connect();
@@ -138,7 +138,7 @@ for (const { says, answers, closes } of TAKEN)
 
 for (const { says, answers } of REFUSED)
   for (const text of answers)
-    test(`an answer is 502 where ${says.slice(0, 40)}…: ${JSON.stringify(text.slice(0, 80))}`, async () => {
+    test(`a response is answered with 502 if ${says.slice(0, 40)}…: ${JSON.stringify(text.slice(0, 80))}`, async () => {
       using upstream = await UpstreamFixture.serving(text);
       using proxy = await ProxyFixture.before(upstream);
       const { line: status, body } = await proxy.ask(get());
@@ -152,7 +152,7 @@ for (const text of [
   chunked('5\r\nhello\r\n0\r\nA: b\n\r\n'),
   chunked('5 5\r\nhello\r\n'),
 ])
-  test(`an answer is cut where its chunks are none: ${JSON.stringify(text.slice(45))}`, async () => {
+  test(`a response is cut off if its chunks are malformed: ${JSON.stringify(text.slice(45))}`, async () => {
     using upstream = await UpstreamFixture.serving(text);
     using proxy = await ProxyFixture.before(upstream);
     const client = await proxy.connect();
@@ -161,7 +161,7 @@ for (const text of [
   });
 
 for (const status of [600, 999])
-  test(`the status ${status} goes on over HTTP/1.1, and is a 502 with the same fields and body over HTTP/2`, async () => {
+  test(`the status ${status} is forwarded over HTTP/1.1, and over HTTP/2 it becomes a 502 with the same fields and body`, async () => {
     const text = `HTTP/1.1 ${status} Odd\r\nA: b\r\n${LENGTH}\r\nhello`;
     using upstream = await UpstreamFixture.serving(text);
     using proxy = await ProxyFixture.before(upstream);

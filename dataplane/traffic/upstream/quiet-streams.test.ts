@@ -5,7 +5,7 @@ import { UpstreamFixture } from '../testing/test-upstream.ts';
 
 const MINUTE = 60_000;
 
-test('an event stream may be silent for as long as nothing happens', async () => {
+test('an event stream may be silent without a limit', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -19,7 +19,7 @@ test('an event stream may be silent for as long as nothing happens', async () =>
   assert.deepEqual(proxy.targetChanges(), []);
 });
 
-test('an answer that goes on is not cut however long it takes, nor a body that goes up', async () => {
+test('a response or a request body that keeps flowing is never cut off, however long it takes', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -43,14 +43,14 @@ test('an answer that goes on is not cut however long it takes, nor a body that g
   assert.deepEqual(proxy.counted().get('a.test')?.classes, [0, 1, 0, 0, 0, 0]);
 });
 
-test('a target that takes no more of a body is 504 after a minute; the client is not to blame', async () => {
+test('a target that stops reading a body causes a 504 after a minute, and the client is not blamed', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
   client.send('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100000000\r\n\r\n');
   const wire = await upstream.accept();
   wire.socket.pause();
-  // More than any two sockets' buffers hold: the rest has to wait.
+  // More than the buffers of two sockets hold, so the rest must wait.
   const stuck = new Promise<void>((resolve) => {
     const block = Buffer.alloc(1_048_576);
     let left = 60;

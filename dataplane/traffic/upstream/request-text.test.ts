@@ -7,21 +7,21 @@ const GET: SampleRequest = { method: 'GET', target: '/a?b', kept: 'Host: a\r\nB:
 
 const written = (request: Partial<SampleRequest>): string => requestHead(sampleExchange({ ...GET, ...request }));
 
-test('a request is written as HTTP/1.1: its line, the client’s fields, ours, the empty line', () => {
+test('a request is written as HTTP/1.1: request line, the client’s fields, our fields, the empty line', () => {
   assert.equal(written({}), `GET /a?b HTTP/1.1\r\nHost: a\r\nB: c\r\n${FORWARDING}\r\n`);
 });
 
-test('a body has one framing: chunked where it was, else its length', () => {
+test('a body has exactly one framing: chunked if it was, else its length', () => {
   assert.ok(written({ method: 'POST', chunked: true }).endsWith(`${FORWARDING}Transfer-Encoding: chunked\r\n\r\n`));
   assert.ok(written({ method: 'GET', length: 5 }).endsWith(`${FORWARDING}Content-Length: 5\r\n\r\n`));
 });
 
-test('POST, PUT and PATCH say that they are empty, other methods need not', () => {
+test('an empty POST, PUT or PATCH has Content-Length: 0, and other methods have none', () => {
   for (const method of ['POST', 'PUT', 'PATCH']) assert.ok(written({ method }).endsWith('Content-Length: 0\r\n\r\n'), method);
   for (const method of ['GET', 'HEAD', 'DELETE', 'OPTIONS']) assert.doesNotMatch(written({ method, length: 0 }), /content-length/i);
 });
 
-test('the upstream gets the target and the fields that blocks and policies have made of the client’s', () => {
+test('the upstream gets the target and fields as changed by blocks and policies', () => {
   const x = sampleExchange(GET);
   x.upstreamTarget = '/else?c';
   x.upstreamFields = 'Host: a\r\nX-User: ann\r\n';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
 import { type Ask, Resolver } from './resolver.ts';
 
-/** A resolver that is asked by hand. */
+/** A resolver whose answers the test gives explicitly. */
 function byHand() {
   const clock = new ManualClock();
   const asked: { host: string; then: Parameters<Ask>[1] }[] = [];
@@ -20,14 +20,14 @@ function byHand() {
   };
 }
 
-test('an address is no name: nobody is asked', () => {
+test('an IP address is not resolved', () => {
   const by = byHand();
   by.resolve('10.0.0.1');
   by.resolve('::1');
   assert.deepEqual([by.answers, by.asked.length], [['10.0.0.1', '::1'], 0]);
 });
 
-test('a name is asked for once by all who wait for it, and again after 30 s', () => {
+test('concurrent requests share one lookup, which is repeated after 30 s', () => {
   const by = byHand();
   by.resolve();
   by.resolve();
@@ -42,7 +42,7 @@ test('a name is asked for once by all who wait for it, and again after 30 s', ()
   assert.equal(by.answers.at(-1), '10.0.0.2');
 });
 
-test('several addresses take turns, and go on with them after one did not take a connection', () => {
+test('several addresses take turns, and continue with the next after one refused a connection', () => {
   const by = byHand();
   by.resolve();
   by.say('10.0.0.1', '10.0.0.2');
@@ -53,7 +53,7 @@ test('several addresses take turns, and go on with them after one did not take a
   assert.deepEqual(by.answers, ['10.0.0.1', '10.0.0.2', '10.0.0.1']);
 });
 
-test('while the resolver fails, the last answer holds, without waiting, for 10 minutes', () => {
+test('while the resolver fails, the last answer is used without waiting for 10 minutes', () => {
   const by = byHand();
   by.resolve();
   by.say('10.0.0.1');
@@ -63,10 +63,10 @@ test('while the resolver fails, the last answer holds, without waiting, for 10 m
   assert.deepEqual(by.answers, ['10.0.0.1', '10.0.0.1']);
   by.clock.pass(4_999);
   by.resolve();
-  assert.equal(by.asked.length, 0, 'not asked more often than every 5 s');
+  assert.equal(by.asked.length, 0, 'not queried more often than every 5 s');
   by.clock.pass(1);
   by.resolve();
-  assert.deepEqual([by.answers.length, by.asked.length], [4, 1], 'nobody waits for it');
+  assert.deepEqual([by.answers.length, by.asked.length], [4, 1], 'no request waits for it');
   by.clock.pass(565_000);
   by.fail('EAI_AGAIN');
   by.resolve();
@@ -74,7 +74,7 @@ test('while the resolver fails, the last answer holds, without waiting, for 10 m
   assert.deepEqual(by.answers.at(-1), 'EAI_AGAIN');
 });
 
-test('a resolver that is back is believed at once', () => {
+test('the first answer after a failure is used at once', () => {
   const by = byHand();
   by.resolve();
   by.say('10.0.0.1');
@@ -88,7 +88,7 @@ test('a resolver that is back is believed at once', () => {
   assert.deepEqual(by.answers, ['10.0.0.1', '10.0.0.1', '10.0.0.1', '10.0.0.2']);
 });
 
-test('a name that is gone is gone at once: its address may be another’s by now', () => {
+test('a name that no longer exists is dropped at once, because its address may belong to another', () => {
   const by = byHand();
   by.resolve();
   by.say('10.0.0.1');
@@ -98,7 +98,7 @@ test('a name that is gone is gone at once: its address may be another’s by now
   assert.deepEqual(by.answers, ['10.0.0.1', 'ENOTFOUND']);
 });
 
-test('only so many names are kept, those asked for last', () => {
+test('a limited number of names is cached, the most recently used ones', () => {
   const by = byHand();
   for (let nth = 0; nth <= 10_000; nth++) {
     by.resolve(`app${nth}`);

@@ -6,7 +6,7 @@ import { ok, refusingAddress, UpstreamFixture } from '../testing/test-upstream.t
 
 const post = (body: string, fields = '') => `POST / HTTP/1.1\r\nHost: a.test\r\n${fields}Content-Length: ${body.length}\r\n\r\n${body}`;
 
-/** A target that answers the first request of its first connection and cuts that connection at its second one. */
+/** A target that answers the first request of its first connection and closes that connection at the second. */
 async function staleAfterOne(): Promise<UpstreamFixture> {
   const upstream: UpstreamFixture = await UpstreamFixture.serving((_, wire) => {
     if (wire !== upstream.connections[0] || upstream.requests.length === 1) return ok('answered');
@@ -16,7 +16,7 @@ async function staleAfterOne(): Promise<UpstreamFixture> {
   return upstream;
 }
 
-test('a GET on an idle connection that dies under it is sent once more, on a fresh one, to the same target', async () => {
+test('a GET on an idle connection that was closed is retried once, on a new connection to the same target', async () => {
   using upstream = await staleAfterOne();
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
@@ -28,7 +28,7 @@ test('a GET on an idle connection that dies under it is sent once more, on a fre
   assert.equal(upstream.connections.length, 2);
 });
 
-test('a PUT whose body was held is sent again with its body', async () => {
+test('a PUT with a buffered body is retried with its body', async () => {
   using upstream = await staleAfterOne();
   using proxy = await ProxyFixture.before(upstream);
   await proxy.ask(get());
@@ -39,7 +39,7 @@ test('a PUT whose body was held is sent again with its body', async () => {
   );
 });
 
-test('a DELETE is sent again as well', async () => {
+test('a DELETE is retried too', async () => {
   using upstream = await staleAfterOne();
   using proxy = await ProxyFixture.before(upstream);
   await proxy.ask(get());
@@ -47,8 +47,8 @@ test('a DELETE is sent again as well', async () => {
   assert.equal(upstream.requests.length, 3);
 });
 
-test('an idle connection that died says nothing about its target, however often', async () => {
-  // Every second request of a connection finds it cut.
+test('a stale idle connection says nothing about its target, however often it happens', async () => {
+  // Every second request of a connection finds it closed.
   const served = new Set<unknown>();
   using upstream = await UpstreamFixture.serving((_, wire) => {
     if (!served.has(wire)) {
@@ -64,11 +64,11 @@ test('an idle connection that died says nothing about its target, however often'
     assert.equal((await proxy.ask(get())).body, 'answered');
     assert.equal(failures(), 0);
   }
-  assert.match((await proxy.ask(post('x'))).line, / 502 /, 'one that is not sent again');
+  assert.match((await proxy.ask(post('x'))).line, / 502 /, 'one that is not retried');
   assert.equal(failures(), 0);
 });
 
-test('once more is once: a fresh connection that dies too is 502, and that one counts', async () => {
+test('a request is retried once on a new connection: if that closes too, it is a 502 that counts', async () => {
   using upstream = await UpstreamFixture.serving((_, wire) => {
     if (upstream.requests.length === 1) return ok('answered');
     wire.reset();
@@ -81,7 +81,7 @@ test('once more is once: a fresh connection that dies too is 502, and that one c
   assert.equal(proxy.ledger.targets.failures(proxy.ledger.targets.find(targetKey(upstream.address, false))), 1);
 });
 
-test('a target that does not begin its answer in time is 504, and nobody else is asked', async () => {
+test('a target that does not begin its response in time causes a 504, and no other target is tried', async () => {
   using silent = await UpstreamFixture.serving(() => null);
   using other = await UpstreamFixture.serving(ok('other'));
   using proxy = await ProxyFixture.before(silent, other);
@@ -96,7 +96,7 @@ for (const [what, body] of [
   ['with a body', 'content'],
   ['without a body', ''],
 ])
-  test(`a POST ${what} that was written to a connection that dies is not sent twice: 502`, async () => {
+  test(`a POST ${what} that was written to a connection that closes is not retried, but answered with 502`, async () => {
     using upstream = await staleAfterOne();
     using other = await UpstreamFixture.serving(ok('other'));
     using proxy = await ProxyFixture.before(upstream);
@@ -106,18 +106,18 @@ for (const [what, body] of [
     assert.equal(other.requests.length, 0);
   });
 
-test('an idle connection that its target closed is not used: even a POST goes through', async () => {
+test('an idle connection that its target has closed is not used, so even a POST succeeds', async () => {
   using upstream = await UpstreamFixture.serving(ok('answered'));
   using proxy = await ProxyFixture.before(upstream);
   await proxy.ask(get());
   const idle = upstream.connections[0];
   idle?.end();
-  await eventually('the proxy to let go', () => idle?.closed === true);
+  await eventually('the proxy to close it', () => idle?.closed === true);
   assert.equal((await proxy.ask(post('content'))).body, 'answered');
   assert.equal(upstream.requests.length, 2);
 });
 
-test('a streamed body of which a byte is gone is not sent again', async () => {
+test('a streamed body of which a byte was sent is not retried', async () => {
   using upstream = await staleAfterOne();
   using proxy = await ProxyFixture.before(upstream);
   await proxy.ask(get());
@@ -127,7 +127,7 @@ test('a streamed body of which a byte is gone is not sent again', async () => {
   assert.equal(upstream.requests.length, 2);
 });
 
-test('a chunked body that turned out empty is gone too: nobody waits for its end twice', async () => {
+test('a chunked body that turned out to be empty counts as sent, so no attempt waits twice for its end', async () => {
   using upstream = await staleAfterOne();
   using proxy = await ProxyFixture.before(upstream);
   await proxy.ask(get());
@@ -137,7 +137,7 @@ test('a chunked body that turned out empty is gone too: nobody waits for its end
   assert.equal(upstream.requests.length, 2);
 });
 
-test('a PUT that waits for 100 moves to a fresh connection, and its body follows the head there', async () => {
+test('a PUT that waits for 100 Continue is retried on a new connection, followed by its body', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
   const warm = proxy.ask(get());
@@ -148,7 +148,7 @@ test('a PUT that waits for 100 moves to a fresh connection, and its body follows
   client.send('PUT / HTTP/1.1\r\nHost: a.test\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n');
   await stale.readHead();
   stale.reset();
-  // The client waits no longer: its body may come before the fresh connection is established.
+  // The client stops waiting, so its body may arrive before the new connection is established.
   client.send('hello');
   const { wire, request } = await upstream.asked();
   assert.equal(request.body, 'hello');
@@ -157,20 +157,20 @@ test('a PUT that waits for 100 moves to a fresh connection, and its body follows
 });
 
 for (const method of ['GET', 'POST', 'PATCH'])
-  test(`a refused connection sends a ${method} to another target`, async () => {
+  test(`a ${method} is sent to another target when a connection is refused`, async () => {
     using upstream = await UpstreamFixture.serving((request) => ok(request.body));
     using proxy = await ProxyFixture.before({ address: await refusingAddress() }, upstream);
     for (let nth = 0; nth < 2; nth++) assert.equal((await proxy.ask(post('content').replace('POST', method))).body, 'content');
     assert.equal(upstream.requests.length, 2);
   });
 
-test('a streaming body that no target has taken a byte of goes to another one whole', async () => {
+test('a streaming body of which no target has received a byte goes to another target complete', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(String(request.body.length)));
   using proxy = await ProxyFixture.before({ address: await refusingAddress() }, upstream);
   for (let nth = 0; nth < 2; nth++) assert.equal((await proxy.ask(post('x'.repeat(100_000)))).body, '100000');
 });
 
-test('a GET that one target drops goes to another, a POST does not', async () => {
+test('a GET that a target drops is retried on another one, a POST is not', async () => {
   const cut = (_: unknown, wire: { reset(): void }) => {
     wire.reset();
     return null;
@@ -183,7 +183,7 @@ test('a GET that one target drops goes to another, a POST does not', async () =>
   assert.deepEqual([first.requests.length, second.requests.length], [2, 1]);
 });
 
-test('three targets at most are tried', async () => {
+test('at most three targets are tried', async () => {
   using last = await UpstreamFixture.serving(ok('last'));
   const refusing = await Promise.all(Array.from({ length: 3 }, async () => ({ address: await refusingAddress() })));
   using proxy = await ProxyFixture.before(...refusing, last);
@@ -191,7 +191,7 @@ test('three targets at most are tried', async () => {
   assert.equal((await proxy.ask(get())).body, 'last');
 });
 
-test('a target whose answer has begun is never asked twice', async () => {
+test('a request is never retried once its response has begun', async () => {
   using upstream = await UpstreamFixture.serving((_, wire) => {
     wire.send('HTTP/1.1 200 OK\r\nContent-Le');
     wire.end();
@@ -203,7 +203,7 @@ test('a target whose answer has begun is never asked twice', async () => {
   assert.deepEqual([upstream.requests.length, other.requests.length], [1, 0]);
 });
 
-test('a malformed answer is 502 at once', async () => {
+test('a malformed response is answered with 502 at once', async () => {
   using upstream = await UpstreamFixture.serving('HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab');
   using other = await UpstreamFixture.serving(ok('other'));
   using proxy = await ProxyFixture.before(upstream, other);

@@ -14,13 +14,13 @@ const asked = async (proxy: ProxyFixture): Promise<string> => {
   return line.includes(' 200 ') ? body : (line.split(' ')[1] ?? '');
 };
 
-/** Says what the main thread would say of a target that is probed. */
+/** Sets the health check result of a probed target, as the main thread would. */
 function judge(proxy: ProxyFixture, { address, id }: Target, verdict: CheckResult): void {
   const { targets } = proxy.ledger;
   targets.setCheckResult(targets.claim(targetKey(address, false, id), proxy.clock.now()), verdict);
 }
 
-test('a starting target that is probed is in rotation as soon as the ledger says that it is well, without a swap', async () => {
+test('a starting target with a probe enters the rotation as soon as the ledger reports it healthy, without a table swap', async () => {
   using upstream = await UpstreamFixture.serving(ok('in'));
   const target: Target = { address: upstream.address, id: 'one', state: 'starting', probe: true };
   using proxy = await ProxyFixture.start([route([target])]);
@@ -30,23 +30,23 @@ test('a starting target that is probed is in rotation as soon as the ledger says
   assert.equal(await asked(proxy), 'in');
 });
 
-test('while a pool’s targets are asked for the first time requests wait for that, 2 s at most, though the site holds none', async () => {
+test('during the first health check of a pool requests wait for up to 2 s, even without hold', async () => {
   using upstream = await UpstreamFixture.serving(ok('in'));
   const target: Target = { address: upstream.address, id: 'one', state: 'starting', probe: true };
   using proxy = await ProxyFixture.start([route([target])]);
   const waiting = [asked(proxy), asked(proxy)];
-  await eventually('both to wait', () => proxy.ledger.inFlight.total() === 2);
+  await eventually('both to be waiting', () => proxy.ledger.inFlight.total() === 2);
   judge(proxy, target, CHECK_RESULT.healthy);
   proxy.clock.pass(250);
   assert.deepEqual(await Promise.all(waiting), ['in', 'in']);
   judge(proxy, target, CHECK_RESULT.none);
   const vain = asked(proxy);
-  await eventually('it to wait', () => proxy.ledger.inFlight.total() === 1);
+  await eventually('it to be waiting', () => proxy.ledger.inFlight.total() === 1);
   proxy.clock.pass(2_250);
   assert.equal(await vain, '503');
 });
 
-test('what is known of a target says nothing about another one at its address', async () => {
+test('the health of a target says nothing about another target at the same address', async () => {
   using upstream = await UpstreamFixture.serving(ok('in'));
   const target = (id: string): Target => ({ address: upstream.address, id, state: 'starting', probe: true });
   using proxy = await ProxyFixture.start([route([target('one')])]);
@@ -57,7 +57,7 @@ test('what is known of a target says nothing about another one at its address', 
   assert.equal(await asked(proxy), '503');
 });
 
-test('only targets that are well, or have passed their probe, are in rotation', async () => {
+test('only targets that are healthy, or have passed their probe, are in rotation', async () => {
   using good = await UpstreamFixture.serving(ok('good'));
   using probed = await UpstreamFixture.serving(ok('probed'));
   using out = await UpstreamFixture.serving(ok('out'));
@@ -78,7 +78,7 @@ test('only targets that are well, or have passed their probe, are in rotation', 
   assert.deepEqual([...answers].sort(), ['good', 'probed']);
 });
 
-test('a checked target is used until its check has failed, and again once it has passed', async () => {
+test('a target with health checks is used until a check fails, and again once one succeeds', async () => {
   using upstream = await UpstreamFixture.serving(ok('in'));
   const checked = route([{ address: upstream.address }], { health: { path: '/up' } });
   using proxy = await ProxyFixture.start([checked]);
@@ -97,7 +97,7 @@ test('a checked target is used until its check has failed, and again once it has
   }
 });
 
-test('a target that was told to stop is used only where there is no other, and where nothing waits', async () => {
+test("a draining target is used only if there is no other and the request can't wait", async () => {
   using leaving = await UpstreamFixture.serving(ok('leaving'));
   using staying = await UpstreamFixture.serving(ok('staying'));
   const draining: Target = { address: leaving.address, id: 'old', state: 'draining' };

@@ -5,7 +5,7 @@ import { CertificatesFixture } from '../testing/certificates.ts';
 import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 
-/** A target that speaks TLS, answers every request with what it was called by, and keeps what it saw. */
+/** A TLS target that answers every request with the server name it was sent, and records what it receives. */
 async function secured(options: TlsOptions) {
   const resumed: boolean[] = [];
   const requests: string[] = [];
@@ -33,7 +33,7 @@ const over = (address: string) => ProxyFixture.start([{ ...site('a.test', { addr
 const failures = (proxy: ProxyFixture) =>
   proxy.log.lines.flatMap(({ fields }) => ('failure' in fields ? [(fields as { failure: string }).failure] : []));
 
-describe('a target that is spoken to over TLS', () => {
+describe('a target with tls', () => {
   const certificates = new CertificatesFixture();
   const trusted = getCACertificates('default');
   before(() => setDefaultCACertificates([...trusted, certificates.ca]));
@@ -42,13 +42,13 @@ describe('a target that is spoken to over TLS', () => {
     certificates[Symbol.dispose]();
   });
 
-  test('answers with a valid certificate: for the domain of the route where it is an address', async () => {
+  test('is verified for the domain of the route if it is an IP address', async () => {
     using target = await secured(certificates.issue('a.test'));
     using proxy = await over(target.address);
     assert.equal((await proxy.ask(get())).body, 'a.test');
   });
 
-  test('answers with a valid certificate: for its own name where it has one', async () => {
+  test('is verified for its own name if it has one', async () => {
     using target = await secured(certificates.issue('localhost'));
     using proxy = await over(`localhost:${target.port}`);
     assert.equal((await proxy.ask(get())).body, 'localhost');
@@ -57,9 +57,9 @@ describe('a target that is spoken to over TLS', () => {
   for (const [what, pair] of [
     ['for another name', certificates.issue('b.test')],
     ['that has expired', certificates.issueExpired('a.test')],
-    ['that it signed itself', certificates.selfSigned('a.test')],
+    ['that is self-signed', certificates.selfSigned('a.test')],
   ] as const)
-    test(`is 502 with a certificate ${what}, and sees no byte of the request`, async () => {
+    test(`causes a 502 with a certificate ${what}, and receives no byte of the request`, async () => {
       using target = await secured(pair);
       using proxy = await over(target.address);
       const answer = await proxy.ask(get());
@@ -69,7 +69,7 @@ describe('a target that is spoken to over TLS', () => {
       assert.doesNotMatch(answer.head + answer.body, /127\.0\.0\.1/);
     });
 
-  test('is 502 where it does not speak TLS at all', async () => {
+  test('causes a 502 if it does not speak TLS', async () => {
     using target = await UpstreamFixture.start();
     using proxy = await over(target.address);
     const client = await proxy.connect();
@@ -85,12 +85,12 @@ describe('a target that is spoken to over TLS', () => {
       using proxy = await over(target.address);
       assert.match((await proxy.ask(get())).line, / 200 /);
       target.sockets[0]?.end();
-      await eventually('the connection to be gone', () => target.sockets[0]?.destroyed === true);
+      await eventually('the connection to be closed', () => target.sockets[0]?.destroyed === true);
       assert.match((await proxy.ask(get())).line, / 200 /);
       assert.deepEqual(target.resumed, [false, true]);
     });
 
-  test('gets no session back that belongs to another name', async () => {
+  test('never resumes a session of another name', async () => {
     using target = await secured(certificates.issue('a.test'));
     using proxy = await ProxyFixture.start(['a.test', 'b.test'].map((domain) => ({ ...site(domain, target), tls: true })));
     assert.equal((await proxy.ask(get())).body, 'a.test');

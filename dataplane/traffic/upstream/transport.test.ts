@@ -24,7 +24,7 @@ const over = (target: { readonly address: string }, transport: TransportSpec, do
   transport,
 });
 
-/** A target of either protocol that shows this certificate. */
+/** A target for each protocol, with this certificate. */
 const TARGETS = {
   h2: (pair: { cert: string; key: string }) => Http2UpstreamFixture.serving(okay('x'), { ...pair }),
   'http/1.1': async (pair: { cert: string; key: string }) => {
@@ -43,21 +43,21 @@ for (const protocol of ['h2', 'http/1.1'] as const) {
   const spoken = protocol === 'h2' ? { protocol } : {};
   const serving = TARGETS[protocol];
   describe(`over TLS and ${protocol}`, () => {
-    test('a certificate that nobody vouches for is 502', async () => {
+    test('an untrusted certificate causes a 502', async () => {
       using target = await serving(certificates.issue('a.test'));
       using proxy = await ProxyFixture.start([over(target, spoken)]);
       assert.match((await proxy.ask(get())).line, / 502 /);
       assert.deepEqual(failures(proxy), ['tls']);
     });
 
-    test('the authority of the route vouches for its certificates, and for no other name', async () => {
+    test("the route's authority is trusted for its own name only", async () => {
       using target = await serving(certificates.issue('a.test'));
       using proxy = await ProxyFixture.start([over(target, { ...spoken, ca }), over(target, { ...spoken, ca }, 'b.test')]);
       assert.equal((await proxy.ask(get())).body, 'x');
       assert.match((await proxy.ask(get().replace('a.test', 'b.test'))).line, / 502 /);
     });
 
-    test('a site whose name is an address is shown a certificate for that address', async () => {
+    test('a site with an IP address as its name requires a certificate for that address', async () => {
       using right = await serving(certificates.issue('10.0.0.1'));
       using wrong = await serving(certificates.issue('10.0.0.2'));
       using proxy = await ProxyFixture.start([over(right, { ...spoken, ca }, '10.0.0.1')]);
@@ -67,19 +67,19 @@ for (const protocol of ['h2', 'http/1.1'] as const) {
       assert.match((await proxy.ask(asked)).line, / 502 /);
     });
 
-    test('another authority does not', async () => {
+    test('another authority is not trusted', async () => {
       using target = await serving(certificates.issue('a.test'));
       using proxy = await ProxyFixture.start([over(target, { ...spoken, ca: strangers.ca })]);
       assert.match((await proxy.ask(get())).line, / 502 /);
     });
 
-    test('the name that is asked for is the one that the route says', async () => {
+    test('server_name of the route is the name sent in SNI and verified', async () => {
       using target = await serving(certificates.issue('inner.test'));
       using proxy = await ProxyFixture.start([over(target, { ...spoken, ca, server_name: 'inner.test' })]);
       assert.equal((await proxy.ask(get())).body, 'x');
     });
 
-    test('anybody may answer where the route says so, and for that route alone', async () => {
+    test("a route with insecure accepts any certificate, and other routes don't", async () => {
       using target = await serving(strangers.selfSigned('c.test'));
       using proxy = await ProxyFixture.start([
         over(target, { ...spoken, insecure: true }),
@@ -104,14 +104,14 @@ for (const protocol of ['h2', 'http/1.1'] as const) {
 
 const transportOf = (protocol: string): string => `${protocol === 'h2' ? 'h2 ' : ''}tls_server_name=a.test`;
 
-test('a target with TLS that speaks no HTTP/2 is 502', async () => {
+test('a TLS target without HTTP/2 causes a 502', async () => {
   using target = await TARGETS['http/1.1'](certificates.issue('a.test'));
   using proxy = await ProxyFixture.start([over(target, { protocol: 'h2', ca })]);
   assert.match((await proxy.ask(get())).line, / 502 /);
   assert.ok(['no_http2', 'tls'].includes(failures(proxy)[0] ?? ''), `${failures(proxy)}`);
 });
 
-test('a block is spoken to as its site says, or as it says itself', async () => {
+test('a block inherits the transport of its site unless it has its own', async () => {
   using plain = await Http2UpstreamFixture.serving(okay('h2c'));
   using secure = await Http2UpstreamFixture.serving(okay('h2'), { ...certificates.issue('a.test') });
   using proxy = await ProxyFixture.start([

@@ -12,15 +12,15 @@ import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 const folder = mkdtempSync(join(tmpdir(), 'sockets-'));
 after(() => rmSync(folder, { recursive: true }));
 let sockets = 0;
-/** A path where there is nothing yet. */
+/** A path where nothing exists yet. */
 const freePath = (): string => join(folder, `${++sockets}.sock`);
 
-/** Why requests failed so far. */
+/** The reasons of the failed requests so far. */
 const failures = (proxy: ProxyFixture): unknown[] =>
   proxy.log.lines.flatMap(({ fields, message }) => ('failure' in fields && 'host' in fields ? [[fields.failure, message]] : []));
 
-describe('a target at a socket of the file system', () => {
-  test('answers like any other, over connections that are kept', async () => {
+describe('a target at a Unix socket', () => {
+  test('answers like any other, over reused connections', async () => {
     using upstream = await UpstreamFixture.serving(({ line, body }) => ok(`${line} ${body}`), freePath());
     using proxy = await ProxyFixture.before(upstream);
     assert.match(upstream.address, /^unix\/\//);
@@ -33,7 +33,7 @@ describe('a target at a socket of the file system', () => {
     );
   });
 
-  test('agrees to a WebSocket', async () => {
+  test('accepts a WebSocket', async () => {
     using upstream = await UpstreamFixture.start(freePath());
     using proxy = await ProxyFixture.before(upstream);
     const client = await proxy.connect();
@@ -55,7 +55,7 @@ describe('a target at a socket of the file system', () => {
     server.close();
   });
 
-  test('that does not exist, or where nobody listens, is 502 and says which', async () => {
+  test('that does not exist or refuses connections causes a 502 with its reason', async () => {
     const missing = freePath();
     using none = await ProxyFixture.before({ address: `unix/${missing}` });
     assert.match((await none.ask(get())).line, / 502 /);
@@ -64,7 +64,7 @@ describe('a target at a socket of the file system', () => {
     const left = freePath();
     const server = createServer().listen(left);
     await new Promise((resolve) => server.once('listening', resolve));
-    // Under another name it stays, as one does whose process was killed.
+    // Under another name it stays, like the socket of a process that was killed.
     const dead = freePath();
     renameSync(left, dead);
     await new Promise((resolve) => server.close(resolve));
@@ -73,7 +73,7 @@ describe('a target at a socket of the file system', () => {
     assert.deepEqual(failures(refusing), [['refused', 'the target refused the connection']]);
   });
 
-  test('gives way to the next one while it is gone, and is waited for where the site holds', async () => {
+  test('is skipped while it is missing, and waited for if the site has hold', async () => {
     const path = freePath();
     using other = await UpstreamFixture.serving(ok('other'), freePath());
     using proxy = await ProxyFixture.start([
@@ -94,7 +94,7 @@ describe('a target at a socket of the file system', () => {
   });
 });
 
-test('what keeps a socket from being opened has a reason of its own, and a firewall is none of them', () => {
+test('each error of opening a Unix socket has its own reason, and a firewall’s EPERM has another', () => {
   const failing = (code: string, more: object = {}) => connectFailure(Object.assign(new Error(code), { code, ...more }));
   assert.equal(failing('ENOENT'), FAILURE.noSocket);
   assert.equal(failing('EACCES'), FAILURE.socketDenied);

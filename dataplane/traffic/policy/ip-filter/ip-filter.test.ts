@@ -15,16 +15,16 @@ const filtered = ({ allow, deny }: Filter, more: object = {}): RouteInput => ({
 const from = (address: string, path = '/') => get(path).replace('\r\n\r\n', `\r\nX-Forwarded-For: ${address}\r\n\r\n`);
 
 for (const [name, filter, inside, outside] of [
-  [
-    'allow alone refuses all others',
-    { allow: ['10.0.0.0/8', '2001:db8::/32'] },
-    ['10.1.2.3', '2001:db8::7'],
-    ['11.0.0.1', '2001:db9::7'],
-  ],
+  ['allow alone refuses all others', { allow: ['10.0.0.0/8', '2001:db8::/32'] }, ['10.1.2.3', '2001:db8::7'], ['11.0.0.1', '2001:db9::7']],
   ['deny alone admits all others', { deny: ['10.0.0.0/8', '::1'] }, ['11.0.0.1', '::2'], ['10.1.2.3', '::1']],
   ['deny takes precedence over allow', { allow: ['10.0.0.0/8'], deny: ['10.9.0.0/16'] }, ['10.8.0.1'], ['10.9.0.1', '192.0.2.1']],
-  ['all addresses of one family don't include the other family', { allow: ['0.0.0.0/0'] }, ['203.0.113.9'], ['2001:db8::7']],
-  ['an IPv4-mapped IPv6 address counts as the IPv4 address', { deny: ['10.0.0.0/8'] }, ['::ffff:11.0.0.1'], ['::ffff:10.1.2.3', '::ffff:a01:203']],
+  ['a range of all addresses of one family excludes the other family', { allow: ['0.0.0.0/0'] }, ['203.0.113.9'], ['2001:db8::7']],
+  [
+    'an IPv4-mapped IPv6 address counts as the IPv4 address',
+    { deny: ['10.0.0.0/8'] },
+    ['::ffff:11.0.0.1'],
+    ['::ffff:10.1.2.3', '::ffff:a01:203'],
+  ],
   ['a range may be IPv4-mapped too', { allow: ['::ffff:10.0.0.0/104'] }, ['10.1.2.3'], ['11.1.2.3', '2001:db8::7']],
 ] as const)
   test(name, async () => {

@@ -17,7 +17,7 @@ async function underWay(fields = '') {
   return { upstream, proxy, client, wire, request, [Symbol.dispose]: end };
 }
 
-test('a chunked answer arrives chunked, with its trailers, and both connections go on', async () => {
+test('a chunked response arrives chunked, with its trailers, and both connections stay open', async () => {
   using way = await underWay();
   way.wire.send('HTTP/1.1 200 OK\r\nTrailer: X-Sum\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nX-Sum: 5\r\n\r\n');
   const answer = await way.client.readAnswer();
@@ -29,7 +29,7 @@ test('a chunked answer arrives chunked, with its trailers, and both connections 
   assert.equal((await way.client.readAnswer()).body, 'next');
 });
 
-test('an answer may arrive byte by byte', async () => {
+test('a response may arrive byte by byte', async () => {
   using way = await underWay();
   for (const byte of 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n') {
     way.wire.send(byte);
@@ -39,7 +39,7 @@ test('an answer may arrive byte by byte', async () => {
   assert.equal((await way.client.readAnswer()).body, 'abc');
 });
 
-test('interim answers are passed on at once, to HTTP/1.1 clients only', async () => {
+test('interim responses are passed on at once, but only to HTTP/1.1 clients', async () => {
   using way = await underWay();
   way.wire.send('HTTP/1.1 102 Processing\r\n\r\n');
   assert.equal((await way.client.readAnswer()).line, 'HTTP/1.1 102 Processing');
@@ -57,7 +57,7 @@ test('interim answers are passed on at once, to HTTP/1.1 clients only', async ()
   assert.match(all, /final$/);
 });
 
-test('each event of an event stream arrives before the next is sent', async () => {
+test('each event of an event stream arrives before the next one is sent', async () => {
   using way = await underWay('Accept: text/event-stream\r\n');
   way.wire.send('HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n');
   assert.equal(field(await way.client.readHead(), 'Content-Type'), 'text/event-stream');
@@ -67,7 +67,7 @@ test('each event of an event stream arrives before the next is sent', async () =
   }
 });
 
-test('an answer that ends with its connection is chunked for an HTTP/1.1 client, whose connection goes on', async () => {
+test('a response delimited by the close is chunked for an HTTP/1.1 client, whose connection stays open', async () => {
   using way = await underWay();
   way.wire.send('HTTP/1.1 200 OK\r\n\r\nabc');
   await way.client.readThrough('abc');
@@ -78,7 +78,7 @@ test('an answer that ends with its connection is chunked for an HTTP/1.1 client,
   assert.equal((await way.client.readAnswer()).body, 'next');
 });
 
-test('a target that speaks HTTP/1.0 gets its answer through', async () => {
+test('a response from an HTTP/1.0 upstream is passed on', async () => {
   using way = await underWay();
   way.wire.end('HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\nabc');
   const answer = await way.client.readAnswer();
@@ -86,7 +86,7 @@ test('a target that speaks HTTP/1.0 gets its answer through', async () => {
   assert.equal(answer.body, 'abc');
 });
 
-test('a connection that its target closes after the answer is not used again', async () => {
+test('a connection that its target closes after the response is not reused', async () => {
   using way = await underWay();
   way.wire.send(ok('x', 'Connection: close\r\n'));
   await way.client.readAnswer();
@@ -96,7 +96,7 @@ test('a connection that its target closes after the answer is not used again', a
   assert.equal((await way.client.readAnswer()).body, 'y');
 });
 
-test('Host and target go on as they were sent; what belongs to one connection does not, either way', async () => {
+test('Host and the target are forwarded as sent, and hop-by-hop fields are dropped in both directions', async () => {
   using way = await underWay(
     'Connection: X-Private, keep-alive\r\nX-Private: 1\r\nTE: trailers\r\nUpgrade: h2c\r\nKeep-Alive: timeout=5\r\nX-Kept: 1\r\n',
   );
@@ -112,7 +112,7 @@ test('Host and target go on as they were sent; what belongs to one connection do
   assert.equal(field(head, 'Via'), null);
 });
 
-test('a Date is added where the target sends none, and only there', async () => {
+test('a Date is added only if the target sends none', async () => {
   using way = await underWay();
   way.wire.send(ok('x'));
   assert.match(field((await way.client.readAnswer()).head, 'Date') ?? '', / GMT$/);
@@ -122,7 +122,7 @@ test('a Date is added where the target sends none, and only there', async () => 
   assert.equal(field((await way.client.readAnswer()).head, 'Date'), 'Thu, 01 Jan 1970 00:00:00 GMT');
 });
 
-test('a target that is told to keep its port: the port of Host goes on too', async () => {
+test('the port in Host is forwarded too', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(field(request.head, 'Host') ?? ''));
   using proxy = await ProxyFixture.before(upstream);
   assert.equal((await proxy.ask(get().replace('a.test', 'A.Test.:8080'))).body, 'A.Test.:8080');

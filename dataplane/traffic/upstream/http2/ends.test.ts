@@ -9,12 +9,15 @@ const OK: Field = [':status', '200'];
 const TOLD: Field = ['content-length', '5'];
 const head = (...fields: Field[]) => frame(FRAME.headers, FLAG.endHeaders, 1, block(fields));
 const data = (text: string, flags = 0) => frame(FRAME.data, flags, 1, text);
-/** RFC 9113 8.1: what a target may say after a whole answer, to be spared the rest of the request. */
+/** RFC 9113 8.1: what a target may send after a complete response if it needs no more of the request. */
 const RESET = frame(FRAME.reset, 0, 1, Buffer.from([0, 0, 0, CODE.none]));
 /** The request's HEADERS frame, which ends its stream. */
 const ASKED = '\x01\x05\0\0\0\x01';
 
-/** What a client of HTTP/1.1 gets that asks twice in one breath, where the target answers the first time with these frames and never again. */
+/**
+ * What an HTTP/1.1 client that pipelines two requests receives if the target answers the first one with these frames and never answers the
+ * second.
+ */
 async function heard(proxy: ProxyFixture, upstream: UpstreamFixture, frames: readonly Buffer[]): Promise<string> {
   const wire = await proxy.connect();
   wire.send(get() + get('/next'));
@@ -22,21 +25,18 @@ async function heard(proxy: ProxyFixture, upstream: UpstreamFixture, frames: rea
   target.send(frame(FRAME.settings, 0, 0));
   await target.until('the request', () => target.unread.includes(ASKED));
   target.send(Buffer.concat(frames));
-  await wire.until(
-    'what comes of it',
-    () => wire.closed || wire.ended || wire.unread.endsWith('01234') || wire.unread.endsWith('\r\n0\r\n\r\n'),
-  );
+  await wire.until('the result', () => wire.closed || wire.ended || wire.unread.endsWith('01234') || wire.unread.endsWith('\r\n0\r\n\r\n'));
   return wire.unread.slice(wire.unread.indexOf('\r\n\r\n') + 4);
 }
 
 for (const [what, frames, body, cut] of [
-  ['that is reset before it is whole', [head(OK), data('012'), RESET], '3\r\n012\r\n', true],
-  ['of a told length that is reset before it is whole', [head(OK, TOLD), data('012'), RESET], '012', true],
-  ['that is reset when it is whole', [head(OK), data('01234', FLAG.endStream), RESET], '5\r\n01234\r\n0\r\n\r\n', false],
-  ['of a told length that is reset when it is whole', [head(OK, TOLD), data('01234', FLAG.endStream), RESET], '01234', false],
-  ['whose end comes alone', [head(OK), data('01234'), data('', FLAG.endStream)], '5\r\n01234\r\n0\r\n\r\n', false],
+  ['that is reset before it is complete', [head(OK), data('012'), RESET], '3\r\n012\r\n', true],
+  ['with a length that is reset before it is complete', [head(OK, TOLD), data('012'), RESET], '012', true],
+  ['that is reset once it is complete', [head(OK), data('01234', FLAG.endStream), RESET], '5\r\n01234\r\n0\r\n\r\n', false],
+  ['with a length that is reset once it is complete', [head(OK, TOLD), data('01234', FLAG.endStream), RESET], '01234', false],
+  ['whose END_STREAM comes alone', [head(OK), data('01234'), data('', FLAG.endStream)], '5\r\n01234\r\n0\r\n\r\n', false],
 ] as const)
-  test(`an answer ${what} is ${cut ? 'cut, and nothing follows it on its connection' : 'whole for the client'}`, async () => {
+  test(`a response ${what} is ${cut ? 'truncated, and nothing follows it on its connection' : 'complete for the client'}`, async () => {
     using upstream = await UpstreamFixture.start();
     using proxy = await h2c(upstream);
     assert.equal(await heard(proxy, upstream, frames), body);

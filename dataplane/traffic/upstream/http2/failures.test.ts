@@ -15,14 +15,14 @@ const failures = (proxy: ProxyFixture) =>
   proxy.log.lines.flatMap(({ fields }) => ('failure' in fields ? [(fields as { failure: string }).failure] : []));
 const reset = (code: number) => Http2UpstreamFixture.serving(({ stream }) => stream.close(code));
 
-test('a target that speaks HTTP/1.1 is 502', async () => {
+test('a target that speaks HTTP/1.1 causes a 502', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await h2c(upstream);
   assert.match((await proxy.ask(get())).line, / 502 /);
   assert.deepEqual(failures(proxy), ['no_http2']);
 });
 
-test('a target that takes the connection and says nothing is 504', async () => {
+test('a target that accepts the connection and sends nothing causes a 504', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await h2c(upstream);
   const asked = proxy.ask(get());
@@ -32,7 +32,7 @@ test('a target that takes the connection and says nothing is 504', async () => {
   assert.deepEqual(failures(proxy), ['connect_timeout']);
 });
 
-test('all that wait for a connection go to another target when it is refused', async () => {
+test('all requests that wait for a connection go to another target when it is refused', async () => {
   using gone = await UpstreamFixture.start();
   const { address } = gone;
   gone[Symbol.dispose]();
@@ -43,7 +43,7 @@ test('all that wait for a connection go to another target when it is refused', a
   assert.equal(proxy.ledger.targets.ejected(slotOf(proxy, { address }), proxy.clock.now()), true);
 });
 
-test('a request that is refused unread goes to another target, also a POST, and nobody is blamed', async () => {
+test('a REFUSED_STREAM is retried on another target, even for a POST, and blames no target', async () => {
   using full = await reset(constants.NGHTTP2_REFUSED_STREAM);
   using other = await Http2UpstreamFixture.serving(okay('other'));
   using proxy = await h2c(full, other);
@@ -52,14 +52,14 @@ test('a request that is refused unread goes to another target, also a POST, and 
   assert.equal(proxy.ledger.targets.failures(slotOf(proxy, full)), 0);
 });
 
-test('one that is refused everywhere is 503', async () => {
+test('a request that every target refuses is answered with 503', async () => {
   using full = await reset(constants.NGHTTP2_REFUSED_STREAM);
   using proxy = await h2c(full);
   assert.match((await proxy.ask(POST)).line, / 503 /);
   assert.deepEqual(failures(proxy), ['turned_away']);
 });
 
-test('what a target broke off goes to another one only where that changes nothing', async () => {
+test('a request that a target resets is retried on another one only if it is idempotent', async () => {
   using broken = await reset(constants.NGHTTP2_INTERNAL_ERROR);
   using other = await Http2UpstreamFixture.serving(okay('other'));
   using proxy = await h2c(broken, other);
@@ -69,9 +69,9 @@ test('what a target broke off goes to another one only where that changes nothin
   assert.deepEqual(failures(proxy), ['reset']);
 });
 
-test('an answer that breaks off is cut for the client, over either protocol', async () => {
+test('a response that is cut off is truncated for the client over both protocols', async () => {
   using upstream = await Http2UpstreamFixture.serving(({ stream }) => {
-    // Where it waits for trailers the library does not end the answer before it resets it.
+    // While it waits for trailers the library does not send END_STREAM before it resets the stream.
     stream.respond({ ':status': 200 }, { waitForTrailers: true });
     stream.write('hel', () => stream.close(constants.NGHTTP2_INTERNAL_ERROR));
   });
@@ -79,14 +79,14 @@ test('an answer that breaks off is cut for the client, over either protocol', as
   const client = await proxy.connect();
   client.send(get());
   await client.readThrough('hel');
-  await eventually('the connection to be cut', () => client.closed || client.ended);
+  await eventually('the connection to be closed', () => client.closed || client.ended);
   assert.doesNotMatch(client.unread, /0\r\n\r\n/);
   using speaker = new Speaker(proxy);
   await assert.rejects(speaker.ask({ ':path': '/' }), { code: 'ERR_HTTP2_STREAM_ERROR' });
   assert.equal(proxy.ledger.targets.inFlight(slotOf(proxy, upstream)), 0);
 });
 
-test('a connection that is gone costs nothing where it had served before and the request may be sent again', async () => {
+test('a lost connection costs nothing if it had served requests before and the request may be retried', async () => {
   using upstream = await Http2UpstreamFixture.serving((asked) => {
     if (upstream.requests.length === 2) asked.stream.session?.destroy();
     else okay('x')(asked);
@@ -99,7 +99,7 @@ test('a connection that is gone costs nothing where it had served before and the
   assert.deepEqual(failures(proxy), []);
 });
 
-test('a target that says goodbye finishes what it has begun, and gets the rest on a new connection', async () => {
+test('a target that sends GOAWAY finishes its open streams, and later requests use a new connection', async () => {
   using upstream = await Http2UpstreamFixture.serving((asked) => {
     if (asked.field(':path') !== '/slow') return okay('x')(asked);
     asked.stream.respond({ ':status': 200 });
@@ -110,7 +110,7 @@ test('a target that says goodbye finishes what it has begun, and gets the rest o
   slow.send(get('/slow'));
   await slow.readThrough('begun, ');
   upstream.sessions[0]?.close();
-  await eventually('the goodbye to be heard', () => upstream.sessions[0]?.closed === true);
+  await eventually('the GOAWAY to be received', () => upstream.sessions[0]?.closed === true);
   for (let turn = 0; turn < 5; turn++) assert.equal((await proxy.ask(POST)).body, 'x');
   assert.equal(upstream.sessions.length, 2);
   upstream.requests[0]?.stream.end('finished');
@@ -118,7 +118,7 @@ test('a target that says goodbye finishes what it has begun, and gets the rest o
   assert.deepEqual(failures(proxy), []);
 });
 
-test('what a target goes on with after its goodbye has the same time limits', async () => {
+test('the time limits also apply to streams that continue after a GOAWAY', async () => {
   using upstream = await Http2UpstreamFixture.serving(({ stream }) => {
     stream.respond({ ':status': 200 });
     stream.write('begun');
@@ -128,16 +128,16 @@ test('what a target goes on with after its goodbye has the same time limits', as
   client.send(get());
   await client.readThrough('begun');
   upstream.sessions[0]?.close();
-  await eventually('the goodbye to be heard', () => upstream.sessions[0]?.closed === true);
+  await eventually('the GOAWAY to be received', () => upstream.sessions[0]?.closed === true);
   proxy.clock.pass(61_000);
   await eventually('the client to be cut off', () => client.closed || client.ended);
-  await eventually('the connection to be gone', () => proxy.ledger.connections.sockets() === proxy.ledger.connections.open());
+  await eventually('the connection to be closed', () => proxy.ledger.connections.sockets() === proxy.ledger.connections.open());
 });
 
-test('requests that a goodbye leaves unread are sent again, also a POST', async () => {
+test('requests that a GOAWAY leaves unprocessed are sent again, even a POST', async () => {
   using upstream = await Http2UpstreamFixture.serving((asked) => {
     const { stream } = asked;
-    // Nothing after the first request of the first connection has been looked at.
+    // No request on the first connection after the first one has been processed.
     if (stream.session !== upstream.sessions[0] || stream.id === 1) return okay('x')(asked);
     stream.session?.goaway(constants.NGHTTP2_NO_ERROR, 1);
   });
@@ -148,7 +148,7 @@ test('requests that a goodbye leaves unread are sent again, also a POST', async 
   assert.deepEqual(failures(proxy), []);
 });
 
-test('a goodbye with an error cuts what is under way', async () => {
+test('a GOAWAY with an error ends the open streams', async () => {
   using upstream = await Http2UpstreamFixture.serving(({ stream }) => {
     stream.session?.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
   });
@@ -157,7 +157,7 @@ test('a goodbye with an error cuts what is under way', async () => {
   assert.deepEqual(failures(proxy), ['closed']);
 });
 
-test('a request that waits for room goes to a new connection when the one that had none breaks', async () => {
+test('a request that waits for a free stream uses a new connection when a full one breaks', async () => {
   const limits = { settings: { maxConcurrentStreams: 1 } };
   const hold = (): void => undefined;
   using upstream = await Http2UpstreamFixture.serving((asked) => (asked.field(':path') === '/late' ? okay('late') : hold)(asked), limits);
@@ -165,7 +165,7 @@ test('a request that waits for room goes to a new connection when the one that h
   const all = Array.from({ length: 8 }, () => proxy.ask(POST));
   await eventually('every connection to be in use', () => upstream.requests.length === 8);
   const late = proxy.ask(POST.replace('/', '/late'));
-  await eventually('the last one to wait', () => proxy.ledger.inFlight.total() === 9);
+  await eventually('the last one to be waiting', () => proxy.ledger.inFlight.total() === 9);
   upstream.sockets[0]?.resetAndDestroy();
   assert.equal((await late).body, 'late');
   for (const asked of upstream.requests) if (!asked.stream.headersSent && !asked.stream.destroyed) okay('held')(asked);
@@ -173,7 +173,7 @@ test('a request that waits for room goes to a new connection when the one that h
   assert.deepEqual(lines, [...Array.from({ length: 7 }, () => '200'), '502']);
 });
 
-test('an answer has a minute to begin, and each piece of its body one more', async () => {
+test('a response has a minute to begin, and a minute for each piece of its body', async () => {
   using upstream = await Http2UpstreamFixture.serving(({ stream, field }) => {
     if (field(':path') === '/silent') return;
     stream.respond({ ':status': 200 });
@@ -184,7 +184,7 @@ test('an answer has a minute to begin, and each piece of its body one more', asy
   await eventually('the request', () => upstream.requests.length === 1);
   proxy.clock.pass(61_000);
   assert.match((await silent).line, / 504 /);
-  await eventually('the target to be told', () => upstream.requests[0]?.stream.rstCode === constants.NGHTTP2_CANCEL);
+  await eventually('the stream to be cancelled', () => upstream.requests[0]?.stream.rstCode === constants.NGHTTP2_CANCEL);
   const client = await proxy.connect();
   client.send(get());
   await client.readThrough('piece');
@@ -195,7 +195,7 @@ test('an answer has a minute to begin, and each piece of its body one more', asy
   assert.deepEqual(failures(proxy), ['head_timeout', 'body_timeout']);
 });
 
-test('event streams and calls of gRPC may be silent for as long as nothing happens', async () => {
+test('event streams and gRPC calls may be idle without a limit', async () => {
   using upstream = await Http2UpstreamFixture.serving(({ stream, field }) => {
     stream.on('data', (piece: Buffer) => stream.write(piece));
     if (field(':path') === '/events') stream.respond({ ':status': 200, 'content-type': 'text/event-stream' });
@@ -204,11 +204,11 @@ test('event streams and calls of gRPC may be silent for as long as nothing happe
   using speaker = new Speaker(proxy);
   const fields = { ':authority': 'a.test', ':method': 'POST', te: 'trailers', 'content-type': 'application/grpc+proto' };
   const calls = ['/one', '/two'].map((path) => speaker.session.request({ ...fields, ':path': path }));
-  // The client of this one has said all that it will.
+  // This client has ended its side.
   calls[1]?.end();
   const events = speaker.session.request({ ':authority': 'a.test', ':path': '/events' });
   await once(events, 'response');
-  await eventually('all of them', () => upstream.requests.length === 3);
+  await eventually('all requests', () => upstream.requests.length === 3);
   const got: string[] = [];
   for (const stream of [...calls, events]) {
     stream.on('error', () => undefined);
@@ -220,11 +220,11 @@ test('event streams and calls of gRPC may be silent for as long as nothing happe
   }
   const [one, two] = upstream.requests.map(({ stream }) => stream);
   for (const stream of [one, two, upstream.requests[2]?.stream]) stream?.write('still there');
-  await eventually('all of them to be heard', () => got.join() === 'still there,still there,still there');
+  await eventually('all pieces to be echoed', () => got.join() === 'still there,still there,still there');
   assert.deepEqual(failures(proxy), []);
 });
 
-test('any other answer that has not begun after a minute is 504, though its client asks as calls of gRPC do', async () => {
+test('any other response that has not begun after a minute causes a 504, even if the request has TE: trailers like gRPC', async () => {
   using upstream = await Http2UpstreamFixture.serving(() => undefined);
   using proxy = await h2c(upstream);
   const asked = proxy.ask(get('/', 'TE: trailers\r\nContent-Type: application/json\r\n'));
@@ -233,7 +233,7 @@ test('any other answer that has not begun after a minute is 504, though its clie
   assert.match((await asked).line, / 504 /);
 });
 
-test('an idle connection ends after half a minute; one that waits for nobody ends at once', async () => {
+test('an idle connection is closed after half a minute, or at once if no route uses it', async () => {
   using upstream = await Http2UpstreamFixture.serving(okay('x'));
   using proxy = await h2c(upstream);
   await proxy.ask(get());
@@ -244,10 +244,10 @@ test('an idle connection ends after half a minute; one that waits for nobody end
   await proxy.ask(get());
   await proxy.publish([site('a.test', { address: '127.0.0.1:9' })]);
   await eventually('its end', () => upstream.sessions[1]?.closed === true);
-  await eventually('clients alone to be counted', () => proxy.ledger.connections.sockets() === proxy.ledger.connections.open());
+  await eventually('only client connections to be counted', () => proxy.ledger.connections.sockets() === proxy.ledger.connections.open());
 });
 
-test('a request that waits for a target that is paused is sent to another one at once', async () => {
+test('a request that waits for a paused target is retried on another one at once', async () => {
   using paused = await Http2UpstreamFixture.serving(() => undefined);
   using other = await Http2UpstreamFixture.serving(okay('other'));
   const route = (...upstreams: { address: string; state?: 'paused' }[]) => ({
@@ -266,7 +266,7 @@ for (const [what, length] of [
   ['longer', 3],
   ['shorter', 9],
 ] as const)
-  test(`an answer that is ${what} than it says is cut`, async () => {
+  test(`a response that is ${what} than its Content-Length is truncated`, async () => {
     using upstream = await Http2UpstreamFixture.serving(({ stream, field }) => {
       stream.respond({ ':status': 200, ...(field(':path') === '/wrong' && { 'content-length': length }) });
       if (field(':path') === '/wrong') stream.end('hello');
@@ -278,12 +278,15 @@ for (const [what, length] of [
     await other.readThrough('begun');
     const client = await proxy.connect();
     client.send(get('/wrong'));
-    await client.until('the connection to be over', () => client.closed || client.ended);
+    await client.until('the connection to be closed', () => client.closed || client.ended);
     assert.match(client.unread, new RegExp(`Content-Length: ${length}\r\n\r\n(?:hello)?$`));
     assert.equal(proxy.ledger.targets.failures(slotOf(proxy, upstream)) > 0, true);
     const { connections } = proxy.ledger;
-    // The library takes what is too long for a fault of the whole connection.
+    // The library treats a body that is too long as an error of the whole connection.
     if (what === 'longer')
-      await eventually('that to be gone', () => (other.closed || other.ended) && connections.sockets() === connections.open());
+      await eventually(
+        'the whole connection to close',
+        () => (other.closed || other.ended) && connections.sockets() === connections.open(),
+      );
     else assert.equal(other.closed || other.ended, false);
   });

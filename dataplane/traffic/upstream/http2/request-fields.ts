@@ -3,12 +3,12 @@ import type { Exchange } from '../../exchange/exchange.ts';
 import { oneHopLess } from '../max-forwards.ts';
 import { needsLength } from '../request-text.ts';
 
-/** How many of the list are pseudo-header fields, names and values. */
+/** How many elements of the list are pseudo-header fields, counting names and values. */
 const PSEUDO = 8;
 
 /**
- * The head of a request as a target gets it over HTTP/2 (RFC 9113 8.3): names and values in turn. Trailers are handed on
- * whatever the client said about them, so `te` says that they are welcome: some servers of gRPC ask for it.
+ * The head of a request as sent to a target over HTTP/2 (RFC 9113 8.3): alternating names and values. Trailers are forwarded whatever the
+ * client announced, so `te: trailers` is always sent; some gRPC servers require it.
  */
 export function requestFields(x: Exchange, scheme: 'http' | 'https'): string[] {
   const list = [':method', x.method, ':scheme', scheme, ':authority', x.hostField, ':path', x.upstreamTarget];

@@ -10,7 +10,7 @@ import { field } from '../../testing/wire.ts';
 const inFlight = ({ ledger: { targets } }: ProxyFixture, { address }: { readonly address: string }) =>
   targets.inFlight(targets.find(targetKey(address, false, null, 'h2c')));
 
-test('a client of HTTP/1.1 is answered by a target that speaks HTTP/2', async () => {
+test('an HTTP/1.1 client is answered by an HTTP/2 upstream', async () => {
   using upstream = await Http2UpstreamFixture.serving(okay('hello'));
   using proxy = await h2c(upstream);
   const answer = await proxy.ask(get('/x?y=1', 'Cookie: a=b\r\nX-One: 1\r\nx-one: 2\r\nTE: gzip\r\n'));
@@ -26,7 +26,7 @@ test('a client of HTTP/1.1 is answered by a target that speaks HTTP/2', async ()
   assert.equal(inFlight(proxy, upstream), 0);
 });
 
-test('all requests go over one connection, however many there are at a time', async () => {
+test('all concurrent requests share one connection', async () => {
   using upstream = await Http2UpstreamFixture.serving(okay('x'));
   using proxy = await h2c(upstream);
   const answers = await Promise.all(Array.from({ length: 50 }, () => proxy.ask(get())));
@@ -35,7 +35,7 @@ test('all requests go over one connection, however many there are at a time', as
   assert.equal(upstream.sessions.length, 1);
 });
 
-test('a target that takes few streams at a time gets more connections, and no more streams in any', async () => {
+test('a target that allows few concurrent streams gets more connections, each within the limit', async () => {
   const waiting: (() => void)[] = [];
   const most: number[] = [];
   using upstream = await Http2UpstreamFixture.serving(
@@ -62,7 +62,7 @@ for (const [what, framing, body] of [
   ['of known length', 'Content-Length: 5\r\n', 'hello'],
   ['in chunks', 'Transfer-Encoding: chunked\r\nTrailer: x-sum\r\n', '5\r\nhello\r\n0\r\nX-Sum: 7\r\n\r\n'],
 ] as const)
-  test(`a body ${what} goes up whole`, async () => {
+  test(`a body ${what} is forwarded complete`, async () => {
     using upstream = await Http2UpstreamFixture.serving(({ stream, field }) => {
       let text = '';
       let trailers: object = {};
@@ -83,7 +83,7 @@ for (const [what, framing, body] of [
     ]);
   });
 
-test('a body that comes while its request waits for another target goes up whole, and once', async () => {
+test('a body that arrives while its request waits for another target is forwarded complete and once', async () => {
   using full = await Http2UpstreamFixture.serving(({ stream }) => stream.close(constants.NGHTTP2_REFUSED_STREAM));
   using free = await Http2UpstreamFixture.serving(
     ({ stream }) => {
@@ -106,7 +106,7 @@ test('a body that comes while its request waits for another target goes up whole
   });
   await eventually('half of them to be refused', () => full.requests.length === 2);
   for (const { stream, sent } of asked) stream.end(sent);
-  await eventually('all to be sent', () => asked.every(({ stream }) => stream.writableFinished));
+  await eventually('all to be forwarded', () => asked.every(({ stream }) => stream.writableFinished));
   await new Promise((resolve) => speaker.session.ping(resolve));
   for (const session of free.sessions) session.settings({ maxConcurrentStreams: 100 });
   await Promise.all(asked.map(({ stream }) => once(stream, 'end')));
@@ -117,7 +117,7 @@ test('a body that comes while its request waits for another target goes up whole
   assert.equal(free.requests.length, 4);
 });
 
-test('an empty body of a POST says so', async () => {
+test('an empty POST has Content-Length: 0', async () => {
   using upstream = await Http2UpstreamFixture.serving(okay('x'));
   using proxy = await h2c(upstream);
   await proxy.ask('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n');
@@ -125,7 +125,7 @@ test('an empty body of a POST says so', async () => {
   assert.equal(upstream.requests[0]?.stream.endAfterHeaders, true);
 });
 
-test('trailers of an answer go on, over either protocol', async () => {
+test('response trailers are forwarded over both protocols', async () => {
   using upstream = await Http2UpstreamFixture.serving(({ stream }) => {
     stream.respond({ ':status': 200 }, { waitForTrailers: true });
     stream.on('wantTrailers', () => stream.sendTrailers({ 'x-sum': '7' }));
@@ -139,7 +139,7 @@ test('trailers of an answer go on, over either protocol', async () => {
   assert.deepEqual([body, trailers['x-sum']], ['hello', '7']);
 });
 
-test('interim answers come before the final one', async () => {
+test('interim responses come before the final one', async () => {
   using upstream = await Http2UpstreamFixture.serving((asked) => {
     asked.stream.additionalHeaders({ ':status': 103, link: '</a.css>' });
     okay('x')(asked);
@@ -151,7 +151,7 @@ test('interim answers come before the final one', async () => {
   assert.equal((await client.readAnswer()).body, 'x');
 });
 
-test('a client that waits to be told to go on is told so by the target', async () => {
+test('a client that expects 100 Continue receives it from the target', async () => {
   using upstream = await Http2UpstreamFixture.serving((asked) => {
     asked.stream.additionalHeaders({ ':status': 100 });
     asked.stream.resume().on('end', () => okay('x')(asked));
@@ -164,7 +164,7 @@ test('a client that waits to be told to go on is told so by the target', async (
   assert.equal((await client.readAnswer()).body, 'x');
 });
 
-test('answers without a body have none, whatever they say about its length', async () => {
+test('responses without a body have none, whatever their Content-Length', async () => {
   using upstream = await Http2UpstreamFixture.serving(({ stream, field }) => {
     const status = Number(field(':path')?.slice(1));
     stream.respond({ ':status': status, ...(status !== 204 && { 'content-length': 5 }) }, { endStream: true });
@@ -180,7 +180,7 @@ test('answers without a body have none, whatever they say about its length', asy
   }
 });
 
-test('a client that leaves takes its request back from the target', async () => {
+test('a client that disconnects cancels its upstream request', async () => {
   using upstream = await Http2UpstreamFixture.serving(() => undefined);
   using proxy = await h2c(upstream);
   const client = await proxy.connect();
@@ -193,7 +193,7 @@ test('a client that leaves takes its request back from the target', async () => 
   assert.equal(upstream.sessions[0]?.closed, false);
 });
 
-test('a body that its client breaks off never looks whole', async () => {
+test('a body that its client cuts off never looks complete', async () => {
   let whole = false;
   using upstream = await Http2UpstreamFixture.serving(({ stream }) => {
     stream.resume().on('end', () => {
@@ -209,7 +209,7 @@ test('a body that its client breaks off never looks whole', async () => {
   assert.deepEqual([upstream.requests[0]?.stream.rstCode, whole], [constants.NGHTTP2_CANCEL, false]);
 });
 
-test('an answer that comes before the request is whole ends both', async () => {
+test('a response that comes before the request is complete ends both', async () => {
   using upstream = await Http2UpstreamFixture.serving(({ stream }) => {
     stream.respond({ ':status': 413 });
     stream.end('too much');
@@ -219,11 +219,11 @@ test('an answer that comes before the request is whole ends both', async () => {
   client.send('POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n');
   const answer = await client.readAnswer();
   assert.deepEqual([answer.line, answer.body], ['HTTP/1.1 413 Payload Too Large', 'too much']);
-  await eventually('the stream to be over', () => upstream.requests[0]?.stream.closed === true);
+  await eventually('the stream to be closed', () => upstream.requests[0]?.stream.closed === true);
   assert.equal(inFlight(proxy, upstream), 0);
 });
 
-test('a wish to upgrade is not made over HTTP/2, and the request is answered', async () => {
+test('an upgrade request over HTTP/2 upstreams is answered as an ordinary request', async () => {
   using upstream = await Http2UpstreamFixture.serving(okay('plain'));
   using proxy = await h2c(upstream);
   const answer = await proxy.ask(get('/', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'));
@@ -231,7 +231,7 @@ test('a wish to upgrade is not made over HTTP/2, and the request is answered', a
   assert.equal(upstream.requests[0]?.field('upgrade'), null);
 });
 
-test('a client that does not read holds its target back, and no other client', async () => {
+test('a client that does not read pauses its own stream and no other', async () => {
   const big = Buffer.alloc(1_000_000);
   let written = 0;
   using upstream = await Http2UpstreamFixture.serving((asked) => {
@@ -251,7 +251,7 @@ test('a client that does not read holds its target back, and no other client', a
   slow.socket.pause();
   slow.send(get('/big'));
   let before = -1;
-  await eventually('the target to be held back', () => {
+  await eventually('the target to be paused', () => {
     const still = written === before && written > 0;
     before = written;
     return still;
@@ -261,11 +261,11 @@ test('a client that does not read holds its target back, and no other client', a
   slow.socket.removeAllListeners('data');
   let got = 0;
   slow.socket.on('data', ({ length }) => (got += length)).resume();
-  await eventually('all of it', () => got > 100_000_000);
+  await eventually('the whole body', () => got > 100_000_000);
 });
 
 for (const trailers of [true, false])
-  test(`an answer of unknown length that waits for its client is whole all the same${trailers ? ', with its trailers' : ''}`, async () => {
+  test(`a response of unknown length that waits for its client arrives complete${trailers ? ', with its trailers' : ''}`, async () => {
     const size = 6_000_000;
     using upstream = await Http2UpstreamFixture.serving(({ stream }) => {
       stream.respond({ ':status': 200 }, { waitForTrailers: trailers });
@@ -280,7 +280,7 @@ for (const trailers of [true, false])
     assert.deepEqual([answer.body.length, answer.trailers], [size, trailers ? 'x-sum: 7\r\n' : '']);
   });
 
-test('a target that does not read holds its client back', async () => {
+test('a target that does not read pauses its client', async () => {
   using upstream = await Http2UpstreamFixture.serving(({ stream }) => void stream.pause());
   using proxy = await h2c(upstream);
   const client = await proxy.connect();

@@ -12,20 +12,23 @@ import type { Endpoint } from '../endpoint.ts';
 import { linesFor } from '../limits.ts';
 import { type StreamOwner, UpstreamStream } from './stream.ts';
 
-/** Without a stream for this long the session ends (ms). A target that ends it sooner says so first (RFC 9113 9.1). */
+/** A session without streams is closed after this time (ms). A target that closes it sooner announces that first (RFC 9113 9.1). */
 const IDLE_MS = 30_000;
-/** Streams at a time, whatever the target allows; more get a session of their own. */
+/** The most concurrent streams of a session, even if the target allows more. Further requests use another session. */
 const MAX_STREAMS = 1_000;
-/** Requests after which a session makes way for a new one: stream identifiers are not used again (RFC 9113 5.1.1). */
+/** After this many requests a session is replaced by a new one, because stream identifiers are never reused (RFC 9113 5.1.1). */
 const MAX_SERVED = 1_000_000;
-/** Silence after which TCP asks whether the other end is still there (ms): a call that waits may be silent for hours. */
+/** After this much silence TCP keep-alive checks the connection (ms), because an open call may be silent for hours. */
 const KEEP_ALIVE_MS = 30_000;
 
-/** What any route may allow for a head; each exchange is held to its own. A line counts 32 bytes more than it has (RFC 9113 6.5.2). */
+/**
+ * The largest head that any route may allow; each exchange has its own limit. Each field line counts 32 bytes more than its length (RFC
+ * 9113 6.5.2).
+ */
 const { most: MOST_BYTES } = RESPONSE_HEADER_BYTES;
 const MOST_LINES = linesFor(MOST_BYTES) + 1;
 const SETTINGS: Settings = { enablePush: false, initialWindowSize: 262_144, maxHeaderListSize: MOST_BYTES + 32 * MOST_LINES };
-/** Bytes that all streams of a session may have on their way to us. */
+/** The receive window for all streams of a session (bytes). */
 const SESSION_WINDOW = 4_194_304;
 const BOUNDS = {
   maxHeaderListPairs: MOST_LINES + 1,
@@ -35,18 +38,18 @@ const BOUNDS = {
   strictSingleValueFields: false,
 };
 
-/** Who a session belongs to. */
+/** The owner of a session. */
 export type SessionOwner = {
-  /** It can take a request, or can no more. */
+  /** The session can take a request now, or can no longer. */
   roomChanged(session: Session): void;
-  /** It is gone, with all of its streams; `failure` says why where it never stood. */
+  /** The session has closed with all of its streams. `failure` is why it was never established; null if it was. */
   ended(session: Session, failure: Failure | null): void;
 };
 
-/** One connection to a target on which many exchanges are under way (RFC 9113). */
+/** One HTTP/2 connection to a target with many concurrent exchanges (RFC 9113). */
 export class Session implements StreamOwner {
   readonly endpoint: Endpoint;
-  /** Reads one answer's head after the other. */
+  /** Reads one response head after the other. */
   readonly head = new ResponseHead();
   private readonly owner: SessionOwner;
   private readonly streams = new Set<UpstreamStream>();
@@ -57,12 +60,12 @@ export class Session implements StreamOwner {
   private readonly connectMs: number;
   private deadline: number;
   private giveUp: () => void = () => undefined;
-  /** Exchanges that it has brought to an answer. */
+  /** How many exchanges it has completed. */
   private served = 0;
-  /** Why it broke, where the target broke the rules; null otherwise. */
+  /** Why it failed, if the target violated the protocol; else null. */
   private broken: Failure | null = null;
 
-  /** `connectMs` is how long it may take to stand. */
+  /** `connectMs` is the time limit for establishing it. */
   constructor(endpoint: Endpoint, owner: SessionOwner, connectMs: number) {
     this.endpoint = endpoint;
     this.connectMs = connectMs;
@@ -78,17 +81,17 @@ export class Session implements StreamOwner {
     return this.state === 'standing';
   }
 
-  /** Whether its connection stands. The library ends the streams of a session that broke before it tells that it did. */
+  /** Whether its connection is open. When a session fails, the library closes its streams before it emits the session's error. */
   get alive(): boolean {
     return this.http2 !== null && !this.http2.closed && !this.http2.destroyed && this.socket?.destroyed === false;
   }
 
-  /** Whether it takes a request at once. */
+  /** Whether it can take a request at once. */
   get room(): boolean {
     return this.state === 'standing' && this.alive && this.streams.size < this.most;
   }
 
-  /** Opens it. The owner is told how that ended, perhaps before this returns. */
+  /** Opens it. The owner is notified of the result, perhaps before this returns. */
   connect(): void {
     this.giveUp = connectTo(
       this.endpoint,
@@ -110,7 +113,7 @@ export class Session implements StreamOwner {
     }
     socket.setNoDelay(true);
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
-    // Each request names its authority itself; a URL would not take every name that a resolver does.
+    // Each request sends its own :authority. A real URL here would not accept every name that a resolver does.
     const http2 = openSession(socket, () =>
       connectHttp2('http://localhost', { createConnection: () => socket, settings: SETTINGS, ...BOUNDS }),
     );
@@ -119,7 +122,7 @@ export class Session implements StreamOwner {
       'connect',
       guarded(this, () => http2.setLocalWindowSize(SESSION_WINDOW)),
     );
-    // Whoever speaks HTTP/2 says so first with its settings (RFC 9113 3.4): what it takes is known before it is asked.
+    // A server sends its SETTINGS first (RFC 9113 3.4), so its limits are known before the first request.
     http2.on('remoteSettings', (settings) => guard(this, this.agreed, settings));
     http2.on('goaway', () => guard(this, this.leave));
     http2.on(
@@ -146,13 +149,13 @@ export class Session implements StreamOwner {
 
   send(x: Exchange): void {
     const { http2 } = this;
-    if (http2 === null) throw new Error('a session that does not stand takes no request');
+    if (http2 === null) throw new Error('a session takes no request before it is established');
     const stream = new UpstreamStream(this, x);
     this.streams.add(stream);
     stream.begin(http2);
   }
 
-  /** One of its streams is over. */
+  /** One of its streams has ended. */
   over(stream: UpstreamStream, answered: boolean): void {
     if (!this.streams.delete(stream)) return;
     if (answered && ++this.served >= MAX_SERVED) this.leave();
@@ -165,27 +168,27 @@ export class Session implements StreamOwner {
     this.deadline = this.endpoint.tools.clock.monotonic() + IDLE_MS;
   }
 
-  /** Whether an exchange has been answered on it: one that finds it gone had bad luck, and says nothing about the target. */
+  /** Whether it has completed an exchange. If so, its loss says nothing about the health of the target. */
   get proven(): boolean {
     return this.served > 0;
   }
 
-  /** Whether the target has said that it will answer no more than what it has begun (RFC 9113 6.8). */
+  /** Whether the target has sent GOAWAY, so that it only completes the open streams (RFC 9113 6.8). */
   get departing(): boolean {
     return this.state === 'leaving';
   }
 
-  /** Why its streams end when it does. */
+  /** The failure of its streams if it ends. */
   get reason(): Failure {
     return this.broken ?? FAILURE.closed;
   }
 
-  /** Ends it where nothing is under way. */
+  /** Closes it if no stream is open. */
   retire(): void {
     if (this.state === 'standing' && this.streams.size === 0) this.destroy();
   }
 
-  /** Takes no more; what is under way is finished. */
+  /** Takes no more requests; open streams are completed. */
   private leave(): void {
     if (this.state !== 'standing') return;
     this.state = 'leaving';
@@ -198,7 +201,7 @@ export class Session implements StreamOwner {
     this.end(null);
   }
 
-  /** Nothing that it knows is to be relied on any more: its streams end with it, and the library tells them so. */
+  /** Its state can't be trusted any more: ends it, and the library closes its streams. */
   broke(error: unknown): void {
     const { endpoint, http2, socket, connecting } = this;
     const { faults } = endpoint.tools;
@@ -209,7 +212,7 @@ export class Session implements StreamOwner {
     faults.step(() => this.owner.ended(this, connecting ? FAILURE.fault : null));
   }
 
-  /** `failure` is told to those who wait for it to stand. */
+  /** `failure` is passed to the requests that wait for it. */
   private end(failure: Failure | null): void {
     if (this.state === 'closed') return;
     this.state = 'closed';
@@ -221,13 +224,13 @@ export class Session implements StreamOwner {
     for (const { recallable: x } of this.streams) if (x !== null && elsewhere(x)) recalled.push(x);
   }
 
-  /** Enforces the time limits of it and of its streams. */
+  /** Enforces its time limits and those of its streams. */
   sweep(now: number): void {
     for (const stream of [...this.streams]) guard(stream, stream.sweep, now);
     if (now < this.deadline || this.streams.size > 0) return;
     if (this.state === 'standing') return this.destroy();
     if (!this.connecting) return;
-    // A socket that stands and says nothing. While there is none, the limit is that of whoever opens it.
+    // The connection is established but the target is silent. Before that, `connectTo` enforces the limit.
     if (this.http2 === null) return;
     this.http2.destroy();
     this.end(FAILURE.connectTimeout);

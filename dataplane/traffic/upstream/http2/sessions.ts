@@ -6,10 +6,10 @@ import type { Endpoint } from '../endpoint.ts';
 import { WaitingRoom } from '../waiting-room.ts';
 import { Session } from './session.ts';
 
-/** Sessions to one target from one worker, where it allows too few streams in one; requests beyond that wait. */
+/** The most sessions to one target from one worker, if the target allows few streams per session. Further requests wait. */
 const MAX_SESSIONS = 8;
 
-/** The HTTP/2 sessions to one target: one, as long as that has room. */
+/** The HTTP/2 sessions to one target: one, as long as it has free streams. */
 export class Sessions implements Channel {
   private readonly endpoint: Endpoint;
   private readonly open = new Set<Session>();
@@ -24,7 +24,7 @@ export class Sessions implements Channel {
     return this.withRoom() !== null;
   }
 
-  /** A session that is about to end takes no more, and streams don't wear one out: whatever takes the request is fresh. */
+  /** Unlike a reused connection, a session that is about to close takes no requests, so every stream is fresh. */
   send(x: Exchange): void {
     const session = this.waiting.empty ? this.withRoom() : null;
     if (session !== null) return session.send(x);
@@ -47,12 +47,12 @@ export class Sessions implements Channel {
 
   sweep(now: number): boolean {
     for (const session of [...this.open]) guard(session, session.sweep, now);
-    // A connection that is being opened has a limit of its own, and tells those who wait how it ended.
+    // A connection that is being opened has its own time limit and notifies the waiting requests of its result.
     if (!this.opening) this.waiting.sweep(now);
     return this.open.size > 0 || !this.waiting.empty;
   }
 
-  /** A session stands, one of its streams is over, or it takes no more of them. */
+  /** A session was established, one of its streams has ended, or it takes no more requests. */
   readonly roomChanged = (session: Session): void => {
     while (session.room && !this.waiting.empty) {
       const x = this.waiting.next();
@@ -61,11 +61,12 @@ export class Sessions implements Channel {
     if (!this.waiting.empty) this.openAnother();
   };
 
-  /** A session is gone; `failure` says why where it never stood. */
+  /** A session has closed. `failure` is why it was never established; null if it was. */
   readonly ended = (session: Session, failure: Failure | null): void => {
     if (!this.open.delete(session)) return;
     const others = [...this.open];
-    // Where one could not be opened the next one hardly can: who waits goes to another target, or is told.
+    // If it could not be opened and none is established, another attempt would hardly succeed: waiting requests are retried elsewhere or
+    // fail.
     if (failure !== null && !others.some((other) => other.standing)) this.waiting.fail(failure);
     else if (!this.waiting.empty) this.openAnother();
   };

@@ -17,27 +17,27 @@ import { limitsFor } from '../limits.ts';
 import { repeatable } from '../retry.ts';
 import { requestFields } from './request-fields.ts';
 
-/** Interim answers (1xx) before the final one. */
+/** Most interim responses (1xx) before the final one. */
 const MAX_INTERIM = 32;
 const { NGHTTP2_FLAG_END_STREAM, NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
 
-/** What was written: field names and values in turn. */
+/** Alternating field names and values, as the library reports them. */
 type Raw = readonly string[] | undefined;
 
-/** The session that a stream is one of. */
+/** What a stream needs from its session. */
 export interface StreamOwner {
   readonly endpoint: Endpoint;
-  /** Reads one answer's head after the other. */
+  /** Reads one response head after the other. */
   readonly head: ResponseHead;
-  /** Whether its connection stands. */
+  /** Whether the connection is open. */
   readonly alive: boolean;
-  /** Whether the target has said that it will answer no more than what it has begun (RFC 9113 6.8). */
+  /** Whether the target has sent GOAWAY, so that it only completes the open streams (RFC 9113 6.8). */
   readonly departing: boolean;
-  /** Whether an exchange has been answered on it: one that finds it gone had bad luck, and says nothing about the target. */
+  /** Whether it has completed an exchange. If so, its loss says nothing about the health of the target. */
   readonly proven: boolean;
-  /** Why its streams end when it does. */
+  /** The failure of its streams if it ends. */
   readonly reason: Failure;
-  /** The stream is over; `answered`, whether an answer had begun. */
+  /** The stream has ended. `answered`: whether a response had begun. */
   over(stream: UpstreamStream, answered: boolean): void;
 }
 
@@ -49,13 +49,13 @@ export class UpstreamStream implements Attempt {
   private readonly ledgerSlot: number;
   private deadline: number;
   private readonly limits: Limits;
-  /** The fields of the answer as they came. */
+  /** The fields of the response as received. */
   private fields: readonly string[] = [];
   private answered = false;
   private begun = false;
-  /** Bytes of the answer that are still to come; null where the target has not told how many there are. */
+  /** Remaining bytes of the response; null if the target did not announce a length. */
   private owed: number | null = null;
-  /** Whether the target has said that its answer is whole, where only that tells. */
+  /** If no length was announced: whether the target has marked the end of the response. */
   private saidAll = true;
   private requestComplete = false;
   private interim = 0;
@@ -82,7 +82,7 @@ export class UpstreamStream implements Attempt {
     const stream = http2.request(requestFields(x, serverName === null ? 'http' : 'https'), { endStream, waitForTrailers: !whole });
     this.stream = stream;
     gatherSmallPieces(stream, (error) => this.broke(error));
-    // The close that follows tells what there is to know.
+    // The close event that follows is handled.
     stream.on('error', () => undefined);
     stream.on('close', () => guard(this, this.closed));
     stream.on('headers', (_fields, _flags, raw) => guard(this, this.informed, raw));
@@ -106,7 +106,7 @@ export class UpstreamStream implements Attempt {
     const { x, stream } = this;
     if (x === null || stream === null) return false;
     x.bodyConsumed = true;
-    // A long upload is progress: the answer's time begins when the request is through.
+    // A long upload is progress: the time limit of the response starts when the request is complete.
     this.deadline = this.now() + this.limits.headMs;
     return stream.write(buffer.subarray(from, to));
   }
@@ -129,21 +129,21 @@ export class UpstreamStream implements Attempt {
     this.stream?.resume();
   }
 
-  /** Nobody waits for it any more. */
+  /** The exchange no longer needs it. */
   cancel(): void {
     this.settle();
     if (this.stream !== null) cancelStream(this.stream);
   }
 
-  /** The request that waits here for its answer, if that may be sent again now; null for none. */
+  /** The request that waits here for its response, if it may be sent again now; otherwise null. */
   get recallable(): Exchange | null {
     const { x, answered } = this;
-    // A body that is still on its way is being handed to this very stream.
+    // A body that is still arriving is being streamed to this very stream.
     if (x === null || !this.requestComplete) return null;
     return repeatable(x, { written: true, answered, reused: false }) ? x : null;
   }
 
-  // The answer.
+  // The response.
 
   private informed(raw: Raw): void {
     const { x } = this;
@@ -162,7 +162,7 @@ export class UpstreamStream implements Attempt {
     const head = this.read(x, raw ?? []);
     if (head === null || head.status < 200) return this.refuse();
     const { fields } = head;
-    // RFC 9113 8.1.1: what it says and what it is disagree.
+    // RFC 9113 8.1.1: Content-Length contradicts END_STREAM.
     if (ends && fields.contentLength > 0 && !head.bodyless(x.method)) return this.refuse();
     this.begun = true;
     this.fields = raw ?? [];
@@ -174,7 +174,7 @@ export class UpstreamStream implements Attempt {
     flushAnswer(x);
   }
 
-  /** A reset that names no error ends the stream like the end of the answer does: what is missing then is looked at here. */
+  /** A reset with NO_ERROR ends the stream just like END_STREAM, so a truncated body is detected here. */
   private expect(length: number): void {
     const { stream } = this;
     if (stream === null) return;
@@ -183,7 +183,7 @@ export class UpstreamStream implements Attempt {
       return;
     }
     this.saidAll = false;
-    // The library does this at END_STREAM, before the stream is closed, and at a reset, after that.
+    // The library adds its `end` listener at END_STREAM while the stream is still open, and at a reset only after closing it.
     stream.on('newListener', (event) => {
       if (event === 'end' && !stream.closed) this.saidAll = true;
     });
@@ -217,18 +217,18 @@ export class UpstreamStream implements Attempt {
   }
 
   private ended(): void {
-    // What was read of a stream that has been reset ends, too: it is not whole.
+    // The readable side of a reset stream ends too, although the response is incomplete.
     const whole = this.begun && (this.owed ?? 0) === 0 && this.saidAll;
     if (whole && this.x !== null && this.stream?.rstCode === NGHTTP2_NO_ERROR) this.finish();
   }
 
-  /** The answer is whole. There is room for another before the client's next request is looked at. */
+  /** The response is complete. The stream is freed before the client's next request is parsed. */
   private finish(): void {
     const { x, stream } = this;
     if (x === null) return;
     try {
       this.settle();
-      // The rest of the request is of no use to the target (RFC 9113 8.1).
+      // The target no longer needs the rest of the request (RFC 9113 8.1).
       if (!this.requestComplete && stream !== null) leaveStream(stream);
     } finally {
       endAnswer(x, this.trailers);
@@ -237,7 +237,7 @@ export class UpstreamStream implements Attempt {
 
   // The end.
 
-  /** An answer that breaks the rules that hold for every other one. */
+  /** A response that violates the rules. */
   private refuse(): void {
     this.fail(FAILURE.malformed, true);
   }
@@ -247,7 +247,7 @@ export class UpstreamStream implements Attempt {
     if (this.x === null || stream === null) return;
     switch (stream.rstCode) {
       case NGHTTP2_REFUSED_STREAM:
-        // Nothing of it was looked at (RFC 9113 8.7), and where the target is about to end that is no fault of its own.
+        // The request was not processed (RFC 9113 8.7). If the target is shutting down, that is not a failure of its own.
         return this.fail(session.departing ? FAILURE.closed : FAILURE.turnedAway, false);
       case NGHTTP2_PROTOCOL_ERROR:
         return this.fail(FAILURE.malformed, true);
@@ -256,7 +256,7 @@ export class UpstreamStream implements Attempt {
     }
   }
 
-  /** What becomes of its exchange depends on how far it had come. `written`: whether the target may have acted on it. */
+  /** What happens to its exchange depends on how far it had come. `written`: whether the target may have processed the request. */
   private fail(failure: Failure, written: boolean): void {
     const { x, session, stream } = this;
     if (x === null) return;
@@ -275,7 +275,7 @@ export class UpstreamStream implements Attempt {
     }
   }
 
-  /** Nothing that it knows is to be relied on any more. */
+  /** Its state can't be trusted any more. */
   broke(error: unknown): void {
     const { x, stream, session } = this;
     const { address, tools } = session.endpoint;
@@ -298,13 +298,13 @@ export class UpstreamStream implements Attempt {
   sweep(now: number): void {
     const { stream, x } = this;
     if (now < this.deadline || stream === null || x === null) return;
-    // Visitors who send or read slowly have limits of their own and are not the target's fault.
+    // Clients that send or read slowly have their own time limits and are not the target's fault.
     if (stream.isPaused() || this.waitsForClient(stream) || isGrpc(x) || this.streamsEvents())
       this.deadline = now + (this.begun ? this.limits.bodyIdleMs : this.limits.headMs);
     else this.fail(this.begun ? FAILURE.bodyTimeout : FAILURE.headTimeout, true);
   }
 
-  /** A stream of events is silent for as long as nothing happens. */
+  /** An event stream may be silent without a limit. */
   private streamsEvents(): boolean {
     const at = this.fields.indexOf('content-type');
     return at > 0 && /^text\/event-stream\b/i.test(this.fields[at + 1] ?? '');

@@ -32,7 +32,7 @@ export const FAILURE = {
   connectTimeout: failure(504, 'connect_timeout', 'the target did not accept the connection in time', true),
   tls: failure(502, 'tls', 'the TLS handshake with the target failed', true),
   closed: failure(502, 'closed', 'the target closed the connection before its response was complete', true),
-  ended: failure(502, 'ended', 'the target shut down and closed the connection before its response was complete', false),
+  ended: failure(502, 'ended', 'the target was told to stop and closed the connection before its response was complete', false),
   malformed: failure(502, 'malformed', 'the response of the target is not valid HTTP', true),
   longHead: failure(502, 'long_head', 'the head of the response is larger than max_response_header_size of the transport', true),
   noHttp2: failure(502, 'no_http2', 'the target does not speak HTTP/2', true),

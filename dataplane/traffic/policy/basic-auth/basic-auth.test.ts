@@ -169,6 +169,6 @@ test('a dry run reports that a password is required, and that a path is ambiguou
   using proxy = await ProxyFixture.start([guarded('staff', { bob: 'x' }, { handles })]);
   const { policies, verdict } = proxy.dryRun('http://a.test/');
   assert.deepEqual(policies[0], { name: 'basic_auth', verdict: 'requires a user and a password: 1 known for "staff"' });
-  assert.match(verdict, /^answered by basic_auth: asks/);
+  assert.match(verdict, /^answered by basic_auth: requires/);
   assert.match(proxy.dryRun('http://a.test/x%2F..%2Finside%2Fy').verdict, /^400: /);
 });

@@ -31,7 +31,7 @@ export function createComponents(
 ) {
   const { settings } = atBoot;
   const publisher = new StatePublisher(initialRoutes(restored), trafficSettings(settings));
-  const certificates: CertificateKeeper = { bring: (frame) => https.apply(frame), drop: (frame) => https.removeApplied(frame) };
+  const certificates: CertificateKeeper = { store: (frame) => https.apply(frame), remove: (frame) => https.removeApplied(frame) };
   const table = new LiveTable({ restored, publisher, clock, random, certificates });
   const readiness = new Readiness(table, restored);
   const ledger = createLedger(WorkerPool.slots(settings.workers));

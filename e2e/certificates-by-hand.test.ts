@@ -58,7 +58,7 @@ test('a certificate directory that can not be used ends the start with its name 
   assert.equal((await program.exited).code, 2);
   assert.match(
     program.stderr,
-    /can't use the certificate directory .*file \(it is no directory\); name another one with --cert-dir PATH\n$/,
+    /can't use the certificate directory .*file \(it is not a directory\); name another one with --cert-dir PATH\n$/,
   );
 });
 

@@ -21,7 +21,7 @@ test('a certificate of a site that nobody renews and that is about to end stands
   await dataplane.route('shop.test', '127.0.0.1:9');
   const text = async (path: string) => (await dataplane.admin('GET', path)).text;
   const { warnings } = JSON.parse(await text('/status')) as { warnings: string[] };
-  const line = `the certificate of shop.test ends at ${new Date(notAfter).toISOString()}; it was brought by hand (file): bring a newer one`;
+  const line = `the certificate of shop.test ends at ${new Date(notAfter).toISOString()}; it was provided manually (file): provide a newer one`;
   assert.deepEqual(
     warnings.filter((warning) => warning.includes('certificate')),
     [line],

@@ -145,7 +145,7 @@ test('certificates that are applied outlive controller and process, and a bad on
     assert.match(second.certificates?.[0]?.reason ?? '', /does not cover a\.test, only other\.test/);
     assert.equal((await visit(httpsPort, 'a.test')).serial, await serialOf(a));
     const { warnings } = JSON.parse((await dataplane.admin('GET', '/status')).text) as { warnings: string[] };
-    assert.ok(warnings.some((warning) => /^the certificate for a\.test that controller "tests" brought is not used: /.test(warning)));
+    assert.ok(warnings.some((warning) => /^the certificate for a\.test that controller "tests" sent is not used: /.test(warning)));
     assert.match((await visit(httpsPort, 'b.test')).answer, /b\.test 2$/);
     const malformed = { certificate: { domains: ['a.test'], certificate: 'x', source: 'file' } };
     const refused = await dataplane.admin(

@@ -27,8 +27,8 @@ test('what keeps sites from HTTPS is named by status, explain and certificates, 
   await until('the sites to be judged', async () => (await warnings()).includes('printer'));
   for (const told of [
     /mismatched\/key\.pem: the key belongs to another certificate than .*mismatched\/cert\.pem/,
-    /misnamed has no files under the names that are looked for, but chain\.crt; call them/,
-    /nas\.internal stays on HTTP: no public authority issues for names under internal; bring a certificate/,
+    /misnamed has no files with the expected names, only chain\.crt; rename them/,
+    /nas\.internal stays on HTTP: no public authority issues for names under internal; provide a certificate/,
     /\*\.example\.com stays on HTTP: a wildcard is verified over DNS/,
     /printer stays on HTTP: it has no dot/,
   ])

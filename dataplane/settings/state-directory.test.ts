@@ -23,9 +23,9 @@ describe('the state directory', () => {
     const file = join(dir, 'file');
     writeFileSync(file, '');
     assert.throws(() => prepareStateDir(file), {
-      message: `sluice dataplane: can't write the state directory ${file} (it is no directory); name another one with --state-dir PATH`,
+      message: `sluice dataplane: can't write the state directory ${file} (it is not a directory); name another one with --state-dir PATH`,
     });
-    assert.throws(() => prepareStateDir(join(file, 'below')), /a part of the path is no directory/);
+    assert.throws(() => prepareStateDir(join(file, 'below')), /a part of the path is not a directory/);
   });
 
   it('is refused where this user may not write', () => {

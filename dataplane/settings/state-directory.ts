@@ -32,9 +32,9 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   EROFS: 'the file system is read-only',
-  ENOTDIR: 'a part of the path is no directory',
-  EEXIST: 'it is no directory',
-  ENOENT: 'no directory can be made there',
+  ENOTDIR: 'a part of the path is not a directory',
+  EEXIST: 'it is not a directory',
+  ENOENT: 'no directory can be created there',
 };
 
 function reasonOf(error: unknown): string {

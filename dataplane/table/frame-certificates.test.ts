@@ -16,12 +16,12 @@ test('certificates of a frame are available before its routes are served, and re
   const events: string[] = [];
   const served = (): string => [...publisher.served.keys()].join() || 'nothing';
   const certificates: CertificateKeeper = {
-    bring: async () => {
-      events.push(`brought while ${served()} is served`);
+    store: async () => {
+      events.push(`stored while ${served()} is served`);
       return [{ domains: ['a.test'], result: 'added' }];
     },
-    drop: async () => {
-      events.push(`dropped while ${served()} is served`);
+    remove: async () => {
+      events.push(`removed while ${served()} is served`);
       return [];
     },
   };
@@ -31,10 +31,10 @@ test('certificates of a frame are available before its routes are served, and re
   assert.deepEqual('applied' in outcome && outcome.applied.certificates, [{ domains: ['a.test'], result: 'added' }]);
   await table.apply(frameOf({ revision: 2 }, []));
   assert.deepEqual(events, [
-    'brought while nothing is served',
-    'dropped while a.test is served',
-    'brought while a.test is served',
-    'dropped while nothing is served',
+    'stored while nothing is served',
+    'removed while a.test is served',
+    'stored while a.test is served',
+    'removed while nothing is served',
   ]);
   // A stale or repeated frame does not touch certificates.
   await table.apply(frameOf({ revision: 2 }, []));

@@ -211,7 +211,7 @@ export class LiveTable implements Table {
     if (repeats(header, known)) return this.commitRepeated(frame);
     const judgement = await judge(frame, this.claims.byDomain, this.clock.now());
     // Certificates come before routes and go after them, so that a redirect to HTTPS always leads to a certificate.
-    const brought = (await this.certificates?.bring(frame)) ?? [];
+    const stored = (await this.certificates?.store(frame)) ?? [];
     // A delta confirms what it is based on, except the routes that were rejected.
     const rejected = judgement.results.flatMap(({ domain, result }) => (result === 'rejected' ? [domain] : []));
     if (header.based_on !== null)
@@ -222,8 +222,8 @@ export class LiveTable implements Table {
       ...(frame.settings && { globals: frame.settings }),
     });
     this.noteFrame(frame);
-    const dropped = (await this.certificates?.drop(frame)) ?? [];
-    return { judgement, certificates: [...brought, ...dropped], acknowledged };
+    const removed = (await this.certificates?.remove(frame)) ?? [];
+    return { judgement, certificates: [...stored, ...removed], acknowledged };
   }
 
   /** The frame changes nothing, but confirms the current state. */

@@ -93,9 +93,9 @@ export type Frame = {
 /** Keeps the certificates that frames carry. */
 export interface CertificateKeeper {
   /** Stores the certificates of a frame. Resolves when they are on disk and presented, so that routes can depend on them. Failures are outcomes. */
-  bring(frame: Frame): Promise<CertificateOutcome[]>;
+  store(frame: Frame): Promise<CertificateOutcome[]>;
   /** Removes the certificates that a frame removes, once the routes that depended on them are gone. */
-  drop(frame: Frame): Promise<CertificateOutcome[]>;
+  remove(frame: Frame): Promise<CertificateOutcome[]>;
 }
 
 export type TableChange = {

@@ -104,8 +104,8 @@ export class CertificateManager {
 
   /** Publishes the contents of the certificate directory. Unreadable entries are logged and skipped. */
   static async open(certDir: string, tools: CertificateManagerTools): Promise<CertificateManager> {
-    const brought = new DirectoryStore(join(tools.stateDir, APPLIED_FOLDER), tools, ['applied']);
-    const manager = new CertificateManager(new DirectoryStore(certDir, { ...tools, instance: tools.keyring.instance }), brought, tools);
+    const applied = new DirectoryStore(join(tools.stateDir, APPLIED_FOLDER), tools, ['applied']);
+    const manager = new CertificateManager(new DirectoryStore(certDir, { ...tools, instance: tools.keyring.instance }), applied, tools);
     const { certificates } = await manager.holdings();
     void manager.inTurn(() => tools.publisher.publish({ ticketKeys: tools.keyring.tickets }));
     manager.selection.update({ put: certificates, removed: [] });
@@ -267,7 +267,7 @@ export class CertificateManager {
     const removed: string[] = [];
     for (const [name, certificate] of changes) {
       const internal = certificate?.source === 'internal';
-      const brought = certificate?.source === 'file' || certificate?.source === 'pushed';
+      const provided = certificate?.source === 'file' || certificate?.source === 'pushed';
       const store = certificate?.source === 'applied' ? this.appliedStore : this.store;
       const pair = certificate && (internal ? this.leafOf(certificate) : await store.get(certificate.id));
       if (pair === null) removed.push(name);
@@ -280,7 +280,7 @@ export class CertificateManager {
             certificate: chain,
             private_key: privateKey,
             ...(internal && { internal }),
-            ...(brought && { brought }),
+            ...(provided && { brought: provided }),
           }),
         });
       }

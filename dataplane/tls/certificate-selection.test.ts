@@ -40,13 +40,13 @@ class Desk {
     return names.map((name) => this.known.find(name)?.id);
   }
 
-  /** What was told since the last time. */
+  /** The changes reported since the last call. */
   news(): string[] {
     return this.told.splice(0).sort();
   }
 }
 
-test('the exact name comes first, then the wildcard of one label, then nobody', () => {
+test('the exact name is preferred, then the wildcard over one label', () => {
   const desk = new Desk();
   desk.put('exact', ['a.test', 'x.a.test']);
   desk.put('wild', ['*.a.test']);
@@ -60,7 +60,7 @@ test('the exact name comes first, then the wildcard of one label, then nobody', 
   ]);
 });
 
-test('of several for one name the one that is good now wins, then one that was brought, then the longest', () => {
+test('of several certificates for a name, a currently valid one wins, then a provided one, then the one that expires last', () => {
   const desk = new Desk();
   desk.put('over', ['a.test'], { source: 'file', from: -90, until: -1 });
   assert.deepEqual(desk.find('a.test'), ['over']);
@@ -72,7 +72,7 @@ test('of several for one name the one that is good now wins, then one that was b
   assert.deepEqual(desk.find('a.test'), ['brought']);
 });
 
-test('a certificate that begins, or is over, changes what is shown without anybody doing anything', () => {
+test('a certificate that becomes valid or expires changes the selection without any other event', () => {
   const desk = new Desk();
   desk.put('brought', ['a.test'], { source: 'pushed', until: 2 });
   desk.put('ours', ['a.test'], { until: 30 });
@@ -84,7 +84,7 @@ test('a certificate that begins, or is over, changes what is shown without anybo
   assert.deepEqual(desk.news(), ['a.test=next']);
 });
 
-test('only names that are shown another certificate are told', () => {
+test('only names with a different certificate are reported', () => {
   const desk = new Desk();
   desk.put('one', ['a.test', 'b.test']);
   assert.deepEqual(desk.news(), ['a.test=one', 'b.test=one']);

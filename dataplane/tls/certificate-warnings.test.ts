@@ -19,7 +19,7 @@ const shown = (name: string, source: CertificateSource, lastError: string | null
   },
 });
 
-test('a certificate whose renewal fails is told of once a fifth of its life is left', () => {
+test('a certificate whose renewal fails is reported once a fifth of its lifetime is left', () => {
   const failing = [shown('a.test', 'acme', 'a.test: refused')];
   assert.deepEqual(expiryWarnings(failing, 80 * DAY), []);
   assert.deepEqual(expiryWarnings(failing, 81 * DAY), [
@@ -28,15 +28,15 @@ test('a certificate whose renewal fails is told of once a fifth of its life is l
   assert.match(expiryWarnings(failing, 101 * DAY)[0] ?? '', /a\.test ended at/);
 });
 
-test('one that is renewed in good time, or by itself, is not told of', () => {
+test('a certificate that is renewed in time is not reported', () => {
   assert.deepEqual(expiryWarnings([shown('a.test', 'acme'), shown('b.test', 'internal')], 99 * DAY), []);
 });
 
-test('one that is over though its orders succeed is told of, with what is likely wrong', () => {
+test('an expired certificate whose orders succeed is reported with the likely cause', () => {
   assert.match(expiryWarnings([shown('a.test', 'acme')], 101 * DAY)[0] ?? '', /a\.test ended at .*; check the clock of this machine$/);
 });
 
-test('a site without a certificate is told of with the reason, of many the first few', () => {
+test('sites without a certificate are reported with the reason, at most a few of them', () => {
   const missing = Array.from({ length: 7 }, (_, at) => ({ name: `site-${at}.test`, lastError: `site-${at}.test: nobody answers` }));
   assert.deepEqual(missingWarnings([]), []);
   const lines = missingWarnings(missing);
@@ -44,22 +44,22 @@ test('a site without a certificate is told of with the reason, of many the first
   assert.deepEqual([lines.length, lines.at(-1)], [6, '2 more sites have no certificate']);
 });
 
-test('one that nobody renews is told of, with what to do', () => {
-  assert.match(expiryWarnings([shown('a.test', 'pushed')], 90 * DAY)[0] ?? '', /brought by hand \(pushed\): bring a newer one$/);
+test('a certificate without automatic renewal is reported with what to do', () => {
+  assert.match(expiryWarnings([shown('a.test', 'pushed')], 90 * DAY)[0] ?? '', /provided manually \(pushed\): provide a newer one$/);
   const { certificate, ...applied } = shown('a.test', 'applied');
   const owner = { controller: 'one', source: 'file' };
   const [line] = expiryWarnings([{ ...applied, certificate: { ...certificate, owner } }], 90 * DAY);
   assert.match(line ?? '', /controller "one" applied it: put a newer one into its source$/);
 });
 
-test('of many the first few are told', () => {
+test('only the first few of many certificates are reported', () => {
   const many = Array.from({ length: 12 }, (_, at) => shown(`site-${at}.test`, 'file'));
   const lines = expiryWarnings(many, 90 * DAY);
   assert.equal(lines.length, 6);
   assert.equal(lines.at(-1), '7 more certificates end soon');
 });
 
-test('sites that stay on HTTP for lack of a certificate are told of with what to do, of many the first few', () => {
+test('sites that stay on HTTP without a certificate are reported with what to do, at most a few of them', () => {
   const sites = Array.from({ length: 6 }, (_, at) => ({
     name: `nas-${at}.internal`,
     reason: 'no public authority issues for names under internal',
@@ -68,12 +68,12 @@ test('sites that stay on HTTP for lack of a certificate are told of with what to
   const lines = uncertifiableWarnings(sites);
   assert.equal(
     lines[0],
-    'nas-0.internal stays on HTTP: no public authority issues for names under internal; bring a certificate, write "tls internal", or "tls off" where HTTP is meant',
+    'nas-0.internal stays on HTTP: no public authority issues for names under internal; provide a certificate, write "tls internal", or "tls off" where HTTP is meant',
   );
   assert.deepEqual([lines.length, lines.at(-1)], [6, '1 more sites stay on HTTP']);
 });
 
-test('files that were to be certificates and can not be used are told of', () => {
+test('unusable certificate files are reported', () => {
   assert.deepEqual(unusableWarnings([{ id: 'a', source: 'file', reason: '/certs/a/key.pem: the key belongs to another certificate' }]), [
     "a certificate can't be used: /certs/a/key.pem: the key belongs to another certificate",
   ]);

@@ -30,7 +30,8 @@ export function uncertifiableWarnings(sites: readonly UncertifiableSite[]): stri
   const lines = sites
     .slice(0, MOST_LINES)
     .map(
-      ({ name, reason }) => `${name} stays on HTTP: ${reason}; bring a certificate, write "tls internal", or "tls off" where HTTP is meant`,
+      ({ name, reason }) =>
+        `${name} stays on HTTP: ${reason}; provide a certificate, write "tls internal", or "tls off" where HTTP is meant`,
     );
   return sites.length > MOST_LINES ? [...lines, `${sites.length - MOST_LINES} more sites stay on HTTP`] : lines;
 }
@@ -70,6 +71,6 @@ function lineOf({ name, certificate, lastError }: ServedCertificate, now: number
 function reasonOf({ source, owner }: StoredCertificate, lastError: string | null): string {
   if (source === 'acme' && lastError === null) return 'check the clock of this machine';
   if (source === 'acme') return `its renewal fails: ${lastError}`;
-  if (source !== 'applied') return `it was brought by hand (${source}): bring a newer one`;
+  if (source !== 'applied') return `it was provided manually (${source}): provide a newer one`;
   return `${owner ? `controller "${owner.controller}"` : 'a controller'} applied it: put a newer one into its source`;
 }

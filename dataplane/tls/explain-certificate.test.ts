@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { explainMissing, explainPlainHttp, siteFor } from './explain-certificate.ts';
 
-test('a site without a certificate, and without one to come, has a reason', () => {
+test('a site that will not get a certificate is explained with a reason', () => {
   const asked = { anyName: false, dns: false };
   assert.equal(explainMissing({ domain: 'a.test', https: 'off' }, asked), 'the site says tls off');
   assert.equal(explainMissing({ domain: 'shop.example.com', https: 'auto' }, null), 'no e-mail is set');
@@ -12,7 +12,7 @@ test('a site without a certificate, and without one to come, has a reason', () =
   assert.equal(explainMissing(null, asked), 'nothing is routed there');
 });
 
-test('plain HTTP by choice and for lack of a certificate are told apart', () => {
+test('plain HTTP by choice is distinguished from plain HTTP for lack of a certificate', () => {
   const asked = { anyName: false, dns: false };
   assert.match(explainPlainHttp({ domain: 'a.example.com', https: 'off' }, false, asked), /by choice, the site says tls off$/);
   assert.match(explainPlainHttp({ domain: 'nas.internal', https: 'auto' }, false, asked), /^none, so it stays on HTTP: .* under internal$/);
@@ -25,7 +25,7 @@ test('plain HTTP by choice and for lack of a certificate are told apart', () => 
   assert.equal(explainPlainHttp({ domain: 'a.example.com', https: 'auto' }, true, asked), 'none needed: plain HTTP');
 });
 
-test('a host is judged by the site that it is routed by', () => {
+test('a host is explained by the site that routes it', () => {
   const sites = new Map([
     ['*.a.test', 'off'],
     ['b.test', 'auto'],

@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000;
 
 describe('the key ring', () => {
   let dir = '';
-  /** Its secrets, as somebody finds them who opens it. */
+  /** The secrets of a key ring opened from a directory. */
   const openKeyring = (stateDir: string, random: Random, log: Log, now = 1_000) => {
     const { visitors, tickets } = new Keyring(stateDir, now, { random, log });
     return { visitors, tickets };
@@ -22,7 +22,7 @@ describe('the key ring', () => {
   });
   afterEach(() => rmSync(dir, { recursive: true }));
 
-  it('is made at the first start, private, 16 bytes, with nothing left beside it', () => {
+  it('is created at the first start as a private file, with no temporary files left', () => {
     const log = memoryLog();
     const { visitors } = openKeyring(dir, systemRandom, log);
     assert.equal(visitors.length, 16);
@@ -31,7 +31,7 @@ describe('the key ring', () => {
     assert.deepEqual(log.lines, []);
   });
 
-  it('is the same after a restart, and another one elsewhere', () => {
+  it('is kept across restarts and different in each directory', () => {
     const first = openKeyring(dir, systemRandom, memoryLog());
     assert.deepEqual(openKeyring(dir, systemRandom, memoryLog()), first);
     const elsewhere = join(dir, 'elsewhere');
@@ -48,7 +48,7 @@ describe('the key ring', () => {
     binary: '\u0000\uffff',
   };
   for (const [what, text] of Object.entries(BAD)) {
-    it(`is set aside and made anew when its file holds ${what}`, () => {
+    it(`is renamed and replaced if its file contains ${what}`, () => {
       writeFileSync(file(), text);
       const log = memoryLog();
       const made = openKeyring(dir, systemRandom, log);
@@ -66,7 +66,7 @@ describe('the key ring', () => {
     });
   }
 
-  it('survives a start that was killed while saving, and leaves nothing of it', () => {
+  it('survives a kill during a save, and cleans up after it', () => {
     writeFileSync(`${file()}.new`, '{"visi', { mode: 0o644 });
     const made = openKeyring(dir, systemRandom, memoryLog());
     assert.deepEqual(readdirSync(dir), ['keyring.json']);
@@ -74,7 +74,7 @@ describe('the key ring', () => {
     assert.deepEqual(openKeyring(dir, systemRandom, memoryLog()), made);
   });
 
-  it('is made private again, with a warning, when others could read it', () => {
+  it('is made private again with a warning if others could read it', () => {
     const first = openKeyring(dir, systemRandom, memoryLog());
     chmodSync(file(), 0o644);
     const log = memoryLog();
@@ -86,7 +86,7 @@ describe('the key ring', () => {
     );
   });
 
-  it('lasts as long as the process where it cannot be saved, and says so', () => {
+  it('lasts as long as the process if it cannot be saved, and logs that', () => {
     const log = memoryLog();
     const missing = join(dir, 'missing');
     assert.equal(openKeyring(missing, systemRandom, log).visitors.length, 16);
@@ -94,13 +94,13 @@ describe('the key ring', () => {
     assert.equal(existsSync(missing), false);
   });
 
-  it('is not replaced when it is there and cannot be read', () => {
+  it('is not replaced if it exists but cannot be read', () => {
     mkdirSync(file());
     assert.throws(() => openKeyring(dir, systemRandom, memoryLog()), /EISDIR/);
     assert.ok(statSync(file()).isDirectory());
   });
 
-  it('seals tickets with the same keys after a restart, and with others after a day', () => {
+  it('encrypts tickets with the same keys after a restart, and with new ones after a day', () => {
     const first = openKeyring(dir, systemRandom, memoryLog());
     assert.equal(first.tickets.length, 48);
     assert.deepEqual(openKeyring(dir, systemRandom, memoryLog(), DAY_MS), first);
@@ -109,7 +109,7 @@ describe('the key ring', () => {
     assert.deepEqual(later.visitors, first.visitors);
   });
 
-  it('changes the keys of tickets while it runs, once a day, and when the clock was set back', () => {
+  it('rotates ticket keys while running once a day, and when the clock was set back', () => {
     const ring = new Keyring(dir, DAY_MS, { random: systemRandom, log: memoryLog() });
     const { tickets } = ring;
     assert.equal(ring.renewTickets(2 * DAY_MS - 1), false);
@@ -119,7 +119,7 @@ describe('the key ring', () => {
     assert.deepEqual(openKeyring(dir, systemRandom, memoryLog(), DAY_MS).tickets, ring.tickets);
   });
 
-  it('of an earlier version keeps its visitors and gets keys for tickets', () => {
+  it('of an earlier version keeps its visitor key and gets ticket keys', () => {
     writeFileSync(file(), `{"visitors":"${'0f'.repeat(16)}"}`, { mode: 0o600 });
     const log = memoryLog();
     const first = openKeyring(dir, systemRandom, log);

@@ -130,7 +130,7 @@ function parseSaved(text: string): Parsed<Saved> {
   const result = savedSchema.safeParse(value);
   if (result.success) return accepted(result.data);
   const issue = result.error.issues[0];
-  return refused(`${issue?.path.join('.') || 'it'}: ${issue?.message ?? 'is no key ring'}`);
+  return refused(`${issue?.path.join('.') || 'it'}: ${issue?.message ?? 'is not a key ring'}`);
 }
 
 /** Restores mode 0600 in case a copy or a backup changed it: other users must not read the secrets. */

@@ -79,7 +79,7 @@ export class LazyCertificateManager {
       makeWritable(certDir);
       this.failure = null;
     } catch (error) {
-      this.failure = `can't write the certificate directory ${certDir} (${describeFileError(error)}): what is in it is used, but none can be ordered or posted; ${advice}`;
+      this.failure = `can't write the certificate directory ${certDir} (${describeFileError(error)}): its certificates are used, but none can be ordered or posted; ${advice}`;
       log.warn(this.failure);
     }
   }
@@ -138,10 +138,10 @@ export class LazyCertificateManager {
   }
 
   private async applyToStore(frame: CertificatesFrame): Promise<CertificateOutcome[]> {
-    const { brought = [], rejected = [] } = frame.certificates ?? {};
-    if (brought.length + rejected.length === 0) return [];
+    const { accepted = [], rejected = [] } = frame.certificates ?? {};
+    if (accepted.length + rejected.length === 0) return [];
     const folder = join(this.tools.stateDir, APPLIED_FOLDER);
-    const first = brought.length > 0 && !existsSync(folder);
+    const first = accepted.length > 0 && !existsSync(folder);
     try {
       if (first) makeWritable(folder);
       const before = this.manager;
@@ -150,7 +150,7 @@ export class LazyCertificateManager {
       return outcomes;
     } catch (error) {
       const reason = `${folder} can't be used: ${describeFileError(error)}`;
-      return [...brought, ...rejected].map(({ domains }) => ({ domains, result: 'rejected' as const, reason }));
+      return [...accepted, ...rejected].map(({ domains }) => ({ domains, result: 'rejected' as const, reason }));
     }
   }
 

@@ -48,7 +48,7 @@ function tlsReason(code: string, error: unknown, { host, roots }: Extract<AdminA
       ? `its certificate is not from an authority in ${roots.path}; name the root that issued it with --dataplane-ca PATH`
       : "its certificate is not from an authority that is trusted here; name the authority's root with --dataplane-ca PATH";
   if (code === 'CERT_HAS_EXPIRED') return `its certificate has expired, or the clock of this machine is wrong; ${RENEW}`;
-  if (code === 'CERT_NOT_YET_VALID') return 'its certificate is not good yet, or the clock of this machine is wrong';
+  if (code === 'CERT_NOT_YET_VALID') return 'its certificate is not valid yet, or the clock of this machine is wrong';
   if (NO_TLS.has(code)) return 'what listens there speaks no TLS; is it the Admin API of a data plane with --admin-tls-cert?';
   return undefined;
 }

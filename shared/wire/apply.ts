@@ -94,7 +94,7 @@ export type Problem = z.output<typeof problemSchema>;
 
 /** What a frame says of certificates. Domains in lower case. */
 export type FrameCertificates = {
-  readonly brought: readonly { readonly domains: readonly string[]; readonly source: string; readonly pair: Certificate }[];
+  readonly accepted: readonly { readonly domains: readonly string[]; readonly source: string; readonly pair: Certificate }[];
   /** Those that were none; the last good one for these domains stays. */
   readonly rejected: readonly { readonly domains: readonly string[]; readonly reason: string }[];
   readonly removed: readonly { readonly domains: readonly string[]; readonly source: string }[];
@@ -126,7 +126,7 @@ export type Applied = {
   generation: number;
   results: RouteOutcome[];
   removed: string[];
-  /** What became of certificates; absent where the frame brought and took none. */
+  /** The results for certificates; absent if the frame neither added nor removed any. */
   certificates?: readonly CertificateOutcome[];
   /** Addresses of the data plane's own interfaces, in the answer to the first frame of a stream, to find shared networks. */
   addresses?: string[];

@@ -17,9 +17,9 @@ function read(based_on: number | null, ...lines: object[]): FrameCertificates | 
 }
 
 test('a certificate is read with its chain and its domains, lowercased and without duplicates', () => {
-  const brought = read(null, line({ domains: ['WWW.a.test', 'a.test', 'a.test'] }))?.brought;
+  const accepted = read(null, line({ domains: ['WWW.a.test', 'a.test', 'a.test'] }))?.accepted;
   assert.deepEqual(
-    brought?.map(({ domains, source, pair }) => [domains, source, pair.chain]),
+    accepted?.map(({ domains, source, pair }) => [domains, source, pair.chain]),
     [[['www.a.test', 'a.test'], 'file', certificate]],
   );
 });

@@ -32,7 +32,7 @@ type Draft = {
   removes: Remove[];
   problems: Problem[];
   certificates: {
-    brought: FrameCertificates['brought'][number][];
+    accepted: FrameCertificates['accepted'][number][];
     rejected: FrameCertificates['rejected'][number][];
     removed: RemoveCertificate[];
   };
@@ -54,7 +54,7 @@ export class FrameReader {
     const { kind, value } = read(text);
     if (kind === 'apply') {
       if (this.draft !== null) throw malformed('a frame begins before the previous one has ended');
-      const certificates = { brought: [], rejected: [], removed: [] };
+      const certificates = { accepted: [], rejected: [], removed: [] };
       this.draft = { header: checked(applySchema, kind, value), routes: [], rejected: [], removes: [], problems: [], certificates };
       return null;
     }
@@ -120,7 +120,7 @@ function addCertificate({ header, certificates }: Draft, { domains, certificate,
   if (!pair.ok) return reject(pair.reason);
   const bare = domains.find((domain) => !covers(pair.value.domains, domain));
   if (bare !== undefined) return reject(`certificate: it does not cover ${bare}, only ${pair.value.domains.slice(0, 5).join(', ')}`);
-  certificates.brought.push({ domains: [...new Set(domains)], source, pair: pair.value });
+  certificates.accepted.push({ domains: [...new Set(domains)], source, pair: pair.value });
 }
 
 function read(text: string): { kind: FrameLineKind; value: unknown } {

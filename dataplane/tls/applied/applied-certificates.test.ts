@@ -17,7 +17,7 @@ type Said = Partial<FrameCertificates> & Partial<Pick<Apply, 'controller' | 'bas
 
 const frame = ({ controller = 'one', based_on = null, sources = ['file'], ...said }: Said): CertificatesFrame => ({
   header: applySchema.parse({ controller, epoch: 1, revision: 1, based_on, sources }),
-  certificates: { brought: [], rejected: [], removed: [], ...said },
+  certificates: { accepted: [], rejected: [], removed: [], ...said },
 });
 
 async function pairFor(...names: string[]): Promise<Certificate> {
@@ -27,7 +27,7 @@ async function pairFor(...names: string[]): Promise<Certificate> {
   return read.value;
 }
 
-const brought = (pair: Certificate, domains: readonly string[] = pair.domains, source = 'file') => ({ domains, source, pair });
+const line = (pair: Certificate, domains: readonly string[] = pair.domains, source = 'file') => ({ domains, source, pair });
 const results = (outcomes: readonly CertificateOutcome[]): string[] =>
   outcomes.map(({ domains, result, reason = '' }) => `${domains} ${result} ${reason}`.trim());
 
@@ -51,51 +51,54 @@ async function opened(t: TestContext) {
   return { folder, known, apply };
 }
 
-test('a whole truth brings what it names, leaves what is the same, and takes away the rest of its sources', async (t) => {
+test('a full frame stores its certificates, leaves identical ones alone, and removes the others of its sources', async (t) => {
   const { folder, known, apply } = await opened(t);
   const [a, b, newer] = [await pairFor('a.test'), await pairFor('b.test'), await pairFor('a.test')];
-  assert.deepEqual(await apply({ brought: [brought(a), brought(b)] }), ['a.test added', 'b.test added']);
+  assert.deepEqual(await apply({ accepted: [line(a), line(b)] }), ['a.test added', 'b.test added']);
   assert.equal(known.find('a.test')?.serial, a.serial);
   assert.equal(statSync(join(folder, 'applied/a.test/key.pem')).mode & 0o777, 0o600);
-  assert.deepEqual(await apply({ brought: [brought(a), brought(b)] }), ['a.test unchanged', 'b.test unchanged']);
-  assert.deepEqual(await apply({ brought: [], sources: ['docker'] }), []);
-  assert.deepEqual(await apply({ brought: [brought(newer)] }), ['a.test changed', 'b.test removed']);
+  assert.deepEqual(await apply({ accepted: [line(a), line(b)] }), ['a.test unchanged', 'b.test unchanged']);
+  assert.deepEqual(await apply({ accepted: [], sources: ['docker'] }), []);
+  assert.deepEqual(await apply({ accepted: [line(newer)] }), ['a.test changed', 'b.test removed']);
   assert.equal(known.find('a.test')?.serial, newer.serial);
   assert.deepEqual(readdirSync(join(folder, 'applied')), ['a.test']);
 });
 
-test('a difference takes away by name only', async (t) => {
+test('a delta removes only what it names', async (t) => {
   const { known, apply } = await opened(t);
-  await apply({ brought: [brought(await pairFor('a.test')), brought(await pairFor('b.test', 'c.test'))] });
-  assert.deepEqual(await apply({ based_on: 1, brought: [] }), []);
+  await apply({ accepted: [line(await pairFor('a.test')), line(await pairFor('b.test', 'c.test'))] });
+  assert.deepEqual(await apply({ based_on: 1, accepted: [] }), []);
   assert.deepEqual(await apply({ based_on: 1, removed: [{ domains: ['c.test', 'b.test'], source: 'file' }] }), ['b.test,c.test removed']);
   assert.equal(known.find('c.test'), null);
   assert.ok(known.find('a.test'));
 });
 
-test('one that was rejected keeps the last good one for its domains', async (t) => {
+test('a rejected certificate leaves the last good one for its domains in place', async (t) => {
   const { known, apply } = await opened(t);
   const a = await pairFor('a.test');
-  await apply({ brought: [brought(a)] });
-  const outcome = await apply({ rejected: [{ domains: ['a.test'], reason: 'it is torn' }], brought: [brought(await pairFor('b.test'))] });
-  assert.deepEqual(outcome, ['a.test rejected it is torn', 'b.test added']);
+  await apply({ accepted: [line(a)] });
+  const outcome = await apply({
+    rejected: [{ domains: ['a.test'], reason: 'it is truncated' }],
+    accepted: [line(await pairFor('b.test'))],
+  });
+  assert.deepEqual(outcome, ['a.test rejected it is truncated', 'b.test added']);
   assert.equal(known.find('a.test')?.serial, a.serial);
 });
 
-test('two controllers never take a domain from each other', async (t) => {
+test('two controllers never take a certificate’s domain from each other', async (t) => {
   const { known, apply } = await opened(t);
   const a = await pairFor('a.test', 'b.test');
-  await apply({ brought: [brought(a)] });
-  const theirs = await apply({ controller: 'two', brought: [brought(await pairFor('b.test'))] });
+  await apply({ accepted: [line(a)] });
+  const theirs = await apply({ controller: 'two', accepted: [line(await pairFor('b.test'))] });
   assert.deepEqual(theirs, ['b.test conflicted it belongs to controller "one"']);
   assert.equal(known.find('b.test')?.serial, a.serial);
 });
 
-test('a domain that moves from one source to another has no gap', async (t) => {
+test('a domain that moves between sources always has a certificate', async (t) => {
   const { known, apply } = await opened(t);
   const a = await pairFor('a.test');
-  await apply({ brought: [brought(a)] });
-  assert.deepEqual(await apply({ sources: ['file', 'kubernetes'], brought: [brought(a, a.domains, 'kubernetes')] }), ['a.test changed']);
-  assert.deepEqual(await apply({ sources: ['file'], brought: [] }), []);
+  await apply({ accepted: [line(a)] });
+  assert.deepEqual(await apply({ sources: ['file', 'kubernetes'], accepted: [line(a, a.domains, 'kubernetes')] }), ['a.test changed']);
+  assert.deepEqual(await apply({ sources: ['file'], accepted: [] }), []);
   assert.ok(known.find('a.test'));
 });

@@ -12,7 +12,7 @@ export type AppliedCertificatesTools = {
 
 /** The part of a frame that concerns certificates. */
 export type CertificatesFrame = { readonly header: Apply; readonly certificates?: FrameCertificates };
-type FrameCertificate = FrameCertificates['brought'][number];
+type FrameCertificate = FrameCertificates['accepted'][number];
 
 /** Certificates applied by controllers. They are stored, so they outlive the process; renewing them is up to the controller. */
 export class AppliedCertificates {
@@ -26,14 +26,14 @@ export class AppliedCertificates {
   async apply({ header, certificates }: CertificatesFrame): Promise<CertificateOutcome[]> {
     const outcomes: CertificateOutcome[] = (certificates?.rejected ?? []).map((one) => ({ ...one, result: 'rejected' }));
     const taken = new Set<string>();
-    for (const brought of certificates?.brought ?? []) {
-      const { domains } = brought;
+    for (const certificate of certificates?.accepted ?? []) {
+      const { domains } = certificate;
       const repeated = taken.has(keyOf(domains));
       taken.add(keyOf(domains));
       outcomes.push(
         repeated
-          ? { domains, result: 'rejected', reason: 'the frame has these domains twice; the first one holds' }
-          : await this.applyOne(brought, header.controller),
+          ? { domains, result: 'rejected', reason: 'the frame has these domains twice; the first one is used' }
+          : await this.applyOne(certificate, header.controller),
       );
     }
     if (outcomes.some(({ result }) => result === 'added' || result === 'changed')) await this.tools.published();
@@ -70,14 +70,14 @@ export class AppliedCertificates {
       await store.put({ source: 'applied', domains, pair, owner: { controller, source } });
       return { domains, result: before === undefined ? 'added' : 'changed' };
     } catch (error) {
-      return { domains, result: 'rejected', reason: `it can't be kept: ${describeFileError(error)}` };
+      return { domains, result: 'rejected', reason: `it can't be stored: ${describeFileError(error)}` };
     }
   }
 
   /** A full frame removes what the controller once applied from its sources and no longer lists; a delta removes what it names. */
   private unwanted({ controller, sources, based_on }: Apply, certificates: FrameCertificates | undefined): StoredCertificate[] {
-    const { brought = [], rejected = [], removed = [] } = certificates ?? {};
-    const named = new Set([...brought, ...rejected].map(({ domains }) => keyOf(domains)));
+    const { accepted = [], rejected = [], removed = [] } = certificates ?? {};
+    const named = new Set([...accepted, ...rejected].map(({ domains }) => keyOf(domains)));
     const theirs = this.all().filter(({ owner, domains }) => isOwnedBy(owner, controller) && !named.has(keyOf(domains)));
     if (based_on === null) return theirs.filter(({ owner }) => owner === undefined || sources.includes(owner.source));
     const gone = new Set(removed.map(({ domains }) => keyOf(domains)));

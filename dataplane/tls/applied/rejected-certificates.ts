@@ -17,9 +17,7 @@ export class RejectedCertificates {
 
   warnings(): string[] {
     return [...this.reasons].flatMap(([controller, reasons]) =>
-      [...reasons].map(
-        ([domains, reason]) => `the certificate for ${domains} that controller "${controller}" brought is not used: ${reason}`,
-      ),
+      [...reasons].map(([domains, reason]) => `the certificate for ${domains} that controller "${controller}" sent is not used: ${reason}`),
     );
   }
 }

@@ -45,7 +45,7 @@ async function leafOf(authority: InternalAuthority, name: string): Promise<Certi
 
 const LONG = `${'a'.repeat(60)}.${'b'.repeat(60)}.test`;
 
-test('openssl verifies its leaves for exact names, wildcards, addresses, localhost and long names, and for no others', async () => {
+test('openssl verifies leaves for exact names, wildcards, addresses, localhost and long names, and for no other names', async () => {
   using state = new State();
   const authority = await state.open();
   const root = state.write('root.pem', authority.root);
@@ -69,7 +69,7 @@ test('openssl verifies its leaves for exact names, wildcards, addresses, localho
   }
 });
 
-test('a TLS client that trusts the root and nothing else shakes hands under every kind of name', async () => {
+test('a TLS client that trusts only the root completes a handshake for every kind of name', async () => {
   using state = new State();
   const authority = await state.open();
   for (const [name, asked] of [
@@ -91,7 +91,7 @@ test('a TLS client that trusts the root and nothing else shakes hands under ever
   }
 });
 
-test('the root is the same after a restart, for its owner alone, lasts ten years and signs nothing but leaves', async () => {
+test('the root is kept across restarts, readable only by its owner, valid for ten years, and signs only leaves', async () => {
   using state = new State();
   const { root } = await state.open();
   assert.equal((await state.open()).root, root);
@@ -107,7 +107,7 @@ test('the root is the same after a restart, for its owner alone, lasts ten years
   assert.doesNotMatch(root, /PRIVATE/);
 });
 
-test('a root that is damaged, or ends within a month, is set aside and made anew, and the log says so', async () => {
+test('a root that is damaged or expires within a month is renamed and replaced, and that is logged', async () => {
   using state = new State();
   const clock = new ManualClock();
   const { root } = await state.open(clock);
@@ -121,7 +121,7 @@ test('a root that is damaged, or ends within a month, is set aside and made anew
   assert.equal(state.log.lines.filter(({ message }) => /trusted again/.test(message)).length, 2);
 });
 
-test('a leaf lasts 7 days, is renewed at two thirds of them on a new key, and forgotten when it is wanted no more', async () => {
+test('a leaf is valid for 7 days, renewed after two thirds with a new key, and dropped when it is no longer wanted', async () => {
   using state = new State();
   const clock = new ManualClock();
   const authority = await state.open(clock);
@@ -146,7 +146,7 @@ test('a leaf lasts 7 days, is renewed at two thirds of them on a new key, and fo
   authority.stop();
 });
 
-test('what is said of a leaf is what is in it', async () => {
+test('the reported details of a leaf match its content', async () => {
   using state = new State();
   const authority = await state.open();
   for (const name of ['a.test', '*.a.test', '192.0.2.1', LONG]) {
@@ -155,7 +155,7 @@ test('what is said of a leaf is what is in it', async () => {
   }
 });
 
-test('between two of many certificates everybody else has a turn, and a name that comes meanwhile is taken along', async () => {
+test('issuing many certificates leaves the event loop free, and includes names added meanwhile', async () => {
   using state = new State();
   const authority = await state.open();
   const names = Array.from({ length: 200 }, (_, at) => `site-${at}.test`);
@@ -176,7 +176,7 @@ test('between two of many certificates everybody else has a turn, and a name tha
   assert.equal(state.told.length, 200);
 });
 
-test('of many names one that somebody waits for is the next', async () => {
+test('a name that a handshake waits for is issued next', async () => {
   using state = new State();
   const authority = await state.open();
   const done = authority.setNames(Array.from({ length: 100 }, (_, at) => `site-${at}.test`));

@@ -22,12 +22,12 @@ function refused(issued: Awaited<ReturnType<typeof issue>>, reason: RegExp, held
   );
 }
 
-test('an issued certificate is kept when it is for the name, also where a wildcard says so', async () => {
+test('an issued certificate is accepted if it covers the name, even with a wildcard', async () => {
   assert.deepEqual(readIssued('shop.test', await issue('shop.test'), null, NOW).domains, ['shop.test']);
   assert.deepEqual(readIssued('a.shop.test', await issue('*.shop.test'), null, NOW).domains, ['*.shop.test']);
 });
 
-test('what is issued for another name, on another key or as no certificate at all is not kept', async () => {
+test('a certificate for another name or key, or one that cannot be parsed, is rejected', async () => {
   const good = await issue('shop.test');
   refused(await issue('other.test'), /^shop.test: the authority issued an unusable certificate: a certificate for other.test$/);
   refused({ ...good, privateKey: (await issue('shop.test')).privateKey }, /belongs to another certificate/);
@@ -35,7 +35,7 @@ test('what is issued for another name, on another key or as no certificate at al
   refused({ ...good, certificate: JSON.parse('{"a":1}') }, /not PEM/);
 });
 
-test('an issued certificate takes the place of a good one only if it is good itself; without one our clock may be wrong', async () => {
+test('an issued certificate that is not valid now is accepted only if there is no valid one, since the clock may be wrong', async () => {
   const over = await issue('shop.test', OVER);
   refused(over, /from 2026-01-07\S+ until 2026-01-09\S+; check the clock/, GOOD);
   for (const held of [null, OVER]) assert.equal(readIssued('shop.test', over, held, NOW).notAfter, OVER.notAfter);

@@ -69,7 +69,7 @@ export interface CertStore {
   get(id: string): Promise<Certificate | null>;
   /** Resolves when it is safely on disk. @throws the system's error; then the old one is kept. */
   put(certificate: NewCertificate): Promise<StoredCertificate>;
-  /** @returns false if there is none, or it was placed there by hand and is not ours to delete. */
+  /** @returns false if there is none, or it was placed there manually and must not be deleted. */
   delete(id: string): Promise<boolean>;
   /** null: another process holds it. An expired lease, as after a crash, is free. */
   lock(name: string, ttlMs: number): Promise<Lease | null>;

@@ -20,9 +20,9 @@ const REASONS: Readonly<Record<string, string>> = {
   EPERM: 'permission denied',
   EROFS: 'the file system is read-only',
   ENOSPC: 'the disk is full',
-  ENOTDIR: 'a part of the path is no directory',
-  EEXIST: 'it is no directory',
-  ENOENT: 'no directory can be made there',
+  ENOTDIR: 'a part of the path is not a directory',
+  EEXIST: 'it is not a directory',
+  ENOENT: 'no directory can be created there',
 };
 
 /** A readable message for a file system error. */

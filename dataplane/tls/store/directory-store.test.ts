@@ -24,7 +24,7 @@ import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
 import type { StoreChange } from './cert-store.ts';
 import { DirectoryStore } from './directory-store.ts';
 
-/** Thousands of files are made and synced: where there is a file system in memory, no disk slows that down. */
+/** Uses an in-memory file system if there is one, because thousands of files are created and synced. */
 const FOLDER = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
 class Disk {
@@ -43,8 +43,8 @@ class Disk {
     return join(this.root, ...parts);
   }
 
-  /** A pair of files as somebody would put them there. */
-  bring(folder: string, { certificate, privateKey }: MadePair, names: readonly [string, string] = ['cert.pem', 'key.pem']): void {
+  /** Places a pair of files manually. */
+  place(folder: string, { certificate, privateKey }: MadePair, names: readonly [string, string] = ['cert.pem', 'key.pem']): void {
     mkdirSync(this.path(folder), { recursive: true });
     writeFileSync(this.path(folder, names[0]), certificate);
     writeFileSync(this.path(folder, names[1]), privateKey);
@@ -63,7 +63,7 @@ const read = ({ certificate, privateKey }: MadePair): Certificate => {
 
 const made = async (...names: string[]): Promise<Certificate> => read(await makePair(names));
 
-test('a certificate that is put is there after a restart, in a readable folder, private, with what was said of it', async () => {
+test('a stored certificate survives a restart, in a private file with its metadata, in a folder named after it', async () => {
   await using disk = new Disk();
   const pair = await made('*.a.test');
   await disk.open().put({ source: 'acme', domains: ['*.a.test'], pair, order: 'https://ca.test/order/1', ariId: 'x.y' });
@@ -93,7 +93,7 @@ test('a certificate that is put is there after a restart, in a readable folder, 
   assert.equal(statSync(disk.path('acme/_.a.test/key.pem')).mode & 0o777, 0o600);
 });
 
-test('the same domains again replace, others stand beside, a pushed one stands beside an automatic one', async () => {
+test('a certificate replaces only one of the same source for the same domains', async () => {
   await using disk = new Disk();
   const store = disk.open();
   const first = await made('a.test', 'b.test');
@@ -108,11 +108,11 @@ test('the same domains again replace, others stand beside, a pushed one stands b
   assert.deepEqual(await store.get(id), second);
 });
 
-test('one that is deleted is gone from disk; one brought by hand is not ours to delete', async () => {
+test('a deleted certificate is removed from disk, and a manually placed one is never deleted', async () => {
   await using disk = new Disk();
   const store = disk.open();
   await store.put({ source: 'pushed', domains: ['a.test'], pair: await made('a.test') });
-  disk.bring('mine', await makePair(['b.test']));
+  disk.place('mine', await makePair(['b.test']));
   await store.list();
   assert.equal(await store.delete('pushed/a.test'), true);
   assert.equal(await store.delete('pushed/a.test'), false);
@@ -124,7 +124,7 @@ test('one that is deleted is gone from disk; one brought by hand is not ours to 
   );
 });
 
-test('a domain that leads out of the directory is refused before anything is written', async () => {
+test('a domain that would leave the directory is rejected before anything is written', async () => {
   await using disk = new Disk();
   const pair = await made('a.test');
   for (const domain of ['../x', '..', '.hidden', 'a/b', '', 'a\0b'])
@@ -132,16 +132,16 @@ test('a domain that leads out of the directory is refused before anything is wri
   assert.equal(existsSync(disk.root), false);
 });
 
-test('pairs that were put there by hand are used under any usual name, through links, for all their names', async () => {
+test('manually placed pairs are used for all their names, under any usual file name and through links', async () => {
   await using disk = new Disk();
   const pairs = await Promise.all(['a.test', 'b.test', 'c.test'].map((name) => makePair([name, `www.${name}`])));
   const [a, b, c] = pairs as [MadePair, MadePair, MadePair];
   mkdirSync(disk.root);
-  disk.bring('../live', a, ['fullchain.pem', 'privkey.pem']);
+  disk.place('../live', a, ['fullchain.pem', 'privkey.pem']);
   writeFileSync(disk.path('../live/cert.pem'), 'not looked at');
   symlinkSync('../live', disk.path('from certbot'));
-  disk.bring('b', b);
-  disk.bring('c', c, ['tls.crt', 'tls.key']);
+  disk.place('b', b);
+  disk.place('c', c, ['tls.crt', 'tls.key']);
   mkdirSync(disk.path('notes'));
   writeFileSync(disk.path('README'), 'not a pair');
   const store = disk.open();
@@ -155,7 +155,7 @@ test('pairs that were put there by hand are used under any usual name, through l
   assert.equal((await store.get('from certbot'))?.privateKey, a.privateKey);
 });
 
-test('a torn, half, unreadable or endless file costs that name only, counts as absent and is told once', async () => {
+test('a truncated, missing, unreadable or oversized file counts as absent, affects only its name, and is reported once', async () => {
   await using disk = new Disk();
   const store = disk.open();
   const pair = await made('good.test');
@@ -182,15 +182,15 @@ test('a torn, half, unreadable or endless file costs that name only, counts as a
     ]);
     assert.equal(await at.get('acme/torn.test'), null);
   }
-  let told = 0;
-  store.watch(() => told++);
+  let reported = 0;
+  store.watch(() => reported++);
   await store.list();
-  assert.equal(told, 0);
+  assert.equal(reported, 0);
   await store.put({ source: 'acme', domains: ['torn.test'], pair });
   assert.deepEqual(await store.get('acme/torn.test'), pair);
 });
 
-test('a crash at any moment of a put leaves the old pair or the new one, never half of each', async () => {
+test('a crash at any moment of a write leaves the old pair or the new one, never a mix', async () => {
   const files = ['key.pem', 'cert.pem', 'meta.json'];
   const old = await made('a.test');
   const next = await made('a.test');
@@ -209,11 +209,11 @@ test('a crash at any moment of a put leaves the old pair or the new one, never h
   }
 });
 
-test('while two files are replaced by hand, the last good pair stays in use; when they are gone, it is not', async () => {
+test('the last good pair stays in use while its files are being replaced, but not after they are deleted', async () => {
   await using disk = new Disk();
   const one = await makePair(['a.test']);
   const other = await makePair(['a.test']);
-  disk.bring('mine', one);
+  disk.place('mine', one);
   const store = disk.open();
   await store.list();
   writeFileSync(disk.path('mine/cert.pem'), other.certificate);
@@ -228,7 +228,7 @@ test('while two files are replaced by hand, the last good pair stays in use; whe
   assert.deepEqual(await store.list(), { certificates: [], problems: [] });
 });
 
-test('whatever the system does not tell of is found within a minute', async () => {
+test('changes that the system does not report are found within a minute', async () => {
   await using disk = new Disk();
   const store = disk.open();
   await store.list();
@@ -238,9 +238,9 @@ test('whatever the system does not tell of is found within a minute', async () =
     disk.clock.pass(60_000);
     await store.get('');
     await store.list();
-    return changes.splice(0).at(-1) ?? assert.fail('nothing was told');
+    return changes.splice(0).at(-1) ?? assert.fail('nothing was reported');
   };
-  disk.bring('mine', await makePair(['a.test']));
+  disk.place('mine', await makePair(['a.test']));
   assert.deepEqual(
     (await seen()).put.map(({ id }) => id),
     ['mine'],
@@ -254,53 +254,53 @@ test('whatever the system does not tell of is found within a minute', async () =
   assert.deepEqual(await seen(), { put: [], removed: ['mine'], problems: [] });
 });
 
-test('a change on disk is told at once: a new folder, other files, and a link that leads elsewhere', async () => {
+test('a new folder, changed files and a redirected link are reported immediately', async () => {
   await using disk = new Disk();
   mkdirSync(disk.root);
   const store = disk.open(systemClock);
   await store.list();
-  let told: () => void = () => undefined;
+  let reported: () => void = () => undefined;
   const serials = new Set<string>();
   store.watch(({ put }) => {
     for (const { serial } of put) serials.add(serial);
-    told();
+    reported();
   });
   const sees = async ({ certificate, privateKey }: MadePair): Promise<void> => {
     const { serial } = read({ certificate, privateKey } as MadePair);
-    while (!serials.has(serial)) await new Promise<void>((resolve) => (told = resolve));
+    while (!serials.has(serial)) await new Promise<void>((resolve) => (reported = resolve));
   };
   const [a, b, c, d] = (await Promise.all([1, 2, 3, 4].map(() => makePair(['a.test'])))) as [MadePair, MadePair, MadePair, MadePair];
-  disk.bring('mine', a);
+  disk.place('mine', a);
   await sees(a);
-  disk.bring('mine', b);
+  disk.place('mine', b);
   await sees(b);
-  disk.bring('../v1', c);
-  disk.bring('../v2', d);
+  disk.place('../v1', c);
+  disk.place('../v2', d);
   symlinkSync('../v1', disk.path('linked'));
   await sees(c);
   symlinkSync('../v2', disk.path('.swap'));
   renameSync(disk.path('.swap'), disk.path('linked'));
   await sees(d);
   const e = await makePair(['a.test']);
-  disk.bring('../v2', e);
+  disk.place('../v2', e);
   await sees(e);
 });
 
-test('puts at the same time do not mix, and each tells of itself', async () => {
+test('concurrent writes do not mix, and each is reported', async () => {
   await using disk = new Disk();
   const store = disk.open();
-  const told: string[] = [];
-  store.watch(({ put }) => told.push(...put.map(({ serial }) => serial)));
+  const reported: string[] = [];
+  store.watch(({ put }) => reported.push(...put.map(({ serial }) => serial)));
   const pairs = await Promise.all(Array.from({ length: 8 }, () => made('a.test')));
   await Promise.all([...pairs.map((pair) => store.put({ source: 'acme', domains: ['a.test'], pair })), store.list()]);
   assert.deepEqual(
-    told,
+    reported,
     pairs.map(({ serial }) => serial),
   );
   assert.deepEqual(await store.get('acme/a.test'), pairs.at(-1));
 });
 
-test('accounts are kept for each authority, for their owner alone', async () => {
+test('accounts are stored per authority, readable only by their owner', async () => {
   await using disk = new Disk();
   const store = disk.open();
   assert.equal(await store.account('https://one.test/dir'), null);
@@ -316,7 +316,7 @@ test('accounts are kept for each authority, for their owner alone', async () => 
   assert.deepEqual(await again.list(), { certificates: [], problems: [] });
 });
 
-test('a put that the disk refuses leaves what there was', { skip: process.getuid?.() !== 0 && 'steps down from root' }, async () => {
+test('a failed write leaves the previous certificate', { skip: process.getuid?.() !== 0 && 'drops root privileges' }, async () => {
   await using disk = new Disk();
   const store = disk.open();
   const pair = await made('a.test');
@@ -335,19 +335,19 @@ test('a put that the disk refuses leaves what there was', { skip: process.getuid
 test('10,000 certificates are listed, listed again, and read', async () => {
   await using disk = new Disk();
   mkdirSync(disk.root);
-  disk.bring('../one', await makePair(['a.test']));
+  disk.place('../one', await makePair(['a.test']));
   mkdirSync(disk.path('acme'));
-  // Making 10,000 folders would take longer than reading them.
+  // Creating 10,000 folders would take longer than reading them.
   for (let number = 0; number < 10_000; number++) symlinkSync('../../one', disk.path('acme', `n${number}.test`));
   const store = disk.open();
   for (let time = 0; time < 2; time++) assert.equal((await store.list()).certificates.length, 10_000);
   for (let number = 0; number < 10_000; number++) assert.ok(await store.get(`acme/n${number}.test`));
 });
 
-test('files under names that nobody looks for, and files beside the folders, are told with the names to give them', async () => {
+test('files with unexpected names or outside a folder are reported with the names to use', async () => {
   await using disk = new Disk();
   const pair = await makePair(['a.test']);
-  disk.bring('misnamed', pair, ['a.test.crt', 'a.test.key']);
+  disk.place('misnamed', pair, ['a.test.crt', 'a.test.key']);
   writeFileSync(disk.path('stray.pem'), pair.certificate);
   mkdirSync(disk.path('notes'));
   for (const path of ['README', 'notes/README']) writeFileSync(disk.path(path), 'nothing of the kind');
@@ -361,12 +361,12 @@ test('files under names that nobody looks for, and files beside the folders, are
       [
         'misnamed',
         'file',
-        `${disk.path('misnamed')} has no files under the names that are looked for, but a.test.crt, a.test.key; call them fullchain.pem and privkey.pem, or cert.pem and key.pem, or tls.crt and tls.key`,
+        `${disk.path('misnamed')} has no files with the expected names, only a.test.crt, a.test.key; rename them to fullchain.pem and privkey.pem, or cert.pem and key.pem, or tls.crt and tls.key`,
       ],
       [
         'stray.pem',
         'file',
-        `${disk.path('stray.pem')} lies beside the folders; put the chain and its key into a folder of their own, as fullchain.pem and privkey.pem`,
+        `${disk.path('stray.pem')} is not in a folder; put the chain and its key into a separate folder as fullchain.pem and privkey.pem`,
       ],
     ],
   );

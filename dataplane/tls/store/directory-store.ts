@@ -192,7 +192,7 @@ export class DirectoryStore implements CertStore {
     } catch (error) {
       this.runtime.log.error(
         { path: this.root, error: String(error) },
-        'the certificate directory cannot be read: the certificates read before stay in use',
+        'the certificate directory cannot be read: the certificates read earlier stay in use',
       );
     }
   }

@@ -12,12 +12,12 @@ class Shared {
   readonly folder = mkdtempSync(join(tmpdir(), 'lease-'));
   readonly clock = new ManualClock();
 
-  take(name = 'issuer', ttlMs = 10_000): Promise<Lease | null> {
+  acquire(name = 'issuer', ttlMs = 10_000): Promise<Lease | null> {
     return acquireLease(this.folder, name, ttlMs, { clock: this.clock, random: systemRandom });
   }
 
-  async taken(): Promise<Lease> {
-    return (await this.take()) ?? assert.fail('it is taken');
+  async mustAcquire(): Promise<Lease> {
+    return (await this.acquire()) ?? assert.fail('it is taken');
   }
 
   [Symbol.dispose](): void {
@@ -25,72 +25,72 @@ class Shared {
   }
 }
 
-test('one at a time has it, and the next one once it is given back', async () => {
+test('one process at a time holds the lease, and the next one gets it after a release', async () => {
   using shared = new Shared();
-  const lease = await shared.taken();
-  assert.equal(await shared.take(), null);
-  assert.notEqual(await shared.take('other'), null);
+  const lease = await shared.mustAcquire();
+  assert.equal(await shared.acquire(), null);
+  assert.notEqual(await shared.acquire('other'), null);
   await lease.release();
   assert.equal(await lease.renew(), false);
-  await shared.taken();
+  await shared.mustAcquire();
 });
 
-test('a crashed owner loses it when its time is over, and cannot renew or release it any more', async () => {
+test('a crashed owner loses the lease when it expires, and can no longer renew or release it', async () => {
   using shared = new Shared();
-  const crashed = await shared.taken();
+  const crashed = await shared.mustAcquire();
   shared.clock.pass(9_999);
-  assert.equal(await shared.take(), null);
+  assert.equal(await shared.acquire(), null);
   shared.clock.pass(1);
-  const next = await shared.taken();
+  const next = await shared.mustAcquire();
   assert.equal(await crashed.renew(), false);
   await crashed.release();
-  assert.equal(await shared.take(), null);
+  assert.equal(await shared.acquire(), null);
   assert.equal(await next.renew(), true);
 });
 
-test('an owner that renews in time keeps it', async () => {
+test('an owner that renews in time keeps the lease', async () => {
   using shared = new Shared();
-  const lease = await shared.taken();
+  const lease = await shared.mustAcquire();
   for (let times = 0; times < 5; times++) {
     shared.clock.pass(8_000);
     assert.equal(await lease.renew(), true);
-    assert.equal(await shared.take(), null);
+    assert.equal(await shared.acquire(), null);
   }
   assert.deepEqual(readdirSync(shared.folder).length, 1);
 });
 
-test('of many that find a dead owner’s lock at the same time, one gets it', async () => {
+test('of many processes that find an expired lock at the same time, exactly one gets it', async () => {
   using shared = new Shared();
   for (let round = 0; round < 20; round++) {
-    const takers = await Promise.all(Array.from({ length: 8 }, () => shared.take()));
-    assert.equal(takers.filter((lease) => lease !== null).length, 1);
+    const attempts = await Promise.all(Array.from({ length: 8 }, () => shared.acquire()));
+    assert.equal(attempts.filter((lease) => lease !== null).length, 1);
     shared.clock.pass(10_000);
   }
 });
 
-test('a lock that cannot be understood holds nobody up', async () => {
+test('a malformed lock counts as free', async () => {
   using shared = new Shared();
   writeFileSync(join(shared.folder, 'issuer.7'), '{"owner":');
-  await shared.taken();
+  await shared.mustAcquire();
   assert.deepEqual(readdirSync(shared.folder), ['issuer.8']);
 });
 
-test('what a crashed process held is free at once for the next one of its instance, and for nobody else', async () => {
+test('the lease of a crashed process is immediately free for the next process of its instance, and for no other', async () => {
   using shared = new Shared();
   const { clock } = shared;
-  const take = (instance: string, pid: number, alive: boolean) =>
+  const acquire = (instance: string, pid: number, alive: boolean) =>
     acquireLease(shared.folder, 'issuer', 10_000, { clock, random: systemRandom, holder: { instance, pid }, alive: () => alive });
-  assert.notEqual(await take('one', 7, true), null);
-  assert.equal(await take('other', 8, false), null, 'another machine cannot know');
-  assert.equal(await take('one', 8, true), null, 'it is still there, as while one process takes over from another');
-  assert.notEqual(await take('one', 8, false), null);
-  assert.notEqual(await take('one', 8, true), null, 'the first process of a container has the same number each time');
+  assert.notEqual(await acquire('one', 7, true), null);
+  assert.equal(await acquire('other', 8, false), null, 'another machine cannot know');
+  assert.equal(await acquire('one', 8, true), null, 'it is still there, as while one process takes over from another');
+  assert.notEqual(await acquire('one', 8, false), null);
+  assert.notEqual(await acquire('one', 8, true), null, 'the first process of a container has the same number each time');
 });
 
-test('a renewal and a release at the same moment leave it free', async () => {
+test('a renewal and a release at the same moment leave the lease free', async () => {
   using shared = new Shared();
   for (let round = 0; round < 10; round++) {
-    const lease = await shared.taken();
+    const lease = await shared.mustAcquire();
     await Promise.all([lease.renew(), lease.release(), lease.renew()]);
   }
 });

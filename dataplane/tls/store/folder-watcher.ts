@@ -16,7 +16,7 @@ export class FolderWatcher {
     this.log = log;
   }
 
-  /** Watches these folders and no others. A link that leads elsewhere by now is followed anew. */
+  /** Watches exactly these folders. A link that now points elsewhere is followed again. */
   follow(folders: readonly string[]): void {
     const wanted = new Map(folders.slice(0, MOST).flatMap((folder) => identified(folder)));
     for (const [identity, watcher] of this.watches) {

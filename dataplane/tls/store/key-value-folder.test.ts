@@ -12,7 +12,7 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true, maxRetries: 10 }));
 const open = () => new KeyValueFolder(join(root, '.folder'));
 
-test('what was written is there for others, also a second time and after the folder was deleted; null deletes it', async () => {
+test('a value is visible to others, can be overwritten, survives deletion of the folder before a write, and null deletes it', async () => {
   const folder = open();
   assert.deepEqual([folder.keys(), folder.read('a.test')], [[], null]);
   await folder.write('a.test', 'one');
@@ -26,13 +26,13 @@ test('what was written is there for others, also a second time and after the fol
   assert.deepEqual(readdirSync(join(root, '.folder')), []);
 });
 
-test('they are for nobody else: mode 0600 in a folder of mode 0700', async () => {
+test('files have mode 0600 in a folder of mode 0700', async () => {
   await open().write('a.test', 'a key');
   assert.equal(statSync(join(root, '.folder')).mode & 0o777, 0o700);
   assert.equal(statSync(join(root, '.folder', 'a.test')).mode & 0o777, 0o600);
 });
 
-test('the longest names have one, and no name leads elsewhere', async () => {
+test('the longest names have a key, and no name can leave the folder', async () => {
   const folder = open();
   const long = `${`${'a'.repeat(62)}.`.repeat(4)}`.slice(0, 250);
   for (const name of [`${long}x`, `${long}y`]) await folder.write(name, name);

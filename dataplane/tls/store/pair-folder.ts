@@ -61,11 +61,11 @@ const PAIR_LIKE = /\.(?:pem|crt|cer|cert|key|der|p12|pfx)$/i;
 export function misnamedPair(path: string): string | null {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats?.isFile() && PAIR_LIKE.test(path))
-    return `${path} lies beside the folders; put the chain and its key into a folder of their own, as fullchain.pem and privkey.pem`;
+    return `${path} is not in a folder; put the chain and its key into a separate folder as fullchain.pem and privkey.pem`;
   const names = stats?.isDirectory() ? readdirSync(path).filter((name) => PAIR_LIKE.test(name)) : [];
   if (names.length === 0) return null;
   const usual = USUAL_FILES.map((pair) => pair.join(' and ')).join(', or ');
-  return `${path} has no files under the names that are looked for, but ${names.sort().slice(0, 3).join(', ')}; call them ${usual}`;
+  return `${path} has no files with the expected names, only ${names.sort().slice(0, 3).join(', ')}; rename them to ${usual}`;
 }
 
 /** Changes when one of the two files does, through symbolic links. */

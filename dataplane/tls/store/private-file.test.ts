@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { FRESH, replacePrivate, writeFresh, writePrivate } from './private-file.ts';
 
-/** A folder in which somebody has planted a link, under the name of a file that is about to be written. */
+/** A folder with a link planted under the name of a file that is about to be written. */
 function planted(t: TestContext, name: string) {
   const folder = mkdtempSync(join(tmpdir(), 'planted-'));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -22,10 +22,10 @@ function planted(t: TestContext, name: string) {
 
 for (const [what, write] of [
   ['a private file', (path: string) => writePrivate(path, 'ours')],
-  ['a file that is written anew', async (path: string) => writeFresh(path, 'ours', 0o600)],
+  ['a new file', async (path: string) => writeFresh(path, 'ours', 0o600)],
   ['a file that replaces another', async (path: string) => replacePrivate(`${path}.final`, path, 'ours')],
 ] as const)
-  test(`a planted link is not followed by ${what}, and is taken away`, async (t) => {
+  test(`a planted link is removed and not followed by ${what}`, async (t) => {
     const { folder, path, isUntouched } = planted(t, 'root.crt.new');
     await write(path);
     isUntouched();
@@ -33,7 +33,7 @@ for (const [what, write] of [
     assert.deepEqual([readFileSync(written, 'utf8'), statSync(written).mode & 0o777], ['ours', 0o600], folder);
   });
 
-test('a link that is planted between the look and the write is refused', async (t) => {
+test('a link planted between the check and the write is rejected', async (t) => {
   const { path, isUntouched } = planted(t, 'x.new');
   await assert.rejects(open(path, FRESH, 0o600), { code: 'EEXIST' });
   isUntouched();

@@ -11,7 +11,7 @@ import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
 import { describeFileError, makeReadable } from './directory-access.ts';
 import { DirectoryStore } from './directory-store.ts';
 
-const skip = process.getuid?.() !== 0 && 'steps down from root';
+const skip = process.getuid?.() !== 0 && 'drops root privileges';
 const NOBODY = 65_534;
 
 class Disk {
@@ -24,7 +24,7 @@ class Disk {
     return store;
   }
 
-  async bring(folder: string): Promise<void> {
+  async place(folder: string): Promise<void> {
     const { certificate, privateKey } = await makePair([`${folder.replace('/', '.')}.test`]);
     mkdirSync(join(this.root, folder), { recursive: true });
     writeFileSync(join(this.root, folder, 'cert.pem'), certificate);
@@ -46,14 +46,14 @@ async function asNobody(task: () => Promise<void>): Promise<void> {
   }
 }
 
-test('a directory that no system lets be made is told', { skip: process.platform !== 'linux' }, () => {
+test('a directory that cannot be created is reported', { skip: process.platform !== 'linux' }, () => {
   assert.throws(
     () => makeReadable('/proc/none/certs'),
-    (error) => describeFileError(error) === 'no directory can be made there',
+    (error) => describeFileError(error) === 'no directory can be created there',
   );
 });
 
-test('a directory that is not there is an empty one, and is not made before something is kept in it', async () => {
+test('a missing directory counts as empty, and is created only when something is stored', async () => {
   await using disk = new Disk();
   const path = join(disk.root, 'a/b');
   const store = disk.open(path);
@@ -67,13 +67,13 @@ test('a directory that is not there is an empty one, and is not made before some
   assert.equal((await disk.open(path).list()).certificates.length, 1);
 });
 
-test('what lies in a directory that can not be written is used, and whoever is about to keep something is told', { skip }, async () => {
+test('certificates in a read-only directory are used, and storing one reports the reason', { skip }, async () => {
   await using disk = new Disk();
-  await disk.bring('mine');
-  await disk.bring('pushed/theirs');
+  await disk.place('mine');
+  await disk.place('pushed/theirs');
   for (const path of ['.', 'mine', 'pushed', 'pushed/theirs']) chmodSync(join(disk.root, path), 0o755);
   for (const path of ['mine', 'pushed/theirs']) chmodSync(join(disk.root, path, 'key.pem'), 0o644);
-  // A crash left the rest of a pair that can't be finished here.
+  // A crash left temporary files of a pair that can't be renamed here.
   writeFileSync(join(disk.root, 'pushed/theirs/meta.json.new'), '{}');
   await asNobody(async () => {
     const store = disk.open();
@@ -89,10 +89,10 @@ test('what lies in a directory that can not be written is used, and whoever is a
   await disk.open().prepare();
 });
 
-test('a folder that can not be read is named, costs only what is in it, and keeps what was known of it', { skip }, async () => {
+test('an unreadable folder is reported, affects only its own certificates, and its known ones stay in use', { skip }, async () => {
   await using disk = new Disk();
-  await disk.bring('mine');
-  await disk.bring('acme/theirs');
+  await disk.place('mine');
+  await disk.place('acme/theirs');
   for (const path of ['.', 'mine', 'acme']) chmodSync(join(disk.root, path), 0o755);
   for (const path of ['mine', 'acme/theirs']) chmodSync(join(disk.root, path, 'key.pem'), 0o644);
   const known = disk.open();
@@ -118,13 +118,13 @@ test('a folder that can not be read is named, costs only what is in it, and keep
   assert.deepEqual((await known.list()).problems, []);
 });
 
-test('a pair behind a link to nowhere, or in a folder that may not be entered, is named, and what was known of it stays in use', {
+test('a pair behind a dangling link or in an inaccessible folder is reported, and its last version stays in use', {
   skip,
 }, async () => {
   await using disk = new Disk();
   const outside = join(disk.root, 'outside');
   const inside = (path: string) => join(disk.root, 'certs', path);
-  await disk.bring('outside/live');
+  await disk.place('outside/live');
   mkdirSync(inside('lost+found'), { recursive: true, mode: 0o700 });
   symlinkSync(join(outside, 'live'), inside('mine'));
   symlinkSync('/nowhere', inside('gone'));

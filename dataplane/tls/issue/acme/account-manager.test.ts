@@ -10,7 +10,7 @@ import { DirectoryStore } from '../../store/directory-store.ts';
 import { FaultyAcmeServer } from '../testing/faulty-acme-server.ts';
 import { AccountManager } from './account-manager.ts';
 
-test('an account whose file is torn is opened anew, one that can be read is used again, and no word of it is logged', async () => {
+test('a damaged account is replaced by a new one, an intact one is reused, and its content is never logged', async () => {
   await using odd = await FaultyAcmeServer.start();
   const root = mkdtempSync(join(tmpdir(), 'accounts-'));
   const log = memoryLog();
@@ -31,7 +31,7 @@ test('an account whose file is torn is opened anew, one that can be read is used
     for (const torn of ['', 'null', '[]', good.slice(0, 120), good.slice(0, -4), JSON.stringify({ url, key: 'xyzzy' }), '{"key":5}']) {
       writeFileSync(path, torn);
       assert.equal(await use(), 1, torn);
-      assert.equal(await use(), 0, 'the new one is kept');
+      assert.equal(await use(), 0, 'the new one is saved');
     }
     assert.match(JSON.stringify(log.lines), /account for the certificate authority is damaged/);
     assert.doesNotMatch(JSON.stringify(log.lines), /PRIVATE KEY|xyzzy/);

@@ -18,7 +18,7 @@ describe('an authority', async () => {
     presented.length = 0;
   });
 
-  /** What comes of an order while one path is answered so. */
+  /** The result of an order if one path is answered in the given way. */
   async function failureWith(path: string, answer: FaultyAnswer): Promise<IssueError> {
     server.overrides.set(path, answer);
     const board = {
@@ -36,7 +36,7 @@ describe('an authority', async () => {
     throw new Error('it issued');
   }
 
-  test('whose front says that it is away is away, wherever that is met, and may say for how long', async () => {
+  test('whose load balancer reports an outage counts as unavailable at any step, and its Retry-After is used', async () => {
     for (const path of ['/dir', '/account', '/order', '/authorization']) {
       const { kind, message, retryAfterMs } = await failureWith(path, {
         status: 503,
@@ -49,7 +49,7 @@ describe('an authority', async () => {
     }
   });
 
-  test('that has a limit says until when, in seconds or as a date by its own clock', async () => {
+  test('that reports a rate limit states when it ends, in seconds or as a date by its own clock', async () => {
     const date = (at: number): string => new Date(at).toUTCString();
     const limited = (retryAfter: string): FaultyAnswer => ({ status: 429, headers: { 'retry-after': retryAfter, date: date(3_600_000) } });
     for (const retryAfter of ['7200', date(3 * 3_600_000)]) {
@@ -62,7 +62,7 @@ describe('an authority', async () => {
     assert.deepEqual([kind, retryAfterMs], ['limited', 60_000]);
   });
 
-  test('that is none is told apart, with the flag that names another', async () => {
+  test('that does not serve an ACME directory is reported with the flag to change', async () => {
     for (const answer of [
       { status: 404, headers: HTML, body: '<h1>' },
       { status: 200, headers: HTML, body: '<h1>' },
@@ -74,7 +74,7 @@ describe('an authority', async () => {
     }
   });
 
-  test('that sends us elsewhere is followed, but not out of HTTPS', async () => {
+  test('that redirects is followed, but only over HTTPS', async () => {
     const to = (location: string): FaultyAnswer => ({ status: 302, headers: { location } });
     server.overrides.set('/elsewhere', { status: 429 });
     assert.equal((await failureWith('/dir', to('/elsewhere'))).kind, 'limited');
@@ -83,7 +83,7 @@ describe('an authority', async () => {
     assert.match(message, /http:\/\/localhost:1\/dir is not https/);
   });
 
-  test('is not asked while the file with its roots can not be used, and the flag is named', async () => {
+  test('is not contacted while the file with its roots is unusable, and the flag is named', async () => {
     const asked = server.requested.length;
     for (const [rootPath, reason] of [
       ['/nowhere/root.pem', /--acme-ca-root: \/nowhere\/root.pem: it can't be read \(ENOENT/],
@@ -96,18 +96,18 @@ describe('an authority', async () => {
     assert.equal(server.requested.length, asked);
   });
 
-  test('is believed by roots that no file holds here', async () => {
+  test('is verified with roots given as text', async () => {
     const { rootPath, ...others } = server.settings;
     await assert.doesNotReject(AcmeClient.open({ ...others, rootPath: null, roots: readFileSync(rootPath ?? '', 'utf8') }, null));
   });
 
-  test('is not read without end', async () => {
+  test('cannot make the client read an endless response', async () => {
     const { kind, message } = await failureWith('/order', { status: 201, body: 'x'.repeat(2_000_000) });
     assert.equal(kind, 'refused');
     assert.match(message, /^shop.test: .*1048576/);
   });
 
-  test('has nothing presented for another name, and no token that could be a path', async () => {
+  test('cannot get a response presented for another name, or for a token that could be a path', async () => {
     assert.match(
       (await failureWith('/authorization', server.authorization('other.test', 'token'))).message,
       /to validate other\.test instead/,
@@ -122,7 +122,7 @@ describe('an authority', async () => {
     );
   });
 
-  test('that refuses nonce after nonce is not working', async () => {
+  test('that rejects every nonce is reported as not working', async () => {
     const body = { type: 'urn:ietf:params:acme:error:badNonce', detail: 'the nonce is not mine' };
     assert.equal((await failureWith('/order', { status: 400, body })).kind, 'unreachable');
   });

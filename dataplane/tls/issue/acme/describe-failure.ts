@@ -11,14 +11,13 @@ const UNREACHABLE: Readonly<Record<string, string>> = {
   ECONNRESET: 'it closed the connection',
   EHOSTUNREACH: 'there is no route to it',
   ENETUNREACH: 'there is no route to it',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not from an authority that is trusted here; name its root with --acme-ca-root PATH',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not from a trusted authority; name its root with --acme-ca-root PATH',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed; name it with --acme-ca-root PATH',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not from an authority that is trusted here; name its root with --acme-ca-root PATH',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-    'its certificate is not from an authority that is trusted here; name its root with --acme-ca-root PATH',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not from a trusted authority; name its root with --acme-ca-root PATH',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate is not from a trusted authority; name its root with --acme-ca-root PATH',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
   CERT_HAS_EXPIRED: 'its certificate has expired, or the clock of this machine is wrong',
-  CERT_NOT_YET_VALID: 'its certificate is not good yet, or the clock of this machine is wrong',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet, or the clock of this machine is wrong',
 };
 
 /** Error codes for a response that is not ACME. */
@@ -52,7 +51,7 @@ export function toAccountError(error: unknown, directory: string): IssueError {
   if (!(error instanceof ProblemError)) return toIssueError(error, directory, `the certificate authority at ${directory}`);
   const { problem, message } = error;
   const refused = (advice: string): IssueError =>
-    new IssueError('refused', `the certificate authority refuses to open an account: ${message}; ${advice}`);
+    new IssueError('refused', `the certificate authority refused to create an account: ${message}; ${advice}`);
   if (problem === 'externalAccountRequired') return refused('name the account that you have there with --acme-eab KID:KEY');
   if (/contact|email/i.test(problem + message)) return refused('name another address with --acme-email EMAIL');
   if (/external|eab|binding|\bkid\b|key identifier|mac\b/i.test(message))

@@ -22,13 +22,13 @@ class Scene {
   }
 }
 
-describe('a name is checked', () => {
-  test('over HTTP first, then in a handshake, and no more than twice in one attempt', () => {
+describe('a name is validated', () => {
+  test('over HTTP-01 first, then TLS-ALPN-01, and at most twice per attempt', () => {
     using scene = new Scene();
     for (const dns of [false, true]) assert.deepEqual(scene.start(dns).typesFor('a.test'), ['http-01', 'tls-alpn-01']);
   });
 
-  test('as it was last time, also after a restart', async () => {
+  test('with the challenge that last worked, even after a restart', async () => {
     using scene = new Scene();
     const before = scene.start(true);
     before.worked('a.test', 'tls-alpn-01');
@@ -51,12 +51,12 @@ describe('a name is checked', () => {
     assert.deepEqual(scene.start(false).typesFor('b.test'), ['http-01', 'tls-alpn-01'], 'records can no longer be set');
   });
 
-  test('over DNS alone when it is a wildcard', () => {
+  test('over DNS only if it is a wildcard', () => {
     using scene = new Scene();
     assert.deepEqual(scene.start(true).typesFor('*.a.test'), ['dns-01']);
   });
 
-  test('over DNS in the attempt after one in which nothing else worked', () => {
+  test('over DNS in the attempt after one in which everything else failed', () => {
     using scene = new Scene();
     const preference = scene.start(true);
     preference.failed('a.test', 'http-01');
@@ -71,7 +71,7 @@ describe('a name is checked', () => {
   });
 });
 
-test('a handshake follows where port 80 could not be reached, not where it answered wrongly; DNS follows on everything', () => {
+test('TLS-ALPN-01 is tried if port 80 is unreachable but not if it answers wrongly, and DNS-01 after any failure', () => {
   assert.ok(isWorthTrying('tls-alpn-01', 'http-01', 'connection'));
   for (const problem of ['unauthorized', 'dns', null]) {
     assert.equal(isWorthTrying('tls-alpn-01', 'http-01', problem), false);

@@ -15,18 +15,18 @@ const look = (found: readonly string[], more: Partial<PreflightTools> = {}): Pro
     ...more,
   });
 
-describe('a name that an authority could not verify', () => {
-  test('and that leads here is no riddle of DNS', async () => {
+describe('the hint for a name that an authority could not verify', () => {
+  test('is empty if it resolves to this machine', async () => {
     assert.equal(await look(['198.51.100.7']), null);
   });
 
-  test('resolves to nothing', async () => {
-    const words = 'shop.example.com does not resolve here; set its address record to where this machine is reached';
+  test('says that it does not resolve', async () => {
+    const words = 'shop.example.com does not resolve here; set its address record to the public address of this machine';
     assert.equal(await look([]), `${words} (198.51.100.7)`);
-    assert.equal(await look([], { addresses: () => ['10.0.0.5', 'fd00::2'] }), words, 'a private address is no advice');
+    assert.equal(await look([], { addresses: () => ['10.0.0.5', 'fd00::2'] }), words, 'a private address is not suggested');
   });
 
-  test('resolves elsewhere, or elsewhere too', async () => {
+  test('names addresses that do not belong to this machine', async () => {
     assert.equal(
       await look(['203.0.113.9']),
       'shop.example.com resolves to 203.0.113.9, which is not an address of this machine (198.51.100.7)',
@@ -34,7 +34,7 @@ describe('a name that an authority could not verify', () => {
     assert.match((await look(['198.51.100.7', '203.0.113.9'])) ?? '', /resolves also to 203\.0\.113\.9, which is not an address/);
   });
 
-  test('and resolves to an address that may be translated to ours is not called wrong', async () => {
+  test('suggests port forwarding for an address that may be translated to ours', async () => {
     assert.equal(
       await look(['203.0.113.9'], { addresses: () => ['10.0.0.5'], httpPort: () => 8080 }),
       'shop.example.com resolves to 203.0.113.9, whose port 80 has to be forwarded to port 8080 of this machine (10.0.0.5)',
@@ -42,16 +42,16 @@ describe('a name that an authority could not verify', () => {
     assert.match((await look(['2001:db8::1'])) ?? '', /whose port 80 has to be forwarded to/, 'no address of that kind here');
   });
 
-  test('leads to a port that refuses', async () => {
+  test('names a port that refuses connections', async () => {
     const refused = await look(['203.0.113.9'], { tryConnect: async (address, port) => `connection refused by ${address}:${port}` });
     assert.match(refused ?? '', /; port 80 of 203\.0\.113\.9: connection refused by 203\.0\.113\.9:80$/);
   });
 
-  test('leads here, where another port is served', async () => {
+  test('names the port to forward if another port is served here', async () => {
     assert.match((await look(['198.51.100.7'], { httpPort: () => 8080 })) ?? '', /port 80, which has to be forwarded to port 8080/);
   });
 
-  test('can’t be resolved, or not in time', async () => {
+  test('says that it could not be resolved, or not in time', async () => {
     const failing = async () => Promise.reject(Object.assign(new Error('no'), { code: 'ESERVFAIL' }));
     assert.equal(await look([], { resolve: failing }), "shop.example.com can't be resolved here (ESERVFAIL)");
     const clock = new ManualClock();
@@ -61,12 +61,12 @@ describe('a name that an authority could not verify', () => {
   });
 });
 
-test('a wildcard is verified in the DNS, so its addresses tell nothing', async () => {
+test('a wildcard is validated over DNS, so its addresses are not checked', async () => {
   const tools = { clock: new ManualClock(), tryConnect: async () => null, addresses: () => [], httpPort: () => 80 };
   assert.equal(await preflight('*.example.com', { ...tools, resolve: () => Promise.reject(new Error('asked')) }), null);
 });
 
-test('only a port that refuses is called closed', async () => {
+test('only a port that refuses connections is reported as closed', async () => {
   const server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;

@@ -39,7 +39,7 @@ async function check(name: string, tools: PreflightTools): Promise<string | null
   const own = tools.addresses();
   const outside = own.filter((address) => !PRIVATE.test(address));
   if (found.length === 0)
-    return `${name} does not resolve here; set its address record to where this machine is reached${inBrackets(outside)}`;
+    return `${name} does not resolve here; set its address record to the public address of this machine${inBrackets(outside)}`;
   const elsewhere = found.filter((address) => !own.includes(address));
   const [first] = elsewhere;
   if (first === undefined) return portHint(tools.httpPort());

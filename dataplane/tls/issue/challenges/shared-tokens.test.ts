@@ -11,7 +11,7 @@ import { type SharedToken, SharedTokens } from './shared-tokens.ts';
 
 const TOKEN = { token: 'token-1', keyAuthorization: 'token-1.thumbprint' };
 
-/** Processes that share a certificate directory, on one clock. */
+/** Processes that share a certificate directory and a clock. */
 class Scene {
   readonly folder = mkdtempSync(join(tmpdir(), 'tokens-'));
   readonly clock = new ManualClock();
@@ -37,10 +37,10 @@ class Scene {
   }
 }
 
-/** Long enough for everything that waits for nothing but other promises. */
+/** Lets everything run that waits only for other promises. */
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Whether a promise is settled by now. */
+/** Whether a promise is settled. */
 async function isOver(promise: Promise<unknown>): Promise<boolean> {
   let over = false;
   void promise.then(() => {
@@ -50,7 +50,7 @@ async function isOver(promise: Promise<unknown>): Promise<boolean> {
   return over;
 }
 
-test('a token is found by the others before it is presented, and no longer than it is awaited', async () => {
+test('a token is presented once the other instances have it, or after the maximum wait', async () => {
   using scene = new Scene();
   const one = await scene.process('one');
   const other = await scene.process('other');
@@ -65,7 +65,7 @@ test('a token is found by the others before it is presented, and no longer than 
   assert.deepEqual(other.found, [[TOKEN], []]);
 });
 
-test('one that is alone, or whose company has not been heard of for a while, waits for nobody', async () => {
+test('an instance that is alone, or whose peers have been silent for a while, does not wait', async () => {
   using scene = new Scene();
   const one = await scene.process('one');
   assert.equal(await isOver(one.tokens.put(TOKEN)), true);
@@ -76,7 +76,7 @@ test('one that is alone, or whose company has not been heard of for a while, wai
   assert.equal(await isOver(one.tokens.put({ ...TOKEN, token: 'token-3' })), true);
 });
 
-test('what a crash left is answered by whoever comes next, for an hour', async () => {
+test('a token left by a crash is answered by the next instance for an hour', async () => {
   using scene = new Scene();
   const one = await scene.process('one');
   await one.tokens.put(TOKEN);

@@ -11,13 +11,13 @@ import { Dns01Solver } from './dns01-solver.ts';
 const challenge = (name: string, keyAuthorization: string): Challenge => ({ type: 'dns-01', name, token: 't', keyAuthorization });
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A zone that the test looks into. */
+/** A zone that the test can inspect. */
 class Scene {
   readonly folder = mkdtempSync(join(tmpdir(), 'dns-challenges-'));
   readonly clock = new ManualClock();
   readonly log = memoryLog();
   readonly zone = new Set<string>();
-  /** Whether what is in the zone can be seen. */
+  /** Whether the records in the zone are publicly visible. */
   isPublic = true;
   broken = false;
 
@@ -41,7 +41,7 @@ class Scene {
     });
   }
 
-  /** Lets time pass until something is there. */
+  /** Advances the clock until a condition holds. */
   async until(done: () => boolean): Promise<void> {
     for (const end = performance.now() + 5_000; !done(); ) {
       assert.ok(performance.now() < end);
@@ -55,7 +55,7 @@ class Scene {
   }
 }
 
-test('a record stands where the name points to, beside others, as long as its check takes', async () => {
+test('a record exists at the alias target, beside other records, while its challenge is pending', async () => {
   using scene = new Scene();
   const board = scene.start();
   await Promise.all([
@@ -73,7 +73,7 @@ test('a record stands where the name points to, beside others, as long as its ch
   assert.equal(scene.zone.size, 2);
 });
 
-test('it is waited for until it is public, for two minutes', async () => {
+test('waits up to two minutes for the record to become public', async () => {
   using scene = new Scene();
   const board = scene.start();
   scene.isPublic = false;
@@ -97,7 +97,7 @@ test('it is waited for until it is public, for two minutes', async () => {
   await never;
 });
 
-test('what a crash leaves, or could not be removed, the next start removes', async () => {
+test('records left by a crash or a failed removal are removed at the next start', async () => {
   using scene = new Scene();
   await scene.start().present(challenge('a.test', 'one'));
   const file = join(scene.folder, 'dns-challenges.json');

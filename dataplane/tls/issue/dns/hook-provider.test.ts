@@ -22,7 +22,7 @@ function hook(script: string, clock = systemClock): { hook: HookProvider; log: R
   return { hook: new HookProvider({ path, clock, log }), log };
 }
 
-test('it is run with what to do, the name and the value, no shell between, and little of our environment', async () => {
+test('the hook runs with the action, name and value as arguments, without a shell, and with a minimal environment', async () => {
   process.env.SLUICE_ADMIN_TOKEN = 'a secret';
   try {
     const { hook: program } = hook(`printf '%s|' "$@" >>${folder}/calls; env >${folder}/environment`);
@@ -37,13 +37,13 @@ test('it is run with what to do, the name and the value, no shell between, and l
   }
 });
 
-test('it runs once at a time', async () => {
+test('the hook runs one at a time', async () => {
   const { hook: program } = hook(`echo begin >>${folder}/calls; sleep 0.05; echo end >>${folder}/calls`);
   await Promise.all([program.add('a', '1'), program.add('a', '2'), program.remove('a', '1')]);
   assert.equal(readFileSync(join(folder, 'calls'), 'utf8'), 'begin\nend\n'.repeat(3));
 });
 
-test('what it says when it fails is told, at most 4,096 characters of it', async () => {
+test('the output of a failed hook is logged, up to 4,096 characters', async () => {
   const { hook: program, log } = hook('head -c 100000 /dev/zero | tr "\\0" x; echo; echo "no such zone" >&2; exit 3');
   await assert.rejects(program.add('a.test', 'v'), /hook present a\.test\) ended with exit code 3: no such zone$/);
   assert.ok(JSON.stringify(log.lines).length < 6_000);
@@ -52,7 +52,7 @@ test('what it says when it fails is told, at most 4,096 characters of it', async
   await assert.rejects(missing.add('a.test', 'v'), /can't be run/);
 });
 
-test('after two minutes it is ended, with what it has started', async () => {
+test('the hook and its children are killed after two minutes', async () => {
   const clock = new ManualClock();
   const { hook: program } = hook(`touch ${folder}/started; sleep 600 & echo $! >${folder}/child; wait`, clock);
   const run = assert.rejects(program.add('a.test', 'v'), /took longer than 120 s/);
@@ -62,7 +62,7 @@ test('after two minutes it is ended, with what it has started', async () => {
   const child = Number(readFileSync(join(folder, 'child'), 'utf8'));
   const ended = (): boolean => {
     try {
-      // One that nobody has asked about yet is a zombie.
+      // A process that has not been reaped yet is a zombie.
       return / Z /.test(readFileSync(`/proc/${child}/stat`, 'utf8'));
     } catch {
       return true;

@@ -33,9 +33,9 @@ export class PropagationCheck {
       if (next === undefined) return end;
       end = next.toLowerCase();
       // It is passed to programs and written into messages.
-      if (!PLAIN.test(end)) throw new Error(`${name} is an alias of what is no name: ${JSON.stringify(end)}`);
+      if (!PLAIN.test(end)) throw new Error(`${name} is an alias of something that is not a valid name: ${JSON.stringify(end)}`);
     }
-    throw new Error(`${name} is an alias of an alias, more than ${MOST_ALIASES} times`);
+    throw new Error(`${name} is the start of a chain of more than ${MOST_ALIASES} aliases`);
   }
 
   /** Whether every authoritative server that answers has a TXT record with this value. @throws the resolver's error. */

@@ -9,10 +9,10 @@ const KEY: TsigKey = { name: 'key.test', algorithm: 'hmac-sha256', secret: Buffe
 const NOW = 1_700_000_000;
 const query = encode({ type: 'query', id: 4_711, questions: [{ type: 'SOA', name: 'example.com' }] });
 
-/** An answer signed as RFC 8945 5.3.1 wants it: over the signature of the question as well. */
+/** A response signed as RFC 8945 5.3.1 requires, including the MAC of the request. */
 function answered(asked: Buffer, key = KEY, seconds = NOW): Buffer {
   const plain = encode({ type: 'response', id: 4_711, answers: [{ type: 'TXT', name: 'example.com', data: 'x' }] });
-  // Its own signature covers the plain message; the one that counts is put in its place.
+  // The signature of the plain message is replaced with one that also covers the request.
   const { message, mac } = sign(plain, key, seconds);
   const fields = Buffer.alloc(8);
   fields.writeUIntBE(seconds, 0, 6);
@@ -28,7 +28,7 @@ function answered(asked: Buffer, key = KEY, seconds = NOW): Buffer {
   return message;
 }
 
-test('a signed message is one record longer, and the same otherwise', () => {
+test('signing adds one record and changes nothing else', () => {
   const { message } = sign(query, KEY, NOW);
   const read = decode(message);
   assert.equal(read.id, 4_711);
@@ -39,7 +39,7 @@ test('a signed message is one record longer, and the same otherwise', () => {
   assert.deepEqual(message.subarray(12, query.length), query.subarray(12));
 });
 
-test('an answer is believed when it is signed with the same key, for this question and of this time', () => {
+test('a response is accepted if it is signed with the same key, for this request and recently', () => {
   const { mac } = sign(query, KEY, NOW);
   assert.equal(verify(answered(mac), KEY, mac, NOW), 'good');
   assert.equal(verify(answered(mac), { ...KEY, secret: Buffer.from('other') }, mac, NOW), 'bad');
@@ -51,7 +51,7 @@ test('an answer is believed when it is signed with the same key, for this questi
   assert.equal(verify(encode({ type: 'response', id: 4_711 }), KEY, mac, NOW), 'unsigned');
 });
 
-test('an answer that is cut off anywhere is an error, never good', () => {
+test('a truncated response is always an error', () => {
   const { mac } = sign(query, KEY, NOW);
   const whole = answered(mac);
   for (let length = 12; length < whole.length; length++) {

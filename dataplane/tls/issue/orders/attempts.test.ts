@@ -15,7 +15,7 @@ afterEach(() => rmSync(folder, { recursive: true, maxRetries: 10 }));
 const file = () => join(folder, 'issuing.json');
 const FAILED = { failures: 2, nextTry: 5_000, lastError: 'a.test: refused' };
 
-/** Waits until the file holds what it should. */
+/** Waits until the file has the expected content. */
 async function saved(expected: object, part: (file: object) => object = (all) => all): Promise<void> {
   for (const end = performance.now() + 5_000; ; ) {
     try {
@@ -27,7 +27,7 @@ async function saved(expected: object, part: (file: object) => object = (all) =>
   }
 }
 
-test('what failed is known after a restart, and forgotten once it went well', async () => {
+test('failures are remembered across a restart and forgotten after a success', async () => {
   const clock = new ManualClock();
   const attempts = new Attempts(folder, clock, memoryLog());
   attempts.set('a.test', FAILED);
@@ -42,7 +42,7 @@ test('what failed is known after a restart, and forgotten once it went well', as
   await saved({ 'b.test': FAILED });
 });
 
-test('whoever changes how certificates are ordered is not made to wait; who only restarts is', async () => {
+test('changing the ACME settings clears backoffs; a restart does not', async () => {
   const clock = new ManualClock();
   const settings = { directory: 'https://ca.test/dir', binding: null };
   const attempts = new Attempts(folder, clock, memoryLog());
@@ -61,7 +61,7 @@ test('whoever changes how certificates are ordered is not made to wait; who only
   assert.equal(next.get('a.test'), null);
 });
 
-test('a file that can not be read costs nothing but patience', () => {
+test('an unreadable file only loses the backoffs', () => {
   for (const text of ['', '{"a.test":{"failures":"x"}}', '[]']) {
     writeFileSync(file(), text);
     const log = memoryLog();

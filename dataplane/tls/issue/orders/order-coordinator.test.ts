@@ -13,7 +13,7 @@ import { OrderCoordinator } from './order-coordinator.ts';
 const CA = 'https://ca.test/directory';
 const BEGUN = { url: 'https://ca.test/order/1', privateKey: 'a key' };
 
-/** Processes that share a certificate directory, on one clock. */
+/** Processes that share a certificate directory and a clock. */
 class Scene {
   readonly folder = mkdtempSync(join(tmpdir(), 'orders-'));
   readonly clock = new ManualClock();
@@ -33,7 +33,7 @@ class Scene {
   }
 }
 
-/** Runs an order that ends as a crash would: nothing comes after what was remembered. */
+/** Runs an order that stops as in a crash: nothing happens after its state was saved. */
 async function crash(orders: OrderCoordinator): Promise<void> {
   await new Promise<void>((resolve) => {
     void orders.run('a.test', CA, null, async ({ remember }) => {
@@ -44,7 +44,7 @@ async function crash(orders: OrderCoordinator): Promise<void> {
   });
 }
 
-test('an order that a crash cut off is taken up by the next process, one that ended well or badly is not', async () => {
+test('the next process resumes an order after a crash, but not one that succeeded or failed', async () => {
   using scene = new Scene();
   await crash(scene.process('one'));
   const next = scene.process('one');
@@ -63,7 +63,7 @@ test('an order that a crash cut off is taken up by the next process, one that en
   assert.deepEqual(scene.notes, []);
 });
 
-test('an order goes on later where the authority was only away, and not at another authority', async () => {
+test('an order is resumed if the authority was only unreachable, and never at another authority', async () => {
   using scene = new Scene();
   const orders = scene.process('one');
   const away = orders.run('a.test', CA, null, async ({ remember }) => {
@@ -81,7 +81,7 @@ test('an order goes on later where the authority was only away, and not at anoth
   await orders.run('a.test', CA, null, async ({ begun }) => assert.deepEqual(begun, BEGUN));
 });
 
-test('after three crashes in its order a name waits a minute', async () => {
+test('a name backs off for a minute after three crashes during its order', async () => {
   using scene = new Scene();
   for (let crashes = 0; crashes < 3; crashes++) await crash(scene.process('one'));
   const orders = scene.process('one');
@@ -91,7 +91,7 @@ test('after three crashes in its order a name waits a minute', async () => {
   await place();
 });
 
-test('one process orders at a time; the one that waited learns of a failure instead of repeating it', async () => {
+test('only one process orders at a time, and one that waited learns of a failure instead of repeating it', async () => {
   using scene = new Scene();
   const [one, other] = [scene.process('one'), scene.process('other')];
   let fail: (error: Error) => void = () => undefined;

@@ -16,7 +16,7 @@ const MAX_AGE_MS = 7 * 24 * 3_600_000;
 /** How many crashes in the middle of an order are resumed without a backoff. */
 const CRASHES_AT_ONCE = 2;
 
-/** Failures that end an order for good. */
+/** Failures that end an order permanently. */
 const FINAL_FAILURES = ['validation', 'refused'] as const satisfies readonly IssueFailureKind[];
 
 const savedOrderSchema = z.object({

@@ -8,7 +8,7 @@ import { type Attempt, type CurrentCertificate, OrderScheduler } from './order-s
 const DAY = 86_400_000;
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** An issuer whose authority answers as the test says, on a clock that the test moves. */
+/** An issuer with an authority controlled by the test, on a manual clock. */
 class Scene {
   readonly clock = new ManualClock();
   readonly log = memoryLog();
@@ -17,7 +17,7 @@ class Scene {
   readonly orders: { name: string; replaces: string | null; settle: (error?: Error) => void }[] = [];
   uncertified: readonly string[] = [];
   hint: string | null = null;
-  /** What chance brings next; 0 after that. */
+  /** The next random number; 0 after that. */
   fractions: number[] = [];
   readonly issuer: OrderScheduler;
 
@@ -72,8 +72,8 @@ class Scene {
   }
 }
 
-describe('a name that is wanted', () => {
-  test('is ordered at once, and renewed before it expires, with the old one named', async () => {
+describe('a wanted name', () => {
+  test('is ordered immediately, and renewed before it expires with the old certificate named in the order', async () => {
     const scene = new Scene();
     scene.issuer.setNames(['a.test']);
     assert.deepEqual(
@@ -95,7 +95,7 @@ describe('a name that is wanted', () => {
     );
   });
 
-  test('and has a certificate from someone else is left alone', () => {
+  test('that has a certificate from another source is not ordered', () => {
     const scene = new Scene();
     scene.hold('a.test', 1, { automatic: false });
     scene.issuer.setNames(['a.test']);
@@ -103,7 +103,7 @@ describe('a name that is wanted', () => {
     assert.deepEqual(scene.orders, []);
   });
 
-  test('is ordered once, however often it is wanted', () => {
+  test('is ordered once, however often it is requested', () => {
     const scene = new Scene();
     scene.issuer.setNames(['a.test']);
     scene.issuer.setNames(['a.test', 'b.test']);
@@ -114,7 +114,7 @@ describe('a name that is wanted', () => {
     );
   });
 
-  test('and no longer is, is not renewed', async () => {
+  test('is not renewed once it is no longer wanted', async () => {
     const scene = new Scene();
     scene.issuer.setNames(['a.test']);
     await scene.settle();
@@ -123,7 +123,7 @@ describe('a name that is wanted', () => {
     assert.equal(scene.orders.length, 1);
   });
 
-  test('is not awaited by handshakes between two tries for its first certificate', async () => {
+  test('does not make handshakes wait between two attempts for its first certificate', async () => {
     const scene = new Scene();
     scene.issuer.setNames(['a.test']);
     assert.deepEqual(scene.uncertified, []);
@@ -138,7 +138,7 @@ describe('a name that is wanted', () => {
     assert.deepEqual([scene.orders.length, scene.uncertified], [3, []]);
   });
 
-  test('that failed waits longer each time, also after a restart', async () => {
+  test('waits longer after each failure, even across a restart', async () => {
     const scene = new Scene();
     scene.issuer.setNames(['a.test']);
     await scene.settle(new IssueError('validation', 'a.test: connection refused'));
@@ -158,7 +158,7 @@ describe('a name that is wanted', () => {
   });
 });
 
-test('what is known of a name stands with the words of the authority that could not verify it, and only there', async () => {
+test('the preflight hint is added to the message of a failed validation, and to no other failure', async () => {
   const scene = new Scene();
   scene.hint = 'a.test resolves to 203.0.113.9';
   scene.issuer.setNames(['a.test', 'b.test']);
@@ -172,7 +172,7 @@ test('what is known of a name stands with the words of the authority that could 
   assert.equal(scene.attempts.get('c.test')?.lastError, 'c.test: no such record');
 });
 
-test('a name that is no longer wanted when its order fails leaves nothing behind', async () => {
+test('a failed order leaves nothing behind if its name is no longer wanted', async () => {
   const scene = new Scene();
   scene.issuer.setNames(['a.test']);
   scene.issuer.setNames([]);
@@ -180,7 +180,7 @@ test('a name that is no longer wanted when its order fails leaves nothing behind
   assert.deepEqual([...scene.attempts], []);
 });
 
-test('an order that waits after a failure is made at once when somebody asks for it', async () => {
+test('an order that is backing off is placed immediately on request', async () => {
   const scene = new Scene();
   scene.issuer.setNames(['a.example', 'b.example']);
   assert.equal(scene.issuer.retry('a.example'), false);
@@ -200,7 +200,7 @@ test('an order that waits after a failure is made at once when somebody asks for
   assert.equal(scene.attempts.has('a.example'), false);
 });
 
-test('an order that waits for an authority to come back is made at once, too', async () => {
+test('an order that waits for an unreachable authority is placed immediately on request, too', async () => {
   const scene = new Scene();
   scene.issuer.setNames(['a.example']);
   scene.orders[0]?.settle(new IssueError('unreachable', 'connection refused'));
@@ -209,7 +209,7 @@ test('an order that waits for an authority to come back is made at once, too', a
   assert.equal(scene.orders.length, 2);
 });
 
-test('orders are counted by how they ended', async () => {
+test('orders are counted by result', async () => {
   const scene = new Scene();
   scene.issuer.setNames(['a.test']);
   await scene.settle();
@@ -221,7 +221,7 @@ test('orders are counted by how they ended', async () => {
 });
 
 describe('a renewal', () => {
-  test('that fails is tried again later each time, and what failed is told while the old certificate serves', async () => {
+  test('that fails is retried with growing delays, and the failure is reported while the old certificate is served', async () => {
     const scene = new Scene();
     scene.hold('a.test', 6);
     scene.issuer.setNames(['a.test']);
@@ -240,7 +240,7 @@ describe('a renewal', () => {
     assert.equal(scene.issuer.planFor('a.test')?.attempt, null);
   });
 
-  test('of one that lives for an hour is tried again several times before it ends, but not against a limit', async () => {
+  test('of a certificate valid for an hour is retried several times before it expires, but not during a rate limit', async () => {
     const scene = new Scene();
     scene.hold('a.test', 1 / 24);
     scene.issuer.setNames(['a.test']);
@@ -258,7 +258,7 @@ describe('a renewal', () => {
     assert.equal(limited.attempts.get('a.test')?.nextTry, limited.clock.now() + 3_600_000);
   });
 
-  test('begins when a window that is over becomes known, as for one that was revoked', () => {
+  test('starts when a renewal window in the past becomes known, as after a revocation', () => {
     const scene = new Scene();
     scene.hold('a.test', 90);
     scene.issuer.setNames(['a.test']);
@@ -273,7 +273,7 @@ describe('a renewal', () => {
     );
   });
 
-  test('is for names that are wanted: one that left is not renewed, one that came back is', async () => {
+  test('happens only for wanted names, including one that is wanted again', async () => {
     const scene = new Scene();
     scene.hold('a.test', 6);
     scene.issuer.setNames(['a.test']);
@@ -284,7 +284,7 @@ describe('a renewal', () => {
     assert.equal(scene.orders.length, 1);
   });
 
-  test('of one that lives for minutes begins in its last third', () => {
+  test('of a certificate valid for minutes starts in its last third', () => {
     const scene = new Scene();
     scene.hold('a.test', 6 / (24 * 60));
     scene.issuer.setNames(['a.test']);
@@ -295,7 +295,7 @@ describe('a renewal', () => {
   });
 });
 
-test('a name does not wait longer because its authority was away', async () => {
+test('an outage of the authority does not extend the backoff of a name', async () => {
   const scene = new Scene();
   scene.issuer.setNames(['a.test']);
   for (let tries = 0; tries < 20; tries++) {
@@ -315,28 +315,28 @@ describe('many names', () => {
     assert.equal(scene.orders.length, 11);
   });
 
-  test('wait while the authority can’t be reached, one finds out when it is back, and then all are ordered', async () => {
+  test('wait while the authority is unreachable; one probes it, and when it is back all are ordered', async () => {
     const scene = new Scene();
     scene.issuer.setNames(Array.from({ length: 25 }, (_, at) => `site-${at}.test`));
     for (const { settle } of [...scene.orders]) settle(new IssueError('unreachable', 'nobody there'));
     await turn();
     const before = scene.orders.length;
     scene.clock.pass(8_000);
-    assert.equal(scene.orders.length, before + 1, 'one asks');
+    assert.equal(scene.orders.length, before + 1, 'one probes');
     await scene.settle(new IssueError('unreachable', 'nobody there'));
     scene.clock.pass(8_000);
     await scene.settle();
     assert.ok(scene.orders.length >= before + 2 + 9, `${scene.orders.length - before} since`);
   });
 
-  test('are asked for again however the clocks of the wait and of the timer differ', async () => {
+  test('are retried even if the wall clock and the timer disagree', async () => {
     const scene = new Scene();
     const { now } = scene.clock;
-    // The wait for the authority is longer than that of the name.
+    // The backoff for the authority is longer than that of the name.
     scene.fractions = [1, 0];
     scene.issuer.setNames(['a.test']);
     await scene.settle(new IssueError('unreachable', 'nobody there'));
-    // A timer of the system may run a moment before the wall clock says so.
+    // A system timer may fire a moment before the wall clock reaches its time.
     scene.clock.now = () => now.call(scene.clock) - 1;
     for (let seconds = 0; seconds < 10; seconds++) scene.clock.pass(1_000);
     assert.equal(scene.orders.length, 2);

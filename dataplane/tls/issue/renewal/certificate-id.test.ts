@@ -17,19 +17,19 @@ async function certificateWith(serialNumber: string, keyId: string): Promise<str
   return made.toString('pem');
 }
 
-test('an authority is asked about a certificate by its signer’s key and its serial number (RFC 9773 4.1)', async () => {
+test('the CertID consists of the issuer’s key identifier and the serial number (RFC 9773 4.1)', async () => {
   const pem = await certificateWith('0087654321', '69885b6b87464041e1b37b847ba0ae2cde01c8d4');
   assert.equal(certificateId(pem), 'aYhba4dGQEHhs3uEe6CuLN4ByNQ.AIdlQyE');
 });
 
-test('of a chain it is the first one that counts', async () => {
+test('the first certificate of a chain is used', async () => {
   const { leaf, middle } = await makeChain(['a.test']);
   assert.match(certificateId(leaf.certificate) ?? '', /^[\w-]{27}\.[\w-]+$/);
   assert.equal(certificateId(`${leaf.certificate}${middle.certificate}`), certificateId(leaf.certificate));
   assert.notEqual(certificateId(middle.certificate), certificateId(leaf.certificate));
 });
 
-test('one that names no signer’s key can’t be asked about, nor can what is no certificate', async () => {
+test('a certificate without an authority key identifier has no CertID, and neither has malformed input', async () => {
   assert.equal(certificateId(await certificateWith('01', '')), null);
   assert.equal(certificateId('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'), null);
   assert.equal(certificateId(''), null);

@@ -14,9 +14,9 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const WINDOW = { start: '2026-12-01T00:00:00Z', end: '2026-12-02T01:00:00+01:00' };
 
-/** An authority that answers as the test says, and remembers what it was asked. */
+/** An authority controlled by the test that records its requests. */
 class Authority implements AsyncDisposable {
-  readonly asked: string[] = [];
+  readonly requested: string[] = [];
   /** Members of its directory; null: 503. */
   directory: object | null = {};
   answer: { status?: number; body: unknown; retryAfter?: string } | null = { body: { suggestedWindow: WINDOW } };
@@ -39,7 +39,7 @@ class Authority implements AsyncDisposable {
   }
 
   private readonly listener: RequestListener = (request, response) => {
-    this.asked.push(request.url ?? '');
+    this.requested.push(request.url ?? '');
     if (request.url === '/dir') return void response.writeHead(this.directory === null ? 503 : 200).end(JSON.stringify(this.directory));
     if (this.answer === null) return;
     const { status = 200, body, retryAfter } = this.answer;
@@ -57,16 +57,16 @@ class Authority implements AsyncDisposable {
   }
 }
 
-describe('an authority that gives advice', () => {
-  test('is asked for a certificate by its name, and for its directory once', async () => {
+describe('an authority with ARI', () => {
+  test('is queried by CertID, and for its directory only once', async () => {
     await using authority = await Authority.start();
     const client = authority.client();
     const [advice] = await Promise.all([client.fetch('key.serial'), client.fetch('key.other')]);
     assert.deepEqual(advice?.window, { start: Date.UTC(2026, 11, 1), end: Date.UTC(2026, 11, 2) });
-    assert.deepEqual(authority.asked.toSorted(), ['/ari/key.other', '/ari/key.serial', '/dir']);
+    assert.deepEqual(authority.requested.toSorted(), ['/ari/key.other', '/ari/key.serial', '/dir']);
   });
 
-  test('may say why', async () => {
+  test('can give a page with an explanation', async () => {
     await using authority = await Authority.start();
     const client = authority.client();
     assert.equal((await client.fetch('a.b'))?.explanation, null);
@@ -79,7 +79,7 @@ describe('an authority that gives advice', () => {
     }
   });
 
-  test('says when to ask again, from a minute to a day; else it is six hours', async () => {
+  test('sets the poll interval from a minute to a day, with a default of six hours', async () => {
     await using authority = await Authority.start();
     const client = authority.client();
     const date = (ms: number) => new Date(authority.clock.now() + ms).toUTCString();
@@ -97,7 +97,7 @@ describe('an authority that gives advice', () => {
     }
   });
 
-  test('and answers anything else has given none', async () => {
+  test('that returns anything else has given no renewal window', async () => {
     await using authority = await Authority.start();
     const client = authority.client();
     for (const answer of [
@@ -113,44 +113,44 @@ describe('an authority that gives advice', () => {
     }
   });
 
-  test('and does not answer is not waited for', async () => {
+  test('that does not respond is given up after a timeout', async () => {
     await using authority = await Authority.start();
     const client = authority.client();
     await client.fetch('a.b');
     authority.answer = null;
-    const asked = client.fetch('a.b');
-    while (authority.asked.length < 3) await new Promise((resolve) => setTimeout(resolve, 1));
+    const requested = client.fetch('a.b');
+    while (authority.requested.length < 3) await new Promise((resolve) => setTimeout(resolve, 1));
     authority.clock.pass(10_000);
-    await assert.rejects(asked, /has not answered for 10 s/);
+    await assert.rejects(requested, /has not answered for 10 s/);
   });
 });
 
-test('an authority that answers with an error may say when to come again', async () => {
+test('the Retry-After of an error response is used', async () => {
   await using authority = await Authority.start();
   authority.answer = { status: 503, body: {}, retryAfter: '7200' };
-  await assert.rejects(authority.client().fetch('a.b'), { retryAfterMs: 2 * HOUR, message: /answers 503$/ });
+  await assert.rejects(authority.client().fetch('a.b'), { retryAfterMs: 2 * HOUR, message: /returns 503$/ });
 });
 
-test('an authority that gives none is asked nothing but its directory, once a day', async () => {
+test('an authority without ARI is only queried for its directory, once a day', async () => {
   await using authority = await Authority.start();
   authority.directory = { newOrder: `${authority.base}/order` };
   const client = authority.client();
   assert.equal(await client.fetch('a.b'), null);
   assert.equal(await client.fetch('a.b'), null);
-  assert.deepEqual(authority.asked, ['/dir']);
+  assert.deepEqual(authority.requested, ['/dir']);
   authority.clock.pass(24 * HOUR);
   await client.fetch('a.b');
-  assert.deepEqual(authority.asked, ['/dir', '/dir']);
+  assert.deepEqual(authority.requested, ['/dir', '/dir']);
 });
 
-test('a directory that could not be read is asked for again after a minute, however many ask', async () => {
+test('a directory that could not be read is requested again after a minute, however many polls need it', async () => {
   await using authority = await Authority.start();
   const found = authority.directory;
   authority.directory = null;
   const client = authority.client();
-  await assert.rejects(client.fetch('a.b'), /answers 503/);
-  await assert.rejects(client.fetch('a.c'), /answers 503/);
-  assert.equal(authority.asked.length, 1);
+  await assert.rejects(client.fetch('a.b'), /returns 503/);
+  await assert.rejects(client.fetch('a.c'), /returns 503/);
+  assert.equal(authority.requested.length, 1);
   authority.directory = found;
   authority.clock.pass(MINUTE);
   assert.notEqual(await client.fetch('a.b'), null);

@@ -106,13 +106,13 @@ export class RenewalInfoClient {
         let text = '';
         answer.setEncoding('utf8').on('data', (part: string) => {
           text += part;
-          if (text.length > MOST_BYTES) request.destroy(new Error(`${url} answers more than ${MOST_BYTES} bytes`));
+          if (text.length > MOST_BYTES) request.destroy(new Error(`${url} returns more than ${MOST_BYTES} bytes`));
         });
         answer.on('end', () => {
           const retryAfter = answer.headers['retry-after'] ?? null;
           if (answer.statusCode === 200) return resolve({ text, retryAfter });
           const retryAfterMs = retryAfter === null ? 0 : parseRetryAfter(retryAfter, this.clock.now());
-          reject(new RenewalInfoError(`${url} answers ${answer.statusCode}`, retryAfterMs));
+          reject(new RenewalInfoError(`${url} returns ${answer.statusCode}`, retryAfterMs));
         });
         answer.on('error', reject);
       });

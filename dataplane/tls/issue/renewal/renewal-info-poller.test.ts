@@ -13,7 +13,7 @@ const HOUR = 60 * MINUTE;
 const WINDOW = { start: 1_000, end: 2_000 };
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Advice from an authority that answers as the test says, on a clock that the test moves. */
+/** A poller with an authority controlled by the test, on a manual clock. */
 class Scene {
   readonly folder = mkdtempSync(join(tmpdir(), 'renewal-advice-'));
   readonly clock = new ManualClock();
@@ -21,11 +21,11 @@ class Scene {
   readonly asked: string[] = [];
   readonly changed: string[] = [];
   open: ((answer: RenewalInfo | null | Error) => void)[] = [];
-  /** What is answered at once; undefined: the test answers. */
+  /** The immediate response; undefined if the test responds later. */
   answer: RenewalInfo | null | Error | undefined = { window: WINDOW, explanation: null, retryAfterMs: 6 * HOUR };
   advice = this.start();
 
-  /** As after a restart of the process. */
+  /** Simulates a restart of the process. */
   start(): RenewalInfoPoller {
     return new RenewalInfoPoller({
       clock: this.clock,
@@ -49,7 +49,7 @@ class Scene {
     this.subjects.set(name, { serial, ariId });
   }
 
-  /** Time goes by in small steps, with whatever is due in them. */
+  /** Advances the clock in small steps and runs what is due. */
   async pass(ms: number, step = 50): Promise<void> {
     for (let gone = 0; gone < ms; gone += step) {
       this.clock.pass(Math.min(step, ms - gone));
@@ -71,13 +71,13 @@ class Scene {
   }
 
   [Symbol.dispose](): void {
-    // A write may still be under way.
+    // A write may still be in progress.
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 5 });
   }
 }
 
 describe('a certificate', () => {
-  test('is asked about once, then again when the authority said', async () => {
+  test('is polled once, and again when the authority says', async () => {
     using scene = new Scene();
     scene.hold('a.test');
     scene.advice.setNames(['a.test']);
@@ -94,7 +94,7 @@ describe('a certificate', () => {
     assert.deepEqual(scene.advice.get('a.test', '01')?.window, { start: 5, end: 6 });
   });
 
-  test('that is new has no window of the old one, and is asked about at once', async () => {
+  test('that is new does not inherit the old window, and is polled immediately', async () => {
     using scene = new Scene();
     scene.hold('a.test');
     scene.advice.setNames(['a.test']);
@@ -107,7 +107,7 @@ describe('a certificate', () => {
     assert.equal(scene.advice.get('a.test', '02'), null);
   });
 
-  test('that came while its predecessor was asked about is asked about next', async () => {
+  test('that is replaced during a poll is polled next', async () => {
     using scene = new Scene();
     scene.answer = undefined;
     scene.hold('a.test');
@@ -120,7 +120,7 @@ describe('a certificate', () => {
     assert.equal(scene.advice.get('a.test', '02'), null);
   });
 
-  test('without a name at its authority yet gets one', async () => {
+  test('without a CertID gets one', async () => {
     using scene = new Scene();
     scene.hold('a.test', '01', null);
     scene.advice.setNames(['a.test']);
@@ -129,7 +129,7 @@ describe('a certificate', () => {
     assert.equal(scene.advice.get('a.test', '01')?.ariId, 'key.of-a.test');
   });
 
-  test('that nobody may be asked about, or that is no longer wanted, is not asked about', async () => {
+  test('that has no authority to query, or is no longer wanted, is not polled', async () => {
     using scene = new Scene();
     scene.hold('b.test');
     scene.advice.setNames(['a.test', 'b.test']);
@@ -142,7 +142,7 @@ describe('a certificate', () => {
 });
 
 describe('an authority', () => {
-  test('that does not answer is asked again after 1, 5, 20 minutes, an hour, six, and what it said before holds', async () => {
+  test('that does not respond is polled again after 1, 5 and 20 minutes, an hour and six hours, and its last window is kept', async () => {
     using scene = new Scene();
     scene.hold('a.test');
     scene.advice.setNames(['a.test']);
@@ -160,7 +160,7 @@ describe('an authority', () => {
     assert.deepEqual(scene.advice.get('a.test', '01')?.window, WINDOW);
   });
 
-  test('that says when it will answer again is left alone until then', async () => {
+  test('that sends Retry-After is not polled until then', async () => {
     using scene = new Scene();
     scene.answer = new RenewalInfoError('503', 2 * HOUR);
     scene.hold('a.test');
@@ -171,7 +171,7 @@ describe('an authority', () => {
     assert.equal(scene.asked.length, 2);
   });
 
-  test('that gives no advice is asked again a day later', async () => {
+  test('without ARI is queried again a day later', async () => {
     using scene = new Scene();
     scene.answer = null;
     scene.hold('a.test');
@@ -183,7 +183,7 @@ describe('an authority', () => {
     assert.deepEqual([scene.advice.get('a.test', '01'), scene.changed], [null, []]);
   });
 
-  test('that was asked an hour ago is not asked again because of a restart, and what it said still holds', async () => {
+  test('is not polled again because of a restart, and its last window is kept', async () => {
     using scene = new Scene();
     scene.hold('a.test');
     scene.advice.setNames(['a.test']);
@@ -205,7 +205,7 @@ describe('an authority', () => {
 describe('a start with 1,000 certificates', () => {
   const names = Array.from({ length: 1_000 }, (_, at) => `site-${at}.test`);
 
-  test('asks a few at a time, with a moment between them', async () => {
+  test('polls a few at a time, with a pause in between', async () => {
     using scene = new Scene();
     scene.answer = undefined;
     for (const [at, name] of names.entries()) scene.hold(name, `${at}`);
@@ -219,7 +219,7 @@ describe('a start with 1,000 certificates', () => {
     assert.ok(scene.asked.length >= 20 && scene.asked.length <= 26, `${scene.asked.length} within a second`);
   });
 
-  test('has asked about all of them a minute later, each once', async () => {
+  test('has polled each of them once a minute later', async () => {
     using scene = new Scene();
     for (const [at, name] of names.entries()) scene.hold(name, `${at}`);
     scene.advice.setNames(names);

@@ -10,8 +10,8 @@ const NAMES = Array.from({ length: 200 }, (_, at) => `site-${at}.example.com`);
 const life = (ms: number, savedAt = 0) => ({ notBefore: 0, notAfter: ms, savedAt });
 const at = (ms: number, window: RenewalWindow | null = null, name = 'a.test') => renewalTime(name, life(ms), window, 0);
 
-describe('a certificate is renewed', () => {
-  test('two thirds through its life, whether that is 90 days, 6, or 6 minutes; a little earlier, never later', () => {
+describe('the renewal time', () => {
+  test('is at two thirds of the lifetime or slightly earlier, whether that is 90 days, 6 days or 6 minutes', () => {
     for (const ms of [90 * DAY, 6 * DAY, 6 * MINUTE])
       for (const name of NAMES) {
         const share = at(ms, null, name) / ms;
@@ -19,7 +19,7 @@ describe('a certificate is renewed', () => {
       }
   });
 
-  test('at a moment of the window that its authority names, spread over all of it, and the same at every look', () => {
+  test('is a stable moment in the authority’s window, and spread over all of it', () => {
     const window = { start: 50 * DAY, end: 52 * DAY };
     const moments = NAMES.map((name) => at(90 * DAY, window, name));
     assert.ok(moments.every((moment) => moment >= window.start && moment <= window.end));
@@ -33,18 +33,18 @@ describe('a certificate is renewed', () => {
     );
   });
 
-  test('at another moment in another window', () => {
+  test('is a different moment in a different window', () => {
     const first = at(90 * DAY, { start: 50 * DAY, end: 52 * DAY }) - 50 * DAY;
     const second = at(90 * DAY, { start: 60 * DAY, end: 62 * DAY }) - 60 * DAY;
     assert.notEqual(first, second);
   });
 
-  test('at once when the window is over, as that of one that was revoked', () => {
+  test('is now if the window is in the past, as after a revocation', () => {
     const now = 20 * DAY;
     assert.ok(renewalTime('a.test', life(90 * DAY), { start: DAY, end: 2 * DAY }, now) <= now);
   });
 
-  test('as usual where the window makes no sense', () => {
+  test('ignores an invalid window', () => {
     for (const window of [
       { start: 5, end: 5 },
       { start: 6, end: 5 },
@@ -53,26 +53,26 @@ describe('a certificate is renewed', () => {
       assert.equal(at(90 * DAY, window), at(90 * DAY));
   });
 
-  test('with a tenth of its life left, however late the window is', () => {
+  test('leaves a tenth of the lifetime, however late the window is', () => {
     for (const name of NAMES) assert.ok(at(90 * DAY, { start: 80 * DAY, end: 100 * DAY }, name) <= 81 * DAY);
   });
 
-  test('and the new one not at once again, whatever the clocks say', () => {
+  test('does not make a new certificate renew immediately, whatever the clocks say', () => {
     const now = 200 * DAY;
     const late = life(90 * DAY, now);
     assert.equal(renewalTime('a.test', late, null, now), now + 0.9 * DAY);
     assert.equal(renewalTime('a.test', late, { start: 1, end: 2 }, now), now + HOUR);
     assert.equal(renewalTime('a.test', life(6 * MINUTE, now), { start: 1, end: 2 }, now), now + 3_600);
-    assert.equal(renewalTime('a.test', late, null, now - DAY), at(90 * DAY), 'a clock that was ahead when it was got');
+    assert.equal(renewalTime('a.test', late, null, now - DAY), at(90 * DAY), 'a clock that was ahead when it was issued');
   });
 });
 
-describe('after a failure', () => {
-  test('an authority that can’t be reached is asked again within 8 s, however often that was', () => {
+describe('the delay after a failure', () => {
+  test('is at most 8 s for an unreachable authority, however often it failed', () => {
     for (const failures of [1, 2, 3, 50]) assert.ok(retryDelay('unreachable', failures, null, 1) <= 8_000);
   });
 
-  test('a name is checked no more than five times in the first hour', () => {
+  test('allows at most five validations of a name in the first hour', () => {
     let at = 0;
     let checks = 0;
     for (let failures = 1; at <= 3_600_000; failures++) {
@@ -82,7 +82,7 @@ describe('after a failure', () => {
     assert.ok(checks <= 5, `${checks} checks`);
   });
 
-  test('a renewal is tried again before a third of what is left is gone, however often it failed, but not every moment', () => {
+  test('is at most a third of the remaining lifetime for a renewal, and at least a minute', () => {
     const delay = retryDelay('refused', 4, null, 0);
     assert.equal(withinLifetime(delay, 12 * HOUR), 4 * HOUR);
     assert.equal(withinLifetime(delay, 30 * DAY), DAY);
@@ -91,7 +91,7 @@ describe('after a failure', () => {
     assert.equal(withinLifetime(2_000, 12 * HOUR), 2_000);
   });
 
-  test('what the authority asks for is waited for, but for a day at most', () => {
+  test('honors Retry-After for at most a day', () => {
     assert.equal(retryDelay('limited', 1, 7_200_000, 0), 7_200_000);
     assert.equal(retryDelay('limited', 1, 1e12, 0), DAY);
     assert.equal(retryDelay('limited', 3, 90_000, 0), 90_000);

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 /*
  * Node 26 aborts the process where the native half of a session is freed while that of one of its streams lives that is in the
  * middle of a head: the fields so far are the session's memory (`~Http2Session`, `current_nghttp2_memory_ == 0`). No code of the
- * library's own sees to the order, so this does, see docs/decisions/0022-http2-by-nodes-library.md.
+ * library's own sees to the order, so this does, see docs/decisions/0073-http2-sessions-are-freed-after-their-streams.md.
  */
 
 /** What Node calls the property. There is no public one. */

@@ -113,7 +113,7 @@ async function listen({ listen: { host, port }, dataplanes }: ControllerSettings
     return await listenStatus({ ...pages, host, port, sockets, metrics: createControllerMetrics(pages.report) });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const why = code === 'EADDRINUSE' ? 'something else listens there' : message;
+    const why = code === 'EADDRINUSE' ? 'the address is already in use' : message;
     throw new UsageError(`${NAME} controller: cannot listen on ${host}:${port}: ${why}; name another address with --listen HOST:PORT`);
   }
 }

@@ -23,7 +23,7 @@ import type { DnsSettings } from './tls/issue/dns/dns-settings.ts';
 import { Keyring } from './tls/keyring.ts';
 import { probePort } from './workers/probe-port.ts';
 
-/** The process environment that tests replace. */
+/** The parts of the process environment that tests replace. */
 export type Runtime = { readonly clock: Clock; readonly random: Random; readonly log: Log };
 
 /** The result of booting, before anything runs. */

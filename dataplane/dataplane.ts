@@ -173,7 +173,7 @@ function adminDependencies(
   };
 }
 
-/** What the Admin API shows over TLS; null where it is plain HTTP. @throws UsageError. */
+/** The certificate of the Admin API; null if it uses plain HTTP. @throws UsageError. */
 function ownCertificate({ adminTlsCert, adminTlsKey }: DataplaneSettings, runtime: Runtime): OwnCertificate | null {
   if (adminTlsCert === null || adminTlsKey === null) return null;
   const read = OwnCertificate.read({ certificate: adminTlsCert, privateKey: adminTlsKey }, runtime);

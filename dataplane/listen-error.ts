@@ -12,7 +12,7 @@ export async function listenOrUsageError(flag: string, open: () => Promise<unkno
   }
 }
 
-/** Listens, or only tries. @throws an error that has the reason alone, for a warning. */
+/** Listens. @throws an error whose message is only the reason, for a warning. */
 export async function withListenReason(open: () => Promise<void>): Promise<void> {
   try {
     await open();
@@ -24,8 +24,8 @@ export async function withListenReason(open: () => Promise<void>): Promise<void>
 function reasonOf(error: unknown): string {
   if (error instanceof SocketInUseError) return error.message;
   const code = error instanceof ListenError ? error.code : error instanceof Error && 'code' in error ? error.code : '';
-  if (code === 'EADDRINUSE') return 'something else listens there';
-  if (code === 'EACCES') return 'permission denied (ports below 1024 need root or the right for them)';
-  if (code === 'EADDRNOTAVAIL') return 'this machine has no such address';
+  if (code === 'EADDRINUSE') return 'the address is already in use';
+  if (code === 'EACCES') return 'permission denied (ports below 1024 need root or CAP_NET_BIND_SERVICE)';
+  if (code === 'EADDRNOTAVAIL') return 'this machine does not have that address';
   return error instanceof Error ? error.message : String(error);
 }

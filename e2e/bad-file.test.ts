@@ -80,7 +80,7 @@ test('a first start on a bad file is not ready and claims nothing, until the fil
   const ready = await pair.admin('/ready');
   assert.deepEqual(
     [ready.status, JSON.parse(ready.text).error],
-    [503, 'nothing to serve: no table was saved, and the config that a controller reads has mistakes'],
+    [503, 'nothing to serve: no table was saved, and the config file of a controller has errors'],
   );
   const status = await pair.command('status');
   assert.equal(status.code, 3);

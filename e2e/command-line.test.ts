@@ -74,7 +74,7 @@ test('a port that something else listens on, also another data plane, is exit 2 
   ];
   const taken = await run([...args, folder.file('a')]);
   assert.equal(taken.code, 2);
-  assert.match(taken.stderr, /something else listens there.*--http-port/);
+  assert.match(taken.stderr, /the address is already in use.*--http-port/);
   other.close();
   await using first = await Dataplane.start({ stateDir: folder.file('b') });
   const second = await run([
@@ -88,7 +88,7 @@ test('a port that something else listens on, also another data plane, is exit 2 
     '--state-dir',
     folder.file('c'),
   ]);
-  assert.deepEqual([second.code, /something else listens there/.test(second.stderr)], [2, true]);
+  assert.deepEqual([second.code, /the address is already in use/.test(second.stderr)], [2, true]);
   const admin = await run([
     'dataplane',
     '--bind',
@@ -120,7 +120,7 @@ test('run on a port that is taken ends both processes with exit 2 and one line t
     };
     const { code, stderr } = await run(['run', '--state-dir', './state', flag, value], others, folder.path);
     assert.equal(code, 2, `${flag}: ${stderr}`);
-    assert.match(stderr, new RegExp(`^sluice run: can(?:'|no)t listen on \\S*${port}: something else listens there; .*${flag}`));
+    assert.match(stderr, new RegExp(`^sluice run: can(?:'|no)t listen on \\S*${port}: the address is already in use; .*${flag}`));
     assert.ok(oneLine(stderr), stderr);
   }
   taken.close();

@@ -50,7 +50,7 @@ test('where something else has the port a site stays on HTTP and the status says
   );
   assert.match(
     warning,
-    /the internal authority can't work: can't listen on \d+: something else listens there; name another with --https-port/,
+    /the internal authority can't work: can't listen on \d+: the address is already in use; name another with --https-port/,
   );
   assert.equal((await dataplane.visit('shop.test')).status, 200);
   other.close();

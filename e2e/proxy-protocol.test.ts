@@ -132,5 +132,5 @@ test('without trusted proxies the data plane does not start, and says which flag
   const args = ['--proxy-protocol', '--http-port', `${await freePort()}`, '--admin-listen', `127.0.0.1:${await freePort()}`];
   const { code, stderr } = await run(['dataplane', '--state-dir', folder.path, ...args]);
   assert.equal(code, 2);
-  assert.match(stderr, /^sluice dataplane: --proxy-protocol believes trusted proxies only.*--trusted-proxies.*\n$/);
+  assert.match(stderr, /^sluice dataplane: --proxy-protocol needs trusted proxies.*--trusted-proxies.*\n$/);
 });

@@ -80,7 +80,7 @@ test('a certificate that is replaced is shown without a restart, and the stream 
   await until('the site', async () => (await scene.visit('a.test')) === 'one');
   const status = (): ReturnType<RemoteScene['command']> => scene.command(['status', '--admin', ADDRESS, '--dataplane-ca', scene.roots]);
   await scene.certify();
-  await dataplane.said('the Admin API shows a new certificate');
+  await dataplane.said('the Admin API uses a new certificate');
   assert.equal((await status()).code, 0);
   await scene.certify('stranger');
   await until('the certificate that nobody vouches for', async () => /self-signed/.test((await status()).stderr));
@@ -88,7 +88,7 @@ test('a certificate that is replaced is shown without a restart, and the stream 
   await until('a change on the stream that was open', async () => (await scene.visit('a.test')) === 'two');
   assert.equal(controller.output.includes('the data plane is away'), false);
   writeFileSync(scene.folder.file('tls.crt'), 'torn');
-  await dataplane.said('the new certificate of the Admin API is not used, the one before stays');
+  await dataplane.said('the new certificate of the Admin API is not used and the previous one stays');
   await scene.certify();
   await until('the good certificate', async () => (await status()).code === 0);
 });
@@ -124,7 +124,7 @@ test('a data plane does not start where others could reach its Admin API without
   const cases: [Awaited<ReturnType<typeof start>>, RegExp][] = [
     [
       await start(['--admin-listen', '0.0.0.0:6190']),
-      /--admin-listen 0\.0\.0\.0:6190 lets other machines reach the Admin API; if that is meant, write --admin-allow-remote/,
+      /--admin-listen 0\.0\.0\.0:6190 lets other machines reach the Admin API; if that is intended, add --admin-allow-remote/,
     ],
     [await start(['--admin-allow-remote']), /--admin-allow-remote needs a certificate: --admin-tls-cert PATH --admin-tls-key PATH/],
     [

@@ -9,7 +9,7 @@ import { until } from './harness/until.ts';
 import { Upstream } from './harness/upstream.ts';
 
 const DOCKER = { source: 'docker', controller: 'engine' };
-const UNUSED = 'not used until their controller names them';
+const UNUSED = 'not used until their controller confirms them';
 
 /** An app, and the address that the engine has given it. */
 type App = { readonly domain: string; readonly id: string };
@@ -111,9 +111,9 @@ test('what waits for its controller is told everywhere, and a process that takes
   age(folder.path);
   await using dataplane = await Dataplane.start({ stateDir: folder.path });
   await dataplane.program.said(UNUSED);
-  const words = '2 of 3 routes wait for their controller: the addresses of their targets are from before the restart';
+  const words = '2 of 3 routes are waiting for their controller to confirm the restored addresses of their targets';
   assert.deepEqual(await reasonOf(dataplane), { ready: true, waiting: words });
-  const reason = 'its address is from before the restart; waiting for the controller';
+  const reason = 'its restored address is not confirmed; waiting for the controller';
   const upstreams = JSON.parse((await dataplane.admin('GET', '/upstreams')).text) as {
     domains: string[];
     healthy: boolean;
@@ -125,7 +125,7 @@ test('what waits for its controller is told everywhere, and a process that takes
     ['shop.test', reason],
   ]);
   const { verdict } = JSON.parse((await dataplane.admin('GET', '/explain?url=shop.test')).text) as { verdict: string };
-  assert.match(verdict, /^503 after 10 s: .*; 127\.0\.0\.1:\d+: its address is from before the restart; waiting for the controller$/);
+  assert.match(verdict, /^503 after 10 s: .*; 127\.0\.0\.1:\d+: its restored address is not confirmed; waiting for the controller$/);
   const { warnings } = JSON.parse((await dataplane.admin('GET', '/status')).text) as { warnings: string[] };
   assert.ok(warnings.includes(words), JSON.stringify(warnings));
 

@@ -73,7 +73,7 @@ test('a port that something else listens on is not moved to: status says so, and
     const { stdout } = await pair.command('status');
     return stdout.includes('but stays') ? stdout : undefined;
   });
-  assert.ok(said.includes(`http_port is ${wanted} in the config file, but stays ${port}: something else listens there`), said);
+  assert.ok(said.includes(`http_port is ${wanted} in the config file, but stays ${port}: the address is already in use`), said);
   const { http_port } = await settingsOf(pair);
   assert.deepEqual(http_port, [port, 'file']);
   assert.equal((await ask({ port }, '/', { headers: { host: 'site.test' } })).text, 'here');

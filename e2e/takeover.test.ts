@@ -189,7 +189,7 @@ test('a port that another process has is still refused without --takeover', asyn
     ...['--admin-listen', `127.0.0.1:${await freePort()}`],
   ]);
   assert.equal((await second.exited).code, 2);
-  assert.match(second.stderr, /something else listens there/);
+  assert.match(second.stderr, /the address is already in use/);
 });
 
 /** Another data plane with the same ports and state. */

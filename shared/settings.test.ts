@@ -47,7 +47,7 @@ describe('the globals of a config file', () => {
   }
 
   it('say why an address range is none', () => {
-    assert.equal(reason({ trusted_proxies: ['x'] }), 'trusted_proxies.0: it is no IP address or range (expected 10.0.0.0/8 or ::1)');
+    assert.equal(reason({ trusted_proxies: ['x'] }), 'trusted_proxies.0: it is not an IP address or range (expected 10.0.0.0/8 or ::1)');
     assert.equal(reason({ bind: 'x' }), 'bind: bind is an IP address');
   });
 });

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { connectionKey } from '../ledger/connections.ts';
 import { eventually, insideOneWorker, WorkersFixture } from './testing/test-workers.ts';
 
-test('the connections of a worker that dies are no longer counted, those of the others are', async () => {
+test('the connections of a dead worker are no longer counted, and those of other workers are', async () => {
   await using fixture = await WorkersFixture.start(2, [
     { domain: 'a.test', upstream: null, tls: false, respond: { status: 200, body: 'x' } },
   ]);

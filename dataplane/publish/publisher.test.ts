@@ -8,7 +8,7 @@ import { eventually, insideOneWorker, WorkersFixture } from './testing/test-work
 const answering = (domain: string, body: string) => ({ domain, upstream: null, tls: false, respond: { status: 200, body } });
 const HANG = '{ const end = Date.now() + 20000; while (Date.now() < end); }';
 
-test('what is published is served by every worker when the promise resolves', async () => {
+test('every worker serves a publication when its promise resolves', async () => {
   await using fixture = await WorkersFixture.start(3, [answering('a.test', 'first')]);
   for (let round = 0; round < 20; round++) {
     await fixture.add(answering('a.test', `round ${round}`), answering(`new-${round}.test`, 'new'));
@@ -21,7 +21,7 @@ test('what is published is served by every worker when the promise resolves', as
   assert.deepEqual([...new Set(gone.map(({ status }) => status))], [404]);
 });
 
-test('a worker that dies is started again with everything that was published since', async () => {
+test('a worker that dies is restarted with everything published since', async () => {
   await using fixture = await WorkersFixture.start(1, [answering('old.test', 'old')]);
   await fixture.add(answering('new.test', 'new'));
   await insideOneWorker('process.exit(1)');
@@ -31,7 +31,7 @@ test('a worker that dies is started again with everything that was published sin
   assert.deepEqual(fixture.changes, ['started', 'died', 'started']);
 });
 
-test('a worker that is started again and can not open its port for a while is tried until it can', async () => {
+test('a restarted worker that cannot open its port is retried until it can', async () => {
   await using fixture = await WorkersFixture.start(1, [answering('a.test', 'here')]);
   await using taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
@@ -39,14 +39,14 @@ test('a worker that is started again and can not open its port for a while is tr
   assert.ok(settings !== undefined);
   await fixture.publisher.publish({ settings: { ...settings, httpPort: (taken.address() as AddressInfo).port } });
   await insideOneWorker('process.exit(1)');
-  await eventually('a few tries', () => fixture.workers.restarts >= 3);
+  await eventually('a few attempts', () => fixture.workers.restarts >= 3);
   assert.equal(fixture.workers.serving, 0);
   await fixture.publisher.publish({ settings });
   await eventually('a worker that serves', () => fixture.workers.serving === 1);
   assert.equal((await fixture.visit('a.test')).text, 'here');
 });
 
-test('a worker whose event loop hangs is replaced after 2 s; the others answer meanwhile', async () => {
+test('a worker with a blocked event loop is replaced after 2 s while the others respond', async () => {
   await using fixture = await WorkersFixture.start(2, [answering('a.test', 'here')]);
   await insideOneWorker(HANG);
   const begun = performance.now();
@@ -58,7 +58,7 @@ test('a worker whose event loop hangs is replaced after 2 s; the others answer m
   assert.equal(fixture.ledger.inFlight.total(), 0);
 });
 
-test('a publication waits for a worker that is silent no longer than it takes to replace it', async () => {
+test('a publication waits for a silent worker only until it is replaced', async () => {
   await using fixture = await WorkersFixture.start(2, [answering('a.test', 'old')]);
   await insideOneWorker(HANG);
   await fixture.add(answering('a.test', 'new'));
@@ -66,7 +66,7 @@ test('a publication waits for a worker that is silent no longer than it takes to
   assert.deepEqual([...new Set(answers.map(({ text }) => text))], ['new']);
 });
 
-test('draining ends idle connections at once and every worker within the time that it is given', async () => {
+test('draining ends idle connections immediately and every worker within the given time', async () => {
   const fixture = await WorkersFixture.start(2, [answering('a.test', 'here')]);
   assert.equal((await fixture.visit('a.test')).status, 200);
   await fixture.workers.drain(5_000);
@@ -74,7 +74,7 @@ test('draining ends idle connections at once and every worker within the time th
   await assert.rejects(fixture.visit('a.test'), { code: 'ECONNREFUSED' });
 });
 
-test('a port that is taken by somebody else is told, not retried', async () => {
+test('a port in use by another process is reported, not retried', async () => {
   await using first = await WorkersFixture.start(1, []);
   await first.workers.stop();
   const taken = createServer().listen(first.port, '127.0.0.1');
@@ -103,7 +103,7 @@ test('a port that is taken by somebody else is told, not retried', async () => {
   }
 });
 
-test('counters arrive when they are asked for, from every worker', async () => {
+test('counters are collected from every worker on request', async () => {
   await using fixture = await WorkersFixture.start(3, [answering('a.test', 'here')]);
   for (let visit = 0; visit < 30; visit++) await fixture.visit('a.test', `/page-${visit % 3}`);
   await fixture.workers.collect();

@@ -4,7 +4,7 @@ import type { WorkerPool } from '../workers/worker-pool.ts';
 
 /** A change of named entries as validated JSON: saved routes, or certificates. */
 export type EntriesChange<Entry extends NamedEntry = NamedEntry> = {
-  /** true: `upserts` are all there are. */
+  /** true if `upserts` is the complete set. */
   readonly whole: boolean;
   readonly upserts: readonly Entry[];
   readonly removed: readonly string[];
@@ -12,23 +12,23 @@ export type EntriesChange<Entry extends NamedEntry = NamedEntry> = {
 
 export type NamedEntry = { readonly domain: string; readonly json: string };
 
-/** `healthChecks`: whether the health of a target is checked or probed. */
+/** `healthChecks`: whether any target is checked or probed. */
 export type PublishedRoute = NamedEntry & { readonly healthChecks: boolean };
 export type RoutesChange = EntriesChange<PublishedRoute>;
 
-/** Not every worker acknowledged the state within 5 s. It is published all the same and will be served. */
+/** Not every worker acknowledged the state within 5 s. It is published anyway and will be served. */
 export class UnacknowledgedError extends Error {}
 
-/** How long an acknowledgement is waited for (ms). */
+/** How long to wait for acknowledgements (ms). */
 const ACKNOWLEDGE_MS = 5_000;
 
 export type StateChange = {
   readonly routes?: RoutesChange;
-  /** By the name that each is served for: see PublishedCertificate. */
+  /** By the name each is served for: see PublishedCertificate. */
   readonly certificates?: EntriesChange;
   /** All pending challenges. */
   readonly challenges?: readonly PublishedChallenge[];
-  /** Names that have no certificate, and none is being ordered now. */
+  /** Names that have no certificate and none being ordered. */
   readonly uncertified?: readonly string[];
   /** 48 bytes. */
   readonly ticketKeys?: Uint8Array;
@@ -64,7 +64,7 @@ export class StatePublisher implements Publisher {
     this.settings = settings;
   }
 
-  /** Sends changes to these workers from now on. */
+  /** Sets the workers that changes are sent to. */
   attach(workers: WorkerPool): void {
     this.workers = workers;
   }

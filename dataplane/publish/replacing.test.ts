@@ -3,24 +3,24 @@ import { test } from 'node:test';
 import { eventually, insideOneWorker, WorkersFixture } from './testing/test-workers.ts';
 
 const SITE = { domain: 'a.test', upstream: null, tls: false, respond: { status: 200, body: 'here' } };
-/** Replaces each of them, one after the other. */
+/** Replaces all workers, one after another. */
 async function replaceAll({ workers }: WorkersFixture): Promise<void> {
   const all = await workers.heaps();
   await Promise.all(all.map(({ worker }) => workers.replace(worker, 5_000)));
 }
 const count = (fixture: WorkersFixture, state: string): number => fixture.changes.filter((change) => change === state).length;
 
-test('a replacement of all workers leaves as many as there were, each of them new', async () => {
+test('replacing all workers leaves the same number of workers, all of them new', async () => {
   await using fixture = await WorkersFixture.start(2, [SITE]);
   await replaceAll(fixture);
   assert.equal(fixture.workers.serving, 2);
-  await eventually('the old ones to be gone', () => count(fixture, 'retired') === 2);
+  await eventually('the old workers to be gone', () => count(fixture, 'retired') === 2);
   assert.equal(count(fixture, 'started'), 4);
   assert.equal((await fixture.visit('a.test')).text, 'here');
   assert.equal(fixture.workers.restarts, 0, 'nothing went wrong');
 });
 
-test('one worker is replaced by its name, and one that is gone by nobody', async () => {
+test('a worker is replaced by its name, and replacing one that is gone does nothing', async () => {
   await using fixture = await WorkersFixture.start(2, [SITE]);
   const [heap] = await fixture.workers.heaps();
   assert.ok(heap !== undefined && heap.used > 1_000_000 && heap.limit > heap.used, JSON.stringify(heap));
@@ -33,24 +33,24 @@ test('one worker is replaced by its name, and one that is gone by nobody', async
   assert.equal(count(fixture, 'started'), 3);
 });
 
-test('replacements that are asked for at once take place one after the other', async () => {
+test('concurrent replacements are made one after another', async () => {
   await using fixture = await WorkersFixture.start(2, [SITE]);
   for (let round = 0; round < 3; round++) await replaceAll(fixture);
-  await eventually('all old ones to be gone', () => count(fixture, 'retired') === 6);
+  await eventually('all old workers to be gone', () => count(fixture, 'retired') === 6);
   assert.equal(fixture.workers.serving, 2);
   assert.equal((await fixture.visit('a.test')).text, 'here');
 });
 
-test('a worker that dies while its successor starts leaves no worker too many', async () => {
+test('a worker that dies while its successor starts does not leave an extra worker', async () => {
   await using fixture = await WorkersFixture.start(2, [SITE]);
   const rolled = replaceAll(fixture);
   await insideOneWorker('process.exit(1)');
   await rolled;
-  await eventually('as many as there were', () => fixture.workers.serving === 2);
-  await eventually('those that are left to be gone', () => count(fixture, 'retired') + count(fixture, 'died') === 2);
+  await eventually('the same number of workers', () => fixture.workers.serving === 2);
+  await eventually('the remaining old ones to be gone', () => count(fixture, 'retired') + count(fixture, 'died') === 2);
   assert.equal(fixture.workers.serving, 2);
   assert.equal((await fixture.workers.heaps()).length, 2);
-  // There is room for the next replacement at once.
+  // The next replacement is possible immediately.
   await replaceAll(fixture);
   assert.equal(fixture.workers.serving, 2);
 });

@@ -17,7 +17,7 @@ function warningsFor(mode: number, user = currentUser()): string[] {
   return exposedDirectories([{ what: 'the state directory', path }], user);
 }
 
-test('a directory that every user can write to is told, with its mode and what to do', () => {
+test('a world-writable directory is reported with its mode and the command that fixes it', () => {
   const path = join(folder, 'state');
   for (const [mode, shown] of [
     [0o777, '0777'],
@@ -25,13 +25,13 @@ test('a directory that every user can write to is told, with its mode and what t
     [0o702, '0702'],
   ] as const)
     assert.deepEqual(warningsFor(mode), [
-      `the state directory ${path} can be written by every user of this machine (mode ${shown}): they can exchange what is kept there; run: chown ${uid} ${path} && chmod 0700 ${path}`,
+      `the state directory ${path} can be written by every user of this machine (mode ${shown}): they can replace its content; run: chown ${uid} ${path} && chmod 0700 ${path}`,
     ]);
 });
 
-const AS_ROOT = uid === 0 ? false : 'only root gives files away';
+const AS_ROOT = uid === 0 ? false : 'only root can change the owner of files';
 
-test('one that its group can write to is told where that is another group', { skip: AS_ROOT }, () => {
+test('a group-writable directory is reported if the group is another one', { skip: AS_ROOT }, () => {
   const path = join(folder, 'state');
   mkdirSync(path, { recursive: true });
   chownSync(path, uid, STRANGER);
@@ -40,7 +40,7 @@ test('one that its group can write to is told where that is another group', { sk
   chownSync(path, uid, gid);
 });
 
-test('one of another user is told, one of root’s is not', { skip: AS_ROOT }, () => {
+test('a directory of another user is reported, but not one of root', { skip: AS_ROOT }, () => {
   const path = join(folder, 'state');
   assert.deepEqual(warningsFor(0o755, { uid: STRANGER, groups: [STRANGER] }), []);
   chownSync(path, STRANGER, gid);
@@ -48,7 +48,7 @@ test('one of another user is told, one of root’s is not', { skip: AS_ROOT }, (
   chownSync(path, uid, gid);
 });
 
-test('one for its owner alone, one that others can read, and one that is missing are well', () => {
+test('a private, a readable and a missing directory cause no warning', () => {
   for (const mode of [0o700, 0o755, 0o750]) assert.deepEqual(warningsFor(mode), []);
   assert.deepEqual(exposedDirectories([{ what: 'the certificate directory', path: join(folder, 'none') }]), []);
 });

@@ -29,7 +29,7 @@ export function exposedDirectories(directories: readonly SensitiveDirectory[], u
     const who = stats?.isDirectory() && isWritable(at) ? othersAccess(stats, user) : null;
     if (who === null) return [];
     return [
-      `${what} ${at} ${who} (mode ${((stats?.mode ?? 0) & 0o7777).toString(8).padStart(4, '0')}): they can exchange what is kept there; ${adviceOn(at, user)}`,
+      `${what} ${at} ${who} (mode ${((stats?.mode ?? 0) & 0o7777).toString(8).padStart(4, '0')}): they can replace its content; ${adviceOn(at, user)}`,
     ];
   });
 }

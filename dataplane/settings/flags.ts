@@ -35,7 +35,7 @@ function parsePort(text: string): Parsed<number> {
 }
 
 function parseBind(text: string): Parsed<string> {
-  return isIP(text) === 0 ? refused('it is no IP address (expected 192.0.2.1 or ::1)') : accepted(text);
+  return isIP(text) === 0 ? refused('it is not an IP address (expected 192.0.2.1 or ::1)') : accepted(text);
 }
 
 function parseWorkers(text: string): Parsed<number | 'auto'> {
@@ -50,16 +50,18 @@ function parseConnections(text: string): Parsed<number> {
   const count = Number(text);
   return /^\d{1,8}$/.test(text) && count >= 1 && count <= MOST_CONNECTIONS
     ? accepted(count)
-    : refused(`it is no number from 1 to ${MOST_CONNECTIONS}`);
+    : refused(`it is not a number from 1 to ${MOST_CONNECTIONS}`);
 }
 
 function parseSocketPath(text: string): Parsed<string> {
-  return Buffer.byteLength(text) <= MAX_SOCKET_PATH ? accepted(text) : refused(`a socket's path is at most ${MAX_SOCKET_PATH} bytes long`);
+  return Buffer.byteLength(text) <= MAX_SOCKET_PATH
+    ? accepted(text)
+    : refused(`the path of a socket can be at most ${MAX_SOCKET_PATH} bytes long`);
 }
 
 function parseLogLevel(text: string): Parsed<LogLevel> {
   const level = LOG_LEVELS.find((known) => known === text);
-  return level === undefined ? refused(`it is none of ${LOG_LEVELS.join(', ')}`) : accepted(level);
+  return level === undefined ? refused(`it is not one of ${LOG_LEVELS.join(', ')}`) : accepted(level);
 }
 
 function parseEmail(text: string): Parsed<string> {
@@ -73,7 +75,7 @@ function parseBinding(text: string): Parsed<AccountBinding> {
     : accepted({ kid, key });
 }
 
-/** Port 53 unless it is named. */
+/** The port defaults to 53. */
 function parseDnsServer(text: string): Parsed<DnsServer> {
   const bare = isIP(text) === 6 ? `[${text}]` : text;
   const parsed = parseAddress(splitAddress(bare).port === '' ? `${bare}:${DNS_PORT}` : bare);

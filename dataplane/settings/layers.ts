@@ -16,15 +16,15 @@ import type { AccountBinding, DnsServer } from './flags.ts';
 export type SettingValues = {
   readonly httpPort: number;
   readonly httpsPort: number;
-  /** An IP address; null is every address, IPv4 and IPv6. */
+  /** An IP address; null means every address, IPv4 and IPv6. */
   readonly bind: string | null;
   readonly workers: number;
   readonly adminListen: string;
-  /** Whether `adminListen` may be an address that other machines reach. */
+  /** Whether `adminListen` may be an address that other machines can reach. */
   readonly adminAllowRemote: boolean;
-  /** A file; null: the Admin API is plain HTTP. */
+  /** A file; null if the Admin API uses plain HTTP. */
   readonly adminTlsCert: string | null;
-  /** A file; null where `adminTlsCert` is. */
+  /** A file; null if `adminTlsCert` is. */
   readonly adminTlsKey: string | null;
   /** Path of the Unix socket; null: none. */
   readonly adminSocket: string | null;
@@ -36,11 +36,11 @@ export type SettingValues = {
   readonly stateDir: string;
   readonly metrics: boolean;
   readonly trustedProxies: readonly Cidr[];
-  /** Whether every connection begins with a PROXY header. */
+  /** Whether every connection must begin with a PROXY header. */
   readonly proxyProtocol: boolean;
-  /** Maximum of open client connections. */
+  /** Maximum number of open client connections. */
   readonly maxConnections: number;
-  /** Maximum of open client connections per address, or per IPv6 /64. */
+  /** Maximum number of open client connections per address or IPv6 /64. */
   readonly maxConnectionsPerAddress: number;
   readonly logLevel: LogLevel;
   readonly drainTimeoutMs: number;
@@ -67,7 +67,7 @@ const DEFAULT_HTTP_PORT = 80;
 const DEFAULT_HTTPS_PORT = 443;
 const DEFAULT_DRAIN_MS = 30_000;
 
-/** Takes each setting from the layer with the highest precedence: flag, environment, config file, default. */
+/** Reads each setting from the layer with the highest precedence: flag, environment, config file, default. */
 export function mergeLayers(given: ReadonlyMap<string, FlagValue>, file: Globals): LayeredSettings {
   const origins = {} as Record<SettingName, Origin>;
   const pick = <T>(name: SettingName, flag: string, fromFile: T | undefined, fallback: T): T => {

@@ -4,7 +4,7 @@ import type { SettingStatus } from '../../shared/wire/status.ts';
 import type { Publisher } from '../publish/publisher.ts';
 import { type DataplaneSettings, type EffectiveSettings, effectiveSettings, movesListeners, trafficSettings } from './settings.ts';
 
-/** What a change of settings needs from other rooms. */
+/** What a change of settings needs from other modules. */
 export type LiveSettingsTools = {
   readonly publisher: Publisher;
   readonly log: Log;

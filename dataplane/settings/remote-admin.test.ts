@@ -18,23 +18,23 @@ function refusal(act: () => unknown): string {
 
 const usage = (...argv: string[]): string => refusal(() => readSettings(argv, {}));
 
-test('an address that other machines reach is refused with what to write, until that is allowed', () => {
+test('a non-loopback address is rejected, with the flags to set, until it is allowed', () => {
   for (const address of ['0.0.0.0:6190', '[::]:6190', '192.0.2.1:6190', 'admin.example:6190', '127.evil.example:6190'])
     assert.match(
       usage('--admin-listen', address),
-      /^sluice dataplane: --admin-listen \S+ lets other machines reach .* write --admin-allow-remote --admin-tls-cert PATH --admin-tls-key PATH as well, else name a loopback address/,
+      /^sluice dataplane: --admin-listen \S+ lets other machines reach .* add --admin-allow-remote --admin-tls-cert PATH --admin-tls-key PATH, otherwise use a loopback address/,
     );
-  assert.match(usage('--admin-listen', '0.0.0.0:6190', ...PAIR), /write --admin-allow-remote as well, else/);
+  assert.match(usage('--admin-listen', '0.0.0.0:6190', ...PAIR), /add --admin-allow-remote, otherwise/);
   assert.equal(readSettings(['--admin-listen', '0.0.0.0:6190', '--admin-allow-remote', ...PAIR], {}).adminListen, '0.0.0.0:6190');
 });
 
-test('whoever lets other machines in needs a certificate and its key, and half a pair is refused', () => {
+test('remote access needs both a certificate and its key', () => {
   assert.match(usage('--admin-allow-remote'), /--admin-allow-remote needs a certificate: --admin-tls-cert PATH --admin-tls-key PATH$/);
   assert.match(usage('--admin-tls-cert', '/c.pem'), /--admin-tls-cert needs --admin-tls-key PATH/);
   assert.match(usage('--admin-tls-key', '/k.pem'), /--admin-tls-key needs --admin-tls-cert PATH/);
 });
 
-test('the environment says it as well as flags do', () => {
+test('environment variables work like flags', () => {
   const env = {
     SLUICE_ADMIN_LISTEN: '0.0.0.0:6190',
     SLUICE_ADMIN_ALLOW_REMOTE: '1',
@@ -45,9 +45,9 @@ test('the environment says it as well as flags do', () => {
   assert.deepEqual([adminAllowRemote, adminTlsCert, adminTlsKey, origins.adminTlsCert], [true, '/c.pem', '/k.pem', 'environment']);
 });
 
-test('a loopback address may speak TLS too', () => requireTlsForOthers(readSettings(PAIR, {})));
+test('a loopback address can use TLS, too', () => requireTlsForOthers(readSettings(PAIR, {})));
 
-test('without a token, or with one that can be guessed, nobody else is let in', () => {
+test('remote access needs a token that cannot be guessed', () => {
   const remote = readSettings(['--admin-allow-remote', ...PAIR], {});
   for (const [token, why] of [
     [undefined, 'is not set'],
@@ -62,7 +62,7 @@ test('without a token, or with one that can be guessed, nobody else is let in', 
   requireTokenForOthers(readSettings([], {}), undefined);
 });
 
-test('--help is printed whatever else stands there', () => {
+test('--help is printed whatever the other arguments', () => {
   assert.equal(readSettings(['--admin-listen', '0.0.0.0:1', '--help'], {}).help, true);
   assert.match(dataplaneHelp(), /--admin-allow-remote .*SLUICE_ADMIN_ALLOW_REMOTE/);
 });

@@ -7,12 +7,12 @@ import type { SettingValues } from './layers.ts';
 type AdminSettings = Pick<SettingValues, 'adminListen' | 'adminAllowRemote' | 'adminTlsCert' | 'adminTlsKey'>;
 
 const TLS_FLAGS = '--admin-tls-cert PATH --admin-tls-key PATH';
-/** Wrong tokens are not counted, so that nobody can lock out the owner: a token that others may guess at has to be long (characters). */
+/** Wrong tokens are not rate-limited, so that the owner can't be locked out. A token that others can try to guess must therefore be long (characters). */
 const LEAST_TOKEN = 16;
 
 const refused = (reason: string): UsageError => new UsageError(`${NAME} dataplane: ${reason}`);
 
-/** Other machines are let in on purpose only, and over TLS. @throws UsageError that says what to write. */
+/** Remote access must be enabled explicitly and needs TLS. @throws UsageError with the flags to set. */
 export function requireTlsForOthers({ adminListen, adminAllowRemote, adminTlsCert, adminTlsKey }: AdminSettings): void {
   if (adminTlsCert !== null && adminTlsKey === null)
     throw refused('--admin-tls-cert needs --admin-tls-key PATH, the private key of the certificate');
@@ -21,11 +21,11 @@ export function requireTlsForOthers({ adminListen, adminAllowRemote, adminTlsCer
   if (adminAllowRemote && adminTlsCert === null) throw refused(`--admin-allow-remote needs a certificate: ${TLS_FLAGS}`);
   if (adminAllowRemote || isLoopback(splitAddress(adminListen).host)) return;
   throw refused(
-    `--admin-listen ${adminListen} lets other machines reach the Admin API; if that is meant, write --admin-allow-remote ${adminTlsCert === null ? `${TLS_FLAGS} as well` : 'as well'}, else name a loopback address (127.0.0.1, [::1], localhost)`,
+    `--admin-listen ${adminListen} lets other machines reach the Admin API; if that is intended, add --admin-allow-remote${adminTlsCert === null ? ` ${TLS_FLAGS}` : ''}, otherwise use a loopback address (127.0.0.1, [::1], localhost)`,
   );
 }
 
-/** @throws UsageError where others could guess the token, or there is none. */
+/** @throws UsageError if the token is missing or could be guessed. */
 export function requireTokenForOthers({ adminAllowRemote }: AdminSettings, token: string | undefined): void {
   if (!adminAllowRemote || (token?.length ?? 0) >= LEAST_TOKEN) return;
   const what = token ? `is shorter than ${LEAST_TOKEN} characters` : 'is not set';

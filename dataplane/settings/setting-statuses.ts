@@ -2,7 +2,7 @@ import type { SettingStatus } from '../../shared/wire/status.ts';
 import type { DnsServer } from './flags.ts';
 import type { LayeredSettings } from './layers.ts';
 
-/** Every implemented setting by its common name in flags and files, with its origin. */
+/** All implemented settings with their origin, by the name that flags and files share. */
 export function settingStatuses(settings: LayeredSettings): SettingStatus[] {
   const { origins } = settings;
   return [

@@ -86,7 +86,7 @@ describe('readSettings', () => {
     assert.deepEqual([given.size, handed, takeover, help], [0, null, false, false]);
   });
 
-  it('reads every flag that works', () => {
+  it('reads every implemented flag', () => {
     const words =
       '--http-port 8080 --https-port=8443 --bind ::1 --workers 3 --admin-listen [::]:7000 --admin-allow-remote --admin-tls-cert /a.pem --admin-tls-key /a.key --admin-socket /run/s.sock ' +
       '--probe-listen 0.0.0.0:9000 --public-https-port 9443 --cert-dir /c --state-dir /s --no-metrics ' +
@@ -130,7 +130,7 @@ describe('readSettings', () => {
     assert.deepEqual([given.size, takeover], [30, true]);
   });
 
-  it('takes the roots of the authority from the file where no flag names one, and shows none of them', () => {
+  it('uses the authority’s roots from the config file if no flag is set, and does not show them', () => {
     const pem = readFileSync(new URL('../../controller/sources/file/golden/imported/certificates/ca.pem', import.meta.url), 'utf8');
     const env = { [FILE_GLOBALS_VARIABLE]: JSON.stringify({ acme_ca_root: pem }) };
     const { acmeRoot, origins } = readSettings([], env);
@@ -139,7 +139,7 @@ describe('readSettings', () => {
     assert.equal(readSettings(['--acme-ca-root', '/r'], env).acmeRoot, '/r');
   });
 
-  it('lets a flag win over the environment, the environment over the file, the file over the default', () => {
+  it('prefers flags over the environment, the environment over the file, and the file over the default', () => {
     const env = {
       SLUICE_HTTP_PORT: '81',
       SLUICE_HTTPS_PORT: '82',
@@ -151,32 +151,32 @@ describe('readSettings', () => {
     assert.equal(settings.origins.workers, 'default');
   });
 
-  it('opens the default socket for --admin-socket alone and none when its variable says 0', () => {
+  it('opens the default socket for --admin-socket without a path, and none if its variable is 0', () => {
     assert.equal(readSettings(['--admin-socket'], {}).adminSocket, DEFAULT_ADMIN_SOCKET);
     assert.equal(readSettings([], { SLUICE_ADMIN_SOCKET: '1' }).adminSocket, DEFAULT_ADMIN_SOCKET);
     assert.equal(readSettings([], { SLUICE_ADMIN_SOCKET: '0' }).adminSocket, null);
     assert.equal(readSettings([], { SLUICE_ADMIN_SOCKET: '/x.sock' }).adminSocket, '/x.sock');
   });
 
-  it('takes all of 127.0.0.0/8, ::1 and localhost as an admin address', () => {
+  it('accepts all of 127.0.0.0/8, ::1 and localhost as an admin address', () => {
     for (const address of ['127.8.8.8:1', '[::1]:1', 'localhost:65535'])
       assert.equal(readSettings(['--admin-listen', address], {}).adminListen, address);
   });
 
-  it('says in one line what is wrong', () => {
+  it('reports an error in one line', () => {
     assert.equal(usage(['--http-port', '0']), 'sluice dataplane: --http-port "0": a port is a number from 1 to 65535');
     assert.match(usage(['--https-port', '65536']), /--https-port "65536": a port/);
     assert.match(usage([], { SLUICE_HTTP_PORT: '8o' }), /SLUICE_HTTP_PORT "8o": a port/);
-    assert.match(usage(['--bind', 'localhost']), /--bind "localhost": it is no IP address/);
+    assert.match(usage(['--bind', 'localhost']), /--bind "localhost": it is not an IP address/);
     assert.match(usage(['--workers', '0']), /--workers "0": it is neither auto nor a number from 1 to 256/);
     assert.match(usage(['--workers', '257']), /--workers "257"/);
     assert.match(usage(['--admin-listen', '6190']), /--admin-listen "6190": it has no port/);
     assert.match(usage(['--probe-listen', ':9000']), /--probe-listen ":9000": it has no host/);
     assert.match(usage(['--admin-socket', `/${'x'.repeat(107)}`]), /at most 107 bytes/);
-    assert.match(usage(['--trusted-proxies', '10.0.0.0/8,no']), /--trusted-proxies "no": it is no IP address/);
+    assert.match(usage(['--trusted-proxies', '10.0.0.0/8,no']), /--trusted-proxies "no": it is not an IP address/);
     for (const flag of ['--max-connections', '--max-connections-per-address'])
-      for (const wrong of ['0', 'many', '1e3', '10000001']) assert.match(usage([flag, wrong]), /it is no number from 1 to 10000000/);
-    assert.match(usage(['--log-level', 'loud']), /--log-level "loud": it is none of debug, info, warn, error, fatal/);
+      for (const wrong of ['0', 'many', '1e3', '10000001']) assert.match(usage([flag, wrong]), /it is not a number from 1 to 10000000/);
+    assert.match(usage(['--log-level', 'loud']), /--log-level "loud": it is not one of debug, info, warn, error, fatal/);
     assert.match(usage(['--drain-timeout', '30']), /--drain-timeout "30": a duration is a number with a unit/);
     assert.match(usage(['--drain-timeout', '25h']), /longer than a day/);
     assert.equal(usage(['serve']), 'sluice dataplane: unexpected argument "serve" (it takes flags only)');
@@ -184,7 +184,7 @@ describe('readSettings', () => {
     assert.match(usage([], { [FILE_GLOBALS_VARIABLE]: '{"http_port":0}' }), /SLUICE_FILE_GLOBALS .* http_port: /);
   });
 
-  it('refuses what is documented and not built, as a flag and from the environment', () => {
+  it('rejects flags and variables that are not implemented yet', () => {
     const planned = DATAPLANE_FLAGS.filter((flag) => flag.unavailable).map((flag) => flag.name);
     assert.deepEqual(planned.join(' '), 'cache-size access-log geoip');
     for (const name of planned) {
@@ -194,7 +194,7 @@ describe('readSettings', () => {
     }
   });
 
-  it('prints every flag that can be used under --help, whatever else stands there', () => {
+  it('prints every implemented flag for --help, whatever the other arguments', () => {
     assert.equal(readSettings(['stray', '--help'], {}).help, true);
     for (const flag of DATAPLANE_FLAGS) assert.equal(dataplaneHelp().includes(`--${flag.name}`), flag.unavailable !== true);
   });
@@ -208,7 +208,7 @@ describe('readSettings', () => {
 });
 
 describe('effective', () => {
-  it('puts saved globals beneath the flags at boot', () => {
+  it('applies saved globals below flags at boot', () => {
     const { settings, warnings } = effectiveSettings(
       readSettings(['--http-port', '1'], {}),
       globals({ http_port: 2, https_port: 3, drain_timeout: 4 }),
@@ -218,7 +218,7 @@ describe('effective', () => {
     assert.deepEqual(warnings, []);
   });
 
-  it('prefers what the supervisor handed over to what an earlier run saved, as a whole', () => {
+  it('prefers the supervisor’s globals over saved ones, without merging them', () => {
     const base = readSettings([], { [FILE_GLOBALS_VARIABLE]: '{"http_port":8080}' });
     const { settings } = effectiveSettings(base, globals({ http_port: 9090, bind: '127.0.0.1' }));
     assert.deepEqual([settings.httpPort, settings.bind], [8080, null]);
@@ -231,7 +231,7 @@ describe('effective', () => {
     assert.deepEqual([settings.trustedProxies, settings.drainTimeoutMs, warnings], [['10.0.0.0/8'], 5_000, []]);
   });
 
-  it('goes back to the defaults when the file no longer says it', () => {
+  it('returns to the defaults when the file no longer sets a value', () => {
     const running = effectiveSettings(readSettings([], {}), globals({ trusted_proxies: ['10.0.0.0/8'] })).settings;
     const { settings } = effectiveSettings(running, {}, running);
     assert.deepEqual([settings.trustedProxies, settings.origins.trustedProxies], [[], 'default']);
@@ -246,7 +246,7 @@ describe('effective', () => {
     assert.equal(movesListeners(running, effectiveSettings(base, globals({ drain_timeout: 5_000 }), running).settings), false);
   });
 
-  it('keeps the listeners where they can not move, and says why', () => {
+  it('keeps the listeners that cannot move, and says why', () => {
     const base = readSettings([], { [FILE_GLOBALS_VARIABLE]: '{"http_port":8080}' });
     const running = effectiveSettings(base, {}).settings;
     const { settings, warnings, statuses } = effectiveSettings(
@@ -268,13 +268,13 @@ describe('effective', () => {
     );
   });
 
-  it('does not move from a port that a flag decides', () => {
+  it('does not move from a port set by a flag', () => {
     const base = readSettings(['--http-port', '8080'], {});
     const running = effectiveSettings(base, {}).settings;
     assert.equal(movesListeners(running, effectiveSettings(base, globals({ http_port: 9090 }), running).settings), false);
   });
 
-  it('lets one address have a quarter of all connections, within bounds, unless told otherwise', () => {
+  it('limits one address to a quarter of all connections by default, within bounds', () => {
     const base = readSettings(['--workers', '1'], {});
     for (const [given, each] of [
       [{ max_connections: 100 }, 100],
@@ -288,7 +288,7 @@ describe('effective', () => {
       assert.equal(effectiveSettings(base, globals(given), base).settings.maxConnectionsPerAddress, each);
   });
 
-  it('takes the limits of connections from the file, and warns of more than descriptors allow', () => {
+  it('reads connection limits from the file, and warns if they exceed the file descriptors', () => {
     const base = readSettings(['--workers', '1'], {});
     const few = effectiveSettings(base, globals({ max_connections: 100, max_connections_per_address: 5 }), base);
     assert.deepEqual([few.settings.maxConnections, few.settings.maxConnectionsPerAddress, few.warnings], [100, 5, []]);
@@ -297,26 +297,26 @@ describe('effective', () => {
     assert.match(many.warnings.join(), /^max_connections is 10000000, but file descriptors allow \d+; raise the limit of open files/);
   });
 
-  it('believes PROXY headers only where trusted proxies are named, at the start and later', () => {
+  it('accepts PROXY headers only with trusted proxies, at startup and later', () => {
     const base = readSettings(['--proxy-protocol', '--workers', '1'], {});
-    assert.throws(() => requireTrustedProxies(base), /--proxy-protocol believes trusted proxies only/);
+    assert.throws(() => requireTrustedProxies(base), /--proxy-protocol needs trusted proxies/);
     const running = effectiveSettings(base, globals({ trusted_proxies: ['10.0.0.0/8'] }));
     requireTrustedProxies(running.settings);
     assert.deepEqual(running.warnings, []);
     assert.match(effectiveSettings(base, {}, running.settings).warnings.join(), /every connection is closed/);
   });
 
-  it('opens the port for HTTPS where there are certificates or will be', () => {
+  it('opens the HTTPS port if there are certificates or will be', () => {
     const portOf = (...flags: string[]) => trafficSettings(readSettings(['--https-port', '8443', ...flags], {})).httpsPort;
     assert.equal(portOf(), existsSync('/etc/sluice/certs') ? 8443 : null);
     assert.equal(portOf('--cert-dir', '/somewhere'), 8443);
     assert.equal(portOf('--acme-email', 'a@example.com'), 8443);
   });
 
-  it('reports each flag that works with its origin', () => {
+  it('reports each implemented flag with its origin', () => {
     const settings = readSettings(['--no-metrics'], { SLUICE_DRAIN_TIMEOUT: '90s' });
     const names = effectiveSettings(settings, {}).statuses.map((one) => one.name);
-    // `--takeover` is about this one start.
+    // `--takeover` applies to a single start.
     const working = DATAPLANE_FLAGS.filter((flag) => !flag.unavailable && flag.name !== 'takeover').map((flag) =>
       flag.name.replace(/^(?:no-|acme-(?=email))/, '').replaceAll('-', '_'),
     );
@@ -325,7 +325,7 @@ describe('effective', () => {
     assert.deepEqual(status(settings, 'drain_timeout'), { name: 'drain_timeout', value: '90s', origin: 'environment' });
   });
 
-  it('writes durations in the largest whole unit', () => {
+  it('formats durations in the largest whole unit', () => {
     assert.deepEqual([0, 1, 1_500, 30_000, 90_000, 120_000, 7_200_000].map(durationText), [
       '0s',
       '1ms',
@@ -337,7 +337,7 @@ describe('effective', () => {
     ]);
   });
 
-  it('hands the traffic path only what it needs', () => {
+  it('passes only what they need to the workers', () => {
     const words = '--trusted-proxies ::1 --bind 127.0.0.1 --max-connections 7 --workers 1';
     assert.deepEqual(trafficSettings(readSettings(words.split(' '), {})), {
       bind: '127.0.0.1',
@@ -354,7 +354,7 @@ describe('effective', () => {
   });
 });
 
-test('the limit of open files is read as the kernel tells it', () => {
+test('the limit of open files is parsed from the kernel’s format', () => {
   const head = 'Limit                     Soft Limit           Hard Limit           Units     \n';
   assert.equal(parseOpenFilesLimit(`${head}Max open files            20000                524288               files     \n`), 20_000);
   assert.equal(parseOpenFilesLimit(head), 1_024);

@@ -103,7 +103,7 @@ export function trafficSettings(settings: DataplaneSettings): TrafficSettings {
   };
 }
 
-/** Whether there are certificates, or may be: ordered, issued internally, applied by a controller, or placed in a certificate directory. */
+/** Whether there are or may be certificates: ordered, issued internally, applied by a controller, or placed in a certificate directory. */
 export const usesHttps = ({ email, localCerts, certDir, stateDir, origins }: DataplaneSettings): boolean =>
   email !== null ||
   localCerts ||
@@ -119,7 +119,7 @@ function readSupervisorGlobals(text: string | undefined): Globals | null {
   if (text === undefined || text === '') return null;
   const parsed = parseGlobals(parseJson(text));
   if (parsed.ok) return parsed.value;
-  throw new UsageError(`${NAME} ${COMMAND}: ${FILE_GLOBALS_VARIABLE} holds no globals of a config file: ${parsed.reason}`);
+  throw new UsageError(`${NAME} ${COMMAND}: ${FILE_GLOBALS_VARIABLE} does not contain the globals of a config file: ${parsed.reason}`);
 }
 
 function parseJson(text: string): unknown {
@@ -134,7 +134,7 @@ function parseJson(text: string): unknown {
 export function requireTrustedProxies({ proxyProtocol, trustedProxies }: DataplaneSettings): void {
   if (!proxyProtocol || trustedProxies.length > 0) return;
   throw new UsageError(
-    `${NAME} ${COMMAND}: --proxy-protocol believes trusted proxies only, and there are none; name them with --trusted-proxies or trusted_proxies in the config file`,
+    `${NAME} ${COMMAND}: --proxy-protocol needs trusted proxies, and there are none; name them with --trusted-proxies or trusted_proxies in the config file`,
   );
 }
 

@@ -12,14 +12,14 @@ describe('the state directory', () => {
   const dir = mkdtempSync(join(tmpdir(), 'state-dir-'));
   after(() => rmSync(dir, { recursive: true }));
 
-  it('is made with its parents, for its owner alone', () => {
+  it('is created with its parents, accessible only to its owner', () => {
     const path = join(dir, 'a', 'b');
     prepareStateDir(path);
     prepareStateDir(path);
     assert.equal(statSync(path).mode & 0o777, 0o700);
   });
 
-  it('is refused where a file stands, naming the flag', () => {
+  it('is rejected if it is a file, with the name of the flag', () => {
     const file = join(dir, 'file');
     writeFileSync(file, '');
     assert.throws(() => prepareStateDir(file), {
@@ -28,7 +28,7 @@ describe('the state directory', () => {
     assert.throws(() => prepareStateDir(join(file, 'below')), /a part of the path is not a directory/);
   });
 
-  it('is refused where this user may not write', () => {
+  it('is rejected if this user cannot write to it', () => {
     const closed = join(dir, 'closed');
     prepareStateDir(closed);
     chmodSync(dir, 0o755);
@@ -37,20 +37,20 @@ describe('the state directory', () => {
     asNobody(() => assert.throws(() => prepareStateDir(join(closed, 'mine')), refused));
   });
 
-  it('is refused when it exists but belongs to someone else', {
-    skip: process.getuid?.() !== 0 && 'needs root to give a directory away',
+  it('is rejected if it belongs to someone else', {
+    skip: process.getuid?.() !== 0 && 'needs root to change the owner of a directory',
   }, () => {
     const path = join(dir, 'theirs');
     prepareStateDir(path);
     asNobody(() => assert.throws(() => prepareStateDir(path), /permission denied/));
   });
 
-  it('advises root only for the default one', () => {
+  it('suggests running as root only for the default directory', () => {
     asNobody(() => assert.throws(() => prepareStateDir('/var/lib/sluice'), /run as root or name another one with --state-dir PATH/));
   });
 });
 
-/** Root may write everywhere, so these tests step down for a moment. */
+/** Root may write everywhere, so these tests drop privileges temporarily. */
 function asNobody(claim: () => void): void {
   const root = process.geteuid?.() === 0;
   if (root) process.seteuid?.(NOBODY);

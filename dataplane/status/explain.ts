@@ -49,14 +49,14 @@ export async function explain(
   };
 }
 
-/** A 503 is explained by why its targets are out of rotation. */
+/** Adds to a 503 why its targets are out of rotation. */
 function withReasons(verdict: string, targets: readonly UpstreamStatus[]): string {
   if (!verdict.startsWith('503')) return verdict;
   const reasons = targets.flatMap(({ address, reason }) => (reason === null ? [] : [`${address}: ${reason}`]));
   return [verdict, ...reasons.slice(0, MOST_FAILURES)].join('; ');
 }
 
-/** Ten of a file's thousand mistakes are enough. */
+/** A file may have a thousand errors; ten are enough. */
 const MOST_FAILURES = 10;
 
 /** Problems of the host itself, and failures of the sources that its route came from or could come from. */

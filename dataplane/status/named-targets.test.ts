@@ -19,13 +19,13 @@ const why = (name: string, outcome: string, ...routes: OwnedRoute[]): string | n
   return outOfRotationReason(target, () => outcome);
 };
 
-test('a target is out for what its source says, unless one route has it in', () => {
+test('a target is out of rotation if its source says so, unless one route has it in rotation', () => {
   const paused = owned('a.test', [{ address: ADDRESS, state: 'paused' }]);
   assert.equal(why(ADDRESS, '', paused), 'its source says paused');
   assert.equal(why(ADDRESS, '', paused, owned('b.test', [{ address: ADDRESS }])), null);
 });
 
-test('where it is asked, the outcome decides', () => {
+test('with a health check, its result decides', () => {
   const probed = owned('a.test', [{ address: ADDRESS, id: 'c1', state: 'starting', probe: true }]);
   const checked = owned('a.test', [{ address: ADDRESS }], { health: { path: '/up' } });
   assert.equal(why(`${ADDRESS} c1`, 'not probed yet', probed), 'not probed yet');
@@ -34,13 +34,13 @@ test('where it is asked, the outcome decides', () => {
   assert.equal(why(ADDRESS, '', checked), null);
 });
 
-test('one with an id from before the start waits for its controller, whatever was found out', () => {
+test('a restored target with an id waits for its controller, whatever the result of its check', () => {
   const route = owned('a.test', [{ address: ADDRESS, id: 'c1' }, { address: '10.0.0.2:80' }], {}, true);
-  assert.equal(why(`${ADDRESS} c1`, '', route), 'its address is from before the restart; waiting for the controller');
+  assert.equal(why(`${ADDRESS} c1`, '', route), 'its restored address is not confirmed; waiting for the controller');
   assert.equal(why('10.0.0.2:80', '', route), null);
 });
 
-test('ten domains of a target are named, all are counted, each once', () => {
+test('up to ten domains of a target are listed, and all are counted once', () => {
   const routes = Array.from({ length: 12 }, (_, n) =>
     owned(`d${n}.test`, [{ address: ADDRESS }], { handles: [{ path: '/x', upstreams: [{ address: ADDRESS }] }] }),
   );

@@ -79,5 +79,5 @@ export function outOfRotationReason({ views }: NamedTarget, outcome: (check: Hea
 function outOfRotationReasonFor({ state, check }: RouteView, outcome: (check: HealthCheck) => string): string | null {
   if (check !== null) return outcome(check) || null;
   if (state === 'healthy') return null;
-  return state === UNCONFIRMED ? 'its address is from before the restart; waiting for the controller' : `its source says ${state}`;
+  return state === UNCONFIRMED ? 'its restored address is not confirmed; waiting for the controller' : `its source says ${state}`;
 }

@@ -21,7 +21,7 @@ const ipv6 = (address: string, internal = false) => ({
   scopeid: 0,
 });
 
-test('addresses of all interfaces are named once and in order, without those of the loopback and of one link', () => {
+test('addresses of all interfaces are listed once and sorted, without loopback and link-local ones', () => {
   const interfaces = {
     lo: [ipv4('127.0.0.1', true), ipv6('::1', true)],
     eth1: [ipv4('172.19.0.3'), ipv6('fe80::42:acff:fe12:2'), ipv6('fd00:1::2')],

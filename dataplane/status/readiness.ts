@@ -25,7 +25,7 @@ export class Readiness {
   private missing(): string {
     const failed = this.table.problems().some(({ code }) => code === SOURCE_FAILED);
     return failed
-      ? 'nothing to serve: no table was saved, and the config that a controller reads has mistakes'
+      ? 'nothing to serve: no table was saved, and the config file of a controller has errors'
       : 'no table yet: none was saved, and nothing has been applied since the start';
   }
 
@@ -33,9 +33,7 @@ export class Readiness {
     const { unconfirmedRoutes } = this.table;
     if (unconfirmedRoutes === 0) return [];
     const { routes } = this.table.counts();
-    return [
-      `${unconfirmedRoutes} of ${routes} routes wait for their controller: the addresses of their targets are from before the restart`,
-    ];
+    return [`${unconfirmedRoutes} of ${routes} routes are waiting for their controller to confirm the restored addresses of their targets`];
   }
 }
 

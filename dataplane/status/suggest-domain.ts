@@ -3,7 +3,7 @@ import { wildcardOf } from '../../shared/values/host.ts';
 
 /** Suggests a routed domain for a host that is not routed; null if none is similar. `domains`: all routed ones. */
 export function suggestDomain(host: string, domains: readonly string[]): string | null {
-  if (domains.length === 0) return 'nothing is routed at all: status says whether a controller is connected';
+  if (domains.length === 0) return 'there are no routes: status says whether a controller is connected';
   const known = new Set(domains);
   const wildcard = wildcardsAbove(host).find((domain) => known.has(domain));
   if (wildcard !== undefined) return `${wildcard} is routed; a wildcard stands for one label only`;

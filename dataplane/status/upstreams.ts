@@ -6,7 +6,7 @@ import type { Table } from '../table/table.ts';
 import type { TargetChange, TrafficReport } from '../traffic/protocol.ts';
 import { type NamedTarget, namedTargets, outOfRotationReason } from './named-targets.ts';
 
-/** Further targets out of rotation are only counted. */
+/** How many targets out of rotation are listed; further ones are only counted. */
 const MOST_SHOWN = 50;
 
 type UpstreamsTools = { readonly table: Table; readonly targets: Targets; readonly health: Pick<Health, 'reason'>; readonly clock: Clock };
@@ -14,10 +14,10 @@ type UpstreamsTools = { readonly table: Table; readonly targets: Targets; readon
 /** Health and load of every target that a route names, from the ledger that all workers share. */
 export class Upstreams {
   private readonly tools: UpstreamsTools;
-  /** Why a target was ejected, as reported by the worker. */
+  /** Why targets were ejected, as reported by the workers. */
   private readonly reasons = new Map<string, string>();
   private readonly failures = new Map<string, LastFailure>();
-  /** Recomputed on demand after a change, not at each change. */
+  /** Recomputed on demand after a change, not with each change. */
   private known: ReadonlyMap<string, NamedTarget> | null = null;
 
   constructor(parts: UpstreamsTools) {

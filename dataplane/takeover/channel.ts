@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../../shared/runtime/clock.ts';
 
-/** Longer lines (bytes) are not our protocol. */
+/** A longer line (bytes) is not part of the protocol. */
 const MAX_LINE_LENGTH = 1_048_576;
 
 /** The other side disconnected, sent an unexpected message or timed out. */
@@ -86,7 +86,7 @@ export class Channel {
       const message: unknown = JSON.parse(line);
       if (typeof message === 'object' && message !== null) this.inbox.push(message as Record<string, unknown>);
     } catch {
-      // Not our protocol.
+      // Not part of the protocol.
       this.socket.destroy();
     }
   }

@@ -5,7 +5,7 @@ import { Channel, ChannelError } from './channel.ts';
 
 /**
  * The successor's side of a takeover. If this process exits before `done`, the predecessor takes everything back.
- * A predecessor that dies meanwhile has released everything, too.
+ * A predecessor that dies in the meantime has released everything, too.
  */
 export class TakeoverClient {
   private readonly channel: Channel;

@@ -58,7 +58,7 @@ export class TakeoverServer {
       const { name, value } = await channel.next(STEP_MS);
       if (name === 'describe') channel.send('description', this.steps.describe());
       else if (name === 'upgrade') return await this.upgrade(channel, value);
-      else if (name !== 'takeover') channel.send('refused', { reason: `there is no "${name}" here` });
+      else if (name !== 'takeover') channel.send('refused', { reason: `unknown message "${name}"` });
       else if (this.successor !== null) channel.send('refused', { reason: 'another process is taking over right now' });
       else return await this.handOver(channel, value);
       await channel.end();

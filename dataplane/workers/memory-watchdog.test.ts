@@ -8,7 +8,7 @@ import { type Heap, MemoryWatchdog } from './memory-watchdog.ts';
 const LOOK_MS = 10_000;
 const heap = (worker: number, used: number): Heap => ({ worker, used, limit: 100 });
 
-/** Looks once at each of the given states. @returns the workers that were replaced, with the time that each had. */
+/** Checks each of the given states once. @returns the replaced workers with the time each was given. */
 async function watched(looks: readonly (readonly Heap[])[], replace = () => Promise.resolve()): Promise<string[]> {
   const clock = new ManualClock();
   const replaced: string[] = [];
@@ -30,27 +30,27 @@ async function watched(looks: readonly (readonly Heap[])[], replace = () => Prom
 
 const times = <T>(count: number, what: T): T[] => Array.from({ length: count }, () => what);
 
-test('a worker that uses more than 70 % of its heap three times in a row is replaced', async () => {
+test('a worker that uses more than 70 % of its heap in three consecutive checks is replaced', async () => {
   assert.deepEqual(await watched(times(2, [heap(1, 71)])), []);
   assert.deepEqual(await watched(times(3, [heap(1, 71)])), ['1 within 7000']);
   assert.deepEqual(await watched(times(9, [heap(1, 70)])), []);
 });
 
-test('one that gets rid of its garbage in between stays', async () => {
+test('a worker that frees memory in between is kept', async () => {
   assert.deepEqual(await watched([[heap(1, 99)], [heap(1, 99)], [heap(1, 20)], [heap(1, 99)], [heap(1, 99)]]), []);
 });
 
-test('one that does not answer is not judged by what it used before', async () => {
+test('a worker that does not respond is not judged by an earlier measurement', async () => {
   assert.deepEqual(await watched([[heap(1, 99)], [heap(1, 99)], [], [heap(1, 99)]]), []);
 });
 
-test('only the largest is replaced, and the next ten minutes later', async () => {
+test('only the largest worker is replaced, and the next one ten minutes later', async () => {
   const large = [heap(1, 80), heap(2, 90)];
   assert.deepEqual(await watched(times(62, large)), ['2 within 7000']);
   assert.deepEqual(await watched([...times(3, large), ...times(60, [heap(1, 80)])]), ['2 within 7000', '1 within 7000']);
 });
 
-test('a replacement that fails is tried again, ten minutes later as well', async () => {
+test('a failed replacement is retried after ten minutes, too', async () => {
   const failing = () => Promise.reject(new Error('no'));
   assert.deepEqual(await watched(times(63, [heap(1, 80)]), failing), ['1 within 7000', '1 within 7000']);
 });

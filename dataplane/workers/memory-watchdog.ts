@@ -31,7 +31,7 @@ export class MemoryWatchdog {
     this.tools = tools;
   }
 
-  /** @returns what stops it. */
+  /** @returns a function that stops it. */
   start(): () => void {
     return this.tools.clock.every(PERIOD_MS, () => void this.check());
   }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { tcpMigrationAdvice } from './tcp-migration.ts';
 
-test('where closed listeners lose what waits in their queues there is advice with the command that ends it', (t) => {
+test('a system that resets queued connections of closed listeners gets advice with the command to change that', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-queues-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const path = join(folder, 'tcp_migrate_req');
@@ -15,6 +15,6 @@ test('where closed listeners lose what waits in their queues there is advice wit
   assert.deepEqual(tcpMigrationAdvice(path), []);
 });
 
-test('a system without the switch gets none', () => {
+test('a system without the sysctl gets no advice', () => {
   assert.deepEqual(tcpMigrationAdvice('/nowhere/tcp_migrate_req'), []);
 });

@@ -8,7 +8,7 @@ function underTest() {
   const clock = new ManualClock();
   const heartbeats = new Heartbeats(Heartbeats.buffer(2));
   const watchdog = new Watchdog(clock, heartbeats);
-  /** Looks again and again for this long, as the pool does. @returns when a slot was first found silent, or null (ms). */
+  /** Checks periodically for this long, as the pool does. @returns when a slot was first found silent (ms), or null. */
   const watch = (ms: number, slots: readonly number[], beating: readonly number[] = []): number | null => {
     for (let passed = Watchdog.PERIOD_MS; passed <= ms; passed += Watchdog.PERIOD_MS) {
       clock.pass(Watchdog.PERIOD_MS);
@@ -20,25 +20,25 @@ function underTest() {
   return { clock, watchdog, watch };
 }
 
-test('a worker whose event loop stops is silent after 2 s, one that goes on never is', () => {
+test('a worker is silent 2 s after its event loop stops, and never while it runs', () => {
   const { watch } = underTest();
   assert.equal(watch(10_000, [0, 1], [0, 1]), null);
   assert.equal(watch(10_000, [0, 1], [0]), 2_000);
 });
 
-test('a worker that took long to start is not silent because of that, whatever its slot had seen before', () => {
+test('a slow start does not make a worker silent, whatever its slot was used for before', () => {
   const { watchdog, watch } = underTest();
   watch(1_000, [0, 1], [0, 1]);
   for (const started of [2_000, 20_000]) {
     watchdog.forget(1);
     assert.equal(watch(started, [0], [0]), null);
-    // It serves, and its first beat is yet to come.
+    // It serves, but has not sent its first heartbeat.
     assert.equal(watch(1_750, [0, 1], [0]), null);
-    assert.equal(watch(1_000, [0, 1], [0]), 500, 'and if none comes it is silent, as any other');
+    assert.equal(watch(1_000, [0, 1], [0]), 500, 'without a heartbeat it is silent like any other');
   }
 });
 
-test('time in which the watching thread itself was held up counts against nobody', () => {
+test('time during which the watching thread itself was blocked is not counted', () => {
   const { clock, watchdog, watch } = underTest();
   watch(1_000, [0], [0]);
   clock.pass(60_000);

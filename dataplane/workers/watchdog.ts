@@ -18,7 +18,7 @@ export class Watchdog {
     this.checkedAt = clock.monotonic();
   }
 
-  /** A new worker uses the slot. Its timeout starts when it is first watched: how long it took until then says nothing. */
+  /** Called when a new worker uses the slot. Its timeout starts when it is first watched, so a slow start does not count. */
   forget(slot: number): void {
     this.seen.delete(slot);
   }

@@ -159,16 +159,16 @@ export class WorkerPool {
   private async waitForSlot(withinMs: number): Promise<void> {
     const room = () => this.stopping || this.members.size < WorkerPool.slots(this.options.count);
     await this.waitUntil(room, withinMs);
-    if (!room()) for (const member of this.members.values()) if (member.leaving) this.terminate(member, 'its time is up');
+    if (!room()) for (const member of this.members.values()) if (member.leaving) this.terminate(member, 'its drain time is over');
     await this.waitUntil(room, START_MS);
   }
 
   private retire(member: WorkerHandle, withinMs: number): void {
     member.leaving = true;
-    if (!member.serving) return this.terminate(member, 'its successor was there first');
+    if (!member.serving) return this.terminate(member, 'its successor already serves');
     this.post(member, { kind: 'drain', patient: true });
     this.options.clock.after(withinMs, () => {
-      if (this.isAlive(member)) this.terminate(member, 'its time is up');
+      if (this.isAlive(member)) this.terminate(member, 'its drain time is over');
     });
   }
 

@@ -27,7 +27,7 @@ describe('an authority that wants accounts bound to ones that it knows', () => {
     for (const flags of [['--acme-eab', 'kid-1:b3RoZXItb3RoZXItb3RoZXI'], ['--acme-eab', `kid-2:${KEY}`], []]) {
       await using dataplane = await scene.dataplane(flags);
       await dataplane.route(NAME, upstream.address);
-      await dataplane.program.said(/refuses to open an account: .*--acme-eab KID:KEY/);
+      await dataplane.program.said(/refused to create an account: .*--acme-eab KID:KEY/);
       assert.doesNotMatch(dataplane.program.output, new RegExp(KEY));
       await dataplane.program.kill();
     }

@@ -38,7 +38,10 @@ test('records come and go one by one, and are public when the servers of the zon
   assert.deepEqual(await shown(), [false, true]);
   assert.equal(await dns.resolveAlias('_acme-challenge.shop.example.org'), 'shop.checks.example.com');
   assert.equal(await dns.resolveAlias(NAME), NAME);
-  await assert.rejects(dns.resolveAlias('_acme-challenge.odd.example.org'), /is an alias of what is no name: "-n\.example\.com"/);
+  await assert.rejects(
+    dns.resolveAlias('_acme-challenge.odd.example.org'),
+    /is an alias of something that is not a valid name: "-n\.example\.com"/,
+  );
   await assert.rejects(update.add('_acme-challenge.example.net', 'v'), /it has no zone for _acme-challenge\.example\.net$/);
   await assert.rejects(
     update.add('a.example.org', 'v'),

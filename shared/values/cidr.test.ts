@@ -18,7 +18,8 @@ describe('an address range', () => {
     it(`may be ${text}`, () => assert.deepEqual(parseCidr(text), { ok: true, value: text }));
 
   for (const text of ['', 'localhost', '10.0.0/8', '256.0.0.1', '10.0.0.0-10.0.0.9', '/8', '[::1]', ' 10.0.0.1', '*'])
-    it(`may not be ${JSON.stringify(text)}`, () => assert.equal(reason(text), 'it is no IP address or range (expected 10.0.0.0/8 or ::1)'));
+    it(`may not be ${JSON.stringify(text)}`, () =>
+      assert.equal(reason(text), 'it is not an IP address or range (expected 10.0.0.0/8 or ::1)'));
 
   for (const text of ['10.0.0.0/33', '10.0.0.0/', '10.0.0.0/-1', '10.0.0.0/8/8', '10.0.0.0/a', '10.0.0.0/ 8'])
     it(`has at most 32 bits in IPv4: ${text}`, () => assert.equal(reason(text), 'the prefix length is a number from 0 to 32'));

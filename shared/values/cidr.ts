@@ -9,7 +9,7 @@ export function parseCidr(text: string): Parsed<Cidr> {
   const slash = text.indexOf('/');
   const address = slash < 0 ? text : text.slice(0, slash);
   const family = isIP(address);
-  if (family === 0) return refused('it is no IP address or range (expected 10.0.0.0/8 or ::1)');
+  if (family === 0) return refused('it is not an IP address or range (expected 10.0.0.0/8 or ::1)');
   if (slash >= 0) {
     const bits = text.slice(slash + 1);
     const most = family === 4 ? 32 : 128;

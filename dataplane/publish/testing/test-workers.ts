@@ -64,7 +64,7 @@ export class WorkersFixture {
     return this.publisher.publish({ routes: { whole: false, upserts: [], removed } });
   }
 
-  /** One GET on a new connection, which any of the workers may answer. */
+  /** One GET on a new connection, handled by any of the workers. */
   visit(host: string, path = '/'): Promise<{ status: number; text: string }> {
     return new Promise((resolve, reject) => {
       const call = get({ host: '127.0.0.1', port: this.port, path, headers: { host }, agent: false }, (response: IncomingMessage) => {
@@ -92,7 +92,7 @@ export async function insideOneWorker(code: string): Promise<void> {
   const sessionId = await attached;
   const message = JSON.stringify({ id: 1, method: 'Runtime.evaluate', params: { expression: code } });
   session.post('NodeWorker.sendMessageToWorker', { sessionId, message });
-  // The worker may never answer; the session goes with the process or the worker.
+  // The worker may never respond; the session ends with the process or the worker.
 }
 
 export function whole(routes: readonly RouteInput[]): RoutesChange {
@@ -114,7 +114,7 @@ export function freePort(): Promise<number> {
   });
 }
 
-/** Waits for a condition, for 10 s at most. */
+/** Waits for a condition for at most 10 s. */
 export async function eventually(what: string, met: () => boolean | Promise<boolean>): Promise<void> {
   const end = performance.now() + 10_000;
   while (!(await met())) {

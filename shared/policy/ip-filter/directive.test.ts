@@ -45,7 +45,7 @@ test('one list stands beside the word, several in a block', () => {
 for (const [directive, mistake] of [
   [line('ip_filter alow 10.0.0.1'), 'ip_filter "alow" (did you mean "allow"?)'],
   [line('ip_filter 10.0.0.1 10.0.0.2'), 'ip_filter "10.0.0.1": write allow|deny <ip-or-range> [<ip-or-range> …]'],
-  [line('ip_filter allow localhost'), 'allow "localhost": it is no IP address or range (expected 10.0.0.0/8 or ::1)'],
+  [line('ip_filter allow localhost'), 'allow "localhost": it is not an IP address or range (expected 10.0.0.0/8 or ::1)'],
   [line('ip_filter deny 10.0.0.0/33'), 'deny "10.0.0.0/33": the prefix length is a number from 0 to 32'],
   [block('allow'), 'allow is incomplete: write allow|deny <ip-or-range> [<ip-or-range> …]'],
   [block(), 'ip_filter lets everybody in: write one allow|deny <ip-or-range> [<ip-or-range> …] a line'],

@@ -24,13 +24,13 @@ c.test {
 }
 `;
 
-test('what adapt prints can be posted, and is then answered member by member', async () => {
+test('the output of adapt can be posted and is returned unchanged by the Admin API', async () => {
   using folder = new Folder();
   await using dataplane = await Dataplane.start({ stateDir: folder.file('state') });
   writeFileSync(folder.file('Sluicefile'), FILE);
   const shown = await run(['adapt', '--config', folder.file('Sluicefile')]);
   assert.equal(shown.code, 0);
-  assert.ok(!shown.stdout.includes(HASH), 'no hash is shown unless it is asked for');
+  assert.ok(!shown.stdout.includes(HASH), 'no hash is shown unless it is requested');
   const { stdout } = await run(['adapt', '--secrets', '--config', folder.file('Sluicefile')]);
   const routes = JSON.parse(stdout) as { domain: string }[];
   assert.deepEqual(

@@ -9,11 +9,11 @@ import { freePort } from './harness/ports.ts';
 import { Program, REPOSITORY } from './harness/process.ts';
 import { Upstream } from './harness/upstream.ts';
 
-/** The lines of shell of a page. */
+/** The shell lines of a page. */
 const shellOf = (page: string): string[] =>
   [...readFileSync(`${REPOSITORY}docs/reference/${page}`, 'utf8').matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block);
 
-/** Runs lines in which curl makes an error of every status that is one. @returns what they print. */
+/** Runs lines in which curl fails on error statuses. @returns their output. */
 async function shell(lines: string, cwd: string = REPOSITORY): Promise<string> {
   const strict = lines.replaceAll('curl ', 'curl --silent --show-error --fail ');
   const program = new Program('sh', ['-ec', strict], { SLUICE_ADMIN_TOKEN: TOKEN }, cwd);
@@ -21,7 +21,7 @@ async function shell(lines: string, cwd: string = REPOSITORY): Promise<string> {
   return program.stdout;
 }
 
-test('the curl lines of the references of the Admin API and of the metrics work as they are written', async (context) => {
+test('the curl examples of the Admin API and metrics references work as written', async (context) => {
   const reason = missing('curl') ?? missing('jq');
   if (reason !== undefined) return context.skip(reason);
   using folder = new Folder();
@@ -49,7 +49,7 @@ test('the curl lines of the references of the Admin API and of the metrics work 
   );
 });
 
-test('the curl lines of the controller’s reference work as they are written', async (context) => {
+test('the curl examples of the controller reference work as written', async (context) => {
   const reason = missing('curl');
   if (reason !== undefined) return context.skip(reason);
   using folder = new Folder();
@@ -61,7 +61,7 @@ test('the curl lines of the controller’s reference work as they are written', 
   assert.match(printed, /^sluice_controller_routes 1$/m);
 });
 
-test('the route of the routes’ reference is taken, and does what it says', async () => {
+test('the example route of the route reference is accepted and works as described', async () => {
   using folder = new Folder();
   await using first = await Upstream.start('one');
   await using second = await Upstream.start('two');

@@ -9,7 +9,7 @@ import { until } from './harness/until.ts';
 const GOOD = 'site.test {\n  respond "good"\n}\n';
 const BAD = 'site.test {\n  respnd "bad"\n}\nnew.test {\n  respond "new"\n}\n';
 
-/** What status and explain of a pair say about its file. */
+/** What a pair's status and explain report about its file. */
 async function saidOf(pair: Pair) {
   const [status, routed, unrouted] = await Promise.all([
     pair.command('status'),
@@ -19,7 +19,7 @@ async function saidOf(pair: Pair) {
   return { status: status.stdout, routed: routed.stdout, unrouted: unrouted.stdout };
 }
 
-/** Starts a pair whose metrics no limit counts; `metric` waits for what they say about the file. */
+/** Starts a pair with a probe listener, whose metrics are not rate-limited; `metric` waits for a metric about the file. */
 async function startProbed(folder: Folder, sites: string) {
   const port = await freePort();
   const pair = await Pair.start(folder, sites, { flags: ['--probe-listen', `127.0.0.1:${port}`] });
@@ -30,11 +30,11 @@ async function startProbed(folder: Folder, sites: string) {
   return { pair, metric };
 }
 
-/** Waits until the controller has seen the mistake; its own page is not counted by the limit of the Admin API. */
-const mistakeSeen = (pair: Pair) =>
+/** Waits until the controller has seen the error, on the controller's own status page, which is not rate-limited. */
+const errorSeen = (pair: Pair) =>
   until('the controller to see the mistake', async () => (await pair.controller('/status')).text.includes('respnd'));
 
-test('a bad file keeps the last good one running, over a restart too; status, explain and the metrics say so until it is mended', async () => {
+test('a bad file keeps the last good one in effect, even across a restart, and status, explain and metrics report it until it is fixed', async () => {
   using folder = new Folder();
   {
     const { pair, metric } = await startProbed(folder, GOOD);
@@ -56,12 +56,12 @@ test('a bad file keeps the last good one running, over a restart too; status, ex
   assert.doesNotMatch(mended.routed, /mistakes/);
 });
 
-test('SIGHUP reads the file at once: mistakes are logged as those of a reload, and a held removal goes through', async () => {
+test('SIGHUP reloads the file immediately: errors are logged as in a reload, and a held-back mass removal is applied', async () => {
   using folder = new Folder();
   const many = Array.from({ length: 15 }, (_, n) => `s${n}.test {\n  respond "${n}"\n}\n`);
   await using pair = await Pair.start(folder, many.join(''));
   pair.write(BAD);
-  await mistakeSeen(pair);
+  await errorSeen(pair);
   pair.program.child.kill('SIGHUP');
   await pair.program.said('the reload failed');
   assert.equal((await pair.visit('s14.test')).text, '14');
@@ -72,10 +72,10 @@ test('SIGHUP reads the file at once: mistakes are logged as those of a reload, a
   await until('the removal to be confirmed', async () => (await pair.visit('s14.test')).status === 404, 2_500);
 });
 
-test('a first start on a bad file is not ready and claims nothing, until the file is mended', async () => {
+test('a first start with a bad file is not ready and has no routes until the file is fixed', async () => {
   using folder = new Folder();
   await using pair = await Pair.start(folder, BAD, { until: 503 });
-  await mistakeSeen(pair);
+  await errorSeen(pair);
   await until('the mistake to reach the data plane', async () => (await pair.command('status')).stdout.includes('respnd'));
   const ready = await pair.admin('/ready');
   assert.deepEqual(
@@ -86,7 +86,7 @@ test('a first start on a bad file is not ready and claims nothing, until the fil
   assert.equal(status.code, 3);
   assert.match(status.stdout, /^! not ready: nothing to serve.*\n! a config has mistakes; nothing of it is served until they are mended$/m);
   pair.write(GOOD);
-  await until('the mended file to be served', async () => (await pair.admin('/ready')).status === 200);
+  await until('the fixed file to be served', async () => (await pair.admin('/ready')).status === 200);
   const mended = await pair.command('status');
   assert.deepEqual([mended.code, mended.stdout.split('\n')[0]], [0, 'Nothing is wrong.']);
 });

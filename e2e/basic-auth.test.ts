@@ -13,10 +13,10 @@ const as = (user: string, password: string) => ({
   headers: { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` },
 });
 
-/** A hash that is quick to make and slow enough to queue up (cost 4 takes 1 ms, 9 takes 30 ms). */
+/** A hash that is fast to create and slow enough to build up a queue (cost 4 takes 1 ms, 9 takes 30 ms). */
 const hash = (password: string, cost = 4) => hashSync(password, cost);
 
-test('only the users of the Sluicefile come in; another password is another one at once', async () => {
+test('only the users in the Sluicefile are let in, and a changed password applies immediately', async () => {
   using folder = new Folder();
   await using upstream = await Upstream.start('inside');
   const bob = hash('first').replace('$2b$', '$2y$');
@@ -58,7 +58,7 @@ test('only the users of the Sluicefile come in; another password is another one 
   assert.equal(upstream.requests, seen + 1);
 });
 
-test('no answer, no command and no log shows a hash; diff sees that one has changed', async () => {
+test('no response, command or log shows a hash, and diff reports that one has changed', async () => {
   using folder = new Folder();
   const first = hash('first');
   const site = (of: string) => `tools.test {\n  basic_auth {\n    bob ${of}\n  }\n  respond "in"\n}\n`;
@@ -86,7 +86,7 @@ test('no answer, no command and no log shows a hash; diff sees that one has chan
   assert.doesNotMatch(changed.stdout, /\$2b/);
 });
 
-test('a crowd of wrong passwords of one client keeps nobody else waiting, and is 429 beyond 8 that wait', async () => {
+test('many wrong passwords from one client do not delay others, and are answered with 429 beyond 8 that wait', async () => {
   using folder = new Folder();
   await using dataplane = await Dataplane.start({ stateDir: folder.path, workers: 2 });
   const users = [{ name: 'bob', hash: hash('right', 9) }];
@@ -100,18 +100,18 @@ test('a crowd of wrong passwords of one client keeps nobody else waiting, and is
   assert.equal((await dataplane.visit('a.test', '/', as('bob', 'right'))).status, 200);
   const seen: Answer[] = [];
   const keep = (answer: Answer) => void seen.push(answer);
-  // Who still waits at the end is cut off with the data plane.
+  // Requests that still wait at the end are cut off with the data plane.
   for (let nth = 0; nth < 100; nth++) void dataplane.visit('a.test', '/', as('eve', `${nth}`)).then(keep, () => undefined);
   assert.equal((await dataplane.visit('b.test')).text, 'in');
   const answered = (status: number) => seen.filter((answer) => answer.status === status);
   await until('some to be refused, and some to be compared', () => answered(429).length >= 10 && answered(401).length >= 5);
-  // 8 wait in each of the two workers; those that were compared while the crowd came in have made room for as many.
+  // 8 wait in each of the two workers. Those compared while the requests arrived made room for as many others.
   assert.ok(answered(429).length <= 84, `${answered(429).length} of 100`);
   assert.equal(answered(429)[0]?.headers['retry-after'], '1');
   assert.equal(answered(401).length + answered(429).length, seen.length);
 });
 
-test('users that are no users are refused by the Admin API, without repeating what may be a password', async () => {
+test('the Admin API rejects malformed users without repeating what may be a password', async () => {
   using folder = new Folder();
   await using dataplane = await Dataplane.start({ stateDir: folder.path, workers: 1 });
   const post = (basic_auth: object) => dataplane.admin('POST', '/routes', { domain: 'a.test', upstream: 'up:1', tls: false, basic_auth });

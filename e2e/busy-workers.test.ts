@@ -7,7 +7,7 @@ import { until } from './harness/until.ts';
 
 const VISITORS = 16;
 
-test('workers that have all hands full never keep the main thread from answering', { timeout: 60_000 }, async () => {
+test('fully loaded workers never keep the main thread from responding', { timeout: 60_000 }, async () => {
   using folder = new Folder();
   await using dataplane = await Dataplane.start({ stateDir: folder.path, workers: 2 });
   await dataplane.route('busy.test', '127.0.0.1:9', { respond: { status: 200, body: 'x'.repeat(1_000) } });
@@ -28,9 +28,9 @@ test('workers that have all hands full never keep the main thread from answering
     }
     assert.ok(served > before, 'there was load meanwhile');
     const slowest = Math.max(...times);
-    // Far more than a busy machine takes, and far less than a load that is waited for.
+    // Far more than a busy machine needs, and far less than waiting for the load to end.
     assert.ok(slowest < 10_000, `the slowest answer took ${slowest.toFixed(0)} ms`);
-    // Changes go through as well: every worker acknowledges between two requests.
+    // Changes are applied as well: every worker acknowledges between two requests.
     await dataplane.route('new.test', '127.0.0.1:9', { respond: { status: 200, body: 'new' } });
     assert.equal((await dataplane.visit('new.test')).text, 'new');
     const status = JSON.parse((await dataplane.admin('GET', '/status')).text) as { workers: { serving: number; restarts: number } };

@@ -17,7 +17,7 @@ const guest = await makePair([], { subject: 'CN=guest', signer: guests.signs });
 
 type Ran = { readonly code: number; readonly out: string };
 
-/** Runs a client of another make; `input` goes in, and everything that it says comes out. */
+/** Runs a third-party client with `input` on stdin. @returns all of its output. */
 function client(program: string, args: readonly string[], input = ''): Promise<Ran> {
   return new Promise((resolve) => {
     const child = execFile(program, args, { timeout: 20_000 }, (error, stdout, stderr) =>
@@ -28,7 +28,7 @@ function client(program: string, args: readonly string[], input = ''): Promise<R
   });
 }
 
-/** One site for everybody and one for the staff, with one certificate between them. */
+/** A public site and a staff site with a common certificate. */
 class Scene {
   readonly pair: Pair;
   private readonly folder: Folder;
@@ -65,14 +65,14 @@ staff.test {
     return new Scene(await Pair.start(folder, sites, { flags }), folder, port);
   }
 
-  /** A visit with curl: its status, or what it says of the handshake. */
+  /** A visit with curl: the status, or its message about the handshake. */
   async curl(name: string, ...args: string[]): Promise<string> {
     const resolve = ['--resolve', `${name}:${this.port}:127.0.0.1`, '--cacert', this.folder.file('roots.pem')];
     const { out } = await client('curl', ['-sS', ...resolve, '-w', ' %{http_code}', ...args, `https://${name}:${this.port}/`]);
     return out;
   }
 
-  /** The same of a client that says nothing, so that it hears everything. */
+  /** The same with a client that sends nothing, so that it receives everything. */
   async listen(name: string, ...args: string[]): Promise<string> {
     return (await client('openssl', [...this.to(name), ...args])).out;
   }
@@ -81,13 +81,13 @@ staff.test {
     return ['s_client', '-connect', `127.0.0.1:${this.port}`, '-servername', name, '-ign_eof'];
   }
 
-  /** What s_client prints of its handshake, and of one request. */
+  /** The output of s_client about its handshake and one request. */
   async openssl(name: string, ...args: string[]): Promise<string> {
     return (await client('openssl', [...this.to(name), ...args], `GET / HTTP/1.1\r\nHost: ${name}\r\nConnection: close\r\n\r\n`)).out;
   }
 }
 
-test('a site of the file lets in who shows a certificate of its authority, and tells others what is missing', async () => {
+test('a site with client certificates admits clients with a certificate of its authority, and tells others what is missing', async () => {
   using folder = new Folder();
   const scene = await Scene.open(folder);
   await using pair = scene.pair;
@@ -96,7 +96,7 @@ test('a site of the file lets in who shows a certificate of its authority, and t
     assert.equal(await scene.curl('staff.test', version, '--cert', folder.file('alice.pem')), 'inside 200');
     assert.match(await scene.curl('staff.test', version), /certificate required[\s\S]* 000$/i);
     assert.match(await scene.curl('staff.test', version, '--cert', folder.file('guest.pem')), / 000$/);
-    // The certificate covers both names, but who came in under one has shown nothing for the other.
+    // The certificate covers both names, but a connection for one has presented no client certificate for the other.
     assert.match(await scene.curl('open.test', version, '-H', 'Host: staff.test'), / 421$/);
     assert.match(await scene.curl('staff.test', version, '--cert', folder.file('alice.pem'), '-H', 'Host: open.test'), / 421$/);
   }
@@ -107,14 +107,14 @@ test('a site of the file lets in who shows a certificate of its authority, and t
   assert.match(explained.stdout, /client_auth.*the handshake requires a client certificate/);
 });
 
-test('a session of it is resumed by every worker, and by nobody under another rule', async () => {
+test('every worker resumes a session of the site, but not under a different rule', async () => {
   using folder = new Folder();
   const scene = await Scene.open(folder);
   await using pair = scene.pair;
   const session = folder.file('session.pem');
   for (const version of ['-tls1_2', '-tls1_3']) {
     await scene.openssl('staff.test', version, '-cert', folder.file('alice.pem'), '-sess_out', session);
-    // Connections are spread over the workers by chance.
+    // Connections are distributed over the workers at random.
     for (let time = 0; time < 8; time++)
       assert.match(await scene.openssl('staff.test', version, '-sess_in', session), /Reused, [\s\S]*inside/, version);
     await scene.openssl('open.test', version, '-sess_out', folder.file('open.pem'));

@@ -33,11 +33,11 @@ test('every command has an example in its --help and on its page', async () => {
   }
 });
 
-test('the examples of the commands do what they are for, one after the other', { timeout: 60_000 }, async () => {
+test('the examples of the commands work, run one after another', { timeout: 60_000 }, async () => {
   using folder = new Folder();
   await using started = new AsyncDisposableStack();
   writeFileSync(folder.file('Sluicefile'), SITE);
-  // The ports of the page are everybody's; what the lines leave to defaults is said by the environment.
+  // The ports of the page may be in use, so the environment overrides the defaults.
   const ports = new Map(await Promise.all(['8080', '8081'].map(async (port) => [port, String(await freePort())] as const)));
   const shell = async ({ command, serves }: ExampleOutcome) => {
     const env = {
@@ -48,7 +48,7 @@ test('the examples of the commands do what they are for, one after the other', {
       SLUICE_DRAIN_TIMEOUT: '1s',
     };
     const own = lineOf(command).replace(/\b808[01]\b/g, (port) => ports.get(port) ?? port);
-    // A process that goes on takes the place of its shell, and so gets the signal that ends it.
+    // A long-running process replaces its shell, so it receives the signal that ends it.
     return new Program('sh', ['-c', serves ? `exec ${own}` : own], env, folder.path);
   };
   for (const example of EXAMPLE_OUTCOMES) {
@@ -66,7 +66,7 @@ async function ended(program: Program, { command, code = 0, prints }: ExampleOut
   if (prints) assert.match(program.stdout, prints, lineOf(command));
 }
 
-/** The new process of an upgrade is nobody's child. */
+/** The new process of an upgrade is not a child of this process. */
 async function endSuccessor({ stdout }: Program): Promise<void> {
   const pid = Number(/to sluice \S+ \(process (\d+)\)/.exec(stdout)?.[1]);
   process.kill(pid, 'SIGTERM');
@@ -75,7 +75,7 @@ async function endSuccessor({ stdout }: Program): Promise<void> {
     try {
       return !isAlive();
     } catch {
-      // Its entry is gone with it.
+      // Its entry disappears with it.
       return true;
     }
   });

@@ -9,7 +9,7 @@ import { run } from './harness/process.ts';
 
 const oneLine = (text: string): boolean => text.trim().split('\n').length === 1;
 
-test('a command that is used wrongly is one line on stderr that names it, and exit 2', async () => {
+test('a wrongly used command prints one line with its name on stderr, and exits with 2', async () => {
   using folder = new Folder();
   const state = ['--state-dir', folder.file('state')];
   const cases: [args: string[], names: RegExp][] = [
@@ -44,7 +44,7 @@ test('every command has --help and exits with 0', async () => {
   }
 });
 
-test('validate prints "Config valid.", or every mistake at once with its place', async () => {
+test('validate prints "Config valid.", or all errors at once with their positions', async () => {
   using folder = new Folder();
   const file = folder.file('Sluicefile');
   writeFileSync(file, 'a.test {\n  respond "x"\n}\n');
@@ -57,7 +57,7 @@ test('validate prints "Config valid.", or every mistake at once with its place',
   assert.match(bad.stderr, new RegExp(`^${file}:3:14: .*<n>/s`, 'm'));
 });
 
-test('a port that something else listens on, also another data plane, is exit 2 with the flag that names another', async () => {
+test('a port in use, even by another data plane, exits with 2 and names the flag for another port', async () => {
   using folder = new Folder();
   const port = await freePort();
   const other = createServer().listen(port, '127.0.0.1');
@@ -103,7 +103,7 @@ test('a port that something else listens on, also another data plane, is exit 2 
   assert.match(admin.stderr, /--admin-listen/);
 });
 
-test('run on a port that is taken ends both processes with exit 2 and one line that names the flag', async () => {
+test('run on a port in use ends both processes with 2 and one line that names the flag', async () => {
   using folder = new Folder();
   const taken = createServer();
   const port = await new Promise<number>((resolve) => taken.listen(0, '127.0.0.1', () => resolve((taken.address() as AddressInfo).port)));
@@ -126,7 +126,7 @@ test('run on a port that is taken ends both processes with exit 2 and one line t
   taken.close();
 });
 
-test('a state directory that cannot be written is exit 2 naming the flag', async (context) => {
+test('a state directory that cannot be written exits with 2 and names the flag', async (context) => {
   if (process.getuid?.() === 0) {
     using folder = new Folder();
     writeFileSync(folder.file('plain'), '');
@@ -142,7 +142,7 @@ test('a state directory that cannot be written is exit 2 naming the flag', async
   context.diagnostic('as an ordinary user');
 });
 
-test('an Admin API that is away or refuses the token is exit 5 with address and reason', async () => {
+test('an Admin API that is unreachable or rejects the token exits with 5, the address and the reason', async () => {
   using folder = new Folder();
   const port = await freePort();
   for (const command of ['routes', 'status', 'reload', 'explain']) {
@@ -157,7 +157,7 @@ test('an Admin API that is away or refuses the token is exit 5 with address and 
   assert.doesNotMatch(dataplane.program.output, /a-token-for-tests/);
 });
 
-test('routes, explain, status and reload tell people and programs what is running', async () => {
+test('routes, explain, status and reload print what is running as text and as JSON', async () => {
   using folder = new Folder();
   await using pair = await Pair.start(folder, 'a.test {\n  reverse_proxy 127.0.0.1:9\n  handle /fixed {\n    respond "x"\n  }\n}\n');
   const routes = await pair.command('routes');

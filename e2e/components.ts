@@ -6,12 +6,12 @@ import { delimiter, join } from 'node:path';
 export const NGINX_STREAM = '/usr/lib/nginx/modules/ngx_stream_module.so';
 
 type Use = 'tests' | 'benchmarks';
-/** `file`: what shows that it is here, where that is no program of its name. */
+/** `file`: a file that shows that it is installed, if it has no program of its name. */
 type Part = { readonly package: string; readonly purpose: string; readonly for: Use | 'both'; readonly file?: string };
 
 /**
- * Programs of the system that tests need beside Node. As root on Debian they are installed before the suite runs;
- * elsewhere the tests that need one are skipped and name its package. With CI=true a missing one is a failure.
+ * System programs that tests need besides Node. As root on Debian they are installed before the suite runs. Elsewhere
+ * the tests that need one are skipped and name its package. With CI=true a missing program is a failure.
  */
 export const COMPONENTS = {
   strace: { package: 'strace', purpose: 'killing the data plane at every step of a save', for: 'tests' },
@@ -31,7 +31,7 @@ export const COMPONENTS = {
   named: { package: 'bind9', purpose: 'a real DNS server that takes updates', for: 'tests' },
   certutil: { package: 'libnss3-tools', purpose: 'telling a real browser whom to trust', for: 'tests' },
   chromium: { package: 'chromium', purpose: 'a real browser', for: 'tests' },
-  perl: { package: 'perl-base', purpose: 'hearing what a service manager is told', for: 'tests' },
+  perl: { package: 'perl-base', purpose: 'receiving what a service manager is sent', for: 'tests' },
   'systemd-notify': { package: 'systemd', purpose: 'telling a service manager', for: 'tests' },
   'systemd-analyze': { package: 'systemd', purpose: 'reading the units as systemd does', for: 'tests' },
   h2load: { package: 'nghttp2-client', purpose: 'load over HTTP/2', for: 'both' },
@@ -43,7 +43,7 @@ const part = (name: Component): Part => COMPONENTS[name];
 const namesFor = (use: Use): Component[] =>
   (Object.keys(COMPONENTS) as Component[]).filter((name) => [use, 'both'].includes(part(name).for));
 
-/** undefined where the program is here; else the words for `skip`. @throws with CI=true when it is missing. */
+/** undefined if the program is installed, otherwise the text for `skip`. @throws with CI=true if it is missing. */
 export function missing(component: Component): string | undefined {
   if (isHere(component)) return undefined;
   const { package: name, purpose } = COMPONENTS[component];
@@ -68,7 +68,7 @@ function isHere(component: Component): boolean {
 
 const POLICY = '/usr/sbin/policy-rc.d';
 
-/** apt's own switch against starting services: a policy that answers 101, there only while we install. */
+/** Keeps apt from starting services: a policy that exits with 101, which exists only during the installation. */
 function withoutServices(task: () => void): void {
   const ours = !existsSync(POLICY);
   if (ours) writeFileSync(POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
@@ -100,7 +100,7 @@ function install(wanted: readonly Component[]): void {
   });
 }
 
-/** What benchmarks need. @throws naming the packages that could not be installed. */
+/** The programs that benchmarks need. @throws with the packages that could not be installed. */
 export function installForBenchmarks(): void {
   install(namesFor('benchmarks'));
   const lacking = namesFor('benchmarks').filter((name) => !isHere(name));

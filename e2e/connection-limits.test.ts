@@ -11,7 +11,7 @@ import { until } from './harness/until.ts';
 const SITE = 'site.test {\n  respond "here"\n}\n';
 const GET = 'GET / HTTP/1.1\r\nHost: site.test\r\n\r\n';
 
-/** Asks over `count` connections from an address of this machine, all at once. @returns those that were answered, still open. */
+/** Sends a request on each of `count` concurrent connections from a local address. @returns those that got a response, still open. */
 async function visitors(port: number, count: number, localAddress: string): Promise<Socket[]> {
   const answered: Socket[] = [];
   await Promise.all(
@@ -31,7 +31,7 @@ async function visitors(port: number, count: number, localAddress: string): Prom
   return answered;
 }
 
-test('limits of connections are exact over all workers, come from the file, and hold at once when it changes', async () => {
+test('connection limits are exact over all workers, set by the file, and applied immediately when it changes', async () => {
   using folder = new Folder();
   const [port, probe] = [await freePort(), await freePort()];
   const globals = (all: number, each: number) =>

@@ -10,7 +10,7 @@ import { Program, run, SLUICE } from './harness/process.ts';
 import { until } from './harness/until.ts';
 import { Upstream } from './harness/upstream.ts';
 
-/** The pair beside an engine that speaks the engine's API; its containers are servers of the test on loopback ports. */
+/** The pair with a fake container engine, whose containers are servers of the test on loopback ports. */
 async function started() {
   const folder = new Folder();
   const engine = new FakeEngine();
@@ -54,7 +54,7 @@ const app = (number: number, port: number, labels: Record<string, string>) => ({
   labels,
 });
 
-describe('the pair beside an engine', () => {
+describe('with a container engine', () => {
   let pair: Awaited<ReturnType<typeof started>>;
   let upstream: Upstream;
   before(async () => {
@@ -66,7 +66,7 @@ describe('the pair beside an engine', () => {
     await upstream?.[Symbol.asyncDispose]();
   });
 
-  test('a container that starts beside a listening app is served in less than half a second, without any config file', async (t) => {
+  test('a started container is served in less than half a second, without a config file', async (t) => {
     const { engine, answers } = pair;
     const times: number[] = [];
     for (let number = 1; number <= 3; number++) {
@@ -76,14 +76,14 @@ describe('the pair beside an engine', () => {
       times.push(performance.now() - before);
     }
     t.diagnostic(times.map(Math.round).join(', '));
-    // Other work on the machine slows single ones; what the path itself takes shows in the best.
+    // Other load on the machine slows down single runs, so the best one counts.
     assert.ok(Math.min(...times) < 500, `served after ${times.map(Math.round).join(', ')} ms`);
     engine.die(fakeId(1));
     await answers('s1.example', 503);
     await answers('s2.example', 200);
   });
 
-  test('status and explain tell of every labelled container how far it came, why, and what would change it', async () => {
+  test('status and explain show the state of every labelled container, the reason, and what would change it', async () => {
     const { engine, answers, command, report } = pair;
     engine.run(app(11, upstream.port, { 'sluice.domain': 'good.example' }));
     engine.run({ ...app(12, upstream.port, { 'sluice.domain': 'sick.example' }), health: 'unhealthy' });
@@ -108,7 +108,7 @@ describe('the pair beside an engine', () => {
     );
   });
 
-  test('an engine that goes away takes no route along, and what changed meanwhile is found when it is back', async () => {
+  test('routes survive an outage of the engine, and changes made meanwhile are found when it is back', async () => {
     const { engine, answers, report, restart } = pair;
     engine.run(app(21, upstream.port, { 'sluice.domain': 'stays.example' }));
     engine.run(app(22, upstream.port, { 'sluice.domain': 'goes.example' }));

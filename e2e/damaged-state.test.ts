@@ -6,7 +6,7 @@ import { Upstream } from './harness/upstream.ts';
 
 const DOMAINS = 200;
 
-/** A state directory as a data plane left it that served many routes and was stopped. */
+/** The state directory of a stopped data plane that served many routes. */
 async function leaveState(stateDir: string, upstream: Upstream): Promise<void> {
   await using dataplane = await Dataplane.start({ stateDir, workers: 1 });
   const routes = Array.from({ length: DOMAINS }, (_, index) => ({ domain: `site-${index}.test`, upstream: upstream.address }));
@@ -14,7 +14,7 @@ async function leaveState(stateDir: string, upstream: Upstream): Promise<void> {
   assert.equal((await dataplane.program.kill('SIGTERM')).code, 0);
 }
 
-/** Writes over a stretch of a file, in the middle of what it holds. */
+/** Overwrites a range in the middle of a file. */
 function scribble(path: string, at: number, bytes: number): void {
   const file = openSync(path, 'r+');
   try {
@@ -32,7 +32,7 @@ const DAMAGES: Readonly<Record<string, (path: string) => void>> = {
 };
 
 for (const [what, damage] of Object.entries(DAMAGES)) {
-  test(`a saved table with ${what} never stops the start, and routes can be saved again`, async () => {
+  test(`a saved table with ${what} never prevents startup, and routes can be saved again`, async () => {
     using folder = new Folder();
     await using upstream = await Upstream.start('one');
     await leaveState(folder.path, upstream);
@@ -40,12 +40,12 @@ for (const [what, damage] of Object.entries(DAMAGES)) {
     {
       await using dataplane = await Dataplane.start({ stateDir: folder.path, workers: 1 });
       const aside = readdirSync(folder.path).find((name) => name.startsWith('routes.db.corrupt-'));
-      // An empty file is an empty database: nothing in it is worth keeping.
+      // An empty file is an empty database, so it is not renamed.
       if (what !== 'nothing in it') {
         assert.ok(aside !== undefined, 'the damaged file is kept');
         await dataplane.program.said(aside);
       }
-      // What could be read is served as it was; nothing else is made up.
+      // What could be read is served unchanged, and nothing else.
       const kept = JSON.parse((await dataplane.admin('GET', '/routes')).text) as { domain: string; upstream: string }[];
       for (const route of kept) assert.deepEqual([/^site-\d+\.test$/.test(route.domain), route.upstream], [true, upstream.address]);
       await dataplane.route('after.test', upstream.address);
@@ -61,7 +61,7 @@ for (const [what, text] of [
   ['other JSON', '{"visitors":"SECRET"}'],
   ['nothing in it', ''],
 ] as const) {
-  test(`a key ring with ${what} is set aside, named in the log without its text, and never stops the start`, async () => {
+  test(`a key ring with ${what} is renamed, logged without its content, and never prevents startup`, async () => {
     using folder = new Folder();
     writeFileSync(folder.file('keyring.json'), text);
     await using dataplane = await Dataplane.start({ stateDir: folder.path, workers: 1 });

@@ -7,7 +7,7 @@ import { until } from './harness/until.ts';
 
 const site = (word: string) => `site.test {\n  respond "${word}"\n}\n`;
 
-test('diff tells what a file would change before it does, and what was changed by hand', async () => {
+test('diff shows what a file would change, and what was changed manually', async () => {
   using folder = new Folder();
   await using pair = await Pair.start(folder, site('file'));
   const other = folder.file('next');
@@ -32,7 +32,7 @@ test('diff tells what a file would change before it does, and what was changed b
   assert.equal((await pair.command('diff', '--config', pair.file)).code, 0);
 });
 
-test('a route of the file that is rewritten by hand under its own tag is put back within a second', async () => {
+test('a route of the file that is replaced manually under its own tag is restored within a second', async () => {
   using folder = new Folder();
   await using pair = await Pair.start(folder, site('file'));
   const body = JSON.stringify({ domain: 'site.test', upstream: null, tls: false, source: 'file', respond: { status: 200, body: 'hand' } });

@@ -28,7 +28,7 @@ const documents = [
 ];
 const text = (name: string): string => readFileSync(join(REPOSITORY, name), 'utf8');
 
-test('every link of the documents leads somewhere', () => {
+test('every link in the documentation has a target', () => {
   for (const name of documents) {
     for (const [, target = ''] of text(name).matchAll(/\]\(([^)#\s]+)[^)]*\)/g)) {
       if (/^https?:/.test(target)) continue;
@@ -37,7 +37,7 @@ test('every link of the documents leads somewhere', () => {
   }
 });
 
-test('every path that the documents name exists', () => {
+test('every path in the documentation exists', () => {
   const rooms = /^(?:shared|controller|dataplane|deploy|e2e|docs|scripts)\//;
   for (const name of documents) {
     const words = shellOf(text(name)).flatMap((line) => line.split(/[\s='"]+/));
@@ -49,7 +49,7 @@ test('every path that the documents name exists', () => {
   }
 });
 
-test('every npm script that the documents name exists', () => {
+test('every npm script in the documentation exists', () => {
   const { scripts } = JSON.parse(text('package.json')) as { scripts: Record<string, string> };
   const known = new Set([...Object.keys(scripts), 'ci']);
   for (const name of documents)
@@ -59,11 +59,11 @@ test('every npm script that the documents name exists', () => {
     assert.ok(text('README.md').includes(`npm ${name}`) || text('CONTRIBUTING.md').includes(`npm run ${name}`), name);
 });
 
-/** The lines of shell of a document, each whole. */
+/** The shell lines of a document, with continuation lines joined. */
 const shellOf = (document: string): string[] =>
   [...document.matchAll(/```(?:sh|bash)\n([\s\S]*?)```/g)].flatMap(([, block = '']) => block.replace(/\\\n\s*/g, ' ').split('\n'));
 
-/** `sluice COMMAND …` as it stands in the documents: in a line of shell, or in backquotes. */
+/** `sluice COMMAND …` in the documents: in a shell line or in backquotes. */
 function shownCommands(document: string): { command: string; flags: string[] }[] {
   const shell = shellOf(document);
   const inline = [...document.matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code);
@@ -75,7 +75,7 @@ function shownCommands(document: string): { command: string; flags: string[] }[]
   );
 }
 
-test('every command and flag that the documents show is one that the program knows', async () => {
+test('every command and flag in the documentation exists', async () => {
   const processes: Record<string, readonly Flag[]> = {
     dataplane: DATAPLANE_FLAGS,
     controller: CONTROLLER_FLAGS,
@@ -95,7 +95,7 @@ test('every command and flag that the documents show is one that the program kno
   assert.ok(seen > 20, `${seen} commands`);
 });
 
-test('every flag that a mistake in a Sluicefile leads to is one that a program knows', () => {
+test('every flag that a Sluicefile error mentions exists', () => {
   const known = new Set([...CONTROLLER_FLAGS, ...DATAPLANE_FLAGS].map(({ name }) => name));
   const tables = [CADDY_DIRECTIVES, CADDY_GLOBALS, CADDY_REVERSE_PROXY, CADDY_TLS, CADDY_TRANSPORT];
   const sentences = tables.flatMap((table) => [...table.values()]);
@@ -104,7 +104,7 @@ test('every flag that a mistake in a Sluicefile leads to is one that a program k
   for (const flag of named) assert.ok(known.has(flag), flag);
 });
 
-test('every Sluicefile that the documents show is valid', () => {
+test('every Sluicefile in the documentation is valid', () => {
   for (const name of documents.filter((one) => !one.endsWith('reference/sluicefile.md'))) {
     for (const [, block = ''] of text(name).matchAll(/^ *```sluicefile\n([\s\S]*?)```/gm)) {
       const compiled = compileBytes(Buffer.from(block), name, {});
@@ -113,7 +113,7 @@ test('every Sluicefile that the documents show is valid', () => {
   }
 });
 
-test('what the documents call not there yet is refused, line by line, with these words', () => {
+test('every directive documented as not available yet is rejected with that message', () => {
   let lines = 0;
   for (const name of documents) {
     for (const [, block = ''] of text(name).matchAll(/^```sluicefile not-yet\n([\s\S]*?)```/gm)) {
@@ -131,7 +131,7 @@ test('what the documents call not there yet is refused, line by line, with these
   assert.ok(lines > 10);
 });
 
-test('the README’s Sluicefile is valid, and says so as the README says', async () => {
+test('the README’s Sluicefile is valid, with the output that the README shows', async () => {
   using folder = new Folder();
   const block = /```sluicefile\n([\s\S]*?)```/.exec(text('README.md'))?.[1] ?? '';
   writeFileSync(folder.file('Sluicefile'), block.replace(/^ {3}/gm, ''));
@@ -139,7 +139,7 @@ test('the README’s Sluicefile is valid, and says so as the README says', async
   assert.deepEqual([code, stdout.trim()], [0, 'Config valid.']);
 });
 
-test('no source file is longer than a reader’s patience, and none imports across the two processes', () => {
+test('no source file exceeds the maximum length or imports across the two processes', () => {
   const { stdout } = spawnSync('git', ['ls-files', 'shared', 'controller', 'dataplane'], { cwd: REPOSITORY, encoding: 'utf8' });
   const sources = stdout.split('\n').filter((name) => name.endsWith('.ts') && !/\.test\.ts$/.test(name));
   assert.ok(sources.length > 100);

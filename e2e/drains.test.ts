@@ -6,7 +6,7 @@ import { RawClient } from './harness/raw.ts';
 import { until } from './harness/until.ts';
 import { Upstream } from './harness/upstream.ts';
 
-test('SIGTERM lets an answer under way finish, takes no more connections, and ends with 0', async () => {
+test('SIGTERM lets a response in progress finish, accepts no more connections, and exits with 0', async () => {
   using folder = new Folder();
   const held: (() => void)[] = [];
   await using upstream = await Upstream.start('slow', (_, response) => {
@@ -29,7 +29,7 @@ test('SIGTERM lets an answer under way finish, takes no more connections, and en
   assert.deepEqual(await exit, { code: 0, signal: null });
 });
 
-test('a second SIGTERM ends at once', async () => {
+test('a second SIGTERM exits immediately', async () => {
   using folder = new Folder();
   let asked = false;
   await using upstream = await Upstream.start('silent', () => {
@@ -42,10 +42,10 @@ test('a second SIGTERM ends at once', async () => {
   dataplane.program.child.kill('SIGTERM');
   await dataplane.program.said('draining');
   assert.equal((await dataplane.program.kill('SIGTERM')).code, 1);
-  assert.ok((await answer) instanceof Error, 'nobody pretends that the answer was whole');
+  assert.ok((await answer) instanceof Error, 'the response is recognizably incomplete');
 });
 
-test('an answer that does not come is given up at the end of the drain timeout', async () => {
+test('a response that does not arrive is given up at the end of the drain timeout', async () => {
   using folder = new Folder();
   let asked = false;
   await using upstream = await Upstream.start('silent', () => {
@@ -62,13 +62,13 @@ test('an answer that does not come is given up at the end of the drain timeout',
   assert.ok((await answer) instanceof Error);
 });
 
-test('a connection that is kept open without a request does not hold up the end', async () => {
+test('an idle connection does not delay shutdown', async () => {
   using folder = new Folder();
   await using upstream = await Upstream.start('one');
   await using dataplane = await Dataplane.start({ stateDir: folder.path });
   await dataplane.route('a.test', upstream.address);
   using idle = await RawClient.open(dataplane.httpPort);
-  // As browsers do: what the other side ends is closed.
+  // Closes the connection when the other side ends it, as browsers do.
   idle.socket.once('end', () => idle.socket.end());
   await idle.write('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n').sees('"name":"one"');
   const began = performance.now();
@@ -78,7 +78,7 @@ test('a connection that is kept open without a request does not hold up the end'
 });
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const)
-  test(`run drains on ${signal} as well: the answer comes, both processes end, and it exits with 0`, async () => {
+  test(`run drains on ${signal}, too: the response arrives, both processes end, and it exits with 0`, async () => {
     using folder = new Folder();
     const held: (() => void)[] = [];
     await using upstream = await Upstream.start('slow', (_, response) => {

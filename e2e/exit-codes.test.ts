@@ -12,7 +12,7 @@ after(() => folder[Symbol.dispose]());
 writeFileSync(folder.file('bad'), 'shop.example {\n  respnd\n}\n');
 writeFileSync(folder.file('other'), SITE.replaceAll('shop', 'other'));
 
-/** What ends with each code, against a pair that serves SITE; `away` is an Admin API that is not there. */
+/** Commands for each exit code, run against a pair that serves SITE; `away` is an Admin API that does not exist. */
 const CASES: Readonly<Record<number, readonly string[]>> = {
   0: ['validate --config Sluicefile', 'diff --config Sluicefile ADMIN', 'status ADMIN --json', 'explain shop.example ADMIN'],
   1: ['validate --config bad', 'diff --config bad ADMIN', 'explain shpo.example ADMIN --json'],
@@ -22,7 +22,7 @@ const CASES: Readonly<Record<number, readonly string[]>> = {
   5: ['routes --admin AWAY', 'explain shop.example --admin AWAY', 'reload --admin AWAY'],
 };
 
-test('each exit code of the table is what the commands end with, and the table has them all', { timeout: 110_000 }, async () => {
+test('the commands exit with the codes in the table, and the table lists all of them', { timeout: 110_000 }, async () => {
   const page = readFileSync(join(REPOSITORY, 'docs/reference/command-line.md'), 'utf8');
   const table = page.slice(page.indexOf('## Exit codes'), page.indexOf('What went wrong is one line'));
   assert.deepEqual(
@@ -33,7 +33,7 @@ test('each exit code of the table is what the commands end with, and the table h
   using elsewhere = new Folder();
   await using ailing = await Pair.start(elsewhere, 'shop.example {\n  respnd\n}\n', { until: 503 });
   for (const [code, lines] of Object.entries(CASES)) {
-    // The cooldown counts from the last reload, and this one comes right before.
+    // The cooldown starts with the last reload, which is the one right before.
     if (code === '4') assert.equal((await pair.admin('/reload?wait=true', { method: 'POST' })).status, 200);
     await Promise.all(lines.map((line) => endsWith(line, Number(code), pair.socket, ailing.socket)));
   }
@@ -48,10 +48,6 @@ async function endsWith(line: string, code: number, socket: string, ailing: stri
   const { stdout, stderr, ...exit } = await run(words, {}, folder.path);
   assert.equal(exit.code, code, `${line}\n${stdout}${stderr}`);
   const complains = [2, 4, 5].includes(code);
-  assert.equal(
-    stderr.split('\n').length - 1,
-    complains || line.includes(' bad') ? 1 : 0,
-    `${line}: what went wrong is one line\n${stderr}`,
-  );
+  assert.equal(stderr.split('\n').length - 1, complains || line.includes(' bad') ? 1 : 0, `${line}: the error is one line\n${stderr}`);
   if (words.includes('--json') && !complains) JSON.parse(stdout);
 }

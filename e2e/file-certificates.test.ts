@@ -17,7 +17,7 @@ const authority = await makePair([], { subject: 'CN=tests', authority: true });
 const pairFor = (...names: string[]): Promise<MadePair> => makePair(names, { signer: authority.signs });
 const keyLines = ({ privateKey }: MadePair): string => privateKey.split('\n')[1] ?? '';
 
-/** What a visitor of this name is shown and answered. @throws what ended the handshake. */
+/** The certificate and response that a visitor of this name gets. @throws the error that ended the handshake. */
 async function visit(port: number, name: string): Promise<{ serial: string; answer: string }> {
   const socket = connect({ host: '127.0.0.1', port, servername: name, ca: authority.certificate });
   await once(socket, 'secureConnect');
@@ -33,7 +33,7 @@ const serialOf = async (pair: MadePair): Promise<string> => {
   return new X509Certificate(pair.certificate).serialNumber.toLowerCase();
 };
 
-test('the certificate that a file names is shown, followed on disk, and gone with its line', async () => {
+test('a certificate named in the file is presented, reloaded when it changes on disk, and removed with its line', async () => {
   using folder = new Folder();
   const [first, second] = [await pairFor('shop.test', 'www.shop.test'), await pairFor('shop.test', 'www.shop.test')];
   const put = (part: 'certificate' | 'privateKey', pair: MadePair) => writeFileSync(folder.file(`shop.${part}`), pair[part]);
@@ -58,9 +58,9 @@ test('the certificate that a file names is shown, followed on disk, and gone wit
   assert.deepEqual([record?.domains, record?.source, record?.renew_at], [['shop.test', 'www.shop.test'], 'applied', null]);
   assert.ok(!listed.text.includes('PRIVATE') && !listed.text.includes(keyLines(first)));
 
-  // Half of a new pair: what was good stays, and the mistake is told.
+  // With half of a new pair, the good one stays and the error is reported.
   put('certificate', second);
-  await until('the mistake to be told', async () =>
+  await until('the error to be reported', async () =>
     (await pair.command('status')).stdout.includes('the key belongs to another certificate'),
   );
   assert.equal((await visit(httpsPort, 'shop.test')).serial, await serialOf(first));
@@ -73,7 +73,7 @@ test('the certificate that a file names is shown, followed on disk, and gone wit
   await assert.rejects(visit(httpsPort, 'shop.test'), /unrecognized name/i);
 });
 
-test('diff tells of certificates before they are applied, and no command prints a key', async () => {
+test('diff shows certificates before they are applied, and no command prints a key', async () => {
   using folder = new Folder();
   const [first, second] = [await pairFor('shop.test'), await pairFor('shop.test')];
   const write = (name: string, { certificate, privateKey }: MadePair) => writeFileSync(folder.file(name), certificate + privateKey);
@@ -100,7 +100,7 @@ test('diff tells of certificates before they are applied, and no command prints 
   assert.ok(!pair.program.output.includes(keyLines(first)), 'the log');
 });
 
-test('certificates that are applied outlive controller and process, and a bad one costs its own site only', async () => {
+test('applied certificates survive the controller and the process, and a bad one affects only its own site', async () => {
   using folder = new Folder();
   const httpsPort = await freePort();
   const flags = ['--https-port', `${httpsPort}`];
@@ -126,7 +126,7 @@ test('certificates that are applied outlive controller and process, and a bad on
       return (JSON.parse(answer.text) as { applied: Applied }).applied;
     };
     const first = await apply(lines(1, [['a.test', a]]));
-    // The first handshake after the answer.
+    // The first handshake after the response.
     assert.match((await visit(httpsPort, 'a.test')).answer, /a\.test 1$/);
     assert.deepEqual(first.certificates, [{ domains: ['a.test'], result: 'added' }]);
     const second = await apply(

@@ -13,7 +13,7 @@ import { Upstream } from './harness/upstream.ts';
 
 const dedent = (text: string): string => text.replace(/^ {3}/gm, '');
 
-/** The README's chapter as somebody would follow it: its file, and its commands in their order. */
+/** The README's chapter as a reader would follow it: its file, and its commands in order. */
 function chapter(): { sluicefile: string; commands: string[]; validate: string } {
   const readme = readFileSync(`${REPOSITORY}README.md`, 'utf8');
   const text = readme.slice(readme.indexOf('## Five minutes'), readme.indexOf('## Containers'));
@@ -25,7 +25,7 @@ function chapter(): { sluicefile: string; commands: string[]; validate: string }
   };
 }
 
-test('the README’s five minutes to a first site work as they are written', { timeout: 60_000 }, async (context) => {
+test('the README’s “Five minutes to a first site” works as written', { timeout: 60_000 }, async (context) => {
   const reason = missing('curl');
   if (reason !== undefined) return context.skip(reason);
   using folder = new Folder();
@@ -36,7 +36,7 @@ test('the README’s five minutes to a first site work as they are written', { t
   await using two = await Upstream.start('two', app);
   await using api = await Upstream.start('api', (request, response) => response.end(`api ${request.url}`));
   const http = await freePort();
-  // Only the ports are others than in the README, since those may be taken here.
+  // Only the ports differ from the README, since those may be in use.
   const ports: Readonly<Record<string, number>> = { 8080: http, 3000: one.port, 3001: two.port, 4000: api.port };
   const moved = (text: string) => text.replace(/\b(?:8080|3000|3001|4000)\b/g, (port) => `${ports[port]}`);
   const env = { SLUICE_ADMIN_LISTEN: `127.0.0.1:${await freePort()}`, SLUICE_LISTEN: `127.0.0.1:${await freePort()}` };

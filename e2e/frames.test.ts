@@ -7,7 +7,7 @@ import { until } from './harness/until.ts';
 
 const respond = (domain: string, body: string) => ({ domain, upstream: null, respond: { status: 200, body } });
 
-/** Sends pieces as chunks, as `curl --data-binary @-` does, and breaks off in place of an end when told to. */
+/** Sends chunks as `curl --data-binary @-` does, and optionally breaks off instead of ending. */
 function pipe(dataplane: Dataplane, pieces: readonly string[], end: 'end' | 'cut'): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${TOKEN}`, ...NDJSON };
@@ -31,7 +31,7 @@ function pipe(dataplane: Dataplane, pieces: readonly string[], end: 'end' | 'cut
 
 const pieces = (text: string, size: number): string[] => text.match(new RegExp(`[\\s\\S]{1,${size}}`, 'g')) ?? [];
 
-test('one frame piped in, in whatever pieces, is a complete use: applied, answered, and the connection ends', async () => {
+test('a single frame piped in, in any chunks, is applied and answered, and the connection ends', async () => {
   using folder = new Folder();
   await using dataplane = await Dataplane.start({ stateDir: folder.path });
   const text = frame(1, [respond('a.test', 'a'), respond('b.test', 'ü in pieces')]);
@@ -46,7 +46,7 @@ test('one frame piped in, in whatever pieces, is a complete use: applied, answer
   assert.equal((await dataplane.visit('b.test')).text, 'ü in pieces');
 });
 
-test('a frame that is cut anywhere has no effect, and neither has one that is stale or malformed', async () => {
+test('a frame that is truncated anywhere, stale or malformed has no effect', async () => {
   using folder = new Folder();
   await using dataplane = await Dataplane.start({ stateDir: folder.path });
   const good = await dataplane.admin('POST', '/routes', frame(5, [respond('kept.test', 'good')], { epoch: 10 }), NDJSON);
@@ -56,7 +56,7 @@ test('a frame that is cut anywhere has no effect, and neither has one that is st
     assert.equal((await dataplane.visit('kept.test')).text, 'good', what);
     assert.equal((await dataplane.visit('new.test')).status, 404, what);
   };
-  // The last cut loses nothing but the newline of the last line.
+  // The last cut removes only the newline of the last line.
   for (const length of [30, next.indexOf('\n') + 1, next.indexOf('"end"'), next.length - 3]) {
     await assert.rejects(pipe(dataplane, [next.slice(0, length)], 'cut'), /cut/);
     await untouched(`broken off after ${length} characters`);
@@ -80,7 +80,7 @@ test('a frame that is cut anywhere has no effect, and neither has one that is st
   assert.equal((await dataplane.visit('kept.test')).status, 404);
 });
 
-test('a bad route of a frame spoils only itself, and keeps its last good version', async () => {
+test('a bad route in a frame is rejected alone and keeps its last good version', async () => {
   using folder = new Folder();
   await using dataplane = await Dataplane.start({ stateDir: folder.path });
   await dataplane.admin('POST', '/routes', frame(1, [respond('a.test', 'good'), respond('b.test', 'one')]), NDJSON);
@@ -95,7 +95,7 @@ test('a bad route of a frame spoils only itself, and keeps its last good version
   assert.equal((await dataplane.visit('b.test')).text, 'two');
 });
 
-test('a stream that is open is told what is done by hand, and puts it right', async () => {
+test('an open stream is notified of manual changes and can revert them', async () => {
   using folder = new Folder();
   await using dataplane = await Dataplane.start({ stateDir: folder.path });
   const headers = { authorization: `Bearer ${TOKEN}`, ...NDJSON };
@@ -110,7 +110,7 @@ test('a stream that is open is told what is done by hand, and puts it right', as
   await until('the answer', () => heard.includes('"applied"'));
   assert.equal((await dataplane.admin('DELETE', '/routes/a.test')).status, 200);
   await until('the news', () => heard.includes('{"routes":{"domain":"a.test","change":"removed"'));
-  // The same stream puts it back: what was done by hand makes the table another one than revision 1.
+  // The same stream restores it: because of the manual change, the table no longer matches revision 1.
   call.write(frame(2, [respond('a.test', 'good')]));
   await until('the second answer', () => heard.includes('"revision":2'));
   assert.equal((await dataplane.visit('a.test')).text, 'good');

@@ -5,13 +5,13 @@ import { test } from 'node:test';
 import { Dataplane, Folder, frame, NDJSON } from './harness/dataplane.ts';
 import { Upstream } from './harness/upstream.ts';
 
-test('a full disk while saving is 503 with nothing half-applied, and saving works again when there is room', async (context) => {
+test('a full disk during a save is answered with 503 and no partial change, and saving works again when there is space', async (context) => {
   using folder = new Folder();
   const disk = folder.file('disk');
   mkdirSync(disk);
   if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'none', disk]).status !== 0) {
     if (process.env.CI === 'true') assert.fail('a small file system could not be mounted');
-    return context.skip('needs the right to mount a small file system');
+    return context.skip('needs permission to mount a small file system');
   }
   try {
     await using upstream = await Upstream.start('one');

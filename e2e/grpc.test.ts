@@ -27,7 +27,7 @@ before(async () => {
     flags: ['--cert-dir', folder.file('certs'), '--https-port', `${httpsPort}`],
   });
   const transport = { protocol: 'h2c' };
-  // Callers without TLS are not to be sent on to HTTPS, though there is a certificate.
+  // Callers without TLS must not be redirected to HTTPS, although there is a certificate.
   await dataplane.route('grpc.test', greeter.address, { transport, hold_secs: 0, https: 'off' });
   await dataplane.route('limited.test', greeter.address, { transport, rate_limit_rps: 1, https: 'off' });
   await dataplane.route('secure.test', secureGreeter.address, { tls: true, transport: { protocol: 'h2', ca: authority.ca } });
@@ -64,22 +64,22 @@ for (const [way, connect, host] of [
     });
     after(() => client[Symbol.dispose]());
 
-    test('a message goes there and back, also a large one', async () => {
+    test('unary calls work, even with a large message', async () => {
       assert.equal(String(await client.unary(METHODS.echo, 'hello')), 'hello');
       const large = randomBytes(5_000_000);
       assert.equal(large.equals(await client.unary(METHODS.echo, large)), true);
     });
 
-    test('a failure comes with its status and its words', async () => {
+    test('an error arrives with its status and message', async () => {
       await assert.rejects(client.unary(METHODS.fail, ''), { code: status.NOT_FOUND, details: 'no such greeting: ü' });
     });
 
-    test('a method that there is not is said to be none', async () => {
+    test('an unknown method is reported as unimplemented', async () => {
       const none = { ...METHODS.echo, path: '/greeter.Greeter/None' };
       await assert.rejects(client.unary(none, ''), { code: status.UNIMPLEMENTED });
     });
 
-    test('messages stream down', async () => {
+    test('server streaming works', async () => {
       const got: string[] = [];
       for await (const message of client.serverStream(METHODS.count, '100')) got.push(String(message));
       assert.deepEqual(
@@ -88,12 +88,12 @@ for (const [way, connect, host] of [
       );
     });
 
-    test('messages stream up', async () => {
+    test('client streaming works', async () => {
       const messages = Array.from({ length: 100 }, (_, index) => `${index},`);
       assert.equal(String(await client.clientStream(METHODS.join, messages)), messages.join(''));
     });
 
-    test('messages go back and forth, each as soon as it is there', async () => {
+    test('bidirectional streaming delivers each message immediately', async () => {
       const call = client.duplex(METHODS.chat);
       for (const word of ['one', 'two', 'three']) {
         call.write(Buffer.from(word));
@@ -104,15 +104,15 @@ for (const [way, connect, host] of [
       assert.equal(code, status.OK);
     });
 
-    test('a deadline that passes ends the call on both sides', async () => {
+    test('an expired deadline ends the call on both sides', async () => {
       const service = host === 'secure.test' ? secureGreeter : greeter;
       const { cancelled } = service;
       await assert.rejects(client.unary(METHODS.wait, '', new Date(Date.now() + 300)), { code: status.DEADLINE_EXCEEDED });
-      await until('the service to be told', () => Promise.resolve(service.cancelled === cancelled + 1));
+      await until('the service to be notified', () => Promise.resolve(service.cancelled === cancelled + 1));
     });
   });
 
-test('a call that its client calls off is called off at the service', async () => {
+test('a call cancelled by the client is cancelled at the service', async () => {
   using client = clear('grpc.test');
   const call = client.duplex(METHODS.chat);
   call.write(Buffer.from('one'));
@@ -124,10 +124,10 @@ test('a call that its client calls off is called off at the service', async () =
   );
   call.on('error', () => undefined);
   call.cancel();
-  await until('nothing to be under way', async () => (await upstreams()).every(({ in_flight: count }) => count === 0));
+  await until('no request to be in flight', async () => (await upstreams()).every(({ in_flight: count }) => count === 0));
 });
 
-test('a service that dies in the middle of a call is unavailable', async () => {
+test('a service that dies during a call is reported as unavailable', async () => {
   const mortal = await Greeter.start();
   await dataplane.route('gone.test', mortal.address, { transport: { protocol: 'h2c' }, https: 'off' });
   using client = clear('gone.test');
@@ -143,7 +143,7 @@ test('a service that dies in the middle of a call is unavailable', async () => {
   await assert.rejects(client.unary(METHODS.echo, ''), { code: status.UNAVAILABLE });
 });
 
-test('what the proxy refuses is read as what it means', async () => {
+test('responses of the proxy itself are mapped to gRPC statuses', async () => {
   using nowhere = clear('nowhere.test');
   await assert.rejects(nowhere.unary(METHODS.echo, ''), { code: status.UNIMPLEMENTED });
   using limited = clear('limited.test');

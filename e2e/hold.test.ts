@@ -6,7 +6,7 @@ import { freePort } from './harness/ports.ts';
 import { until } from './harness/until.ts';
 import { Upstream } from './harness/upstream.ts';
 
-describe('a site that holds requests', () => {
+describe('a site with hold', () => {
   const folder = new Folder();
   let dataplane: Dataplane;
 
@@ -23,7 +23,7 @@ describe('a site that holds requests', () => {
       (await dataplane.admin('GET', '/metrics')).text.includes(`sluice_requests_in_flight ${count}\n`),
     );
 
-  test('lets those that found no target go with the change that brings one', async () => {
+  test('releases requests without a target when a change adds one', async () => {
     await dataplane.route('swap.test', '127.0.0.1:1', { upstreams: [{ address: '127.0.0.1:1', state: 'starting' }], hold_secs: 30 });
     const explained = JSON.parse((await dataplane.admin('GET', '/explain?url=swap.test')).text) as { verdict: string };
     assert.equal(explained.verdict, '503 after 30 s: no target of the pool is in rotation; 127.0.0.1:1: its source says starting');
@@ -34,7 +34,7 @@ describe('a site that holds requests', () => {
     for (const { status, text } of await waiting) assert.deepEqual([status, text], [200, 'new']);
   });
 
-  test('lets those whose target refused go when it takes connections', async () => {
+  test('releases requests whose target refused when it accepts connections', async () => {
     const port = await freePort();
     await dataplane.route('restart.test', `127.0.0.1:${port}`, { hold_secs: 30 });
     const waiting = Promise.all(Array.from({ length: 8 }, () => dataplane.visit('restart.test')));
@@ -48,14 +48,14 @@ describe('a site that holds requests', () => {
     server.close();
   });
 
-  test('answers when the time is over', async () => {
+  test('responds when the hold time is over', async () => {
     await dataplane.route('over.test', `127.0.0.1:${await freePort()}`, { hold_secs: 1 });
     const began = performance.now();
     assert.equal((await dataplane.visit('over.test')).status, 502);
     assert.ok(performance.now() - began >= 900);
   });
 
-  test('refuses a time that is none', async () => {
+  test('rejects an invalid hold time', async () => {
     for (const hold_secs of [-1, 301, 1.5, '10s']) {
       const { status } = await dataplane.admin('POST', '/routes', { domain: 'bad.test', upstream: '127.0.0.1:1', tls: false, hold_secs });
       assert.equal(status, 400, String(hold_secs));

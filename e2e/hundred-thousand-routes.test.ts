@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Dataplane, Folder, frame, NDJSON } from './harness/dataplane.ts';
 import { Upstream } from './harness/upstream.ts';
 
-test('one frame carries 100,000 routes; each is served, and a restart brings them all back', { timeout: 90_000 }, async () => {
+test('a frame with 100,000 routes is served and restored after a restart', { timeout: 90_000 }, async () => {
   using folder = new Folder();
   await using upstream = await Upstream.start('one');
   const routes = Array.from({ length: 100_000 }, (_, index) => ({ domain: `site-${index}.test`, upstream: upstream.address }));
@@ -16,7 +16,7 @@ test('one frame carries 100,000 routes; each is served, and a restart brings the
     assert.equal(applied.results.length, 100_000);
     assert.ok(applied.results.every(({ result }) => result === 'added'));
     for (const index of sample) assert.equal((await dataplane.visit(`site-${index}.test`)).status, 200);
-    // The next truth leaves one out and changes one: nothing else is touched.
+    // The next full frame omits one route and changes one; nothing else is touched.
     const next = routes.slice(1).map((route) => (route.domain === 'site-7.test' ? { ...route, tls: true } : route));
     const second = JSON.parse((await dataplane.admin('POST', '/routes', frame(2, next), NDJSON)).text) as {
       applied: { results: { result: string }[]; removed: string[] };

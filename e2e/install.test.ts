@@ -7,7 +7,7 @@ import { Program } from './harness/process.ts';
 
 const STAMP = 'node_modules/.installed-lockfile';
 
-/** A checkout with all packages, and an npm that notes how it is called and fails, as without a network. */
+/** A checkout with all packages, and an npm that records its calls and fails as without a network. */
 function scene(folder: Folder) {
   const root = folder.file('sluice');
   checkout(root);
@@ -20,7 +20,7 @@ function scene(folder: Folder) {
   return { root, install, calls: () => (existsSync(folder.file('calls')) ? readFileSync(folder.file('calls'), 'utf8') : '') };
 }
 
-test('what npm ci installed by hand is not installed again', async () => {
+test('packages installed with npm ci are not installed again', async () => {
   using folder = new Folder();
   const { root, install, calls } = scene(folder);
   rmSync(`${root}/${STAMP}`);
@@ -29,7 +29,7 @@ test('what npm ci installed by hand is not installed again', async () => {
   assert.ok(existsSync(`${root}/${STAMP}`));
 });
 
-test('another version in the lockfile is installed; without a network that ends soon, and the line says what is missing', async () => {
+test('a different version in the lockfile is installed, and without a network that fails quickly and names what is missing', async () => {
   using folder = new Folder();
   const { root, install, calls } = scene(folder);
   const lock = `${root}/package-lock.json`;

@@ -8,7 +8,7 @@ import { until } from './harness/until.ts';
 const certificates = async (dataplane: Dataplane): Promise<CertificateRecord[]> =>
   JSON.parse((await dataplane.admin('GET', '/certificates')).text) as CertificateRecord[];
 
-test('a site that asks for the internal authority is on HTTPS without an e-mail: name, wildcard, localhost and address', async () => {
+test('a site with the internal authority has HTTPS without an e-mail: name, wildcard, localhost and address', async () => {
   await using scene = await InternalScene.start();
   await using dataplane = await scene.dataplane();
   const internal = { https: 'internal' };
@@ -20,13 +20,13 @@ test('a site that asks for the internal authority is on HTTPS without an e-mail:
   for (const [name, host] of [['shop.test'], ['x.wild.test'], ['localhost'], [null, '127.0.0.1']] as const) {
     const answer = await scene.get(name, host);
     assert.match(answer, /^HTTP\/1.1 200 OK\r\n[\s\S]*hello$/, `${name}`);
-    assert.doesNotMatch(answer, /strict-transport-security/i, 'whoever does not trust the root next time must get in on HTTP');
+    assert.doesNotMatch(answer, /strict-transport-security/i, 'a later visitor without the root must still get in over HTTP');
   }
   assert.equal((await dataplane.visit('plain.test')).status, 200);
   await assert.rejects(scene.get('plain.test'), /unrecognized name/i);
 });
 
-test('local_certs is for every site that says nothing, ends with the setting, and no name is ordered anywhere', async () => {
+test('local_certs applies to every site without a tls directive, ends with the setting, and orders nothing over ACME', async () => {
   await using scene = await InternalScene.start();
   await using dataplane = await scene.dataplane(['--acme-email', 'ops@example.com', '--cert-dir', scene.folder.file('certs')]);
   const site = { domain: 'shop.test', upstream: scene.upstream.address };
@@ -57,7 +57,7 @@ test('local_certs is for every site that says nothing, ends with the setting, an
   assert.match(await until('the certificate to be gone', refusal), /unrecognized name/i);
 });
 
-test('of a thousand names that came at once, the one that a visitor asks for has its certificate next', async () => {
+test('of a thousand new names, the one that a visitor requests gets its certificate next', async () => {
   await using scene = await InternalScene.start();
   await using dataplane = await scene.dataplane(['--local-certs']);
   await dataplane.route('first.test', scene.upstream.address);

@@ -29,7 +29,7 @@ a.test {
 }
 `;
 
-test('matchers of the file choose block, redirect, answer and header by the request, and explain names them', async () => {
+test('matchers in the file select blocks, redirects, responses and headers by request, and explain names them', async () => {
   using folder = new Folder();
   await using pair = await Pair.start(folder, SITES);
   const statusOf = async (path: string, more: Parameters<Pair['visit']>[2] = {}) => (await pair.visit('a.test', path, more)).status;

@@ -15,11 +15,11 @@ const LAST_LINE = 'Ctrl-C ends everything.';
 
 const allFree = async (): Promise<boolean> => (await Promise.all(PORTS.map(isFree))).every(Boolean);
 
-/** Its ports are fixed: where another demonstration runs just now, this one waits for its end. */
+/** The ports are fixed, so this waits until another running demo has ended. */
 async function start(directory: string): Promise<Program> {
   for (;;) {
     await until(`the ports ${PORTS.join(', ')} to be free`, allFree, 60_000);
-    // A session of its own, as a terminal gives it one: Ctrl-C reaches everything in it.
+    // A separate session, as in a terminal: Ctrl-C reaches every process in it.
     const program = new Program('setsid', ['npm', 'start'], {}, directory);
     try {
       await program.said(LAST_LINE, 30_000);
@@ -31,7 +31,7 @@ async function start(directory: string): Promise<Program> {
   }
 }
 
-test('npm start prints what to try, all of it works, and Ctrl-C ends everything', { timeout: 110_000 }, async (context) => {
+test('npm start prints examples that work, and Ctrl-C ends everything', { timeout: 110_000 }, async (context) => {
   const reason = missing('curl');
   if (reason !== undefined) return context.skip(reason);
   using folder = new Folder();
@@ -79,7 +79,7 @@ test('npm start prints what to try, all of it works, and Ctrl-C ends everything'
   assert.ok(await allFree(), 'every port is free again');
 });
 
-test('a browser that trusts the root as npm start says sees a padlock, and comes there from HTTP', {
+test('a browser that trusts the root as npm start describes shows a padlock, even when it starts with HTTP', {
   timeout: 110_000,
 }, async (context) => {
   const reason = missingBrowser();

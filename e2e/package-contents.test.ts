@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { REPOSITORY } from './harness/process.ts';
 
-test('an installed package has its documents, its licence and its launcher, and no sources', () => {
+test('the package contains the documentation, licence and launcher, and no sources', () => {
   const told = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: REPOSITORY, encoding: 'utf8' });
   const found = JSON.parse(told) as { files: { path: string }[] }[] | Record<string, { files: { path: string }[] }>;
   const paths = new Set(Object.values(found).flatMap(({ files }) => files.map(({ path }) => path)));

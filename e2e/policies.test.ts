@@ -4,7 +4,7 @@ import { Dataplane, Folder } from './harness/dataplane.ts';
 import { Pair } from './harness/pair.ts';
 import { Upstream } from './harness/upstream.ts';
 
-test('a Sluicefile’s blocks, headers, redirects and answers do what it says', async () => {
+test('blocks, headers, redirects and responses of a Sluicefile work', async () => {
   using folder = new Folder();
   await using site = await Upstream.start('site', (request, response) => {
     response.setHeader('x-frame-options', 'DENY');
@@ -57,7 +57,7 @@ test('a Sluicefile’s blocks, headers, redirects and answers do what it says', 
   for (const host of ['wild.test', 'x.y.wild.test', 'unknown.test']) assert.equal((await pair.visit(host)).status, 404, host);
 });
 
-test('a Sluicefile’s ip_filter lets in whom it says, and explain names the range', async () => {
+test('ip_filter in a Sluicefile admits only the given ranges, and explain names the range', async () => {
   using folder = new Folder();
   await using upstream = await Upstream.start('site');
   await using pair = await Pair.start(
@@ -81,7 +81,7 @@ test('a Sluicefile’s ip_filter lets in whom it says, and explain names the ran
   assert.match(explained.stdout, /403: 127\.0\.0\.1 is in deny 127\.0\.0\.0\/8/);
 });
 
-test('an upstream is reached over TLS only when its certificate is good', async () => {
+test('an upstream is reached over TLS only with a valid certificate', async () => {
   using folder = new Folder();
   await using dataplane = await Dataplane.start({ stateDir: folder.path, workers: 1 });
   await using upstream = await Upstream.start('plain');
@@ -91,7 +91,7 @@ test('an upstream is reached over TLS only when its certificate is good', async 
   await dataplane.program.said(/"failure":"(tls|closed|unreachable)"/);
 });
 
-test('a trusted proxy speaks for its clients, anybody else for themselves', async () => {
+test('forwarding header fields from a trusted proxy are accepted', async () => {
   using folder = new Folder();
   await using upstream = await Upstream.start('echo');
   await using dataplane = await Dataplane.start({

@@ -4,7 +4,7 @@ import { Dataplane, Folder } from './harness/dataplane.ts';
 import { ask } from './harness/http.ts';
 import { freePort } from './harness/ports.ts';
 
-test('the probe address answers health, readiness and metrics without a token, and nothing else', async () => {
+test('the probe listener serves health, readiness and metrics without a token, and nothing else', async () => {
   using folder = new Folder();
   const port = await freePort();
   await using dataplane = await Dataplane.start({ stateDir: folder.path, flags: ['--probe-listen', `127.0.0.1:${port}`] });
@@ -31,7 +31,7 @@ test('the probe address answers health, readiness and metrics without a token, a
   assert.equal((await dataplane.visit('a.test')).status, 502, 'the route is still there');
 });
 
-test('probes are never counted: after more of them than the limit has, the Admin API still answers', async () => {
+test('probes never count against the limit of the Admin API', async () => {
   using folder = new Folder();
   const port = await freePort();
   await using dataplane = await Dataplane.start({ stateDir: folder.path, flags: ['--probe-listen', `127.0.0.1:${port}`] });

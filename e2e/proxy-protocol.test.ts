@@ -10,12 +10,12 @@ import { exchange } from './harness/raw.ts';
 import { until } from './harness/until.ts';
 import { Upstream } from './harness/upstream.ts';
 
-/** A client of loopback that the proxy before ours can tell from itself. */
+/** A client address on loopback that differs from that of the proxy in front. */
 const CLIENT = '127.0.0.77';
 
 type Seen = { readonly headers: Readonly<Record<string, string>> };
 
-/** A GET from `CLIENT`, as the upstream saw it. */
+/** A GET from `CLIENT`, as seen by the upstream. */
 function ask(port: number, headers: Readonly<Record<string, string>> = {}): Promise<Seen> {
   return new Promise((resolve, reject) => {
     const call = request({ host: '127.0.0.1', port, localAddress: CLIENT, headers: { host: 'a.test', ...headers }, agent: false });
@@ -43,7 +43,7 @@ async function reached(program: Program, port: number): Promise<Program> {
   return program;
 }
 
-describe('behind a proxy that speaks the PROXY protocol', () => {
+describe('behind a proxy with the PROXY protocol', () => {
   const folder = new Folder();
   let upstream: Upstream;
   let dataplane: Dataplane;
@@ -70,7 +70,7 @@ describe('behind a proxy that speaks the PROXY protocol', () => {
   };
 
   for (const version of ['send-proxy', 'send-proxy-v2', 'send-proxy-v2 proxy-v2-options crc32c,unique-id']) {
-    test(`HAProxy's ${version}: the client is the visitor, and its health checks are no mistake`, {
+    test(`with HAProxy's ${version} the client address is the visitor's, and its health checks are not errors`, {
       skip: missing('haproxy'),
     }, async () => {
       const port = await freePort();
@@ -96,7 +96,9 @@ listen in
     });
   }
 
-  test("nginx's proxy_protocol: the client is the visitor", { skip: missing('nginx') ?? missing('nginxStream') }, async () => {
+  test("with nginx's proxy_protocol the client address is the visitor's", {
+    skip: missing('nginx') ?? missing('nginxStream'),
+  }, async () => {
     const port = await freePort();
     const config = folder.file('nginx.conf');
     writeFileSync(
@@ -114,20 +116,20 @@ stream { server { listen 127.0.0.1:${port}; proxy_pass 127.0.0.1:${dataplane.htt
     assert.deepEqual([seen.headers['x-real-ip'], seen.headers['x-forwarded-for']], [CLIENT, CLIENT]);
   });
 
-  test('a visitor that comes without a header is not served, and is counted', async () => {
+  test('a connection without a PROXY header is closed and counted', async () => {
     const name = 'sluice_connections_refused_total{reason="proxy_header"}';
     const refused = await metric(name);
     assert.equal(await exchange(dataplane.httpPort, 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n'), '');
     assert.equal(await metric(name), refused + 1);
   });
 
-  test('a visitor that writes a header itself is not believed, and is counted', async () => {
+  test('a PROXY header from an untrusted address is rejected and counted', async () => {
     await assert.rejects(ask(dataplane.httpPort));
     assert.equal(await metric('sluice_connections_refused_total{reason="untrusted_proxy"}'), 1);
   });
 });
 
-test('without trusted proxies the data plane does not start, and says which flag it needs', async () => {
+test('without trusted proxies the data plane does not start, and names the flag it needs', async () => {
   using folder = new Folder();
   const args = ['--proxy-protocol', '--http-port', `${await freePort()}`, '--admin-listen', `127.0.0.1:${await freePort()}`];
   const { code, stderr } = await run(['dataplane', '--state-dir', folder.path, ...args]);

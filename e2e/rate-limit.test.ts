@@ -11,13 +11,13 @@ const WORKERS = 3;
 const second = (): number => Math.floor(Date.now() / 1_000);
 const limited = (domain: string) => ({ domain, upstream: null, rate_limit_rps: LIMIT, respond: { status: 200, body: 'in' } });
 
-/** Each request comes on a connection of its own: the kernel spreads them over the workers. */
+/** Each request uses a new connection, and the kernel distributes them over the workers. */
 const burst = (dataplane: Dataplane, domain: string, count: number): Promise<Answer[]> =>
   Promise.all(Array.from({ length: count }, () => dataplane.visit(domain)));
 
 const admittedOf = (answers: readonly Answer[]): number => answers.filter(({ status }) => status === 200).length;
 
-test('a burst over many connections is admitted to the very number, over all workers together', async () => {
+test('a burst over many connections is admitted up to exactly the limit, over all workers together', async () => {
   using folder = new Folder();
   await using dataplane = await Dataplane.start({ stateDir: folder.path, workers: WORKERS });
   const domains = Array.from({ length: ATTEMPTS }, (_, attempt) => `fresh-${attempt}.test`);
@@ -26,17 +26,17 @@ test('a burst over many connections is admitted to the very number, over all wor
     await until('a second to begin', () => Date.now() % 1_000 < 100);
     const began = second();
     const answers = await burst(dataplane, domain, 3 * LIMIT);
-    // Only a burst that fell into one second has a number that can be told beforehand.
+    // The exact number is known only for a burst within a single second.
     if (second() !== began) continue;
     assert.equal(admittedOf(answers), LIMIT);
     for (const { status, headers } of answers)
-      if (status !== 200) assert.deepEqual([status, headers['retry-after']], [429, '1'], 'the rest is told when to come again');
+      if (status !== 200) assert.deepEqual([status, headers['retry-after']], [429, '1'], 'the others get Retry-After');
     return;
   }
   assert.fail(`no burst of ${3 * LIMIT} requests fell into one second in ${ATTEMPTS} attempts`);
 });
 
-test('under a steady storm no second admits more than the limit, and all of them about as many', async () => {
+test('under steady load every second admits about the limit and never more', async () => {
   using folder = new Folder();
   await using dataplane = await Dataplane.start({ stateDir: folder.path, workers: WORKERS });
   await dataplane.admin('POST', '/routes', frame(1, [limited('storm.test')]), NDJSON);
@@ -52,14 +52,14 @@ test('under a steady storm no second admits more than the limit, and all of them
     if (second() === before) bySecond.set(before, (bySecond.get(before) ?? 0) + admittedOf(answers));
   }
   for (const [at, count] of bySecond) assert.ok(count <= LIMIT, `${count} in second ${at}`);
-  // The seconds at both ends are cut, and each may hold a whole limit.
+  // The first and last second are partial, and each may contain a full limit.
   const seconds = (Date.now() - began) / 1_000;
   assert.ok(admitted <= LIMIT * (seconds + 2), `${admitted} in ${seconds} s`);
   assert.ok(admitted >= (LIMIT * (seconds - 2)) / 2, `${admitted} in ${seconds} s`);
   assert.ok(refused > 0, 'there were more than the limit');
 });
 
-test('each client and each domain has a limit of its own, and a swap of the table forgets none', async () => {
+test('each client and domain is limited separately, and a table swap forgets no counts', async () => {
   using folder = new Folder();
   const flags = ['--trusted-proxies', '127.0.0.1'];
   await using dataplane = await Dataplane.start({ stateDir: folder.path, workers: 1, flags });

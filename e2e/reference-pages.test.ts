@@ -6,6 +6,6 @@ import { REPOSITORY } from './harness/process.ts';
 import { PAGES } from './reference/pages.ts';
 
 for (const [name, make] of Object.entries(PAGES))
-  test(`${name} says what the code says`, async () => {
-    assert.equal(readFileSync(join(REPOSITORY, name), 'utf8'), await make(), 'sh scripts/reference.sh writes it anew');
+  test(`${name} matches the code`, async () => {
+    assert.equal(readFileSync(join(REPOSITORY, name), 'utf8'), await make(), 'sh scripts/reference.sh regenerates it');
   });

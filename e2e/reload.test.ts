@@ -7,7 +7,7 @@ import { until } from './harness/until.ts';
 const site = (body: string): string => `site.test {\n  respond "${body}"\n}\n`;
 const says = (pair: Pair, body: string) => until(`the site to say ${body}`, async () => (await pair.visit('site.test')).text === body);
 
-test('reload waits for the outcome and prints it; a failed one starts the cooldown, and a saved change neither does nor waits for it', async () => {
+test('reload waits for the outcome and prints it; a failed reload starts the cooldown, which saved changes neither start nor wait for', async () => {
   using folder = new Folder();
   await using pair = await Pair.start(folder, site('one'));
   pair.write(site('two'));

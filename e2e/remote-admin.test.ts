@@ -14,7 +14,7 @@ import { noTwoMachines, UNCERTIFIED } from './remote-admin/two-machines.ts';
 const skip = noTwoMachines();
 const site = (text: string): string => `a.test {\n  respond "${text}"\n}\n`;
 
-test('a controller on another machine keeps the routes of a data plane, through restarts of both', { skip }, async () => {
+test('a controller on another machine maintains the routes of a data plane across restarts of both', { skip }, async () => {
   await using scene = await RemoteScene.open();
   const controller = scene.startController(site('one'));
   await controller.said('waiting for the data plane');
@@ -33,7 +33,7 @@ test('a controller on another machine keeps the routes of a data plane, through 
   await first.kill();
   scene.write(site('three'));
   const second = await scene.startDataplane();
-  await until('what changed while it was away', async () => (await scene.visit('a.test')) === 'three');
+  await until('the changes made during the outage', async () => (await scene.visit('a.test')) === 'three');
 
   await scene.startDataplane('--takeover');
   assert.equal((await second.exited).code, 0);
@@ -46,7 +46,7 @@ test('a controller on another machine keeps the routes of a data plane, through 
   await until('the next controller', async () => (await scene.visit('a.test')) === 'five');
 });
 
-test('whoever is not believed, or has no token, is refused with what to do', { skip }, async () => {
+test('an untrusted connection or a missing token is rejected with what to do', { skip }, async () => {
   await using scene = await RemoteScene.open();
   await scene.startDataplane();
   const routes = (admin: string, more: string[] = ['--dataplane-ca', scene.roots], env?: Record<string, string>) =>
@@ -73,7 +73,7 @@ test('whoever is not believed, or has no token, is refused with what to do', { s
   assert.match(controller.output, /not for 192\.0\.2\.3; name the data plane as its certificate does/);
 });
 
-test('a certificate that is replaced is shown without a restart, and the stream of the controller goes on', { skip }, async () => {
+test('a replaced certificate is presented without a restart, and the controller’s stream continues', { skip }, async () => {
   await using scene = await RemoteScene.open();
   const dataplane = await scene.startDataplane();
   const controller = scene.startController(site('one'));
@@ -83,7 +83,7 @@ test('a certificate that is replaced is shown without a restart, and the stream 
   await dataplane.said('the Admin API uses a new certificate');
   assert.equal((await status()).code, 0);
   await scene.certify('stranger');
-  await until('the certificate that nobody vouches for', async () => /self-signed/.test((await status()).stderr));
+  await until('the untrusted certificate', async () => /self-signed/.test((await status()).stderr));
   scene.write(site('two'));
   await until('a change on the stream that was open', async () => (await scene.visit('a.test')) === 'two');
   assert.equal(controller.output.includes('the data plane is away'), false);
@@ -93,7 +93,7 @@ test('a certificate that is replaced is shown without a restart, and the stream 
   await until('the good certificate', async () => (await status()).code === 0);
 });
 
-test('the authority that the documents make with OpenSSL is believed, and its certificate taken', {
+test('the documented OpenSSL authority and certificate work', {
   skip: skip ?? missing('openssl'),
 }, async () => {
   await using scene = await RemoteScene.open();
@@ -110,7 +110,7 @@ test('the authority that the documents make with OpenSSL is believed, and its ce
   assert.deepEqual([code, stdout], [0, 'Nothing is routed.\n']);
 });
 
-test('a data plane does not start where others could reach its Admin API without TLS and a token', async () => {
+test('a data plane does not start if its Admin API would be reachable without TLS and a token', async () => {
   using folder = new Folder();
   const [certificate, key, other] = ['tls.crt', 'tls.key', 'other.key'].map((name) => folder.file(name)) as [string, string, string];
   const pair = await makePair(['localhost']);

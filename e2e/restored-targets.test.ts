@@ -11,12 +11,12 @@ import { Upstream } from './harness/upstream.ts';
 const DOCKER = { source: 'docker', controller: 'engine' };
 const UNUSED = 'not used until their controller confirms them';
 
-/** An app, and the address that the engine has given it. */
+/** An app and the address that the engine assigned to it. */
 type App = { readonly domain: string; readonly id: string };
 const SHOP: App = { domain: 'shop.test', id: 'shop 1' };
 const BLOG: App = { domain: 'blog.test', id: 'blog 1' };
 
-/** Two addresses, and which app has which: an engine that starts its containers in another order swaps them. */
+/** Two addresses and the apps that have them. An engine that starts its containers in a different order swaps them. */
 class Engine {
   private readonly upstreams: readonly Upstream[];
   private readonly apps: App[];
@@ -36,7 +36,7 @@ class Engine {
     this.apps.reverse();
   }
 
-  /** What its controller says, in its `epoch`th life. */
+  /** The frame of its controller in the given epoch. */
   frame(epoch: number): string {
     const routes = this.apps.map(({ domain, id }, at) => ({
       domain,
@@ -57,7 +57,7 @@ async function apply(dataplane: Dataplane, lines: string): Promise<{ applied: { 
   return JSON.parse(text);
 }
 
-/** A state directory that a data plane left when it was killed, having served both apps. */
+/** The state directory of a killed data plane that served both apps. */
 async function leaveState(stateDir: string, engine: Engine): Promise<void> {
   await using dataplane = await Dataplane.start({ stateDir, workers: 1 });
   await apply(dataplane, engine.frame(1));
@@ -66,7 +66,7 @@ async function leaveState(stateDir: string, engine: Engine): Promise<void> {
   await dataplane.program.kill('SIGKILL');
 }
 
-/** Makes the last word of the controller an hour older. */
+/** Makes the controller's last confirmation an hour older. */
 function age(stateDir: string): void {
   const database = new DatabaseSync(join(stateDir, 'routes.db'));
   const row = database.prepare("SELECT json FROM controllers WHERE id = 'engine'").get() as { json: string };
@@ -76,7 +76,7 @@ function age(stateDir: string): void {
   database.close();
 }
 
-/** Eight visitors of each app, one after the other. */
+/** Eight sequential visits to each app. */
 function visitBoth(dataplane: Dataplane): Promise<(Answer & { readonly domain: string })[]> {
   const visits = Array.from({ length: 8 }, () => [SHOP, BLOG]).flat();
   return Promise.all(visits.map(async ({ domain }) => ({ domain, ...(await dataplane.visit(domain)) })));
@@ -86,7 +86,7 @@ const reasonOf = async (dataplane: Dataplane): Promise<unknown> => JSON.parse((a
 const inFlight = async (dataplane: Dataplane): Promise<number> =>
   Number(/^sluice_requests_in_flight (\d+)$/m.exec((await dataplane.admin('GET', '/metrics')).text)?.[1]);
 
-test('addresses that were swapped while nothing ran: visitors wait for the controller, and none comes to the other app', async () => {
+test('after addresses were swapped while nothing ran, visitors wait for the controller and never reach the wrong app', async () => {
   using folder = new Folder();
   await using engine = await Engine.start();
   await leaveState(folder.path, engine);
@@ -104,7 +104,7 @@ test('addresses that were swapped while nothing ran: visitors wait for the contr
   for (const address of applied.addresses) assert.doesNotMatch(address, /^(127\.|::1$|169\.254\.|fe80:)/);
 });
 
-test('what waits for its controller is told everywhere, and a process that takes over believes no more than the one before', async () => {
+test('routes that wait for their controller are reported everywhere, and a takeover does not confirm them', async () => {
   using folder = new Folder();
   await using engine = await Engine.start();
   await leaveState(folder.path, engine);
@@ -140,7 +140,7 @@ test('what waits for its controller is told everywhere, and a process that takes
   for (const { domain, status, text } of await visits) assert.deepEqual([status, text], [200, domain]);
 });
 
-test('under the same boot and with a fresh last word targets are used when the controller says nothing for two seconds', async () => {
+test('within the same boot, recently confirmed targets are used after two seconds without the controller', async () => {
   using folder = new Folder();
   await using engine = await Engine.start();
   await leaveState(folder.path, engine);
@@ -150,7 +150,7 @@ test('under the same boot and with a fresh last word targets are used when the c
   await dataplane.program.said('using restored targets without a confirmation from their controller');
   assert.deepEqual(await reasonOf(dataplane), { ready: true });
 
-  // Who takes over from a process that serves them serves them at once.
+  // A process that takes over targets in use uses them immediately.
   await using heir = await Dataplane.start({ stateDir: folder.path, httpPort: dataplane.httpPort, flags: ['--takeover'] });
   assert.deepEqual(await reasonOf(heir), { ready: true });
   for (const { domain, status, text } of await visitBoth(heir)) assert.deepEqual([status, text], [200, domain]);

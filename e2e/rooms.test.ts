@@ -5,13 +5,13 @@ import { test } from 'node:test';
 import { REPOSITORY } from './harness/process.ts';
 import { ROOMS } from './rooms.ts';
 
-/** What only tests use may stand anywhere and import anything. */
+/** Test code may be anywhere and import anything. */
 const FOR_TESTS = /\.test\.ts$|\/testing\/|\/oracle\//;
 const PRODUCT = ['shared', 'controller', 'dataplane'];
-/** Static, dynamic and type-only ones alike. */
+/** Static, dynamic and type-only imports. */
 const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*'(\.{1,2}\/[^']+)'/g;
 
-/** Every file of the product and of its tests, with what it imports: paths in the repository. */
+/** Every source and test file with the repository paths it imports. */
 const IMPORTS: ReadonlyMap<string, readonly string[]> = new Map(
   PRODUCT.flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: REPOSITORY })).map((file) => [file, importsOf(file)]),
 );
@@ -21,11 +21,11 @@ function importsOf(file: string): string[] {
   return [...text.matchAll(IMPORT)].map(([, path = '']) => normalize(join(dirname(file), path)));
 }
 
-/** The innermost room that a file stands in. */
+/** The innermost room of a file. */
 function roomOf(file: string): string {
   const inside = ROOMS.map(({ name }) => name).filter((name) => file === name || file.startsWith(`${name}/`));
   const [innermost] = inside.toSorted((one, other) => other.length - one.length);
-  assert.ok(innermost !== undefined, `${file} stands in no room of e2e/rooms.ts`);
+  assert.ok(innermost !== undefined, `${file} is in no room of e2e/rooms.ts`);
   return innermost;
 }
 
@@ -41,7 +41,7 @@ test('every import leads to a room that may be imported', () => {
   assert.deepEqual(forbidden, []);
 });
 
-test('each room stands below those that may import it, and may import nothing that nobody needs', () => {
+test('each room is listed below those that may import it, and every allowed import is used', () => {
   const names = ROOMS.map(({ name }) => name);
   for (const [at, { name, mayImport }] of ROOMS.entries())
     for (const below of mayImport) assert.ok(names.slice(0, at).includes(below), `${name} → ${below} goes up, or nowhere`);
@@ -52,7 +52,7 @@ test('each room stands below those that may import it, and may import nothing th
   assert.deepEqual(unused, []);
 });
 
-test('no file imports itself by way of others, types included', () => {
+test('there are no import cycles, including types', () => {
   const done = new Set<string>();
   const visit = (file: string, path: readonly string[]): void => {
     assert.ok(!path.includes(file), `a circle: ${[...path.slice(path.indexOf(file)), file].join(' → ')}`);

@@ -1,9 +1,9 @@
-/** A room is a folder, with all below it that is no room of its own, or a single file. */
+/** A room is a single file, or a folder with everything below it that is not itself a room. */
 export type Room = {
   readonly name: string;
-  /** What it is for, for `docs/rooms.md`. */
+  /** Its purpose, for `docs/rooms.md`. */
   readonly holds: string;
-  /** Rooms that its files may import, beside `shared`. */
+  /** Rooms that its files may import, besides `shared`. */
   readonly mayImport: readonly string[];
 };
 
@@ -13,7 +13,7 @@ const T = 'dataplane/traffic';
 const traffic = (name: string, holds: string, ...below: string[]): Room =>
   room(`${T}/${name}`, holds, ...below.map((one) => (one === 'ledger' ? 'dataplane/ledger' : `${T}/${one}`)));
 
-/** Who may import whom: the only list. Each room stands below those that may import it, so no arrow goes up. */
+/** The only list of who may import whom. Each room is listed below those that may import it, so imports only go down. */
 export const ROOMS: readonly Room[] = [
   room('shared', 'the words that both processes speak'),
 

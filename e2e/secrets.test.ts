@@ -11,7 +11,7 @@ import { until } from './harness/until.ts';
 const TOKEN = 'not-for-anybodys-eyes-7d1f';
 const LINUX = process.platform === 'linux' ? false : 'reads /proc';
 
-test('the admin token and the keys of the installation are printed nowhere', { skip: LINUX }, async () => {
+test('the admin token and the keys of the installation are never printed', { skip: LINUX }, async () => {
   using folder = new Folder();
   const admin = await freePort();
   const flags = ['--admin-listen', `127.0.0.1:${admin}`, '--log-level', 'debug'];
@@ -42,7 +42,7 @@ test('the admin token and the keys of the installation are printed nowhere', { s
   for (const text of said) assert.ok(!text.includes(TOKEN) && !text.includes(key), text.slice(0, 500));
 });
 
-test('nobody else on the machine can read the state, or ask over the socket', { skip: LINUX }, async () => {
+test('no other user of the machine can read the state or use the socket', { skip: LINUX }, async () => {
   using folder = new Folder();
   await using pair = await Pair.start(folder, 'site.test {\n  tls internal\n  respond "here"\n}\n', {
     flags: ['--https-port', `${await freePort()}`],
@@ -53,6 +53,6 @@ test('nobody else on the machine can read the state, or ask over the socket', { 
   assert.equal(modeOf('state/admin.sock'), 0o600);
   const files = readdirSync(folder.file('state'));
   for (const name of ['routes.db', 'keyring.json', 'internal-root.pem']) assert.ok(files.includes(name), name);
-  // The root without its key is for everybody.
+  // The root certificate, without its key, is public.
   for (const name of files) assert.equal(modeOf(`state/${name}`), name === 'sluice-internal-root.crt' ? 0o644 : 0o600, name);
 });

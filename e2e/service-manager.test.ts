@@ -11,12 +11,12 @@ import { until } from './harness/until.ts';
 const UNITS = join(REPOSITORY, 'deploy/systemd');
 const services = readdirSync(UNITS).filter((name) => name.endsWith('.service'));
 
-/** Prints each datagram, with an empty line after it; Node opens no such socket. */
+/** Prints each datagram followed by an empty line, because Node has no Unix datagram sockets. */
 const RECEIVER =
   '$| = 1; socket(S, AF_UNIX, SOCK_DGRAM, 0); bind(S, sockaddr_un($ARGV[0])); while (defined recv(S, $m, 65536, 0)) { print "$m\n\n" }';
 
 const unable = missing('perl') ?? missing('systemd-notify');
-test('a service manager is told when it serves, of an upgrade with its moment, that it serves again, and of the end', {
+test('a service manager is notified of readiness, of an upgrade with its time, and of shutdown', {
   skip: unable,
 }, async () => {
   using folder = new Folder();
@@ -50,7 +50,7 @@ test('a service manager is told when it serves, of an upgrade with its moment, t
 test('systemd understands every line of the units', { skip: missing('systemd-analyze') }, async () => {
   using folder = new Folder();
   for (const name of services) {
-    // Where it is installed differs, and systemd looks.
+    // systemd checks the path of the program, which differs here.
     const unit = readFileSync(join(UNITS, name), 'utf8').replaceAll('/usr/local/bin/sluice', SLUICE);
     writeFileSync(folder.file(name), unit);
   }

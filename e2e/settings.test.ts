@@ -17,7 +17,7 @@ async function settingsOf(pair: Pair): Promise<Record<string, readonly [value: u
   return Object.fromEntries(list.map(({ name, value, origin }) => [name, [value, origin]]));
 }
 
-test('a flag wins over the environment, the environment over the file, the file over the default', async () => {
+test('a flag overrides the environment, the environment the file, and the file the default', async () => {
   using folder = new Folder();
   const [file, environment, flag] = [await freePort(), await freePort(), await freePort()];
   const globals = `{\n  http_port ${file}\n  bind 127.0.0.1\n  drain_timeout 7s\n}\n`;
@@ -42,7 +42,7 @@ test('a flag wins over the environment, the environment over the file, the file 
   for (const port of [file, environment]) await assert.rejects(ask({ port }, '/'), /ECONNREFUSED/);
 });
 
-test('a port that changes in the file is open before the old one closes; other globals hold at once', async () => {
+test('a new port in the file is opened before the old one closes, and other globals apply immediately', async () => {
   using folder = new Folder();
   const [port, other] = [await freePort(), await freePort()];
   const globals = (listen: number, more = '') => `{\n  bind 127.0.0.1\n  http_port ${listen}\n${more}}\n`;
@@ -60,7 +60,7 @@ test('a port that changes in the file is open before the old one closes; other g
   assert.deepEqual({ http_port, drain_timeout }, { http_port: [other, 'file'], drain_timeout: ['4s', 'file'] });
 });
 
-test('a port that something else listens on is not moved to: status says so, and everything stays as it was', async () => {
+test('a new port that is in use is not applied, status says so, and everything stays as it was', async () => {
   using folder = new Folder();
   const port = await freePort();
   const taken = createServer().listen(0, '127.0.0.1');
@@ -80,7 +80,7 @@ test('a port that something else listens on is not moved to: status says so, and
   taken.close();
 });
 
-test('a file that has mistakes when everything is started again opens the ports of its last good version', async () => {
+test('after a restart with a bad file, the ports of its last good version are opened', async () => {
   using folder = new Folder();
   const port = await freePort();
   const globals = `{\n  http_port ${port}\n  bind 127.0.0.1\n}\n`;

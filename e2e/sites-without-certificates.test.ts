@@ -6,7 +6,7 @@ import { Dataplane, Folder } from './harness/dataplane.ts';
 import { freePort } from './harness/ports.ts';
 import { until } from './harness/until.ts';
 
-test('what keeps sites from HTTPS is named by status, explain and certificates, each with what to do', async () => {
+test('status, explain and certificates report why sites have no HTTPS and what to do', async () => {
   using folder = new Folder();
   using authority = new CertificatesFixture();
   const certs = folder.file('certs');

@@ -8,7 +8,7 @@ import { Upstream } from './harness/upstream.ts';
 const SWAPS = 1_000;
 const VISITORS = 8;
 
-test('1,000 swaps of the table under load fail no request', { timeout: 110_000 }, async () => {
+test('1,000 table swaps under load fail no request', { timeout: 110_000 }, async () => {
   using folder = new Folder();
   await using blue = await Upstream.start('blue', (_, response) => response.end('blue'));
   await using green = await Upstream.start('green', (_, response) => response.end('green'));
@@ -18,7 +18,7 @@ test('1,000 swaps of the table under load fail no request', { timeout: 110_000 }
   const seen = new Map<string, number>();
   let swapping = true;
   const visitors = Array.from({ length: VISITORS }, async (_, index) => {
-    // Half of them keep their connection, half open one for each request.
+    // Half of them keep their connection, and half open one per request.
     const agent = index % 2 === 0 ? new Agent({ keepAlive: true, maxSockets: 1 }) : false;
     while (swapping) {
       for (const host of ['steady.test', 'moving.test']) {
@@ -43,7 +43,7 @@ test('1,000 swaps of the table under load fail no request', { timeout: 110_000 }
     stream.end();
     await Promise.all(visitors);
   }
-  // Before the first frame there was no such route.
+  // Before the first frame the route did not exist.
   seen.delete('moving.test 404');
   assert.deepEqual([...seen.keys()].sort(), ['moving.test blue', 'moving.test green', 'steady.test blue']);
   assert.ok([...seen.values()].reduce((sum, count) => sum + count, 0) > 1_000, 'there was load');
@@ -63,7 +63,7 @@ function outcome(port: number, host: string, agent: Agent | false): Promise<stri
   });
 }
 
-/** One apply stream for all frames: the limit counts it once. */
+/** One apply stream for all frames, which counts as one request. */
 async function openStream(dataplane: Dataplane) {
   const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/x-ndjson' };
   const call = request({ host: '127.0.0.1', port: dataplane.adminPort, path: '/routes', method: 'POST', headers });

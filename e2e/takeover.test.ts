@@ -10,7 +10,7 @@ import { RawClient } from './harness/raw.ts';
 import { until } from './harness/until.ts';
 import { Upstream } from './harness/upstream.ts';
 
-/** The other end of a takeover socket, played by the test. */
+/** The client of a takeover socket, simulated by the test. */
 class Heir {
   private readonly socket: Socket;
   private received = '';
@@ -40,7 +40,7 @@ class Heir {
 
 const INTRODUCTION = { takeover: { version: '9', pid: 1 } };
 
-test('an heir that goes away before it serves leaves everything as it was: what waited to be saved is saved', async () => {
+test('a successor that exits before it serves changes nothing, and pending changes are saved', async () => {
   using folder = new Folder();
   await using upstream = await Upstream.start('one');
   await using dataplane = await Dataplane.start({ stateDir: folder.path });
@@ -50,15 +50,15 @@ test('an heir that goes away before it serves leaves everything as it was: what 
     using heir = await Heir.of(folder);
     await heir.says(INTRODUCTION, '"released"');
     posted = dataplane.route('b.test', upstream.address);
-    assert.equal((await dataplane.visit('a.test')).status, 200, 'traffic goes on');
-    assert.match((await dataplane.admin('GET', '/routes')).text, /a\.test/, 'reading goes on');
+    assert.equal((await dataplane.visit('a.test')).status, 200, 'traffic continues');
+    assert.match((await dataplane.admin('GET', '/routes')).text, /a\.test/, 'reading continues');
   }
   await posted;
   assert.equal((await dataplane.visit('b.test')).status, 200);
   await dataplane.program.said('the takeover failed: this process continues');
 });
 
-test('an heir that goes away after the Admin API was closed for it gives that back', async () => {
+test('the Admin API is reopened if the successor exits after it was closed', async () => {
   using folder = new Folder();
   await using upstream = await Upstream.start('one');
   await using dataplane = await Dataplane.start({ stateDir: folder.path });
@@ -73,7 +73,7 @@ test('an heir that goes away after the Admin API was closed for it gives that ba
   assert.equal((await dataplane.visit('a.test')).status, 200);
 });
 
-test('of two takeovers at once the second is refused with the reason, and exit 2', async () => {
+test('a second concurrent takeover is rejected with the reason and exit code 2', async () => {
   using folder = new Folder();
   await using dataplane = await Dataplane.start({ stateDir: folder.path });
   using heir = await Heir.of(folder);
@@ -83,7 +83,7 @@ test('of two takeovers at once the second is refused with the reason, and exit 2
   assert.match(second.stderr, /^sluice dataplane: can't take over from .*takeover\.sock: another process is taking over right now\n$/);
 });
 
-/** A data plane that is played by the test: it answers one takeover up to a step, and then dies, or takes everything back. */
+/** A data plane simulated by the test: it handles a takeover up to a step, and then dies or takes everything back. */
 async function predecessor(folder: Folder, answers: readonly string[], dies: boolean): Promise<Server> {
   const server = createServer((socket) => {
     const left = [...answers];
@@ -103,7 +103,7 @@ async function predecessor(folder: Folder, answers: readonly string[], dies: boo
 
 const STEPS = [[], ['released'], ['released', 'admin']];
 
-test('when the old process is killed at any step of a takeover, the new one serves', async () => {
+test('if the old process is killed at any step of a takeover, the new one serves', async () => {
   for (const answers of STEPS) {
     using folder = new Folder();
     await using upstream = await Upstream.start('one');
@@ -115,7 +115,7 @@ test('when the old process is killed at any step of a takeover, the new one serv
   }
 });
 
-test('when the old process takes everything back at any step, the new one ends with one line and exit 2', async () => {
+test('if the old process takes everything back at any step, the new one prints one line and exits with 2', async () => {
   for (const answers of STEPS) {
     using folder = new Folder();
     await using _ = await predecessor(folder, answers, false);
@@ -127,13 +127,13 @@ test('when the old process takes everything back at any step, the new one ends w
   }
 });
 
-test('--takeover with nobody there starts as usual', async () => {
+test('--takeover without a running process starts as usual', async () => {
   using folder = new Folder();
   await using dataplane = await Dataplane.start({ stateDir: folder.path, flags: ['--takeover'] });
   assert.match(dataplane.program.output, /no running process to take over from/);
 });
 
-test('an answer under way is finished by the old process, and a kept connection gets one more', async () => {
+test('the old process finishes a response in progress, and a kept connection gets one more response', async () => {
   using folder = new Folder();
   const held: (() => void)[] = [];
   await using upstream = await Upstream.start('slow', (request, response) => {
@@ -159,7 +159,7 @@ test('an answer under way is finished by the old process, and a kept connection 
   assert.deepEqual(await dataplane.program.exited, { code: 0, signal: null });
 });
 
-test('a process that has handed over ends at once on a second SIGTERM as any other', async () => {
+test('a process that has handed over exits immediately on a second SIGTERM', async () => {
   using folder = new Folder();
   let asked = false;
   await using upstream = await Upstream.start('silent', () => {
@@ -177,10 +177,10 @@ test('a process that has handed over ends at once on a second SIGTERM as any oth
   assert.equal((await dataplane.program.kill('SIGTERM')).code, 1);
   assert.doesNotMatch(dataplane.program.stderr, /Error/);
   assert.ok((await answer) instanceof Error);
-  assert.equal((await ask({ port: dataplane.adminPort }, '/health')).status, 200, 'the other one is still there');
+  assert.equal((await ask({ port: dataplane.adminPort }, '/health')).status, 200, 'the first one still responds');
 });
 
-test('a port that another process has is still refused without --takeover', async () => {
+test('a port in use by another process is still rejected without --takeover', async () => {
   using folder = new Folder();
   using other = new Folder();
   await using dataplane = await Dataplane.start({ stateDir: folder.path });
@@ -192,7 +192,7 @@ test('a port that another process has is still refused without --takeover', asyn
   assert.match(second.stderr, /the address is already in use/);
 });
 
-/** Another data plane with the same ports and state. */
+/** A second data plane with the same ports and state. */
 function successor({ httpPort, adminPort }: Dataplane, folder: Folder): Program {
   const ports = ['--http-port', `${httpPort}`, '--bind', '127.0.0.1', '--admin-listen', `127.0.0.1:${adminPort}`];
   const args = ['dataplane', ...ports, '--state-dir', folder.path, '--workers', '2', '--takeover'];

@@ -10,7 +10,7 @@ import { Upstream } from './harness/upstream.ts';
 
 type Told = { address: string; id?: string; healthy: boolean; reason: string };
 
-/** A controller's open stream: frames in, lines back. */
+/** A controller's open stream: sends frames and receives lines. */
 class Stream {
   readonly told: Told[] = [];
   private readonly request: ClientRequest;
@@ -26,7 +26,7 @@ class Stream {
     void this.read();
   }
 
-  /** Sends the whole truth. Resolves when every worker serves it. */
+  /** Sends a full frame. Resolves when every worker serves it. */
   async apply(...routes: readonly object[]): Promise<void> {
     const revision = ++this.revision;
     this.request.write(frame(revision, routes, { controller: this.source, source: this.source }));
@@ -51,7 +51,7 @@ class Stream {
   }
 }
 
-describe('the data plane finds out by itself', () => {
+describe('the data plane detects', () => {
   const folder = new Folder();
   let dataplane: Dataplane;
   const streams: Stream[] = [];
@@ -79,7 +79,7 @@ describe('the data plane finds out by itself', () => {
     ...more,
   });
 
-  test('when a target takes connections, and tells its controller; until then it says why not', async () => {
+  test('when a target accepts connections, reports it to the controller, and until then states why not', async () => {
     const stream = connect('probing');
     const port = await freePort();
     const address = `127.0.0.1:${port}`;
@@ -99,14 +99,14 @@ describe('the data plane finds out by itself', () => {
     const status = (await json<{ address: string; healthy: boolean }[]>('/upstreams')).find((one) => one.address === app.address);
     assert.equal(status?.healthy, true);
 
-    // Whoever connects later is told what stands.
+    // A controller that connects later receives the current state.
     stream.close();
     const second = connect('probing-2');
     await second.apply();
-    await until('what stands', () => second.told.some(({ id, healthy }) => id === 'c1' && healthy));
+    await until('the current state', () => second.told.some(({ id, healthy }) => id === 'c1' && healthy));
   });
 
-  test('when a page goes bad and good again, and the metrics say so', async () => {
+  test('when a page fails and recovers, and reports it in the metrics', async () => {
     let status = 200;
     await using app = await Upstream.start('app', (request, response) => {
       response.statusCode = request.url === '/healthz' ? status : 200;
@@ -129,7 +129,7 @@ describe('the data plane finds out by itself', () => {
     assert.equal((await dataplane.visit('checked.test')).text, 'served');
   });
 
-  test('and a target that is recreated loses none of the requests that wait, not even those that its dead one had', async () => {
+  test('a recreated target without losing waiting requests, not even those its predecessor had', async () => {
     let stuck = 0;
     await using old = await Upstream.start('old', () => {
       stuck++;
@@ -154,7 +154,7 @@ function connectionReset(error: NodeJS.ErrnoException): null {
   return null;
 }
 
-test('a process that takes over serves targets that were probed from its first moment on', async () => {
+test('a process that takes over uses probed targets from the start', async () => {
   using folder = new Folder();
   await using app = await Upstream.start('app', (_, response) => response.end('served'));
   await using old = await Dataplane.start({ stateDir: folder.path, workers: 1 });
@@ -172,7 +172,7 @@ test('a process that takes over serves targets that were probed from its first m
   let over = false;
   const visits = (async () => {
     while (!over) {
-      // What the kernel resets with a closed listening socket is not about health: `upgrade-loses-nothing` has it hand that over.
+      // Resets of connections queued for a closed listener are not about health; `upgrade-loses-nothing` covers those.
       const status = await old.visit('a.test', '/', { headers: { connection: 'close' } }).then(({ status }) => status, connectionReset);
       if (status !== null) statuses.set(status, (statuses.get(status) ?? 0) + 1);
     }

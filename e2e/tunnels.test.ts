@@ -14,7 +14,7 @@ async function custom(port: number, host: string): Promise<Socket> {
   return socket;
 }
 
-test('a browser’s WebSocket goes through, and a protocol that nobody knows', async () => {
+test('WebSockets and unknown upgrade protocols are tunnelled', async () => {
   using folder = new Folder();
   const server = await chatApp();
   await using dataplane = await Dataplane.start({ stateDir: folder.path });
@@ -39,7 +39,7 @@ test('a browser’s WebSocket goes through, and a protocol that nobody knows', a
   server.close();
 });
 
-test('50 tunnels echo on while the table is swapped 40 times around them', async () => {
+test('50 tunnels keep working during 40 table swaps', async () => {
   using folder = new Folder();
   const server = await chatApp();
   await using dataplane = await Dataplane.start({ stateDir: folder.path });
@@ -59,7 +59,7 @@ test('50 tunnels echo on while the table is swapped 40 times around them', async
   server.close();
 });
 
-test('a drain lets tunnels live for the drain timeout, and no longer', async () => {
+test('a drain keeps tunnels open until the drain timeout', async () => {
   using folder = new Folder();
   const server = await chatApp();
   await using dataplane = await Dataplane.start({ stateDir: folder.path, flags: ['--drain-timeout', '2s'] });

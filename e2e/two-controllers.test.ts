@@ -6,7 +6,7 @@ import { until } from './harness/until.ts';
 
 const site = (domain: string, word: string): string => `${domain} {\n  respond "${word}"\n}\n`;
 
-test('two controllers never take each other’s domains, and what the owner gives up is free', async () => {
+test('two controllers never take each other’s domains, and a domain that its owner removes is free', async () => {
   using folder = new Folder();
   await using dataplane = await Dataplane.start({ stateDir: folder.file('state') });
   const served = async (host: string) => (await dataplane.visit(host)).text;
@@ -18,11 +18,11 @@ test('two controllers never take each other’s domains, and what the owner give
   await second.program.said(/"domain":"shared.test","reason":"it belongs to controller \\"a\\""/);
   assert.match(await second.status(), /conflicted: it belongs to controller \\"a\\"/);
 
-  // Saying it again, or something else, steals nothing either.
+  // Repeating the frame or sending a different one does not take the domain either.
   second.write(site('shared.test', 'from b, again') + site('b.test', 'b, newer'));
   await until('the change beside it', async () => (await served('b.test')) === 'b, newer');
   assert.equal(await served('shared.test'), 'from a');
-  // Nor does the owner's silence: its routes are its own until it says otherwise.
+  // A disconnected owner keeps its routes until it removes them.
   await first.program.kill('SIGKILL');
   second.write(site('shared.test', 'from b, once more') + site('b.test', 'b, newest'));
   await until('the change beside it', async () => (await served('b.test')) === 'b, newest');
@@ -31,7 +31,7 @@ test('two controllers never take each other’s domains, and what the owner give
   await using returned = await Controller.start(dataplane, folder, 'a', site('a.test', 'a'));
   await until('the owner to give it up', async () => (await dataplane.visit('shared.test')).status === 404);
   second.write(site('shared.test', 'from b at last') + site('b.test', 'b'));
-  await until('the other one to have it', async () => (await served('shared.test')) === 'from b at last');
+  await until('the other controller to own it', async () => (await served('shared.test')) === 'from b at last');
   assert.equal(await served('a.test'), 'a');
   assert.equal(returned.program.exit, null);
 });

@@ -11,14 +11,14 @@ import { Upstream } from './harness/upstream.ts';
 const HANDED_OVER = /^sluice \S+ \(process (\d+)\) handed over to sluice \S+ \(process (\d+)\)\n$/;
 const entry = [SLUICE, 'dataplane'];
 
-/** The processes that the parent has below it, once only one of them serves. */
+/** The child processes of the parent, once only one of them serves. */
 const alone = ({ pid }: Program): Promise<number> =>
   until('the old process to end', () => {
     const [one, ...more] = familyOf(pid);
     return more.length === 0 ? one : undefined;
   });
 
-test('two upgrades in a row replace what serves, with the same flags and environment, below a parent that stays', async () => {
+test('two consecutive upgrades replace the serving process with the same flags and environment, under the same parent', async () => {
   using folder = new Folder();
   await using upstream = await Upstream.start('one');
   await using dataplane = await Dataplane.start({ stateDir: folder.path, flags: ['--drain-timeout', '3s'], entry });
@@ -46,7 +46,7 @@ test('two upgrades in a row replace what serves, with the same flags and environ
   assert.deepEqual(await dataplane.program.kill('SIGTERM'), { code: 0, signal: null });
 });
 
-test('upgrade replaces both processes of run and their supervisor; the new controller follows the file; as JSON it tells the same', async () => {
+test('upgrade replaces both processes of run and their supervisor, the new controller watches the file, and --json reports the same', async () => {
   using folder = new Folder();
   const site = (text: string) => `site.test {\n  respond "${text}"\n}\n`;
   await using pair = await Pair.start(folder, site('{$GREETING}'), { env: { GREETING: 'hello' } });
@@ -65,14 +65,14 @@ test('upgrade replaces both processes of run and their supervisor; the new contr
   assert.match(status.stdout, /^Nothing is wrong\./, status.stdout + status.stderr);
 });
 
-test('upgrade with nobody to replace is one line and exit 5', async () => {
+test('upgrade without a running data plane prints one line and exits with 5', async () => {
   using folder = new Folder();
   const { code, stderr } = await run(['upgrade', '--state-dir', folder.path]);
   assert.equal(code, 5);
   assert.match(stderr, /^sluice upgrade: no running data plane to replace: .*takeover\.sock: nobody is there; .*--state-dir\n$/);
 });
 
-test('a process without a parent says how it is replaced', async () => {
+test('a process without a parent explains how to replace it', async () => {
   using folder = new Folder();
   await using dataplane = await Dataplane.start({ stateDir: folder.path });
   const { code, stderr } = await run(['upgrade', '--state-dir', folder.path]);
@@ -81,12 +81,12 @@ test('a process without a parent says how it is replaced', async () => {
   assert.equal(dataplane.program.exit, null);
 });
 
-test('an upgrade whose new process can not start says why, and the old one goes on with what it had', async () => {
+test('an upgrade whose new process cannot start reports why, and the old one continues unchanged', async () => {
   using folder = new Folder();
   await using upstream = await Upstream.start('one');
   await using dataplane = await Dataplane.start({ stateDir: folder.path, entry });
   await dataplane.route('a.test', upstream.address);
-  // Secrets that can't be read are never made anew.
+  // Unreadable secrets are never replaced.
   rmSync(folder.file('keyring.json'));
   mkdirSync(folder.file('keyring.json'));
   const upgraded = await run(['upgrade', '--state-dir', folder.path]);
@@ -97,7 +97,7 @@ test('an upgrade whose new process can not start says why, and the old one goes 
   assert.equal((await dataplane.visit('b.test')).status, 200);
 });
 
-test('another version in the same place: status names both, a broken one changes nothing, a good one takes over', async () => {
+test('with a different version installed in the same place, status names both, a broken one changes nothing, and a good one takes over', async () => {
   using folder = new Folder();
   await using upstream = await Upstream.start('one');
   const place = folder.file('sluice');

@@ -5,7 +5,7 @@ import { Dataplane, Folder } from './harness/dataplane.ts';
 import { freePort } from './harness/ports.ts';
 import { Upstream } from './harness/upstream.ts';
 
-/** A TCP server that does to its n-th connection's bytes what it is told. */
+/** A TCP server that handles its n-th connection with the given function. */
 class Scripted {
   readonly server: Server;
   readonly address: string;
@@ -38,7 +38,7 @@ class Scripted {
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine';
 
-describe('an upstream that fails', () => {
+describe('upstream failures', () => {
   let folder: Folder;
   let dataplane: Dataplane;
 
@@ -51,7 +51,7 @@ describe('an upstream that fails', () => {
     folder[Symbol.dispose]();
   });
 
-  test('nobody listening is 502, without a word about the upstream, as HTML or JSON', async () => {
+  test('a closed port is answered with 502 as HTML or JSON, without details of the upstream', async () => {
     const port = await freePort();
     await dataplane.route('refused.test', `127.0.0.1:${port}`);
     const html = await dataplane.visit('refused.test', '/', { headers: { accept: 'text/html' } });
@@ -69,19 +69,19 @@ describe('an upstream that fails', () => {
     ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
     ['a length and a coding', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
     ['a folded line', 'HTTP/1.1 200 OK\r\nA: b\r\n c\r\nContent-Length: 0\r\n\r\n'],
-    ['a switch of protocols that nobody asked for', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'],
+    ['a protocol switch without a request for one', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'],
     ['a line that ends with CR alone', 'HTTP/1.1 200 OK\rContent-Length: 0\r\n\r\n'],
     ['a head without end', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(263_000)}`],
-    ['a status that is none', 'HTTP/1.1 099 Odd\r\n\r\n'],
+    ['an invalid status', 'HTTP/1.1 099 Odd\r\n\r\n'],
   ] as const) {
-    test(`an answer with ${what} is 502`, async () => {
+    test(`a response with ${what} is answered with 502`, async () => {
       using upstream = await Scripted.start((socket) => socket.write(bytes));
       await dataplane.route('odd.test', upstream.address);
       assert.equal((await dataplane.visit('odd.test', '/', { method: 'POST' })).status, 502);
     });
   }
 
-  test('a connection that is refused sends any request to the next target', async () => {
+  test('any request is sent to the next target if the connection is refused', async () => {
     await using good = await Upstream.start('good', (_, response) => response.end('good'));
     const dead = `127.0.0.1:${await freePort()}`;
     await dataplane.route('pool.test', dead, { upstreams: [{ address: dead }, { address: good.address }] });
@@ -91,7 +91,7 @@ describe('an upstream that fails', () => {
     }
   });
 
-  test('a target that fails three times in a row leaves the rotation, and explain says why', async () => {
+  test('a target that fails three consecutive times leaves rotation, and explain says why', async () => {
     await using good = await Upstream.start('good', (_, response) => response.end('good'));
     const dead = `127.0.0.1:${await freePort()}`;
     await dataplane.route('ejected.test', dead, { upstreams: [{ address: dead }, { address: good.address }] });
@@ -107,7 +107,7 @@ describe('an upstream that fails', () => {
       ],
     );
     assert.match(targets[0]?.reason ?? '', /^the target refused the connection \(\d+ in a row\)$/);
-    // A scrape asks the workers for what they have counted since their last report.
+    // A scrape collects what the workers have counted since their last report.
     await dataplane.admin('GET', '/metrics');
     const listed = JSON.parse((await dataplane.admin('GET', '/upstreams')).text) as typeof targets;
     const { last_failure } = listed.find(({ address }) => address === dead) ?? {};
@@ -116,7 +116,7 @@ describe('an upstream that fails', () => {
     assert.equal(listed.find(({ address }) => address === good.address)?.last_failure, undefined);
   });
 
-  test('the last target is asked although it fails, and is well again with its first answer', async () => {
+  test('the last target is used even though it fails, and is healthy again with its first response', async () => {
     const port = await freePort();
     await dataplane.route('last.test', `127.0.0.1:${port}`);
     for (let visit = 0; visit < 5; visit++) assert.equal((await dataplane.visit('last.test')).status, 502);
@@ -128,8 +128,8 @@ describe('an upstream that fails', () => {
     server.close();
   });
 
-  test('a GET whose idle connection had been closed is sent again on a fresh one', async () => {
-    // Each connection answers once and is closed at the second request, before a byte of an answer.
+  test('a GET on an idle connection that was closed is resent on a new one', async () => {
+    // Each connection serves one request and is closed at the second, before any response.
     const heads = new Map<number, number>();
     using upstream = await Scripted.start((socket, _, connection) => {
       const count = (heads.get(connection) ?? 0) + 1;
@@ -144,7 +144,7 @@ describe('an upstream that fails', () => {
     assert.equal(upstream.heads, 3);
   });
 
-  test('a POST that has been written is not sent again', async () => {
+  test('a POST that has been written is not resent', async () => {
     const heads = new Map<number, number>();
     using upstream = await Scripted.start((socket, _, connection) => {
       const count = (heads.get(connection) ?? 0) + 1;
@@ -158,22 +158,22 @@ describe('an upstream that fails', () => {
     assert.equal(upstream.heads, 2);
   });
 
-  test('a GET that one target drops before it answers is answered by the next', async () => {
+  test('a GET that a target drops before responding is retried on the next target', async () => {
     using dropping = await Scripted.start((socket) => socket.destroy());
     await using good = await Upstream.start('good', (_, response) => response.end('good'));
     await dataplane.route('drop.test', dropping.address, { upstreams: [{ address: dropping.address }, { address: good.address }] });
     for (let visit = 0; visit < 6; visit++) assert.equal((await dataplane.visit('drop.test')).text, 'good');
-    assert.ok(dropping.heads >= 1 && dropping.heads <= 3, 'asked until it left the rotation');
+    assert.ok(dropping.heads >= 1 && dropping.heads <= 3, 'requests sent until it left rotation');
   });
 
-  test('a pool without a target in rotation is 503 with Retry-After', async () => {
+  test('a pool without a target in rotation is answered with 503 and Retry-After', async () => {
     await dataplane.route('none.test', '127.0.0.1:1', { upstreams: [{ address: '127.0.0.1:1', state: 'unhealthy' }] });
     const answer = await dataplane.visit('none.test');
     assert.equal(answer.status, 503);
     assert.equal(answer.headers['retry-after'], '1');
   });
 
-  test('targets take turns, as often as their weights say', async () => {
+  test('targets are used in turn, in proportion to their weights', async () => {
     await using one = await Upstream.start('one', (_, response) => response.end('one'));
     await using two = await Upstream.start('two', (_, response) => response.end('two'));
     await dataplane.route('turns.test', one.address, {
@@ -188,13 +188,13 @@ describe('an upstream that fails', () => {
     assert.equal(seen.filter((text) => text === 'two').length, 3);
   });
 
-  test('a small body is taken whole before an upstream is asked', async () => {
+  test('a small body is buffered before an upstream is contacted', async () => {
     using upstream = await Scripted.start((socket) => socket.write(OK));
     await dataplane.route('held.test', upstream.address);
     const { RawClient } = await import('./harness/raw.ts');
     using client = await RawClient.open(dataplane.httpPort);
     client.write('POST / HTTP/1.1\r\nHost: held.test\r\nContent-Length: 10\r\n\r\n12345');
-    // Something else goes all the way through meanwhile: the half-sent body has had its chance.
+    // Another complete request shows that the half-sent body could have been forwarded by now.
     for (let visit = 0; visit < 3; visit++) assert.equal((await dataplane.visit('unrouted.test')).status, 404);
     assert.equal(upstream.connections, 0);
     await client.write('67890').sees(/fine$/);

@@ -10,7 +10,7 @@ import { Upstream } from './harness/upstream.ts';
 const HOST = 'Host: a.test\r\n';
 const MEGABYTE = 1_048_576;
 
-/** What the upstream does, by path. */
+/** The behaviour of the upstream, by path. */
 const PAGES: Record<string, (request: IncomingMessage, response: ServerResponse) => void> = {
   '/echo': (request, response) => request.pipe(response),
   '/length': (request, response) => {
@@ -55,7 +55,7 @@ const PAGES: Record<string, (request: IncomingMessage, response: ServerResponse)
   },
 };
 
-describe('the wire', () => {
+describe('HTTP/1.1 on the wire', () => {
   let folder: Folder;
   let upstream: Upstream;
   let dataplane: Dataplane;
@@ -76,7 +76,7 @@ describe('the wire', () => {
     folder[Symbol.dispose]();
   });
 
-  test('requests sent ahead are answered in order, and Connection: close ends it', async () => {
+  test('pipelined requests are answered in order, and Connection: close ends the connection', async () => {
     const all = await exchange(
       port,
       `GET /1 HTTP/1.1\r\n${HOST}\r\nGET /2 HTTP/1.1\r\n${HOST}\r\nGET / HTTP/1.1\r\nHost: unknown\r\n\r\nGET /3 HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`,
@@ -84,7 +84,7 @@ describe('the wire', () => {
     assert.match(all, /GET \/1.*GET \/2.*404 Not Found.*Connection: close\r\n\r\nGET \/3$/s);
   });
 
-  test('HTTP/1.0 gets its answer and the end, or keeps the connection when it asks to', async () => {
+  test('an HTTP/1.0 connection is closed after the response unless keep-alive is requested', async () => {
     const once = await exchange(port, `GET /x HTTP/1.0\r\n${HOST}\r\n`);
     assert.match(once, /^HTTP\/1\.1 200 OK\r\n.*Connection: close\r\n\r\nGET \/x$/s);
     using client = await RawClient.open(port);
@@ -95,7 +95,7 @@ describe('the wire', () => {
     assert.doesNotMatch(chunked, /Transfer-Encoding/);
   });
 
-  test('HEAD, 204 and 304 have no body, whatever else they say', async () => {
+  test('HEAD, 204 and 304 have no body, whatever their header fields', async () => {
     using client = await RawClient.open(port);
     for (const [request, end] of [
       ['HEAD /x', /200 OK.*\r\n\r\n$/s],
@@ -109,7 +109,7 @@ describe('the wire', () => {
     await client.write(`GET /after HTTP/1.1\r\n${HOST}\r\n`).sees(/GET \/after$/);
   });
 
-  test('chunked bodies stream both ways at once, with their trailers, and the connection is kept', async () => {
+  test('chunked bodies with trailers stream in both directions at once, and the connection is kept', async () => {
     using client = await RawClient.open(port);
     await client.write(`POST /echo HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n`).sees('hello');
     await client.write('6;name=value\r\n again\r\n').sees(' again');
@@ -126,7 +126,7 @@ describe('the wire', () => {
     );
   });
 
-  test('a client that waits for 100 Continue gets the upstream’s', async () => {
+  test('the upstream’s 100 (Continue) is passed to a client that expects it', async () => {
     using client = await RawClient.open(port);
     await client
       .write(`POST /length HTTP/1.1\r\n${HOST}Expect: 100-continue\r\nContent-Length: 5\r\n\r\n`)
@@ -134,7 +134,7 @@ describe('the wire', () => {
     await client.write('12345').sees(/200 OK.*\r\n\r\n5$/s);
   });
 
-  test('interim answers are passed on, and events the moment they are written', async () => {
+  test('interim responses are forwarded, and events are forwarded immediately', async () => {
     assert.match(
       await exchange(port, `GET /hints HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`),
       /^HTTP\/1\.1 103 Early Hints\r\nLink: .*\r\n\r\nHTTP\/1\.1 200 OK/s,
@@ -144,32 +144,32 @@ describe('the wire', () => {
     assert.equal(client.ended, false);
   });
 
-  test('50 MB go through in either direction', async () => {
+  test('50 MB pass in either direction', async () => {
     const down = await dataplane.visit('a.test', '/big');
     assert.equal(down.text.length, 50 * MEGABYTE);
     const up = await dataplane.visit('a.test', '/length', { method: 'POST', body: Buffer.alloc(50 * MEGABYTE) });
     assert.equal(up.text, String(50 * MEGABYTE));
   });
 
-  test('an answer that comes before the body is through is passed on, and the connection ends', async () => {
+  test('a response that arrives before the body is complete is forwarded, and the connection is closed', async () => {
     using client = await RawClient.open(port);
     client.write(`POST /early HTTP/1.1\r\n${HOST}Content-Length: 10000000\r\n\r\n${'x'.repeat(200_000)}`);
     await client.sees('enough');
     await client.toEnd();
   });
 
-  test('an answer that its upstream cuts off is cut off for the client as well', async () => {
+  test('a response that the upstream cuts off is cut off for the client, too', async () => {
     const cut = await exchange(port, `GET /cut HTTP/1.1\r\n${HOST}\r\n`);
     assert.match(cut, /Content-Length: 100\r\n.*part$/s);
   });
 
-  test('a client that has said all it will still gets its answer', async () => {
+  test('a client that half-closes its connection still gets its response', async () => {
     using client = await RawClient.open(port);
     client.socket.end(`GET /x HTTP/1.1\r\n${HOST}\r\n`);
     assert.match(await client.toEnd(), /GET \/x$/);
   });
 
-  test('hop-by-hop fields stay here; what a client claims about itself is replaced', async () => {
+  test('hop-by-hop fields are not forwarded, and forwarding fields from a client are replaced', async () => {
     const answer = await exchange(
       port,
       `GET /headers HTTP/1.1\r\n${HOST}Connection: close, X-Secret\r\nX-Secret: 1\r\nKeep-Alive: 5\r\nTE: trailers\r\nProxy: evil\r\nX-Forwarded-For: 6.6.6.6\r\nX_Forwarded_For: 6.6.6.6\r\nX-Real-IP: 6.6.6.6\r\nForwarded: for=6.6.6.6\r\nX-Request-ID: mine\r\nX-Kept: yes\r\n\r\n`,
@@ -187,7 +187,7 @@ describe('the wire', () => {
       assert.equal(fields.has(name), false, name);
   });
 
-  test('what does not parse exactly is 400 and the upstream sees nothing of it', async () => {
+  test('a malformed request is answered with 400 and never reaches the upstream', async () => {
     const before = upstream.requests;
     for (const bad of [
       `POST / HTTP/1.1\r\n${HOST}Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
@@ -217,7 +217,7 @@ describe('the wire', () => {
     assert.match(chunk, /^HTTP\/1\.1 400 /);
   });
 
-  test('a visitor that leaves in the middle takes its upstream connection along and counts as 499', async () => {
+  test('a client that disconnects closes its upstream connection and is counted as 499', async () => {
     let upstreamClosed = false;
     const silent = createServer((socket) => {
       socket.on('data', () => undefined);

@@ -5,23 +5,23 @@ import { missing } from '../components.ts';
 import type { Folder } from '../harness/dataplane.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
-/** It is to talk to the test and to nobody else. */
+/** Keeps the browser from connecting to anything but the test. */
 const QUIET = ['--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run'];
 const ARGUMENTS = ['--no-sandbox', '--disable-gpu', '--disable-quic', ...QUIET];
 
-/** What a browser thinks of the connection that a page came over. */
+/** How a browser rates the connection of a page. */
 export type Padlock = {
-  /** `secure` is a padlock without a mark. */
+  /** `secure` means a padlock without a warning. */
   readonly state: string;
   readonly protocol: string;
   readonly issuer: string;
   readonly subject: string;
 };
 
-/** undefined where there is a browser and the program that tells it whom to trust. */
+/** undefined if there is a browser and the program that manages its trusted roots. */
 export const missingBrowser = (): string | undefined => missing('chromium') ?? missing('certutil');
 
-/** A browser of the test's own, with its own list of whom to trust. Every name that it asks for is 127.0.0.1. */
+/** A separate browser with its own trusted roots. Every name resolves to 127.0.0.1. */
 export class Browser {
   readonly context: BrowserContext;
   readonly page: Page;
@@ -31,7 +31,7 @@ export class Browser {
     this.page = page;
   }
 
-  /** `trusted`: roots in PEM, trusted the way a person does it on Debian. */
+  /** `trusted`: roots in PEM, trusted in the way a user would do it on Debian. */
   static async start(folder: Folder, trusted: readonly string[]): Promise<Browser> {
     const home = folder.file('browser');
     const database = `${home}/.pki/nssdb`;
@@ -51,7 +51,7 @@ export class Browser {
     return new Browser(context, context.pages()[0] ?? (await context.newPage()));
   }
 
-  /** What the address bar would say of the page that is shown. */
+  /** The security state that the address bar would show for the current page. */
   async padlock(): Promise<Padlock> {
     const session = await this.context.newCDPSession(this.page);
     const seen = new Promise<Padlock>((resolve) => {
@@ -71,6 +71,6 @@ export class Browser {
   }
 }
 
-/** The protocol that the page itself came over, as scripts see it: `h2`. */
+/** The protocol of the page itself, as scripts see it: `h2`. */
 export const pageProtocol = (page: Page): Promise<string> =>
   page.evaluate<string>("performance.getEntriesByType('navigation')[0].nextHopProtocol");

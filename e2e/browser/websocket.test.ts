@@ -6,7 +6,7 @@ import { Dataplane, Folder } from '../harness/dataplane.ts';
 import { freePort } from '../harness/ports.ts';
 import { Browser, missingBrowser, pageProtocol } from './browser.ts';
 
-test('a browser opens its WebSockets on the HTTP/2 connection that its page came over', {
+test('a browser opens WebSockets on the HTTP/2 connection of its page', {
   skip: missingBrowser(),
   timeout: 60_000,
 }, async () => {
@@ -33,7 +33,7 @@ test('a browser opens its WebSockets on the HTTP/2 connection that its page came
     socket.onerror = () => reject(new Error('it did not open'));
   })`);
   assert.equal(said, 'hello');
-  // A browser's own key is 16 random bytes; one that the proxy makes is text.
+  // A browser's key is 16 random bytes; a key made by the proxy is text.
   assert.match(Buffer.from(keys[0] ?? '', 'base64').toString('latin1'), /^[\x21-\x7e]{16}$/);
   server.close();
   server.closeAllConnections();

@@ -48,7 +48,7 @@ describe('labels of real containers', { skip, concurrency: 3 }, () => {
     await start('good', labels);
     await discovery.answersWith(200, 'good.test');
     assert.equal((await discovery.visit('bad.test')).status, 404);
-    await until('the mistake to be told', async () => (await discovery.command('explain', 'bad.test')).includes('sluice.bad.rate_limit'));
+    await until('the error to be reported', async () => (await discovery.command('explain', 'bad.test')).includes('sluice.bad.rate_limit'));
     assert.match(await discovery.command('status'), /sluice\.bad\.rate_limit/);
   });
 

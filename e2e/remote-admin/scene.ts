@@ -8,12 +8,12 @@ const PORT = 6190;
 export const ADDRESS = `https://${EDGE}:${PORT}`;
 const HTTP_PORT = 8080;
 
-/** Asks for a page of the site and prints it: a visitor on the other machine. */
+/** Requests a page of the site and prints it, as a visitor on the other machine. */
 const VISIT = `require('node:http').get({host:'${EDGE}',port:${HTTP_PORT},headers:{host:process.argv[1]}},(r)=>r.pipe(process.stdout))`;
 
 type Outcome = Exit & { readonly stdout: string; readonly stderr: string };
 
-/** A data plane on one machine, and whoever asks it on the other. */
+/** A data plane on one machine and its clients on the other. */
 export class RemoteScene {
   readonly folder = new Folder();
   readonly roots = this.folder.file('ca.pem');
@@ -35,14 +35,14 @@ export class RemoteScene {
     return scene;
   }
 
-  /** Puts a new certificate for the data plane's address in place, as a renewal does: of our authority, or of a stranger's. */
+  /** Installs a new certificate for the data plane's address, as a renewal does: from our authority or a foreign one. */
   async certify(by: 'ours' | 'stranger' = 'ours'): Promise<void> {
     const pair = await makePair([EDGE], by === 'ours' ? { signer: this.signer } : {});
     this.replace('tls.key', pair.privateKey);
     this.replace('tls.crt', pair.certificate + (by === 'ours' ? this.middle : ''));
   }
 
-  /** Puts a pair and a root in place that somebody else has made. */
+  /** Installs a given pair and root. */
   install(pair: { readonly certificate: string; readonly privateKey: string; readonly root: string }): void {
     this.replace('tls.key', pair.privateKey);
     this.replace('tls.crt', pair.certificate);
@@ -62,19 +62,19 @@ export class RemoteScene {
     return program;
   }
 
-  /** A controller on the other machine, with these sites in its file. */
+  /** A controller on the other machine with these sites in its file. */
   startController(sites: string, dataplane = ADDRESS): Program {
     this.write(sites);
     const flags = ['controller', '--config', this.file, '--dataplane', dataplane, '--dataplane-ca', this.roots];
     return this.start('office', [SLUICE, ...flags], { SLUICE_ADMIN_TOKEN: TOKEN });
   }
 
-  /** A command on the other machine, to its end. */
+  /** Runs a command on the other machine to completion. */
   async command(args: readonly string[], env: Readonly<Record<string, string>> = { SLUICE_ADMIN_TOKEN: TOKEN }): Promise<Outcome> {
     return this.run([SLUICE, ...args], env);
   }
 
-  /** What a visitor on the other machine reads. */
+  /** The response that a visitor on the other machine gets. */
   async visit(host: string): Promise<string> {
     return (await this.run([process.execPath, '-e', VISIT, host])).stdout;
   }

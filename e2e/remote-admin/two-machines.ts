@@ -2,12 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { missing } from '../components.ts';
 import { Program } from '../harness/process.ts';
 
-/** Where the data plane is; the other address is its own as well, and in no certificate. */
+/** The address of the data plane. The other address is also its own, but in no certificate. */
 export const EDGE = '192.0.2.1';
 export const UNCERTIFIED = '192.0.2.3';
 const OFFICE = '192.0.2.2';
 
-/** The words for `skip` where this machine can't have two namespaces. @throws with CI=true. */
+/** The text for `skip` if this machine can't create two namespaces. @throws with CI=true. */
 export function noTwoMachines(): string | undefined {
   const lacking = missing('ip');
   if (lacking !== undefined) return lacking;
@@ -19,7 +19,7 @@ export function noTwoMachines(): string | undefined {
 type Machine = 'edge' | 'office';
 let made = 0;
 
-/** Two network namespaces with a cable between them: what is said on it is all that one knows of the other. */
+/** Two network namespaces that are connected only by a virtual link. */
 export class TwoMachines {
   private readonly names: Readonly<Record<Machine, string>>;
 
@@ -46,7 +46,7 @@ export class TwoMachines {
   }
 
   [Symbol.dispose](): void {
-    // One that was never made is none to delete.
+    // A namespace that was never created need not be deleted.
     for (const name of Object.values(this.names)) spawnSync('ip', ['netns', 'delete', name]);
   }
 }

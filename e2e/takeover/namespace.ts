@@ -1,14 +1,14 @@
 import { fileURLToPath } from 'node:url';
 import { Program } from '../harness/process.ts';
 
-/** The kernel's switch for what waits in the queue of a listener that is closed, and how many ports a client may take. */
+/** The sysctls for queued connections of a closed listener, and for the range of client ports. */
 const SETUP =
   'ip link set lo up && sysctl -qw net.ipv4.tcp_migrate_req="$1" net.ipv4.ip_local_port_range="33000 65000" && shift && exec "$@"';
 
 /**
- * Runs a script of this folder in a network namespace of its own, where the kernel's settings are the test's to choose.
+ * Runs a script of this folder in a separate network namespace, where the test can set sysctls.
  * @returns what it printed as JSON.
- * @throws with what it said when it fails, or when this machine lets nobody make a namespace.
+ * @throws with what it said when it fails, or when this machine can't create a namespace.
  */
 export async function inNamespace<T>(script: string, args: readonly string[], { migrate }: { readonly migrate: boolean }): Promise<T> {
   const command = [process.execPath, fileURLToPath(new URL(script, import.meta.url)), ...args];

@@ -1,10 +1,10 @@
 import { HOST, HTTP_PORT, Scene } from './scene.ts';
 import { type Seen, Visitors } from './visitors.ts';
 
-/** What the visitors saw, and how long it took. */
+/** What the visitors saw and how long it took. */
 export type Played = Seen & { readonly seconds: number };
 
-// Replaces processes under load. Arguments: how many, and how many requests at least.
+// Replaces processes under load. Arguments: the number of replacements, and the minimum number of requests.
 const VISITORS = 24;
 const PAUSE_MS = 5;
 

@@ -8,10 +8,10 @@ export const HTTP_PORT = 8080;
 const ADMIN_PORT = 6190;
 const WORKERS = 2;
 const SLOW_MS = 60;
-/** Between two replacements: as long as it takes a crowd to be in every state again. */
+/** The pause between two replacements, in which the visitors reach every state again. */
 const SETTLED_MS = 200;
 
-/** A data plane with one route, in a network of its own: its ports are the scene's to choose. */
+/** A data plane with one route in a separate network namespace, where all ports are free. */
 export class Scene {
   private readonly folder: Folder;
   private readonly upstream: Upstream;
@@ -33,7 +33,7 @@ export class Scene {
     return scene;
   }
 
-  /** Starts a new process that takes over, and waits for the end of the old one. */
+  /** Starts a process that takes over, and waits until the old one has exited. */
   async upgrade(): Promise<void> {
     const old = this.program;
     this.program = this.launch(['--takeover']);

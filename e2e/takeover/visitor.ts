@@ -1,30 +1,30 @@
 import { connect, type Socket } from 'node:net';
 
-/** What became of one request: an empty text when it was answered, else what was seen instead. */
+/** The outcome of one request: empty if it was answered, otherwise what happened instead. */
 export type Outcome = string;
 
-/** An answer that takes longer than this (ms) counts as lost. */
+/** A response that takes longer than this (ms) counts as lost. */
 const PATIENCE_MS = 20_000;
 const HEAD_END = '\r\n\r\n';
 
-/** Asks one thing after the other and tries nothing twice. */
+/** Sends one request after another and never retries. */
 export class Visitor {
   private readonly port: number;
-  /** An address of its own among those of the loopback interface. */
+  /** A separate loopback address for each visitor. */
   private readonly from: string;
   private readonly keeps: boolean;
   private socket: Socket | null = null;
   private received = '';
   private settle: (outcome: Outcome) => void = () => undefined;
 
-  /** `keeps`: it keeps its connection for as long as the other side does; else it opens one for each request. */
+  /** `keeps`: keeps its connection for as long as the server does; otherwise it opens one per request. */
   constructor(port: number, from: string, keeps: boolean) {
     this.port = port;
     this.from = from;
     this.keeps = keeps;
   }
 
-  /** Sends one request. A connection that the other side has ended meanwhile is replaced: that was told in time. */
+  /** Sends one request. A connection that the server has closed in the meantime is replaced, since that was announced in time. */
   ask(host: string, path: string): Promise<Outcome> {
     return new Promise((resolve) => {
       const patience = setTimeout(() => this.finish('no answer'), PATIENCE_MS);
@@ -69,7 +69,7 @@ export class Visitor {
     this.finish(status === '200' ? '' : status, !closes && this.keeps);
   }
 
-  /** Ends the request that is under way, if any; and the connection, unless it is kept. */
+  /** Ends the current request, if any, and the connection unless it is kept. */
   private finish(outcome: Outcome, kept = false): void {
     if (!kept) this.leave();
     const settle = this.settle;

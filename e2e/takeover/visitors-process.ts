@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Visitor } from './visitor.ts';
 
 const REPORT_MS = 100;
-/** Every so many requests a visitor asks for what takes its time: some are under way whenever something happens. */
+/** Every this many requests a visitor requests a slow page, so that some requests are always in flight. */
 const SLOW_EVERY = 16;
 
 const [port = '', host = '', count = '', pause = ''] = process.argv.slice(2);

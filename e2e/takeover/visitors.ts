@@ -2,22 +2,22 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { until } from '../harness/until.ts';
 
-/** What a crowd of visitors has seen so far, for new and for kept connections. */
+/** The results of all visitors so far, for new and for kept connections. */
 export type Seen = {
   readonly answered: { readonly onNew: number; readonly onKept: number };
-  /** What was seen instead of an answer, with how often. */
+  /** What happened instead of a response, with counts. */
   readonly lost: Readonly<Record<string, number>>;
 };
 
 const ENTRY = fileURLToPath(new URL('./visitors-process.ts', import.meta.url));
 
-/** A crowd in a process of its own, half of them with a connection for each request, half with one that they keep. */
+/** Visitors in a separate process: half open a connection per request, and half keep theirs. */
 export class Visitors {
   private readonly child: ChildProcess;
   private readonly exited: Promise<void>;
   private last: Seen = { answered: { onNew: 0, onKept: 0 }, lost: {} };
 
-  /** `pauseMs` lies between an answer and the next request of the same visitor. */
+  /** `pauseMs` is the time between a response and the next request of the same visitor. */
   constructor(port: number, host: string, count: number, pauseMs: number) {
     this.child = fork(ENTRY, [`${port}`, host, `${count}`, `${pauseMs}`]);
     this.child.on('message', (message) => {
@@ -26,7 +26,7 @@ export class Visitors {
     this.exited = new Promise((resolve) => this.child.once('exit', () => resolve()));
   }
 
-  /** As of a tenth of a second ago at most. */
+  /** At most a tenth of a second old. */
   get seen(): Seen {
     return this.last;
   }
@@ -41,7 +41,7 @@ export class Visitors {
     await until(`${goal} requests to be answered`, () => this.answered >= goal, 60_000);
   }
 
-  /** Lets every visitor finish what it asked. @returns everything that was seen. */
+  /** Lets every visitor finish its current request. @returns all results. */
   async stop(): Promise<Seen> {
     if (this.child.connected) this.child.send('stop');
     await this.exited;

@@ -8,7 +8,7 @@ import { Upstream } from './harness/upstream.ts';
 
 const entry = [SLUICE, 'dataplane'];
 
-test('a data plane alone that is killed, or aborts, comes back by itself with what it had', async () => {
+test('a standalone data plane that is killed or aborts is restarted with its routes', async () => {
   using folder = new Folder();
   await using upstream = await Upstream.start('one');
   await using dataplane = await Dataplane.start({ stateDir: folder.path, entry });
@@ -23,7 +23,7 @@ test('a data plane alone that is killed, or aborts, comes back by itself with wh
   assert.deepEqual(await dataplane.program.kill('SIGTERM'), { code: 0, signal: null });
 });
 
-test('a parent that is killed leaves nothing behind', async () => {
+test('killing the parent leaves no process behind', async () => {
   using folder = new Folder();
   await using dataplane = await Dataplane.start({ stateDir: folder.path, entry });
   const [pid = 0] = familyOf(dataplane.program.pid);
@@ -31,7 +31,7 @@ test('a parent that is killed leaves nothing behind', async () => {
   await until('its child to end', () => !isAlive(pid));
 });
 
-test('a second one on the same state directory is one line that names the first, and exit 2', async () => {
+test('a second data plane with the same state directory prints one line that names the first, and exits with 2', async () => {
   using folder = new Folder();
   await using pair = await Pair.start(folder, 'site.test {\n  respond "here"\n}\n');
   const state = folder.file('state');

@@ -7,7 +7,7 @@ import { freePort } from './harness/ports.ts';
 
 const DAY = 86_400_000;
 
-test('a certificate of a site that nobody renews and that is about to end stands in the status, and its end in the metrics', async () => {
+test('an expiring certificate without automatic renewal appears in the status, and its expiry in the metrics', async () => {
   using folder = new Folder();
   const flags = ['--cert-dir', folder.file('certs'), '--https-port', `${await freePort()}`];
   const notAfter = Math.floor((Date.now() + DAY) / 1_000) * 1_000;

@@ -3,14 +3,14 @@ import { test } from 'node:test';
 import { Dataplane, Folder } from './harness/dataplane.ts';
 import { Upstream } from './harness/upstream.ts';
 
-test('a posted route is served by every worker at its 201, and gone at the answer of its DELETE', async () => {
+test('every worker serves a posted route when its 201 arrives, and none when the response to its DELETE arrives', async () => {
   using folder = new Folder();
   await using upstream = await Upstream.start('one');
   await using dataplane = await Dataplane.start({ stateDir: folder.path, workers: 4 });
   for (let round = 0; round < 10; round++) {
     const domain = `round-${round}.test`;
     await dataplane.route(domain, upstream.address);
-    // Fresh connections: the kernel spreads them over all workers.
+    // The kernel distributes new connections over all workers.
     const served = await Promise.all(Array.from({ length: 24 }, () => dataplane.visit(domain)));
     assert.deepEqual([...new Set(served.map(({ status }) => status))], [200]);
     assert.equal((await dataplane.admin('DELETE', `/routes/${domain}`)).status, 200);
@@ -19,7 +19,7 @@ test('a posted route is served by every worker at its 201, and gone at the answe
   }
 });
 
-test('a route that was answered with 201 survives kill -9 and is served without a controller', async () => {
+test('a route confirmed with 201 survives kill -9 and is served without a controller', async () => {
   using folder = new Folder();
   await using upstream = await Upstream.start('one');
   {
@@ -32,7 +32,7 @@ test('a route that was answered with 201 survives kill -9 and is served without 
   assert.equal((await again.admin('GET', '/ready')).status, 200);
 });
 
-test('a saved table that is garbage is set aside, named in the log, and never stops the start', async () => {
+test('a garbage table file is renamed, logged, and never prevents startup', async () => {
   using folder = new Folder();
   const { writeFileSync, readdirSync } = await import('node:fs');
   writeFileSync(folder.file('routes.db'), 'this is no database, and long enough to look like one'.repeat(100));

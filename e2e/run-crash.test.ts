@@ -6,7 +6,7 @@ import { until } from './harness/until.ts';
 
 const SITE = 'site.test {\n  respond "here"\n}\n';
 
-test('a killed controller is started again, and no request fails meanwhile', async () => {
+test('a killed controller is restarted, and no request fails meanwhile', async () => {
   using folder = new Folder();
   await using pair = await Pair.start(folder, SITE);
   const before = await childrenOf(pair.program.pid);
@@ -21,7 +21,7 @@ test('a killed controller is started again, and no request fails meanwhile', asy
   assert.equal((await childrenOf(pair.program.pid)).dataplane, before.dataplane);
 });
 
-test('a killed data plane is started again with its table, and told everything again', async () => {
+test('a killed data plane is restarted with its table, and gets a full frame', async () => {
   using folder = new Folder();
   await using pair = await Pair.start(folder, SITE);
   const before = await childrenOf(pair.program.pid);
@@ -32,7 +32,7 @@ test('a killed data plane is started again with its table, and told everything a
   assert.equal((await childrenOf(pair.program.pid)).controller, before.controller);
 });
 
-test('when the supervisor is killed its children end and the ports are free', async () => {
+test('killing the supervisor ends its children and frees the ports', async () => {
   using folder = new Folder();
   const pair = await Pair.start(folder, SITE);
   const { dataplane, controller } = await childrenOf(pair.program.pid);

@@ -10,7 +10,7 @@ import { Program, SLUICE } from './harness/process.ts';
 import { until } from './harness/until.ts';
 import { Upstream } from './harness/upstream.ts';
 
-/** What is answered over TLS to this name. @throws what ended the handshake. */
+/** The response over TLS for this name. @throws the error that ended the handshake. */
 async function getSecurely(port: number, name: string, ca: string): Promise<string> {
   const socket = connect({ host: '127.0.0.1', port, servername: name, ca });
   await once(socket, 'secureConnect');
@@ -20,7 +20,7 @@ async function getSecurely(port: number, name: string, ca: string): Promise<stri
   return text;
 }
 
-test('a certificate put into the directory, and one that is posted, are shown at once, after a restart too', async () => {
+test('a certificate placed in the directory and a posted one are presented immediately, and after a restart', async () => {
   using folder = new Folder();
   using authority = new CertificatesFixture();
   await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
@@ -39,7 +39,7 @@ test('a certificate put into the directory, and one that is posted, are shown at
     const posted = authority.issue('*.blog.test');
     const body = { domains: ['*.blog.test'], certificate: posted.cert, private_key: posted.key };
     assert.equal((await dataplane.admin('POST', '/certificates', body)).status, 201);
-    // As where certificates are ordered: whoever brings one wants HTTPS.
+    // A provided certificate redirects to HTTPS just as an ordered one does.
     for (const name of ['shop.test', 'www.blog.test'])
       assert.deepEqual((await dataplane.visit(name, '/a?b')).headers.location, `https://${name}:${httpsPort}/a?b`);
     assert.match(await getSecurely(httpsPort, 'www.blog.test', authority.ca), /hello$/);
@@ -50,7 +50,7 @@ test('a certificate put into the directory, and one that is posted, are shown at
   await assert.rejects(getSecurely(httpsPort, 'www.blog.test', authority.ca), /unrecognized name/i);
 });
 
-test('a certificate directory that can not be used ends the start with its name and the flag', async () => {
+test('an unusable certificate directory prevents startup, with its name and the flag', async () => {
   using folder = new Folder();
   writeFileSync(folder.file('file'), '');
   const flags = ['--cert-dir', folder.file('file'), '--state-dir', folder.file('state'), '--http-port', `${await freePort()}`];
@@ -64,7 +64,7 @@ test('a certificate directory that can not be used ends the start with its name 
 
 const mounts = process.getuid?.() !== 0 && 'mounts a disk, as root';
 
-test('a certificate directory on a disk that is read-only is shown, and what would be kept there is refused in words', {
+test('certificates on a read-only disk are presented, and storing one is rejected with the reason', {
   skip: mounts,
 }, async () => {
   using folder = new Folder();
@@ -107,7 +107,7 @@ test('a certificate directory on a disk that is read-only is shown, and what wou
     status.warnings.some((warning) => inWords.test(warning)),
     status.warnings.join(),
   );
-  // Nobody is asked for a certificate that could not be kept.
+  // No certificate is ordered that could not be stored.
   const reason = await until('the order to be refused', async () => {
     const explained = await dataplane.admin('GET', `/explain?url=${encodeURIComponent('https://other.test/')}`);
     const { certificate } = JSON.parse(explained.text) as { certificate: string };

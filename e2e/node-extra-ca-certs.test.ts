@@ -7,7 +7,7 @@ import { CertificatesFixture } from '../dataplane/traffic/testing/certificates.t
 import { Dataplane, Folder } from './harness/dataplane.ts';
 import { until } from './harness/until.ts';
 
-test('an upstream with a certificate of an own authority is believed with NODE_EXTRA_CA_CERTS, and only then', async () => {
+test('an upstream with a certificate from a private authority is trusted only with NODE_EXTRA_CA_CERTS', async () => {
   using folder = new Folder();
   using certificates = new CertificatesFixture();
   writeFileSync(folder.file('ca.pem'), certificates.ca);
@@ -29,7 +29,7 @@ test('an upstream with a certificate of an own authority is believed with NODE_E
   upstream.closeAllConnections();
 });
 
-test('a page that is asked for over TLS has to show a certificate for the site', async () => {
+test('a health check over TLS needs a certificate for the site', async () => {
   using folder = new Folder();
   using certificates = new CertificatesFixture();
   writeFileSync(folder.file('ca.pem'), certificates.ca);

@@ -14,7 +14,7 @@ import { Upstream } from './harness/upstream.ts';
 const skip = missing('prlimit') ?? (existsSync('/proc/self/fd') ? undefined : 'needs /proc');
 const ask = (host: string): string => `GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
 
-/** Lets a process open no file more than it has; whatever it closes itself it may open again. */
+/** Limits a process to the files it has open now; after closing one it may open another. */
 function useUp(pid: number): void {
   const open = new Set(readdirSync(`/proc/${pid}/fd`).map(Number));
   let free = 0;
@@ -27,14 +27,14 @@ function limit(pid: number, files: number): void {
   assert.equal(status, 0, stderr);
 }
 
-/** CPU time of a process so far, in ticks of 10 ms (proc_pid_stat(5)). */
+/** The CPU time a process has used, in ticks of 10 ms (proc_pid_stat(5)). */
 function cpuTicks(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return Number(fields[11]) + Number(fields[12]);
 }
 
-/** Opens a connection and asks; what came when it has been answered or closed, perhaps while it was being made. */
+/** Opens a connection and sends a request. @returns what was received when it was answered or closed, possibly during the connect. */
 function visit(port: number, host: string): Promise<string> {
   return new Promise((resolve) => {
     let received = '';
@@ -48,7 +48,7 @@ function visit(port: number, host: string): Promise<string> {
   });
 }
 
-/** One value out of the probe port's `/metrics`, which the Admin API's limit of requests does not hold for. */
+/** One value from the probe port's `/metrics`, which is not rate-limited. */
 async function metric(probe: number, name: string): Promise<number> {
   const { text } = await get({ port: probe }, '/metrics');
   return Number(
@@ -59,7 +59,7 @@ async function metric(probe: number, name: string): Promise<number> {
   );
 }
 
-describe('when every file descriptor is used up', { skip }, () => {
+describe('without free file descriptors', { skip }, () => {
   const folder = new Folder();
   let known: Upstream;
   let fresh: Upstream;
@@ -79,7 +79,7 @@ describe('when every file descriptor is used up', { skip }, () => {
     folder[Symbol.dispose]();
   });
 
-  test('new connections are closed at once, open ones go on, and everything works again when there are free ones', async () => {
+  test('new connections are closed immediately, open ones continue, and everything recovers when descriptors are free', async () => {
     const { pid } = dataplane.program;
     using kept = await RawClient.open(dataplane.httpPort);
     await kept.write(ask('known.test')).sees(/"known"[\s\S]*\}/);
@@ -89,7 +89,7 @@ describe('when every file descriptor is used up', { skip }, () => {
     for (let turn = 0; turn < 20; turn++) assert.equal(await visit(dataplane.httpPort, 'known.test'), '');
     kept.received = '';
     await kept.write(ask('known.test')).sees(/"known"[\s\S]*\}/);
-    // A target that has no connection yet cannot get one; it is not to blame, so it stays in rotation.
+    // A target without a connection cannot get one, but stays in rotation since it is not at fault.
     for (let turn = 0; turn < 4; turn++) {
       kept.received = '';
       assert.match(await kept.write(ask('fresh.test')).sees(/\r\n\r\n[\s\S]+/), /^HTTP\/1\.1 503 [\s\S]*\r\nRetry-After: 1\r\n/);
@@ -110,11 +110,11 @@ describe('when every file descriptor is used up', { skip }, () => {
   });
 });
 
-describe('traffic alone', { skip }, () => {
-  test('never takes the last descriptor: the Admin API answers, and what is refused is told', async () => {
+describe('traffic', { skip }, () => {
+  test('never uses the last descriptors: the Admin API responds, and refusals are reported', async () => {
     using folder = new Folder();
     await using upstream = await Upstream.start('slow', () => undefined);
-    // 200 files, of which 64 and 16 more for the worker stay free: room for 120 sockets.
+    // Of 200 files, 64 and another 16 for the worker are reserved, which leaves 120 sockets.
     const probe = await freePort();
     const flags = ['--probe-listen', `127.0.0.1:${probe}`, '--max-connections', '100', '--max-connections-per-address', '100'];
     await using dataplane = await Dataplane.start({ stateDir: folder.path, workers: 1, flags, command: ['prlimit', '--nofile=200'] });
@@ -138,7 +138,7 @@ describe('traffic alone', { skip }, () => {
     assert.equal(await metric(probe, 'sluice_requests_in_flight'), 0);
   });
 
-  test('by default one address may have a quarter of what descriptors allow clients, each connection is served, and one more is closed', async () => {
+  test('by default one address gets a quarter of the client connections, all of which are served, and one more is closed', async () => {
     using folder = new Folder();
     await using upstream = await Upstream.start('site');
     const probe = await freePort();

@@ -7,7 +7,7 @@ import { freePort } from './harness/ports.ts';
 import { Program, SLUICE } from './harness/process.ts';
 import { until } from './harness/until.ts';
 
-test('the very first run on a file with a mistake in a site opens the ports of its globals, and serves when it is mended', async () => {
+test('a first run with an error in a site opens the ports from the globals, and serves once the error is fixed', async () => {
   using folder = new Folder();
   const [port, admin, controller] = [await freePort(), await freePort(), await freePort()];
   const file = folder.file('Sluicefile');
@@ -26,6 +26,6 @@ test('the very first run on a file with a mistake in a site opens the ports of i
     20_000,
   );
   writeFileSync(file, `${globals}a.test {\n  respond ok\n}\n`);
-  await until('the mended file to be served', async () => (await visit(port, 'a.test')).text === 'ok');
+  await until('the fixed file to be served', async () => (await visit(port, 'a.test')).text === 'ok');
   assert.equal(program.exit, null);
 });

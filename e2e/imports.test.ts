@@ -7,7 +7,7 @@ import { until } from './harness/until.ts';
 
 const site = (name: string, word = name) => `${name}.test {\n  respond "${word}"\n}\n`;
 
-test('imported files are served as they come and change, and one with mistakes changes nothing', async () => {
+test('imported files are served when they appear or change, and one with errors changes nothing', async () => {
   using folder = new Folder();
   mkdirSync(folder.file('sites'));
   writeFileSync(folder.file('sites/a'), site('a'));
@@ -23,10 +23,10 @@ test('imported files are served as they come and change, and one with mistakes c
   assert.match(status, /sites\/b:2:3: .*imported by .*Sluicefile:5:1/);
   assert.equal((await pair.visit('b.test')).text, 'b');
   writeFileSync(folder.file('sites/b'), site('b', 'mended'));
-  await until('the mended file to be served', async () => (await pair.visit('b.test')).text === 'mended', 2_000);
+  await until('the fixed file to be served', async () => (await pair.visit('b.test')).text === 'mended', 2_000);
 });
 
-test('a directory of imports that vanishes and returns is served without a gap', async () => {
+test('an import directory that disappears and returns causes no gap', async () => {
   using folder = new Folder();
   mkdirSync(folder.file('sites'));
   writeFileSync(folder.file('sites/a'), site('a'));
@@ -37,7 +37,7 @@ test('a directory of imports that vanishes and returns is served without a gap',
   mkdirSync(folder.file('new'));
   writeFileSync(folder.file('new/a'), site('a', 'returned'));
   renameSync(folder.file('new'), folder.file('sites'));
-  await until('what returned to be served', async () => {
+  await until('the returned files to be served', async () => {
     const { text } = await pair.visit('a.test');
     assert.ok(text === 'a' || text === 'returned', text);
     return text === 'returned';
@@ -58,5 +58,5 @@ test('a ConfigMap that is swapped changes the file and its imports in one step',
   symlinkSync('..two', folder.file('..tmp'));
   renameSync(folder.file('..tmp'), folder.file('..data'));
   await until('the other version to be served', async () => (await pair.visit('b.test')).text === 'two', 2_000);
-  assert.equal((await pair.visit('a.test')).status, 404, 'what the new version leaves out went in the same step');
+  assert.equal((await pair.visit('a.test')).status, 404, 'files missing in the new version were removed in the same step');
 });

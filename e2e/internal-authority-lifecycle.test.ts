@@ -10,7 +10,7 @@ import { Pair } from './harness/pair.ts';
 import { freePort } from './harness/ports.ts';
 import { until } from './harness/until.ts';
 
-test('the root is the same after a restart and a takeover, and a route posted is on HTTPS with the next handshake', async () => {
+test('the root is kept across a restart and a takeover, and a posted route has HTTPS with the next handshake', async () => {
   await using scene = await InternalScene.start();
   const roots = new Set<string>();
   const httpPort = await freePort();
@@ -37,7 +37,7 @@ test('the root is the same after a restart and a takeover, and a route posted is
   assert.equal(roots.size, 1);
 });
 
-test('where something else has the port a site stays on HTTP and the status says why; once it is free the site is on HTTPS', async () => {
+test('while the HTTPS port is in use a site stays on HTTP and status says why; once it is free the site has HTTPS', async () => {
   await using scene = await InternalScene.start();
   const other = createServer().listen(scene.httpsPort, '127.0.0.1');
   await once(other, 'listening');
@@ -59,7 +59,7 @@ test('where something else has the port a site stays on HTTP and the status says
   assert.match(await scene.get('shop.test'), /hello$/);
 });
 
-test('a Sluicefile asks for it in one site, or for all, and sluice certificates prints what there is to trust', async () => {
+test('a Sluicefile enables the internal authority for one site or all, and sluice certificates prints the root to trust', async () => {
   using folder = new Folder();
   const [httpPort, httpsPort] = [await freePort(), await freePort()];
   const globals = (more: string): string =>

@@ -10,13 +10,13 @@ import { until } from './harness/until.ts';
 
 type Upstream = { address: string; transport?: string; healthy: boolean; reason: string | null; last_failure?: { code: string } };
 
-/** Puts a file in the place of another one, as those do who renew certificates. */
+/** Replaces a file atomically, as certificate renewals do. */
 function replace(path: string, text: string): void {
   writeFileSync(`${path}.new`, text);
   renameSync(`${path}.new`, path);
 }
 
-test('the authority that a Sluicefile names vouches for its upstreams, and is followed when it changes', async () => {
+test('upstreams are verified with the authority in the Sluicefile, which is reloaded when it changes', async () => {
   using folder = new Folder();
   using authority = new CertificatesFixture();
   using stranger = new CertificatesFixture();
@@ -26,18 +26,18 @@ test('the authority that a Sluicefile names vouches for its upstreams, and is fo
   await using pair = await Pair.start(folder, `a.test {\n  reverse_proxy https://${upstream.address}\n  transport h2 ${options}\n}\n`);
   assert.deepEqual(await pair.visit('a.test').then(({ status, text }) => [status, text]), [200, 'hello']);
   replace(folder.file('ca.pem'), stranger.ca);
-  await until('another authority to be asked for', async () => (await pair.visit('a.test')).status === 502);
-  const failed = await until('the failure to be told', async () => {
-    // Workers report once a second, and the Admin API answers once a second for long enough.
+  await until('the other authority to be used', async () => (await pair.visit('a.test')).status === 502);
+  const failed = await until('the failure to be reported', async () => {
+    // Workers report once a second, and the Admin API's limit allows one request a second.
     await new Promise((later) => setTimeout(later, 500));
     const [known] = JSON.parse((await pair.admin('/upstreams')).text) as Upstream[];
     return known?.last_failure && known;
   });
   assert.match(failed.transport ?? '', /^h2 tls_server_name=inner\.test ca=[0-9a-f]{32}$/);
   assert.equal(failed.last_failure?.code, 'tls');
-  // A file that is no authority is a mistake like any other: what was served stays.
+  // A file that is not an authority is a config error like any other, so the previous state stays.
   replace(folder.file('ca.pem'), 'nonsense');
-  const mistake = await until('the mistake to be told', async () => {
+  const mistake = await until('the error to be reported', async () => {
     const { stdout } = await pair.command('status');
     return stdout.includes('ca.pem') ? stdout : undefined;
   });
@@ -46,7 +46,7 @@ test('the authority that a Sluicefile names vouches for its upstreams, and is fo
   await until('the first one to be believed again', async () => (await pair.visit('a.test')).text === 'hello');
 });
 
-test('health checks speak to targets as requests do', async () => {
+test('health checks use the same transport as requests', async () => {
   using folder = new Folder();
   using upstream = await Http2UpstreamFixture.serving(okay('well'));
   const old = createServer((_, response) => response.end('well'));
@@ -60,7 +60,7 @@ test('health checks speak to targets as requests do', async () => {
     health: { path: '/up', interval_secs: 1 },
     upstreams: [target(upstream.address), target(`127.0.0.1:${address.port}`)],
   });
-  await until('the target to be well', async () => (await dataplane.visit('a.test')).text === 'well');
+  await until('the target to be healthy', async () => (await dataplane.visit('a.test')).text === 'well');
   const asked = upstream.requests.find(({ field }) => field(':path') === '/up');
   assert.equal(asked?.field(':authority'), 'a.test');
   for (let turn = 0; turn < 4; turn++) assert.equal((await dataplane.visit('a.test')).status, 200);

@@ -5,20 +5,20 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SOURCES = '{controller,dataplane,shared}/**/*.ts';
-/** A pattern, and then a replacement that is not there to be read: String.replace expands `$&` and its like in it. */
+/** A call whose replacement is a variable: String.replace expands `$&` and similar patterns in it. */
 const PATTERN = String.raw`(?:\/(?:\\.|\[(?:\\.|[^\]\n])*\]|[^/\n\\[])+\/[a-z]*|'[^'\n]*'|"[^"\n]*"|[\w.]+|new RegExp\([^\n]*?\))`;
 const TEMPLATE = '`[^`]*\\$\\{';
 const NAME_OR_CALL = String.raw`[\w.]+\s*(?:[()[,+]|$)`;
 const COMPUTED = String.raw`\.replace(?:All)?\(\s*${PATTERN},\s*(?:${TEMPLATE}|${NAME_OR_CALL})`;
-/** What is not text, or is made of our own words alone. */
+/** Calls that are not String.replace, or whose replacement never contains foreign text. */
 const HARMLESS = [
-  // Workers, one of which takes the place of another.
+  // Replaces a worker.
   /\bworkers\.replace\(/,
   // The name of the product.
   /text\.replace\(new RegExp\(`\^\$\{NAME\} /,
 ];
 
-test('no replacement is made of bytes that others have sent', () => {
+test('no call of String.replace has a replacement with bytes from outside', () => {
   for (const computed of ['text.replace(/x$/, `a $' + '{b}`)', "text.replace('x', foreign)", 'text.replaceAll(x, of(b))'])
     assert.match(computed, new RegExp(COMPUTED));
   for (const sound of ["text.replace(/x/, '$1')", 'text.replace(/x/, () => foreign)']) assert.doesNotMatch(sound, new RegExp(COMPUTED));

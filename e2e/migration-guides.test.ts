@@ -7,7 +7,7 @@ import { Pair } from './harness/pair.ts';
 import { REPOSITORY } from './harness/process.ts';
 import { Upstream } from './harness/upstream.ts';
 
-/** What a visitor is told: a status with the body or location that goes with it, or which service got which path. */
+/** What a visitor gets: a status with its body or location, or which service received which path. */
 type Seen = readonly [status: number, what: string];
 type Visit = readonly [host: string, path: string, seen: Seen];
 
@@ -34,9 +34,9 @@ const visits: Readonly<Record<string, readonly Visit[]>> = {
 };
 
 for (const [name, expected] of Object.entries(visits))
-  test(`the example of ${name} does what the page says`, async () => {
+  test(`the example for ${name} does what the page says`, async () => {
     using folder = new Folder();
-    // The examples' services are told apart by their ports; each is one service here.
+    // The services in the examples differ by port; each is one service here.
     await using site = await Upstream.start('3000', (request, response) => response.end(`3000 ${request.url}`));
     await using api = await Upstream.start('4000', (request, response) => response.end(`4000 ${request.url}`));
     const block = /```sluicefile\n(?:\{\n[\s\S]*?\n\}\n\n)?([\s\S]*?)```/.exec(readFileSync(join(REPOSITORY, name), 'utf8'))?.[1] ?? '';

@@ -7,7 +7,7 @@ import { until } from './harness/until.ts';
 
 const site = (word: string) => `site.test {\n  respond "${word}"\n}\n`;
 
-test('what the file says is served, and a saved change within two seconds', async () => {
+test('the file is served, and a saved change takes effect within two seconds', async () => {
   using folder = new Folder();
   await using pair = await Pair.start(folder, site('first'));
   assert.equal((await pair.visit('site.test')).text, 'first');
@@ -15,11 +15,11 @@ test('what the file says is served, and a saved change within two seconds', asyn
   await until('the change to be served', async () => (await pair.visit('site.test')).text === 'second', 2_000);
 });
 
-test('a bad file keeps the last good one running, and status says why', async () => {
+test('a bad file keeps the last good one in effect, and status says why', async () => {
   using folder = new Folder();
   await using pair = await Pair.start(folder, site('good'));
   pair.write('site.test {\n  respnd "bad"\n}\n');
-  // The controller's own page is not counted by the limit of the Admin API.
+  // The controller's own status page is not rate-limited.
   await until('the controller to see the mistake', async () => (await pair.controller('/status')).text.includes('respnd'));
   const status = await until('status to name it', async () => {
     const { stdout } = await pair.command('status');
@@ -31,18 +31,18 @@ test('a bad file keeps the last good one running, and status says why', async ()
   assert.equal(reload.code, 1);
   assert.match(reload.stderr, /respnd.*did you mean "respond"/s);
   pair.write(site('better'));
-  await until('the mended file to be served', async () => (await pair.visit('site.test')).text === 'better');
+  await until('the fixed file to be served', async () => (await pair.visit('site.test')).text === 'better');
   assert.match((await pair.command('status')).stdout, /^Nothing is wrong\./);
 });
 
-test('a route of the file that is deleted by hand is put back within a second', async () => {
+test('a route of the file that is deleted manually is restored within a second', async () => {
   using folder = new Folder();
   await using pair = await Pair.start(folder, site('kept'));
   assert.equal((await pair.admin('/routes/site.test', { method: 'DELETE' })).status, 200);
   await until('the route to be back', async () => (await pair.visit('site.test')).text === 'kept', 1_000);
 });
 
-test('a route posted by hand wins until it is deleted, then the file holds again at once', async () => {
+test('a manually posted route overrides the file until it is deleted', async () => {
   using folder = new Folder();
   await using pair = await Pair.start(folder, site('from the file'));
   const body = JSON.stringify({ domain: 'site.test', upstream: '127.0.0.1:1', tls: false, respond: { status: 200, body: 'by hand' } });
@@ -57,7 +57,7 @@ test('a route posted by hand wins until it is deleted, then the file holds again
   assert.equal((await pair.visit('site.test')).text, 'from the file, newer');
 });
 
-test('the file may be a symbolic link that is swapped, as git-sync and ConfigMaps do', async () => {
+test('the file can be a symbolic link that is swapped, as git-sync and ConfigMaps do', async () => {
   using folder = new Folder();
   await using pair = await Pair.start(folder, site('one'));
   const text = readFileSync(pair.file, 'utf8');

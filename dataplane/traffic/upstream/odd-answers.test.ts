@@ -16,7 +16,7 @@ const chunked = (body: string): string => `${line}Transfer-Encoding: chunked\r\n
 /** Each response has the body `hello`, and its connection is reused unless it `closes`. */
 const TAKEN: readonly Row[] = [
   {
-    says: 'all or some lines of the head end with LF alone',
+    says: 'some or all lines of its head end in LF alone',
     answers: [
       'HTTP/1.1 200 OK\nContent-Length: 5\nA: b\n\nhello',
       `${line}Content-Length: 5\nA: b\n\nhello`,
@@ -26,15 +26,15 @@ const TAKEN: readonly Row[] = [
     ],
   },
   {
-    says: 'an empty line stands in front of the head',
+    says: 'one empty line precedes its head',
     answers: [`\r\n${ok('hello')}`, `\n${ok('hello')}`, `HTTP/1.1 103 a\r\n\r\n\r\n${ok('hello')}`],
   },
   {
-    says: 'there is no reason phrase, or not even the space in front of it',
+    says: 'the reason phrase is missing, with or without the space before it',
     answers: [ok('hello').replace(' OK', ''), ok('hello').replace('OK', '')],
   },
   {
-    says: '`Content-Length` comes several times or as a list, always with the same number',
+    says: '`Content-Length` is repeated or a list, always with the same value',
     answers: [
       `${line}${LENGTH}${LENGTH}\r\nhello`,
       `${line}Content-Length: 5, 5\r\n\r\nhello`,
@@ -42,7 +42,7 @@ const TAKEN: readonly Row[] = [
     ],
   },
   {
-    says: 'spaces or tabs stand behind the size of a chunk',
+    says: 'spaces or tabs follow a chunk size',
     answers: [
       chunked('5 \r\nhello\r\n0  \r\n\r\n'),
       chunked('5\t ;a=b\r\nhello\r\n0\r\n\r\n'),
@@ -50,7 +50,7 @@ const TAKEN: readonly Row[] = [
     ],
   },
   {
-    says: '`Connection` has an option that is no token',
+    says: "`Connection` lists something that isn't a token",
     answers: [
       ok('hello', 'Connection: a b\r\n'),
       ok('hello', 'Connection: "close"\r\n'),
@@ -58,7 +58,7 @@ const TAKEN: readonly Row[] = [
     ],
   },
   {
-    says: 'more bytes follow than `Content-Length` says, or behind the last chunk',
+    says: 'bytes follow the end given by `Content-Length` or the last chunk',
     answers: [
       `${ok('hello')}\r\n`,
       `${ok('hello')} and more`,
@@ -72,23 +72,33 @@ const TAKEN: readonly Row[] = [
 /** 502 if none of the response has been forwarded. */
 const REFUSED: readonly Row[] = [
   {
-    says: 'its length is doubtful: several that differ, one that is no number, `Content-Length` and `Transfer-Encoding` together, a coding that is not `chunked` alone, or any in HTTP/1.0',
+    says: "`Content-Length` has different values, or one that isn't a number",
     answers: [
       `${line}${LENGTH}Content-Length: 6\r\n\r\nhello`,
       `${line}Content-Length: 5, 6\r\n\r\nhello`,
       `${line}Content-Length: 5,\r\n\r\nhello`,
       `${line}Content-Length: +5\r\n\r\nhello`,
       `${line}Content-Length:\r\n\r\nhello`,
+    ],
+  },
+  {
+    says: '`Content-Length` and `Transfer-Encoding` are both present',
+    answers: [
       `${line}${LENGTH}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`,
+      `${line}Transfer-Encoding: identity\r\n${LENGTH}\r\nhello`,
+    ],
+  },
+  {
+    says: '`Transfer-Encoding` is anything but `chunked` alone, or present in HTTP/1.0',
+    answers: [
       `${line}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`,
       `${line}Transfer-Encoding: chunked, gzip\r\n\r\nhello`,
       `${line}Transfer-Encoding: gzip, chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`,
-      `${line}Transfer-Encoding: identity\r\n${LENGTH}\r\nhello`,
       'HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n',
     ],
   },
   {
-    says: 'a line is folded, has CR without LF, a control character, no colon, or white space in front of it',
+    says: 'a line is folded, contains a CR without LF or a control character, has no colon, or has whitespace before the colon',
     answers: [
       `${line}${LENGTH}A: b\r\n c\r\n\r\nhello`,
       `${line}${LENGTH}A: b\n\tc\n\nhello`,
@@ -100,7 +110,7 @@ const REFUSED: readonly Row[] = [
     ],
   },
   {
-    says: 'the status line is none: another protocol, a status of two or four digits or below 100, a 101 that nobody asked for',
+    says: "the status line is invalid: another protocol, a status that doesn't have three digits or is below 100, or a 101 without an upgrade request",
     answers: [
       'SSH-2.0-x\r\n\r\n',
       ok('hello').replace('HTTP/1.1', 'ICY'),

@@ -28,7 +28,7 @@ export function beginExchange(
     hops: fields.hops,
     forwarding: `${origin.lines}X-Forwarded-Host: ${trustedHost(peer, head)}\r\nX-Request-ID: ${id}\r\n${hopsLine(fields.hops)}`,
     secure: origin.secure,
-    strictTransport: origin.secure && (peer.certificate === null || peer.certificate.lasting),
+    strictTransport: origin.secure && (peer.certificate === null || peer.certificate.allowsHsts),
     clientRule: peer.certificate === null ? null : peer.certificate.clientRule,
     misdirected: peer.certificate !== null && !peer.certificate.covers(head.host),
     startedAt: now,

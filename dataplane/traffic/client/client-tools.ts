@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net';
-import type { Answerable } from '../exchange/answerable.ts';
 import type { Exchange, RequestPath } from '../exchange/exchange.ts';
+import type { FaultOwner } from '../exchange/fault-owner.ts';
 import type { Faults } from '../exchange/faults.ts';
 import type { RunQueue } from '../io/run-queue.ts';
 
 /** A connection in one of its stages: waiting for the PROXY header, in the TLS handshake, or speaking HTTP. */
-export interface OpenConnection extends Answerable {
+export interface OpenConnection extends FaultOwner {
   /** Enforces its time limits; called periodically, with ms on the monotonic clock. */
   sweep(now: number): void;
   /** Ends it after its current exchanges; if `patient`, an idle connection may send one more request. */
@@ -25,7 +25,7 @@ export type ClientTools = {
   /** Whether the worker is shutting down: answers carry `Connection: close`. */
   draining(): boolean;
   /** Whether it does so without waiting for one more request on idle connections. */
-  hurried(): boolean;
+  mustCloseIdle(): boolean;
   readonly requestPath: RequestPath;
   begun(): void;
   /** The exchange is over, successfully or not. */

@@ -6,35 +6,35 @@ import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field } from '../testing/wire.ts';
 
 /** The field values that the upstream receives if the proxy trusts these ranges. */
-async function heard(trusted: readonly string[], fields: string): Promise<(name: string) => string | null> {
+async function fieldsAtUpstream(trusted: readonly string[], fields: string): Promise<(name: string) => string | null> {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await ProxyFixture.start([site('a.test', upstream)], trusted);
-  await proxy.ask(get('/', fields));
+  await proxy.request(get('/', fields));
   const head = upstream.requests[0]?.head ?? '';
   return (name) => field(head, name);
 }
 
 test('the upstream receives the address, scheme, host and id of the request', async () => {
-  const told = await heard([], '');
-  assert.equal(told('X-Forwarded-For'), '127.0.0.1');
-  assert.equal(told('X-Real-IP'), '127.0.0.1');
-  assert.equal(told('X-Forwarded-Proto'), 'http');
-  assert.equal(told('X-Forwarded-Host'), 'a.test');
-  assert.match(told('X-Request-ID') ?? '', /^[0-9a-f]{24}$/);
+  const upstreamField = await fieldsAtUpstream([], '');
+  assert.equal(upstreamField('X-Forwarded-For'), '127.0.0.1');
+  assert.equal(upstreamField('X-Real-IP'), '127.0.0.1');
+  assert.equal(upstreamField('X-Forwarded-Proto'), 'http');
+  assert.equal(upstreamField('X-Forwarded-Host'), 'a.test');
+  assert.match(upstreamField('X-Request-ID') ?? '', /^[0-9a-f]{24}$/);
 });
 
 test("a client can't forge these fields in any spelling", async () => {
   const claims = ['X-Forwarded-For', 'X-Real-IP', 'X-Forwarded-Proto', 'X-Forwarded-Host', 'X-Request-ID'];
   const lines = claims.flatMap((name) => [`${name}: claimed`, `${name.replaceAll('-', '_').toLowerCase()}: claimed`, `${name}: twice`]);
-  const told = await heard(
+  const upstreamField = await fieldsAtUpstream(
     ['10.0.0.0/8'],
     `${lines.join('\r\n')}\r\nForwarded: for=claimed\r\nProxy: claimed\r\nTransfer_Encoding: chunked\r\n`,
   );
   for (const name of claims) {
-    assert.doesNotMatch(told(name) ?? 'claimed', /claimed|twice/, name);
-    assert.equal(told(name.replaceAll('-', '_')), null, name);
+    assert.doesNotMatch(upstreamField(name) ?? 'claimed', /claimed|twice/, name);
+    assert.equal(upstreamField(name.replaceAll('-', '_')), null, name);
   }
-  for (const name of ['Proxy', 'Transfer_Encoding']) assert.equal(told(name), null, name);
+  for (const name of ['Proxy', 'Transfer_Encoding']) assert.equal(upstreamField(name), null, name);
 });
 
 /** Fields that a trusted proxy may send besides those that we set. */
@@ -72,45 +72,48 @@ const spellings = (name: string) => [name, name.toLowerCase(), ...['_', '.', '~'
 test('fields that only proxies set are dropped from an untrusted sender in any spelling', async () => {
   const names = [...VOUCHED, ...CLAIMS].flatMap(spellings);
   for (const some of [names.slice(0, 60), names.slice(60)]) {
-    const told = await heard(['10.0.0.0/8'], some.map((name) => `${name}: claimed\r\n`).join(''));
-    for (const name of some) assert.equal(told(name), null, name);
+    const upstreamField = await fieldsAtUpstream(['10.0.0.0/8'], some.map((name) => `${name}: claimed\r\n`).join(''));
+    for (const name of some) assert.equal(upstreamField(name), null, name);
   }
 });
 
 test("a trusted proxy's fields about its client are forwarded in standard spelling, except those that could contradict ours or affect routing", async () => {
   const line = (name: string) => `${name}: said\r\n`;
-  const told = await heard(['127.0.0.1'], `${[...VOUCHED, ...CLAIMS].map(line).join('')}Connection: X-Forwarded-Prefix\r\n`);
-  for (const name of VOUCHED) assert.equal(told(name), 'said', name);
-  for (const name of CLAIMS) assert.equal(told(name), null, name);
+  const upstreamField = await fieldsAtUpstream(
+    ['127.0.0.1'],
+    `${[...VOUCHED, ...CLAIMS].map(line).join('')}Connection: X-Forwarded-Prefix\r\n`,
+  );
+  for (const name of VOUCHED) assert.equal(upstreamField(name), 'said', name);
+  for (const name of CLAIMS) assert.equal(upstreamField(name), null, name);
   const folded = [...VOUCHED, ...CLAIMS].filter((name) => name.includes('-')).map((name) => name.replaceAll('-', '_'));
-  const heardOfThem = await heard(['127.0.0.1'], folded.map(line).join(''));
+  const heardOfThem = await fieldsAtUpstream(['127.0.0.1'], folded.map(line).join(''));
   for (const name of folded) assert.equal(heardOfThem(name), null, name);
 });
 
 test('fields that applications define themselves are forwarded from any sender', async () => {
   const names = ['X-HTTP-Method-Override', 'X-Requested-With', 'X_Anything', 'X.Y', 'X-Frame-Options', 'User_Agent'];
-  const told = await heard([], names.map((name) => `${name}: used\r\n`).join(''));
-  for (const name of names) assert.equal(told(name), 'used', name);
+  const upstreamField = await fieldsAtUpstream([], names.map((name) => `${name}: used\r\n`).join(''));
+  for (const name of names) assert.equal(upstreamField(name), 'used', name);
 });
 
 test("Connection can't remove the fields that we add for the upstream", async () => {
-  const told = await heard(
+  const upstreamField = await fieldsAtUpstream(
     [],
     'Connection: X-Forwarded-For, X-Real-IP, Host, Cookie, Authorization\r\nCookie: a=b\r\nAuthorization: Basic x\r\n',
   );
-  for (const name of ['X-Forwarded-For', 'X-Real-IP', 'Host', 'Cookie', 'Authorization']) assert.notEqual(told(name), null, name);
+  for (const name of ['X-Forwarded-For', 'X-Real-IP', 'Host', 'Cookie', 'Authorization']) assert.notEqual(upstreamField(name), null, name);
 });
 
 test('the scheme, host and id that a trusted proxy sends are kept', async () => {
-  const told = await heard(
+  const upstreamField = await fieldsAtUpstream(
     ['127.0.0.0/8'],
     'X-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: public.test\r\nX-Request-ID: abc-1\r\n',
   );
-  assert.equal(told('X-Forwarded-For'), '192.0.2.7, 127.0.0.1');
-  assert.equal(told('X-Real-IP'), '192.0.2.7');
-  assert.equal(told('X-Forwarded-Proto'), 'https');
-  assert.equal(told('X-Forwarded-Host'), 'public.test');
-  assert.equal(told('X-Request-ID'), 'abc-1');
+  assert.equal(upstreamField('X-Forwarded-For'), '192.0.2.7, 127.0.0.1');
+  assert.equal(upstreamField('X-Real-IP'), '192.0.2.7');
+  assert.equal(upstreamField('X-Forwarded-Proto'), 'https');
+  assert.equal(upstreamField('X-Forwarded-Host'), 'public.test');
+  assert.equal(upstreamField('X-Request-ID'), 'abc-1');
 });
 
 for (const [chain, client] of [
@@ -137,22 +140,25 @@ for (const [chain, client] of [
   ['192.0.2.7, for=10.0.0.1', '127.0.0.1'],
 ] as const)
   test(`the client of the chain "${chain}", read from the right, is ${client}`, async () => {
-    const told = await heard(['127.0.0.1', '10.0.0.0/8', '2001:db8:ffff::/48'], `X-Forwarded-For: ${chain}\r\n`);
-    assert.equal(told('X-Real-IP'), client);
+    const upstreamField = await fieldsAtUpstream(['127.0.0.1', '10.0.0.0/8', '2001:db8:ffff::/48'], `X-Forwarded-For: ${chain}\r\n`);
+    assert.equal(upstreamField('X-Real-IP'), client);
   });
 
 test('a chain may span several lines, and an invalid scheme is ignored', async () => {
-  const told = await heard(['127.0.0.1'], 'X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-For: 192.0.2.2\r\nX-Forwarded-Proto: gopher\r\n');
-  assert.equal(told('X-Forwarded-For'), '192.0.2.1, 192.0.2.2, 127.0.0.1');
-  assert.equal(told('X-Real-IP'), '192.0.2.2');
-  assert.equal(told('X-Forwarded-Proto'), 'http');
+  const upstreamField = await fieldsAtUpstream(
+    ['127.0.0.1'],
+    'X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-For: 192.0.2.2\r\nX-Forwarded-Proto: gopher\r\n',
+  );
+  assert.equal(upstreamField('X-Forwarded-For'), '192.0.2.1, 192.0.2.2, 127.0.0.1');
+  assert.equal(upstreamField('X-Real-IP'), '192.0.2.2');
+  assert.equal(upstreamField('X-Forwarded-Proto'), 'http');
 });
 
 test('a chain as long as a head allows is examined for 64 hops and forwarded whole', async () => {
   const chain = `192.0.2.7${',10.0.0.1'.repeat(1_500)}`;
-  const told = await heard(['127.0.0.1', '10.0.0.0/8'], `X-Forwarded-For: ${chain}\r\n`);
-  assert.equal(told('X-Real-IP'), '10.0.0.1');
-  assert.equal(told('X-Forwarded-For'), `${chain}, 127.0.0.1`);
+  const upstreamField = await fieldsAtUpstream(['127.0.0.1', '10.0.0.0/8'], `X-Forwarded-For: ${chain}\r\n`);
+  assert.equal(upstreamField('X-Real-IP'), '10.0.0.1');
+  assert.equal(upstreamField('X-Forwarded-For'), `${chain}, 127.0.0.1`);
 });
 
 for (const [claimed, scheme] of [
@@ -165,27 +171,30 @@ for (const [claimed, scheme] of [
   ['', 'http'],
 ] as const)
   test(`of the schemes ${JSON.stringify(claimed)} the nearest proxy's is used: ${scheme}`, async () => {
-    const told = await heard(['127.0.0.1'], `X-Forwarded-Proto: ${claimed}\r\n`);
-    assert.equal(told('X-Forwarded-Proto'), scheme);
+    const upstreamField = await fieldsAtUpstream(['127.0.0.1'], `X-Forwarded-Proto: ${claimed}\r\n`);
+    assert.equal(upstreamField('X-Forwarded-Proto'), scheme);
   });
 
 test('Forwarded is dropped from every sender, so no upstream can trust a forged one (RFC 7239 8.1)', async () => {
   for (const trusted of [[], ['127.0.0.1']]) {
-    const told = await heard(trusted, 'Forwarded: for=192.0.2.7;proto=https;host=lie.test\r\nfORWARDED: for=192.0.2.8\r\n');
-    assert.equal(told('Forwarded'), null);
+    const upstreamField = await fieldsAtUpstream(
+      trusted,
+      'Forwarded: for=192.0.2.7;proto=https;host=lie.test\r\nfORWARDED: for=192.0.2.8\r\n',
+    );
+    assert.equal(upstreamField('Forwarded'), null);
   }
 });
 
 test('a trusted proxy that does not name its client is treated as the client', async () => {
-  const told = await heard(['127.0.0.1'], 'X-Real-IP: 192.0.2.7\r\n');
-  assert.deepEqual([told('X-Forwarded-For'), told('X-Real-IP')], ['127.0.0.1', '127.0.0.1']);
-  assert.match(told('X-Request-ID') ?? '', /^[0-9a-f]{24}$/);
+  const upstreamField = await fieldsAtUpstream(['127.0.0.1'], 'X-Real-IP: 192.0.2.7\r\n');
+  assert.deepEqual([upstreamField('X-Forwarded-For'), upstreamField('X-Real-IP')], ['127.0.0.1', '127.0.0.1']);
+  assert.match(upstreamField('X-Request-ID') ?? '', /^[0-9a-f]{24}$/);
 });
 
 test('an id that is too long or empty is replaced, also from a trusted proxy', async () => {
   for (const id of ['', 'x'.repeat(129)])
-    assert.match((await heard(['127.0.0.1'], `X-Request-ID: ${id}\r\n`))('X-Request-ID') ?? '', /^[0-9a-f]{24}$/);
-  assert.equal((await heard(['127.0.0.1'], `X-Request-ID: ${'x'.repeat(128)}\r\n`))('X-Request-ID'), 'x'.repeat(128));
+    assert.match((await fieldsAtUpstream(['127.0.0.1'], `X-Request-ID: ${id}\r\n`))('X-Request-ID') ?? '', /^[0-9a-f]{24}$/);
+  assert.equal((await fieldsAtUpstream(['127.0.0.1'], `X-Request-ID: ${'x'.repeat(128)}\r\n`))('X-Request-ID'), 'x'.repeat(128));
 });
 
 test('a change of the trusted proxies applies to an open connection from its next request on', async () => {
@@ -206,6 +215,6 @@ test('a change of the trusted proxies applies to an open connection from its nex
 test('behind a trusted proxy the rate limit applies to each client, not to the proxy', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await ProxyFixture.start([{ ...site('a.test', upstream), rate_limit_rps: 1 }], ['127.0.0.1']);
-  const status = async (client: string) => (await proxy.ask(get('/', `X-Forwarded-For: ${client}\r\n`))).line.slice(9, 12);
+  const status = async (client: string) => (await proxy.request(get('/', `X-Forwarded-For: ${client}\r\n`))).line.slice(9, 12);
   assert.deepEqual([await status('192.0.2.1'), await status('192.0.2.2'), await status('192.0.2.1')], ['200', '200', '429']);
 });

@@ -22,7 +22,7 @@ export type Covering = {
   /** Whether the client may request this host on this connection. */
   covers(host: string): boolean;
   /** Whether Strict-Transport-Security may be sent. */
-  readonly lasting: boolean;
+  readonly allowsHsts: boolean;
   /** The client certificate rule that the handshake satisfied; empty for none. */
   readonly clientRule: string;
 };

@@ -9,7 +9,7 @@ import { compileAnswerFields, ownFields } from './answer-fields.ts';
 async function answered(headers: HeaderSpec[], upstreamFields: string): Promise<(name: string) => string | null> {
   using upstream = await UpstreamFixture.serving(ok('x', upstreamFields));
   using proxy = await ProxyFixture.start([{ ...site('a.test', upstream), headers }]);
-  const { head } = await proxy.ask(get());
+  const { head } = await proxy.request(get());
   return (name) => field(head, name);
 }
 
@@ -57,9 +57,9 @@ test("a block's headers override its site's, also in responses of our own", asyn
       handles: [{ path: '/b', respond: { status: 200, body: 'x' }, headers: [{ name: 'X-Both', value: 'block' }] }],
     },
   ]);
-  const block = (await proxy.ask(get('/b'))).head;
+  const block = (await proxy.request(get('/b'))).head;
   assert.deepEqual([field(block, 'X-Site'), field(block, 'X-Both')], ['site', 'block']);
-  const missed = (await proxy.ask(get('/c'))).head;
+  const missed = (await proxy.request(get('/c'))).head;
   assert.match(missed, /^HTTP\/1\.1 404 /);
   assert.deepEqual([field(missed, 'X-Site'), field(missed, 'X-Both')], ['site', 'site']);
 });
@@ -79,7 +79,7 @@ test('a site with https off never sends HSTS, even to clients that come over TLS
       ['off', null],
     ] as const) {
       using proxy = await ProxyFixture.start([{ ...site('a.test', upstream), https, headers }], ['127.0.0.1/32']);
-      const { head } = await proxy.ask(get('/', 'X-Forwarded-Proto: https\r\n'));
+      const { head } = await proxy.request(get('/', 'X-Forwarded-Proto: https\r\n'));
       assert.deepEqual([field(head, 'Strict-Transport-Security'), field(head, 'X-Got')], [promise, headers.length > 0 ? '1' : null]);
     }
 });

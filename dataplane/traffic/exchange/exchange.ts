@@ -35,15 +35,15 @@ export interface Downstream {
    * Something was thrown while its exchange was served: counts it and cancels the attempt. The client sees 500, or,
    * once the answer has begun, a truncated answer. Throws nothing.
    */
-  broke(error: unknown): void;
+  onFault(error: unknown): void;
   /** Sends what `head` and `body` have buffered; called when no more data is available for now. */
   flush(): void;
   /** Reads the whole request body before `then`, if it is small and its length is known. */
-  takeBody(x: Exchange, then: (x: Exchange) => void): void;
+  bufferBody(x: Exchange, then: (x: Exchange) => void): void;
   /** Hands the connection to a tunnel; null when the client has already ended its side. */
-  lend(x: Exchange): LentSocket | LentStream | null;
+  detach(x: Exchange): DetachedSocket | DetachedStream | null;
   /** Takes the connection back because no tunnel was made; the exchange is answered like any other. */
-  reclaim(x: Exchange): void;
+  reattach(x: Exchange): void;
   /** Starts streaming the body to the attempt. */
   streamBody(x: Exchange): void;
   /** The attempt can accept more of the body. */
@@ -51,9 +51,9 @@ export interface Downstream {
 }
 
 /** A whole connection, paused, with the bytes already read from it. */
-export type LentSocket = { readonly socket: Socket; readonly early: Buffer | null };
+export type DetachedSocket = { readonly socket: Socket; readonly early: Buffer | null };
 /** One stream of a connection, not yet read from. */
-export type LentStream = { readonly stream: ServerHttp2Stream };
+export type DetachedStream = { readonly stream: ServerHttp2Stream };
 
 /** The request path. The caller handles exceptions; `later.ts` does so for everything that resumes an exchange in a later turn. */
 export interface RequestPath {
@@ -129,7 +129,7 @@ export class Exchange {
   /** The path that blocks and rules match: decoded, slashes merged, without dot segments and query. */
   path = '';
   /** What checking the path for ambiguity has cost the worker, in units of the run queue; 0 for an unambiguous path. */
-  judged = 0;
+  pathCost = 0;
   /** The request target and fields as sent to the upstream; blocks and policies may change them. */
   upstreamTarget: string;
   upstreamFields: string;
@@ -208,7 +208,7 @@ export class Exchange {
 }
 
 /** Detaches whatever could still answer an exchange. @returns a function that cancels what was detached. */
-export function callOff(x: Exchange): () => void {
+export function detachAttempt(x: Exchange): () => void {
   const { attempt, filtering } = x;
   x.attempt = null;
   x.filtering = null;

@@ -7,17 +7,17 @@ import { field } from '../testing/wire.ts';
 
 test('an unknown host is answered with 404, in HTML or JSON depending on Accept', async () => {
   using proxy = await ProxyFixture.before({ address: await refusingAddress() });
-  const page = await proxy.ask(get('/', 'Accept: text/html,*/*\r\n').replace('a.test', 'b.test'));
+  const page = await proxy.request(get('/', 'Accept: text/html,*/*\r\n').replace('a.test', 'b.test'));
   assert.match(page.line, / 404 /);
   assert.match(page.head, /Content-Type: text\/html/);
-  const json = await proxy.ask(get('/', 'Accept: application/json\r\n').replace('a.test', 'b.test'));
+  const json = await proxy.request(get('/', 'Accept: application/json\r\n').replace('a.test', 'b.test'));
   assert.deepEqual(JSON.parse(json.body), { error: 'Not Found', status: 404 });
 });
 
 test('a refused connection is answered with 502, and the page does not name the target', async () => {
   const address = await refusingAddress();
   using proxy = await ProxyFixture.before({ address });
-  const answer = await proxy.ask(get());
+  const answer = await proxy.request(get());
   assert.match(answer.line, / 502 /);
   assert.doesNotMatch(answer.head + answer.body, new RegExp(address.split(':')[1] ?? ''));
   assert.equal(field(answer.head, 'X-Content-Type-Options'), 'nosniff');
@@ -25,13 +25,13 @@ test('a refused connection is answered with 502, and the page does not name the 
 
 test('a host name that does not resolve is answered with 502', async () => {
   using proxy = await ProxyFixture.before({ address: 'nowhere.invalid:80' });
-  assert.match((await proxy.ask(get())).line, / 502 /);
+  assert.match((await proxy.request(get())).line, / 502 /);
 });
 
 test('a pool without a target in rotation is answered with 503 and Retry-After', async () => {
   const route = { ...site('a.test'), upstreams: [{ address: '127.0.0.1:1', state: 'unhealthy' as const }] };
   using proxy = await ProxyFixture.start([route]);
-  const answer = await proxy.ask(get());
+  const answer = await proxy.request(get());
   assert.match(answer.line, / 503 /);
   assert.equal(field(answer.head, 'Retry-After'), '1');
 });
@@ -49,14 +49,14 @@ for (const [what, bytes] of [
     using proxy = await ProxyFixture.before(upstream);
     const client = await proxy.connect();
     client.send(`POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n`);
-    const { wire } = await upstream.asked();
+    const { wire } = await upstream.nextRequest();
     if (what.startsWith('nothing') || what.endsWith('cut off')) wire.end(bytes);
     else wire.send(bytes);
     const answer = await client.readAnswer();
     assert.equal(answer.line, 'HTTP/1.1 502 Bad Gateway');
     await wire.until('the end', () => wire.ended || wire.closed);
     client.send(get());
-    const next = await upstream.asked();
+    const next = await upstream.nextRequest();
     next.wire.send(ok('well'));
     assert.equal((await client.readAnswer()).body, 'well');
   });
@@ -66,13 +66,13 @@ test('bytes after the end of a response are dropped with their connection, never
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
   client.send(get());
-  const { wire } = await upstream.asked();
+  const { wire } = await upstream.nextRequest();
   wire.send(ok('first'));
   assert.equal((await client.readAnswer()).body, 'first');
   wire.send(ok('smuggled'));
   await wire.until('the end', () => wire.ended || wire.closed);
   client.send(get());
-  const next = await upstream.asked();
+  const next = await upstream.nextRequest();
   next.wire.send(ok('second'));
   assert.equal((await client.readAnswer()).body, 'second');
 });
@@ -82,7 +82,7 @@ test('an upstream that does not begin its response within 60 s causes a 504 and 
   using proxy = await ProxyFixture.before(upstream, upstream);
   const client = await proxy.connect();
   client.send(get());
-  await upstream.asked();
+  await upstream.nextRequest();
   proxy.clock.pass(59_000);
   assert.equal(client.total, 0);
   proxy.clock.pass(2_000);
@@ -96,7 +96,7 @@ test('time limits also apply to a connection that has been idle for minutes', as
   for (let nth = 0; nth < 2; nth++) {
     const client = await proxy.connect();
     client.send(get());
-    const { wire } = await upstream.asked();
+    const { wire } = await upstream.nextRequest();
     if (nth === 0) {
       wire.send(ok('x'));
       await client.readAnswer();
@@ -115,7 +115,7 @@ test('an upstream that stalls in the middle of its response leaves it visibly tr
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
   client.send(get());
-  const { wire } = await upstream.asked();
+  const { wire } = await upstream.nextRequest();
   wire.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n');
   await client.readThrough('abc');
   proxy.clock.pass(62_000);
@@ -133,7 +133,7 @@ for (const [what, head] of [
       using proxy = await ProxyFixture.before(upstream);
       const client = await proxy.connect();
       client.send(get().replace('HTTP/1.1', `HTTP/${version}`));
-      const { wire } = await upstream.asked();
+      const { wire } = await upstream.nextRequest();
       wire.send(`HTTP/1.1 200 OK\r\n${head}`);
       const head2 = await client.readHead();
       await client.until('the piece', () => client.unread.includes('abc'));
@@ -151,7 +151,7 @@ test('three consecutive failures eject a target, and a later response restores i
   const through = async () => {
     const client = await proxy.connect();
     client.send(get());
-    const { wire } = await upstream.asked();
+    const { wire } = await upstream.nextRequest();
     wire.send(ok('x', 'Connection: close\r\n'));
     return client.readAnswer();
   };
@@ -172,11 +172,11 @@ test('an ejected target is tried again after 10 s, and its first response restor
   });
   using other = await UpstreamFixture.serving(ok('other'));
   using proxy = await ProxyFixture.before(upstream, other);
-  for (let nth = 0; nth < 8; nth++) assert.equal((await proxy.ask(get())).body, 'other');
+  for (let nth = 0; nth < 8; nth++) assert.equal((await proxy.request(get())).body, 'other');
   assert.equal(upstream.requests.length, FAILURES_TO_EJECT);
   broken = false;
   proxy.clock.pass(11_000);
-  const answers = [await proxy.ask(get()), await proxy.ask(get())].map(({ body }) => body);
+  const answers = [await proxy.request(get()), await proxy.request(get())].map(({ body }) => body);
   assert.deepEqual(answers.sort(), ['other', 'well']);
   assert.deepEqual(
     proxy.targetChanges().map(({ healthy }) => healthy),
@@ -192,9 +192,9 @@ test('the last target of a pool stays in rotation however often it fails', async
     return null;
   });
   using proxy = await ProxyFixture.before(upstream);
-  for (let nth = 0; nth < 5; nth++) assert.match((await proxy.ask(get())).line, / 502 /);
+  for (let nth = 0; nth < 5; nth++) assert.match((await proxy.request(get())).line, / 502 /);
   broken = false;
-  assert.equal((await proxy.ask(get())).body, 'well');
+  assert.equal((await proxy.request(get())).body, 'well');
 });
 
 test('a client that stops sending never counts against the target', async () => {

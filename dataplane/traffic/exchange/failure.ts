@@ -43,7 +43,7 @@ export const FAILURE = {
   bodyTimeout: failure(504, 'body_timeout', 'the target stopped in the middle of its response', true),
 } as const;
 
-const NOBODY: ReadonlySet<Failure> = new Set([
+const NO_TARGET_AVAILABLE: ReadonlySet<Failure> = new Set([
   FAILURE.noTarget,
   FAILURE.unresolved,
   FAILURE.refused,
@@ -55,7 +55,7 @@ const NOBODY: ReadonlySet<Failure> = new Set([
 ]);
 
 /** Whether the failure means that no target was available: no connection was accepted, or only by a target that was shutting down. */
-export const foundNobody = (failure: Failure): boolean => NOBODY.has(failure);
+export const noTargetAvailable = (failure: Failure): boolean => NO_TARGET_AVAILABLE.has(failure);
 
 /** The failure for an error of a socket that was still connecting. */
 export function connectFailure(error: NodeJS.ErrnoException): Failure {

@@ -1,8 +1,8 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import { FAULT_SCOPES, type FaultScope } from '../protocol.ts';
-import type { Answerable } from './answerable.ts';
-import { callOff, type Exchange } from './exchange.ts';
+import { detachAttempt, type Exchange } from './exchange.ts';
+import type { FaultOwner } from './fault-owner.ts';
 
 /** Faults logged with their stack per minute; without a limit, a client that can provoke one could fill the disk. */
 const MOST_LOGGED = 20;
@@ -15,34 +15,34 @@ export const FAULT_REASON = 'something failed in the proxy itself';
  * Runs a method of `owner` as a callback of a socket, a timer or a library. An exception
  * ends the owner and goes no further. No closure is made: `act` is a method.
  */
-export function guard<O extends Answerable, A, B>(owner: O, act: (this: O, first: A, second: B) => void, first: A, second: B): void;
-export function guard<O extends Answerable, A>(owner: O, act: (this: O, first: A) => void, first: A): void;
-export function guard<O extends Answerable>(owner: O, act: (this: O) => void): void;
-export function guard<O extends Answerable, A, B>(owner: O, act: (this: O, first?: A, second?: B) => void, first?: A, second?: B): void {
+export function guard<O extends FaultOwner, A, B>(owner: O, act: (this: O, first: A, second: B) => void, first: A, second: B): void;
+export function guard<O extends FaultOwner, A>(owner: O, act: (this: O, first: A) => void, first: A): void;
+export function guard<O extends FaultOwner>(owner: O, act: (this: O) => void): void;
+export function guard<O extends FaultOwner, A, B>(owner: O, act: (this: O, first?: A, second?: B) => void, first?: A, second?: B): void {
   try {
     act.call(owner, first, second);
   } catch (error) {
-    owner.broke(error);
+    owner.onFault(error);
   }
 }
 
 /** A listener guarded for `owner`, for events that happen at most once per connection. */
 export const guarded =
-  <A extends readonly unknown[]>(owner: Answerable, act: (...values: A) => void): ((...values: A) => void) =>
+  <A extends readonly unknown[]>(owner: FaultOwner, act: (...values: A) => void): ((...values: A) => void) =>
   (...values) => {
     try {
       act(...values);
     } catch (error) {
-      owner.broke(error);
+      owner.onFault(error);
     }
   };
 
 /** Serves an exchange from within other work: an exception ends the exchange and does not reach the caller. */
-export function onBehalf(x: Exchange, act: () => void): void {
+export function guardExchange(x: Exchange, act: () => void): void {
   try {
     act();
   } catch (error) {
-    x.client.broke(error);
+    x.client.onFault(error);
   }
 }
 
@@ -82,12 +82,12 @@ export class Faults {
    * answer, and cancels its attempt. The client's carrier decides what to send.
    */
   end(x: Exchange, error: unknown, answered: boolean, settle: (x: Exchange) => void): void {
-    const letGo = callOff(x);
+    const cancelDetached = detachAttempt(x);
     this.note('exchange', error, { host: x.host, method: x.method });
     if (!answered) x.status = 500;
     x.failure = FAULT_REASON;
     this.step(() => settle(x));
-    this.step(letGo);
+    this.step(cancelDetached);
   }
 
   /** One cleanup step, done whether or not the others succeed. */

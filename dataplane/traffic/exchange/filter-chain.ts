@@ -13,7 +13,7 @@ export class FilterChain implements BodyStage {
     const stages: BodyStage[] = [];
     // From the client on, since each stage needs its sink when it is made; its source is only looked up later.
     for (let at = makers.length - 1; at >= 0; at--) {
-      const source: BodySource = { resume: () => this.resumeBefore(at), broke: (error) => this.broke(error) };
+      const source: BodySource = { resume: () => this.resumeBefore(at), onFault: (error) => this.onFault(error) };
       stages.unshift((makers[at] as StageMaker)(stages[0] ?? this.client, source));
     }
     this.stages = stages;
@@ -57,8 +57,8 @@ export class FilterChain implements BodyStage {
     else this.stages[stage - 1]?.resume();
   }
 
-  private broke(error: unknown): void {
-    if (!this.over) this.x.client.broke(error);
+  private onFault(error: unknown): void {
+    if (!this.over) this.x.client.onFault(error);
   }
 
   /** What the last filter passes on. Nothing reaches the client once the chain has ended. */

@@ -1,4 +1,4 @@
-import type { Answerable } from './answerable.ts';
+import type { FaultOwner } from './fault-owner.ts';
 
 /** What a filter may know about the request that an answer belongs to. */
 export type FilteredRequest = {
@@ -36,7 +36,7 @@ export interface BodySink {
 }
 
 /** Where the body of an answer comes from: the attempt or the previous filter. */
-export interface BodySource extends Answerable {
+export interface BodySource extends FaultOwner {
   /** The sink can accept more. */
   resume(): void;
 }
@@ -49,7 +49,7 @@ export interface BodyStage extends BodySink {
   cancel(): void;
 }
 
-/** Makes a stage between `source` and `next`. Exceptions in a later turn go to `source.broke`. */
+/** Makes a stage between `source` and `next`. Exceptions in a later turn go to `source.onFault`. */
 export type StageMaker = (next: BodySink, source: BodySource) => BodyStage;
 
 /** Something that a block does to its answers, compiled when the table is swapped. */

@@ -1,7 +1,7 @@
 import type { Progress } from './attempt.ts';
 import type { Exchange, NamedEndpoint } from './exchange.ts';
 import type { Failure } from './failure.ts';
-import { onBehalf } from './faults.ts';
+import { guardExchange } from './faults.ts';
 import type { OwnAnswer } from './own-answer.ts';
 
 /*
@@ -10,7 +10,7 @@ import type { OwnAnswer } from './own-answer.ts';
  */
 
 const proceed = (x: Exchange, act: () => void): void => {
-  if (x.status === 0) onBehalf(x, act);
+  if (x.status === 0) guardExchange(x, act);
 };
 
 /** Serves it as if it had just arrived, by the newest table and with all of its policies. */

@@ -51,7 +51,7 @@ export function endAnswer(x: Exchange, trailers: string): void {
     x.client.end(x, trailers);
     x.client.flush();
   } catch (error) {
-    x.client.broke(error);
+    x.client.onFault(error);
   }
 }
 
@@ -61,7 +61,7 @@ export function abortAnswer(x: Exchange): void {
     if (x.filtering !== null) x.filtering.abort();
     else x.client.abort(x);
   } catch (error) {
-    x.client.broke(error);
+    x.client.onFault(error);
   }
 }
 

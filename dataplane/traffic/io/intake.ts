@@ -53,11 +53,11 @@ export class Intake implements Runnable {
   /** The receiver can accept more. */
   resume(): void {
     this.heldBack = false;
-    this.goAhead();
+    this.readOn();
   }
 
   /** Reads unless a turn is pending or backpressure applies. */
-  goAhead(): void {
+  readOn(): void {
     if (!this.waiting && !this.heldBack) this.socket.resume();
   }
 }

@@ -26,7 +26,7 @@ export class ReadBuffer {
   }
 
   /** Whether bytes are in the shared buffer, which the next read of any connection overwrites. */
-  static borrowed(bytes: Uint8Array): boolean {
+  static isShared(bytes: Uint8Array): boolean {
     return bytes.buffer === ReadBuffer.shared.buffer;
   }
 }

@@ -6,12 +6,12 @@ import { test } from 'node:test';
 import { FLAG, FRAME, Frames, frame, head } from '../testing/frames.ts';
 import { eventually, ProxyFixture } from '../testing/test-proxy.ts';
 import { UpstreamFixture } from '../testing/test-upstream.ts';
-import { gatherSmallPieces } from './small-pieces.ts';
+import { coalesceSmallPieces } from './small-pieces.ts';
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'.repeat(40);
 const tiny = (text: string): Buffer => Buffer.concat([...text].map((letter) => frame(FRAME.data, 0, 1, letter)));
 
-async function asking(proxy: ProxyFixture, upstream: UpstreamFixture) {
+async function startUpload(proxy: ProxyFixture, upstream: UpstreamFixture) {
   const client = (await Frames.plain(proxy.port)).greet().request(1, head([':method', 'POST']), 0);
   const wire = await upstream.accept();
   await wire.readHead();
@@ -21,7 +21,7 @@ async function asking(proxy: ProxyFixture, upstream: UpstreamFixture) {
 test('a body in one-byte frames reaches the upstream in few chunks, complete and in order', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
-  const { client, wire } = await asking(proxy, upstream);
+  const { client, wire } = await startUpload(proxy, upstream);
   const large = 'L'.repeat(2_000);
   client.write(Buffer.concat([tiny(LETTERS), frame(FRAME.data, 0, 1, large), tiny(LETTERS), frame(FRAME.data, FLAG.endStream, 1, 'end')]));
   const before = wire.total;
@@ -35,7 +35,7 @@ test('a body in one-byte frames reaches the upstream in few chunks, complete and
 test('a single small frame is passed on immediately', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
-  const { client, wire } = await asking(proxy, upstream);
+  const { client, wire } = await startUpload(proxy, upstream);
   for (const letter of 'slowly') {
     client.write(tiny(letter));
     assert.equal(await wire.readThrough(`1\r\n${letter}\r\n`), `1\r\n${letter}\r\n`);
@@ -57,7 +57,7 @@ async function gathered() {
   const [stream] = (await begun) as [ServerHttp2Stream];
   stream.on('error', () => undefined);
   stream.session?.setLocalWindowSize(1_048_576);
-  gatherSmallPieces(stream, assert.ifError);
+  coalesceSmallPieces(stream, assert.ifError);
   const pieces: string[] = [];
   return {
     client,

@@ -1,5 +1,5 @@
 import type { Http2Stream } from 'node:http2';
-import { Gathering } from './gathering.ts';
+import { AppendBuffer } from './append-buffer.ts';
 
 /** A piece of a body with at least this many bytes is passed on by itself. */
 const LARGE = 1_024;
@@ -11,11 +11,11 @@ const NOTHING = Buffer.alloc(0);
  * Gathers the payload of tiny DATA frames. A peer may cut a body into single bytes. Each would become a chunk and a write on the other
  * side, and while that side isn't reading, Node's HTTP/2 library would keep each as an object of some hundred bytes, up to a full window
  * per stream. The first piece of a turn of the event loop passes immediately, and those that follow in the same turn are joined. While the
- * stream isn't read, all pieces are joined. Exceptions go to `broke`, because the library, which makes the call, couldn't report them.
+ * stream isn't read, all pieces are joined. Exceptions go to `onFault`, because the library, which makes the call, couldn't report them.
  */
-export function gatherSmallPieces(stream: Http2Stream, broke: (error: unknown) => void): void {
+export function coalesceSmallPieces(stream: Http2Stream, onFault: (error: unknown) => void): void {
   const push = stream.push.bind(stream);
-  const gathering = new Gathering(MOST_ROOM);
+  const gathering = new AppendBuffer(MOST_ROOM);
   let kept: Buffer = NOTHING;
   let turnBegun = false;
   // What arrived before the stream was announced.
@@ -51,7 +51,7 @@ export function gatherSmallPieces(stream: Http2Stream, broke: (error: unknown) =
     try {
       return gather(piece);
     } catch (error) {
-      broke(error);
+      onFault(error);
       return false;
     }
   };

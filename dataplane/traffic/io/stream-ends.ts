@@ -25,6 +25,6 @@ export function cancelStream(stream: Http2Stream): void {
 }
 
 /** Everything needed has been received; further data from the peer is of no use (RFC 9113 8.1): NO_ERROR. */
-export function leaveStream(stream: Http2Stream): void {
+export function releaseStream(stream: Http2Stream): void {
   setImmediate(() => stream.destroy());
 }

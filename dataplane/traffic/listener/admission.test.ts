@@ -71,7 +71,7 @@ test('clients and upstreams share the file descriptors; when they run out, a req
   using proxy = await start(upstream, { maxSockets: 3 });
   const [first, second] = [await proxy.connect(), await proxy.connect()];
   first.send(get());
-  const { wire } = await upstream.asked();
+  const { wire } = await upstream.nextRequest();
   for (let visit = 0; visit < 4; visit++) {
     second.send(get());
     const answer = await second.readAnswer();

@@ -25,13 +25,13 @@ export class ShownCertificate {
   private readonly exact: ReadonlySet<string>;
   readonly published: PublishedCertificate;
   /** Whether Strict-Transport-Security may be sent: not with a certificate that was only meant for this machine. */
-  readonly lasting: boolean;
+  readonly allowsHsts: boolean;
   /** Whether it was uploaded for the names that it is used for. */
   readonly brought: boolean;
   /** The client certificate rule, or null for none. */
   readonly auth: ClientAuth | null;
   readonly clientRule: string;
-  private readonly ruled = new Map<string, ShownCertificate>();
+  private readonly byRule = new Map<string, ShownCertificate>();
 
   constructor(published: PublishedCertificate, auth: ClientAuth | null = null) {
     this.published = published;
@@ -39,18 +39,18 @@ export class ShownCertificate {
     this.clientRule = auth === null ? '' : auth.rule;
     this.brought = published.brought === true;
     this.exact = new Set(published.domains);
-    this.lasting = published.internal !== true && !published.domains.some((name) => name === 'localhost' || isIP(name) !== 0);
+    this.allowsHsts = published.internal !== true && !published.domains.some((name) => name === 'localhost' || isIP(name) !== 0);
   }
 
   /** The same certificate for sites that require client certificates. Equal for equal rules. */
   under(auth: ClientAuth): ShownCertificate {
     const key = `${auth.rule} ${auth.domain}`;
-    const known = this.ruled.get(key);
+    const known = this.byRule.get(key);
     if (known !== undefined) return known;
-    if (this.ruled.size >= MOST_RULES) this.ruled.clear();
-    const ruled = new ShownCertificate(this.published, auth);
-    this.ruled.set(key, ruled);
-    return ruled;
+    if (this.byRule.size >= MOST_RULES) this.byRule.clear();
+    const byRule = new ShownCertificate(this.published, auth);
+    this.byRule.set(key, byRule);
+    return byRule;
   }
 
   /** Whether a client may request this host on a connection with this certificate: RFC 9110 7.4, RFC 6125 6.4.3 (a wildcard is one label). */
@@ -86,7 +86,7 @@ export class Certificates {
   /** Replaces all pending challenges. */
   applyChallenges(challenges: readonly PublishedChallenge[]): void {
     const inHandshakes = challenges.filter((challenge) => 'certificate' in challenge);
-    this.challenges = new Map(inHandshakes.map((challenge) => [challenge.name, shownInCheck(challenge)]));
+    this.challenges = new Map(inHandshakes.map((challenge) => [challenge.name, shownForChallenge(challenge)]));
   }
 
   /** The certificate for an authority's challenge of this name; null if none is pending. */
@@ -108,5 +108,5 @@ export class Certificates {
 
 type HandshakeChallenge = Extract<PublishedChallenge, { readonly certificate: string }>;
 
-const shownInCheck = ({ name, certificate, privateKey }: HandshakeChallenge): ShownCertificate =>
+const shownForChallenge = ({ name, certificate, privateKey }: HandshakeChallenge): ShownCertificate =>
   new ShownCertificate({ domains: [name], certificate, private_key: privateKey, challenge: true });

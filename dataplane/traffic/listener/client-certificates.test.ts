@@ -47,7 +47,7 @@ let proxy: ProxyFixture;
 before(async () => {
   proxy = await ProxyFixture.with(sites(), { httpsPort: 0 });
   // Without shared keys each server would have its own, and no session could be resumed elsewhere anyway.
-  await proxy.sealWith(randomBytes(48));
+  await proxy.useTicketKeys(randomBytes(48));
   await proxy.certify({ domains: NAMES, certificate: shown.certificate, private_key: shown.privateKey });
 });
 after(() => {
@@ -68,7 +68,7 @@ async function visit(servername: string | null, more: ConnectionOptions = {}, ho
   });
   try {
     await once(socket, 'secureConnect');
-    const answer = await ask(socket, host);
+    const answer = await sendRequest(socket, host);
     // TLS 1.3 sends tickets after the handshake.
     if (!socket.isSessionReused()) await eventually('a ticket', () => session !== undefined);
     return { answer, reused: socket.isSessionReused(), session, socket };
@@ -98,7 +98,7 @@ async function refusal(servername: string | null, more: ConnectionOptions = {}):
 type Visit = { readonly answer: string; readonly reused: boolean; readonly session: Buffer | undefined; readonly socket: TLSSocket };
 
 /** One request and its complete response. @throws the error that ended the connection. */
-function ask(socket: TLSSocket, host: string): Promise<string> {
+function sendRequest(socket: TLSSocket, host: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = '';
     const read = (chunk: Buffer) => {
@@ -143,11 +143,11 @@ describe('a site that requires client certificates', () => {
         [forServers, /INVALID_PURPOSE/],
         [forged, /CERT_SIGNATURE_FAILURE|UNABLE_TO_VERIFY_LEAF_SIGNATURE/],
       ] as const) {
-        const told = reasons().length;
+        const before = reasons().length;
         await assert.rejects(visit('staff.test', { ...showing(pair), ...only(version) }));
         // The client has had time to receive it.
         proxy.clock.pass(2_500);
-        await eventually('a reason', () => reasons().length > told);
+        await eventually('a reason', () => reasons().length > before);
         assert.match(reasons().at(-1) ?? '', reason);
       }
       assert.equal(upstream.requests.length, asked);
@@ -183,17 +183,17 @@ describe('a site that requires client certificates', () => {
   });
 
   test('is not served without TLS, whatever a proxy reports about its clients', async () => {
-    const { line, body } = await proxy.ask(get().replace('a.test', 'staff.test'));
+    const { line, body } = await proxy.request(get().replace('a.test', 'staff.test'));
     assert.match(line, / 403 /);
     assert.match(body, /client certificate/);
     const believed = { trustedProxies: ['127.0.0.0/8' as Cidr] };
     using behind = await ProxyFixture.with(sites(), believed);
     const claim = get('/', 'X-Forwarded-Proto: https\r\n').replace('a.test', 'staff.test');
-    assert.match((await behind.ask(claim)).line, / 403 /);
+    assert.match((await behind.request(claim)).line, / 403 /);
     const https = { automatic: true, anyName: true, dns: false, internal: false, local: false, publicPort: 443 };
     using secure = await ProxyFixture.with(sites(), { ...believed, https });
-    assert.match((await secure.ask(claim)).line, / 403 /);
-    const { line: moved, head } = await secure.ask(get().replace('a.test', 'staff.test'));
+    assert.match((await secure.request(claim)).line, / 403 /);
+    const { line: moved, head } = await secure.request(get().replace('a.test', 'staff.test'));
     assert.match(moved, / 308 /);
     assert.equal(field(head, 'Location'), 'https://staff.test/');
   });
@@ -276,12 +276,12 @@ function openssl(name: string, ...flags: string[]): Promise<string> {
 describe('a connection', () => {
   test('serves only hosts with the same rule as the name it was opened for', async () => {
     const open = await visit('open.test');
-    assert.match(await ask(open.socket, 'also-open.test'), /^HTTP\/1.1 200 /);
-    assert.match(await ask(open.socket, 'staff.test'), /^HTTP\/1.1 421 /);
+    assert.match(await sendRequest(open.socket, 'also-open.test'), /^HTTP\/1.1 200 /);
+    assert.match(await sendRequest(open.socket, 'staff.test'), /^HTTP\/1.1 421 /);
     for (const host of ['open.test', 'guests.test']) {
       const inside = await visit('staff.test', showing(alice));
-      assert.match(await ask(inside.socket, 'staff-too.test'), /^HTTP\/1.1 200 /);
-      assert.match(await ask(inside.socket, host), /^HTTP\/1.1 421 /, host);
+      assert.match(await sendRequest(inside.socket, 'staff-too.test'), /^HTTP\/1.1 200 /);
+      assert.match(await sendRequest(inside.socket, host), /^HTTP\/1.1 421 /, host);
       inside.socket.destroy();
     }
   });
@@ -305,7 +305,7 @@ describe('a connection', () => {
       const session = await http2('late.test', showing(alice));
       assert.equal(await status(session, 'late.test'), 200);
       await proxy.publish([changed]);
-      const answer = await ask(socket, 'late.test');
+      const answer = await sendRequest(socket, 'late.test');
       assert.match(answer, /^HTTP\/1.1 421 [\s\S]*\r\nConnection: close\r\n/);
       await once(socket, 'close');
       const ended = once(session, 'goaway');
@@ -318,7 +318,7 @@ describe('a connection', () => {
   test('keeps its rule as long as the rule does not change', async () => {
     const { socket } = await visit('staff.test', showing(alice));
     await proxy.publish([{ ...asking(site('staff.test', upstream), staff), headers: [{ name: 'X-New', value: 'yes' }] }]);
-    assert.match(await ask(socket, 'staff.test'), /^HTTP\/1.1 200 [\s\S]*\r\nX-New: yes\r\n/);
+    assert.match(await sendRequest(socket, 'staff.test'), /^HTTP\/1.1 200 [\s\S]*\r\nX-New: yes\r\n/);
     socket.destroy();
   });
 });

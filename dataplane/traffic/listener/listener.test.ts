@@ -4,7 +4,7 @@ import { eventually, get, ProxyFixture } from '../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field, Wire } from '../testing/wire.ts';
 
-const drained = (proxy: ProxyFixture) => proxy.told.some(({ kind }) => kind === 'drained');
+const drained = (proxy: ProxyFixture) => proxy.messages.some(({ kind }) => kind === 'drained');
 
 test('draining closes idle connections, and responses under way carry Connection: close', async () => {
   using upstream = await UpstreamFixture.start();
@@ -12,7 +12,7 @@ test('draining closes idle connections, and responses under way carry Connection
   const idle = await proxy.connect();
   const busy = await proxy.connect();
   busy.send(get());
-  const { wire } = await upstream.asked();
+  const { wire } = await upstream.nextRequest();
   proxy.drain();
   assert.equal(await idle.readAll(), '');
   assert.equal(drained(proxy), false);
@@ -31,7 +31,7 @@ test('a response whose head was sent before draining began is completed, then it
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
   client.send(get());
-  const { wire } = await upstream.asked();
+  const { wire } = await upstream.nextRequest();
   wire.send('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabc');
   await client.readThrough('abc');
   proxy.drain();

@@ -60,7 +60,7 @@ export class Listener {
     this.tools = {
       ...tools,
       trusts: (address) => this.trusts(address),
-      speaksHttp2: (connection, socket) => this.leaveToHttp2(connection, socket),
+      speaksHttp2: (connection, socket) => this.switchToHttp2(connection, socket),
       closed: (connection) => this.closed(connection),
     };
     this.admission = admission;
@@ -71,7 +71,7 @@ export class Listener {
     this.log = log;
     const failed = (error: Error): void => admission.refused('descriptors', '', error.message);
     const accept = (socket: Socket, secure: boolean): void =>
-      guarded({ broke: (error) => this.drop(socket, null, error) }, () => this.accept(socket, secure))();
+      guarded({ onFault: (error) => this.drop(socket, null, error) }, () => this.accept(socket, secure))();
     this.plain = new Port(true, (socket) => accept(socket, false), failed);
     this.secure = new Port(false, (socket) => accept(socket, true), failed);
   }
@@ -265,7 +265,7 @@ export class Listener {
     if (this.emptied !== null) guard<OpenConnection, boolean>(connection, connection.drain, true);
   }
 
-  private leaveToHttp2(connection: OpenConnection, socket: Socket): void {
+  private switchToHttp2(connection: OpenConnection, socket: Socket): void {
     const place = this.connections.get(connection);
     const peer = this.peers.get(connection);
     if (place === undefined || peer === undefined) return void socket.destroy();

@@ -19,7 +19,7 @@ async function freePort(): Promise<number> {
 
 /** The worker's last report about the ports that it should open. */
 const refused = (proxy: ProxyFixture) =>
-  proxy.told.flatMap((message) => (message.kind === 'acknowledged' && message.refused !== undefined ? [message.refused] : [])).at(-1);
+  proxy.messages.flatMap((message) => (message.kind === 'acknowledged' && message.refused !== undefined ? [message.refused] : [])).at(-1);
 
 test('a changed port is closed once the new one is open, and its connections continue', async () => {
   using upstream = await UpstreamFixture.start();
@@ -27,11 +27,11 @@ test('a changed port is closed once the new one is open, and its connections con
   const before = proxy.port;
   const [download, tunnel] = [await proxy.connect(), await proxy.connect()];
   download.send(get('/download'));
-  const first = await upstream.asked();
+  const first = await upstream.nextRequest();
   first.wire.send('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabc');
   await download.readThrough('abc');
   tunnel.send(get('/tunnel', HANDSHAKE));
-  const second = await upstream.asked();
+  const second = await upstream.nextRequest();
   second.wire.send(AGREED);
   await tunnel.readThrough('\r\n\r\n');
 
@@ -67,7 +67,7 @@ test('the HTTP port is not reopened when only the HTTPS port changes', async () 
   await assert.rejects(Wire.to(securePort), /ECONNREFUSED/);
   client.send(get());
   assert.equal((await client.readAnswer()).body, 'x');
-  assert.equal((await proxy.ask(get())).body, 'x');
+  assert.equal((await proxy.request(get())).body, 'x');
 });
 
 test("if the new port can't be opened, the worker reports it and keeps listening on the old one", async () => {
@@ -77,7 +77,7 @@ test("if the new port can't be opened, the worker reports it and keeps listening
   await proxy.configure({ httpPort: Number(upstream.address.split(':')[1]) });
   assert.equal(refused(proxy)?.code, 'EADDRINUSE');
   assert.equal(proxy.port, port);
-  assert.equal((await proxy.ask(get())).body, 'x');
+  assert.equal((await proxy.request(get())).body, 'x');
   await proxy.configure({});
   assert.deepEqual([proxy.port, refused(proxy)], [port, null]);
 });

@@ -155,6 +155,6 @@ describe('with the PROXY protocol', () => {
     const answer = await begun.readAnswer();
     assert.equal(field(answer.head, 'Connection'), 'close');
     begun.end();
-    await eventually('the worker to finish', () => proxy.told.some(({ kind }) => kind === 'drained'));
+    await eventually('the worker to finish', () => proxy.messages.some(({ kind }) => kind === 'drained'));
   });
 });

@@ -56,14 +56,14 @@ export class ProxyHeaderReader {
     const { socket } = this;
     // Paused, so that the bytes put back and those that follow wait for the next listener.
     socket.pause();
-    this.letGo();
+    this.release();
     if (length < bytes.length) socket.unshift(bytes.subarray(length));
     this.tools.done(this, socket, address);
     socket.resume();
   }
 
   private refuse(reason: string): void {
-    this.letGo();
+    this.release();
     this.tools.refused(this, reason);
     this.socket.resetAndDestroy();
   }
@@ -78,14 +78,14 @@ export class ProxyHeaderReader {
     this.tools.gone(this);
   }
 
-  broke(error: unknown): void {
+  onFault(error: unknown): void {
     const { socket, tools } = this;
     tools.faults.note('connection', error);
     if (socket.destroyed) tools.faults.step(() => tools.gone(this));
     else tools.faults.step(() => socket.resetAndDestroy());
   }
 
-  private letGo(): void {
+  private release(): void {
     this.socket.off('data', this.read);
     this.socket.off('end', this.ended);
     this.socket.off('error', this.ended);

@@ -45,7 +45,7 @@ function shake(proxy: ProxyFixture, servername: string | null, more: ConnectionO
   });
 }
 
-async function ask(socket: TLSSocket, host: string): Promise<string> {
+async function sendRequest(socket: TLSSocket, host: string): Promise<string> {
   let answer = '';
   socket.on('data', (chunk: Buffer) => {
     answer += chunk.toString('latin1');
@@ -77,7 +77,7 @@ describe('a connection over TLS', () => {
         const client = await shake(proxy, name, { minVersion: version, maxVersion: version, ALPNProtocols: ['http/1.1'] });
         assert.equal(client.getProtocol(), version);
         assert.equal(client.alpnProtocol, 'http/1.1');
-        const answer = await ask(client, name);
+        const answer = await sendRequest(client, name);
         assert.match(answer, /^HTTP\/1.1 200 OK\r\n/);
         assert.match(answer, /\r\nStrict-Transport-Security: max-age=31536000\r\n/);
         client.destroy();
@@ -94,16 +94,16 @@ describe('a connection over TLS', () => {
     await assert.rejects(shake(proxy, null), /unrecognized name/i);
     await proxy.certify(certificate('127.0.0.1'));
     const client = await shake(proxy, null);
-    assert.match(await ask(client, '127.0.0.1'), /^HTTP\/1.1 200 /);
+    assert.match(await sendRequest(client, '127.0.0.1'), /^HTTP\/1.1 200 /);
     client.destroy();
   });
 
   test('receives 421 for a host that its certificate does not cover', async () => {
     const client = await shake(proxy, 'a.test');
-    assert.match(await ask(client, 'b.test'), /^HTTP\/1.1 421 Misdirected Request\r\n/);
+    assert.match(await sendRequest(client, 'b.test'), /^HTTP\/1.1 421 Misdirected Request\r\n/);
     client.destroy();
     const wildcard = await shake(proxy, 'www.b.test');
-    assert.match(await ask(wildcard, 'shop.b.test'), /^HTTP\/1.1 200 /);
+    assert.match(await sendRequest(wildcard, 'shop.b.test'), /^HTTP\/1.1 200 /);
     wildcard.destroy();
   });
 
@@ -139,7 +139,7 @@ describe('a connection over TLS', () => {
       const only = { minVersion: version, maxVersion: version };
       const first = await shake(proxy, 'a.test', only);
       const session = new Promise<Buffer>((resolve) => first.once('session', resolve));
-      await ask(first, 'a.test');
+      await sendRequest(first, 'a.test');
       const ticket = version === 'TLSv1.2' ? (first.getSession() ?? Buffer.alloc(0)) : await session;
       first.destroy();
       const again = await shake(proxy, 'a.test', { ...only, session: ticket });
@@ -205,7 +205,7 @@ describe('a name whose first certificate is being ordered', () => {
     );
     await proxy.certify(certificate('a.test'));
     const client = await waiting;
-    assert.match(await ask(client, 'a.test'), /^HTTP\/1.1 200 /);
+    assert.match(await sendRequest(client, 'a.test'), /^HTTP\/1.1 200 /);
     client.destroy();
   });
 
@@ -256,18 +256,18 @@ test('session tickets are accepted by other workers with the same keys, and only
   using one = await secureProxy(upstream, 'a.test');
   using other = await secureProxy(upstream, 'a.test');
   for (const proxy of [one, other]) {
-    await proxy.sealWith(keys);
+    await proxy.useTicketKeys(keys);
     await proxy.certify(shown);
   }
   const first = await shake(one, 'a.test');
   const session = new Promise<Buffer>((resolve) => first.once('session', resolve));
-  await ask(first, 'a.test');
+  await sendRequest(first, 'a.test');
   const ticket = await session;
   first.destroy();
   const second = await shake(other, 'a.test', { session: ticket });
   assert.equal(second.isSessionReused(), true);
   second.destroy();
-  await other.sealWith(randomBytes(48));
+  await other.useTicketKeys(randomBytes(48));
   const third = await shake(other, 'a.test', { session: ticket });
   assert.equal(third.isSessionReused(), false);
   third.destroy();

@@ -2,10 +2,10 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { refusal } from '../client/http1/refusal.ts';
 import { type Faults, guard, guarded } from '../exchange/faults.ts';
-import { Gathering } from '../io/gathering.ts';
+import { AppendBuffer } from '../io/append-buffer.ts';
 import type { ShownCertificate } from './certificates.ts';
 import { type Hello, MAX_HELLO, readHello } from './hello.ts';
-import { CHECK_PROTOCOL, type TlsServers } from './tls-servers.ts';
+import { ACME_TLS_PROTOCOL, type TlsServers } from './tls-servers.ts';
 
 /** Time limit for the ClientHello (ms). */
 const HELLO_MS = 5_000;
@@ -47,7 +47,7 @@ export class TlsHandshake {
   private readonly socket: Socket;
   private readonly tools: SecuringTools;
   private deadline: number;
-  private gathering = new Gathering();
+  private gathering = new AppendBuffer();
   private gathered: Buffer = NOTHING;
   private reason = '';
   private lingering = false;
@@ -80,7 +80,7 @@ export class TlsHandshake {
 
   private receive(chunk: Buffer): void {
     this.gathered = this.gathering.join(this.gathered, chunk);
-    if (!this.gathering.worthJudging(this.gathered.length) && this.gathered.length <= MAX_HELLO) return;
+    if (!this.gathering.shouldParse(this.gathered.length) && this.gathered.length <= MAX_HELLO) return;
     const reading = readHello(this.gathered);
     if (reading.kind === 'hello') this.choose(reading.hello);
     else if (reading.kind === 'malformed') this.refuse(DECODE_ERROR, reading.reason);
@@ -88,9 +88,9 @@ export class TlsHandshake {
   }
 
   private choose(hello: Hello): void {
-    if (isCheck(hello)) return this.beChecked(hello.serverName);
+    if (isChallenge(hello)) return this.answerChallenge(hello.serverName);
     const shown = this.tools.find(hello, this.socket);
-    if (shown !== null) return this.shake(shown);
+    if (shown !== null) return this.startHandshake(shown);
     if (!this.tools.mayWait(this, hello)) return this.refuse(UNRECOGNIZED_NAME, NO_CERTIFICATE);
     if (this.waitsFor === null) this.deadline = this.tools.monotonic() + EXPECTED_MS;
     this.waitsFor = hello;
@@ -98,9 +98,9 @@ export class TlsHandshake {
   }
 
   /** RFC 8737 3: a challenge that is not pending is refused. */
-  private beChecked(name: string | null): void {
+  private answerChallenge(name: string | null): void {
     const shown = name === null ? null : this.tools.findChallenge(name);
-    if (shown !== null) this.shake(shown);
+    if (shown !== null) this.startHandshake(shown);
     else this.refuse(NO_APPLICATION_PROTOCOL, 'no authority is awaited to check the name');
   }
 
@@ -109,7 +109,7 @@ export class TlsHandshake {
     if (this.waitsFor !== null) this.choose(this.waitsFor);
   }
 
-  private shake(shown: ShownCertificate): void {
+  private startHandshake(shown: ShownCertificate): void {
     const { socket, tools } = this;
     this.waitsFor = null;
     this.deadline = NEVER;
@@ -120,7 +120,7 @@ export class TlsHandshake {
     readInPieces(socket);
     // Frees what was read: the connection may last for days.
     this.gathered = NOTHING;
-    this.gathering = new Gathering();
+    this.gathering = new AppendBuffer();
     const release = shown.auth === null ? null : this.lingerOnce();
     const begun = tools.tlsServers.begin(socket, shown, {
       done: guarded(this, (secure) => {
@@ -183,7 +183,7 @@ export class TlsHandshake {
     this.tools.gone(this, this.reason);
   }
 
-  broke(error: unknown): void {
+  onFault(error: unknown): void {
     const { socket, tools } = this;
     tools.faults.note('connection', error);
     if (socket.destroyed) tools.faults.step(() => tools.gone(this, ''));
@@ -192,7 +192,7 @@ export class TlsHandshake {
 }
 
 /** RFC 8737 3: an authority's challenge offers this protocol and no other. */
-const isCheck = ({ protocols }: Hello): boolean => protocols.length === 1 && protocols[0] === CHECK_PROTOCOL;
+const isChallenge = ({ protocols }: Hello): boolean => protocols.length === 1 && protocols[0] === ACME_TLS_PROTOCOL;
 
 /** Pieces are small because the library, after one of more than 1,023 bytes, holds 16 KB for as long as the connection lasts. */
 function readInPieces(socket: Socket): void {

@@ -13,7 +13,7 @@ const MOST_SERVERS = 1_000;
 /** In our order of preference; the first that the client offers is chosen (RFC 7301). */
 const PROTOCOLS = ['h2', 'http/1.1'];
 /** The protocol of an authority's challenge (RFC 8737); nothing follows the handshake. */
-export const CHECK_PROTOCOL = 'acme-tls/1';
+export const ACME_TLS_PROTOCOL = 'acme-tls/1';
 
 /** How long a ticket resumes a session (s): a tenth of what RFC 8446 4.6.1 allows. */
 const TICKET_SECS = 60_480;
@@ -87,15 +87,15 @@ export class TlsServers {
         ciphers: CIPHERS,
         // A second handshake on a connection costs us more than its client, and HTTP/2 forbids it (RFC 9113 9.2.1).
         secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
-        ALPNProtocols: published.challenge === true ? [CHECK_PROTOCOL] : PROTOCOLS,
+        ALPNProtocols: published.challenge === true ? [ACME_TLS_PROTOCOL] : PROTOCOLS,
         handshakeTimeout: HANDSHAKE_MS,
         sessionTimeout: TICKET_SECS,
         // A ticket resumes sessions only for the names that it was issued for.
         sessionIdContext: createHash('sha256').update(published.domains.join()).digest('hex').slice(0, 32),
         ...(this.ticketKeys !== null && { ticketKeys: this.ticketKeys }),
-        ...(auth !== null && asking(auth, published.domains, this.ticketKeys)),
+        ...(auth !== null && optionsFor(auth, published.domains, this.ticketKeys)),
       });
-      const shaken = (socket: TLSSocket): void => {
+      const completed = (socket: TLSSocket): void => {
         const end = this.claim(socket);
         // The client has reset the connection: its address is no longer known, and its close would go unnoticed.
         if (end === undefined) return void socket.destroy();
@@ -104,18 +104,18 @@ export class TlsServers {
         end.done(socket);
       };
       const failed = (error: Error, socket: TLSSocket): void => {
-        if (socket.authorizationError) this.disbelieved(auth, socket.authorizationError);
+        if (socket.authorizationError) this.certificateRefused(auth, socket.authorizationError);
         this.claim(socket)?.failed(error.message);
         socket.destroy();
       };
       const contained = (socket: TLSSocket, act: () => void): void => {
-        const broke = (error: unknown): void => {
+        const onFault = (error: unknown): void => {
           this.faults.note('connection', error);
           socket.destroy();
         };
-        guarded({ broke }, act)();
+        guarded({ onFault }, act)();
       };
-      server.on('secureConnection', (socket) => contained(socket, () => shaken(socket)));
+      server.on('secureConnection', (socket) => contained(socket, () => completed(socket)));
       server.on('tlsClientError', (error, socket) => contained(socket, () => failed(error, socket)));
       return server;
     } catch (error) {
@@ -125,7 +125,7 @@ export class TlsServers {
   }
 
   /** The library closes such a connection without an alert, and reports it when the connection's owner is no longer known. */
-  private disbelieved(auth: ClientAuth | null, reason: unknown): void {
+  private certificateRefused(auth: ClientAuth | null, reason: unknown): void {
     this.log.debug({ site: auth?.domain, reason: String(reason) }, 'a client certificate is not accepted');
   }
 
@@ -141,7 +141,7 @@ export class TlsServers {
  * The server options for a site that requires client certificates. Its tickets are encrypted with keys derived for the site and the
  * rule, because the library treats a resumed session as one with a verified certificate.
  */
-function asking({ ca, rule, domain }: ClientAuth, names: readonly string[], ticketKeys: Buffer | null): TlsOptions {
+function optionsFor({ ca, rule, domain }: ClientAuth, names: readonly string[], ticketKeys: Buffer | null): TlsOptions {
   const purpose = `client certificates\n${names.join()}\n${domain}\n${rule}`;
   return {
     requestCert: true,

@@ -54,8 +54,8 @@ const addressTest =
 function headerTest({ name, values, absent }: FieldCondition): Test {
   const lower = name.toLowerCase();
   const tests = values.map(valueTest);
-  const isMeant = (value: string): boolean => tests.length === 0 || tests.some((matches) => matches(value));
-  return absent ? (_, x) => !hasField(x.fields, lower, isMeant) : (_, x) => hasField(x.fields, lower, isMeant);
+  const isMatch = (value: string): boolean => tests.length === 0 || tests.some((matches) => matches(value));
+  return absent ? (_, x) => !hasField(x.fields, lower, isMatch) : (_, x) => hasField(x.fields, lower, isMatch);
 }
 
 /** `*` at the beginning or the end of a text matches anything. Field lines are compared byte by byte, as Latin-1. */
@@ -69,11 +69,11 @@ function valueTest(written: string): (value: string) => boolean {
 }
 
 /** Whether a field of this name, in lower case, has a matching value. `fields` are whole lines. */
-function hasField(fields: string, lower: string, isMeant: (value: string) => boolean): boolean {
+function hasField(fields: string, lower: string, isMatch: (value: string) => boolean): boolean {
   for (let at = 0; at < fields.length; ) {
     const found = fields.indexOf('\r\n', at);
     const end = found < 0 ? fields.length : found;
-    if (isNamed(fields, at, lower) && isMeant(withoutOws(fields.slice(at + lower.length + 1, end)))) return true;
+    if (isNamed(fields, at, lower) && isMatch(withoutOws(fields.slice(at + lower.length + 1, end)))) return true;
     at = end + 2;
   }
   return false;

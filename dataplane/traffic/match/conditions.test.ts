@@ -22,7 +22,7 @@ test('a block with a condition answers requests that match its condition and its
   ]);
   const bodies = [];
   for (const request of [get('/api/x'), asking('/api/x?v=1', 'x-old: 1'), asking('/api/x?v=2', 'X-Old: 1'), get('/else?v=1')])
-    bodies.push((await proxy.ask(request)).body);
+    bodies.push((await proxy.request(request)).body);
   assert.deepEqual(bodies, ['new', 'one', 'rest', 'rest']);
 });
 
@@ -36,11 +36,11 @@ test('conditional redirects and fixed responses apply only if their condition ma
       ...says('site'),
     }),
   ]);
-  assert.equal(field((await proxy.ask(asking('/secret/x?y', 'X-Move: yes'))).head, 'Location'), 'https://b.test/secret/x?y');
-  assert.match((await proxy.ask(get('/secret/x'))).line, / 403 /);
-  assert.match((await proxy.ask(get('/b/x'))).line, / 201 /);
-  assert.equal((await proxy.ask(get('/b/x').replace('GET', 'DELETE'))).body, 'block');
-  assert.equal((await proxy.ask(get('/x'))).body, 'site');
+  assert.equal(field((await proxy.request(asking('/secret/x?y', 'X-Move: yes'))).head, 'Location'), 'https://b.test/secret/x?y');
+  assert.match((await proxy.request(get('/secret/x'))).line, / 403 /);
+  assert.match((await proxy.request(get('/b/x'))).line, / 201 /);
+  assert.equal((await proxy.request(get('/b/x').replace('GET', 'DELETE'))).body, 'block');
+  assert.equal((await proxy.request(get('/x'))).body, 'site');
 });
 
 test('conditional headers are set and removed only if their condition matches, in addition to unconditional ones', async () => {
@@ -58,7 +58,7 @@ test('conditional headers are set and removed only if their condition matches, i
     }),
   ]);
   const headers = async (request: string) => {
-    const { head } = await proxy.ask(request);
+    const { head } = await proxy.request(request);
     return ['X-Site', 'X-Mode', 'Server'].map((name) => field(head, name));
   };
   assert.deepEqual(await headers(asking('/', 'X-Debug: 1')), ['always', 'debug', 'origin']);
@@ -76,8 +76,8 @@ test('a guarded route refuses a path that its conditions could read in two ways'
       ],
     }),
   ]);
-  assert.match((await proxy.ask(get('/x/..%2fadmin/y'))).line, / 400 /);
-  assert.match((await proxy.ask(get('/x/admin'))).line, / 401 /);
+  assert.match((await proxy.request(get('/x/..%2fadmin/y'))).line, / 400 /);
+  assert.match((await proxy.request(get('/x/admin'))).line, / 401 /);
 });
 
 test('a response that comes from no block has only the unconditional headers', async () => {
@@ -86,8 +86,8 @@ test('a response that comes from no block has only the unconditional headers', a
     { name: 'X-Got', value: 'yes', match: { method: ['GET'] } },
   ];
   using proxy = await ProxyFixture.start([route({ headers, handles: [{ path: '/a', ...says('a') }] })]);
-  const inBlock = await proxy.ask(get('/a'));
-  const outside = await proxy.ask(get('/b'));
+  const inBlock = await proxy.request(get('/a'));
+  const outside = await proxy.request(get('/b'));
   assert.match(outside.line, / 404 /);
   assert.deepEqual([field(inBlock.head, 'X-Got'), field(outside.head, 'X-Got'), field(outside.head, 'X-Site')], ['yes', null, 'always']);
 });
@@ -102,7 +102,7 @@ test('a conditional refusal refuses an ambiguous path even without basic_auth', 
     ['/x%2Fy', 200],
     ['/x', 200],
   ] as const)
-    assert.match((await proxy.ask(get(path))).line, new RegExp(` ${status} `), path);
+    assert.match((await proxy.request(get(path))).line, new RegExp(` ${status} `), path);
 });
 
 test('a conditional rate limit counts only matching requests, in addition to the general limit', async () => {
@@ -114,7 +114,7 @@ test('a conditional rate limit counts only matching requests, in addition to the
       handles: [{ path: null, rate_limits: [{ rps: 2, match: { method: ['PUT'] } }], ...says('x') }],
     }),
   ]);
-  const statusOf = async (path: string, method = 'GET') => (await proxy.ask(get(path).replace('GET', method))).line.slice(9, 12);
+  const statusOf = async (path: string, method = 'GET') => (await proxy.request(get(path).replace('GET', method))).line.slice(9, 12);
   assert.deepEqual([await statusOf('/slow/a'), await statusOf('/slow/b'), await statusOf('/')], ['200', '429', '200']);
   proxy.clock.pass(5_000);
   assert.deepEqual([await statusOf('/', 'PUT'), await statusOf('/', 'PUT'), await statusOf('/', 'PUT')], ['200', '200', '429']);

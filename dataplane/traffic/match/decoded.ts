@@ -2,9 +2,9 @@ import { hexOf } from './hex.ts';
 import { bytesOf } from './path-bytes.ts';
 
 /** Replaces what only some servers read as a slash. */
-export const PERHAPS_SLASH = 0x01;
+export const POSSIBLE_SLASH = 0x01;
 /** Replaces a `?` or `#` that may end the path. */
-export const PERHAPS_END = 0x02;
+export const POSSIBLE_END = 0x02;
 
 /** No known server decodes more often. */
 const MOST_DECODINGS = 3;
@@ -35,7 +35,7 @@ let lastDecodings: ReturnType<typeof decodedInTurn> = null;
 function decodedInTurn(path: string): readonly [string, ...string[]] | null {
   const texts: [string, ...string[]] = [path];
   let length = write(path);
-  if (path.includes('\\')) for (let at = 0; at < length; at++) if (bytes[at] === BACKSLASH) bytes[at] = PERHAPS_SLASH;
+  if (path.includes('\\')) for (let at = 0; at < length; at++) if (bytes[at] === BACKSLASH) bytes[at] = POSSIBLE_SLASH;
   for (let time = 0, text = ''; time === 0 || ESCAPE.test(text); time++) {
     if (time === MOST_DECODINGS || (time > 1 && length > LONGEST_DECODED_AGAIN)) return null;
     length = decode(length, time === 0);
@@ -47,7 +47,7 @@ function decodedInTurn(path: string): readonly [string, ...string[]] | null {
 }
 
 /** The path with unreserved characters decoded and all other escapes in upper case. All servers treat the two forms alike. */
-export function plainly(path: string): string {
+export function decodeUnreserved(path: string): string {
   let from = path.indexOf('%');
   if (from < 0) return path;
   const length = write(path);
@@ -143,7 +143,7 @@ function addUtf8(buffer: Buffer, at: number, code: number): number {
   return add(buffer, to, 0x80 | (code & 0x3f));
 }
 
-const isDotOrSlash = (byte: number): boolean => byte === DOT || byte === PERHAPS_SLASH;
+const isDotOrSlash = (byte: number): boolean => byte === DOT || byte === POSSIBLE_SLASH;
 
 /** The value of two hexadecimal digits, or a negative number if they are not digits. */
 const pairAt = (buffer: Buffer, at: number, length: number): number =>
@@ -158,8 +158,8 @@ function unicodeAt(buffer: Buffer, at: number, length: number): number {
 }
 
 function meaningOf(code: number): number {
-  if (code === 0x2f || code === BACKSLASH) return PERHAPS_SLASH;
-  if (code === 0x3f || code === 0x23) return PERHAPS_END;
+  if (code === 0x2f || code === BACKSLASH) return POSSIBLE_SLASH;
+  if (code === 0x3f || code === 0x23) return POSSIBLE_END;
   if (code === 0) return NEVER;
   // URL parsers of browsers remove these (WHATWG URL 4.4). The other control characters are trimmed like spaces.
   if (code === 0x09 || code === 0x0a || code === 0x0d) return NOTHING;
@@ -177,8 +177,8 @@ function fit(buffer: Buffer, length: number): number {
   while (lead >= 0 && ((buffer[lead] as number) & 0xc0) === 0x80 && length - lead < LONGEST_STAND_IN) lead--;
   if (lead < 0 || STAND_IN_SIZES[buffer[lead] as number] !== length - lead) return length;
   const code = standsFor(buffer, lead, length);
-  if (code < NOBODY) return addDots(buffer, lead, NOBODY - code);
-  return code === NOBODY ? length : add(buffer, lead, code);
+  if (code < NO_ASCII) return addDots(buffer, lead, NO_ASCII - code);
+  return code === NO_ASCII ? length : add(buffer, lead, code);
 }
 
 function addDots(buffer: Buffer, to: number, count: number): number {
@@ -214,7 +214,7 @@ for (const [byte, size] of [
 const isOverlongLead = (byte: number): boolean => byte === 0xc0 || byte === 0xc1;
 
 /** No ASCII equivalent. Each 1 below this value stands for one dot. */
-const NOBODY = -1;
+const NO_ASCII = -1;
 
 /** Characters of two or three bytes that best-fit tables and compatibility forms (UAX 15) map to ASCII. */
 const BEST_FIT: ReadonlyMap<number, number> = new Map([
@@ -222,10 +222,10 @@ const BEST_FIT: ReadonlyMap<number, number> = new Map([
   [0xe28895, 0x2f],
   [0xe28896, BACKSLASH],
   [0xe280a4, 0x2e],
-  [0xe280a5, NOBODY - 2],
-  [0xe280a6, NOBODY - 3],
-  [0xefb899, NOBODY - 3],
-  [0xefb8b0, NOBODY - 2],
+  [0xe280a5, NO_ASCII - 2],
+  [0xe280a6, NO_ASCII - 3],
+  [0xefb899, NO_ASCII - 3],
+  [0xefb8b0, NO_ASCII - 2],
   [0xefb992, 0x2e],
   [0xefb9a8, BACKSLASH],
   [0xc2a5, BACKSLASH],
@@ -238,7 +238,7 @@ function standsFor(buffer: Buffer, first: number, length: number): number {
   if (byte !== 0xc2 && byte !== 0xe2 && byte !== 0xef) return overlongCode(buffer, first, length);
   let word = byte;
   for (let at = first + 1; at < length; at++) word = (word << 8) | (buffer[at] as number);
-  return isFullWidth(word) ? 0x20 + (((word >> 8) & 0xff) - 0xbc) * 0x40 + (word & 0x3f) : (BEST_FIT.get(word) ?? NOBODY);
+  return isFullWidth(word) ? 0x20 + (((word >> 8) & 0xff) - 0xbc) * 0x40 + (word & 0x3f) : (BEST_FIT.get(word) ?? NO_ASCII);
 }
 
 /** U+FF01 to U+FF5E. */
@@ -246,6 +246,6 @@ const isFullWidth = (word: number): boolean => (word >= 0xefbc81 && word <= 0xef
 
 /** In an overlong form, the bytes between the first and the last are empty, except that the second-last may hold the highest bit. */
 function overlongCode(buffer: Buffer, first: number, length: number): number {
-  for (let at = first + 1; at < length - 1; at++) if ((buffer[at] as number) > (at === length - 2 ? 0x81 : 0x80)) return NOBODY;
+  for (let at = first + 1; at < length - 1; at++) if ((buffer[at] as number) > (at === length - 2 ? 0x81 : 0x80)) return NO_ASCII;
   return (((buffer[length - 2] as number) & 1) << 6) | ((buffer[length - 1] as number) & 0x3f);
 }

@@ -13,7 +13,7 @@ export class Effort {
   private most = MOST_STEPS;
 
   /** Raises the limit for one more pattern. */
-  allow(): void {
+  addPattern(): void {
     this.most += STEPS_PER_PATTERN;
   }
 

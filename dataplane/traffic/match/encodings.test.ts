@@ -104,7 +104,7 @@ test('the encoding of a path decides which block serves it and what is forwarded
     const got = /^x-block: (.*)$/im.exec(answer.head)?.[1];
     assert.deepEqual([sent, got, answer.body], [sent, matched, forwarded]);
   }
-  for (const sent of REFUSED) assert.match((await proxy.ask(`GET ${sent} HTTP/1.1\r\nHost: a.test\r\n\r\n`)).line, / 400 /, sent);
-  const asterisk = await proxy.ask('OPTIONS * HTTP/1.1\r\nHost: a.test\r\n\r\n');
+  for (const sent of REFUSED) assert.match((await proxy.request(`GET ${sent} HTTP/1.1\r\nHost: a.test\r\n\r\n`)).line, / 400 /, sent);
+  const asterisk = await proxy.request('OPTIONS * HTTP/1.1\r\nHost: a.test\r\n\r\n');
   assert.equal(asterisk.body, '*');
 });

@@ -9,9 +9,9 @@ import { bytesOf } from './path-bytes.ts';
  * bytes and the few after it, so one scan suffices: forwards to the first, or backwards to the last.
  */
 
-/** Where the first oddity of a path begins, or -1. Expects the result of `plainly`. */
+/** Where the first oddity of a path begins, or -1. Expects the result of `decodeUnreserved`. */
 export function firstOddity(path: string): number {
-  const from = path.search(MAY_HOLD_ODDITY);
+  const from = path.search(MAY_CONTAIN_ODDITY);
   if (from < 0) return -1;
   const bytes = bytesOf(path);
   for (let at = Math.max(0, from - 1); at < path.length; at++) if (MAY_BE_ODD[bytes[at] as number] !== 0 && isOddAt(bytes, at)) return at;
@@ -49,7 +49,7 @@ const COLON = 0x3a;
 const DOLLAR = 0x24;
 
 /** Most paths contain none of these, and an oddity begins at most one character before the first: at a dot or a slash before a space. */
-const MAY_HOLD_ODDITY = /[%:;\\\x80-\xff]|\.(?:\/|$)/;
+const MAY_CONTAIN_ODDITY = /[%:;\\\x80-\xff]|\.(?:\/|$)/;
 const MAY_BE_ODD = Uint8Array.from({ length: 256 }, (_, code) => (code > 0x7f || '/%.:;\\'.includes(String.fromCharCode(code)) ? 1 : 0));
 
 function isOddAt(bytes: Buffer, at: number): boolean {
@@ -57,13 +57,13 @@ function isOddAt(bytes: Buffer, at: number): boolean {
   if (byte === SLASH) return isBlank(bytes, at + 1);
   if (byte === PERCENT) return isOddEscape(bytes, at);
   if (byte === DOT) return endsName(bytes, at + 1);
-  return byte === COLON ? goesOnAsStream(bytes, at + 1) : true;
+  return byte === COLON ? beginsStream(bytes, at + 1) : true;
 }
 
 const isBlank = (bytes: Buffer, at: number): boolean => byteAt(bytes, at) === 0x20;
 const endsName = (bytes: Buffer, at: number): boolean => bytes[at] === SLASH || bytes[at] === 0 || isBlank(bytes, at);
 
-function goesOnAsStream(bytes: Buffer, at: number): boolean {
+function beginsStream(bytes: Buffer, at: number): boolean {
   const next = bytes[at] === PERCENT ? byteAt(bytes, at) : bytes[at];
   return next === COLON || next === DOLLAR;
 }
@@ -86,7 +86,7 @@ function isOddEscape(bytes: Buffer, at: number): boolean {
 /** Whether an escaped byte forms an oddity together with what follows at `at`. */
 function isOddBefore(byte: number, bytes: Buffer, at: number): boolean {
   if (byte === 0x20) return endsName(bytes, at);
-  if (byte === COLON) return goesOnAsStream(bytes, at);
+  if (byte === COLON) return beginsStream(bytes, at);
   const second = byteAt(bytes, at);
   if (byte === 0xc2) return second === 0xa0 || second === 0xa5;
   if (byte === 0xe0) return second >> 5 === 0x80 >> 5;

@@ -1,10 +1,10 @@
 import { OWN_PATH_PREFIX } from '../../../shared/name.ts';
 import { rawPath } from './path.ts';
 import { readingsOf } from './readings.ts';
-import { judgePattern } from './verdict.ts';
+import { evaluatorForPattern } from './verdict.ts';
 
 const DOT = 0x2e;
-const judge = judgePattern(`${OWN_PATH_PREFIX}*`, false);
+const evaluate = evaluatorForPattern(`${OWN_PATH_PREFIX}*`, false);
 
 /**
  * Whether a path, in its normal form, is one that the proxy answers itself, or one that an upstream could read as such. A path that can't
@@ -14,5 +14,5 @@ export function isOwnPath(path: string, target: string): boolean {
   if (path.charCodeAt(1) !== DOT) return false;
   if (path.startsWith(OWN_PATH_PREFIX)) return true;
   const readings = readingsOf(rawPath(target), false);
-  return readings === null || (readings !== undefined && judge(readings) !== 'none');
+  return readings === null || (readings !== undefined && evaluate(readings) !== 'none');
 }

@@ -1,7 +1,7 @@
-import { decodingsOf, PERHAPS_END, PERHAPS_SLASH, plainly } from './decoded.ts';
+import { decodeUnreserved, decodingsOf, POSSIBLE_END, POSSIBLE_SLASH } from './decoded.ts';
 import { Effort } from './effort.ts';
 import { beginningOf, endOf, firstOddity } from './oddities.ts';
-import { Searched } from './searched.ts';
+import { SearchableText } from './searchable-text.ts';
 import { FLAGS, FOLLOWED, OPTIONAL, type Segments, STRIDE, split } from './segments.ts';
 
 /** A longer path is not read in other ways. If it could be, it is refused. Characters. */
@@ -64,13 +64,13 @@ export class Readings {
   }
 
   /** Whether every reading contains a text, including its slashes. */
-  surelyHold(text: string): boolean {
+  alwaysContains(text: string): boolean {
     return this.effort.spend(this.shared.decoded.stepsFor(text)) && (this.beginning.includes(text) || this.end.includes(text));
   }
 
   /** Whether a segment may contain a text without slashes. */
-  mayHold(text: string): boolean {
-    return this.shared.decoded.mayHold(text, this.segments.start, this.effort);
+  mayContain(text: string): boolean {
+    return this.shared.decoded.mayContain(text, this.segments.start, this.effort);
   }
 
   /**
@@ -79,12 +79,12 @@ export class Readings {
    */
   mayEndSegment(text: string, atEnd: boolean): boolean {
     const { start, lastKept } = this.segments;
-    return this.shared.decoded.mayHoldBefore(text, atEnd ? lastKept : start, this.effort, mayEndName);
+    return this.shared.decoded.mayContainBefore(text, atEnd ? lastKept : start, this.effort, mayEndName);
   }
 
   /** Whether servers that decode less may see this lower-case text. It may begin with the digits of an escape. */
-  mayHoldUndecoded(text: string): boolean {
-    return this.shared.undecoded.mayHold(text, 0, this.effort);
+  mayContainUndecoded(text: string): boolean {
+    return this.shared.undecoded.mayContain(text, 0, this.effort);
   }
 
   /** What every reading ends with. */
@@ -99,7 +99,7 @@ export class Readings {
    * The readings of the path after the host of a network-path (RFC 3986 4.2), `//host/path`. In a decoded path, `/` stands only where it
    * was sent unescaped.
    */
-  behindHost(): Readings | null {
+  afterHost(): Readings | null {
     const path = fromPath(this.path);
     const { text } = this.segments;
     const slash = text.indexOf('/', 2);
@@ -112,18 +112,18 @@ export class Readings {
 type Shared = {
   readonly effort: Effort;
   /** The fully decoded path. */
-  readonly decoded: Searched;
+  readonly decoded: SearchableText;
   /** The path before each round of decoding, in lower case. */
-  readonly undecoded: Searched;
+  readonly undecoded: SearchableText;
 };
 
 /** Other servers may cut or trim a segment at a later place than we do. */
-const MAY_END_NAME: ReadonlySet<number> = new Set([...'/;:. '].map((char) => char.charCodeAt(0)).concat(PERHAPS_SLASH, PERHAPS_END));
+const MAY_END_NAME: ReadonlySet<number> = new Set([...'/;:. '].map((char) => char.charCodeAt(0)).concat(POSSIBLE_SLASH, POSSIBLE_END));
 const mayEndName = (code: number): boolean => Number.isNaN(code) || MAY_END_NAME.has(code);
 
 /** How a path may be read. undefined if all servers read it as we do, null if it must not be interpreted. `folds`: case-insensitive. */
 export function readingsOf(sent: string, folds: boolean): Readings | null | undefined {
-  const path = plainly(sent);
+  const path = decodeUnreserved(sent);
   const first = firstOddity(path);
   return first < 0 ? undefined : readingsFrom(path, first, folds);
 }
@@ -132,10 +132,10 @@ export function readingsOf(sent: string, folds: boolean): Readings | null | unde
  * The readings of the part after the host of a network-path, odd or not; undefined for any other path. `whole` are the readings of the path
  * itself if it has any besides ours.
  */
-export function readingsBehindHost(sent: string, folds: boolean, whole: Readings | undefined): Readings | null | undefined {
+export function readingsAfterHost(sent: string, folds: boolean, whole: Readings | undefined): Readings | null | undefined {
   if (!sent.startsWith('//')) return undefined;
-  if (whole !== undefined) return whole.behindHost();
-  const path = plainly(fromPath(sent));
+  if (whole !== undefined) return whole.afterHost();
+  const path = decodeUnreserved(fromPath(sent));
   return readingsFrom(path, firstOddity(path), folds);
 }
 
@@ -152,8 +152,8 @@ function readingsFrom(path: string, first: number, folds: boolean): Readings | n
   const text = lastOf(decodings, folds);
   const segments = split(text, 0);
   if (segments === null) return null;
-  const decoded = new Searched(() => text);
-  const undecoded = new Searched(() => (path.includes('%') ? decodings.slice(0, -1).join('\n').toLowerCase() : ''));
+  const decoded = new SearchableText(() => text);
+  const undecoded = new SearchableText(() => (path.includes('%') ? decodings.slice(0, -1).join('\n').toLowerCase() : ''));
   return new Readings(path, first, folds, segments, { effort: new Effort(), decoded, undecoded });
 }
 
@@ -164,7 +164,7 @@ function lastOf(decodings: readonly string[], folds: boolean): string {
 
 /** The segments of a pattern, read like those of a path. null if its readings are ambiguous. */
 export function segmentsOfPattern(pattern: string, folds: boolean): readonly string[] | null {
-  const decodings = decodingsOf(plainly(pattern));
+  const decodings = decodingsOf(decodeUnreserved(pattern));
   const read = decodings === null ? null : split(lastOf(decodings, folds), 0);
   if (read === null) return null;
   const { text, parts, count, climbs } = read;

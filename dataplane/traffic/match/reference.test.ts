@@ -22,7 +22,7 @@ test('the paths in the reference match and are forwarded as documented', async (
   const rows = rowsOf(3);
   assert.ok(rows.length > 10);
   for (const [sent, matches, forwarded] of rows) {
-    const { head, body } = await proxy.ask(get(Buffer.from(code(sent)).toString('latin1')));
+    const { head, body } = await proxy.request(get(Buffer.from(code(sent)).toString('latin1')));
     assert.deepEqual([field(head, 'X-Api') === '1' ? 'yes' : 'no', body], [matches, code(forwarded)], code(sent));
   }
 });
@@ -35,7 +35,7 @@ test('the guarded paths in the reference are refused or forwarded as documented'
   assert.ok(rows.length > 8);
   for (const [paths = '', , verdict] of rows)
     for (const [, path = ''] of paths.matchAll(/`([^`]+)`/g))
-      assert.match((await proxy.ask(get(path))).line, verdict === '400' ? / 400 / : / 200 /, path);
+      assert.match((await proxy.request(get(path))).line, verdict === '400' ? / 400 / : / 200 /, path);
 });
 
 test("the fields that the reference lists as dropped are dropped, and those we set can't be set by the client", async () => {
@@ -49,11 +49,11 @@ test("the fields that the reference lists as dropped are dropped, and those we s
   assert.ok(gone.length >= 12 && ours.length >= 5);
   const kept = ['Host', 'Cookie', 'Authorization'];
   for (const name of gone.filter((one) => !kept.includes(one) && one !== 'Connection')) {
-    const { body } = await proxy.ask(get('/', `${name}: claimed\r\n${name.replaceAll('-', '_')}: claimed\r\n`));
+    const { body } = await proxy.request(get('/', `${name}: claimed\r\n${name.replaceAll('-', '_')}: claimed\r\n`));
     assert.equal(field(body, name), null, name);
   }
   for (const name of ours.filter((one) => one.startsWith('X-'))) {
-    const { body } = await proxy.ask(get('/', `${name}: claimed\r\nConnection: ${name}\r\n${name.replaceAll('-', '_')}: claimed\r\n`));
+    const { body } = await proxy.request(get('/', `${name}: claimed\r\nConnection: ${name}\r\n${name.replaceAll('-', '_')}: claimed\r\n`));
     assert.notEqual(field(body, name), null, name);
     assert.doesNotMatch(body, /claimed/, name);
   }

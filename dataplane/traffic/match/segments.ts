@@ -1,4 +1,4 @@
-import { PERHAPS_END, PERHAPS_SLASH } from './decoded.ts';
+import { POSSIBLE_END, POSSIBLE_SLASH } from './decoded.ts';
 import { bytesOf } from './path-bytes.ts';
 
 /**
@@ -36,7 +36,7 @@ export function split(text: string, start: number): Segments | null {
   const parts = new Int32Array(STRIDE * Math.min(MOST_SEGMENTS_READ, 1 + (text.length >> 1)));
   const bytes = bytesOf(text);
   // A literal double slash is checked separately.
-  const network = isSlash(bytes[start]) && bytes[start + 1] === PERHAPS_SLASH;
+  const network = isSlash(bytes[start]) && bytes[start + 1] === POSSIBLE_SLASH;
   let count = 0;
   let host = network;
   let depth = 0;
@@ -56,7 +56,7 @@ export function split(text: string, start: number): Segments | null {
       if (code > COLON && code !== SEMICOLON) continue;
       if (isSlash(code)) break;
       if (end < 0 && isCut(bytes, to, code)) end = to;
-      endsHere ||= code === PERHAPS_END;
+      endsHere ||= code === POSSIBLE_END;
     }
     const name = trimmed(bytes, from, end < 0 ? to : end);
     if (name.kind === CLIMB) {
@@ -96,11 +96,11 @@ const DOLLAR = 0x24;
 const BLANK = 0x20;
 const DOT = 0x2e;
 
-const isSlash = (code: number | undefined): boolean => code === SLASH || code === PERHAPS_SLASH;
+const isSlash = (code: number | undefined): boolean => code === SLASH || code === POSSIBLE_SLASH;
 
 /** Whether a parameter (RFC 3986 3.3), an alternate data stream or a query in disguise begins here. */
 function isCut(bytes: Buffer, at: number, code: number): boolean {
-  if (code === SEMICOLON || code === PERHAPS_END) return true;
+  if (code === SEMICOLON || code === POSSIBLE_END) return true;
   if (code !== COLON) return false;
   const next = bytes[at + 1];
   return next === COLON || next === DOLLAR;

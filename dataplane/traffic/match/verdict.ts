@@ -7,14 +7,14 @@ import { type Readings, segmentsOfPattern } from './readings.ts';
 export type Verdict = 'none' | 'all' | 'some';
 
 /** Evaluates all readings at once. It may return `some` for `none` or `all`, but never the reverse. */
-export type Judgement = (readings: Readings) => Verdict;
-export type ConditionJudgement = (readings: Readings, x: MatchedRequest) => Verdict;
+export type Evaluator = (readings: Readings) => Verdict;
+export type ConditionEvaluator = (readings: Readings, x: MatchedRequest) => Verdict;
 
 /** A pattern with more segments is not evaluated segment by segment. */
 const MOST_SEGMENTS = 30;
 
 /** For a path pattern: exact, or everything below a prefix. */
-export function judgePattern(written: string, folds: boolean): Judgement {
+export function evaluatorForPattern(written: string, folds: boolean): Evaluator {
   const text = foldedPattern(written, folds);
   const below = isBelow(text);
   const start = below ? text.slice(0, -1) : text;
@@ -22,20 +22,20 @@ export function judgePattern(written: string, folds: boolean): Judgement {
   if (!start.startsWith('/')) return start === '' ? () => 'all' : () => 'none';
   const segments = segmentsOfPattern(start, folds);
   const open = below && !start.endsWith('/');
-  if (segments === null || segments.length > MOST_SEGMENTS || (open && isUnsteady(start.slice(start.lastIndexOf('/')))))
+  if (segments === null || segments.length > MOST_SEGMENTS || (open && isAmbiguousAtEdge(start.slice(start.lastIndexOf('/')))))
     return (readings) => (isSure(readings) ? 'all' : 'some');
-  return (readings) => (isSure(readings) ? 'all' : reaches(readings, segments, below, open) ? 'some' : 'none');
+  return (readings) => (isSure(readings) ? 'all' : mayMatch(readings, segments, below, open) ? 'some' : 'none');
 }
 
 /** Whether the text may be changed at the edge of a segment: some server decodes, cuts or trims it there. */
-const isUnsteady = (text: string): boolean => /[%;:\\]|\.$/.test(text);
+const isAmbiguousAtEdge = (text: string): boolean => /[%;:\\]|\.$/.test(text);
 
 /**
  * Whether some reading begins with these segments, or consists of just these. The bits of `met` track all counts of pattern segments that
  * may have matched so far: each segment of the path either matches the next one of the pattern or, if optional, is omitted.
  */
-function reaches(readings: Readings, wanted: readonly string[], below: boolean, open: boolean): boolean {
-  readings.effort.allow();
+function mayMatch(readings: Readings, wanted: readonly string[], below: boolean, open: boolean): boolean {
+  readings.effort.addPattern();
   const goal = 1 << wanted.length;
   let met = 1;
   for (let at = 0; at < readings.count && met !== 0; at++) {
@@ -55,15 +55,15 @@ function reaches(readings: Readings, wanted: readonly string[], below: boolean, 
 }
 
 /** For the end of a path (`*.php`) or a part of it (such as `.php` or `/admin/` between stars). */
-function judgePart(written: string, folds: boolean): Judgement {
+function evaluatorForPart(written: string, folds: boolean): Evaluator {
   const text = folds ? written.toLowerCase() : written;
   const holds = text.length > 1 && text.endsWith('*');
   const core = text.slice(1, holds ? -1 : undefined);
   const pieces = core.split('/').flatMap((piece, nth, all) => pieceOf(piece, nth > 0, nth < all.length - 1, holds, folds) ?? []);
-  const isSure = (readings: Readings): boolean => (holds ? readings.surelyHold(core) : readings.end.endsWith(core));
+  const isSure = (readings: Readings): boolean => (holds ? readings.alwaysContains(core) : readings.end.endsWith(core));
   return (readings) => {
-    readings.effort.allow();
-    for (const piece of pieces) if (!stands(piece, readings)) return 'none';
+    readings.effort.addPattern();
+    for (const piece of pieces) if (!mayOccur(piece, readings)) return 'none';
     return isSure(readings) ? 'all' : 'some';
   };
 }
@@ -86,14 +86,14 @@ type Piece = {
 function pieceOf(piece: string, from: boolean, before: boolean, open: boolean, folds: boolean): Piece | null {
   const [text, ...more] = segmentsOfPattern(`/${piece}`, folds) ?? [];
   const to = before || !open;
-  if (text === undefined || more.length > 0 || (!(from && to) && isUnsteady(piece))) return null;
+  if (text === undefined || more.length > 0 || (!(from && to) && isAmbiguousAtEdge(piece))) return null;
   return { text, from, to, atEnd: !before && !open, undecoded: !from && /^[0-9a-f]/i.test(text) ? text.toLowerCase() : null };
 }
 
 /** Whether the piece may occur in a segment, or in the last segment of some reading if it must. */
-function stands({ text, from, to, atEnd, undecoded }: Piece, readings: Readings): boolean {
-  if (undecoded !== null && readings.mayHoldUndecoded(undecoded)) return true;
-  if (!from) return to ? readings.mayEndSegment(text, atEnd) : readings.mayHold(text);
+function mayOccur({ text, from, to, atEnd, undecoded }: Piece, readings: Readings): boolean {
+  if (undecoded !== null && readings.mayContainUndecoded(undecoded)) return true;
+  if (!from) return to ? readings.mayEndSegment(text, atEnd) : readings.mayContain(text);
   for (let at = readings.count - 1; at >= 0; at--) {
     if (!readings.effort.spend(1)) return true;
     if (to ? readings.isSegment(at, text) : readings.segmentBegins(at, text)) return true;
@@ -103,9 +103,9 @@ function stands({ text, from, to, atEnd, undecoded }: Piece, readings: Readings)
 }
 
 /** For a condition: its paths are evaluated for all readings, and its other members for the request. */
-export function judgeCondition(condition: Condition, folds: boolean): ConditionJudgement {
-  const matches = judgePlain(condition, folds);
-  const exceptions = (condition.not ?? []).map((exception) => judgePlain(exception, folds));
+export function evaluatorForCondition(condition: Condition, folds: boolean): ConditionEvaluator {
+  const matches = evaluatorForPlain(condition, folds);
+  const exceptions = (condition.not ?? []).map((exception) => evaluatorForPlain(exception, folds));
   return (readings, x) => {
     let verdict = matches(readings, x);
     if (verdict === 'none') return 'none';
@@ -118,17 +118,17 @@ export function judgeCondition(condition: Condition, folds: boolean): ConditionJ
   };
 }
 
-function judgePlain({ path, method, header, query, remote_ip }: PlainCondition, folds: boolean): ConditionJudgement {
+function evaluatorForPlain({ path, method, header, query, remote_ip }: PlainCondition, folds: boolean): ConditionEvaluator {
   const others = { method, header, query, remote_ip };
-  const asks = Object.values(others).some((value) => value !== undefined);
-  const matches = asks ? compileCondition(others) : () => true;
-  const paths = path?.map((text) => (text.startsWith('*') ? judgePart(text, folds) : judgePattern(text, folds)));
+  const hasOthers = Object.values(others).some((value) => value !== undefined);
+  const matches = hasOthers ? compileCondition(others) : () => true;
+  const paths = path?.map((text) => (text.startsWith('*') ? evaluatorForPart(text, folds) : evaluatorForPattern(text, folds)));
   return (readings, x) => {
     if (!matches('', x)) return 'none';
     if (paths === undefined) return 'all';
     let verdict: Verdict = 'none';
-    for (const judge of paths) {
-      const one = judge(readings);
+    for (const evaluate of paths) {
+      const one = evaluate(readings);
       if (one === 'all') return 'all';
       if (one === 'some') verdict = 'some';
     }

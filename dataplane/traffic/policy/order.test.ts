@@ -13,15 +13,15 @@ test('a rate limit comes before a redirect, a redirect before a fixed response, 
     respond: { status: 200, body: 'fixed' },
   };
   using proxy = await ProxyFixture.start([route]);
-  assert.match((await proxy.ask(get('/moved'))).line, / 301 /);
-  assert.equal((await proxy.ask(get('/'))).body, 'fixed');
-  assert.match((await proxy.ask(get('/moved'))).line, / 301 /);
-  const over = await proxy.ask(get('/moved'));
+  assert.match((await proxy.request(get('/moved'))).line, / 301 /);
+  assert.equal((await proxy.request(get('/'))).body, 'fixed');
+  assert.match((await proxy.request(get('/moved'))).line, / 301 /);
+  const over = await proxy.request(get('/moved'));
   assert.match(over.line, / 429 /);
   assert.equal(field(over.head, 'Retry-After'), '1');
   assert.equal(upstream.requests.length, 0);
   proxy.clock.pass(2_000);
-  assert.match((await proxy.ask(get('/moved'))).line, / 301 /);
+  assert.match((await proxy.request(get('/moved'))).line, / 301 /);
 });
 
 test("a block's limit counts in addition to its site's", async () => {
@@ -29,7 +29,7 @@ test("a block's limit counts in addition to its site's", async () => {
   using proxy = await ProxyFixture.start([
     { ...site('a.test', upstream), rate_limit_rps: 4, handles: [{ path: '/b', rate_limit_rps: 1 }] },
   ]);
-  const status = async (path: string) => (await proxy.ask(get(path))).line.slice(9, 12);
+  const status = async (path: string) => (await proxy.request(get(path))).line.slice(9, 12);
   assert.deepEqual([await status('/b'), await status('/b'), await status('/'), await status('/')], ['200', '429', '200', '200']);
   assert.equal(await status('/'), '429');
 });
@@ -45,11 +45,11 @@ test('a fixed response without a body has no Content-Type, and a 204 has no Cont
       ],
     },
   ]);
-  const tea = await proxy.ask(get());
+  const tea = await proxy.request(get());
   assert.equal(tea.line, "HTTP/1.1 418 I'm a Teapot");
   assert.equal(tea.body, 'tea');
   assert.equal(field(tea.head, 'Content-Type'), 'text/plain; charset=utf-8');
-  const empty = await proxy.ask(get('/empty'));
+  const empty = await proxy.request(get('/empty'));
   assert.deepEqual([field(empty.head, 'Content-Type'), field(empty.head, 'Content-Length')], [null, '0']);
-  assert.equal(field((await proxy.ask(get('/none'))).head, 'Content-Length'), null);
+  assert.equal(field((await proxy.request(get('/none'))).head, 'Content-Length'), null);
 });

@@ -50,8 +50,8 @@ function rateLimitGuards({ rate_limit_rps, rate_limits = [] }: RouteSpec | Handl
 
 /** A site's answer applies if no block matches, and a block's to all of its requests, so neither is a guard. */
 function respondGuards({ respond, responds = [] }: RouteSpec | HandleSpec, handle: HandleSpec | null): readonly Guard[] {
-  const takesSome = handle !== null && ((handle.path !== null && handle.path !== '/*') || handle.match !== undefined);
-  return respond !== null && takesSome ? [{}, ...responds] : responds;
+  const isConditional = handle !== null && ((handle.path !== null && handle.path !== '/*') || handle.match !== undefined);
+  return respond !== null && isConditional ? [{}, ...responds] : responds;
 }
 
 export function guardsOf(part: RouteSpec | HandleSpec, handle: HandleSpec | null): readonly Guard[] {

@@ -17,7 +17,7 @@ export type PolicyTools = {
   /** Replaced as a whole when the settings or the certificates change. */
   readonly https: HttpsSettings;
   /** Whether an uploaded certificate is used for a domain; wildcards as written. */
-  isBrought(domain: string): boolean;
+  isUploaded(domain: string): boolean;
 };
 
 /** The policy cannot decide yet and will resume the exchange with its decision in a later turn. */

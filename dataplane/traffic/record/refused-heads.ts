@@ -13,7 +13,7 @@ const TOO_LARGE: ReadonlySet<number> = new Set([414, 431]);
 export class RefusedHeads {
   private readonly log: Log;
   private silentUntil = Number.NEGATIVE_INFINITY;
-  private untold = 0;
+  private suppressed = 0;
 
   constructor(log: Log) {
     this.log = log;
@@ -22,10 +22,10 @@ export class RefusedHeads {
   /** `now` in milliseconds on the monotonic clock. */
   saw({ status, reason, address }: RefusedHead, now: number): void {
     if (!TOO_LARGE.has(status)) return;
-    this.untold++;
+    this.suppressed++;
     if (now < this.silentUntil) return;
     this.silentUntil = now + SILENCE_MS;
-    this.log.warn({ address, status, reason, count: this.untold }, 'requests are refused: their heads are larger than allowed');
-    this.untold = 0;
+    this.log.warn({ address, status, reason, count: this.suppressed }, 'requests are refused: their heads are larger than allowed');
+    this.suppressed = 0;
   }
 }

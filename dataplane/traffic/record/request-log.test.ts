@@ -16,7 +16,7 @@ function pass(proxy: ProxyFixture, seconds: number): void {
 test('a failed request is logged with everything that identifies it, without its query', async () => {
   const address = await refusingAddress();
   using proxy = await ProxyFixture.before({ address });
-  await proxy.ask(get(`/cart/${'x'.repeat(300)}?token=secret`));
+  await proxy.request(get(`/cart/${'x'.repeat(300)}?token=secret`));
   const [line, ...others] = lines(proxy);
   assert.deepEqual(others, []);
   const { request_id: id, path, ...rest }: Line = line ?? {};
@@ -56,7 +56,7 @@ test('a dead target has a few log lines for 2,000 failed requests, and one when 
     ],
   );
   using upstream = await UpstreamFixture.serving(ok('x'), Number(address.split(':')[1]));
-  assert.equal((await proxy.ask(get())).body, 'x');
+  assert.equal((await proxy.request(get())).body, 'x');
   pass(proxy, 6);
   const { message, target, failed }: Line = lines(proxy).at(-1) ?? {};
   assert.deepEqual([message, target, failed, upstream.address], ['target answers again', address, 2_000, address]);
@@ -69,9 +69,9 @@ test('a new kind of failure of a target is logged at once', async () => {
     return answer;
   });
   using proxy = await ProxyFixture.before(upstream);
-  for (let nth = 0; nth < 2; nth++) await proxy.ask(get());
+  for (let nth = 0; nth < 2; nth++) await proxy.request(get());
   answer = '';
-  await proxy.ask(get());
+  await proxy.request(get());
   assert.deepEqual(
     lines(proxy).flatMap(({ failure }) => failure ?? []),
     ['malformed', 'malformed', 'closed', 'closed'],
@@ -84,9 +84,9 @@ test('a target that fails occasionally is not reported as recovered each time', 
   using proxy = await ProxyFixture.before(upstream);
   for (let round = 0; round < 2; round++) {
     answer = 'no HTTP\r\n\r\n';
-    assert.match((await proxy.ask(get())).line, / 502 /);
+    assert.match((await proxy.request(get())).line, / 502 /);
     answer = ok('x');
-    assert.equal((await proxy.ask(get())).body, 'x');
+    assert.equal((await proxy.request(get())).body, 'x');
     pass(proxy, 6);
   }
   assert.deepEqual(
@@ -101,9 +101,9 @@ test('a response head that is too large is logged differently from one that is n
   );
   const small = { ...site('a.test', upstream), transport: { max_response_header_bytes: 16_384 } };
   using proxy = await ProxyFixture.start([small]);
-  await proxy.ask(get('/long'));
-  await proxy.ask(get('/many'));
-  await proxy.ask(get('/long', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'));
+  await proxy.request(get('/long'));
+  await proxy.request(get('/many'));
+  await proxy.request(get('/long', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'));
   assert.deepEqual(
     lines(proxy).flatMap(({ path, failure }) => (path === undefined ? [] : failure)),
     ['long_head', 'long_head', 'long_head'],
@@ -115,12 +115,12 @@ test('a truncated response is logged, and a client that disconnects is not', asy
   using proxy = await ProxyFixture.before(upstream);
   const [cut, gone] = [await proxy.connect(), await proxy.connect()];
   cut.send(get('/cut'));
-  const first = await upstream.asked();
+  const first = await upstream.nextRequest();
   first.wire.send('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc');
   await cut.readThrough('abc');
   first.wire.end();
   gone.send(get('/gone'));
-  await upstream.asked();
+  await upstream.nextRequest();
   gone.reset();
   await eventually('both to be over', () => proxy.ledger.inFlight.total() === 0);
   const said = lines(proxy).map(({ level, path, status, failure }) => ({ level, path, status, failure }));
@@ -130,8 +130,8 @@ test('a truncated response is logged, and a client that disconnects is not', asy
 test('a site without a target has one line and counts, and fixed responses have none', async () => {
   const nobody = { ...site('a.test'), upstreams: [{ address: '127.0.0.1:1', state: 'unhealthy' as const }] };
   using proxy = await ProxyFixture.start([nobody, { ...site('b.test'), respond: { status: 503, body: 'closed' } }]);
-  for (let nth = 0; nth < 10; nth++) await proxy.ask(get());
-  assert.equal((await proxy.ask(get().replace('a.test', 'b.test'))).body, 'closed');
+  for (let nth = 0; nth < 10; nth++) await proxy.request(get());
+  assert.equal((await proxy.request(get().replace('a.test', 'b.test'))).body, 'closed');
   pass(proxy, 61);
   assert.deepEqual(
     lines(proxy).map(({ message, site: domain, host, count }) => ({ message, domain, host, count })),
@@ -143,12 +143,12 @@ test('a site without a target has one line and counts, and fixed responses have 
 });
 
 test('errors from upstreams, slow responses and unrouted hosts are logged only at level debug', async () => {
-  const told = async (logLevel: 'debug' | 'info'): Promise<Line[]> => {
+  const linesAt = async (logLevel: 'debug' | 'info'): Promise<Line[]> => {
     using upstream = await UpstreamFixture.start();
     using proxy = await ProxyFixture.with([site('a.test', upstream)], { logLevel });
     const client = await proxy.connect();
     client.send(get('/error'));
-    const { wire } = await upstream.asked();
+    const { wire } = await upstream.nextRequest();
     wire.send('HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n');
     await client.readAnswer();
     client.send(get('/slow'));
@@ -161,14 +161,14 @@ test('errors from upstreams, slow responses and unrouted hosts are logged only a
     return lines(proxy);
   };
   assert.deepEqual(
-    (await told('debug')).map(({ level, message, host, path, duration_ms }) => [level, message, host, path, duration_ms]),
+    (await linesAt('debug')).map(({ level, message, host, path, duration_ms }) => [level, message, host, path, duration_ms]),
     [
       ['debug', 'the upstream answered with an error', 'a.test', '/error', 0],
       ['debug', 'a slow answer', 'a.test', '/slow', 5_000],
       ['debug', 'no route for this host', 'b.test', '/', 0],
     ],
   );
-  assert.deepEqual(await told('info'), []);
+  assert.deepEqual(await linesAt('info'), []);
 });
 
 test('a thousand sites in trouble are logged separately, and the rest together', async () => {

@@ -2,7 +2,7 @@ import type { Log } from '../../../shared/runtime/log.ts';
 import { FAILURES_TO_EJECT } from '../../ledger/targets.ts';
 import { fieldIn } from '../codec/http1/fields.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-import { type Failure, foundNobody } from '../exchange/failure.ts';
+import { type Failure, noTargetAvailable } from '../exchange/failure.ts';
 import { FAULT_REASON } from '../exchange/faults.ts';
 import { rawPath } from '../match/path.ts';
 import { ANSWERED_BY_SITE } from '../respond/fixed.ts';
@@ -16,7 +16,7 @@ const RECOVERED_MS = 5_000;
 /** A target that has neither failed nor answered for this long is no longer tracked (ms). */
 const FORGET_MS = 600_000;
 /** Most targets and sites whose failures are tracked separately. */
-const MOST_TOLD_APART = 1_000;
+const MOST_TRACKED = 1_000;
 const OTHERS = 'others';
 /** Most characters logged of a path and of other client input. */
 const MOST_TEXT = 256;
@@ -32,12 +32,12 @@ type Trouble = {
   /** Milliseconds on the monotonic clock. */
   readonly since: number;
   last: number;
-  toldAt: number;
+  loggedAt: number;
   /** Lines logged since then. */
   lines: number;
   total: number;
   /** Failures that were not logged, by their code. */
-  untold: Map<string, number>;
+  suppressed: Map<string, number>;
   readonly codes: Set<string>;
   answered: boolean;
 };
@@ -66,7 +66,7 @@ export class RequestLog {
     if (failure !== null && x.failure === failure.reason) return this.failed(x, failure, now);
     if (this.troubles.size > 0 && x.failure === '') this.answered(x);
     if (x.status >= 500 && isRefused(x)) return this.refused(x, now);
-    if (this.debug) this.tellDetails(x, now);
+    if (this.debug) this.logDetails(x, now);
   }
 
   /** Called periodically: summarises suppressed failures and logs recoveries. */
@@ -74,7 +74,7 @@ export class RequestLog {
     for (const [name, trouble] of this.troubles) {
       const quiet = now - trouble.last;
       const recovered = trouble.answered && quiet >= RECOVERED_MS;
-      if (recovered || quiet >= FORGET_MS || now - trouble.toldAt >= SUMMARY_MS) this.summarize(name, trouble, now);
+      if (recovered || quiet >= FORGET_MS || now - trouble.loggedAt >= SUMMARY_MS) this.summarize(name, trouble, now);
       if (!recovered && quiet < FORGET_MS) continue;
       this.troubles.delete(name);
       const about = { [trouble.subject]: name, failed: trouble.total, after_s: Math.round((trouble.last - trouble.since) / 1_000) };
@@ -93,10 +93,10 @@ export class RequestLog {
     const { code } = failure;
     const first = !trouble.codes.has(code);
     trouble.codes.add(code);
-    if (first || (!foundNobody(failure) && trouble.lines < MOST_LINES)) {
+    if (first || (!noTargetAvailable(failure) && trouble.lines < MOST_LINES)) {
       trouble.lines++;
       this.log.warn({ ...factsOf(x, now), failure: code }, failure.reason);
-    } else trouble.untold.set(code, (trouble.untold.get(code) ?? 0) + 1);
+    } else trouble.suppressed.set(code, (trouble.suppressed.get(code) ?? 0) + 1);
   }
 
   /** An answer by the proxy itself, without an upstream involved. */
@@ -108,18 +108,18 @@ export class RequestLog {
     if (trouble.lines < MOST_LINES) {
       trouble.lines++;
       this.log.warn(factsOf(x, now), x.failure);
-    } else trouble.untold.set('refused by the proxy', (trouble.untold.get('refused by the proxy') ?? 0) + 1);
+    } else trouble.suppressed.set('refused by the proxy', (trouble.suppressed.get('refused by the proxy') ?? 0) + 1);
   }
 
   private nameOf({ endpoint, route }: Exchange): string {
     const name = endpoint?.address ?? route?.domain ?? OTHERS;
-    return this.troubles.has(name) || this.troubles.size < MOST_TOLD_APART ? name : OTHERS;
+    return this.troubles.has(name) || this.troubles.size < MOST_TRACKED ? name : OTHERS;
   }
 
   private begin(name: string, subject: Trouble['subject'], now: number): Trouble {
-    const untold = new Map<string, number>();
+    const suppressed = new Map<string, number>();
     const codes = new Set<string>();
-    const trouble = { subject, since: now, last: now, toldAt: now, lines: 0, total: 0, untold, codes, answered: false };
+    const trouble = { subject, since: now, last: now, loggedAt: now, lines: 0, total: 0, suppressed, codes, answered: false };
     this.troubles.set(name, trouble);
     return trouble;
   }
@@ -132,17 +132,17 @@ export class RequestLog {
   }
 
   private summarize(name: string, trouble: Trouble, now: number): void {
-    const seconds = Math.round((now - trouble.toldAt) / 1_000);
-    trouble.toldAt = now;
+    const seconds = Math.round((now - trouble.loggedAt) / 1_000);
+    trouble.loggedAt = now;
     trouble.lines = 0;
-    if (trouble.untold.size === 0) return;
-    const count = [...trouble.untold.values()].reduce((sum, one) => sum + one, 0);
-    const about = { [trouble.subject]: name, count, within_s: seconds, failures: Object.fromEntries(trouble.untold) };
-    trouble.untold = new Map();
+    if (trouble.suppressed.size === 0) return;
+    const count = [...trouble.suppressed.values()].reduce((sum, one) => sum + one, 0);
+    const about = { [trouble.subject]: name, count, within_s: seconds, failures: Object.fromEntries(trouble.suppressed) };
+    trouble.suppressed = new Map();
     this.log.warn(about, 'more requests failed');
   }
 
-  private tellDetails(x: Exchange, now: number): void {
+  private logDetails(x: Exchange, now: number): void {
     if (x.route === null) this.log.debug(factsOf(x, now), x.failure === '' ? 'a request without a route' : x.failure);
     else if (x.status >= 500 && x.endpoint !== null) this.log.debug(factsOf(x, now), 'the upstream answered with an error');
     else if (now - x.startedAt >= SLOW_MS && x.status !== UPGRADED) this.log.debug(factsOf(x, now), 'a slow answer');

@@ -12,10 +12,10 @@ test('a pending challenge is answered for any host before all routes, and other 
   ]);
   await proxy.publish([site('c.test', upstream)]);
   await proxy.challenge([{ token: 'token-1', keyAuthorization: 'token-1.thumbprint' }]);
-  assert.equal((await proxy.ask(get(PATH))).body, 'token-1.thumbprint');
-  assert.equal((await proxy.ask(get(PATH).replace('a.test', 'nowhere.test'))).body, 'token-1.thumbprint');
-  assert.match((await proxy.ask(get(`${PATH}2`))).line, / 308 /);
-  assert.equal((await proxy.ask(get(`${PATH}2`).replace('a.test', 'c.test'))).body, 'from the site');
+  assert.equal((await proxy.request(get(PATH))).body, 'token-1.thumbprint');
+  assert.equal((await proxy.request(get(PATH).replace('a.test', 'nowhere.test'))).body, 'token-1.thumbprint');
+  assert.match((await proxy.request(get(`${PATH}2`))).line, / 308 /);
+  assert.equal((await proxy.request(get(`${PATH}2`).replace('a.test', 'c.test'))).body, 'from the site');
   await proxy.challenge([]);
-  assert.match((await proxy.ask(get(PATH))).line, / 308 /);
+  assert.match((await proxy.request(get(PATH))).line, / 308 /);
 });

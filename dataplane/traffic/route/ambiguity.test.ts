@@ -163,7 +163,7 @@ test('patterns for the end or a part of a path are evaluated in all readings too
       [403, matched],
       [200, harmless],
     ] as const)
-      for (const path of paths) assert.match((await proxy.ask(get(path))).line, new RegExp(` ${status} `), `${pattern} ${path}`);
+      for (const path of paths) assert.match((await proxy.request(get(path))).line, new RegExp(` ${status} `), `${pattern} ${path}`);
   }
 });
 
@@ -203,10 +203,10 @@ test('with path_case insensitive all patterns match in any letter case, and a pa
     ['/x.Php;a', 400, 200],
     ['/other', 200, 200],
   ] as const) {
-    assert.match((await proxy.ask(get(path))).line, new RegExp(` ${status} `), path);
-    assert.match((await proxy.ask(get(path).replace('a.test', 'b.test'))).line, new RegExp(` ${sensitive} `), path);
+    assert.match((await proxy.request(get(path))).line, new RegExp(` ${status} `), path);
+    assert.match((await proxy.request(get(path).replace('a.test', 'b.test'))).line, new RegExp(` ${sensitive} `), path);
   }
-  assert.match((await proxy.ask(get('/OLD/AbC'))).head, /\r\nLocation: \/new\/AbC\r\n/);
+  assert.match((await proxy.request(get('/OLD/AbC'))).head, /\r\nLocation: \/new\/AbC\r\n/);
 });
 
 test("the proxy's own paths are never forwarded, however they are written", async () => {
@@ -222,10 +222,10 @@ test("the proxy's own paths are never forwarded, however they are written", asyn
     '/.sluice;a/x',
     '/.sluice\\x',
   ])
-    assert.match((await proxy.ask(get(path))).line, / 404 /, path);
+    assert.match((await proxy.request(get(path))).line, / 404 /, path);
   for (const path of [`/.sluice;a/${'x/'.repeat(200)}`, '/.sluice%2fx%00'])
-    assert.match((await proxy.ask(get(path))).line, / 404 /, 'also a path that is not interpreted');
+    assert.match((await proxy.request(get(path))).line, / 404 /, 'also a path that is not interpreted');
   for (const path of ['/.sluice', '/.sluicex/y', '/.well-known/x', '/x/.sluice/y'])
-    assert.match((await proxy.ask(get(path))).line, / 200 /, path);
+    assert.match((await proxy.request(get(path))).line, / 200 /, path);
   assert.match(proxy.dryRun('http://a.test/.sluice/x').verdict, /^404: /);
 });

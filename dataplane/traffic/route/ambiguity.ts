@@ -3,8 +3,8 @@ import type { HandleSpec, RouteSpec } from '../../../shared/route.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { rawPath } from '../match/path.ts';
 import { foldsPaths } from '../match/pattern.ts';
-import { type Readings, readingsBehindHost, readingsOf } from '../match/readings.ts';
-import { type ConditionJudgement, judgeCondition, judgePattern, type Verdict } from '../match/verdict.ts';
+import { type Readings, readingsAfterHost, readingsOf } from '../match/readings.ts';
+import { type ConditionEvaluator, evaluatorForCondition, evaluatorForPattern, type Verdict } from '../match/verdict.ts';
 import { guardsOf } from '../policy/order.ts';
 import type { Guard } from '../policy/policy.ts';
 
@@ -15,7 +15,7 @@ import type { Guard } from '../policy/policy.ts';
 export type Ambiguity = (x: Exchange) => boolean;
 
 /** Tests a path pattern and a condition together. */
-type Question = ConditionJudgement;
+type Question = ConditionEvaluator;
 
 type Questions = {
   /** The block's index in matching order. */
@@ -38,14 +38,14 @@ export function compileAmbiguity(route: RouteSpec): Ambiguity | null {
   return (x) => {
     const sent = rawPath(x.target);
     const readings = readingsOf(sent, folds);
-    const behind = readings === null ? null : readingsBehindHost(sent, folds, readings);
+    const behind = readings === null ? null : readingsAfterHost(sent, folds, readings);
     if (readings === undefined && behind === undefined) return false;
-    x.judged = sent.length;
+    x.pathCost = sent.length;
     if (readings === null || behind === null) return true;
     questions ??= compileQuestions(route, folds);
     const ambiguous =
-      (readings !== undefined && isAmbiguous(questions, readings, x)) || (behind !== undefined && mayHideGuard(questions, behind, x));
-    x.judged += (readings ?? behind)?.effort.spent ?? 0;
+      (readings !== undefined && isAmbiguous(questions, readings, x)) || (behind !== undefined && mayMatchGuard(questions, behind, x));
+    x.pathCost += (readings ?? behind)?.effort.spent ?? 0;
     return ambiguous;
   };
 }
@@ -64,7 +64,7 @@ function isAmbiguous({ blocks, site }: Questions, readings: Readings, x: Exchang
  * Whether the path after the host of a network-path reference may match a guard. Some servers read `//host/path` as that path; for all others it is a
  * typo like `https://a.test//path`, which is treated like a single slash unless that would evade a guard.
  */
-function mayHideGuard({ blocks, site }: Questions, behind: Readings, x: Exchange): boolean {
+function mayMatchGuard({ blocks, site }: Questions, behind: Readings, x: Exchange): boolean {
   const may = (question: Question): boolean => question(behind, x) !== 'none';
   if (site.some(may)) return true;
   for (const { matches, guards, guarded } of blocks) {
@@ -104,9 +104,9 @@ function compileQuestions(route: RouteSpec, folds: boolean): Questions {
 }
 
 function questionOf(pattern: string | null, condition: Condition | undefined, folds: boolean): Question {
-  const judged = pattern === null ? null : judgePattern(pattern, folds);
-  const conditioned = condition === undefined ? null : judgeCondition(condition, folds);
-  return (readings, x) => both(judged?.(readings) ?? 'all', conditioned?.(readings, x) ?? 'all');
+  const pathCost = pattern === null ? null : evaluatorForPattern(pattern, folds);
+  const conditioned = condition === undefined ? null : evaluatorForCondition(condition, folds);
+  return (readings, x) => both(pathCost?.(readings) ?? 'all', conditioned?.(readings, x) ?? 'all');
 }
 
 const both = (one: Verdict, other: Verdict): Verdict =>

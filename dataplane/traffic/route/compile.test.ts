@@ -15,7 +15,7 @@ const blocks = (handles: NonNullable<RouteInput['handles']>, more: Partial<Route
 const saying = (path: string | null, body: string) => ({ path, respond: { status: 200, body } });
 
 async function bodyOf(proxy: ProxyFixture, path: string): Promise<string> {
-  const { line, body } = await proxy.ask(get(path));
+  const { line, body } = await proxy.request(get(path));
   return line.includes(' 404 ') ? '404' : body;
 }
 
@@ -50,7 +50,7 @@ test('blocks match the path with escapes decoded, slashes merged and dot segment
     ['/admin%2Fx', 'rest'],
     ['/ADMIN/x', 'rest'],
   ];
-  for (const [path, block] of table) assert.equal(field((await proxy.ask(get(path))).head, 'X-Block'), block, path);
+  for (const [path, block] of table) assert.equal(field((await proxy.request(get(path))).head, 'X-Block'), block, path);
 });
 
 test('if no block matches, the site answers, or 404 if the site has nothing outside its blocks', async () => {
@@ -59,7 +59,7 @@ test('if no block matches, the site answers, or 404 if the site has nothing outs
     blocks([saying('/a/*', 'block')], { domain: 'b.test' }),
   ]);
   assert.deepEqual([await bodyOf(proxy, '/a/x'), await bodyOf(proxy, '/x')], ['block', 'site']);
-  assert.match((await proxy.ask(get('/x').replace('a.test', 'b.test'))).line, / 404 /);
+  assert.match((await proxy.request(get('/x').replace('a.test', 'b.test'))).line, / 404 /);
 });
 
 test('handle_path strips its prefix from the target as it was sent and leaves the rest and the query unchanged', async () => {
@@ -100,7 +100,7 @@ test('a block without targets uses the site’s, and one with targets uses only 
     ),
   ]);
   assert.equal(await bodyOf(proxy, '/own/x'), 'own');
-  const answer = await proxy.ask(get('/site/x'));
+  const answer = await proxy.request(get('/site/x'));
   assert.equal(answer.body, 'site');
   assert.match(answer.head, /\r\nX-Block: site\r\n/);
   assert.equal(await bodyOf(proxy, '/elsewhere'), 'site');
@@ -122,7 +122,7 @@ test('a host matches in any letter case, with a port and with a trailing dot, an
     ['127.0.0.1:1', '127.0.0.1'],
   ];
   for (const [host, route] of table) {
-    const { line, body } = await proxy.ask(get().replace('a.test', host));
+    const { line, body } = await proxy.request(get().replace('a.test', host));
     assert.equal(line.includes(' 404 ') ? '404' : body, route, host);
   }
 });

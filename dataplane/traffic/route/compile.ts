@@ -83,8 +83,8 @@ export class RouteCompiler {
     const route: RouteSpec = JSON.parse(json);
     const answers = route.respond !== null || route.redirects.length > 0 || route.responds !== undefined;
     // A site without any directive is one whose last target was removed.
-    const deserted = route.upstreams.length === 0 && route.handles.length === 0 && !answers;
-    const sitePool = deserted ? this.pools.open(route.domain, [], route.tls) : this.poolOf(route, route);
+    const hasNoTargets = route.upstreams.length === 0 && route.handles.length === 0 && !answers;
+    const sitePool = hasNoTargets ? this.pools.open(route.domain, [], route.tls) : this.poolOf(route, route);
     const clientAuth = compileClientAuth(route);
     return {
       domain: route.domain,

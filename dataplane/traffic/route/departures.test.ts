@@ -104,7 +104,7 @@ test('idle connections to a target are closed when it leaves its last route, sta
   ];
   for (const change of changes) {
     await proxy.publish([route([target])]);
-    await proxy.ask(get());
+    await proxy.request(get());
     const connection = upstream.connections.at(-1);
     assert.equal(connection?.ended, false);
     await proxy.publish([change]);
@@ -117,10 +117,10 @@ test('idle connections survive every change that keeps their target', async () =
   using second = await UpstreamFixture.serving(ok('hi'));
   const target: Target = { address: upstream.address, id: 'one' };
   using proxy = await ProxyFixture.start([route([target])]);
-  await proxy.ask(get());
+  await proxy.request(get());
   await proxy.publish([route([target], { headers: [{ name: 'X-New', value: 'yes' }] })]);
   await proxy.publish([route([target, { address: second.address, id: 'two', state: 'starting' }])]);
-  for (let turn = 0; turn < 3; turn++) await proxy.ask(get());
+  for (let turn = 0; turn < 3; turn++) await proxy.request(get());
   assert.equal(upstream.connections.length, 1);
 });
 
@@ -143,7 +143,7 @@ test("failures of a target don't count against another target that now has its a
   });
   const target: Target = { address: upstream.address, id: 'one' };
   using proxy = await ProxyFixture.start([route([target])]);
-  await proxy.ask(get());
+  await proxy.request(get());
   const { targets } = proxy.ledger;
   const failures = (id: string) => targets.failures(targets.find(targetKey(upstream.address, false, id)));
   assert.ok(failures('one') > 0);
@@ -161,6 +161,6 @@ test('waiting requests are sent to a target as soon as the ledger admits it', as
   await eventually('both to be waiting', () => proxy.ledger.inFlight.total() === 2);
   const { targets } = proxy.ledger;
   targets.setCheckResult(targets.claim(targetKey(target.address, false, 'one'), proxy.clock.now()), CHECK_RESULT.healthy);
-  proxy.tellVerdicts();
+  proxy.notifyVerdicts();
   for (const client of clients) assert.equal((await client.readAnswer()).body, 'in');
 });

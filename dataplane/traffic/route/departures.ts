@@ -44,20 +44,20 @@ export class Departures {
       for (const endpoint of pool.endpoints) endpoints.add(endpoint);
     }
     const pools = now === null ? [] : [...poolsOf(now)];
-    for (const endpoint of endpoints) this.judge(endpoint, pools);
+    for (const endpoint of endpoints) this.checkEndpoint(endpoint, pools);
   }
 
-  private judge(endpoint: Endpoint, pools: readonly Pool[]): void {
+  private checkEndpoint(endpoint: Endpoint, pools: readonly Pool[]): void {
     const states = pools.flatMap((pool) => pool.stateOf(endpoint) ?? []);
     const only = (state: string) => states.length > 0 && states.every((one) => one === state);
     endpoint.keepIdle(endpoint.named > 0 && !only('draining'));
     // A target that is named by its source and no longer listed has stopped: it will send no answer.
     const gone = states.length === 0 && endpoint.named === 0 && endpoint.id !== null;
-    if (gone || only('paused')) this.rescue(endpoint);
+    if (gone || only('paused')) this.retryElsewhere(endpoint);
   }
 
   /** Requests that can't go elsewhere keep waiting: the target may still answer. */
-  private rescue(endpoint: Endpoint): void {
+  private retryElsewhere(endpoint: Endpoint): void {
     const { clock, index } = this.tools;
     const now = clock.now();
     const elsewhere = (x: Exchange): boolean => {
@@ -66,7 +66,7 @@ export class Departures {
       if (block === null || pool === null || pool.sendsTo(endpoint)) return false;
       return block.holdMs > 0 || pool.peek(now) !== null || pool.stopping > 0;
     };
-    for (const x of endpoint.recall(elsewhere)) {
+    for (const x of endpoint.collectRetryable(elsewhere)) {
       x.tried = null;
       x.lastFailure = null;
       serveLater(x);

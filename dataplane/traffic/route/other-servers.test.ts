@@ -6,7 +6,7 @@ import { compileCondition, type MatchedRequest } from '../match/condition.ts';
 import { compilePattern } from '../match/pattern.ts';
 import { LONGEST_READ, type Readings, readingsOf } from '../match/readings.ts';
 import { MOST_SEGMENTS_READ } from '../match/segments.ts';
-import { judgeCondition, judgePattern } from '../match/verdict.ts';
+import { evaluatorForCondition, evaluatorForPattern } from '../match/verdict.ts';
 
 /** One step of how some server reads a path. Characters above 0x7f are bytes. */
 type Step = (path: string) => string;
@@ -204,14 +204,14 @@ const written = (path: string): string => normalizedPath(path);
 
 test('the verdict covers every reading of every known server: all combinations of steps, random paths', () => {
   const judged = [
-    ...PATTERNS.map((pattern) => ({ pattern, matches: compilePattern(pattern).matches, judge: judgePattern(pattern, false) })),
+    ...PATTERNS.map((pattern) => ({ pattern, matches: compilePattern(pattern).matches, evaluate: evaluatorForPattern(pattern, false) })),
     ...[...PARTS.map((part): Condition => ({ path: [part] })), { path: ['/a*'], not: [{ path: ['/admin/*', '*.php'] }] }].map(
       (condition) => {
-        const [matches, judge] = [compileCondition(condition), judgeCondition(condition, false)];
+        const [matches, evaluate] = [compileCondition(condition), evaluatorForCondition(condition, false)];
         return {
           pattern: JSON.stringify(condition),
           matches: (path: string) => matches(path, ASKED),
-          judge: (readings: Readings) => judge(readings, ASKED),
+          evaluate: (readings: Readings) => evaluate(readings, ASKED),
         };
       },
     ),
@@ -224,7 +224,7 @@ test('the verdict covers every reading of every known server: all combinations o
     const readings = readingsOf(sent, false);
     if (readings === null || readings === undefined) continue;
     read++;
-    const verdicts = judged.map(({ judge }) => judge(readings));
+    const verdicts = judged.map(({ evaluate }) => evaluate(readings));
     const ours = written(sent);
     const others = new Set([ours, ...ALL.map(([, steps]) => steps.reduce((path, step) => step(path), sent))]);
     for (const [nth, { pattern, matches }] of judged.entries()) {
@@ -246,9 +246,9 @@ test('checking a path takes work proportional to its length, up to a bound', () 
   const steps = (path: string, pattern: string): number => {
     const readings = readingsOf(path, false);
     assert.ok(readings);
-    judgePattern(pattern, false)(readings);
-    judgeCondition({ path: ['*.php'] }, false)(readings, ASKED);
-    judgeCondition({ path: ['*/admin/*'] }, false)(readings, ASKED);
+    evaluatorForPattern(pattern, false)(readings);
+    evaluatorForCondition({ path: ['*.php'] }, false)(readings, ASKED);
+    evaluatorForCondition({ path: ['*/admin/*'] }, false)(readings, ASKED);
     return readings.effort.spent;
   };
   for (const part of ['%2f', 'admin/../', 'admin%2f..%2f', 'a;/', '%c0%af', '%252e/', '.%20', 'a/'])
@@ -261,10 +261,10 @@ test('checking a path takes work proportional to its length, up to a bound', () 
     }
   const readings = readingsOf(`/${'a/'.repeat(120)}../%2f`, false);
   assert.ok(readings);
-  const judges = Array.from({ length: 400 }, (_, nth) => judgePattern(`/a/b${nth}/*`, false));
-  const verdicts = judges.map((judge) => judge(readings));
+  const evaluators = Array.from({ length: 400 }, (_, nth) => evaluatorForPattern(`/a/b${nth}/*`, false));
+  const verdicts = evaluators.map((evaluate) => evaluate(readings));
   const { spent } = readings.effort;
-  assert.ok(spent < 1_000 + 13 * judges.length, `${spent} steps`);
+  assert.ok(spent < 1_000 + 13 * evaluators.length, `${spent} steps`);
   assert.equal(verdicts.at(-1), 'some', 'a path that is not evaluated may mean anything');
   for (const path of DEAR) assert.ok(steps(path, '/admin/*') < 1_000, path);
 });

@@ -78,7 +78,7 @@ export const h2c = (...targets: readonly { readonly address: string }[]): Promis
   ProxyFixture.start([{ ...site('a.test', ...targets), transport: { protocol: 'h2c' } }]);
 
 /** Test support: a client that speaks HTTP/2 to a proxy without TLS. */
-export class Speaker {
+export class Http2Client {
   readonly session: ClientHttp2Session;
 
   constructor({ port }: { readonly port: number }, options: ClientSessionOptions = {}) {
@@ -87,7 +87,7 @@ export class Speaker {
   }
 
   /** Sends a request to `a.test` and waits for the complete response. */
-  async ask(fields: OutgoingHttpHeaders, body?: string) {
+  async request(fields: OutgoingHttpHeaders, body?: string) {
     const stream = this.session.request({ ':authority': 'a.test', ...fields }, { endStream: body === undefined });
     let trailers: IncomingHttpHeaders = {};
     stream.on('trailers', (fields) => {

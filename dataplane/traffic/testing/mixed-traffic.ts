@@ -211,10 +211,10 @@ export class MixedTraffic {
     if (!stands) return [0, 0, 0, 0];
     const common = { ':authority': 'a.test', ':scheme': tls ? 'https' : 'http' };
     const asked = [
-      this.ask(session, { ...common, ':path': '/large' }, ''),
-      this.ask(session, { ...common, ':path': '/upload', ':method': 'POST' }, LARGE),
-      this.ask(session, { ...common, ':path': '/socket/leave', ':method': 'CONNECT', ':protocol': 'websocket' }, null),
-      this.ask(session, { ...common, ':authority': 'modern.test', ':path': '/', ':method': 'POST', 'content-length': 5 }, 'hello'),
+      this.request(session, { ...common, ':path': '/large' }, ''),
+      this.request(session, { ...common, ':path': '/upload', ':method': 'POST' }, LARGE),
+      this.request(session, { ...common, ':path': '/socket/leave', ':method': 'CONNECT', ':protocol': 'websocket' }, null),
+      this.request(session, { ...common, ':authority': 'modern.test', ':path': '/', ':method': 'POST', 'content-length': 5 }, 'hello'),
     ];
     const statuses = await Promise.all(asked);
     this.open.delete(session);
@@ -223,7 +223,7 @@ export class MixedTraffic {
   }
 
   /** `body` null: the other side closes it. */
-  private ask(session: ClientHttp2Session, fields: OutgoingHttpHeaders, body: string | null): Promise<number> {
+  private request(session: ClientHttp2Session, fields: OutgoingHttpHeaders, body: string | null): Promise<number> {
     if (session.destroyed || session.closed) return Promise.resolve(0);
     const stream: ClientHttp2Stream = session.request(fields, { endStream: body === '' });
     let status = 0;

@@ -44,7 +44,7 @@ export class ProxyFixture {
   readonly clock = new ManualClock();
   readonly log = memoryLog();
   readonly ledger: Ledger = createLedger(2);
-  readonly told: FromWorker[] = [];
+  readonly messages: FromWorker[] = [];
   private readonly worker: TrafficWorker;
   private readonly wires: Wire[] = [];
   private generation = 1;
@@ -66,7 +66,7 @@ export class ProxyFixture {
       clock: this.clock,
       random: systemRandom,
       log: this.log,
-      post: (message) => this.told.push(message),
+      post: (message) => this.messages.push(message),
       ...parts,
     });
   }
@@ -101,7 +101,7 @@ export class ProxyFixture {
   }
 
   /** One request on a new connection, which stays open. */
-  async ask(text: string): Promise<Message> {
+  async request(text: string): Promise<Message> {
     const wire = await this.connect();
     wire.send(text);
     return wire.readAnswer(text.slice(0, text.indexOf(' ')));
@@ -133,7 +133,7 @@ export class ProxyFixture {
   }
 
   /** Encrypts session tickets with other keys. */
-  sealWith(ticketKeys: Uint8Array): Promise<void> {
+  useTicketKeys(ticketKeys: Uint8Array): Promise<void> {
     return this.acknowledged({ ticketKeys });
   }
 
@@ -146,20 +146,20 @@ export class ProxyFixture {
     const generation = ++this.generation;
     this.worker.handle({ kind: 'publish', publication: { generation, ...news } });
     await eventually(`generation ${generation} to be acknowledged`, () =>
-      this.told.some((message) => message.kind === 'acknowledged' && message.generation === generation),
+      this.messages.some((message) => message.kind === 'acknowledged' && message.generation === generation),
     );
   }
 
   /** What would happen to a GET of this URL. */
   dryRun(url: string): DryRunResult {
     this.worker.handle({ kind: 'dry-run', id: 0, request: { url } });
-    const answer = this.told.findLast((message) => message.kind === 'dry-run');
+    const answer = this.messages.findLast((message) => message.kind === 'dry-run');
     if (answer === undefined) throw new Error('no dry run');
     return answer.result;
   }
 
   /** Notifies the worker that a health verdict in the ledger has changed. */
-  tellVerdicts(): void {
+  notifyVerdicts(): void {
     this.worker.handle({ kind: 'verdicts' });
   }
 
@@ -171,7 +171,7 @@ export class ProxyFixture {
   counted(): ReadonlyMap<string, Counted> {
     this.worker.handle({ kind: 'report', id: 0 });
     const sums = new Map<string, Counted>();
-    for (const message of this.told) {
+    for (const message of this.messages) {
       if (message.kind !== 'report') continue;
       for (const { host, requests, classes, bytes } of message.report.domains) {
         const sum = sums.get(host) ?? { requests: 0, classes: [0, 0, 0, 0, 0, 0], bytes: 0 };
@@ -186,7 +186,7 @@ export class ProxyFixture {
 
   /** The changes of targets reported so far. */
   targetChanges(): readonly TargetChange[] {
-    return this.told.flatMap((message) => (message.kind === 'target' ? [message.change] : []));
+    return this.messages.flatMap((message) => (message.kind === 'target' ? [message.change] : []));
   }
 
   [Symbol.dispose](): void {

@@ -68,7 +68,7 @@ export class UpstreamFixture {
   }
 
   /** The request on the next connection, and that connection. */
-  async asked(): Promise<{ wire: Wire; request: Message }> {
+  async nextRequest(): Promise<{ wire: Wire; request: Message }> {
     const wire = await this.accept();
     return { wire, request: await wire.readRequest() };
   }

@@ -58,8 +58,8 @@ class ShoutingStage implements BodyStage {
     this.source = source;
   }
 
-  broke(error: unknown): void {
-    this.source.broke(error);
+  onFault(error: unknown): void {
+    this.source.onFault(error);
   }
 
   body(buffer: Buffer, from: number, to: number): boolean {

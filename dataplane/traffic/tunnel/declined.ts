@@ -29,7 +29,7 @@ export class DeclinedUpgrade implements Attempt {
     const { tunnel, reply } = this;
     const { x } = tunnel;
     const { fields } = head;
-    x.client.reclaim(x);
+    x.client.reattach(x);
     x.attempt = this;
     relayHead(x, head);
     reply.on('data', (piece: Buffer) => guard(this, this.pass, piece));
@@ -63,8 +63,8 @@ export class DeclinedUpgrade implements Attempt {
     abortAnswer(x);
   }
 
-  broke(error: unknown): void {
-    this.tunnel.broke(error);
+  onFault(error: unknown): void {
+    this.tunnel.onFault(error);
   }
 
   /** The target's time limit is suspended while the client does not read. */

@@ -16,7 +16,7 @@ test("the client's Upgrade value is forwarded literally, even if it contains rep
   for (const token of ['$&', '$`', "$'", '$$', '$1', 'a$&/b$`']) {
     const client = await proxy.connect();
     client.send(asking(`websocket, ${token}`));
-    const { wire, request } = await upstream.asked();
+    const { wire, request } = await upstream.nextRequest();
     assert.equal(field(request.head, 'upgrade'), `websocket, ${token}`);
     assert.deepEqual([field(request.head, 'host'), field(request.head, 'connection')], ['a.test', 'Upgrade']);
     wire.send(SWITCHING);
@@ -31,7 +31,7 @@ test('an Upgrade that is not a list of protocols is answered with 400, even if t
   const values = EXPANDED.flatMap((mark) => injected.map((line) => `websocket, x${mark}${line}${mark}X-Real-IP: 10.9.9.9`));
   for (const value of [...values, 'h2c, a b', 'TLS/1.0;x', 'a/b/c', 'websocket\xa0']) {
     for (const connection of ['Connection: Upgrade\r\n', '']) {
-      const answer = await proxy.ask(asking(value, connection));
+      const answer = await proxy.request(asking(value, connection));
       assert.equal(answer.line, 'HTTP/1.1 400 Bad Request', value);
     }
   }
@@ -41,7 +41,7 @@ test('an Upgrade that is not a list of protocols is answered with 400, even if t
 test('hop-by-hop protocols are ignored and not forwarded', async () => {
   using upstream = await UpstreamFixture.serving(ok('plain'));
   using proxy = await ProxyFixture.before(upstream);
-  for (const protocol of ['h2c', 'TLS/1.0', 'TLS', 'h2c, TLS/1.2']) assert.equal((await proxy.ask(asking(protocol))).body, 'plain');
+  for (const protocol of ['h2c', 'TLS/1.0', 'TLS', 'h2c, TLS/1.2']) assert.equal((await proxy.request(asking(protocol))).body, 'plain');
   assert.ok(upstream.requests.every(({ head }) => field(head, 'upgrade') === null));
 });
 
@@ -51,7 +51,7 @@ test('a target that names no protocol, or something else, has not accepted the u
   for (const chosen of ['', ',', 'websocket\xa0', 'websocket x', 'websocket;a', 'websocket, chat']) {
     const client = await proxy.connect();
     client.send(asking('websocket'));
-    const { wire } = await upstream.asked();
+    const { wire } = await upstream.nextRequest();
     wire.send(SWITCHING.replace('websocket', () => chosen));
     assert.match((await client.readAnswer()).line, /^HTTP\/1\.1 502 /, chosen);
   }

@@ -20,16 +20,16 @@ export function replyHead(reply: Reply, limits: HeadLimits, routed: AnswerFields
 }
 
 /** Whether an answer accepts the upgrade, to nothing but a protocol that was requested (RFC 9110 7.8). */
-export function agrees({ status, fields }: ResponseHead, asked: string): boolean {
+export function acceptsUpgrade({ status, fields }: ResponseHead, asked: string): boolean {
   if (status !== 101 || !fields.connectionUpgrade || fields.upgrade === null) return false;
   const chosen = protocolsIn(fields.upgrade);
   if (chosen === null || chosen.length === 0) return false;
-  const wished = asked.toLowerCase().split(', ');
-  return chosen.every((protocol) => wished.includes(protocol.toLowerCase()));
+  const requested = asked.toLowerCase().split(', ');
+  return chosen.every((protocol) => requested.includes(protocol.toLowerCase()));
 }
 
 /** The fields of a 101 for the client: those of any other answer of the route, and those that an upgrade needs. */
-export function agreementFields({ fields }: ResponseHead, routed: AnswerFields | null, secure: boolean): FieldsByName {
+export function switchingFields({ fields }: ResponseHead, routed: AnswerFields | null, secure: boolean): FieldsByName {
   const added = routed === null ? '' : addedFields(routed, fields, secure);
   const lines = `${fields.kept}${added}Connection: Upgrade\r\nUpgrade: ${fields.upgrade}`.split('\r\n');
   return byName(lines.flatMap((line) => [line.slice(0, line.indexOf(':')), withoutOws(line.slice(line.indexOf(':') + 1))]));

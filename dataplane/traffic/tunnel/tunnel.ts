@@ -9,7 +9,7 @@ import { limitsFor } from '../upstream/limits.ts';
 const GRACE_MS = 30_000;
 
 /** Hands out the one connection it was made for. */
-class LentConnection extends Agent {
+class SingleConnectionAgent extends Agent {
   private readonly socket: Socket;
 
   constructor(socket: Socket) {
@@ -47,7 +47,7 @@ export class Tunnel implements Attempt {
   /** Cancels the time limit of its target's answer. */
   private readonly inTime: () => void;
   /** Cancels its pending end; null while its target belongs to the route. */
-  private reprieve: (() => void) | null = null;
+  private cancelPending: (() => void) | null = null;
   private over = false;
   private readonly ledgerSlot: number;
 
@@ -56,7 +56,7 @@ export class Tunnel implements Attempt {
     this.endpoint = endpoint;
     this.client = client;
     this.upstream = upstream;
-    this.agent = new LentConnection(upstream);
+    this.agent = new SingleConnectionAgent(upstream);
     this.ledgerSlot = endpoint.ledgerSlot;
     const { targets, slot, clock } = endpoint.tools;
     targets.begin(this.ledgerSlot, slot);
@@ -74,21 +74,21 @@ export class Tunnel implements Attempt {
     this.endpoint.succeeded();
   }
 
-  agreed(): void {
+  accepted(): void {
     this.answered();
     this.open = true;
     this.x.status = 101;
   }
 
   /** Its target left the route: the tunnel is ended after a while. */
-  condemn(): void {
-    this.reprieve ??= this.endpoint.tools.clock.after(GRACE_MS, () => this.close());
+  closeLater(): void {
+    this.cancelPending ??= this.endpoint.tools.clock.after(GRACE_MS, () => this.close());
   }
 
   /** Its target belongs to the route again. */
-  pardon(): void {
-    this.reprieve?.();
-    this.reprieve = null;
+  cancelClose(): void {
+    this.cancelPending?.();
+    this.cancelPending = null;
   }
 
   /** Ends both sides after the data already sent to the client has been delivered. */
@@ -102,15 +102,15 @@ export class Tunnel implements Attempt {
     if (this.over) return;
     this.over = true;
     this.inTime();
-    this.pardon();
+    this.cancelClose();
     this.upstream.destroy();
     this.endpoint.tools.targets.end(this.ledgerSlot, this.endpoint.tools.slot);
   }
 
   /** An exception while it was set up or relayed ends both sides and the exchange. */
-  broke(error: unknown): void {
+  onFault(error: unknown): void {
     const { faults } = this.endpoint.tools;
-    this.x.client.broke(error);
+    this.x.client.onFault(error);
     faults.step(() => this.cancel());
     if (this.client.socket !== null) faults.step(() => this.client.end());
   }

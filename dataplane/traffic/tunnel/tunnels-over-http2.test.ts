@@ -5,7 +5,7 @@ import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from 'nod
 import type { Writable } from 'node:stream';
 import { afterEach, beforeEach, test } from 'node:test';
 import { targetKey } from '../../ledger/targets.ts';
-import { Speaker } from '../testing/http2-upstream.ts';
+import { Http2Client } from '../testing/http2-upstream.ts';
 import { eventually, ProxyFixture, site } from '../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field, type Wire } from '../testing/wire.ts';
@@ -14,12 +14,12 @@ const CHAT = { ':method': 'CONNECT', ':protocol': 'websocket', ':scheme': 'http'
 
 let upstream: UpstreamFixture;
 let proxy: ProxyFixture;
-let client: Speaker;
+let client: Http2Client;
 
 beforeEach(async () => {
   upstream = await UpstreamFixture.start();
   proxy = await ProxyFixture.before(upstream);
-  client = new Speaker(proxy);
+  client = new Http2Client(proxy);
   await once(client.session, 'remoteSettings');
 });
 afterEach(() => {
@@ -28,7 +28,7 @@ afterEach(() => {
   upstream[Symbol.dispose]();
 });
 
-function ask(fields: object = {}): ClientHttp2Stream {
+function sendRequest(fields: object = {}): ClientHttp2Stream {
   const stream = client.session.request({ ...CHAT, 'sec-websocket-version': '13', ...fields }, { endStream: false });
   stream.on('error', () => undefined);
   return stream;
@@ -36,16 +36,16 @@ function ask(fields: object = {}): ClientHttp2Stream {
 
 const answerTo = async (stream: ClientHttp2Stream) => (await once(stream, 'response'))[0] as IncomingHttpHeaders & { ':status'?: number };
 const accept = (key: string | null) => createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
-const agreement = (head: string, more = '') =>
+const head101 = (head: string, more = '') =>
   `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept(field(head, 'Sec-WebSocket-Key'))}\r\n${more}\r\n`;
 const inFlight = () => proxy.ledger.targets.inFlight(proxy.ledger.targets.find(targetKey(upstream.address, false)));
 
 /** An established tunnel with both of its sides. */
 async function tunnel(early = ''): Promise<{ stream: ClientHttp2Stream; target: Wire }> {
-  const stream = ask();
+  const stream = sendRequest();
   const target = await upstream.accept();
   const head = await target.readHead();
-  target.send(`${agreement(head)}${early}`);
+  target.send(`${head101(head)}${early}`);
   await answerTo(stream);
   return { stream, target };
 }
@@ -55,7 +55,7 @@ test('extended CONNECT is offered (RFC 8441 3)', () => {
 });
 
 test('extended CONNECT requests an upgrade from the target and passes on the negotiated protocol', async () => {
-  const stream = ask({ 'sec-websocket-protocol': 'chat', cookie: 'a=b', origin: 'https://a.test' });
+  const stream = sendRequest({ 'sec-websocket-protocol': 'chat', cookie: 'a=b', origin: 'https://a.test' });
   const target = await upstream.accept();
   const head = await target.readHead();
   assert.match(head, /^GET \/chat HTTP\/1.1\r\nHost: a.test\r\n/);
@@ -72,7 +72,7 @@ test('extended CONNECT requests an upgrade from the target and passes on the neg
     ].map((name) => field(head, name)),
     ['Upgrade', 'websocket', '13', 'chat', 'a=b', 'https://a.test', '127.0.0.1', null],
   );
-  target.send(agreement(head, 'Sec-WebSocket-Protocol: chat\r\n'));
+  target.send(head101(head, 'Sec-WebSocket-Protocol: chat\r\n'));
   const answer = await answerTo(stream);
   assert.deepEqual(
     [':status', 'sec-websocket-protocol', 'sec-websocket-accept', 'connection', 'upgrade', 'x-frame-options'].map((name) => answer[name]),
@@ -138,7 +138,7 @@ test('a tunnel may be idle while other requests share its connection', async () 
     proxy.clock.pass(60_000);
     await new Promise(setImmediate);
   }
-  const other = client.ask({ ':path': '/' });
+  const other = client.request({ ':path': '/' });
   (await upstream.accept()).send(ok('x'));
   assert.equal((await other).body, 'x');
   target.send('still there');
@@ -182,7 +182,7 @@ for (const [what, answer] of [
   ['switches to another protocol', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: other\r\nConnection: Upgrade\r\n\r\n'],
 ] as const)
   test(`a target that ${what} opens no tunnel`, async () => {
-    const stream = ask();
+    const stream = sendRequest();
     const target = await upstream.accept();
     await target.readHead();
     target.send(answer);
@@ -193,7 +193,7 @@ for (const [what, answer] of [
   });
 
 test('the response of a target that declines is passed on', async () => {
-  const stream = ask();
+  const stream = sendRequest();
   const target = await upstream.accept();
   await target.readHead();
   target.send('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno');
@@ -203,7 +203,7 @@ test('the response of a target that declines is passed on', async () => {
 
 test('a response of the proxy itself is never read as an accepted upgrade', async () => {
   await proxy.publish([{ ...site('a.test'), respond: { status: 200, body: 'fixed' } }]);
-  const stream = ask();
+  const stream = sendRequest();
   assert.equal((await answerTo(stream))[':status'], 501);
   await once(stream.resume(), 'close');
 });
@@ -219,5 +219,5 @@ test('a tunnel whose target leaves its route is closed after a grace period', as
 });
 
 test('other protocols are refused', async () => {
-  assert.equal((await answerTo(ask({ ':protocol': 'connect-udp' })))[':status'], 501);
+  assert.equal((await answerTo(sendRequest({ ':protocol': 'connect-udp' })))[':status'], 501);
 });

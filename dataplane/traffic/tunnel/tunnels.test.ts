@@ -15,7 +15,7 @@ test('an upgrade to any protocol opens a tunnel, and early bytes of either side 
   const client = await proxy.connect();
   const early = 'e'.repeat(4_096);
   client.send(upgrade() + early);
-  const { wire, request } = await upstream.asked();
+  const { wire, request } = await upstream.nextRequest();
   assert.equal(request.line, 'GET /room?x=1 HTTP/1.1');
   assert.equal(field(request.head, 'upgrade'), 'chat/2');
   assert.match(field(request.head, 'connection') ?? '', /upgrade/i);
@@ -37,7 +37,7 @@ test('an upgrade to any protocol opens a tunnel, and early bytes of either side 
 async function opened(upstream: UpstreamFixture, proxy: ProxyFixture) {
   const client = await proxy.connect();
   client.send(upgrade());
-  const { wire } = await upstream.asked();
+  const { wire } = await upstream.nextRequest();
   wire.send(SWITCHING);
   await client.readHead();
   return { client, target: wire };
@@ -62,7 +62,7 @@ test('a response that declines the upgrade is passed on, and its connection is c
   ] as const) {
     const client = await proxy.connect();
     client.send(upgrade());
-    const { wire } = await upstream.asked();
+    const { wire } = await upstream.nextRequest();
     wire.send(said);
     const answer = await client.readAnswer();
     assert.equal(answer.line, said.slice(0, said.indexOf('\r\n')));
@@ -89,7 +89,7 @@ test('a declining response is framed and completed like any other, and 204, 304 
   ] as const) {
     const client = await proxy.connect();
     client.send(upgrade().replace('GET', method));
-    const { wire } = await upstream.asked();
+    const { wire } = await upstream.nextRequest();
     wire.send(`HTTP/1.1 ${said}\r\n\r\n`);
     await client.until('the end', () => client.ended);
     const text = await client.readAll();
@@ -110,7 +110,7 @@ test('a declining response is sent at the pace of its client', async () => {
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
   client.send(upgrade());
-  const { wire } = await upstream.asked();
+  const { wire } = await upstream.nextRequest();
   wire.send('HTTP/1.1 200 OK\r\nContent-Length: 64000000\r\n\r\n');
   await client.readHead();
   client.socket.pause();
@@ -133,7 +133,7 @@ test('a declining response that stalls is cut off after a minute, an event strea
   ] as const) {
     const client = await proxy.connect();
     client.send(upgrade());
-    const { wire } = await upstream.asked();
+    const { wire } = await upstream.nextRequest();
     wire.send(`HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n`);
     await client.readThrough('abc');
     for (let step = 0; step < 3; step++) proxy.clock.pass(50_000);
@@ -150,7 +150,7 @@ test('a client that disconnects in the middle of a declining response leaks noth
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
   client.send(upgrade());
-  const { wire } = await upstream.asked();
+  const { wire } = await upstream.nextRequest();
   wire.send('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc');
   await client.readThrough('abc');
   client.reset();
@@ -165,7 +165,7 @@ test('a 101 that names no protocol or another one is answered with 502', async (
   for (const fields of ['', 'Upgrade: chat/2\r\n', 'Connection: Upgrade\r\n', 'Connection: Upgrade\r\nUpgrade: other\r\n']) {
     const client = await proxy.connect();
     client.send(`${upgrade()}early`);
-    const { wire } = await upstream.asked();
+    const { wire } = await upstream.nextRequest();
     wire.send(`HTTP/1.1 101 Switching Protocols\r\n${fields}\r\nbytes`);
     const answer = await client.readAnswer();
     assert.match(answer.line, / 502 /, fields);
@@ -185,7 +185,7 @@ test('the target may choose one of several protocols, and interim responses, odd
       'Chat/3, chat/2',
     ),
   );
-  const { wire, request } = await upstream.asked();
+  const { wire, request } = await upstream.nextRequest();
   assert.equal(field(request.head, 'upgrade'), 'Chat/3, chat/2');
   assert.deepEqual([field(request.head, 'x-both'), field(request.head, 'user-agent')], ['1 | \xe9', 'a | b']);
   wire.send('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n');
@@ -208,13 +208,13 @@ test('an upgrade to h2c or TLS, with a body, in HTTP/1.0 or with an unknown meth
     upgrade().replace('HTTP/1.1', 'HTTP/1.0'),
     upgrade().replace('GET', 'FOO'),
   ])
-    assert.equal((await proxy.ask(text)).body, 'plain');
+    assert.equal((await proxy.request(text)).body, 'plain');
   for (const { head } of upstream.requests) assert.equal(field(head, 'upgrade'), null);
   using other = await UpstreamFixture.start();
   await proxy.publish([site('a.test', other)]);
   const client = await proxy.connect();
   client.send(upgrade('', 'h2c, chat/2'));
-  const { request } = await other.asked();
+  const { request } = await other.nextRequest();
   assert.equal(field(request.head, 'upgrade'), 'chat/2');
 });
 
@@ -224,7 +224,7 @@ test('an unreachable target is answered with 502 without its address, after the 
   using proxy = await ProxyFixture.start([site('a.test', away, upstream), site('away.test', away)]);
   const tunnel = await opened(upstream, proxy);
   await echoes(tunnel, 'over the second');
-  const answer = await proxy.ask(upgrade().replace('a.test', 'away.test'));
+  const answer = await proxy.request(upgrade().replace('a.test', 'away.test'));
   assert.match(answer.line, / 502 /);
   assert.ok(!(answer.head + answer.body).includes(away.address));
   assert.equal(proxy.counted().get('away.test')?.classes[4], 1);
@@ -242,7 +242,7 @@ test('a target that closes, sends invalid HTTP or is silent for a minute causes 
   for (const [status, end] of ends) {
     const client = await proxy.connect();
     client.send(upgrade());
-    const { wire } = await upstream.asked();
+    const { wire } = await upstream.nextRequest();
     end(wire);
     const answer = await client.readAnswer();
     assert.match(answer.line, new RegExp(` ${status} `));
@@ -256,7 +256,7 @@ test('policies apply first: a request over the rate limit opens no tunnel', asyn
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.start([{ ...site('a.test', upstream), rate_limit_rps: 1 }]);
   await opened(upstream, proxy);
-  assert.match((await proxy.ask(upgrade())).line, / 429 /);
+  assert.match((await proxy.request(upgrade())).line, / 429 /);
   assert.equal(upstream.connections.length, 1);
 });
 
@@ -306,7 +306,7 @@ test('a reset on either side closes the other and leaks nothing', async () => {
   }
   const early = await proxy.connect();
   early.send(upgrade());
-  const { wire } = await upstream.asked();
+  const { wire } = await upstream.nextRequest();
   early.reset();
   await wire.until('the end', () => wire.ended || wire.closed);
   await eventually('nothing to be in flight', () => proxy.ledger.inFlight.total() === 0 && inFlight(proxy, upstream.address) === 0);
@@ -362,7 +362,7 @@ test('a target that leaves the route before it has answered has the usual time l
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
   client.send(upgrade());
-  const { wire } = await upstream.asked();
+  const { wire } = await upstream.nextRequest();
   await proxy.publish([site('a.test', second)]);
   wire.send(SWITCHING);
   await client.readHead();

@@ -7,7 +7,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { ResponseHead } from '../codec/http1/response-head.ts';
 import { answer } from '../exchange/answer.ts';
 import { NOTHING_SENT } from '../exchange/attempt.ts';
-import type { Exchange, LentSocket } from '../exchange/exchange.ts';
+import type { DetachedSocket, Exchange } from '../exchange/exchange.ts';
 import { FAILURE, type Failure } from '../exchange/failure.ts';
 import { guarded } from '../exchange/faults.ts';
 import { attemptFailed, giveUpLater } from '../exchange/later.ts';
@@ -18,10 +18,10 @@ import { limitsFor } from '../upstream/limits.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { requestHead } from '../upstream/request-text.ts';
 import { DeclinedUpgrade } from './declined.ts';
-import { Dials, type DialTools } from './dials.ts';
-import { agreementFields, agrees, byName, type Reply, replyHead } from './reply-head.ts';
+import { acceptsUpgrade, byName, type Reply, replyHead, switchingFields } from './reply-head.ts';
 import { Tunnel } from './tunnel.ts';
-import { answersKey, join, sendHead } from './websocket.ts';
+import { TunnelConnections, type TunnelConnectionTools } from './tunnel-connections.ts';
+import { acceptsKey, join, sendHead } from './websocket.ts';
 
 /** Room for our own head (bytes). */
 const MAX_HEAD = 65_536;
@@ -55,7 +55,7 @@ export class Tunnels {
   private readonly tools: TunnelTools;
   private readonly server: Server;
   private readonly proxy: ProxyServer;
-  private readonly dials = new WeakMap<Endpoint, Dials>();
+  private readonly connections = new WeakMap<Endpoint, TunnelConnections>();
   /** By the client's socket. */
   private readonly tunnels = new Map<Duplex, Tunnel>();
 
@@ -88,21 +88,21 @@ export class Tunnels {
 
   /** Starts a tunnel to a target. */
   begin(x: Exchange, endpoint: Endpoint): void {
-    let dials = this.dials.get(endpoint);
-    if (dials === undefined) {
-      dials = new Dials(endpoint, this.dialled);
-      this.dials.set(endpoint, dials);
+    let connections = this.connections.get(endpoint);
+    if (connections === undefined) {
+      connections = new TunnelConnections(endpoint, this.connectionTools);
+      this.connections.set(endpoint, connections);
     }
-    dials.begin(x);
+    connections.begin(x);
   }
 
-  private readonly dialled: DialTools = {
+  private readonly connectionTools: TunnelConnectionTools = {
     established: (x, endpoint, upstream) => {
-      const broke = (error: unknown): void => {
+      const onFault = (error: unknown): void => {
         upstream.destroy();
-        x.client.broke(error);
+        x.client.onFault(error);
       };
-      guarded({ broke }, () => this.lend(x, endpoint, upstream))();
+      guarded({ onFault }, () => this.detach(x, endpoint, upstream))();
       endpoint.tools.connected(endpoint);
     },
     failed: (x, endpoint, failure) => attemptFailed(x, endpoint, failure, NOTHING_SENT),
@@ -110,24 +110,24 @@ export class Tunnels {
 
   /** The table has been swapped: tunnels whose target no longer belongs to their route are ended after a while. */
   tableChanged(poolsOf: (domain: string) => Iterable<Pool>): void {
-    const judge = (tunnel: Tunnel): void => {
-      if (isStillRouted(tunnel, poolsOf)) tunnel.pardon();
-      else tunnel.condemn();
+    const check = (tunnel: Tunnel): void => {
+      if (isStillRouted(tunnel, poolsOf)) tunnel.cancelClose();
+      else tunnel.closeLater();
     };
-    for (const tunnel of this.tunnels.values()) guarded(tunnel, judge)(tunnel);
+    for (const tunnel of this.tunnels.values()) guarded(tunnel, check)(tunnel);
   }
 
-  private lend(x: Exchange, endpoint: Endpoint, upstream: Socket): void {
-    const lent = x.client.lend(x);
-    if (lent === null) {
+  private detach(x: Exchange, endpoint: Endpoint, upstream: Socket): void {
+    const detached = x.client.detach(x);
+    if (detached === null) {
       upstream.destroy();
       x.attempt = null;
       return answer(x, HALF_CLOSED);
     }
     // Its error is told by whoever asks it while that listens, and by its end afterwards.
     upstream.on('error', () => upstream.destroy());
-    if ('stream' in lent) this.overStream(x, endpoint, lent.stream, upstream);
-    else this.overSocket(x, endpoint, lent, upstream);
+    if ('stream' in detached) this.overStream(x, endpoint, detached.stream, upstream);
+    else this.overSocket(x, endpoint, detached, upstream);
   }
 
   private track(tunnel: Tunnel, client: Duplex): void {
@@ -144,7 +144,7 @@ export class Tunnels {
     this.await(tunnel, tunnel.request, (head, _reply, socket, early) => join(x, stream, head, socket, early));
   }
 
-  private overSocket(x: Exchange, endpoint: Endpoint, { socket, early }: LentSocket, upstream: Socket): void {
+  private overSocket(x: Exchange, endpoint: Endpoint, { socket, early }: DetachedSocket, upstream: Socket): void {
     const tunnel = new Tunnel(x, endpoint, { socket, end: () => socket.destroySoon() }, upstream);
     this.track(tunnel, socket);
     upstream.once('close', () => {
@@ -168,15 +168,15 @@ export class Tunnels {
     // http-proxy writes the head of a 101 as text.
     client.setDefaultEncoding('latin1');
     this.proxy.ws(request, client, head, options, () => tunnel.close());
-    if (tunnel.request !== null) this.leaveAgreement(tunnel, tunnel.request);
+    if (tunnel.request !== null) this.handleOtherResponses(tunnel, tunnel.request);
   }
 
   /** Leaves only a 101 to http-proxy, which would buffer any other answer without limit for a client that does not read. */
-  private leaveAgreement(tunnel: Tunnel, outgoing: ClientRequest): void {
+  private handleOtherResponses(tunnel: Tunnel, outgoing: ClientRequest): void {
     const { x } = tunnel;
     const goOn = outgoing.listeners('upgrade');
     this.await(tunnel, outgoing, (head, reply, socket, early) => {
-      Object.assign(reply, { headers: agreementFields(head, x.block?.fields ?? null, x.strictTransport) });
+      Object.assign(reply, { headers: switchingFields(head, x.block?.fields ?? null, x.strictTransport) });
       for (const listener of goOn) listener.call(outgoing, reply, socket, early);
     });
   }
@@ -187,16 +187,16 @@ export class Tunnels {
     // The library would drop lines beyond its own limit; `replyHead` refuses heads with more than ours.
     outgoing.maxHeadersCount = 0;
     const informed = (interim: Reply): void => this.informed(tunnel, interim);
-    const agreed = (reply: IncomingMessage, socket: Socket, head: NonSharedBuffer): void => {
-      const agreement = this.agreed(tunnel, reply);
-      if (agreement !== null) goOn(agreement, reply, socket, head);
+    const accepted = (reply: IncomingMessage, socket: Socket, head: NonSharedBuffer): void => {
+      const head101 = this.accepted(tunnel, reply);
+      if (head101 !== null) goOn(head101, reply, socket, head);
     };
     const declined = (reply: IncomingMessage): void => this.declined(tunnel, reply);
     const failed = (error: NodeJS.ErrnoException): void => {
       this.unanswered(tunnel, tunnel.late ? FAILURE.headTimeout : headFailure(error.code ?? ''));
     };
     outgoing.on('information', guarded(tunnel, informed));
-    outgoing.once('upgrade', guarded(tunnel, agreed));
+    outgoing.once('upgrade', guarded(tunnel, accepted));
     outgoing.once('response', guarded(tunnel, declined));
     outgoing.on('error', guarded(tunnel, failed));
   }
@@ -211,16 +211,16 @@ export class Tunnels {
   }
 
   /** @returns the head of a valid 101, after which bytes are relayed unread. */
-  private agreed(tunnel: Tunnel, reply: IncomingMessage): ResponseHead | null {
+  private accepted(tunnel: Tunnel, reply: IncomingMessage): ResponseHead | null {
     const { x } = tunnel;
     // The client has gone or already has an answer: anything else read in the same turn is ignored.
     if (x.attempt !== tunnel) return null;
     const head = replyHead(reply, limitsFor(x).head, x.block?.fields ?? null);
-    if (head === null || !agrees(head, x.upgrade ?? '') || (tunnel.client.socket === null && !answersKey(x, head))) {
+    if (head === null || !acceptsUpgrade(head, x.upgrade ?? '') || (tunnel.client.socket === null && !acceptsKey(x, head))) {
       this.unanswered(tunnel, FAILURE.malformed);
       return null;
     }
-    tunnel.agreed();
+    tunnel.accepted();
     this.tools.answered(x);
     return head;
   }
@@ -239,7 +239,7 @@ export class Tunnels {
     // The client has gone or already has an answer.
     if (x.attempt !== tunnel) return;
     tunnel.cancel();
-    x.client.reclaim(x);
+    x.client.reattach(x);
     x.attempt = null;
     endpoint.blame(failure);
     giveUpLater(x, failure);

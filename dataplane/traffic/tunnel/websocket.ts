@@ -35,7 +35,7 @@ export function sendHead(head: string, agent: Agent, options: { readonly maxHead
 }
 
 /** Whether a 101 matches the key that was sent with the request, which the client can't verify itself (RFC 6455 4.1). */
-export function answersKey(x: Exchange, { fields }: ResponseHead): boolean {
+export function acceptsKey(x: Exchange, { fields }: ResponseHead): boolean {
   const expected = createHash('sha1')
     .update(`${fieldIn(x.fields, 'sec-websocket-key')}${GUID}`)
     .digest('base64');
@@ -63,7 +63,7 @@ export function join(x: Exchange, stream: ServerHttp2Stream, { fields }: Respons
     else cancelStream(stream);
     // Discards input: a stream with unread bytes would never close. The time limit for its last bytes still applies.
     stream.resume();
-    x.client.reclaim(x);
+    x.client.reattach(x);
   };
   upstream.once('close', guarded(x.client, ended));
 }

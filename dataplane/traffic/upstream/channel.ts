@@ -11,7 +11,7 @@ export interface Channel {
   /** Closes idle connections. */
   dropIdle(): void;
   /** Adds those requests that wait for their answer, may be sent again, and are accepted by `elsewhere`. */
-  recall(elsewhere: (x: Exchange) => boolean, recalled: Exchange[]): void;
+  collectRetryable(elsewhere: (x: Exchange) => boolean, recalled: Exchange[]): void;
   /** Enforces all time limits. @returns whether anything is open or waiting. */
   sweep(now: number): boolean;
 }

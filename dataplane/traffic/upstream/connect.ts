@@ -15,9 +15,9 @@ export type Opening = {
 
 /** Opens a TCP connection to an address of a target, or connects to its Unix socket. */
 export const openPlain = (endpoint: Endpoint, address: string, { halfOpen = false, onread }: Opening): Socket =>
-  connect({ ...whereOf(endpoint, address), allowHalfOpen: halfOpen, ...(onread && { onread }) });
+  connect({ ...destinationOf(endpoint, address), allowHalfOpen: halfOpen, ...(onread && { onread }) });
 
-const whereOf = ({ path, port }: Endpoint, address: string) => (path === null ? { host: address, port } : { path });
+const destinationOf = ({ path, port }: Endpoint, address: string) => (path === null ? { host: address, port } : { path });
 
 /**
  * Opens a TLS connection to an address of a target. SNI carries our name for it, and its certificate is verified as its route says.
@@ -27,7 +27,7 @@ export function openSecure(endpoint: Endpoint, address: string, serverName: stri
   const { transport } = endpoint;
   const secureContext = transport.authorities();
   const socket = connectTls({
-    ...whereOf(endpoint, address),
+    ...destinationOf(endpoint, address),
     ...certificateShown(serverName),
     ALPNProtocols: [alpn],
     rejectUnauthorized: !transport.insecure,
@@ -78,7 +78,7 @@ export function connectTo(
     return () => undefined;
   }
   const cancel = tools.clock.after(connectMs, () => fail(FAILURE.connectTimeout));
-  const broke = (error: unknown): void => {
+  const onFault = (error: unknown): void => {
     tools.faults.note('connection', error, { target: endpoint.address });
     fail(FAILURE.fault);
   };
@@ -87,7 +87,7 @@ export function connectTo(
     if (error !== null) return fail(connectFailure(error));
     const fresh = serverName === null ? openPlain(endpoint, address, opening) : openSecure(endpoint, address, serverName, opening);
     socket = fresh;
-    const lost = guarded({ broke }, (cause: NodeJS.ErrnoException) => {
+    const lost = guarded({ onFault }, (cause: NodeJS.ErrnoException) => {
       tools.resolver.forget(host);
       endpoint.session = null;
       fail(connectFailure(cause));
@@ -100,7 +100,7 @@ export function connectTo(
       established(fresh);
     });
   };
-  guarded({ broke }, () => tools.resolver.resolve(host, guarded({ broke }, open)))();
+  guarded({ onFault }, () => tools.resolver.resolve(host, guarded({ onFault }, open)))();
   return () => {
     if (!settle()) return;
     socket?.destroy();

@@ -65,7 +65,7 @@ test('the next request takes over the connection of a cancelled one', async () =
   secure.emit('connection', sockets[0]);
   sockets[0]?.resume();
   assert.equal((await client.readAnswer()).body, 'x');
-  assert.equal((await proxy.ask(get())).body, 'x');
+  assert.equal((await proxy.request(get())).body, 'x');
   assert.equal(sockets.length, 1);
   server.close();
   for (const socket of sockets) socket.destroy();

@@ -4,7 +4,7 @@ import { socketPath, splitAddress } from '../../../shared/values/address.ts';
 import { FAILURES_TO_EJECT, type Targets, targetKey } from '../../ledger/targets.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Failure } from '../exchange/failure.ts';
-import { type Faults, onBehalf } from '../exchange/faults.ts';
+import { type Faults, guardExchange } from '../exchange/faults.ts';
 import type { RunQueue } from '../io/run-queue.ts';
 import type { TargetChange } from '../protocol.ts';
 import type { Channel } from './channel.ts';
@@ -182,11 +182,11 @@ export class Endpoint implements TargetName {
   }
 
   /** Collects those requests that wait for their answer, may be sent again, and are accepted by `elsewhere`. */
-  recall(elsewhere: (x: Exchange) => boolean): Exchange[] {
+  collectRetryable(elsewhere: (x: Exchange) => boolean): Exchange[] {
     const recalled: Exchange[] = [];
-    this.channel.recall(elsewhere, recalled);
+    this.channel.collectRetryable(elsewhere, recalled);
     for (const x of recalled) {
-      onBehalf(x, () => x.attempt?.cancel());
+      guardExchange(x, () => x.attempt?.cancel());
       x.attempt = null;
     }
     return recalled.filter((x) => x.status === 0);

@@ -8,14 +8,14 @@ import { ok, refusingAddress, UpstreamFixture } from '../testing/test-upstream.t
 
 const reports = (proxy: ProxyFixture) => {
   proxy.counted();
-  return proxy.told.flatMap((message) => (message.kind === 'report' ? [message.report] : []));
+  return proxy.messages.flatMap((message) => (message.kind === 'report' ? [message.report] : []));
 };
 const counted = (proxy: ProxyFixture) => reports(proxy).flatMap(({ domains }) => domains.flatMap(({ failures }) => failures));
 
 test('a request that an upstream failure ends is counted with its reason, and the target with its own', async () => {
   const address = await refusingAddress();
   using proxy = await ProxyFixture.before({ address });
-  await proxy.ask(get());
+  await proxy.request(get());
   const seen = reports(proxy);
   assert.deepEqual(
     seen.flatMap(({ domains }) => domains.flatMap(({ failures }) => failures)),
@@ -31,7 +31,7 @@ test('a failure that a retry recovered from counts for the target, not for the r
   const address = await refusingAddress();
   using other = await UpstreamFixture.serving(ok('fine'));
   using proxy = await ProxyFixture.before({ address }, other);
-  assert.equal((await proxy.ask(get())).body, 'fine');
+  assert.equal((await proxy.request(get())).body, 'fine');
   const seen = reports(proxy);
   assert.deepEqual(
     seen.flatMap(({ domains }) => domains.flatMap(({ failures }) => failures)),
@@ -49,10 +49,10 @@ test('a pool without targets in rotation has a reason of its own, and a truncate
     { ...site('b.test'), upstreams: [{ address: '127.0.0.1:1', state: 'unhealthy' }] },
     site('a.test', upstream),
   ]);
-  await proxy.ask(get().replace('a.test', 'b.test'));
+  await proxy.request(get().replace('a.test', 'b.test'));
   const client = await proxy.connect();
   client.send(get());
-  const { wire } = await upstream.asked();
+  const { wire } = await upstream.nextRequest();
   wire.send('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc');
   await client.readHead();
   wire.end();
@@ -75,7 +75,7 @@ test('a dry run does not advance the round robin', async () => {
   const answers: string[] = [];
   for (let nth = 0; nth < 4; nth++) {
     assert.equal(proxy.dryRun('http://a.test/').verdict, 'forwarded to one of 2 targets');
-    answers.push((await proxy.ask(get())).body);
+    answers.push((await proxy.request(get())).body);
   }
   assert.deepEqual(answers, ['first', 'second', 'first', 'second']);
 });
@@ -86,7 +86,7 @@ test('explain reports what a pool would do: wait, answer 503, or try targets tha
     site('b.test', { address: await refusingAddress() }),
   ]);
   assert.equal(proxy.dryRun('http://a.test/').verdict, '503 after 10 s: no target of the pool is in rotation');
-  for (let nth = 0; nth < FAILURES_TO_EJECT; nth++) await proxy.ask(get().replace('a.test', 'b.test'));
+  for (let nth = 0; nth < FAILURES_TO_EJECT; nth++) await proxy.request(get().replace('a.test', 'b.test'));
   assert.match(proxy.dryRun('http://b.test/').verdict, /^forwarded to one of 1 target, though each has failed/);
 });
 

@@ -43,10 +43,10 @@ class KeptAnswer implements Downstream {
     this.text += buffer.toString('latin1', from, to);
     return true;
   }
-  lend(): null {
+  detach(): null {
     return null;
   }
-  reclaim(): void {
+  reattach(): void {
     throw new Error('nothing was lent');
   }
   end(x: Exchange): void {
@@ -57,13 +57,13 @@ class KeptAnswer implements Downstream {
     this.aborted = true;
     this.settle();
   }
-  broke(error: unknown): void {
+  onFault(error: unknown): void {
     throw error;
   }
   flush(): void {
     // All pieces arrive at once.
   }
-  takeBody(x: Exchange, then: (x: Exchange) => void): void {
+  bufferBody(x: Exchange, then: (x: Exchange) => void): void {
     then(x);
   }
   streamBody(): void {

@@ -3,7 +3,7 @@ import { MOST_HOPS } from '../codec/hops.ts';
 import { answer } from '../exchange/answer.ts';
 import type { Progress } from '../exchange/attempt.ts';
 import type { Exchange, Upstream } from '../exchange/exchange.ts';
-import { FAILURE, type Failure, foundNobody } from '../exchange/failure.ts';
+import { FAILURE, type Failure, noTargetAvailable } from '../exchange/failure.ts';
 import type { Limits } from '../exchange/limits.ts';
 import { LAST_HOP, LOOP, NO_TRACE } from '../exchange/own-answer.ts';
 import type { Responder } from '../exchange/responder.ts';
@@ -12,7 +12,7 @@ import { explainPool } from './explain.ts';
 import type { Hold } from './hold.ts';
 import { endsHere } from './max-forwards.ts';
 import type { Pool } from './pool.ts';
-import { MAX_TARGETS, repeatable } from './retry.ts';
+import { MAX_TARGETS, mayRetry } from './retry.ts';
 
 export type ForwardTools = {
   readonly clock: Clock;
@@ -42,7 +42,7 @@ export class Forwarder implements Responder, Upstream {
     if (x.hops > MOST_HOPS) return answer(x, LOOP);
     x.upstream = this;
     if (x.bodyComplete) this.send(x);
-    else x.client.takeBody(x, this.attempt);
+    else x.client.bufferBody(x, this.attempt);
   }
 
   explain(now: number): { readonly answeredBy: null; readonly words: string } {
@@ -69,23 +69,23 @@ export class Forwarder implements Responder, Upstream {
   failed(x: Exchange, endpoint: Endpoint, failure: Failure, progress: Progress): void {
     const stale = progress.reused && !progress.answered && failure === FAILURE.closed;
     if (!stale) endpoint.blame(failure);
-    if (!repeatable(x, progress)) return this.giveUp(x, failure);
+    if (!mayRetry(x, progress)) return this.giveUp(x, failure);
     // An idle connection that was closed meanwhile says nothing about the target's health: retry on a fresh one.
     if (stale) return endpoint.sendFresh(x);
     if (failure === FAILURE.headTimeout) return this.giveUp(x, failure);
     // A target that broke off after a write is more telling than one that was never reached, unless it was known to be shutting down.
-    if (x.lastFailure === null || foundNobody(x.lastFailure))
+    if (x.lastFailure === null || noTargetAvailable(x.lastFailure))
       x.lastFailure = failure === FAILURE.closed && endpoint.leaving ? FAILURE.ended : failure;
     x.tried ??= [];
     x.tried.push(endpoint);
     if (x.tried.length < MAX_TARGETS) this.send(x);
-    else if (foundNobody(x.lastFailure)) this.holdOrGiveUp(x, x.lastFailure);
+    else if (noTargetAvailable(x.lastFailure)) this.holdOrGiveUp(x, x.lastFailure);
     else this.giveUp(x, x.lastFailure);
   }
 
   /** Also applies to requests that a target accepted and dropped, as it does when shutting down: the next one may answer. */
   private holdOrGiveUp(x: Exchange, failure: Failure): void {
-    const mayWait = foundNobody(failure) || failure === FAILURE.closed;
+    const mayWait = noTargetAvailable(failure) || failure === FAILURE.closed;
     if (!mayWait || !this.tools.hold.enter(x, this, this.holdMs, failure)) this.giveUp(x, failure);
   }
 

@@ -19,7 +19,7 @@ const nobodyInRotation = (hold_secs: number): RouteInput => ({
 });
 
 /** Sends a request and waits until it is under way. */
-async function asking(proxy: ProxyFixture, text = get()): Promise<Wire> {
+async function sendWaiting(proxy: ProxyFixture, text = get()): Promise<Wire> {
   const before = proxy.ledger.inFlight.total();
   const client = await proxy.connect();
   client.send(text);
@@ -41,17 +41,17 @@ async function listening(address: string): Promise<{ connections: number; [Symbo
 
 test('without hold, a request that no target can take is answered at once', async () => {
   using proxy = await ProxyFixture.start([nobodyInRotation(0)]);
-  assert.match((await proxy.ask(get())).line, / 503 /);
+  assert.match((await proxy.request(get())).line, / 503 /);
   await proxy.publish([site('a.test', { address: await refusingAddress() })]);
-  assert.match((await proxy.ask(get())).line, / 502 /);
+  assert.match((await proxy.request(get())).line, / 502 /);
 });
 
 test('a site without targets is still routed: it answers 503 or waits for the next target', async () => {
   using upstream = await UpstreamFixture.serving(ok('back'));
   using proxy = await ProxyFixture.start([site('a.test')]);
-  assert.match((await proxy.ask(get())).line, / 503 /);
+  assert.match((await proxy.request(get())).line, / 503 /);
   await proxy.publish([holding(10)]);
-  const waiting = await asking(proxy);
+  const waiting = await sendWaiting(proxy);
   await proxy.publish([holding(10, upstream)]);
   assert.equal((await waiting.readAnswer()).body, 'back');
 });
@@ -59,7 +59,7 @@ test('a site without targets is still routed: it answers 503 or waits for the ne
 test('a request waits for a target to enter the rotation and is sent under the table that brings it', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(`${request.line} ${request.body}`));
   using proxy = await ProxyFixture.start([nobodyInRotation(10)]);
-  const waiting = [await asking(proxy), await asking(proxy, 'POST /x HTTP/1.1\r\nHost: a.test\r\nContent-Length: 2\r\n\r\nhi')];
+  const waiting = [await sendWaiting(proxy), await sendWaiting(proxy, 'POST /x HTTP/1.1\r\nHost: a.test\r\nContent-Length: 2\r\n\r\nhi')];
   proxy.clock.pass(9_000);
   await proxy.publish([holding(10, upstream)]);
   assert.equal((await waiting[0]?.readAnswer())?.body, 'GET / HTTP/1.1 ');
@@ -69,7 +69,7 @@ test('a request waits for a target to enter the rotation and is sent under the t
 test('a waiting request is served by the new table, including its policies', async () => {
   using upstream = await UpstreamFixture.serving(ok('never'));
   using proxy = await ProxyFixture.start([nobodyInRotation(10)]);
-  const waiting = await asking(proxy);
+  const waiting = await sendWaiting(proxy);
   await proxy.publish([{ ...holding(10, upstream), redirects: [{ from: '/', to: '/elsewhere', status: 302 }] }]);
   assert.match((await waiting.readAnswer()).line, / 302 /);
   assert.equal(upstream.requests.length, 0);
@@ -81,7 +81,7 @@ test('a request that waits in vain is answered with 503 and Retry-After if no ta
     [holding(10, { address: await refusingAddress() }), '502'],
   ] as const) {
     using proxy = await ProxyFixture.start([route]);
-    const client = await asking(proxy);
+    const client = await sendWaiting(proxy);
     proxy.clock.pass(9_750);
     assert.equal(proxy.ledger.inFlight.total(), 1);
     await eventually('the time to expire', () => {
@@ -97,7 +97,7 @@ test('a request that waits in vain is answered with 503 and Retry-After if no ta
 test('a pool whose target refuses is probed by one request every 250 ms, and the others follow once a connection is established', async () => {
   const address = await refusingAddress();
   using proxy = await ProxyFixture.start([holding(10, { address })]);
-  const clients = [await asking(proxy), await asking(proxy), await asking(proxy)];
+  const clients = [await sendWaiting(proxy), await sendWaiting(proxy), await sendWaiting(proxy)];
   const { targets } = proxy.ledger;
   const slot = targets.find(targetKey(address, false));
   await eventually('all to have failed', () => targets.failures(slot) === 3);
@@ -119,7 +119,7 @@ test('upgrade requests wait like all others, and can be the probe', async () => 
   const address = await refusingAddress();
   using proxy = await ProxyFixture.start([holding(10, { address })]);
   const upgrade = get('/', 'Connection: Upgrade\r\nUpgrade: chat\r\n');
-  const clients = [await asking(proxy, upgrade), await asking(proxy)];
+  const clients = [await sendWaiting(proxy, upgrade), await sendWaiting(proxy)];
   using target = await listening(address);
   await eventually('a probe', () => {
     proxy.clock.pass(250);
@@ -131,7 +131,7 @@ test('upgrade requests wait like all others, and can be the probe', async () => 
 test('a client that disconnects stops waiting and does not prevent others from being tried', async () => {
   const address = await refusingAddress();
   using proxy = await ProxyFixture.start([holding(10, { address })]);
-  const [first, second] = [await asking(proxy), await asking(proxy)];
+  const [first, second] = [await sendWaiting(proxy), await sendWaiting(proxy)];
   first?.reset();
   await eventually('the client to disconnect', () => proxy.ledger.inFlight.total() === 1);
   assert.deepEqual(proxy.counted().get('a.test')?.classes, [0, 0, 0, 0, 0, 1]);
@@ -146,7 +146,7 @@ test('a client that disconnects stops waiting and does not prevent others from b
 test('a streaming body is not read while its request waits, and reaches the target complete', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(String(request.body.length)));
   using proxy = await ProxyFixture.start([nobodyInRotation(120)]);
-  const client = await asking(proxy, 'POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 3000000\r\n\r\n');
+  const client = await sendWaiting(proxy, 'POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 3000000\r\n\r\n');
   client.send('x'.repeat(3_000_000));
   proxy.clock.pass(90_000);
   await proxy.publish([holding(120, upstream)]);
@@ -159,7 +159,7 @@ test('a request that targets accept and drop is sent four times in all, at least
     return null;
   });
   using proxy = await ProxyFixture.start([holding(10, upstream)]);
-  const client = await asking(proxy);
+  const client = await sendWaiting(proxy);
   await eventually('the request to be dropped', () => upstream.requests.length === 1);
   for (const times of [2, 3, 4]) {
     proxy.clock.pass(249);
@@ -182,7 +182,7 @@ test('a request dropped by a target that is draining waits for the next target',
   });
   using next = await UpstreamFixture.serving(ok('next'));
   using proxy = await ProxyFixture.start([holding(10, leaving)]);
-  const client = await asking(proxy);
+  const client = await sendWaiting(proxy);
   await eventually('the request to arrive', () => taken.length === 1);
   await proxy.publish([{ ...holding(10), upstreams: [{ address: leaving.address, state: 'draining' }] }]);
   taken[0]?.reset();
@@ -200,7 +200,7 @@ test('a request that must not be sent twice does not wait when a target drops it
     return null;
   });
   using proxy = await ProxyFixture.start([holding(10, upstream)]);
-  assert.match((await proxy.ask('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n')).line, / 502 /);
+  assert.match((await proxy.request('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n')).line, / 502 /);
 });
 
 test('a request that is dropped after a new table was published goes to the target of that table', async () => {
@@ -211,7 +211,7 @@ test('a request that is dropped after a new table was published goes to the targ
     return null;
   });
   using proxy = await ProxyFixture.start([holding(10, upstream)]);
-  const client = await asking(proxy);
+  const client = await sendWaiting(proxy);
   await eventually('the request to arrive', () => taken.length === 1);
   await proxy.publish([holding(10, next)]);
   taken[0]?.reset();
@@ -226,8 +226,8 @@ test('a block may have hold although its site does not, and vice versa', async (
   const down = { address: await refusingAddress() };
   const route: RouteInput = { ...holding(10, down), handles: [{ path: '/now/*', hold_secs: null }, { path: '/later/*' }] };
   using proxy = await ProxyFixture.start([route]);
-  assert.match((await proxy.ask(get('/now/x'))).line, / 502 /);
-  await asking(proxy, get('/later/x'));
+  assert.match((await proxy.request(get('/now/x'))).line, / 502 /);
+  await sendWaiting(proxy, get('/later/x'));
   proxy.clock.pass(5_000);
   assert.equal(proxy.ledger.inFlight.total(), 1);
 });

@@ -1,8 +1,8 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Attempt } from '../exchange/attempt.ts';
 import type { Exchange, Upstream } from '../exchange/exchange.ts';
-import { FAILURE, type Failure, foundNobody } from '../exchange/failure.ts';
-import { type Faults, onBehalf } from '../exchange/faults.ts';
+import { FAILURE, type Failure, noTargetAvailable } from '../exchange/failure.ts';
+import { type Faults, guardExchange } from '../exchange/faults.ts';
 import { giveUpLater, retryLater, serveLater } from '../exchange/later.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Pool } from './pool.ts';
@@ -65,8 +65,8 @@ export class Hold {
       held = new Held(x, now + holdMs, this.leave);
       this.known.set(x, held);
     }
-    this.landed(held);
-    const dropped = !foundNobody(failure);
+    this.probeEnded(held);
+    const dropped = !noTargetAvailable(failure);
     if (now >= held.until || (dropped && held.drops === MAX_DROPS)) return false;
     if (this.count >= (this.tools.most ?? MAX_HELD)) {
       giveUpLater(x, FAILURE.holdFull);
@@ -101,7 +101,7 @@ export class Hold {
   /** The table has been swapped: a request whose route has a new pool waits for that one, and tries it at once. */
   tableChanged(poolOf: PoolOf): void {
     this.newest = poolOf;
-    for (const [pool, group] of [...this.groups]) for (const held of [...group.waiting]) onBehalf(held.x, () => this.move(held, pool));
+    for (const [pool, group] of [...this.groups]) for (const held of [...group.waiting]) guardExchange(held.x, () => this.move(held, pool));
     this.tick();
   }
 
@@ -165,7 +165,7 @@ export class Hold {
     giveUpLater(held.x, held.failure);
   }
 
-  private landed(held: Held): void {
+  private probeEnded(held: Held): void {
     if (held.group?.probe === held) held.group.probe = null;
   }
 

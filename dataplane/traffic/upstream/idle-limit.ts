@@ -21,9 +21,9 @@ export class IdleLimit {
 
   /** How long a connection that is free now may be reused (ms; not at all if not positive). `announced` is its Keep-Alive in s; -1 without. */
   keepFor(announced: number): number {
-    const told = announced < 0 ? IDLE_MS : announced * 1_000 - 1_000;
+    const announcedMs = announced < 0 ? IDLE_MS : announced * 1_000 - 1_000;
     const own = this.learnt - Math.max(LEAST_MARGIN_MS, this.learnt / 4);
-    return Math.min(IDLE_MS, told, this.known ? own : IDLE_MS);
+    return Math.min(IDLE_MS, announcedMs, this.known ? own : IDLE_MS);
   }
 
   /** The target has closed a connection that was idle for `ms`. */
@@ -32,7 +32,7 @@ export class IdleLimit {
   }
 
   /** A connection has stayed open for as long as we would reuse it without a limit. */
-  outlasted(): void {
+  limitNotReached(): void {
     this.learnt = Number.POSITIVE_INFINITY;
   }
 }

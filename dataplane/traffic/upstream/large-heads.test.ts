@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { RouteInput } from '../../../shared/route.ts';
 import type { TransportSpec } from '../../../shared/transport.ts';
-import { Http2UpstreamFixture, Speaker } from '../testing/http2-upstream.ts';
+import { Http2Client, Http2UpstreamFixture } from '../testing/http2-upstream.ts';
 import { get, ProxyFixture, site } from '../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 
@@ -28,7 +28,7 @@ for (const [kind, fields] of [
       test(`${what} are accepted`, async () => {
         using upstream = await UpstreamFixture.serving(ok('x', `${linesOf(cookies(count, length))}Connection: close\r\n`));
         using proxy = await ProxyFixture.before(upstream);
-        const { head, body } = await proxy.ask(get('/', fields));
+        const { head, body } = await proxy.request(get('/', fields));
         assert.deepEqual([inAnswer(head), body], [count, 'x']);
       });
 
@@ -39,23 +39,23 @@ for (const [kind, fields] of [
       test(`${what} are answered with 502, and accepted if the site allows them`, async () => {
         using upstream = await UpstreamFixture.serving(ok('x', `${linesOf(cookies(count, length))}Connection: close\r\n`));
         using proxy = await ProxyFixture.before(upstream);
-        assert.match((await proxy.ask(get('/', fields))).line, / 502 /);
+        assert.match((await proxy.request(get('/', fields))).line, / 502 /);
         await proxy.publish([over(upstream, { max_response_header_bytes: LARGE })]);
-        assert.equal(inAnswer((await proxy.ask(get('/', fields))).head), count);
+        assert.equal(inAnswer((await proxy.request(get('/', fields))).head), count);
       });
 
     test('a lower limit of the site is enforced', async () => {
       using upstream = await UpstreamFixture.serving(ok('x', `${linesOf(cookies(20, 1_000))}Connection: close\r\n`));
       using proxy = await ProxyFixture.start([over(upstream, { max_response_header_bytes: 16_384 })]);
-      assert.match((await proxy.ask(get('/', fields))).line, / 502 /);
+      assert.match((await proxy.request(get('/', fields))).line, / 502 /);
     });
   });
 
 test('a head of 1,000 lines is forwarded over HTTP/2', async () => {
   using upstream = await UpstreamFixture.serving(ok('x', linesOf(cookies(FULL, 100))));
   using proxy = await ProxyFixture.before(upstream);
-  using speaker = new Speaker(proxy, { settings: { maxHeaderListSize: 262_144 }, maxHeaderListPairs: 1_024 });
-  const { status, head } = await speaker.ask({ ':path': '/' });
+  using speaker = new Http2Client(proxy, { settings: { maxHeaderListSize: 262_144 }, maxHeaderListPairs: 1_024 });
+  const { status, head } = await speaker.request({ ':path': '/' });
   assert.deepEqual([status, head['set-cookie']?.length], [200, FULL]);
 });
 
@@ -77,7 +77,7 @@ describe('of an HTTP/2 upstream', () => {
     test(`${what} are accepted`, async () => {
       using upstream = await speaking(count, length);
       using proxy = await ProxyFixture.start([over(upstream, { protocol: 'h2c' })]);
-      assert.equal(inAnswer((await proxy.ask(get())).head), count);
+      assert.equal(inAnswer((await proxy.request(get())).head), count);
     });
 
   for (const [what, count, length] of [
@@ -88,10 +88,10 @@ describe('of an HTTP/2 upstream', () => {
       using upstream = await speaking(count, length);
       const small = { max_response_header_bytes: 16_384 };
       using proxy = await ProxyFixture.start([over(upstream, { protocol: 'h2c', ...small })]);
-      for (let turn = 0; turn < 2; turn++) assert.match((await proxy.ask(get())).line, / 502 /);
+      for (let turn = 0; turn < 2; turn++) assert.match((await proxy.request(get())).line, / 502 /);
       assert.equal(upstream.sessions.length, 1);
       await proxy.publish([over(upstream, { protocol: 'h2c', max_response_header_bytes: LARGE })]);
-      assert.equal(inAnswer((await proxy.ask(get())).head), count);
+      assert.equal(inAnswer((await proxy.request(get())).head), count);
       assert.equal(upstream.sessions.length, 1);
     });
 });

@@ -30,7 +30,7 @@ for (const [kind, fields] of [
       ] as const) {
         const client = await proxy.connect();
         client.send(get('/', fields));
-        const { wire } = await upstream.asked();
+        const { wire } = await upstream.nextRequest();
         pass(proxy, seconds);
         wire.send(ok('polled', 'Connection: close\r\n'));
         assert.match((await client.readAnswer()).line, new RegExp(` ${status} `));
@@ -42,7 +42,7 @@ for (const [kind, fields] of [
       using proxy = await ProxyFixture.start([over(upstream, { response_header_timeout_secs: 0 })]);
       const client = await proxy.connect();
       client.send(get('/', fields));
-      const { wire } = await upstream.asked();
+      const { wire } = await upstream.nextRequest();
       pass(proxy, 3_600);
       wire.send(ok('polled'));
       assert.equal((await client.readAnswer()).body, 'polled');
@@ -53,7 +53,7 @@ for (const [kind, fields] of [
       using proxy = await ProxyFixture.start([over(upstream, { read_timeout_secs: 90 })]);
       const client = await proxy.connect();
       client.send(get('/', fields));
-      const { wire } = await upstream.asked();
+      const { wire } = await upstream.nextRequest();
       wire.send('HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\na');
       await client.readThrough('\r\n\r\na');
       pass(proxy, 88);
@@ -101,10 +101,10 @@ test("a block has its own limits, and changing one keeps the target's connection
   using proxy = await ProxyFixture.start([route(90)]);
   assert.match(proxy.dryRun('http://a.test/poll').verdict, /; it begins its answer within 90 s, or it is 504$/);
   assert.equal(proxy.dryRun('http://a.test/').verdict, 'forwarded to one of 1 target');
-  assert.equal((await proxy.ask(get('/poll'))).body, 'x');
+  assert.equal((await proxy.request(get('/poll'))).body, 'x');
   await proxy.publish([route(0)]);
   assert.match(proxy.dryRun('http://a.test/poll').verdict, /; it begins its answer at any time, or it is 504$/);
-  assert.equal((await proxy.ask(get('/poll'))).body, 'x');
-  assert.equal((await proxy.ask(get('/'))).body, 'x');
+  assert.equal((await proxy.request(get('/poll'))).body, 'x');
+  assert.equal((await proxy.request(get('/'))).body, 'x');
   assert.equal(upstream.connections.length, 1);
 });

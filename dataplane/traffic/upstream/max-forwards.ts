@@ -13,7 +13,7 @@ export function endsHere(method: string, fields: string): boolean {
 }
 
 /** The fields with Max-Forwards decremented. A value that is not a number is forwarded unchanged. */
-export function oneHopLess(method: string, fields: string): string {
+export function decrementMaxForwards(method: string, fields: string): string {
   if (!counted(method)) return fields;
   return fields.replace(LINE, (_, name: string, hops: string) => `${name}${Math.min(MOST, Math.max(0, Number(hops) - 1))}`);
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { Speaker } from '../testing/http2-upstream.ts';
+import { Http2Client } from '../testing/http2-upstream.ts';
 import { get, ProxyFixture } from '../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field } from '../testing/wire.ts';
@@ -130,7 +130,7 @@ for (const { says, answers, closes } of TAKEN)
       using proxy = await ProxyFixture.before(upstream);
       const client = await proxy.connect();
       client.send(get());
-      const { wire } = await upstream.asked();
+      const { wire } = await upstream.nextRequest();
       wire.send(text);
       let answer = await client.readAnswer();
       if (answer.line.includes(' 103 ')) answer = await client.readAnswer();
@@ -139,7 +139,7 @@ for (const { says, answers, closes } of TAKEN)
       assert.match(field(answer.head, 'Content-Length') ?? '5', /^5$/);
       assert.doesNotMatch(answer.head, /[^\r]\n|Connection: (?!close)/);
       client.send(get());
-      const next = closes ? (await upstream.asked()).wire : wire;
+      const next = closes ? (await upstream.nextRequest()).wire : wire;
       if (!closes) await wire.readRequest();
       next.send(ok('next'));
       assert.equal((await client.readAnswer()).body, 'next');
@@ -151,7 +151,7 @@ for (const { says, answers } of REFUSED)
     test(`a response is answered with 502 if ${says.slice(0, 40)}…: ${JSON.stringify(text.slice(0, 80))}`, async () => {
       using upstream = await UpstreamFixture.serving(text);
       using proxy = await ProxyFixture.before(upstream);
-      const { line: status, body } = await proxy.ask(get());
+      const { line: status, body } = await proxy.request(get());
       assert.match(status, / 502 /);
       assert.doesNotMatch(body, /hello/);
     });
@@ -175,10 +175,10 @@ for (const status of [600, 999])
     const text = `HTTP/1.1 ${status} Odd\r\nA: b\r\n${LENGTH}\r\nhello`;
     using upstream = await UpstreamFixture.serving(text);
     using proxy = await ProxyFixture.before(upstream);
-    const answer = await proxy.ask(get());
+    const answer = await proxy.request(get());
     assert.deepEqual([answer.line, answer.body], [`HTTP/1.1 ${status} Odd`, 'hello']);
-    using speaker = new Speaker(proxy);
-    const over2 = await speaker.ask({ ':path': '/' });
+    using speaker = new Http2Client(proxy);
+    const over2 = await speaker.request({ ':path': '/' });
     assert.deepEqual([over2.status, over2.head.a, over2.body], [502, 'b', 'hello']);
   });
 

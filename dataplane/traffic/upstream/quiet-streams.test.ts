@@ -10,7 +10,7 @@ test('an event stream may be silent without a limit', async () => {
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
   client.send(get());
-  const { wire } = await upstream.asked();
+  const { wire } = await upstream.nextRequest();
   wire.send('HTTP/1.1 200 OK\r\nContent-Type: Text/Event-Stream; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n5\r\ndata1\r\n');
   await client.readThrough('data1\r\n');
   for (let minute = 0; minute < 30; minute++) proxy.clock.pass(MINUTE);

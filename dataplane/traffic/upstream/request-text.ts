@@ -1,5 +1,5 @@
 import { CHUNKED, type Exchange } from '../exchange/exchange.ts';
-import { oneHopLess } from './max-forwards.ts';
+import { decrementMaxForwards } from './max-forwards.ts';
 
 /** The head of a request as sent to the upstream: the client's forwarded fields, ours, and framing of our own. */
 export function requestHead(x: Exchange): string {
@@ -9,7 +9,7 @@ export function requestHead(x: Exchange): string {
       : x.bodyLength > 0 || needsLength(x.method)
         ? `Content-Length: ${x.bodyLength}\r\n`
         : '';
-  return `${x.method} ${x.upstreamTarget} HTTP/1.1\r\n${oneHopLess(x.method, x.upstreamFields)}${x.forwarding}${framing}\r\n`;
+  return `${x.method} ${x.upstreamTarget} HTTP/1.1\r\n${decrementMaxForwards(x.method, x.upstreamFields)}${x.forwarding}${framing}\r\n`;
 }
 
 /** RFC 9110 8.6: requests with a method that usually has a body send Content-Length even if the body is empty. */

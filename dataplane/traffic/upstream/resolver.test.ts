@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ManualClock } from '../../../shared/runtime/testing/manual-clock.ts';
-import { type Ask, Resolver } from './resolver.ts';
+import { type Query, Resolver } from './resolver.ts';
 
 /** A resolver whose answers the test gives explicitly. */
 function byHand() {
   const clock = new ManualClock();
-  const asked: { host: string; then: Parameters<Ask>[1] }[] = [];
-  const resolver = new Resolver(clock, (host, then) => asked.push({ host, then }));
+  const queries: { host: string; then: Parameters<Query>[1] }[] = [];
+  const resolver = new Resolver(clock, (host, then) => queries.push({ host, then }));
   const answers: string[] = [];
   return {
     clock,
-    asked,
+    queries,
     answers,
     resolver,
     resolve: (host = 'app'): void => resolver.resolve(host, (error, address) => answers.push(error?.code ?? address)),
-    say: (...addresses: string[]): void => asked.shift()?.then(null, addresses),
-    fail: (code: string): void => asked.shift()?.then(Object.assign(new Error(code), { code }), []),
+    say: (...addresses: string[]): void => queries.shift()?.then(null, addresses),
+    fail: (code: string): void => queries.shift()?.then(Object.assign(new Error(code), { code }), []),
   };
 }
 
@@ -24,14 +24,14 @@ test('an IP address is not resolved', () => {
   const by = byHand();
   by.resolve('10.0.0.1');
   by.resolve('::1');
-  assert.deepEqual([by.answers, by.asked.length], [['10.0.0.1', '::1'], 0]);
+  assert.deepEqual([by.answers, by.queries.length], [['10.0.0.1', '::1'], 0]);
 });
 
 test('concurrent requests share one lookup, which is repeated after 30 s', () => {
   const by = byHand();
   by.resolve();
   by.resolve();
-  assert.equal(by.asked.length, 1);
+  assert.equal(by.queries.length, 1);
   by.say('10.0.0.1');
   by.clock.pass(29_999);
   by.resolve();
@@ -63,10 +63,10 @@ test('while the resolver fails, the last answer is used without waiting for 10 m
   assert.deepEqual(by.answers, ['10.0.0.1', '10.0.0.1']);
   by.clock.pass(4_999);
   by.resolve();
-  assert.equal(by.asked.length, 0, 'not queried more often than every 5 s');
+  assert.equal(by.queries.length, 0, 'not queried more often than every 5 s');
   by.clock.pass(1);
   by.resolve();
-  assert.deepEqual([by.answers.length, by.asked.length], [4, 1], 'no request waits for it');
+  assert.deepEqual([by.answers.length, by.queries.length], [4, 1], 'no request waits for it');
   by.clock.pass(565_000);
   by.fail('EAI_AGAIN');
   by.resolve();
@@ -105,7 +105,7 @@ test('a limited number of names is cached, the most recently used ones', () => {
     by.say('10.0.0.1');
   }
   by.resolve('app1');
-  assert.equal(by.asked.length, 0);
+  assert.equal(by.queries.length, 0);
   by.resolve('app0');
-  assert.equal(by.asked.length, 1);
+  assert.equal(by.queries.length, 1);
 });

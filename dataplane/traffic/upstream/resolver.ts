@@ -12,7 +12,7 @@ const RETRY_MS = 5_000;
 const MAX_KNOWN = 10_000;
 
 /** Asks the system: an error, or at least one address. */
-export type Ask = (host: string, then: (error: NodeJS.ErrnoException | null, addresses: readonly string[]) => void) => void;
+export type Query = (host: string, then: (error: NodeJS.ErrnoException | null, addresses: readonly string[]) => void) => void;
 
 type Known = {
   readonly addresses: readonly string[];
@@ -34,11 +34,11 @@ export class Resolver {
   private readonly known = new Map<string, Known>();
   private readonly asking = new Map<string, Then[]>();
   private readonly clock: Clock;
-  private readonly ask: Ask;
+  private readonly query: Query;
 
-  constructor(clock: Clock, ask: Ask = askSystem) {
+  constructor(clock: Clock, query: Query = querySystem) {
     this.clock = clock;
-    this.ask = ask;
+    this.query = query;
   }
 
   /** IP addresses and sockets need no resolution. */
@@ -66,7 +66,7 @@ export class Resolver {
     }
     const waiting = then === null ? [] : [then];
     this.asking.set(host, waiting);
-    this.ask(host, (error, addresses) => {
+    this.query(host, (error, addresses) => {
       this.asking.delete(host);
       const known = error === null ? this.learn(host, addresses) : this.keep(host, error);
       for (const answer of waiting) known === null ? answer(error, '') : answer(null, turn(known));
@@ -100,7 +100,7 @@ export class Resolver {
 
 const turn = (known: Known): string => known.addresses[known.next++ % known.addresses.length] as string;
 
-const askSystem: Ask = (host, then) =>
+const querySystem: Query = (host, then) =>
   lookup(host, { all: true, verbatim: true }, (error, addresses) => {
     if (error === null && addresses.length === 0) return then(Object.assign(new Error('no address'), { code: 'ENOTFOUND' }), []);
     then(error, error === null ? addresses.map(({ address }) => address) : []);

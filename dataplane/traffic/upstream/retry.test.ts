@@ -31,8 +31,8 @@ test('a GET on an idle connection that was closed is retried once, on a new conn
 test('a PUT with a buffered body is retried with its body', async () => {
   using upstream = await staleAfterOne();
   using proxy = await ProxyFixture.before(upstream);
-  await proxy.ask(get());
-  assert.equal((await proxy.ask(post('content').replace('POST', 'PUT'))).body, 'answered');
+  await proxy.request(get());
+  assert.equal((await proxy.request(post('content').replace('POST', 'PUT'))).body, 'answered');
   assert.deepEqual(
     upstream.requests.map(({ body }) => body),
     ['', 'content', 'content'],
@@ -42,8 +42,8 @@ test('a PUT with a buffered body is retried with its body', async () => {
 test('a DELETE is retried too', async () => {
   using upstream = await staleAfterOne();
   using proxy = await ProxyFixture.before(upstream);
-  await proxy.ask(get());
-  assert.equal((await proxy.ask(get().replace('GET', 'DELETE'))).body, 'answered');
+  await proxy.request(get());
+  assert.equal((await proxy.request(get().replace('GET', 'DELETE'))).body, 'answered');
   assert.equal(upstream.requests.length, 3);
 });
 
@@ -61,10 +61,10 @@ test('a stale idle connection says nothing about its target, however often it ha
   using proxy = await ProxyFixture.before(upstream);
   const failures = () => proxy.ledger.targets.failures(proxy.ledger.targets.find(targetKey(upstream.address, false)));
   for (let nth = 0; nth < 2 * FAILURES_TO_EJECT; nth++) {
-    assert.equal((await proxy.ask(get())).body, 'answered');
+    assert.equal((await proxy.request(get())).body, 'answered');
     assert.equal(failures(), 0);
   }
-  assert.match((await proxy.ask(post('x'))).line, / 502 /, 'one that is not retried');
+  assert.match((await proxy.request(post('x'))).line, / 502 /, 'one that is not retried');
   assert.equal(failures(), 0);
 });
 
@@ -75,8 +75,8 @@ test('a request is retried once on a new connection: if that closes too, it is a
     return null;
   });
   using proxy = await ProxyFixture.before(upstream);
-  await proxy.ask(get());
-  assert.match((await proxy.ask(get())).line, / 502 /);
+  await proxy.request(get());
+  assert.match((await proxy.request(get())).line, / 502 /);
   assert.equal(upstream.requests.length, 3);
   assert.equal(proxy.ledger.targets.failures(proxy.ledger.targets.find(targetKey(upstream.address, false))), 1);
 });
@@ -85,7 +85,7 @@ test('a target that does not begin its response in time causes a 504, and no oth
   using silent = await UpstreamFixture.serving(() => null);
   using other = await UpstreamFixture.serving(ok('other'));
   using proxy = await ProxyFixture.before(silent, other);
-  const answer = proxy.ask(get());
+  const answer = proxy.request(get());
   await eventually('the request to arrive', () => silent.requests.length === 1);
   proxy.clock.pass(61_000);
   assert.match((await answer).line, / 504 /);
@@ -100,8 +100,8 @@ for (const [what, body] of [
     using upstream = await staleAfterOne();
     using other = await UpstreamFixture.serving(ok('other'));
     using proxy = await ProxyFixture.before(upstream);
-    await proxy.ask(get());
-    assert.match((await proxy.ask(post(body ?? ''))).line, / 502 /);
+    await proxy.request(get());
+    assert.match((await proxy.request(post(body ?? ''))).line, / 502 /);
     assert.equal(upstream.requests.length, 2);
     assert.equal(other.requests.length, 0);
   });
@@ -109,18 +109,18 @@ for (const [what, body] of [
 test('an idle connection that its target has closed is not used, so even a POST succeeds', async () => {
   using upstream = await UpstreamFixture.serving(ok('answered'));
   using proxy = await ProxyFixture.before(upstream);
-  await proxy.ask(get());
+  await proxy.request(get());
   const idle = upstream.connections[0];
   idle?.end();
   await eventually('the proxy to close it', () => idle?.closed === true);
-  assert.equal((await proxy.ask(post('content'))).body, 'answered');
+  assert.equal((await proxy.request(post('content'))).body, 'answered');
   assert.equal(upstream.requests.length, 2);
 });
 
 test('a streamed body of which a byte was sent is not retried', async () => {
   using upstream = await staleAfterOne();
   using proxy = await ProxyFixture.before(upstream);
-  await proxy.ask(get());
+  await proxy.request(get());
   const client = await proxy.connect();
   client.send('PUT / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n');
   assert.match((await client.readAnswer()).line, / 502 /);
@@ -130,7 +130,7 @@ test('a streamed body of which a byte was sent is not retried', async () => {
 test('a chunked body that turned out to be empty counts as sent, so no attempt waits twice for its end', async () => {
   using upstream = await staleAfterOne();
   using proxy = await ProxyFixture.before(upstream);
-  await proxy.ask(get());
+  await proxy.request(get());
   const client = await proxy.connect();
   client.send('PUT / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n');
   assert.match((await client.readAnswer()).line, / 502 /);
@@ -140,8 +140,8 @@ test('a chunked body that turned out to be empty counts as sent, so no attempt w
 test('a PUT that waits for 100 Continue is retried on a new connection, followed by its body', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
-  const warm = proxy.ask(get());
-  const { wire: stale } = await upstream.asked();
+  const warm = proxy.request(get());
+  const { wire: stale } = await upstream.nextRequest();
   stale.send(ok(''));
   await warm;
   const client = await proxy.connect();
@@ -150,7 +150,7 @@ test('a PUT that waits for 100 Continue is retried on a new connection, followed
   stale.reset();
   // The client stops waiting, so its body may arrive before the new connection is established.
   client.send('hello');
-  const { wire, request } = await upstream.asked();
+  const { wire, request } = await upstream.nextRequest();
   assert.equal(request.body, 'hello');
   wire.send(ok('stored'));
   assert.equal((await client.readAnswer()).body, 'stored');
@@ -160,14 +160,14 @@ for (const method of ['GET', 'POST', 'PATCH'])
   test(`a ${method} is sent to another target when a connection is refused`, async () => {
     using upstream = await UpstreamFixture.serving((request) => ok(request.body));
     using proxy = await ProxyFixture.before({ address: await refusingAddress() }, upstream);
-    for (let nth = 0; nth < 2; nth++) assert.equal((await proxy.ask(post('content').replace('POST', method))).body, 'content');
+    for (let nth = 0; nth < 2; nth++) assert.equal((await proxy.request(post('content').replace('POST', method))).body, 'content');
     assert.equal(upstream.requests.length, 2);
   });
 
 test('a streaming body of which no target has received a byte goes to another target complete', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(String(request.body.length)));
   using proxy = await ProxyFixture.before({ address: await refusingAddress() }, upstream);
-  for (let nth = 0; nth < 2; nth++) assert.equal((await proxy.ask(post('x'.repeat(100_000)))).body, '100000');
+  for (let nth = 0; nth < 2; nth++) assert.equal((await proxy.request(post('x'.repeat(100_000)))).body, '100000');
 });
 
 test('a GET that a target drops is retried on another one, a POST is not', async () => {
@@ -178,8 +178,8 @@ test('a GET that a target drops is retried on another one, a POST is not', async
   using first = await UpstreamFixture.serving(cut);
   using second = await UpstreamFixture.serving(ok('second'));
   using proxy = await ProxyFixture.before(first, second);
-  assert.equal((await proxy.ask(get())).body, 'second');
-  assert.equal((await proxy.ask(post('x'))).line, 'HTTP/1.1 502 Bad Gateway');
+  assert.equal((await proxy.request(get())).body, 'second');
+  assert.equal((await proxy.request(post('x'))).line, 'HTTP/1.1 502 Bad Gateway');
   assert.deepEqual([first.requests.length, second.requests.length], [2, 1]);
 });
 
@@ -187,8 +187,8 @@ test('at most three targets are tried', async () => {
   using last = await UpstreamFixture.serving(ok('last'));
   const refusing = await Promise.all(Array.from({ length: 3 }, async () => ({ address: await refusingAddress() })));
   using proxy = await ProxyFixture.before(...refusing, last);
-  assert.match((await proxy.ask(get())).line, / 502 /);
-  assert.equal((await proxy.ask(get())).body, 'last');
+  assert.match((await proxy.request(get())).line, / 502 /);
+  assert.equal((await proxy.request(get())).body, 'last');
 });
 
 test('a request is never retried once its response has begun', async () => {
@@ -199,7 +199,7 @@ test('a request is never retried once its response has begun', async () => {
   });
   using other = await UpstreamFixture.serving(ok('other'));
   using proxy = await ProxyFixture.before(upstream, other);
-  assert.match((await proxy.ask(get())).line, / 502 /);
+  assert.match((await proxy.request(get())).line, / 502 /);
   assert.deepEqual([upstream.requests.length, other.requests.length], [1, 0]);
 });
 
@@ -207,6 +207,6 @@ test('a malformed response is answered with 502 at once', async () => {
   using upstream = await UpstreamFixture.serving('HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab');
   using other = await UpstreamFixture.serving(ok('other'));
   using proxy = await ProxyFixture.before(upstream, other);
-  assert.match((await proxy.ask(get())).line, / 502 /);
+  assert.match((await proxy.request(get())).line, / 502 /);
   assert.equal(other.requests.length, 0);
 });

@@ -11,7 +11,7 @@ export const MAX_TARGETS = 3;
  * Whether a failed request may be sent again: never after a byte of the answer, never if its body has been
  * partly sent; otherwise if nothing was written, or if the method is idempotent.
  */
-export function repeatable(x: Exchange, progress: Progress): boolean {
+export function mayRetry(x: Exchange, progress: Progress): boolean {
   if (progress.answered || x.bodyConsumed) return false;
   return !progress.written || IDEMPOTENT.has(x.method);
 }

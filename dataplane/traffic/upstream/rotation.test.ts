@@ -10,12 +10,12 @@ type Target = NonNullable<RouteInput['upstreams']>[number];
 
 const route = (upstreams: Target[], more: Partial<RouteInput> = {}): RouteInput => ({ ...site('a.test'), upstreams, ...more });
 const asked = async (proxy: ProxyFixture): Promise<string> => {
-  const { line, body } = await proxy.ask(get());
+  const { line, body } = await proxy.request(get());
   return line.includes(' 200 ') ? body : (line.split(' ')[1] ?? '');
 };
 
 /** Sets the health check result of a probed target, as the main thread would. */
-function judge(proxy: ProxyFixture, { address, id }: Target, verdict: CheckResult): void {
+function setCheckResult(proxy: ProxyFixture, { address, id }: Target, verdict: CheckResult): void {
   const { targets } = proxy.ledger;
   targets.setCheckResult(targets.claim(targetKey(address, false, id), proxy.clock.now()), verdict);
 }
@@ -24,9 +24,9 @@ test('a starting target with a probe enters the rotation as soon as the ledger r
   using upstream = await UpstreamFixture.serving(ok('in'));
   const target: Target = { address: upstream.address, id: 'one', state: 'starting', probe: true };
   using proxy = await ProxyFixture.start([route([target])]);
-  judge(proxy, target, CHECK_RESULT.unhealthy);
+  setCheckResult(proxy, target, CHECK_RESULT.unhealthy);
   assert.equal(await asked(proxy), '503');
-  judge(proxy, target, CHECK_RESULT.healthy);
+  setCheckResult(proxy, target, CHECK_RESULT.healthy);
   assert.equal(await asked(proxy), 'in');
 });
 
@@ -36,10 +36,10 @@ test('during the first health check of a pool requests wait for up to 2 s, even 
   using proxy = await ProxyFixture.start([route([target])]);
   const waiting = [asked(proxy), asked(proxy)];
   await eventually('both to be waiting', () => proxy.ledger.inFlight.total() === 2);
-  judge(proxy, target, CHECK_RESULT.healthy);
+  setCheckResult(proxy, target, CHECK_RESULT.healthy);
   proxy.clock.pass(250);
   assert.deepEqual(await Promise.all(waiting), ['in', 'in']);
-  judge(proxy, target, CHECK_RESULT.none);
+  setCheckResult(proxy, target, CHECK_RESULT.none);
   const vain = asked(proxy);
   await eventually('it to be waiting', () => proxy.ledger.inFlight.total() === 1);
   proxy.clock.pass(2_250);
@@ -50,10 +50,10 @@ test('the health of a target says nothing about another target at the same addre
   using upstream = await UpstreamFixture.serving(ok('in'));
   const target = (id: string): Target => ({ address: upstream.address, id, state: 'starting', probe: true });
   using proxy = await ProxyFixture.start([route([target('one')])]);
-  judge(proxy, target('one'), CHECK_RESULT.healthy);
+  setCheckResult(proxy, target('one'), CHECK_RESULT.healthy);
   assert.equal(await asked(proxy), 'in');
   await proxy.publish([route([target('two')])]);
-  judge(proxy, target('two'), CHECK_RESULT.unhealthy);
+  setCheckResult(proxy, target('two'), CHECK_RESULT.unhealthy);
   assert.equal(await asked(proxy), '503');
 });
 
@@ -72,7 +72,7 @@ test('only targets that are healthy, or have passed their probe, are in rotation
       { address: out.address, id: 'x', state: 'starting', probe: true },
     ]),
   ]);
-  judge(proxy, entering, CHECK_RESULT.healthy);
+  setCheckResult(proxy, entering, CHECK_RESULT.healthy);
   const answers = new Set<string>();
   for (let request = 0; request < 8; request++) answers.add(await asked(proxy));
   assert.deepEqual([...answers].sort(), ['good', 'probed']);

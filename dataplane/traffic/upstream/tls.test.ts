@@ -45,13 +45,13 @@ describe('a target with tls', () => {
   test('is verified for the domain of the route if it is an IP address', async () => {
     using target = await secured(certificates.issue('a.test'));
     using proxy = await over(target.address);
-    assert.equal((await proxy.ask(get())).body, 'a.test');
+    assert.equal((await proxy.request(get())).body, 'a.test');
   });
 
   test('is verified for its own name if it has one', async () => {
     using target = await secured(certificates.issue('localhost'));
     using proxy = await over(`localhost:${target.port}`);
-    assert.equal((await proxy.ask(get())).body, 'localhost');
+    assert.equal((await proxy.request(get())).body, 'localhost');
   });
 
   for (const [what, pair] of [
@@ -62,7 +62,7 @@ describe('a target with tls', () => {
     test(`causes a 502 with a certificate ${what}, and receives no byte of the request`, async () => {
       using target = await secured(pair);
       using proxy = await over(target.address);
-      const answer = await proxy.ask(get());
+      const answer = await proxy.request(get());
       assert.match(answer.line, / 502 /);
       assert.deepEqual(failures(proxy), ['tls']);
       assert.deepEqual(target.requests, []);
@@ -83,18 +83,18 @@ describe('a target with tls', () => {
     test(`resumes its session on the next connection (${version})`, async () => {
       using target = await secured({ ...certificates.issue('a.test'), minVersion: version, maxVersion: version });
       using proxy = await over(target.address);
-      assert.match((await proxy.ask(get())).line, / 200 /);
+      assert.match((await proxy.request(get())).line, / 200 /);
       target.sockets[0]?.end();
       await eventually('the connection to be closed', () => target.sockets[0]?.destroyed === true);
-      assert.match((await proxy.ask(get())).line, / 200 /);
+      assert.match((await proxy.request(get())).line, / 200 /);
       assert.deepEqual(target.resumed, [false, true]);
     });
 
   test('never resumes a session of another name', async () => {
     using target = await secured(certificates.issue('a.test'));
     using proxy = await ProxyFixture.start(['a.test', 'b.test'].map((domain) => ({ ...site(domain, target), tls: true })));
-    assert.equal((await proxy.ask(get())).body, 'a.test');
-    assert.match((await proxy.ask(get().replace('a.test', 'b.test'))).line, / 502 /);
+    assert.equal((await proxy.request(get())).body, 'a.test');
+    assert.match((await proxy.request(get().replace('a.test', 'b.test'))).line, / 502 /);
     assert.deepEqual(failures(proxy), ['tls']);
   });
 });

@@ -46,15 +46,15 @@ for (const protocol of ['h2', 'http/1.1'] as const) {
     test('an untrusted certificate causes a 502', async () => {
       using target = await serving(certificates.issue('a.test'));
       using proxy = await ProxyFixture.start([over(target, spoken)]);
-      assert.match((await proxy.ask(get())).line, / 502 /);
+      assert.match((await proxy.request(get())).line, / 502 /);
       assert.deepEqual(failures(proxy), ['tls']);
     });
 
     test("the route's authority is trusted for its own name only", async () => {
       using target = await serving(certificates.issue('a.test'));
       using proxy = await ProxyFixture.start([over(target, { ...spoken, ca }), over(target, { ...spoken, ca }, 'b.test')]);
-      assert.equal((await proxy.ask(get())).body, 'x');
-      assert.match((await proxy.ask(get().replace('a.test', 'b.test'))).line, / 502 /);
+      assert.equal((await proxy.request(get())).body, 'x');
+      assert.match((await proxy.request(get().replace('a.test', 'b.test'))).line, / 502 /);
     });
 
     test('a site with an IP address as its name requires a certificate for that address', async () => {
@@ -62,21 +62,21 @@ for (const protocol of ['h2', 'http/1.1'] as const) {
       using wrong = await serving(certificates.issue('10.0.0.2'));
       using proxy = await ProxyFixture.start([over(right, { ...spoken, ca }, '10.0.0.1')]);
       const asked = get().replace('a.test', '10.0.0.1');
-      assert.equal((await proxy.ask(asked)).body, 'x');
+      assert.equal((await proxy.request(asked)).body, 'x');
       await proxy.publish([over(wrong, { ...spoken, ca }, '10.0.0.1')]);
-      assert.match((await proxy.ask(asked)).line, / 502 /);
+      assert.match((await proxy.request(asked)).line, / 502 /);
     });
 
     test('another authority is not trusted', async () => {
       using target = await serving(certificates.issue('a.test'));
       using proxy = await ProxyFixture.start([over(target, { ...spoken, ca: strangers.ca })]);
-      assert.match((await proxy.ask(get())).line, / 502 /);
+      assert.match((await proxy.request(get())).line, / 502 /);
     });
 
     test('server_name of the route is the name sent in SNI and verified', async () => {
       using target = await serving(certificates.issue('inner.test'));
       using proxy = await ProxyFixture.start([over(target, { ...spoken, ca, server_name: 'inner.test' })]);
-      assert.equal((await proxy.ask(get())).body, 'x');
+      assert.equal((await proxy.request(get())).body, 'x');
     });
 
     test("a route with insecure accepts any certificate, and other routes don't", async () => {
@@ -86,8 +86,8 @@ for (const protocol of ['h2', 'http/1.1'] as const) {
         over(target, { ...spoken, server_name: 'a.test' }, 'b.test'),
       ]);
       for (let turn = 0; turn < 3; turn++) {
-        assert.equal((await proxy.ask(get())).body, 'x');
-        assert.match((await proxy.ask(get().replace('a.test', 'b.test'))).line, / 502 /);
+        assert.equal((await proxy.request(get())).body, 'x');
+        assert.match((await proxy.request(get().replace('a.test', 'b.test'))).line, / 502 /);
       }
       assert.deepEqual(proxy.targetChanges(), [
         {
@@ -107,7 +107,7 @@ const transportOf = (protocol: string): string => `${protocol === 'h2' ? 'h2 ' :
 test('a TLS target without HTTP/2 causes a 502', async () => {
   using target = await TARGETS['http/1.1'](certificates.issue('a.test'));
   using proxy = await ProxyFixture.start([over(target, { protocol: 'h2', ca })]);
-  assert.match((await proxy.ask(get())).line, / 502 /);
+  assert.match((await proxy.request(get())).line, / 502 /);
   assert.ok(['no_http2', 'tls'].includes(failures(proxy)[0] ?? ''), `${failures(proxy)}`);
 });
 
@@ -125,8 +125,8 @@ test('a block inherits the transport of its site unless it has its own', async (
       ],
     },
   ]);
-  assert.equal((await proxy.ask(get('/same/'))).body, 'h2c');
-  assert.equal((await proxy.ask(get('/own/'))).body, 'h2');
-  assert.equal((await proxy.ask(get('/'))).body, 'h2c');
-  assert.match((await proxy.ask(get('/plain/'))).line, / 502 /);
+  assert.equal((await proxy.request(get('/same/'))).body, 'h2c');
+  assert.equal((await proxy.request(get('/own/'))).body, 'h2');
+  assert.equal((await proxy.request(get('/'))).body, 'h2c');
+  assert.match((await proxy.request(get('/plain/'))).line, / 502 /);
 });

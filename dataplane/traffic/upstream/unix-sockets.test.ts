@@ -24,8 +24,8 @@ describe('a target at a Unix socket', () => {
     using upstream = await UpstreamFixture.serving(({ line, body }) => ok(`${line} ${body}`), freePath());
     using proxy = await ProxyFixture.before(upstream);
     assert.match(upstream.address, /^unix\/\//);
-    assert.equal((await proxy.ask(get('/one'))).body, 'GET /one HTTP/1.1 ');
-    assert.equal((await proxy.ask('POST /two HTTP/1.1\r\nHost: a.test\r\nContent-Length: 2\r\n\r\nhi')).body, 'POST /two HTTP/1.1 hi');
+    assert.equal((await proxy.request(get('/one'))).body, 'GET /one HTTP/1.1 ');
+    assert.equal((await proxy.request('POST /two HTTP/1.1\r\nHost: a.test\r\nContent-Length: 2\r\n\r\nhi')).body, 'POST /two HTTP/1.1 hi');
     assert.equal(upstream.connections.length, 1);
     assert.deepEqual(
       proxy.dryRun('http://a.test/').targets.map(({ address }) => address),
@@ -38,7 +38,7 @@ describe('a target at a Unix socket', () => {
     using proxy = await ProxyFixture.before(upstream);
     const client = await proxy.connect();
     client.send(get('/', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'));
-    const { wire, request } = await upstream.asked();
+    const { wire, request } = await upstream.nextRequest();
     assert.match(request.head, /Host: a\.test\r\n/);
     wire.send('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello');
     await client.readThrough('hello');
@@ -51,14 +51,14 @@ describe('a target at a Unix socket', () => {
     const server = createHttp2Server((request, response) => void response.end(`${request.headers[':authority']} ${request.url}`));
     await new Promise<void>((resolve) => server.listen(path, resolve));
     using proxy = await ProxyFixture.start([{ ...site('a.test', { address: `unix/${path}` }), transport: { protocol: 'h2c' } }]);
-    assert.equal((await proxy.ask(get('/x'))).body, 'a.test /x');
+    assert.equal((await proxy.request(get('/x'))).body, 'a.test /x');
     server.close();
   });
 
   test('that does not exist or refuses connections causes a 502 with its reason', async () => {
     const missing = freePath();
     using none = await ProxyFixture.before({ address: `unix/${missing}` });
-    assert.match((await none.ask(get())).line, / 502 /);
+    assert.match((await none.request(get())).line, / 502 /);
     assert.deepEqual(failures(none), [['no_socket', 'the socket of the target does not exist']]);
 
     const left = freePath();
@@ -69,7 +69,7 @@ describe('a target at a Unix socket', () => {
     renameSync(left, dead);
     await new Promise((resolve) => server.close(resolve));
     using refusing = await ProxyFixture.before({ address: `unix/${dead}` });
-    assert.match((await refusing.ask(get())).line, / 502 /);
+    assert.match((await refusing.request(get())).line, / 502 /);
     assert.deepEqual(failures(refusing), [['refused', 'the target refused the connection']]);
   });
 
@@ -80,7 +80,7 @@ describe('a target at a Unix socket', () => {
       site('a.test', { address: `unix/${path}` }, other),
       { ...site('b.test', { address: `unix/${path}` }), hold_secs: 10 },
     ]);
-    assert.equal((await proxy.ask(get())).body, 'other');
+    assert.equal((await proxy.request(get())).body, 'other');
     const client = await proxy.connect();
     client.send(get().replace('a.test', 'b.test'));
     await eventually('the request', () => proxy.ledger.inFlight.total() === 1);

@@ -41,7 +41,7 @@ export class WaitingRoom {
   }
 
   /** Adds those that `elsewhere` accepts. They stay until they are cancelled. */
-  recall(elsewhere: (x: Exchange) => boolean, recalled: Exchange[]): void {
+  collectRetryable(elsewhere: (x: Exchange) => boolean, recalled: Exchange[]): void {
     for (const { x } of [...this.queue]) if (elsewhere(x)) recalled.push(x);
   }
 

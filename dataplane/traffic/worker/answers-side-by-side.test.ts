@@ -38,7 +38,7 @@ async function upstream(): Promise<Server> {
 const before = (server: Server): Promise<ProxyFixture> =>
   ProxyFixture.start([{ domain: 'site.test', upstream: `127.0.0.1:${(server.address() as AddressInfo).port}`, tls: false }]);
 
-function ask(port: number, path: string): Promise<IncomingMessage> {
+function sendRequest(port: number, path: string): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     get({ port, host: '127.0.0.1', path, headers: { host: 'site.test' }, agent: false }, resolve).once('error', reject);
   });
@@ -54,8 +54,8 @@ test('concurrent large responses are not mixed up, with a length, chunked or del
   const server = await upstream();
   using proxy = await before(server);
   const paths = (who: string) => KINDS.map((kind) => `/${kind}/${who}/${LARGE}`);
-  const waiting = await Promise.all(paths('waits').map(async (path) => ({ path, answer: await ask(proxy.port, path) })));
-  await Promise.all(paths('reads').map(async (path) => read(await ask(proxy.port, path), path)));
+  const waiting = await Promise.all(paths('waits').map(async (path) => ({ path, answer: await sendRequest(proxy.port, path) })));
+  await Promise.all(paths('reads').map(async (path) => read(await sendRequest(proxy.port, path), path)));
   await Promise.all(waiting.map(({ path, answer }) => read(answer, path)));
   server.closeAllConnections();
   server.close();
@@ -74,7 +74,7 @@ test('a client that pipelines requests and reads late receives its own responses
   });
   for (let still = 0, before = -1, index = 0; still < 20; still = asked === before ? still + 1 : 0, before = asked, index++) {
     const path = `/whole/other-${index}/50000`;
-    await read(await ask(proxy.port, path), path);
+    await read(await sendRequest(proxy.port, path), path);
   }
   assert.ok(asked < paths.length, 'the late reader was sent everything');
   const pieces: Buffer[] = [];

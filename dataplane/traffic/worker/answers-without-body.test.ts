@@ -18,12 +18,12 @@ for (const [what, method, head, line] of [
     using proxy = await ProxyFixture.before(upstream);
     const client = await proxy.connect();
     client.send(get().replace('GET', method));
-    const { wire } = await upstream.asked();
+    const { wire } = await upstream.nextRequest();
     wire.send(head + FORGED);
     assert.equal((await client.readAnswer(method)).line, line);
     await wire.until('the end', () => wire.ended || wire.closed);
     client.send(get());
-    (await upstream.asked()).wire.send(ok('honest'));
+    (await upstream.nextRequest()).wire.send(ok('honest'));
     assert.equal((await client.readAnswer()).body, 'honest');
   });
 
@@ -37,11 +37,11 @@ for (const [what, method, head] of [
     using proxy = await ProxyFixture.before(upstream);
     const client = await proxy.connect();
     client.send(get().replace('GET', method));
-    const { wire } = await upstream.asked();
+    const { wire } = await upstream.nextRequest();
     wire.send(head);
     await client.readAnswer(method);
     client.send(get());
-    const next = await upstream.asked();
+    const next = await upstream.nextRequest();
     assert.notEqual(next.wire, wire);
     next.wire.send(ok('honest'));
     assert.equal((await client.readAnswer()).body, 'honest');
@@ -57,7 +57,7 @@ for (const [what, method, head] of [
     using proxy = await ProxyFixture.before(upstream);
     const client = await proxy.connect();
     client.send(get().replace('GET', method));
-    const { wire } = await upstream.asked();
+    const { wire } = await upstream.nextRequest();
     wire.send(head);
     await client.readAnswer(method);
     client.send(get());
@@ -70,5 +70,5 @@ for (const [what, method, head] of [
 test('the Content-Length of a response to HEAD is forwarded', async () => {
   using upstream = await UpstreamFixture.serving('HTTP/1.1 200 OK\r\nContent-Length: 1234\r\n\r\n');
   using proxy = await ProxyFixture.before(upstream);
-  assert.equal(field((await proxy.ask(get().replace('GET', 'HEAD'))).head, 'Content-Length'), '1234');
+  assert.equal(field((await proxy.request(get().replace('GET', 'HEAD'))).head, 'Content-Length'), '1234');
 });

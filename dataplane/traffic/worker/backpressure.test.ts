@@ -54,7 +54,7 @@ test('a 50 MB response arrives unchanged, in bounded memory', async () => {
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
   client.send(get());
-  const { wire } = await upstream.asked();
+  const { wire } = await upstream.nextRequest();
   wire.send(`HTTP/1.1 200 OK\r\nContent-Length: ${SIZE}\r\n\r\n`);
   await client.readHead();
   const got = digest(client.socket);
@@ -83,7 +83,7 @@ test('a client that does not read pauses its upstream, and receives everything o
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
   client.send(get('/', 'Connection: close\r\n'));
-  const { wire } = await upstream.asked();
+  const { wire } = await upstream.nextRequest();
   client.socket.pause();
   wire.send(`HTTP/1.1 200 OK\r\nContent-Length: ${SIZE}\r\n\r\n`);
   let sent = 0;
@@ -120,7 +120,7 @@ test('a slow reader receives the whole response before its connection closes', a
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
   client.send(get('/', 'Connection: close\r\n'));
-  const { wire } = await upstream.asked();
+  const { wire } = await upstream.nextRequest();
   client.socket.pause();
   const size = 12_000_000;
   wire.send(`HTTP/1.1 200 OK\r\nContent-Length: ${size}\r\n\r\n`);
@@ -145,7 +145,7 @@ test('a client that reads nothing for a minute is disconnected, and its upstream
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
   client.send(get());
-  const { wire } = await upstream.asked();
+  const { wire } = await upstream.nextRequest();
   client.socket.pause();
   wire.send(`HTTP/1.1 200 OK\r\nContent-Length: ${SIZE}\r\n\r\n`);
   const pouring = pour(wire.socket, SIZE, () => wire.closed);

@@ -17,7 +17,7 @@ type Asked = { readonly host?: string; readonly path: string; readonly fields?: 
 type Answer = { readonly status: number; field(name: string): string | null };
 
 /** One way for a request to arrive. */
-type Carrier = { readonly name: string; readonly secure: boolean; ask(asked: Asked): Promise<Answer> };
+type Carrier = { readonly name: string; readonly secure: boolean; request(asked: Asked): Promise<Answer> };
 
 let upstream: UpstreamFixture;
 let http2Upstream: Http2UpstreamFixture;
@@ -62,7 +62,7 @@ function http1(name: string, overTls: boolean, more: string): Carrier {
   return {
     name,
     secure: overTls,
-    async ask({ host = 'a.test', path, fields = {} }) {
+    async request({ host = 'a.test', path, fields = {} }) {
       const wire = overTls ? await overTlsTo(secure.proxy.securePort) : await Wire.to(secure.proxy.port);
       const lines = Object.entries(fields).map(([field, value]) => `${field}: ${value}\r\n`);
       wire.send(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\n${lines.join('')}${more}\r\n`);
@@ -83,7 +83,7 @@ function http2(name: string, overTls: boolean, more: Fields = {}): Carrier {
   return {
     name,
     secure: overTls,
-    async ask({ host = 'a.test', path, fields = {} }) {
+    async request({ host = 'a.test', path, fields = {} }) {
       const { proxy, ca } = secure;
       const session = overTls
         ? connectHttp2(`https://a.test:${proxy.securePort}`, { ca, host: '127.0.0.1' })
@@ -99,12 +99,12 @@ function http2(name: string, overTls: boolean, more: Fields = {}): Carrier {
 
 /** A WebSocket over HTTP/2 (RFC 8441). A success status that is not an accepted upgrade arrives as 501 there. */
 function extendedConnect(name: string, overTls: boolean): Carrier {
-  const { ask } = http2(name, overTls, { ':method': 'CONNECT', ':protocol': 'websocket', ':scheme': overTls ? 'https' : 'http' });
+  const { request } = http2(name, overTls, { ':method': 'CONNECT', ':protocol': 'websocket', ':scheme': overTls ? 'https' : 'http' });
   return {
     name,
     secure: overTls,
-    async ask(asked) {
-      const { status, field } = await ask(asked);
+    async request(asked) {
+      const { status, field } = await request(asked);
       return { status: status === 501 ? 200 : status, field };
     },
   };
@@ -151,7 +151,7 @@ for (const carrier of carriers) {
     for (const [what, asked, status, [name, value], reaches] of rows) {
       test(what, async () => {
         const before = upstream.requests.length;
-        const answer = await carrier.ask(asked);
+        const answer = await carrier.request(asked);
         assert.equal(answer.status, status);
         if (value instanceof RegExp) assert.match(answer.field(name) ?? '', value);
         else assert.equal(answer.field(name), value);
@@ -161,22 +161,22 @@ for (const carrier of carriers) {
 
     test('the rate limit, which all protocols share', async () => {
       secure.proxy.clock.pass(2_000);
-      assert.equal((await carrier.ask({ path: '/limited' })).status, 200);
+      assert.equal((await carrier.request({ path: '/limited' })).status, 200);
       for (const other of carriers) {
-        const answer = await other.ask({ path: '/limited' });
+        const answer = await other.request({ path: '/limited' });
         assert.deepEqual([answer.status, answer.field('retry-after')], [429, '1'], other.name);
       }
     });
 
     test('a host that the certificate does not cover', async () => {
-      const { status } = await carrier.ask({ host: 'b.test', path: '/' });
+      const { status } = await carrier.request({ host: 'b.test', path: '/' });
       assert.equal(status, carrier.secure ? 421 : 200);
     });
 
     test('a site that requires client certificates', async () => {
       const before = upstream.requests.length;
       for (const path of ['/', '/fixed', '/moved', '/private/x'])
-        assert.equal((await carrier.ask({ host: 'staff.test', path })).status, carrier.secure ? 421 : 403, path);
+        assert.equal((await carrier.request({ host: 'staff.test', path })).status, carrier.secure ? 421 : 403, path);
       assert.equal(upstream.requests.length, before);
     });
 
@@ -188,7 +188,7 @@ for (const carrier of carriers) {
         forwarded: 'for=10.1.1.1',
         proxy: 'evil',
       };
-      await carrier.ask({ path: '/', fields: claims });
+      await carrier.request({ path: '/', fields: claims });
       const head = upstream.requests.at(-1)?.head ?? '';
       assert.equal(field(head, 'X-Forwarded-For'), '127.0.0.1');
       assert.equal(field(head, 'X-Real-IP'), '127.0.0.1');
@@ -199,7 +199,7 @@ for (const carrier of carriers) {
     test('an HTTP/2 upstream receives the same request, and its response obeys the same rules', async () => {
       const before = http2Upstream.requests.length;
       const fields = { 'x-forwarded-for': '10.1.1.1', forwarded: 'for=10.1.1.1' };
-      const answer = await carrier.ask({ host: 'h2c.test', path: '/', fields });
+      const answer = await carrier.request({ host: 'h2c.test', path: '/', fields });
       assert.deepEqual([answer.status, answer.field('x-site'), answer.field('x-target')], [200, 'yes', null]);
       assert.equal(http2Upstream.requests.length, before + 1);
       const asked = http2Upstream.requests.at(-1);
@@ -207,12 +207,12 @@ for (const carrier of carriers) {
         [':method', 'x-forwarded-for', 'x-forwarded-proto', 'forwarded', 'upgrade'].map((name) => asked?.field(name)),
         ['GET', '127.0.0.1', carrier.secure ? 'https' : 'http', null, null],
       );
-      assert.equal((await carrier.ask({ host: 'h2c.test', path: '/private/x' })).status, 401);
+      assert.equal((await carrier.request({ host: 'h2c.test', path: '/private/x' })).status, 401);
       assert.equal(http2Upstream.requests.length, before + 1);
     });
 
     test('HSTS is sent over secure connections only', async () => {
-      const { field } = await carrier.ask({ path: '/' });
+      const { field } = await carrier.request({ path: '/' });
       assert.equal(field('strict-transport-security'), carrier.secure ? 'max-age=31536000' : null);
     });
   });

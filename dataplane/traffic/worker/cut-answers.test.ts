@@ -4,7 +4,7 @@ import type { ServerHttp2Stream } from 'node:http2';
 import { describe, test } from 'node:test';
 import { connect as connectSecure } from 'node:tls';
 import type { RouteInput } from '../../../shared/route.ts';
-import { cancelStream, cutStream, leaveStream } from '../io/stream-ends.ts';
+import { cancelStream, cutStream, releaseStream } from '../io/stream-ends.ts';
 import { CODE, FLAG, FRAME, type Frames, head } from '../testing/frames.ts';
 import { Http2UpstreamFixture } from '../testing/http2-upstream.ts';
 import { SecureFixture } from '../testing/secure-proxy.ts';
@@ -37,7 +37,7 @@ async function overHttp1(framed: string, cut: (wire: Wire, proxy: ProxyFixture) 
     address: upstream.address,
     http2: false,
     begin: async () => {
-      taken = (await upstream.asked()).wire;
+      taken = (await upstream.nextRequest()).wire;
       taken.send(framed);
     },
     beginEarly: async () => {
@@ -89,7 +89,7 @@ const ENDS: readonly [how: string, cut: (wire: Wire, proxy: ProxyFixture) => voi
 const RESETS: readonly [how: string, cut: (stream: ServerHttp2Stream, proxy: ProxyFixture) => void][] = [
   ['a reset that names an error', (stream) => cutStream(stream)],
   ['a reset with CANCEL', (stream) => cancelStream(stream)],
-  ['a reset with NO_ERROR', (stream) => leaveStream(stream)],
+  ['a reset with NO_ERROR', (stream) => releaseStream(stream)],
   ['the end of its connection', (stream) => stream.session?.socket.destroy()],
   ['the end of its session', (stream) => stream.session?.destroy()],
   ['silence', (_, proxy) => timeLimit(proxy)],
@@ -196,7 +196,7 @@ describe('over HTTP/2, END_STREAM is never sent before the reset of', () => {
     using secure = await SecureFixture.before(upstream);
     const client = await secure.greeted();
     client.request(1, SOCKET, 0);
-    const { wire, request } = await upstream.asked();
+    const { wire, request } = await upstream.nextRequest();
     const accept = createHash('sha1')
       .update(`${field(request.head, 'sec-websocket-key')}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
       .digest('base64');

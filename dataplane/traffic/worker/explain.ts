@@ -10,27 +10,27 @@ import type { DryRun, DryRunResult } from '../protocol.ts';
 import { blockFor, type CompiledRoute } from '../route/compile.ts';
 
 /** A placeholder client to which nothing may be sent. */
-const NOBODY: Downstream = {
+const DISCARD: Downstream = {
   address: '127.0.0.1',
-  head: sentNothing,
-  informational: sentNothing,
-  body: sentNothing,
+  head: throwSent,
+  informational: throwSent,
+  body: throwSent,
   holding: false,
-  end: sentNothing,
-  abort: sentNothing,
-  broke: sentNothing,
-  flush: sentNothing,
-  lend: sentNothing,
-  reclaim: sentNothing,
-  takeBody: sentNothing,
-  streamBody: sentNothing,
-  resumeBody: sentNothing,
+  end: throwSent,
+  abort: throwSent,
+  onFault: throwSent,
+  flush: throwSent,
+  detach: throwSent,
+  reattach: throwSent,
+  bufferBody: throwSent,
+  streamBody: throwSent,
+  resumeBody: throwSent,
 };
 
 /** A dry run is not forwarded. */
-const NOWHERE: RequestPath = { serve: sentNothing, resume: sentNothing };
+const NOWHERE: RequestPath = { serve: throwSent, resume: throwSent };
 
-function sentNothing(): never {
+function throwSent(): never {
   throw new Error('a dry run sends nothing');
 }
 
@@ -40,7 +40,7 @@ export function dryRun(request: DryRun, index: HostIndex<CompiledRoute>, tools: 
   const host = url.hostname.replace(/\.$/, '');
   const route = index.find(host);
   const secure = url.protocol === 'https:';
-  const x = new Exchange(NOBODY, NOWHERE, {
+  const x = new Exchange(DISCARD, NOWHERE, {
     method: 'GET',
     target: `${url.pathname}${url.search}`,
     host,

@@ -44,7 +44,7 @@ test('a response with 100,000 one-byte chunks reaches its client in few chunks',
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
   client.send(get());
-  const { wire } = await upstream.asked();
+  const { wire } = await upstream.nextRequest();
   wire.send(`${CHUNKED_ANSWER}${TINY.repeat(100_000)}0\r\n\r\n`);
   await client.readHead();
   const { body, chunks } = dechunk(await client.readThrough('\r\n0\r\n\r\n'));
@@ -85,7 +85,7 @@ for (const [what, coded] of [
     client.send(backlog);
     const wire = await upstream.accept();
     await wire.readHead();
-    assert.equal((await proxy.ask('GET / HTTP/1.1\r\nHost: b.test\r\n\r\n')).body, 'well');
+    assert.equal((await proxy.request('GET / HTTP/1.1\r\nHost: b.test\r\n\r\n')).body, 'well');
     assert.ok(wire.total < 1_000_000, `${wire.total} bytes of the backlog are through`);
   });
 
@@ -95,11 +95,11 @@ test('other clients are answered while an upstream sends one-byte chunks as fast
   using proxy = await ProxyFixture.start([site('a.test', upstream), site('b.test', other)]);
   const client = await proxy.connect();
   client.send(get());
-  const { wire } = await upstream.asked();
+  const { wire } = await upstream.nextRequest();
   const backlog = CHUNKED_ANSWER + TINY.repeat(2_000_000);
   wire.send(backlog);
   await client.readHead();
-  assert.equal((await proxy.ask('GET / HTTP/1.1\r\nHost: b.test\r\n\r\n')).body, 'well');
+  assert.equal((await proxy.request('GET / HTTP/1.1\r\nHost: b.test\r\n\r\n')).body, 'well');
   assert.ok(client.total < 1_000_000, `${client.total} bytes of the backlog are through`);
 });
 
@@ -109,7 +109,7 @@ test('20,000 pipelined requests are all answered, and other clients in between',
   const client = await proxy.connect();
   client.send(get().repeat(20_000));
   client.end();
-  assert.equal((await proxy.ask('GET / HTTP/1.1\r\nHost: b.test\r\n\r\n')).body, 'x');
+  assert.equal((await proxy.request('GET / HTTP/1.1\r\nHost: b.test\r\n\r\n')).body, 'x');
   const answered = proxy.counted().get('a.test')?.requests ?? 0;
   assert.ok(answered < 10_000, `${answered} requests were answered first`);
   await client.until('the end', () => client.ended);

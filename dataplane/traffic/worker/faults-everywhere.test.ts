@@ -23,7 +23,7 @@ const EXEMPT = new Set([
 const TRAFFIC = join(import.meta.dirname, '..');
 
 /** Methods of the guards, which never throw. */
-const PROMISED = new Set(['constructor', 'broke']);
+const PROMISED = new Set(['constructor', 'onFault']);
 
 /** Exceptions per pass of traffic. */
 const PER_ROUND = 5;
@@ -81,7 +81,7 @@ function faults(): number {
   let count = 0;
   for (const proxy of [traffic.secure.proxy, traffic.behindProxy]) {
     proxy.counted();
-    for (const message of proxy.told.splice(0))
+    for (const message of proxy.messages.splice(0))
       if (message.kind === 'report') for (const [, some] of message.report.faults ?? []) count += some;
   }
   return count;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { Http2UpstreamFixture, Speaker } from '../testing/http2-upstream.ts';
+import { Http2Client, Http2UpstreamFixture } from '../testing/http2-upstream.ts';
 import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { everywhere, Shouting } from '../testing/way-back.ts';
@@ -53,7 +53,7 @@ async function overHttp1(proxy: ProxyFixture, path: string, method = 'GET'): Pro
 }
 
 async function overHttp2(proxy: ProxyFixture, path: string, method = 'GET'): Promise<Answered> {
-  using client = new Speaker(proxy);
+  using client = new Http2Client(proxy);
   let interim = false;
   client.session.on('stream', () => assert.fail('nothing is pushed'));
   const stream = client.session.request({ ':authority': 'a.test', ':path': path, ':method': method });
@@ -113,20 +113,20 @@ test('filters are applied in order, the one nearest to the upstream first', asyn
     {},
     { blockKinds: everywhere([new Shouting(' first'), new Shouting(' second')]) },
   );
-  assert.equal((await proxy.ask(get())).body, 'A FIRST second');
+  assert.equal((await proxy.request(get())).body, 'A FIRST second');
 });
 
 test("a site's fixed response passes through its filters, and the proxy's own responses don't", async () => {
   const routes = [{ domain: 'a.test', upstream: null, tls: false, respond: { status: 200, body: 'hi' }, basic_auth: null }];
   using proxy = await ProxyFixture.with(routes, {}, { blockKinds: everywhere([new Shouting()]) });
-  assert.equal((await proxy.ask(get())).body, 'HI!');
-  assert.equal(field((await proxy.ask(get('/.sluice/x'))).head, 'x-shouted'), null);
+  assert.equal((await proxy.request(get())).body, 'HI!');
+  assert.equal(field((await proxy.request(get('/.sluice/x'))).head, 'x-shouted'), null);
 });
 
 test('a response that declines an upgrade passes through filters', async () => {
   using upstream = await UpstreamFixture.serving(ok('no'));
   using proxy = await ProxyFixture.with([site('a.test', upstream)], {}, { blockKinds: everywhere([new Shouting()]) });
-  const { body, head } = await proxy.ask(get('/', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'));
+  const { body, head } = await proxy.request(get('/', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'));
   assert.deepEqual([body, field(head, 'x-shouted')], ['NO!', 'yes']);
 });
 
@@ -137,7 +137,7 @@ test('a response that the upstream cuts off is visibly truncated behind a filter
     using proxy = await ProxyFixture.with([site('a.test', upstream)], {}, { blockKinds: everywhere([shouting]) });
     const client = await proxy.connect();
     client.send(get());
-    const { wire } = await upstream.asked();
+    const { wire } = await upstream.nextRequest();
     wire.send(`HTTP/1.1 200 OK\r\n${cut}`);
     await client.readThrough('PART');
     wire.reset();
@@ -145,10 +145,10 @@ test('a response that the upstream cuts off is visibly truncated behind a filter
     assert.ok(!rest.includes('0\r\n\r\n') && !rest.includes('!'), JSON.stringify(rest));
     assert.deepEqual([shouting.cancelled, shouting.ended], [1, 0]);
 
-    using visitor = new Speaker(proxy);
+    using visitor = new Http2Client(proxy);
     const stream = visitor.session.request({ ':authority': 'a.test', ':path': '/' });
     const failed = once(stream, 'error');
-    const again = (await upstream.asked()).wire;
+    const again = (await upstream.nextRequest()).wire;
     again.send(`HTTP/1.1 200 OK\r\n${cut}`);
     await once(stream.setEncoding('utf8'), 'data');
     again.reset();
@@ -165,7 +165,7 @@ test('a client that disconnects cancels the filters, even if the upstream has se
   await client.readHead();
   client.socket.destroy();
   await eventually('the stage to be cancelled', () => shouting.cancelled === 1);
-  assert.equal((await proxy.ask(get('/quiet'))).body, 'small');
+  assert.equal((await proxy.request(get('/quiet'))).body, 'small');
 });
 
 test('a client that does not read pauses the upstream through a filter, and receives every byte once it reads', async () => {
@@ -175,7 +175,7 @@ test('a client that does not read pauses the upstream through a filter, and rece
   const client = await proxy.connect();
   client.socket.pause();
   client.send(get());
-  const { wire } = await upstream.asked();
+  const { wire } = await upstream.nextRequest();
   wire.send(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
   let left = -1;
   await eventually('the upstream to be held back', () => {
@@ -195,6 +195,6 @@ test('a filter that throws ends only its own exchange', async () => {
     client.send(get(path));
     const said = await client.readAll();
     assert.ok(!said.includes('!'), said);
-    assert.equal((await proxy.ask(get())).body, 'HELLO!');
+    assert.equal((await proxy.request(get())).body, 'HELLO!');
   }
 });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http2';
 import { test } from 'node:test';
 import { MOST_HOPS } from '../codec/hops.ts';
-import { Speaker } from '../testing/http2-upstream.ts';
+import { Http2Client } from '../testing/http2-upstream.ts';
 import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field } from '../testing/wire.ts';
@@ -33,7 +33,7 @@ for (const [what, request] of [
   for (const protocol of [undefined, 'h2c'] as const)
     test(`${what} that loops${protocol === undefined ? '' : ' over HTTP/2'} is answered with 508 after eleven rounds`, async () => {
       using proxy = await circle(protocol);
-      const { line, body } = await proxy.ask(request);
+      const { line, body } = await proxy.request(request);
       assert.equal(line, 'HTTP/1.1 508 Loop Detected');
       assert.match(body, /<h1>508<\/h1>/);
       await cameRound(proxy);
@@ -41,14 +41,14 @@ for (const [what, request] of [
 
 test('a request over HTTP/2 that loops is answered with 508', async () => {
   using proxy = await circle();
-  using client = new Speaker(proxy);
-  assert.equal((await client.ask({})).status, 508);
+  using client = new Http2Client(proxy);
+  assert.equal((await client.request({})).status, 508);
   await cameRound(proxy);
 });
 
 test('a WebSocket over HTTP/2 that loops is answered with 508', async () => {
   using proxy = await circle();
-  using client = new Speaker(proxy);
+  using client = new Http2Client(proxy);
   await once(client.session, 'remoteSettings');
   const fields = { ':method': 'CONNECT', ':protocol': 'websocket', ':scheme': 'http', ':path': '/', ':authority': 'a.test' };
   const stream = client.session.request(fields, { endStream: false });
@@ -61,22 +61,22 @@ test('a WebSocket over HTTP/2 that loops is answered with 508', async () => {
 test('each proxy increments the hop count of any sender, trusted or not', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(field(request.head, 'Sluice-Hops') ?? 'none'));
   using proxy = await ProxyFixture.before(upstream);
-  const told = async (fields: string): Promise<string> => (await proxy.ask(get('/', fields))).body;
-  assert.equal(await told(''), '1');
-  assert.equal(await told('Sluice-Hops: 1\r\n'), '2');
-  assert.equal(await told('sluice-hops:10\r\n'), '11');
-  assert.equal(await told('Connection: Sluice-Hops\r\nSluice-Hops: 4\r\n'), '5', 'Connection cannot remove it');
+  const hopsAtUpstream = async (fields: string): Promise<string> => (await proxy.request(get('/', fields))).body;
+  assert.equal(await hopsAtUpstream(''), '1');
+  assert.equal(await hopsAtUpstream('Sluice-Hops: 1\r\n'), '2');
+  assert.equal(await hopsAtUpstream('sluice-hops:10\r\n'), '11');
+  assert.equal(await hopsAtUpstream('Connection: Sluice-Hops\r\nSluice-Hops: 4\r\n'), '5', 'Connection cannot remove it');
 });
 
 for (const value of ['11', '999', '1000', '0', '-1', '1, 2', '', 'x', '1\r\nSluice-Hops: 1', '0x1'])
   test(`${JSON.stringify(value)} as a hop count is treated as too many hops`, async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     using proxy = await ProxyFixture.before(upstream);
-    assert.match((await proxy.ask(get('/', `Sluice-Hops: ${value}\r\n`))).line, / 508 /);
+    assert.match((await proxy.request(get('/', `Sluice-Hops: ${value}\r\n`))).line, / 508 /);
     assert.equal(upstream.requests.length, 0);
   });
 
 test("the proxy's own responses are sent whatever the hop count", async () => {
   using proxy = await ProxyFixture.start([{ domain: 'a.test', upstream: null, tls: false, respond: { status: 200, body: 'in' } }]);
-  assert.equal((await proxy.ask(get('/', 'Sluice-Hops: 99\r\n'))).body, 'in');
+  assert.equal((await proxy.request(get('/', 'Sluice-Hops: 99\r\n'))).body, 'in');
 });

@@ -28,7 +28,7 @@ const post = (length: number): string => `POST / HTTP/1.1\r\nHost: a.test\r\nCon
 /** Sends a GET and the beginning of its response. */
 const answering = (begin: string, seen: string) => async (client: Wire, upstream: UpstreamFixture) => {
   client.send(get());
-  const { wire } = await upstream.asked();
+  const { wire } = await upstream.nextRequest();
   wire.send(begin);
   if (seen !== '') await client.readThrough(seen);
   return wire;
@@ -122,7 +122,7 @@ const STAGES: readonly Stage[] = [
     reach: async (client, upstream) => {
       client.socket.pause();
       client.send(get());
-      const { wire } = await upstream.asked();
+      const { wire } = await upstream.nextRequest();
       const piece = Buffer.alloc(1 << 20, 'x');
       wire.send(`${HEAD}Content-Length: ${1 << 28}\r\n\r\n`);
       for (let sent = 0; sent < 32; sent++) wire.send(piece);
@@ -212,7 +212,7 @@ async function nothingLeft({ proxy, upstream, client }: Scene, tls = false): Pro
 async function servesTheNext({ proxy, upstream }: Scene): Promise<void> {
   const client = await proxy.connect();
   client.send(get('/next'));
-  const { wire, request } = await upstream.asked();
+  const { wire, request } = await upstream.nextRequest();
   assert.equal(request.line, 'GET /next HTTP/1.1');
   wire.send(ok('fine', 'Connection: close\r\n'));
   const answer = await client.readAnswer();
@@ -260,7 +260,7 @@ describe('a target that resets its connection', () => {
     using proxy = await ProxyFixture.before(upstream);
     const client = await proxy.connect();
     client.send(get());
-    const { wire } = await upstream.asked();
+    const { wire } = await upstream.nextRequest();
     wire.send(ok('x'));
     await client.readAnswer();
     wire.reset();
@@ -275,7 +275,7 @@ describe('a request that waits for an upstream connection', () => {
     const proxy = await ProxyFixture.with([site('a.test', upstream)], {}, { maxPerTarget: 1 });
     const [first, second] = [await proxy.connect(), await proxy.connect()];
     first.send(get('/first'));
-    const { wire } = await upstream.asked();
+    const { wire } = await upstream.nextRequest();
     second.send(get('/second'));
     await eventually('both requests to be under way', () => proxy.ledger.inFlight.total() === 2);
     return { proxy, first, second, wire };
@@ -304,7 +304,7 @@ describe('a request that waits for an upstream connection', () => {
     using _proxy = proxy;
     wire.reset();
     await isBadGateway(first);
-    const { wire: fresh, request } = await upstream.asked();
+    const { wire: fresh, request } = await upstream.nextRequest();
     assert.equal(request.line, 'GET /second HTTP/1.1');
     fresh.send(ok('2'));
     assert.equal((await second.readAnswer()).body, '2');

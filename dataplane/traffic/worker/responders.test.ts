@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { request as ask } from 'node:http';
+import { request as sendRequest } from 'node:http';
 import { test } from 'node:test';
-import { Speaker } from '../testing/http2-upstream.ts';
+import { Http2Client } from '../testing/http2-upstream.ts';
 import { eventually, get, ProxyFixture, site } from '../testing/test-proxy.ts';
 import { Counting, everywhere, lineOf, Shouting } from '../testing/way-back.ts';
 
@@ -17,10 +17,10 @@ test('a responder of our own streams its response over HTTP/1.1 and HTTP/2, and 
   for (const filters of [[], [new Shouting()]]) {
     using proxy = await counting(new Counting(2_000), filters);
     const expected = filters.length === 0 ? all(2_000) : `${all(2_000).toUpperCase()}!`;
-    assert.equal((await proxy.ask(get())).body, expected);
-    using client = new Speaker(proxy);
-    assert.equal((await client.ask({ ':path': '/' })).body, expected);
-    assert.equal((await proxy.ask('HEAD / HTTP/1.1\r\nHost: a.test\r\n\r\n')).body, '');
+    assert.equal((await proxy.request(get())).body, expected);
+    using client = new Http2Client(proxy);
+    assert.equal((await client.request({ ':path': '/' })).body, expected);
+    assert.equal((await proxy.request('HEAD / HTTP/1.1\r\nHost: a.test\r\n\r\n')).body, '');
   }
 });
 
@@ -43,7 +43,7 @@ test('it writes at the pace of its client, and is cancelled when the client disc
     await eventually('it to be cancelled', () => responder.cancelled === 1);
     const reader = new Promise<number>((resolve) => {
       let bytes = 0;
-      ask({ port: proxy.port, headers: { host: 'a.test' }, agent: false }, (answer) => {
+      sendRequest({ port: proxy.port, headers: { host: 'a.test' }, agent: false }, (answer) => {
         answer.on('data', (piece: Buffer) => {
           bytes += piece.length;
         });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type ClientHttp2Stream, constants } from 'node:http2';
 import { test } from 'node:test';
-import { Speaker } from '../testing/http2-upstream.ts';
+import { Http2Client } from '../testing/http2-upstream.ts';
 import { eventually, ProxyFixture } from '../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import type { Wire } from '../testing/wire.ts';
@@ -29,7 +29,7 @@ async function drip(proxy: ProxyFixture, seconds: number, piece: () => void, ove
 /** How long the finished requests took (s) by the proxy's clock, regardless of when their clients received the response. */
 function secondsTaken(proxy: ProxyFixture): number {
   proxy.counted();
-  const reports = proxy.told.flatMap((message) => (message.kind === 'report' ? message.report.domains : []));
+  const reports = proxy.messages.flatMap((message) => (message.kind === 'report' ? message.report.domains : []));
   return reports.filter(({ host }) => host === 'a.test').reduce((sum, { durationSum }) => sum + durationSum, 0);
 }
 
@@ -76,7 +76,7 @@ test('a body that arrives at 600 bytes a second may take as long as it needs', a
   const client = await proxy.connect();
   client.send(post(LONG));
   await drip(proxy, 100, () => client.send('x'.repeat(600)));
-  const { request, wire } = await upstream.asked();
+  const { request, wire } = await upstream.nextRequest();
   assert.equal(request.body.length, 60_000);
   wire.send(ok('taken'));
   assert.equal((await client.readAnswer()).body, 'taken');
@@ -118,7 +118,7 @@ test('the time that the upstream takes, also for a 100, does not count against t
 test('over HTTP/2 a body that is too slow is answered with 408, and other requests on the connection continue', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await ProxyFixture.before(upstream);
-  using speaker = new Speaker(proxy);
+  using speaker = new Http2Client(proxy);
   const open = (fields: object): ClientHttp2Stream => {
     const stream = speaker.session.request({ ':method': 'POST', ':path': '/', ':authority': 'a.test', ...fields });
     return stream.on('error', () => stream.destroy());

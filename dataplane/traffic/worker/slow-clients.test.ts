@@ -105,9 +105,9 @@ test('500 clients that send small bodies slowly occupy no upstream connection, a
   }
   await eventually('all of them to be under way', () => proxy.ledger.inFlight.total() === 500);
   assert.equal(upstream.connections.length, 0);
-  assert.equal((await proxy.ask(get())).body, 'x');
+  assert.equal((await proxy.request(get())).body, 'x');
   for (const client of slow) client.send('more');
-  assert.equal((await proxy.ask(get())).body, 'x');
+  assert.equal((await proxy.request(get())).body, 'x');
   assert.equal(upstream.connections.length, 1);
   assert.equal(upstream.requests.length, 2);
   for (const client of slow) client.reset();

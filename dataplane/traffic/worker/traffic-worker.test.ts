@@ -18,7 +18,7 @@ const many = (body: string): RouteInput[] => Array.from({ length: ROUTES }, (_, 
 const asking = (domain: string): string => get().replace('a.test', domain);
 
 test('what is published while a worker starts is in effect when it serves', async () => {
-  const told: FromWorker[] = [];
+  const messages: FromWorker[] = [];
   const settings = {
     bind: '127.0.0.1',
     httpPort: 0,
@@ -43,12 +43,12 @@ test('what is published while a worker starts is in effect when it serves', asyn
     clock: new ManualClock(),
     random: systemRandom,
     log: memoryLog(),
-    post: (message) => told.push(message),
+    post: (message) => messages.push(message),
   });
   const started = worker.start();
   worker.handle({ kind: 'publish', publication: { generation: 2, routes: publication([saying('site-0.test', 'new')], false) } });
   await started;
-  while (!told.some((message) => message.kind === 'acknowledged')) await nextTurn();
+  while (!messages.some((message) => message.kind === 'acknowledged')) await nextTurn();
   const client = await Wire.to(worker.port);
   client.send(asking('site-0.test'));
   assert.equal((await client.readAnswer()).body, 'new');

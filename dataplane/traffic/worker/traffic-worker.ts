@@ -133,7 +133,7 @@ export class TrafficWorker {
         faults,
         nextRequestId: requestIds(tools.random),
         draining: () => this.draining !== 'no',
-        hurried: () => this.draining === 'now',
+        mustCloseIdle: () => this.draining === 'now',
         requestPath: server,
         begun: () => inFlight.begin(slot),
         // A failure to count or log must not affect the client.
@@ -159,7 +159,7 @@ export class TrafficWorker {
       get https() {
         return https.settings;
       },
-      isBrought: (domain) => https.shown && (certificates.find(domain)?.brought ?? false),
+      isUploaded: (domain) => https.shown && (certificates.find(domain)?.brought ?? false),
       now: () => clock.now(),
       admit: rates.admit.bind(rates),
       wouldAdmit: rates.wouldAdmit.bind(rates),

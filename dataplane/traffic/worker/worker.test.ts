@@ -39,27 +39,29 @@ async function thread(preload: string) {
   };
   const execArgv = ['--import', `data:text/javascript,${encodeURIComponent(preload)}`];
   const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData, execArgv });
-  const told: FromWorker[] = [];
-  worker.on('message', (message: FromWorker) => told.push(message));
-  await eventually('the worker to serve', () => told.some(({ kind }) => kind === 'serving'));
-  return { worker, told, httpPort, [Symbol.asyncDispose]: async () => void (await worker.terminate()) };
+  const messages: FromWorker[] = [];
+  worker.on('message', (message: FromWorker) => messages.push(message));
+  await eventually('the worker to serve', () => messages.some(({ kind }) => kind === 'serving'));
+  return { worker, messages, httpPort, [Symbol.asyncDispose]: async () => void (await worker.terminate()) };
 }
 
-const errors = (told: readonly FromWorker[]): string =>
-  told.flatMap((message) => (message.kind === 'log' && message.level === 'error' ? JSON.stringify(message.fields) : [])).join('\n');
+const errors = (messages: readonly FromWorker[]): string =>
+  messages.flatMap((message) => (message.kind === 'log' && message.level === 'error' ? JSON.stringify(message.fields) : [])).join('\n');
 
 test('an uncaught exception or rejection of a library is logged and counted, and the worker keeps serving', async () => {
   await using under = await thread(MISCHIEF);
-  const { told, worker, httpPort } = under;
-  await eventually('both in the log', () => errors(told).split('\n').length === 2);
+  const { messages, worker, httpPort } = under;
+  await eventually('both in the log', () => errors(messages).split('\n').length === 2);
   assert.match(
-    errors(told),
+    errors(messages),
     /"ended":"nothing".*thrown by a library[^\n]*\n.*rejected by a library|rejected by a library[^\n]*\n.*thrown by a library/,
   );
   const question: ToWorker = { kind: 'report', id: 7 };
   worker.postMessage(question);
   const counted = () =>
-    told.flatMap((message) => (message.kind === 'report' ? (message.report.faults ?? []) : [])).reduce((sum, [, count]) => sum + count, 0);
+    messages
+      .flatMap((message) => (message.kind === 'report' ? (message.report.faults ?? []) : []))
+      .reduce((sum, [, count]) => sum + count, 0);
   await eventually('both to be counted', () => counted() === 2);
   const wire = await Wire.to(httpPort);
   wire.send(get());
@@ -69,15 +71,15 @@ test('an uncaught exception or rejection of a library is logged and counted, and
 
 test('a worker that fails to apply a publication ends and reports the reason', async () => {
   await using under = await thread('');
-  const { told, worker } = under;
+  const { messages, worker } = under;
   const exited = once(worker, 'exit');
   const broken = { whole: true, packed: new SharedArrayBuffer(3), count: 5, removed: [] };
   const message: ToWorker = { kind: 'publish', publication: { generation: 2, routes: broken } };
   worker.postMessage(message);
   assert.deepEqual(await exited, [1]);
-  assert.match(errors(told), /"worker_ends":true/);
+  assert.match(errors(messages), /"worker_ends":true/);
   assert.equal(
-    told.some((one) => one.kind === 'acknowledged'),
+    messages.some((one) => one.kind === 'acknowledged'),
     false,
   );
 });

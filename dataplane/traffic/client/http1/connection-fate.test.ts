@@ -69,7 +69,7 @@ test('an early response with little of the body left keeps the client’s connec
   way.wire.send(ok('early'));
   assert.equal((await way.client.readAnswer()).body, 'early');
   way.client.send('x'.repeat(9_995) + get());
-  const next = await way.upstream.asked();
+  const next = await way.upstream.nextRequest();
   assert.match(next.request.line, /^GET /);
   next.wire.send(ok('next'));
   assert.equal((await way.client.readAnswer()).body, 'next');
@@ -166,18 +166,18 @@ test('an HTTP/1.0 connection stays open after HEAD, 204 and 304, and closes afte
   });
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
-  const ask = (method: string, path: string) => client.send(old('Connection: Keep-Alive\r\n', method).replace(' / ', ` ${path} `));
+  const sendRequest = (method: string, path: string) => client.send(old('Connection: Keep-Alive\r\n', method).replace(' / ', ` ${path} `));
   for (const [method, path] of [
     ['HEAD', '/head'],
     ['GET', '/204'],
     ['GET', '/304'],
   ] as const) {
-    ask(method, path);
+    sendRequest(method, path);
     const { head } = await client.readAnswer(method);
     assert.equal(field(head, 'Connection'), 'keep-alive', path);
     assert.equal(field(head, 'Transfer-Encoding'), null, path);
   }
-  ask('GET', '/end');
+  sendRequest('GET', '/end');
   assert.match(await client.readAll(), /\r\nConnection: close\r\n(.*\r\n)*\r\nto the end$/);
 });
 
@@ -202,7 +202,7 @@ test('HEAD and 304 of a chunked resource have neither body nor transfer coding, 
 test('a 204 never has a Content-Length, even if the upstream sends 0', async () => {
   using upstream = await UpstreamFixture.serving('HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n');
   using proxy = await ProxyFixture.before(upstream);
-  assert.equal(field((await proxy.ask(get())).head, 'Content-Length'), null);
+  assert.equal(field((await proxy.request(get())).head, 'Content-Length'), null);
 });
 
 // Half-closed connections.
@@ -224,7 +224,7 @@ test('an upstream that closes an idle connection does not affect the client', as
   way.wire.end();
   await way.wire.until('our end', () => way.wire.ended || way.wire.closed);
   way.client.send(post('Content-Length: 3', 'abc'));
-  const next = await way.upstream.asked();
+  const next = await way.upstream.nextRequest();
   next.wire.send(ok('two'));
   assert.equal((await way.client.readAnswer()).body, 'two');
 });

@@ -121,7 +121,7 @@ test('a client that half-closes after its request receives the response and then
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
   client.end(get());
-  const { wire } = await upstream.asked();
+  const { wire } = await upstream.nextRequest();
   await new Promise((resolve) => setTimeout(resolve, 20));
   wire.send(ok('late'));
   const answer = await client.readAll();
@@ -133,7 +133,7 @@ test('a client that half-closes in the middle of a response receives all of it a
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
   client.send(get());
-  const { wire } = await upstream.asked();
+  const { wire } = await upstream.nextRequest();
   wire.send('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab');
   await client.readHead();
   client.end();
@@ -209,7 +209,7 @@ test('a client that disconnects before the response is counted as 499 and releas
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
   client.send(get());
-  const { wire } = await upstream.asked();
+  const { wire } = await upstream.nextRequest();
   client.reset();
   await wire.until('the end', () => wire.ended || wire.closed);
   assert.deepEqual(proxy.counted().get('a.test')?.classes, [0, 0, 0, 0, 0, 1]);
@@ -221,7 +221,7 @@ test('a client that disconnects in the middle of a response is counted under its
   using proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
   client.send(get());
-  const { wire } = await upstream.asked();
+  const { wire } = await upstream.nextRequest();
   wire.send('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc');
   await client.readHead();
   client.reset();

@@ -3,7 +3,7 @@ import { FAULT, type Fault } from '../../codec/http1/fault.ts';
 import type { RequestHead } from '../../codec/http1/request-head.ts';
 import { RequestHeadReader } from '../../codec/http1/request-head-reader.ts';
 import { beginsHttp2, PREFACE } from '../../codec/http2/preface.ts';
-import { callOff, type Downstream, type Exchange, type LentSocket } from '../../exchange/exchange.ts';
+import { type DetachedSocket, type Downstream, detachAttempt, type Exchange } from '../../exchange/exchange.ts';
 import { FAULT_REASON, guard } from '../../exchange/faults.ts';
 import { resumeAnswer } from '../../exchange/relay.ts';
 import { Intake } from '../../io/intake.ts';
@@ -48,7 +48,7 @@ export class ClientConnection implements Downstream, OpenConnection {
   private blocked = false;
   private deadline = UNSET;
   /** Bytes that had been written when a tunnel took over the socket; -1 if none has. */
-  private lentAt = -1;
+  private writtenBeforeTunnel = -1;
   /** Bytes of the answer that had gone out at the last sweep. */
   private sentBefore = 0;
 
@@ -88,12 +88,12 @@ export class ClientConnection implements Downstream, OpenConnection {
     // Consumed bytes count even if none are left: this read may be the first of many.
     if (this.closing || this.intake.over()) return;
     if (this.inputEnded) this.inputOver();
-    else if (this.tools.hurried()) this.drain(false);
+    else if (this.tools.mustCloseIdle()) this.drain(false);
   }
 
   private goOn(): void {
-    if (this.closing || this.lentAt >= 0) return;
-    this.intake.goAhead();
+    if (this.closing || this.writtenBeforeTunnel >= 0) return;
+    this.intake.readOn();
     this.process();
   }
 
@@ -137,7 +137,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     this.writer.begin(head.minor);
     this.requestBody.begin(x);
     this.tools.requestPath.serve(x);
-    this.intake.spend(x.judged);
+    this.intake.spend(x.pathCost);
   }
 
   private readBody(buffer: Buffer): number {
@@ -148,7 +148,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     return used;
   }
 
-  takeBody(x: Exchange, then: (x: Exchange) => void): void {
+  bufferBody(x: Exchange, then: (x: Exchange) => void): void {
     if (!this.requestBody.hold(x, then)) return then(x);
     this.deadline = UNSET;
     this.process();
@@ -168,19 +168,19 @@ export class ClientConnection implements Downstream, OpenConnection {
 
   // Sending.
 
-  lend(x: Exchange): LentSocket | null {
+  detach(x: Exchange): DetachedSocket | null {
     const { socket, pending } = this;
     if (this.inputEnded || this.x !== x) return null;
     this.pending = null;
     this.persist = false;
-    this.lentAt = socket.bytesWritten;
+    this.writtenBeforeTunnel = socket.bytesWritten;
     this.wire.stopReading();
     return { socket, early: pending };
   }
 
-  reclaim(x: Exchange): void {
+  reattach(x: Exchange): void {
     if (this.x !== x) return;
-    this.lentAt = -1;
+    this.writtenBeforeTunnel = -1;
     this.wire.listen();
   }
 
@@ -249,20 +249,20 @@ export class ClientConnection implements Downstream, OpenConnection {
 
   /** A head or body that cannot be trusted: nothing that follows it on this connection can be either. */
   private refuse(fault: Fault): number {
-    if (fault !== FAULT.badVersion || !this.fresh || !this.leaveToHttp2()) this.giveUp(fault.status, fault.reason);
+    if (fault !== FAULT.badVersion || !this.fresh || !this.switchToHttp2()) this.giveUp(fault.status, fault.reason);
     return -1;
   }
 
   private giveUp(status: RefusalStatus, reason: string): void {
     const { x } = this;
     this.persist = false;
-    if (x !== null) callOff(x)();
+    if (x !== null) detachAttempt(x)();
     if (x !== null && this.writer.headSent) this.abort(x);
     else this.answerRefused(x, status, reason);
   }
 
   /** On the port without TLS a client may have prior knowledge of HTTP/2 (RFC 9113 3.3). @returns whether this one seems to. */
-  private leaveToHttp2(): boolean {
+  private switchToHttp2(): boolean {
     const { socket, pending } = this;
     if (pending === null || this.peer.certificate !== null || !beginsHttp2(pending)) return false;
     this.deadline = Math.min(this.deadline || NEVER, this.tools.monotonic() + HEAD_MS);
@@ -317,7 +317,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     this.deadline = this.x !== null && !this.requestBody.open ? NEVER : UNSET;
     if (this.x !== null) resumeAnswer(this.x);
     if (this.x !== null || this.pending === null) return;
-    this.intake.goAhead();
+    this.intake.readOn();
     this.process();
   }
 
@@ -337,21 +337,22 @@ export class ClientConnection implements Downstream, OpenConnection {
     this.deadline = NEVER;
     const { x } = this;
     if (x !== null) {
-      const letGo = callOff(x);
+      const cancelDetached = detachAttempt(x);
       // A status that has been sent is kept; the byte count shows how much followed it.
       if (!this.writer.headSent && x.status === 0) x.status = 499;
       x.failure = 'the client went away';
-      if (this.lentAt >= 0) x.bytesSent = this.socket.bytesWritten - this.lentAt;
+      if (this.writtenBeforeTunnel >= 0) x.bytesSent = this.socket.bytesWritten - this.writtenBeforeTunnel;
       this.settle(x);
-      letGo();
+      cancelDetached();
     }
     this.tools.closed(this);
   }
 
   /** The connection's state can't be trusted any more: ends it and its current exchange. */
-  broke(error: unknown): void {
-    const { x, socket, writer, tools, lentAt } = this;
-    const answered = x === null ? this.pending === null : writer.headSent || (lentAt >= 0 && socket.bytesWritten > lentAt);
+  onFault(error: unknown): void {
+    const { x, socket, writer, tools, writtenBeforeTunnel } = this;
+    const answered =
+      x === null ? this.pending === null : writer.headSent || (writtenBeforeTunnel >= 0 && socket.bytesWritten > writtenBeforeTunnel);
     this.closing = true;
     this.pending = null;
     this.deadline = UNSET;
@@ -361,7 +362,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     tools.faults.step(() => {
       if (!answered) writer.gather(null, refusal(500, FAULT_REASON));
       this.flush();
-      if (answered) this.wire.breakOff(writer.delimited && lentAt < 0);
+      if (answered) this.wire.breakOff(writer.delimited && writtenBeforeTunnel < 0);
       else this.closeGently();
     });
   }

@@ -34,7 +34,7 @@ export class RequestBody implements ChunkSink {
   private decoder: ChunkedDecoder | null = null;
   private held: HeldBody | null = null;
   /** The attempt that a streaming body is sent to. */
-  private taker: Attempt | null = null;
+  private receiver: Attempt | null = null;
   private whenHeld: ((x: Exchange) => void) | null = null;
 
   constructor(tools: BodyTools) {
@@ -44,7 +44,7 @@ export class RequestBody implements ChunkSink {
   /** Starts the body of a request whose head has just been read. */
   begin(x: Exchange): void {
     this.x = x;
-    this.taker = null;
+    this.receiver = null;
     this.fault = null;
     this.remaining = x.bodyLength;
     this.received = 0;
@@ -70,7 +70,7 @@ export class RequestBody implements ChunkSink {
   get waits(): boolean {
     if (this.mode !== MODE.stream) return this.mode === MODE.wait;
     const attempt = this.x?.attempt ?? null;
-    return attempt !== null && attempt !== this.taker;
+    return attempt !== null && attempt !== this.receiver;
   }
 
   /** Reads from the front of `buffer`. @returns how many bytes belonged to the body; check `fault`. */
@@ -122,7 +122,7 @@ export class RequestBody implements ChunkSink {
   stream(): void {
     if (!this.open) return;
     this.mode = MODE.stream;
-    this.taker = this.x?.attempt ?? null;
+    this.receiver = this.x?.attempt ?? null;
   }
 
   discard(): void {

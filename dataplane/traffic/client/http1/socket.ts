@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net';
-import type { Answerable } from '../../exchange/answerable.ts';
+import type { FaultOwner } from '../../exchange/fault-owner.ts';
 import { guard } from '../../exchange/faults.ts';
 import { cut } from '../../io/cut.ts';
 import { LINGER_BYTES } from './limits.ts';
 
 /** Handles the events of a client's socket. */
-export type SocketOwner = Answerable & {
+export type SocketOwner = FaultOwner & {
   receive(chunk: Buffer): void;
   unblock(): void;
   inputOver(): void;

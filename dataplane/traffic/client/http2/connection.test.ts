@@ -151,7 +151,7 @@ describe('a request over HTTP/2', () => {
     using upstream = await UpstreamFixture.start();
     using scene = await Scene.before(upstream);
     const stream = scene.request({});
-    const { wire } = await upstream.asked();
+    const { wire } = await upstream.nextRequest();
     wire.send('HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n');
     await once(stream, 'response');
     for (const text of ['data: 1\n\n', 'data: 2\n\n']) {
@@ -165,7 +165,7 @@ describe('a request over HTTP/2', () => {
     using upstream = await UpstreamFixture.start();
     using scene = await Scene.before(upstream);
     const stream = scene.request({});
-    const { wire } = await upstream.asked();
+    const { wire } = await upstream.nextRequest();
     stream.close(constants.NGHTTP2_CANCEL);
     await wire.until('the upstream connection to be closed', () => wire.ended || wire.closed);
     await eventually('it to be counted', () => scene.proxy.counted().get('a.test')?.classes[5] === 1);
@@ -308,7 +308,7 @@ describe('a request over HTTP/2', () => {
       stream.on('error', () => {
         failed = true;
       });
-      const { wire } = await upstream.asked();
+      const { wire } = await upstream.nextRequest();
       wire.send(`HTTP/1.1 200 OK\r\n${head}`);
       await once(stream, 'data');
       wire.reset();
@@ -334,7 +334,7 @@ describe('a request over HTTP/2', () => {
     using upstream = await UpstreamFixture.start();
     using scene = await Scene.before(upstream);
     const stream = scene.request({});
-    const { wire } = await upstream.asked();
+    const { wire } = await upstream.nextRequest();
     wire.send(`HTTP/1.1 200 OK\r\nContent-Length: ${size}\r\n\r\n`);
     wire.socket.write(Buffer.alloc(size, 'x'));
     await once(stream, 'response');
@@ -365,7 +365,7 @@ describe('a connection over HTTP/2', () => {
 
   test('receives GOAWAY when the worker shuts down, and its requests are completed', async () => {
     const stream = scene.request({});
-    const { wire } = await scene.upstream.asked();
+    const { wire } = await scene.upstream.nextRequest();
     const goaway = once(scene.client, 'goaway');
     scene.proxy.drain(true);
     await goaway;

@@ -179,7 +179,7 @@ export class Http2Connection implements OpenConnection {
   }
 
   /** Its state can't be trusted any more: ends it, and the library notifies its streams. */
-  broke(error: unknown): void {
+  onFault(error: unknown): void {
     const { faults } = this.tools;
     faults.note('connection', error, { client: this.peer.address });
     faults.step(() => this.session.destroy());
@@ -208,9 +208,9 @@ export class Http2Connection implements OpenConnection {
 
   /** The session waits for its last bytes to be sent and then for the client to end its side, without a time limit of its own. */
   private sweepEnd(now: number): void {
-    const owesNothing = !this.session.closed || this.socket.writableFinished;
+    const isFlushed = !this.session.closed || this.socket.writableFinished;
     if (this.endingSince === null) this.endingSince = now;
-    else if (now - this.endingSince >= (owesNothing ? LINGER_MS : LAST_BYTES_MS)) this.socket.destroy();
+    else if (now - this.endingSince >= (isFlushed ? LINGER_MS : LAST_BYTES_MS)) this.socket.destroy();
   }
 
   /** The worker shuts down: tells the client to open no more streams (GOAWAY) and finishes those that it has. */

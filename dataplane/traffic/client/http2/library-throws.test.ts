@@ -35,7 +35,7 @@ test('a WebSocket request is forwarded whatever other fields it has, over HTTP/2
     client.greet().request(1, [...SOCKET, [name, value]], 0);
     await client.until('an answer', () => client.status(1) !== undefined);
     assert.equal(client.status(1), 403, name);
-    if (name !== 'te') assert.match((await proxy.ask(`${UPGRADE}${name}: ${value}\r\n\r\n`)).line, / 403 /, name);
+    if (name !== 'te') assert.match((await proxy.request(`${UPGRADE}${name}: ${value}\r\n\r\n`)).line, / 403 /, name);
   }
   nothingThrown(proxy);
   assert.ok(upstream.requests.every(({ head: asked }) => !/\r\ntrailer:/i.test(asked)));
@@ -60,7 +60,7 @@ const INTERIM = 'HTTP/1.1 199 Odd\r\n\r\n';
 const MALFORMED = 'HTTP/1.1 199 Odd\r\nTransfer-Encoding: gzip, chunked\r\n\r\n';
 const AGREED = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
 const PARTIAL = 'HTTP/1.1 206 Partial Content\r\nContent-Length: 2\r\n\r\nhi';
-const ANSWERS: readonly [said: string, told: readonly number[]][] = [
+const ANSWERS: readonly [sent: string, statuses: readonly number[]][] = [
   [`${INTERIM}${PARTIAL}`, [199, 501]],
   [`${MALFORMED}${PARTIAL}`, [502]],
   [`${MALFORMED}${AGREED}`, [502]],
@@ -73,21 +73,21 @@ const ANSWERS: readonly [said: string, told: readonly number[]][] = [
 ];
 
 test('a WebSocket request gets one final response, whatever the upstream sends before and after it', async () => {
-  for (const [said, told] of ANSWERS) {
-    using upstream = await UpstreamFixture.serving(said);
+  for (const [sent, statuses] of ANSWERS) {
+    using upstream = await UpstreamFixture.serving(sent);
     using proxy = await ProxyFixture.before(upstream);
     using client = await Frames.plain(proxy.port);
     client.greet().request(1, SOCKET, 0);
-    await client.until(`the end of the answer to ${said.slice(0, 200)}`, () =>
+    await client.until(`the end of the answer to ${sent.slice(0, 200)}`, () =>
       [FRAME.headers, FRAME.data].some((type) => client.of(1, type).some(({ flags }) => (flags & FLAG.endStream) !== 0)),
     );
-    assert.equal(client.of(1, FRAME.headers).length, told.length, said.slice(0, 60));
-    assert.equal(client.status(1), told[0], said.slice(0, 60));
+    assert.equal(client.of(1, FRAME.headers).length, statuses.length, sent.slice(0, 60));
+    assert.equal(client.status(1), statuses[0], sent.slice(0, 60));
     // The same over HTTP/1.1: no other response follows one of ours on the connection.
     const wire = await proxy.connect();
     wire.send(`${UPGRADE}\r\n`);
     const heads = (await wire.readAll()).match(/^HTTP\/1\.1 \d+/gm) ?? [];
-    assert.equal(heads.length, told.length, heads.join());
+    assert.equal(heads.length, statuses.length, heads.join());
     await eventually('nothing to be left', () => proxy.ledger.inFlight.total() === 0);
     nothingThrown(proxy);
   }
@@ -100,11 +100,11 @@ test('fields that HTTP/2 forbids never reach the library (RFC 9113 8.2.2)', () =
 });
 
 test('a response to an ordinary request may have connection-specific fields', async () => {
-  const said = ok(
+  const sent = ok(
     'hello',
     'Connection: close, x\r\nKeep-Alive: timeout=5\r\nUpgrade: h2c\r\nTE: gzip\r\nProxy-Connection: close\r\nHTTP2-Settings: x\r\nX: y\r\nTrailer: a\r\n',
   );
-  using upstream = await UpstreamFixture.serving(said);
+  using upstream = await UpstreamFixture.serving(sent);
   using proxy = await ProxyFixture.before(upstream);
   using client = await Frames.plain(proxy.port);
   client.greet().request(1);

@@ -140,5 +140,5 @@ test('the connection receives GOAWAY when the worker shuts down, and is released
   own.drain();
   await staying.until('the farewell', () => staying.of(0, FRAME.goAway).length > 0);
   staying.socket.destroy();
-  await eventually('the worker to be empty', () => own.told.some(({ kind }) => kind === 'drained'));
+  await eventually('the worker to be empty', () => own.messages.some(({ kind }) => kind === 'drained'));
 });

@@ -34,7 +34,7 @@ class Scene {
   }
 
   /** Sends a batch of requests, waits until the upstream has read them, and cancels them. */
-  async callOff(batch: number): Promise<void> {
+  async detachAttempt(batch: number): Promise<void> {
     const { upstream, client, proxy } = this;
     const before = upstream.requests.length;
     for (const stream of streams(batch)) client.request(stream);
@@ -53,9 +53,9 @@ class Scene {
 test('a client that cancels all of its requests receives ENHANCE_YOUR_CALM and is disconnected, and each request is counted', async () => {
   using scene = await Scene.set(() => false);
   const { client, proxy, upstream } = scene;
-  await scene.callOff(0);
+  await scene.detachAttempt(0);
   assert.equal(client.closed, false);
-  await scene.callOff(1);
+  await scene.detachAttempt(1);
   await client.until('the end', () => client.closed);
   const [goAway] = client.of(0, FRAME.goAway);
   assert.equal(goAway?.payload.readUInt32BE(4), CODE.calm);
@@ -88,7 +88,7 @@ test('a client that cancels many requests and waits for as many stays connected'
   for (let batch = 0; batch < 6; batch++) {
     answers = batch % 2 === 0;
     if (!answers) {
-      await scene.callOff(batch);
+      await scene.detachAttempt(batch);
       continue;
     }
     for (const stream of streams(batch)) client.request(stream);

@@ -33,7 +33,7 @@ test('a client that never opens its window pauses the upstream, and is reset aft
   using secure = await SecureFixture.before(upstream);
   const client = await secure.greeted([INITIAL_WINDOW, 0]);
   client.request(1);
-  const { wire } = await upstream.asked();
+  const { wire } = await upstream.nextRequest();
   wire.send(`HTTP/1.1 200 OK\r\nContent-Length: ${LARGE}\r\n\r\n`);
   wire.send(Buffer.alloc(LARGE, 'x'));
   await client.until('the head', () => client.status(1) === 200);
@@ -146,7 +146,7 @@ test('a client that reads nothing is disconnected too', async () => {
   client.send(FRAME.windowUpdate, 0, 0, Buffer.from([0x7f, 0, 0, 0]));
   await client.answered();
   client.request(1);
-  const { wire } = await upstream.asked();
+  const { wire } = await upstream.nextRequest();
   client.socket.pause();
   wire.send(`HTTP/1.1 200 OK\r\nContent-Length: ${LARGE}\r\n\r\n`);
   wire.send(Buffer.alloc(LARGE, 'x'));

@@ -1,12 +1,12 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import { fieldArray, fieldsByName, trailerLines } from '../../codec/http2/request-text.ts';
 import type { Attempt } from '../../exchange/attempt.ts';
-import { callOff, type Downstream, type Exchange, type LentStream, SMALL_PIECE, UNTIL_CLOSE } from '../../exchange/exchange.ts';
+import { type DetachedStream, type Downstream, detachAttempt, type Exchange, SMALL_PIECE, UNTIL_CLOSE } from '../../exchange/exchange.ts';
 import { FAULT_REASON, type Faults, guard } from '../../exchange/faults.ts';
 import { isGrpc } from '../../exchange/grpc.ts';
 import { resumeAnswer } from '../../exchange/relay.ts';
-import { gatherSmallPieces } from '../../io/small-pieces.ts';
-import { cancelStream, cutStream, leaveStream } from '../../io/stream-ends.ts';
+import { coalesceSmallPieces } from '../../io/small-pieces.ts';
+import { cancelStream, cutStream, releaseStream } from '../../io/stream-ends.ts';
 import { BodyPace, TOO_SLOW } from '../body-pace.ts';
 import { HeldBody } from '../held-body.ts';
 import { Drain } from './drain.ts';
@@ -47,12 +47,12 @@ export class ClientStream implements Downstream {
   private held: HeldBody | null = null;
   private whenHeld: ((x: Exchange) => void) | null = null;
   /** The attempt that a streaming body goes to. */
-  private taker: Attempt | null = null;
+  private receiver: Attempt | null = null;
   private listening = false;
   /** Whether a success status would mean that the client may switch protocols (RFC 8441 4). */
   private connects = false;
   /** Whether a tunnel reads and writes the stream. */
-  private lent = false;
+  private detached = false;
   private inputEnded = false;
   private requestTrailers = '';
   /** The rest of the body once the answer is complete; null before. */
@@ -83,7 +83,7 @@ export class ClientStream implements Downstream {
     stream.on('aborted', () => guard(this, this.left));
     stream.on('close', () => guard(this, this.closed));
     stream.on('drain', () => guard(this, this.drained));
-    stream.on('trailers', (_headers, _flags, raw: readonly string[] | undefined) => guard(this, this.takeTrailers, raw ?? []));
+    stream.on('trailers', (_headers, _flags, raw: readonly string[] | undefined) => guard(this, this.receiveTrailers, raw ?? []));
   }
 
   /** The exchange for its request. */
@@ -91,12 +91,12 @@ export class ClientStream implements Downstream {
     this.x = x;
     x.bodyComplete = x.bodyLength === 0;
     this.connects = x.upgrade !== null;
-    if (!x.bodyComplete || this.connects) gatherSmallPieces(this.stream, (error) => this.broke(error));
+    if (!x.bodyComplete || this.connects) coalesceSmallPieces(this.stream, (error) => this.onFault(error));
   }
 
   // Receiving.
 
-  takeBody(x: Exchange, then: (x: Exchange) => void): void {
+  bufferBody(x: Exchange, then: (x: Exchange) => void): void {
     if (x.bodyLength < 0 || x.bodyLength > HOLD_BYTES || x.expectsContinue) return then(x);
     this.held = new HeldBody();
     this.whenHeld = then;
@@ -105,7 +105,7 @@ export class ClientStream implements Downstream {
 
   streamBody(x: Exchange): void {
     if (this.x !== x) return;
-    this.taker = x.attempt;
+    this.receiver = x.attempt;
     if (this.inputEnded) return x.attempt?.bodyEnd(this.requestTrailers);
     this.listen();
     this.stream.resume();
@@ -127,7 +127,7 @@ export class ClientStream implements Downstream {
   /** Whether the attempt that received the body was replaced by another that has not asked for it yet. */
   private get waits(): boolean {
     const attempt = this.x?.attempt ?? null;
-    return this.held === null && attempt !== null && attempt !== this.taker;
+    return this.held === null && attempt !== null && attempt !== this.receiver;
   }
 
   private receive(chunk: Buffer): void {
@@ -151,7 +151,7 @@ export class ClientStream implements Downstream {
     } else if (x.attempt?.body(chunk, 0, chunk.length) === false) stream.pause();
   }
 
-  private takeTrailers(raw: readonly string[]): void {
+  private receiveTrailers(raw: readonly string[]): void {
     const lines = trailerLines(raw);
     // `close` would end an answer that is under way as if it were complete.
     if (lines === null && this.headSent) cutStream(this.stream);
@@ -161,7 +161,7 @@ export class ClientStream implements Downstream {
 
   private ended(): void {
     const { x } = this;
-    if (x === null && this.early !== null) return this.sayEnd();
+    if (x === null && this.early !== null) return this.endResponse();
     // A stream that was reset emits `end` too; its body is not complete.
     if (x === null || this.inputEnded || this.gone) return;
     this.inputEnded = true;
@@ -227,15 +227,15 @@ export class ClientStream implements Downstream {
     this.trailers = trailers;
     this.settle(x);
     if (this.gone) return;
-    if (this.inputEnded || (x.bodyLength === 0 && !this.connects)) return this.sayEnd();
+    if (this.inputEnded || (x.bodyLength === 0 && !this.connects)) return this.endResponse();
     this.drain = new Drain(this.tools.monotonic());
     this.nothingFlows = this.connects || (x.expectsContinue && this.received === 0);
     this.listen();
     stream.resume();
-    if (this.early === null || x.status >= 300) this.sayEnd();
+    if (this.early === null || x.status >= 300) this.endResponse();
   }
 
-  private sayEnd(): void {
+  private endResponse(): void {
     const { stream, early, pendingHead } = this;
     this.early = null;
     if (this.gone) return;
@@ -265,14 +265,14 @@ export class ClientStream implements Downstream {
     if (this.x !== null && this.early === null) this.sendHead(false);
   }
 
-  lend(x: Exchange): LentStream | null {
+  detach(x: Exchange): DetachedStream | null {
     if (this.x !== x || this.gone) return null;
-    this.lent = true;
+    this.detached = true;
     return { stream: this.stream };
   }
 
-  reclaim(): void {
-    this.lent = false;
+  reattach(): void {
+    this.detached = false;
   }
 
   private sendHead(ends: boolean): void {
@@ -297,7 +297,7 @@ export class ClientStream implements Downstream {
   /** Called once END_STREAM has been sent: a reset sent before it would discard the answer. */
   private sentAll(): void {
     this.allSent = true;
-    if (this.nothingFlows && !this.gone) leaveStream(this.stream);
+    if (this.nothingFlows && !this.gone) releaseStream(this.stream);
   }
 
   // The end.
@@ -325,7 +325,7 @@ export class ClientStream implements Downstream {
   }
 
   /** Its state can't be trusted any more: ends the stream and its exchange. */
-  broke(error: unknown): void {
+  onFault(error: unknown): void {
     const { x, stream } = this;
     const { faults } = this.tools;
     const answered = stream.headersSent;
@@ -343,11 +343,11 @@ export class ClientStream implements Downstream {
   private left(): void {
     const { x } = this;
     if (x === null) return;
-    const letGo = callOff(x);
+    const cancelDetached = detachAttempt(x);
     if (x.status === 0) x.status = 499;
     x.failure = 'the client went away';
     this.settle(x);
-    letGo();
+    cancelDetached();
   }
 
   /** As over HTTP/1.1; see `RequestBody`. */
@@ -359,7 +359,7 @@ export class ClientStream implements Downstream {
   }
 
   private giveUp(x: Exchange): void {
-    callOff(x)();
+    detachAttempt(x)();
     x.status = 408;
     x.failure = TOO_SLOW;
     if (!this.gone) x.bytesSent += refuse(this.stream, 408, TOO_SLOW);
@@ -369,11 +369,11 @@ export class ClientStream implements Downstream {
   /** Ends the stream if a body has made no progress for too long on the client's side. */
   sweep(now: number): void {
     const { stream, x } = this;
-    if (this.lent) return;
+    if (this.detached) return;
     if (x !== null && this.tooSlow(x, now)) return this.giveUp(x);
     if (this.drain?.over(now) === true) {
-      if (this.early !== null) return this.sayEnd();
-      if (this.allSent) return leaveStream(stream);
+      if (this.early !== null) return this.endResponse();
+      if (this.allSent) return releaseStream(stream);
     }
     const progress = this.received + (x?.bytesSent ?? 0) - stream.writableLength;
     const waitsForUs =

@@ -1,7 +1,7 @@
 import { CLASS, CR, FIELD_VALUE, HTAB, LF, SP, TOKEN } from './chars.ts';
 import { FAULT, type Fault } from './fault.ts';
 import { faultOfPartialFields } from './partial-fields.ts';
-import { judgeTrailers, NO_TRAILER } from './trailers.ts';
+import { NO_TRAILER, validateTrailers } from './trailers.ts';
 
 /** Most bytes of a trailer section. */
 export const MAX_TRAILERS = 8_192;
@@ -46,7 +46,7 @@ export class ChunkedDecoder {
   private extensions = 0;
   private partial: Buffer | null = null;
   /** Bytes of the trailer section that have been validated. */
-  private judged = 0;
+  private validated = 0;
 
   constructor(direction: 'request' | 'response') {
     this.direction = direction;
@@ -58,7 +58,7 @@ export class ChunkedDecoder {
     this.trailers = '';
     this.restartSize();
     this.partial = null;
-    this.judged = 0;
+    this.validated = 0;
   }
 
   /**
@@ -213,19 +213,19 @@ export class ChunkedDecoder {
     const size = end < 0 ? section.length : end;
     const linesEnd = end < 0 ? section.lastIndexOf(LF) + 1 : end - 2;
     if (size > MAX_TRAILERS) this.fault = FAULT.longTrailers;
-    else if (end >= 0 || linesEnd > this.judged) this.judge(section, linesEnd, end >= 0);
+    else if (end >= 0 || linesEnd > this.validated) this.validate(section, linesEnd, end >= 0);
     if (end < 0 && this.fault === null && faultyLine(section, linesEnd)) this.fault = FAULT.badTrailer;
     this.partial = end < 0 ? Buffer.from(section) : null;
     return end < 0 ? to : from + end - before;
   }
 
   /** Validates all complete lines, including earlier ones, because a line can be invalid only in combination with others. */
-  private judge(section: Buffer, linesEnd: number, done: boolean): void {
-    this.judged = linesEnd;
-    const judged = judgeTrailers(section, linesEnd);
-    if (typeof judged !== 'string') this.fault = judged;
+  private validate(section: Buffer, linesEnd: number, done: boolean): void {
+    this.validated = linesEnd;
+    const validated = validateTrailers(section, linesEnd);
+    if (typeof validated !== 'string') this.fault = validated;
     else if (done) {
-      this.trailers = judged;
+      this.trailers = validated;
       this.done = true;
     }
   }

@@ -1,4 +1,4 @@
-import { Gathering } from '../../io/gathering.ts';
+import { AppendBuffer } from '../../io/append-buffer.ts';
 import { CR, LF } from './chars.ts';
 import { FAULT, type Fault } from './fault.ts';
 import { faultOfPartialHead, HEAD_END, MAX_REQUEST_HEAD, RequestHead } from './request-head.ts';
@@ -9,15 +9,15 @@ export class RequestHeadReader {
   /** Whether the last call of `read` has filled `head`. */
   whole = false;
   fault: Fault | null = null;
-  private gathering: Gathering | null = null;
+  private gathering: AppendBuffer | null = null;
 
   /** Joins the remaining bytes and those that followed. */
   join(rest: Buffer, chunk: Buffer): Buffer {
     return this.gathered().join(rest, chunk);
   }
 
-  private gathered(): Gathering {
-    this.gathering ??= new Gathering();
+  private gathered(): AppendBuffer {
+    this.gathering ??= new AppendBuffer();
     return this.gathering;
   }
 
@@ -48,7 +48,7 @@ export class RequestHeadReader {
   private readPartial(buffer: Buffer, end: number): Fault | null {
     const gathering = this.gathered();
     const tooLong = end >= 0 || buffer.length > MAX_REQUEST_HEAD;
-    if (gathering.worthJudging(buffer.length) || tooLong) {
+    if (gathering.shouldParse(buffer.length) || tooLong) {
       const fault = faultOfPartialHead(buffer, 0, end < 0 ? buffer.length : MAX_REQUEST_HEAD, this.head);
       if (fault !== null) return fault;
     }

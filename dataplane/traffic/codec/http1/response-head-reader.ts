@@ -1,5 +1,5 @@
 import { RESPONSE_HEADER_BYTES } from '../../../../shared/transport.ts';
-import { Gathering } from '../../io/gathering.ts';
+import { AppendBuffer } from '../../io/append-buffer.ts';
 import { CR, LF } from './chars.ts';
 import { FAULT, type Fault } from './fault.ts';
 import { MAX_ANSWER_FIELDS } from './fields.ts';
@@ -28,7 +28,7 @@ export class ResponseHeadReader {
   readonly head = new ResponseHead();
   /** Why the bytes are not a head; null while they may still be one. */
   fault: Fault | null = null;
-  private gathering: Gathering | null = null;
+  private gathering: AppendBuffer | null = null;
 
   /** `partial`, which contains no complete head, followed by `piece`. Neither is overwritten. */
   join(partial: Buffer | null, piece: Buffer): Buffer {
@@ -40,9 +40,9 @@ export class ResponseHeadReader {
     return this.gathered().keep(partial);
   }
 
-  private gathered(): Gathering {
+  private gathered(): AppendBuffer {
     // Heads have a limit of their own.
-    this.gathering ??= new Gathering(Number.POSITIVE_INFINITY);
+    this.gathering ??= new AppendBuffer(Number.POSITIVE_INFINITY);
     return this.gathering;
   }
 
@@ -70,7 +70,7 @@ export class ResponseHeadReader {
     const length = (end < 0 ? buffer.length : end) - start;
     if (length > limits.bytes) this.fault = FAULT.longHead;
     else if (end >= 0) this.fault = this.head.parse(buffer, from, end, overrides, true);
-    else if (this.gathered().worthJudging(length)) this.fault = faultOfPartialAnswer(buffer, from, buffer.length);
+    else if (this.gathered().shouldParse(length)) this.fault = faultOfPartialAnswer(buffer, from, buffer.length);
     if (this.fault !== null) return -1;
     if (end >= 0) return this.over(end);
     this.gathered().sought = Math.max(0, buffer.length - start - EMPTY_LINE.length);

@@ -9,7 +9,7 @@ export const NO_TRAILER = /^(?:host|content-length|transfer-encoding):/i;
  * `Name: value`, so that an upstream which does not read trailers can't mistake a line for a request.
  * @returns the lines to forward, or the fault.
  */
-export function judgeTrailers(section: Buffer, to: number): string | Fault {
+export function validateTrailers(section: Buffer, to: number): string | Fault {
   if (to <= 0) return '';
   const fields = new Fields(MAX_TRAILER_FIELDS);
   const fault = fields.scan(section, section.toString('latin1', 0, to), 0, 0, to, 'trailers', null);

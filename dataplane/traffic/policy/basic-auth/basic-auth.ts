@@ -11,12 +11,12 @@ export const basicAuth: PolicyKind = (route, handle) => {
 };
 
 /** A salt and a hash that match no password, for unknown users: checking them takes as long as for known ones. */
-const NOBODY = '......................JgDvSGtFJwwSs8gQTD9PW8eoXmQ8gF.';
+const UNKNOWN_USER = '......................JgDvSGtFJwwSs8gQTD9PW8eoXmQ8gF.';
 
 function compile(spec: BasicAuthSpec): Policy {
   const hashes = new Map(spec.users.map(({ name, hash }) => [name, hash as string]));
   const cost = Math.max(...spec.users.map(({ hash }) => costOf(hash)));
-  const nobody = `$2b$${String(cost).padStart(2, '0')}$${NOBODY}`;
+  const unknownUser = `$2b$${String(cost).padStart(2, '0')}$${UNKNOWN_USER}`;
   const missing = challenge(spec.realm, 'no readable user and password');
   const wrong = challenge(spec.realm, 'the user or the password is wrong');
   return {
@@ -24,7 +24,7 @@ function compile(spec: BasicAuthSpec): Policy {
     decide(x, tools) {
       const credentials = credentialsIn(x.fields);
       if (credentials === null) return missing;
-      const verdict = tools.passwords.check(x, credentials, hashes.get(credentials.user) ?? nobody, wrong);
+      const verdict = tools.passwords.check(x, credentials, hashes.get(credentials.user) ?? unknownUser, wrong);
       return verdict === 'later' ? LATER : verdict;
     },
     explain: () => answers(`requires a user and a password: ${spec.users.length} known for "${spec.realm}"`),

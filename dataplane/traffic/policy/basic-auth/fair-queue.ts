@@ -67,7 +67,7 @@ export class FairQueue<T> {
    * Removes the last item of a key with trouble to make room for `key`. null if `key` itself has trouble, or if no key with trouble has an
    * item here.
    */
-  giveWay(key: string): T | null {
+  evictSuspect(key: string): T | null {
     if (this.trouble.has(key)) return null;
     for (const [other, queue] of this.suspect) {
       const last = queue.pop();

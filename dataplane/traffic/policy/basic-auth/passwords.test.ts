@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hashSync } from 'bcrypt';
-import { as, ComparesByHand } from '../../testing/compares-by-hand.ts';
+import { as, ManualCompares } from '../../testing/manual-compares.ts';
 import { eventually, get, ProxyFixture } from '../../testing/test-proxy.ts';
 import { field } from '../../testing/wire.ts';
 
@@ -16,7 +16,7 @@ const route = (hash = HASH, body = 'in') => ({
 
 /** A proxy with one guarded site whose comparisons the test settles. */
 async function underTest() {
-  const compares = new ComparesByHand();
+  const compares = new ManualCompares();
   const proxy = await ProxyFixture.start([route()], [], compares.compare);
   return { compares, proxy, [Symbol.dispose]: () => proxy[Symbol.dispose]() };
 }
@@ -35,7 +35,7 @@ test('an accepted pair is not compared again on any connection, and a rejected o
   await compares.until(1);
   compares.settle(0, true);
   assert.match((await client.readAnswer()).line, / 200 /);
-  for (let nth = 0; nth < 3; nth++) assert.match((await proxy.ask(get('/', as('bob:secret')))).line, / 200 /);
+  for (let nth = 0; nth < 3; nth++) assert.match((await proxy.request(get('/', as('bob:secret')))).line, / 200 /);
   assert.equal(compares.begun.length, 1);
   for (const count of [2, 3]) {
     const wrong = await trying(proxy, 'wrong');
@@ -100,7 +100,7 @@ test('8 passwords of one client may wait, and another is answered with 429 and R
   const { compares, proxy } = under;
   const clients = await Promise.all(Array.from({ length: 10 }, (_, nth) => trying(proxy, `${nth}`)));
   await eventually('10 requests', () => proxy.ledger.inFlight.total() === 10);
-  const over = await proxy.ask(get('/', as('bob:over')));
+  const over = await proxy.request(get('/', as('bob:over')));
   assert.match(over.line, / 429 /);
   assert.equal(field(over.head, 'Retry-After'), '1');
   assert.equal(compares.begun.length, 2);
@@ -123,7 +123,7 @@ test('8 passwords of one client may wait, and another is answered with 429 and R
 
 /** The same behind a trusted proxy, which sends the client's address. */
 async function fromManyAddresses() {
-  const compares = new ComparesByHand();
+  const compares = new ManualCompares();
   const proxy = await ProxyFixture.start([route()], ['127.0.0.1/32'], compares.compare);
   const from = async (address: string, password: string) => {
     const client = await proxy.connect();
@@ -247,7 +247,7 @@ test('a client that disconnects during the comparison is counted as 499, and the
   gone.reset();
   await eventually('the client to be gone', () => proxy.ledger.inFlight.total() === 0);
   compares.settle(0, true);
-  assert.match((await proxy.ask(get('/', as('bob:gone')))).line, / 200 /, 'the result is kept');
+  assert.match((await proxy.request(get('/', as('bob:gone')))).line, / 200 /, 'the result is kept');
   assert.deepEqual(proxy.counted().get('a.test')?.classes, [0, 1, 0, 0, 0, 1]);
 });
 
@@ -287,7 +287,7 @@ test('a waiting client gets its response from a draining worker, and after it ha
     assert.match(await client.readAll(), /^HTTP\/1\.1 200 [\s\S]*Connection: close\r\n[\s\S]*in$/);
     client.end();
   }
-  await eventually('the drained worker', () => proxy.told.some(({ kind }) => kind === 'drained'));
+  await eventually('the drained worker', () => proxy.messages.some(({ kind }) => kind === 'drained'));
 });
 
 test('a comparison that fails is answered with 503 and logged with the reason', async () => {

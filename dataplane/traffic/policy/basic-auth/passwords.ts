@@ -105,7 +105,7 @@ export class Passwords {
     if (semaphore.enqueue(slot)) return true;
     this.dropLeft();
     if (semaphore.enqueue(slot)) return true;
-    const gone = this.queue.giveWay(from);
+    const gone = this.queue.evictSuspect(from);
     if (gone === null) return false;
     // Its place in the shared count goes to the newcomer.
     this.checks.delete(gone.pair);
@@ -189,5 +189,5 @@ export class Passwords {
 
 /** An exception ended the check. Ends those of its exchanges that have no response yet. */
 function breakOff({ exchanges }: Check, error: unknown): void {
-  for (const { x } of exchanges) if (x.status === 0) x.client.broke(error);
+  for (const { x } of exchanges) if (x.status === 0) x.client.onFault(error);
 }

@@ -17,7 +17,7 @@ describe('with automatic HTTPS', () => {
     ] as const) {
       using proxy = await ProxyFixture.with([site('a.test', upstream)], { https: { ...ACTIVE, publicPort } });
       for (const path of ['/', '/a%20b/../c?q=1&r=%2F']) {
-        const { line, head } = await proxy.ask(get(path).replace('Host: a.test', 'Host: A.test:8080'));
+        const { line, head } = await proxy.request(get(path).replace('Host: a.test', 'Host: A.test:8080'));
         assert.match(line, / 308 /);
         assert.equal(field(head, 'Location'), `${base}${path}`);
       }
@@ -30,47 +30,47 @@ describe('with automatic HTTPS', () => {
     const sites = [{ ...site('a.test', upstream), https: 'off' as const }, site('127.0.0.1', upstream), site('*.wild.test', upstream)];
     using proxy = await ProxyFixture.with(sites, { https: ACTIVE });
     for (const host of ['a.test', '127.0.0.1', 'x.wild.test'])
-      assert.match((await proxy.ask(get().replace('a.test', host))).line, / 200 /, host);
+      assert.match((await proxy.request(get().replace('a.test', host))).line, / 200 /, host);
   });
 
   test('a client that came over HTTPS according to a trusted proxy is not redirected', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     using proxy = await ProxyFixture.with([site('a.test', upstream)], { https: ACTIVE, trustedProxies: ['127.0.0.0/8' as Cidr] });
-    assert.match((await proxy.ask(get('/', 'X-Forwarded-Proto: https\r\n'))).line, / 200 /);
-    assert.match((await proxy.ask(get('/', 'X-Forwarded-Proto: http\r\n'))).line, / 308 /);
+    assert.match((await proxy.request(get('/', 'X-Forwarded-Proto: https\r\n'))).line, / 200 /);
+    assert.match((await proxy.request(get('/', 'X-Forwarded-Proto: http\r\n'))).line, / 308 /);
   });
 
   test('redirects start and stop with the settings, without a new table', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     using proxy = await ProxyFixture.with([site('a.test', upstream)], {});
-    assert.match((await proxy.ask(get())).line, / 200 /);
+    assert.match((await proxy.request(get())).line, / 200 /);
     await proxy.configure({ https: ACTIVE });
-    assert.match((await proxy.ask(get())).line, / 308 /);
+    assert.match((await proxy.request(get())).line, / 308 /);
     await proxy.configure({});
-    assert.match((await proxy.ask(get())).line, / 200 /);
+    assert.match((await proxy.request(get())).line, / 200 /);
   });
 
   test('the limits of the public authority apply: names of private networks stay on HTTP', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));
     using proxy = await ProxyFixture.with([site('a.test', upstream)], { https: { ...ACTIVE, anyName: false } });
-    assert.match((await proxy.ask(get())).line, / 200 /);
+    assert.match((await proxy.request(get())).line, / 200 /);
   });
 });
 
 test('a site with an internal certificate is redirected if there is an internal authority', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await ProxyFixture.with([{ ...site('a.test', upstream), https: 'internal' }], {});
-  assert.match((await proxy.ask(get())).line, / 200 /);
+  assert.match((await proxy.request(get())).line, / 200 /);
   await proxy.configure({ https: { ...ACTIVE, automatic: false, internal: true } });
-  assert.match((await proxy.ask(get())).line, / 308 /);
+  assert.match((await proxy.request(get())).line, / 308 /);
 });
 
 test('a site with an applied certificate is redirected without any authority, but the catch-all never is', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   const sites = [site('a.test', upstream), site('*', upstream)].map((one) => ({ ...one, https: 'provided' as const }));
   using proxy = await ProxyFixture.with(sites, {});
-  assert.match((await proxy.ask(get())).line, / 308 /);
-  assert.match((await proxy.ask(get().replace('a.test', 'b.test'))).line, / 200 /);
+  assert.match((await proxy.request(get())).line, / 308 /);
+  assert.match((await proxy.request(get().replace('a.test', 'b.test'))).line, / 200 /);
 });
 
 describe('with an uploaded certificate', () => {
@@ -80,7 +80,8 @@ describe('with an uploaded certificate', () => {
     const { cert, key } = made.issue(...domains);
     return { domains, certificate: cert, private_key: key, brought };
   };
-  const status = async (proxy: ProxyFixture, host: string) => / (\d+) /.exec((await proxy.ask(get().replace('a.test', host))).line)?.[1];
+  const status = async (proxy: ProxyFixture, host: string) =>
+    / (\d+) /.exec((await proxy.request(get().replace('a.test', host))).line)?.[1];
 
   test('its sites are redirected without any authority as soon as it is loaded', async () => {
     using upstream = await UpstreamFixture.serving(ok('x'));

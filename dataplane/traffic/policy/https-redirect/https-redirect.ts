@@ -16,16 +16,16 @@ export const httpsRedirect: PolicyKind = (route) => {
   const provided = https === 'provided' && domain !== CATCH_ALL;
   // Not compiled into the route: authorities and certificates may change while the site does not.
   const active = (tools: PolicyTools): boolean =>
-    provided || issuerOf({ domain, https }, tools.https) !== null || (domain !== CATCH_ALL && tools.isBrought(domain));
-  let judgedBy: PolicyTools['https'] | null = null;
-  let judgement = false;
+    provided || issuerOf({ domain, https }, tools.https) !== null || (domain !== CATCH_ALL && tools.isUploaded(domain));
+  let cachedFor: PolicyTools['https'] | null = null;
+  let cached = false;
   const applies = (x: Exchange, tools: PolicyTools): boolean => {
     if (x.secure) return false;
-    if (judgedBy !== tools.https) {
-      judgedBy = tools.https;
-      judgement = active(tools);
+    if (cachedFor !== tools.https) {
+      cachedFor = tools.https;
+      cached = active(tools);
     }
-    return judgement;
+    return cached;
   };
   const policy: Policy = {
     name: 'https',

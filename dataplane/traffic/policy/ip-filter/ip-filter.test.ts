@@ -29,13 +29,13 @@ for (const [name, filter, inside, outside] of [
 ] as const)
   test(name, async () => {
     using proxy = await ProxyFixture.start([filtered(filter)], ['127.0.0.1']);
-    for (const address of inside) assert.match((await proxy.ask(from(address))).line, / 200 /, address);
-    for (const address of outside) assert.match((await proxy.ask(from(address))).line, / 403 /, address);
+    for (const address of inside) assert.match((await proxy.request(from(address))).line, / 200 /, address);
+    for (const address of outside) assert.match((await proxy.request(from(address))).line, / 403 /, address);
   });
 
 test("only a trusted proxy may name the client's address", async () => {
   using proxy = await ProxyFixture.start([filtered({ allow: ['10.0.0.0/8'] })]);
-  assert.match((await proxy.ask(from('10.1.2.3'))).line, / 403 /);
+  assert.match((await proxy.request(from('10.1.2.3'))).line, / 403 /);
 });
 
 test("a block's lists replace its site's, and a path that may belong to another block is refused", async () => {
@@ -45,7 +45,7 @@ test("a block's lists replace its site's, and a path that may belong to another 
     { path: '/same/*' },
   ];
   using proxy = await ProxyFixture.start([filtered({ allow: ['10.0.0.0/8'] }, { handles })], ['127.0.0.1']);
-  const status = async (address: string, path: string) => (await proxy.ask(from(address, path))).line.slice(9, 12);
+  const status = async (address: string, path: string) => (await proxy.request(from(address, path))).line.slice(9, 12);
   assert.deepEqual([await status('192.0.2.1', '/hooks/x'), await status('10.0.0.1', '/hooks/x')], ['200', '403']);
   assert.deepEqual([await status('192.0.2.1', '/open/x'), await status('192.0.2.1', '/same/x')], ['200', '403']);
   assert.deepEqual([await status('10.0.0.1', '/same/x'), await status('192.0.2.1', '/')], ['200', '403']);
@@ -55,8 +55,8 @@ test("a block's lists replace its site's, and a path that may belong to another 
 test('a refused client is not counted, redirected or asked for a password', async () => {
   const more = { rate_limit_rps: 1, redirects: [{ from: '/moved', to: '/', status: 301 }], basic_auth: { users } };
   using proxy = await ProxyFixture.start([filtered({ deny: ['10.0.0.0/8'] }, more)], ['127.0.0.1']);
-  for (const path of ['/', '/moved', '/']) assert.match((await proxy.ask(from('10.0.0.1', path))).line, / 403 /);
-  assert.match((await proxy.ask(from('192.0.2.1', '/moved'))).line, / 301 /);
+  for (const path of ['/', '/moved', '/']) assert.match((await proxy.request(from('10.0.0.1', path))).line, / 403 /);
+  assert.match((await proxy.request(from('192.0.2.1', '/moved'))).line, / 301 /);
 });
 
 test('a dry run names the range that decides', async () => {

@@ -25,7 +25,7 @@ async function admitted(proxy: ProxyFixture, count: number, request: string): Pr
 test('requests over the limit are answered with 429 and Retry-After: 1 until the window has moved on', async () => {
   using proxy = await ProxyFixture.start([limited('a.test', 4)]);
   assert.equal(await admitted(proxy, 6, get()), 4);
-  const over = await proxy.ask(get());
+  const over = await proxy.request(get());
   assert.match(over.line, /^HTTP\/1\.1 429 Too Many Requests$/);
   assert.equal(field(over.head, 'Retry-After'), '1');
   proxy.clock.pass(1_500);

@@ -94,5 +94,5 @@ test('OPTIONS * is redirected to the root of the other host', async () => {
   using proxy = await ProxyFixture.start([
     { domain: 'a.test', upstream: null, tls: false, redirects: [{ from: '*', to: 'https://b.test{uri}', status: 308 }] },
   ]);
-  assert.equal(field((await proxy.ask('OPTIONS * HTTP/1.1\r\nHost: a.test\r\n\r\n')).head, 'Location'), 'https://b.test/*');
+  assert.equal(field((await proxy.request('OPTIONS * HTTP/1.1\r\nHost: a.test\r\n\r\n')).head, 'Location'), 'https://b.test/*');
 });

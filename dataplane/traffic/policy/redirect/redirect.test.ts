@@ -17,7 +17,7 @@ for (const [to, asked, location] of [
     using proxy = await ProxyFixture.start([
       { domain: 'a.test', upstream: null, tls: false, redirects: [{ from: '/old/*', to, status: 308 }] },
     ]);
-    const answer = await proxy.ask(get(asked));
+    const answer = await proxy.request(get(asked));
     assert.equal(answer.line, 'HTTP/1.1 308 Permanent Redirect');
     assert.equal(field(answer.head, 'Location'), location);
     assert.equal(answer.body, '');
@@ -31,15 +31,15 @@ test('the first matching redirect answers, and a path that matches none is passe
   using proxy = await ProxyFixture.start([
     { domain: 'a.test', upstream: null, tls: false, redirects, respond: { status: 200, body: 'on' } },
   ]);
-  assert.equal(field((await proxy.ask(get('/a'))).head, 'Location'), '/first');
-  assert.equal(field((await proxy.ask(get('/ab'))).head, 'Location'), '/second');
-  assert.equal((await proxy.ask(get('/b'))).body, 'on');
+  assert.equal(field((await proxy.request(get('/a'))).head, 'Location'), '/first');
+  assert.equal(field((await proxy.request(get('/ab'))).head, 'Location'), '/second');
+  assert.equal((await proxy.request(get('/b'))).body, 'on');
 });
 
 test('a disguised path is redirected like the plain one, or refused if it is ambiguous', async () => {
   using proxy = await ProxyFixture.start([
     { domain: 'a.test', upstream: null, tls: false, redirects: [{ from: '/old/*', to: '/new', status: 301 }], respond: { status: 200 } },
   ]);
-  for (const path of ['/%6Fld/x', '//old/x', '/old//x', '/old/./x']) assert.match((await proxy.ask(get(path))).line, / 301 /, path);
-  for (const path of ['/x/../old/x', '/./old/x', '/old;/x', '/old%2Fx']) assert.match((await proxy.ask(get(path))).line, / 400 /, path);
+  for (const path of ['/%6Fld/x', '//old/x', '/old//x', '/old/./x']) assert.match((await proxy.request(get(path))).line, / 301 /, path);
+  for (const path of ['/x/../old/x', '/./old/x', '/old;/x', '/old%2Fx']) assert.match((await proxy.request(get(path))).line, / 400 /, path);
 });

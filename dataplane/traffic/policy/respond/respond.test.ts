@@ -6,7 +6,7 @@ import { field } from '../../testing/wire.ts';
 
 test('a fixed response has its status, its text in UTF-8 and its length in bytes', async () => {
   using proxy = await ProxyFixture.start([{ domain: 'a.test', upstream: null, tls: false, respond: { status: 201, body: 'grüße ✓' } }]);
-  const answer = await proxy.ask(get());
+  const answer = await proxy.request(get());
   assert.equal(answer.line, 'HTTP/1.1 201 Created');
   assert.equal(Buffer.from(answer.body, 'latin1').toString('utf8'), 'grüße ✓');
   assert.equal(field(answer.head, 'Content-Type'), 'text/plain; charset=utf-8');
@@ -44,6 +44,6 @@ test('a block without a response or targets of its own uses the site’s respons
     },
   ]);
   const bodies = [];
-  for (const path of ['/own', '/target', '/neither', '/else']) bodies.push((await proxy.ask(get(path))).body);
+  for (const path of ['/own', '/target', '/neither', '/else']) bodies.push((await proxy.request(get(path))).body);
   assert.deepEqual(bodies, ['own', 'target', 'site', 'site']);
 });

@@ -9,7 +9,7 @@ export type ConnectionOwner<C> = {
   /** `keepAliveSeconds` is how long the target promises to keep it open; -1 if it does not say. */
   release(connection: C, keepAliveSeconds: number): void;
   /** Its idle time limit has expired. */
-  idled(connection: C, now: number): void;
+  idleExpired(connection: C, now: number): void;
   /** The target has closed it while it was idle. */
   left(connection: C): void;
   /** `failure` is why it was never established; null if it was, or if it was given up. */

@@ -9,7 +9,7 @@ async function underWay(fields = '') {
   const proxy = await ProxyFixture.before(upstream);
   const client = await proxy.connect();
   client.send(get('/', fields));
-  const { wire, request } = await upstream.asked();
+  const { wire, request } = await upstream.nextRequest();
   const end = () => {
     upstream[Symbol.dispose]();
     proxy[Symbol.dispose]();
@@ -74,7 +74,7 @@ test('a response delimited by the close is chunked for an HTTP/1.1 client, whose
   way.wire.end('def');
   assert.match(await way.client.readThrough('0\r\n\r\n'), /def\r\n0\r\n\r\n$/);
   way.client.send(get());
-  (await way.upstream.asked()).wire.send(ok('next'));
+  (await way.upstream.nextRequest()).wire.send(ok('next'));
   assert.equal((await way.client.readAnswer()).body, 'next');
 });
 
@@ -92,7 +92,7 @@ test('a connection that its target closes after the response is not reused', asy
   await way.client.readAnswer();
   await way.wire.until('the end', () => way.wire.ended || way.wire.closed);
   way.client.send(get());
-  (await way.upstream.asked()).wire.send(ok('y'));
+  (await way.upstream.nextRequest()).wire.send(ok('y'));
   assert.equal((await way.client.readAnswer()).body, 'y');
 });
 
@@ -125,5 +125,5 @@ test('a Date is added only if the target sends none', async () => {
 test('the port in Host is forwarded too', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(field(request.head, 'Host') ?? ''));
   using proxy = await ProxyFixture.before(upstream);
-  assert.equal((await proxy.ask(get().replace('a.test', 'A.Test.:8080'))).body, 'A.Test.:8080');
+  assert.equal((await proxy.request(get().replace('a.test', 'A.Test.:8080'))).body, 'A.Test.:8080');
 });

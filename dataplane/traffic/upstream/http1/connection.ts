@@ -16,7 +16,7 @@ import { ReadBuffer } from '../../io/read-buffer.ts';
 import { openPlain, openSecure } from '../connect.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { limitsFor } from '../limits.ts';
-import { repeatable } from '../retry.ts';
+import { mayRetry } from '../retry.ts';
 import type { ConnectionOwner } from './connection-owner.ts';
 import { RequestWriter } from './request-writer.ts';
 
@@ -77,11 +77,11 @@ export class UpstreamConnection implements Attempt {
     socket.setNoDelay(true);
     this.socket = socket;
     // Don't wait for the rest of a request that can't be written: the target may already have sent an answer.
-    this.writer = new RequestWriter(socket, () => guard(this, this.takeMore));
-    this.intake = new Intake(socket, endpoint.tools.runQueue, () => this.intake?.goAhead());
+    this.writer = new RequestWriter(socket, () => guard(this, this.writable));
+    this.intake = new Intake(socket, endpoint.tools.runQueue, () => this.intake?.readOn());
     socket.on(serverName === null ? 'connect' : 'secureConnect', () => guard(this, this.connected));
     socket.on('data', (chunk: Buffer) => guard(this, this.read, chunk));
-    socket.on('drain', () => guard(this, this.takeMore));
+    socket.on('drain', () => guard(this, this.writable));
     socket.on('end', () => guard(this, this.ended));
     const failed = (error: NodeJS.ErrnoException): void => {
       if (this.state !== STATE.connecting) return this.fail(FAILURE.closed);
@@ -131,7 +131,7 @@ export class UpstreamConnection implements Attempt {
     return writer.body(x, buffer, from, to);
   }
 
-  private takeMore(): void {
+  private writable(): void {
     this.x?.client.resumeBody();
   }
 
@@ -148,21 +148,21 @@ export class UpstreamConnection implements Attempt {
   }
 
   /** The request that waits here for its answer, if it may be sent again now; otherwise null. */
-  get recallable(): Exchange | null {
+  get retryable(): Exchange | null {
     const { x, written, answered } = this;
     // A body that is still arriving is being streamed to this very connection.
     if (x === null || this.state > STATE.head || (written && !this.requestComplete)) return null;
-    return repeatable(x, { written, answered, reused: false }) ? x : null;
+    return mayRetry(x, { written, answered, reused: false }) ? x : null;
   }
 
   cancel(): void {
-    this.letGo();
+    this.release();
     if (this.state === STATE.connecting) this.owner.abandoned(this);
     else this.destroy();
   }
 
   /** Detaches the exchange and counts it once. */
-  private letGo(): void {
+  private release(): void {
     if (this.x === null) return;
     this.x.attempt = null;
     this.x = null;
@@ -170,12 +170,12 @@ export class UpstreamConnection implements Attempt {
   }
 
   /** Its state can't be trusted any more. */
-  broke(error: unknown): void {
+  onFault(error: unknown): void {
     const { x } = this;
     const { faults } = this.endpoint.tools;
-    this.letGo();
+    this.release();
     faults.step(() => this.destroy());
-    if (x !== null) x.client.broke(error);
+    if (x !== null) x.client.onFault(error);
     else faults.note('connection', error, { target: this.endpoint.address });
   }
 
@@ -204,7 +204,7 @@ export class UpstreamConnection implements Attempt {
     if (now < this.deadline) return;
     switch (this.state) {
       case STATE.idle:
-        return this.owner.idled(this, now);
+        return this.owner.idleExpired(this, now);
       case STATE.connecting:
         return this.fail(FAILURE.connectTimeout);
       case STATE.head:
@@ -234,7 +234,7 @@ export class UpstreamConnection implements Attempt {
     try {
       return this.buffer.next(this.state > STATE.head, this.x?.client.holding === true);
     } catch (error) {
-      this.broke(error);
+      this.onFault(error);
       return ReadBuffer.unread();
     }
   };
@@ -342,14 +342,14 @@ export class UpstreamConnection implements Attempt {
 
   private pass(x: Exchange, buffer: Buffer, from: number, to: number): void {
     this.deadline = this.endpoint.tools.clock.monotonic() + this.limits.bodyIdleMs;
-    const borrowed = to - from > SMALL_PIECE && ReadBuffer.borrowed(buffer);
-    const more = borrowed ? relayBody(x, Buffer.from(buffer.subarray(from, to)), 0, to - from) : relayBody(x, buffer, from, to);
+    const isShared = to - from > SMALL_PIECE && ReadBuffer.isShared(buffer);
+    const more = isShared ? relayBody(x, Buffer.from(buffer.subarray(from, to)), 0, to - from) : relayBody(x, buffer, from, to);
     if (!more) this.intake?.holdBack();
   }
 
   /** The answer is complete. The connection is freed before the client's next request is parsed, so that it can be reused for it. */
   private finish(x: Exchange, trailers: string): void {
-    this.letGo();
+    this.release();
     this.reused = true;
     try {
       if (this.keepAlive && this.requestComplete && this.writer?.failed === false && this.state !== STATE.untilClose) {
@@ -385,7 +385,7 @@ export class UpstreamConnection implements Attempt {
     }
     if (x === null && this.state === STATE.idle) this.owner.left(this);
     this.destroy(failure);
-    this.letGo();
+    this.release();
     if (x === null) return;
     if (begun) abortAnswer(x);
     else attemptFailed(x, endpoint, failure, { written, answered, reused: this.reused });

@@ -1,7 +1,7 @@
 import { NOTHING_SENT } from '../../exchange/attempt.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import { FAILURE, type Failure } from '../../exchange/failure.ts';
-import { guard, onBehalf } from '../../exchange/faults.ts';
+import { guard, guardExchange } from '../../exchange/faults.ts';
 import { attemptFailed } from '../../exchange/later.ts';
 import type { Channel } from '../channel.ts';
 import type { Endpoint } from '../endpoint.ts';
@@ -28,7 +28,7 @@ export class Connections implements Channel {
   private readonly unclaimed: UpstreamConnection[] = [];
   private readonly limit = new IdleLimit();
   /** The connection that is kept unused to see whether its target closes it. */
-  private scout: UpstreamConnection | null = null;
+  private idleProbe: UpstreamConnection | null = null;
   private readonly maxConnections: number;
 
   constructor(endpoint: Endpoint) {
@@ -76,20 +76,20 @@ export class Connections implements Channel {
   /** The request of a connecting connection was cancelled. If it were closed, the next request would only have to open another. */
   abandoned(connection: UpstreamConnection): void {
     const next = this.waiting.next();
-    if (next !== null) onBehalf(next, () => connection.send(next));
+    if (next !== null) guardExchange(next, () => connection.send(next));
     else if (this.endpoint.leaving) connection.destroy();
     else this.unclaimed.push(connection);
   }
 
   private serveNext(): void {
     const next = this.waiting.next();
-    if (next !== null) onBehalf(next, () => this.sendFresh(next));
+    if (next !== null) guardExchange(next, () => this.sendFresh(next));
   }
 
   /** A connection has finished its exchange and can serve another. */
   release(connection: UpstreamConnection, keepAliveSeconds: number): void {
     const next = this.waiting.next();
-    if (next !== null) return onBehalf(next, () => connection.send(next));
+    if (next !== null) return guardExchange(next, () => connection.send(next));
     const keepFor = this.limit.keepFor(keepAliveSeconds);
     if (keepFor <= 0 || this.endpoint.leaving) return connection.destroy();
     const now = this.endpoint.tools.clock.monotonic();
@@ -98,12 +98,12 @@ export class Connections implements Channel {
   }
 
   /** A connection has reached its idle limit. One of them is kept open, to see whether its target would close it. */
-  idled(connection: UpstreamConnection, now: number): void {
+  idleExpired(connection: UpstreamConnection, now: number): void {
     const until = connection.idleSince + IDLE_MS;
-    if (this.scout === connection) this.limit.outlasted();
-    else if (this.scout === null && this.limit.known && now < until && !this.endpoint.leaving) {
+    if (this.idleProbe === connection) this.limit.limitNotReached();
+    else if (this.idleProbe === null && this.limit.known && now < until && !this.endpoint.leaving) {
       remove(this.idle, connection);
-      this.scout = connection;
+      this.idleProbe = connection;
       return connection.idle(connection.idleSince, until);
     }
     connection.destroy();
@@ -115,12 +115,12 @@ export class Connections implements Channel {
 
   dropIdle(): void {
     for (const connection of [...this.idle.splice(0), ...this.unclaimed.splice(0)]) connection.destroy();
-    this.scout?.destroy();
+    this.idleProbe?.destroy();
   }
 
-  recall(elsewhere: (x: Exchange) => boolean, recalled: Exchange[]): void {
-    this.waiting.recall(elsewhere, recalled);
-    for (const { recallable: x } of this.open) if (x !== null && elsewhere(x)) recalled.push(x);
+  collectRetryable(elsewhere: (x: Exchange) => boolean, recalled: Exchange[]): void {
+    this.waiting.collectRetryable(elsewhere, recalled);
+    for (const { retryable: x } of this.open) if (x !== null && elsewhere(x)) recalled.push(x);
   }
 
   /** A connection has closed; `wasEstablished` is whether it ever was, and `failure` why it was not. Calling it twice is harmless. */
@@ -128,7 +128,7 @@ export class Connections implements Channel {
     if (!this.open.has(connection)) return;
     this.endpoint.tools.sockets.leaveUpstream();
     this.open.delete(connection);
-    if (this.scout === connection) this.scout = null;
+    if (this.idleProbe === connection) this.idleProbe = null;
     if (wasEstablished) remove(this.idle, connection);
     else {
       this.connecting--;

@@ -17,7 +17,7 @@ export class RequestWriter {
   cut = false;
   private readonly socket: Socket;
   private readonly onFailure: () => void;
-  private outlives = false;
+  private survivesFailures = false;
   private streaming = false;
 
   /** `onFailure` is called when nothing more can be written. */
@@ -27,10 +27,10 @@ export class RequestWriter {
   }
 
   /** From here on a failed write is never reported to the socket. */
-  private outliveFailures(): void {
+  private surviveWriteFailures(): void {
     const { socket } = this;
     const { _write: write, _writev: writev } = socket;
-    this.outlives = true;
+    this.survivesFailures = true;
     socket._write = (chunk: unknown, encoding, written) => write.call(socket, chunk, encoding, this.withoutError(written));
     if (writev !== undefined) socket._writev = (chunks, written) => writev.call(socket, chunks, this.withoutError(written));
   }
@@ -54,7 +54,7 @@ export class RequestWriter {
     const head = requestHead(x);
     const whole = held !== null || x.bodyLength === 0;
     this.streaming = !whole;
-    if (!whole && !this.outlives) this.outliveFailures();
+    if (!whole && !this.survivesFailures) this.surviveWriteFailures();
     if (held === null || held.length === 0) socket.write(head, 'latin1');
     else if (held.length <= SMALL_PIECE) socket.write(head + held.toString('latin1'), 'latin1');
     else {

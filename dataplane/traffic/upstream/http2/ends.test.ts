@@ -18,7 +18,7 @@ const ASKED = '\x01\x05\0\0\0\x01';
  * What an HTTP/1.1 client that pipelines two requests receives if the target answers the first one with these frames and never answers the
  * second.
  */
-async function heard(proxy: ProxyFixture, upstream: UpstreamFixture, frames: readonly Buffer[]): Promise<string> {
+async function received(proxy: ProxyFixture, upstream: UpstreamFixture, frames: readonly Buffer[]): Promise<string> {
   const wire = await proxy.connect();
   wire.send(get() + get('/next'));
   const target = await upstream.accept();
@@ -39,7 +39,7 @@ for (const [what, frames, body, cut] of [
   test(`a response ${what} is ${cut ? 'truncated, and nothing follows it on its connection' : 'complete for the client'}`, async () => {
     using upstream = await UpstreamFixture.start();
     using proxy = await h2c(upstream);
-    assert.equal(await heard(proxy, upstream, frames), body);
+    assert.equal(await received(proxy, upstream, frames), body);
     // The second request waits for the target.
     assert.equal(proxy.ledger.inFlight.total(), cut ? 0 : 1);
   });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { constants } from 'node:http2';
 import { test } from 'node:test';
 import { targetKey } from '../../../ledger/targets.ts';
-import { Http2UpstreamFixture, h2c, okay, Speaker } from '../../testing/http2-upstream.ts';
+import { Http2Client, Http2UpstreamFixture, h2c, okay } from '../../testing/http2-upstream.ts';
 import { eventually, get, ProxyFixture, site } from '../../testing/test-proxy.ts';
 import { ok, UpstreamFixture } from '../../testing/test-upstream.ts';
 
@@ -18,14 +18,14 @@ const reset = (code: number) => Http2UpstreamFixture.serving(({ stream }) => str
 test('a target that speaks HTTP/1.1 causes a 502', async () => {
   using upstream = await UpstreamFixture.serving(ok('x'));
   using proxy = await h2c(upstream);
-  assert.match((await proxy.ask(get())).line, / 502 /);
+  assert.match((await proxy.request(get())).line, / 502 /);
   assert.deepEqual(failures(proxy), ['no_http2']);
 });
 
 test('a target that accepts the connection and sends nothing causes a 504', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await h2c(upstream);
-  const asked = proxy.ask(get());
+  const asked = proxy.request(get());
   await upstream.accept();
   proxy.clock.pass(6_000);
   assert.match((await asked).line, / 504 /);
@@ -38,7 +38,7 @@ test('all requests that wait for a connection go to another target when it is re
   gone[Symbol.dispose]();
   using other = await Http2UpstreamFixture.serving(okay('other'));
   using proxy = await h2c({ address }, other);
-  const answers = await Promise.all(Array.from({ length: 6 }, () => proxy.ask(POST)));
+  const answers = await Promise.all(Array.from({ length: 6 }, () => proxy.request(POST)));
   assert.deepEqual(new Set(answers.map(({ body }) => body)), new Set(['other']));
   assert.equal(proxy.ledger.targets.ejected(slotOf(proxy, { address }), proxy.clock.now()), true);
 });
@@ -47,7 +47,7 @@ test('a REFUSED_STREAM is retried on another target, even for a POST, and blames
   using full = await reset(constants.NGHTTP2_REFUSED_STREAM);
   using other = await Http2UpstreamFixture.serving(okay('other'));
   using proxy = await h2c(full, other);
-  for (let turn = 0; turn < 8; turn++) assert.equal((await proxy.ask(POST)).body, 'other');
+  for (let turn = 0; turn < 8; turn++) assert.equal((await proxy.request(POST)).body, 'other');
   assert.equal(full.requests.length, 8);
   assert.equal(proxy.ledger.targets.failures(slotOf(proxy, full)), 0);
 });
@@ -55,7 +55,7 @@ test('a REFUSED_STREAM is retried on another target, even for a POST, and blames
 test('a request that every target refuses is answered with 503', async () => {
   using full = await reset(constants.NGHTTP2_REFUSED_STREAM);
   using proxy = await h2c(full);
-  assert.match((await proxy.ask(POST)).line, / 503 /);
+  assert.match((await proxy.request(POST)).line, / 503 /);
   assert.deepEqual(failures(proxy), ['turned_away']);
 });
 
@@ -63,8 +63,8 @@ test('a request that a target resets is retried on another one only if it is ide
   using broken = await reset(constants.NGHTTP2_INTERNAL_ERROR);
   using other = await Http2UpstreamFixture.serving(okay('other'));
   using proxy = await h2c(broken, other);
-  assert.equal((await proxy.ask(get())).body, 'other');
-  assert.match((await proxy.ask(POST)).line, / 502 /);
+  assert.equal((await proxy.request(get())).body, 'other');
+  assert.match((await proxy.request(POST)).line, / 502 /);
   assert.equal(other.requests.length, 1);
   assert.deepEqual(failures(proxy), ['reset']);
 });
@@ -81,8 +81,8 @@ test('a response that is cut off is truncated for the client over both protocols
   await client.readThrough('hel');
   await eventually('the connection to be closed', () => client.closed || client.ended);
   assert.doesNotMatch(client.unread, /0\r\n\r\n/);
-  using speaker = new Speaker(proxy);
-  await assert.rejects(speaker.ask({ ':path': '/' }), { code: 'ERR_HTTP2_STREAM_ERROR' });
+  using speaker = new Http2Client(proxy);
+  await assert.rejects(speaker.request({ ':path': '/' }), { code: 'ERR_HTTP2_STREAM_ERROR' });
   assert.equal(proxy.ledger.targets.inFlight(slotOf(proxy, upstream)), 0);
 });
 
@@ -92,8 +92,8 @@ test('a lost connection costs nothing if it had served requests before and the r
     else okay('x')(asked);
   });
   using proxy = await h2c(upstream);
-  assert.equal((await proxy.ask(get())).body, 'x');
-  assert.equal((await proxy.ask(get())).body, 'x');
+  assert.equal((await proxy.request(get())).body, 'x');
+  assert.equal((await proxy.request(get())).body, 'x');
   assert.equal(upstream.sessions.length, 2);
   assert.equal(proxy.ledger.targets.failures(slotOf(proxy, upstream)), 0);
   assert.deepEqual(failures(proxy), []);
@@ -111,7 +111,7 @@ test('a target that sends GOAWAY finishes its open streams, and later requests u
   await slow.readThrough('begun, ');
   upstream.sessions[0]?.close();
   await eventually('the GOAWAY to be received', () => upstream.sessions[0]?.closed === true);
-  for (let turn = 0; turn < 5; turn++) assert.equal((await proxy.ask(POST)).body, 'x');
+  for (let turn = 0; turn < 5; turn++) assert.equal((await proxy.request(POST)).body, 'x');
   assert.equal(upstream.sessions.length, 2);
   upstream.requests[0]?.stream.end('finished');
   await slow.readThrough('finished');
@@ -142,8 +142,8 @@ test('requests that a GOAWAY leaves unprocessed are sent again, even a POST', as
     stream.session?.goaway(constants.NGHTTP2_NO_ERROR, 1);
   });
   using proxy = await h2c(upstream);
-  assert.equal((await proxy.ask(get())).body, 'x');
-  assert.equal((await proxy.ask(POST)).body, 'x');
+  assert.equal((await proxy.request(get())).body, 'x');
+  assert.equal((await proxy.request(POST)).body, 'x');
   assert.equal(upstream.sessions.length, 2);
   assert.deepEqual(failures(proxy), []);
 });
@@ -153,7 +153,7 @@ test('a GOAWAY with an error ends the open streams', async () => {
     stream.session?.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
   });
   using proxy = await h2c(upstream);
-  assert.match((await proxy.ask(POST)).line, / 502 /);
+  assert.match((await proxy.request(POST)).line, / 502 /);
   assert.deepEqual(failures(proxy), ['closed']);
 });
 
@@ -162,9 +162,9 @@ test('a request that waits for a free stream uses a new connection when a full o
   const hold = (): void => undefined;
   using upstream = await Http2UpstreamFixture.serving((asked) => (asked.field(':path') === '/late' ? okay('late') : hold)(asked), limits);
   using proxy = await h2c(upstream);
-  const all = Array.from({ length: 8 }, () => proxy.ask(POST));
+  const all = Array.from({ length: 8 }, () => proxy.request(POST));
   await eventually('every connection to be in use', () => upstream.requests.length === 8);
-  const late = proxy.ask(POST.replace('/', '/late'));
+  const late = proxy.request(POST.replace('/', '/late'));
   await eventually('the last one to be waiting', () => proxy.ledger.inFlight.total() === 9);
   upstream.sockets[0]?.resetAndDestroy();
   assert.equal((await late).body, 'late');
@@ -180,7 +180,7 @@ test('a response has a minute to begin, and a minute for each piece of its body'
     stream.write('piece');
   });
   using proxy = await h2c(upstream);
-  const silent = proxy.ask(get('/silent'));
+  const silent = proxy.request(get('/silent'));
   await eventually('the request', () => upstream.requests.length === 1);
   proxy.clock.pass(61_000);
   assert.match((await silent).line, / 504 /);
@@ -201,7 +201,7 @@ test('event streams and gRPC calls may be idle without a limit', async () => {
     if (field(':path') === '/events') stream.respond({ ':status': 200, 'content-type': 'text/event-stream' });
   });
   using proxy = await h2c(upstream);
-  using speaker = new Speaker(proxy);
+  using speaker = new Http2Client(proxy);
   const fields = { ':authority': 'a.test', ':method': 'POST', te: 'trailers', 'content-type': 'application/grpc+proto' };
   const calls = ['/one', '/two'].map((path) => speaker.session.request({ ...fields, ':path': path }));
   // This client has ended its side.
@@ -227,7 +227,7 @@ test('event streams and gRPC calls may be idle without a limit', async () => {
 test('any other response that has not begun after a minute causes a 504, even if the request has TE: trailers like gRPC', async () => {
   using upstream = await Http2UpstreamFixture.serving(() => undefined);
   using proxy = await h2c(upstream);
-  const asked = proxy.ask(get('/', 'TE: trailers\r\nContent-Type: application/json\r\n'));
+  const asked = proxy.request(get('/', 'TE: trailers\r\nContent-Type: application/json\r\n'));
   await eventually('the request', () => upstream.requests.length === 1);
   proxy.clock.pass(61_000);
   assert.match((await asked).line, / 504 /);
@@ -236,12 +236,12 @@ test('any other response that has not begun after a minute causes a 504, even if
 test('an idle connection is closed after half a minute, or at once if no route uses it', async () => {
   using upstream = await Http2UpstreamFixture.serving(okay('x'));
   using proxy = await h2c(upstream);
-  await proxy.ask(get());
+  await proxy.request(get());
   proxy.clock.pass(29_000);
   assert.equal(upstream.sessions[0]?.closed, false);
   proxy.clock.pass(2_000);
   await eventually('its end', () => upstream.sessions[0]?.closed === true);
-  await proxy.ask(get());
+  await proxy.request(get());
   await proxy.publish([site('a.test', { address: '127.0.0.1:9' })]);
   await eventually('its end', () => upstream.sessions[1]?.closed === true);
   await eventually('only client connections to be counted', () => proxy.ledger.connections.sockets() === proxy.ledger.connections.open());
@@ -256,7 +256,7 @@ test('a request that waits for a paused target is retried on another one at once
     transport: { protocol: 'h2c' as const },
   });
   using proxy = await ProxyFixture.start([route(paused)]);
-  const asked = proxy.ask(get());
+  const asked = proxy.request(get());
   await eventually('the request', () => paused.requests.length === 1);
   await proxy.publish([route({ address: paused.address, state: 'paused' }, other)]);
   assert.equal((await asked).body, 'other');

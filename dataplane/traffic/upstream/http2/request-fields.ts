@@ -1,6 +1,6 @@
 import { fieldArray } from '../../codec/http2/request-text.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
-import { oneHopLess } from '../max-forwards.ts';
+import { decrementMaxForwards } from '../max-forwards.ts';
 import { needsLength } from '../request-text.ts';
 
 /** How many elements of the list are pseudo-header fields, counting names and values. */
@@ -12,7 +12,7 @@ const PSEUDO = 8;
  */
 export function requestFields(x: Exchange, scheme: 'http' | 'https'): string[] {
   const list = [':method', x.method, ':scheme', scheme, ':authority', x.hostField, ':path', x.upstreamTarget];
-  fieldArray(oneHopLess(x.method, x.upstreamFields), list);
+  fieldArray(decrementMaxForwards(x.method, x.upstreamFields), list);
   for (let at = PSEUDO; at < list.length; at += 2) {
     if (list[at] !== 'host') continue;
     list.splice(at, 2);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { constants } from 'node:http2';
 import { test } from 'node:test';
 import { targetKey } from '../../../ledger/targets.ts';
-import { Http2UpstreamFixture, h2c, okay, Speaker } from '../../testing/http2-upstream.ts';
+import { Http2Client, Http2UpstreamFixture, h2c, okay } from '../../testing/http2-upstream.ts';
 import { eventually, get, type ProxyFixture } from '../../testing/test-proxy.ts';
 import { field } from '../../testing/wire.ts';
 
@@ -13,7 +13,7 @@ const inFlight = ({ ledger: { targets } }: ProxyFixture, { address }: { readonly
 test('an HTTP/1.1 client is answered by an HTTP/2 upstream', async () => {
   using upstream = await Http2UpstreamFixture.serving(okay('hello'));
   using proxy = await h2c(upstream);
-  const answer = await proxy.ask(get('/x?y=1', 'Cookie: a=b\r\nX-One: 1\r\nx-one: 2\r\nTE: gzip\r\n'));
+  const answer = await proxy.request(get('/x?y=1', 'Cookie: a=b\r\nX-One: 1\r\nx-one: 2\r\nTE: gzip\r\n'));
   assert.equal(answer.line, 'HTTP/1.1 200 OK');
   assert.equal(answer.body, 'hello');
   assert.equal(field(answer.head, 'X-Frame-Options'), 'SAMEORIGIN');
@@ -29,9 +29,9 @@ test('an HTTP/1.1 client is answered by an HTTP/2 upstream', async () => {
 test('all concurrent requests share one connection', async () => {
   using upstream = await Http2UpstreamFixture.serving(okay('x'));
   using proxy = await h2c(upstream);
-  const answers = await Promise.all(Array.from({ length: 50 }, () => proxy.ask(get())));
+  const answers = await Promise.all(Array.from({ length: 50 }, () => proxy.request(get())));
   assert.deepEqual(new Set(answers.map(({ body }) => body)), new Set(['x']));
-  assert.equal((await proxy.ask(get())).body, 'x');
+  assert.equal((await proxy.request(get())).body, 'x');
   assert.equal(upstream.sessions.length, 1);
 });
 
@@ -47,7 +47,7 @@ test('a target that allows few concurrent streams gets more connections, each wi
     { settings: { maxConcurrentStreams: 2 } },
   );
   using proxy = await h2c(upstream);
-  const asked = Array.from({ length: 20 }, () => proxy.ask(get()));
+  const asked = Array.from({ length: 20 }, () => proxy.request(get()));
   await eventually('eight connections with two requests each', () => waiting.length === 16);
   assert.equal(upstream.sessions.length, 8);
   while (waiting.length > 0) {
@@ -74,7 +74,7 @@ for (const [what, framing, body] of [
       });
     });
     using proxy = await h2c(upstream);
-    const answer = await proxy.ask(`POST / HTTP/1.1\r\nHost: a.test\r\n${framing}\r\n${body}`);
+    const answer = await proxy.request(`POST / HTTP/1.1\r\nHost: a.test\r\n${framing}\r\n${body}`);
     assert.deepEqual(JSON.parse(answer.body), [
       'hello',
       framing.includes('5') ? '5' : null,
@@ -97,7 +97,7 @@ test('a body that arrives while its request waits for another target is forwarde
     { settings: { maxConcurrentStreams: 0 } },
   );
   using proxy = await h2c(full, free);
-  using speaker = new Speaker(proxy);
+  using speaker = new Http2Client(proxy);
   const asked = Array.from({ length: 4 }, (_, at) => {
     const stream = speaker.session.request({ ':authority': 'a.test', ':path': '/', ':method': 'POST' });
     let text = '';
@@ -120,7 +120,7 @@ test('a body that arrives while its request waits for another target is forwarde
 test('an empty POST has Content-Length: 0', async () => {
   using upstream = await Http2UpstreamFixture.serving(okay('x'));
   using proxy = await h2c(upstream);
-  await proxy.ask('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n');
+  await proxy.request('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n');
   assert.equal(upstream.requests[0]?.field('content-length'), '0');
   assert.equal(upstream.requests[0]?.stream.endAfterHeaders, true);
 });
@@ -132,10 +132,10 @@ test('response trailers are forwarded over both protocols', async () => {
     stream.end('hello');
   });
   using proxy = await h2c(upstream);
-  const answer = await proxy.ask(get());
+  const answer = await proxy.request(get());
   assert.deepEqual([answer.body, answer.trailers], ['hello', 'x-sum: 7\r\n']);
-  using client = new Speaker(proxy);
-  const { body, trailers } = await client.ask({ ':path': '/' });
+  using client = new Http2Client(proxy);
+  const { body, trailers } = await client.request({ ':path': '/' });
   assert.deepEqual([body, trailers['x-sum']], ['hello', '7']);
 });
 
@@ -226,7 +226,7 @@ test('a response that comes before the request is complete ends both', async () 
 test('an upgrade request over HTTP/2 upstreams is answered as an ordinary request', async () => {
   using upstream = await Http2UpstreamFixture.serving(okay('plain'));
   using proxy = await h2c(upstream);
-  const answer = await proxy.ask(get('/', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'));
+  const answer = await proxy.request(get('/', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'));
   assert.equal(answer.body, 'plain');
   assert.equal(upstream.requests[0]?.field('upgrade'), null);
 });
@@ -257,7 +257,7 @@ test('a client that does not read pauses its own stream and no other', async () 
     return still;
   });
   assert.ok(written < 40_000_000, `${written}`);
-  assert.equal((await proxy.ask(get())).body, 'x');
+  assert.equal((await proxy.request(get())).body, 'x');
   slow.socket.removeAllListeners('data');
   let got = 0;
   slow.socket.on('data', ({ length }) => (got += length)).resume();
@@ -273,10 +273,10 @@ for (const trailers of [true, false])
       stream.end(Buffer.alloc(size, 'x'));
     });
     using proxy = await h2c(upstream);
-    using client = new Speaker(proxy);
-    const whole = await client.ask({ ':path': '/' });
+    using client = new Http2Client(proxy);
+    const whole = await client.request({ ':path': '/' });
     assert.deepEqual([whole.body.length, whole.trailers['x-sum']], [size, trailers ? '7' : undefined]);
-    const answer = await proxy.ask(get());
+    const answer = await proxy.request(get());
     assert.deepEqual([answer.body.length, answer.trailers], [size, trailers ? 'x-sum: 7\r\n' : '']);
   });
 

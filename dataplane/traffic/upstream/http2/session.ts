@@ -41,7 +41,7 @@ const BOUNDS = {
 /** The owner of a session. */
 export type SessionOwner = {
   /** The session can take a request now, or can no longer. */
-  roomChanged(session: Session): void;
+  capacityChanged(session: Session): void;
   /** The session has closed with all of its streams. `failure` is why it was never established; null if it was. */
   ended(session: Session, failure: Failure | null): void;
 };
@@ -77,7 +77,7 @@ export class Session implements StreamOwner {
     return this.state === 'connecting';
   }
 
-  get standing(): boolean {
+  get established(): boolean {
     return this.state === 'standing';
   }
 
@@ -87,7 +87,7 @@ export class Session implements StreamOwner {
   }
 
   /** Whether it can take a request at once. */
-  get room(): boolean {
+  get hasRoom(): boolean {
     return this.state === 'standing' && this.alive && this.streams.size < this.most;
   }
 
@@ -99,13 +99,13 @@ export class Session implements StreamOwner {
       { alpn: 'h2' },
       (socket) => {
         this.socket = socket;
-        guard(this, this.greet, socket);
+        guard(this, this.startSession, socket);
       },
       (failure) => guard(this, this.end, failure),
     );
   }
 
-  private greet(socket: Socket | TLSSocket): void {
+  private startSession(socket: Socket | TLSSocket): void {
     const { serverName } = this.endpoint;
     if (serverName !== null && (!('alpnProtocol' in socket) || socket.alpnProtocol !== 'h2')) {
       socket.destroy();
@@ -123,28 +123,28 @@ export class Session implements StreamOwner {
       guarded(this, () => http2.setLocalWindowSize(SESSION_WINDOW)),
     );
     // A server sends its SETTINGS first (RFC 9113 3.4), so its limits are known before the first request.
-    http2.on('remoteSettings', (settings) => guard(this, this.agreed, settings));
+    http2.on('remoteSettings', (settings) => guard(this, this.settingsReceived, settings));
     http2.on('goaway', () => guard(this, this.leave));
     http2.on(
       'stream',
       guarded(this, (pushed) => pushed.close(constants.NGHTTP2_REFUSED_STREAM)),
     );
-    const broke = (): void => {
+    const failed = (): void => {
       this.broken = this.connecting ? FAILURE.noHttp2 : FAILURE.malformed;
     };
-    http2.on('error', broke);
-    socket.on('error', broke);
+    http2.on('error', failed);
+    socket.on('error', failed);
     http2.on('close', () => guard(this, this.end, this.connecting ? (this.broken ?? FAILURE.closed) : null));
   }
 
-  private agreed({ maxConcurrentStreams = MAX_STREAMS }: Settings): void {
+  private settingsReceived({ maxConcurrentStreams = MAX_STREAMS }: Settings): void {
     this.most = Math.min(maxConcurrentStreams, MAX_STREAMS);
     if (this.connecting) {
       this.state = 'standing';
       this.rest();
       this.endpoint.tools.connected(this.endpoint);
     }
-    this.owner.roomChanged(this);
+    this.owner.capacityChanged(this);
   }
 
   send(x: Exchange): void {
@@ -160,7 +160,7 @@ export class Session implements StreamOwner {
     if (!this.streams.delete(stream)) return;
     if (answered && ++this.served >= MAX_SERVED) this.leave();
     this.rest();
-    if (this.room) this.owner.roomChanged(this);
+    if (this.hasRoom) this.owner.capacityChanged(this);
     if (this.endpoint.leaving) this.retire();
   }
 
@@ -169,12 +169,12 @@ export class Session implements StreamOwner {
   }
 
   /** Whether it has completed an exchange. If so, its loss says nothing about the health of the target. */
-  get proven(): boolean {
+  get hasServed(): boolean {
     return this.served > 0;
   }
 
   /** Whether the target has sent GOAWAY, so that it only completes the open streams (RFC 9113 6.8). */
-  get departing(): boolean {
+  get isDraining(): boolean {
     return this.state === 'leaving';
   }
 
@@ -193,7 +193,7 @@ export class Session implements StreamOwner {
     if (this.state !== 'standing') return;
     this.state = 'leaving';
     this.http2?.close();
-    this.owner.roomChanged(this);
+    this.owner.capacityChanged(this);
   }
 
   private destroy(): void {
@@ -202,7 +202,7 @@ export class Session implements StreamOwner {
   }
 
   /** Its state can't be trusted any more: ends it, and the library closes its streams. */
-  broke(error: unknown): void {
+  onFault(error: unknown): void {
     const { endpoint, http2, socket, connecting } = this;
     const { faults } = endpoint.tools;
     faults.note('connection', error, { target: endpoint.address });
@@ -220,8 +220,8 @@ export class Session implements StreamOwner {
     this.owner.ended(this, failure);
   }
 
-  recall(elsewhere: (x: Exchange) => boolean, recalled: Exchange[]): void {
-    for (const { recallable: x } of this.streams) if (x !== null && elsewhere(x)) recalled.push(x);
+  collectRetryable(elsewhere: (x: Exchange) => boolean, recalled: Exchange[]): void {
+    for (const { retryable: x } of this.streams) if (x !== null && elsewhere(x)) recalled.push(x);
   }
 
   /** Enforces its time limits and those of its streams. */

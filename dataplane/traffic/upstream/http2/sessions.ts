@@ -1,6 +1,6 @@
 import type { Exchange } from '../../exchange/exchange.ts';
 import type { Failure } from '../../exchange/failure.ts';
-import { guard, onBehalf } from '../../exchange/faults.ts';
+import { guard, guardExchange } from '../../exchange/faults.ts';
 import type { Channel } from '../channel.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { WaitingRoom } from '../waiting-room.ts';
@@ -40,9 +40,9 @@ export class Sessions implements Channel {
     for (const session of [...this.open]) session.retire();
   }
 
-  recall(elsewhere: (x: Exchange) => boolean, recalled: Exchange[]): void {
-    this.waiting.recall(elsewhere, recalled);
-    for (const session of this.open) session.recall(elsewhere, recalled);
+  collectRetryable(elsewhere: (x: Exchange) => boolean, recalled: Exchange[]): void {
+    this.waiting.collectRetryable(elsewhere, recalled);
+    for (const session of this.open) session.collectRetryable(elsewhere, recalled);
   }
 
   sweep(now: number): boolean {
@@ -53,10 +53,10 @@ export class Sessions implements Channel {
   }
 
   /** A session was established, one of its streams has ended, or it takes no more requests. */
-  readonly roomChanged = (session: Session): void => {
-    while (session.room && !this.waiting.empty) {
+  readonly capacityChanged = (session: Session): void => {
+    while (session.hasRoom && !this.waiting.empty) {
       const x = this.waiting.next();
-      if (x !== null) onBehalf(x, () => session.send(x));
+      if (x !== null) guardExchange(x, () => session.send(x));
     }
     if (!this.waiting.empty) this.openAnother();
   };
@@ -67,15 +67,15 @@ export class Sessions implements Channel {
     const others = [...this.open];
     // If it could not be opened and none is established, another attempt would hardly succeed: waiting requests are retried elsewhere or
     // fail.
-    if (failure !== null && !others.some((other) => other.standing)) this.waiting.fail(failure);
+    if (failure !== null && !others.some((other) => other.established)) this.waiting.fail(failure);
     else if (!this.waiting.empty) this.openAnother();
   };
 
   private openAnother(): void {
     const { first } = this.waiting;
     if (first === null || this.opening) return;
-    const standing = [...this.open].filter((session) => session.standing).length;
-    if (standing >= MAX_SESSIONS) return;
+    const established = [...this.open].filter((session) => session.established).length;
+    if (established >= MAX_SESSIONS) return;
     if (this.open.size === 0) this.endpoint.wake();
     const session = new Session(this.endpoint, this, this.endpoint.connectMsFor(first));
     this.open.add(session);
@@ -88,7 +88,7 @@ export class Sessions implements Channel {
   }
 
   private withRoom(): Session | null {
-    for (const session of this.open) if (session.room) return session;
+    for (const session of this.open) if (session.hasRoom) return session;
     return null;
   }
 }

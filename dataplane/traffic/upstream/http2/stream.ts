@@ -10,11 +10,11 @@ import { isGrpc } from '../../exchange/grpc.ts';
 import { attemptFailed } from '../../exchange/later.ts';
 import type { Limits } from '../../exchange/limits.ts';
 import { abortAnswer, endAnswer, flushAnswer, relayBody, relayHead } from '../../exchange/relay.ts';
-import { gatherSmallPieces } from '../../io/small-pieces.ts';
-import { cancelStream, leaveStream } from '../../io/stream-ends.ts';
+import { coalesceSmallPieces } from '../../io/small-pieces.ts';
+import { cancelStream, releaseStream } from '../../io/stream-ends.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { limitsFor } from '../limits.ts';
-import { repeatable } from '../retry.ts';
+import { mayRetry } from '../retry.ts';
 import { requestFields } from './request-fields.ts';
 
 /** Most interim responses (1xx) before the final one. */
@@ -32,9 +32,9 @@ export interface StreamOwner {
   /** Whether the connection is open. */
   readonly alive: boolean;
   /** Whether the target has sent GOAWAY, so that it only completes the open streams (RFC 9113 6.8). */
-  readonly departing: boolean;
+  readonly isDraining: boolean;
   /** Whether it has completed an exchange. If so, its loss says nothing about the health of the target. */
-  readonly proven: boolean;
+  readonly hasServed: boolean;
   /** The failure of its streams if it ends. */
   readonly reason: Failure;
   /** The stream has ended. `answered`: whether a response had begun. */
@@ -54,9 +54,9 @@ export class UpstreamStream implements Attempt {
   private answered = false;
   private begun = false;
   /** Remaining bytes of the response; null if the target did not announce a length. */
-  private owed: number | null = null;
+  private remaining: number | null = null;
   /** If no length was announced: whether the target has marked the end of the response. */
-  private saidAll = true;
+  private endMarked = true;
   private requestComplete = false;
   private interim = 0;
   private requestTrailers = '';
@@ -81,13 +81,13 @@ export class UpstreamStream implements Attempt {
     const endStream = whole && (x.held === null || x.held.length === 0);
     const stream = http2.request(requestFields(x, serverName === null ? 'http' : 'https'), { endStream, waitForTrailers: !whole });
     this.stream = stream;
-    gatherSmallPieces(stream, (error) => this.broke(error));
+    coalesceSmallPieces(stream, (error) => this.onFault(error));
     // The close event that follows is handled.
     stream.on('error', () => undefined);
     stream.on('close', () => guard(this, this.closed));
     stream.on('headers', (_fields, _flags, raw) => guard(this, this.informed, raw));
     stream.once('response', (_fields, flags, raw) => guard(this, this.answer, raw, (flags & NGHTTP2_FLAG_END_STREAM) !== 0));
-    stream.on('trailers', (_fields, _flags, raw) => guard(this, this.takeTrailers, raw));
+    stream.on('trailers', (_fields, _flags, raw) => guard(this, this.receiveTrailers, raw));
     stream.on('data', (piece: Buffer) => guard(this, this.pass, piece));
     stream.on('end', () => guard(this, this.ended));
     stream.on(
@@ -136,11 +136,11 @@ export class UpstreamStream implements Attempt {
   }
 
   /** The request that waits here for its response, if it may be sent again now; otherwise null. */
-  get recallable(): Exchange | null {
+  get retryable(): Exchange | null {
     const { x, answered } = this;
     // A body that is still arriving is being streamed to this very stream.
     if (x === null || !this.requestComplete) return null;
-    return repeatable(x, { written: true, answered, reused: false }) ? x : null;
+    return mayRetry(x, { written: true, answered, reused: false }) ? x : null;
   }
 
   // The response.
@@ -179,13 +179,13 @@ export class UpstreamStream implements Attempt {
     const { stream } = this;
     if (stream === null) return;
     if (length >= 0) {
-      this.owed = length;
+      this.remaining = length;
       return;
     }
-    this.saidAll = false;
+    this.endMarked = false;
     // The library adds its `end` listener at END_STREAM while the stream is still open, and at a reset only after closing it.
     stream.on('newListener', (event) => {
-      if (event === 'end' && !stream.closed) this.saidAll = true;
+      if (event === 'end' && !stream.closed) this.endMarked = true;
     });
   }
 
@@ -204,13 +204,13 @@ export class UpstreamStream implements Attempt {
     const { x } = this;
     if (x === null || !this.begun) return;
     this.deadline = this.now() + this.limits.bodyIdleMs;
-    if (this.owed !== null) this.owed -= piece.length;
+    if (this.remaining !== null) this.remaining -= piece.length;
     if (!relayBody(x, piece, 0, piece.length)) this.stream?.pause();
     if (this.x === x) flushAnswer(x);
   }
 
-  private takeTrailers(raw: Raw): void {
-    this.saidAll = true;
+  private receiveTrailers(raw: Raw): void {
+    this.endMarked = true;
     const lines = trailerLines(raw ?? []);
     if (lines === null) this.refuse();
     else this.trailers = lines;
@@ -218,7 +218,7 @@ export class UpstreamStream implements Attempt {
 
   private ended(): void {
     // The readable side of a reset stream ends too, although the response is incomplete.
-    const whole = this.begun && (this.owed ?? 0) === 0 && this.saidAll;
+    const whole = this.begun && (this.remaining ?? 0) === 0 && this.endMarked;
     if (whole && this.x !== null && this.stream?.rstCode === NGHTTP2_NO_ERROR) this.finish();
   }
 
@@ -229,7 +229,7 @@ export class UpstreamStream implements Attempt {
     try {
       this.settle();
       // The target no longer needs the rest of the request (RFC 9113 8.1).
-      if (!this.requestComplete && stream !== null) leaveStream(stream);
+      if (!this.requestComplete && stream !== null) releaseStream(stream);
     } finally {
       endAnswer(x, this.trailers);
     }
@@ -248,7 +248,7 @@ export class UpstreamStream implements Attempt {
     switch (stream.rstCode) {
       case NGHTTP2_REFUSED_STREAM:
         // The request was not processed (RFC 9113 8.7). If the target is shutting down, that is not a failure of its own.
-        return this.fail(session.departing ? FAILURE.closed : FAILURE.turnedAway, false);
+        return this.fail(session.isDraining ? FAILURE.closed : FAILURE.turnedAway, false);
       case NGHTTP2_PROTOCOL_ERROR:
         return this.fail(FAILURE.malformed, true);
       default:
@@ -260,7 +260,7 @@ export class UpstreamStream implements Attempt {
   private fail(failure: Failure, written: boolean): void {
     const { x, session, stream } = this;
     if (x === null) return;
-    const { endpoint, proven } = session;
+    const { endpoint, hasServed } = session;
     if (this.begun) {
       x.failure = failure.reason;
       x.lastFailure = failure;
@@ -271,17 +271,17 @@ export class UpstreamStream implements Attempt {
       if (stream !== null) cancelStream(stream);
     } finally {
       if (this.begun) abortAnswer(x);
-      else attemptFailed(x, endpoint, failure, { written, answered: this.answered, reused: proven });
+      else attemptFailed(x, endpoint, failure, { written, answered: this.answered, reused: hasServed });
     }
   }
 
   /** Its state can't be trusted any more. */
-  broke(error: unknown): void {
+  onFault(error: unknown): void {
     const { x, stream, session } = this;
     const { address, tools } = session.endpoint;
     tools.faults.step(() => this.settle());
     if (stream !== null) tools.faults.step(() => cancelStream(stream));
-    if (x !== null) x.client.broke(error);
+    if (x !== null) x.client.onFault(error);
     else tools.faults.note('connection', error, { target: address });
   }
 

@@ -3,19 +3,19 @@ const MOST_ROOM = 131_072;
 const LEAST_ROOM = 1_024;
 const NOTHING = Buffer.alloc(0);
 /** Bytes of one incomplete head that may be parsed repeatedly. Beyond that, it is parsed again only after it has doubled. */
-const JUDGED_BYTES = 262_144;
+const MOST_REPARSED = 262_144;
 
 /**
  * Collects the bytes of an incomplete message and remembers how far they have been scanned. A head that arrives byte by byte costs only a
  * constant factor more than one that arrives at once.
  */
-export class Gathering {
+export class AppendBuffer {
   /** Where the end of the head may still begin. */
   sought = 0;
   private room: Buffer = Buffer.alloc(0);
   private used = 0;
-  private judgedLength = 0;
-  private judgedBytes = 0;
+  private parsedLength = 0;
+  private parsedBytes = 0;
   private readonly mostRoom: number;
 
   /** `mostRoom`: allocations up to this many bytes are doubled. Beyond it, every piece costs a copy. */
@@ -46,10 +46,10 @@ export class Gathering {
   }
 
   /** Whether to parse an incomplete head of this length (bytes) now. If so, the parse is counted. */
-  worthJudging(length: number): boolean {
-    if (this.judgedBytes > JUDGED_BYTES && length < this.judgedLength * 2) return false;
-    this.judgedLength = length;
-    this.judgedBytes += length;
+  shouldParse(length: number): boolean {
+    if (this.parsedBytes > MOST_REPARSED && length < this.parsedLength * 2) return false;
+    this.parsedLength = length;
+    this.parsedBytes += length;
     return true;
   }
 }

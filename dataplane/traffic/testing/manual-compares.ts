@@ -5,7 +5,7 @@ import { eventually } from './test-proxy.ts';
 type Begun = { readonly password: string; readonly hash: string; readonly settle: (fits: boolean) => void; readonly fail: () => void };
 
 /** Test support: password comparisons that the test settles explicitly. */
-export class ComparesByHand {
+export class ManualCompares {
   /** Every comparison so far, in order. */
   readonly begun: Begun[] = [];
 

@@ -6,7 +6,7 @@ const SEARCH_STEPS = 6;
 const PLACE_STEPS = 1;
 
 /** A text that is searched for many other texts. The cost of a search is known in advance, so that no text can make it expensive. */
-export class Searched {
+export class SearchableText {
   private readonly make: () => string;
   private known: string | null = null;
   /** How often each character occurs. */
@@ -18,13 +18,13 @@ export class Searched {
   }
 
   /** Whether the text contains `text` from `from` on. Also true if the search would cost too much. */
-  mayHold(part: string, from: number, effort: Effort): boolean {
+  mayContain(part: string, from: number, effort: Effort): boolean {
     const { text } = this;
     return !effort.spend(this.stepsFor(part)) || text.indexOf(part, from) >= 0;
   }
 
   /** The same, if `isBefore` accepts the character code after the match, which is NaN at the end. */
-  mayHoldBefore(part: string, from: number, effort: Effort, isBefore: (code: number) => boolean): boolean {
+  mayContainBefore(part: string, from: number, effort: Effort, isBefore: (code: number) => boolean): boolean {
     const { text } = this;
     if (!effort.spend(this.stepsFor(part))) return true;
     for (let at = text.indexOf(part, from); at >= 0; at = text.indexOf(part, at + 1))

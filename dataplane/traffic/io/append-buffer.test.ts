@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Gathering } from './gathering.ts';
+import { AppendBuffer } from './append-buffer.ts';
 
 test('joins pieces without overwriting bytes it returned earlier', () => {
-  const gathering = new Gathering();
+  const gathering = new AppendBuffer();
   let bytes: Buffer = Buffer.from('a');
   const given: [Buffer, string][] = [];
   let text = 'a';
@@ -23,7 +23,7 @@ test('joins pieces without overwriting bytes it returned earlier', () => {
 });
 
 test('copies bytes that it did not allocate, or whose end was cut off, and never overwrites them', () => {
-  const gathering = new Gathering();
+  const gathering = new AppendBuffer();
   const first = gathering.join(Buffer.from('one '), Buffer.from('two'));
   const cut = first.subarray(0, 4);
   assert.equal(gathering.join(cut, Buffer.from('three')).toString(), 'one three');
@@ -31,9 +31,9 @@ test('copies bytes that it did not allocate, or whose end was cut off, and never
 });
 
 test('a 16 KB head that arrives byte by byte costs less than 1 MB of copying and scanning', () => {
-  const gathering = new Gathering();
+  const gathering = new AppendBuffer();
   let looked = 0;
-  for (let length = 1; length <= 16_384; length++) if (gathering.worthJudging(length)) looked += length;
+  for (let length = 1; length <= 16_384; length++) if (gathering.shouldParse(length)) looked += length;
   assert.ok(looked < 1_000_000, `${looked}`);
   let bytes: Buffer = Buffer.from('x');
   const rooms = new Set<ArrayBufferLike>();
@@ -45,6 +45,6 @@ test('a 16 KB head that arrives byte by byte costs less than 1 MB of copying and
 });
 
 test('a short head is parsed after every byte', () => {
-  const gathering = new Gathering();
-  for (let length = 1; length <= 500; length++) assert.equal(gathering.worthJudging(length), true);
+  const gathering = new AppendBuffer();
+  for (let length = 1; length <= 500; length++) assert.equal(gathering.shouldParse(length), true);
 });

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { Attempt } from '../exchange/attempt.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Failure } from '../exchange/failure.ts';
-import { guarded, onBehalf } from '../exchange/faults.ts';
+import { guardExchange, guarded } from '../exchange/faults.ts';
 import { connectTo } from '../upstream/connect.ts';
 import type { Endpoint } from '../upstream/endpoint.ts';
 import { WaitingRoom } from '../upstream/waiting-room.ts';
@@ -10,7 +10,7 @@ import { WaitingRoom } from '../upstream/waiting-room.ts';
 /** Most connections for tunnels to one target that may be connecting at a time; further requests wait. */
 const MOST = 64;
 
-export type DialTools = {
+export type TunnelConnectionTools = {
   /** A connection for this exchange alone is established. */
   established(x: Exchange, endpoint: Endpoint, socket: Socket): void;
   /** No connection could be made for the exchange; nothing was sent. */
@@ -21,14 +21,14 @@ export type DialTools = {
  * Opens the connections for tunnels to one target. A connection whose request was cancelled is kept until it is
  * established: the next request takes it, so that visitors who come and go don't each open one.
  */
-export class Dials {
+export class TunnelConnections {
   private readonly endpoint: Endpoint;
-  private readonly tools: DialTools;
+  private readonly tools: TunnelConnectionTools;
   private readonly waiting: WaitingRoom;
-  private readonly unclaimed: Dial[] = [];
+  private readonly unclaimed: PendingConnection[] = [];
   private underWay = 0;
 
-  constructor(endpoint: Endpoint, tools: DialTools) {
+  constructor(endpoint: Endpoint, tools: TunnelConnectionTools) {
     this.endpoint = endpoint;
     this.tools = tools;
     this.waiting = new WaitingRoom(endpoint);
@@ -39,57 +39,57 @@ export class Dials {
     if (unclaimed !== undefined) return unclaimed.claim(x);
     if (this.underWay >= MOST) return this.waiting.enter(x);
     this.underWay++;
-    const dial = new Dial((abandoned) => this.abandoned(abandoned));
+    const pending = new PendingConnection((abandoned) => this.abandoned(abandoned));
     // Before connecting: it may fail at once, and then another attempt replaces it.
-    dial.claim(x);
+    pending.claim(x);
     try {
-      this.open(dial, x);
+      this.open(pending, x);
     } catch (error) {
-      this.over(dial);
+      this.over(pending);
       throw error;
     }
   }
 
-  private open(dial: Dial, x: Exchange): void {
+  private open(pending: PendingConnection, x: Exchange): void {
     const { endpoint } = this;
-    const broke = (error: unknown): void => this.broke(dial, error);
+    const onFault = (error: unknown): void => this.onFault(pending, error);
     const established = (socket: Socket): void => {
       const lost = (error: unknown): void => {
         socket.destroy();
-        broke(error);
+        onFault(error);
       };
-      guarded({ broke: lost }, () => this.established(dial, socket))();
+      guarded({ onFault: lost }, () => this.established(pending, socket))();
     };
-    const failed = guarded({ broke }, (failure: Failure) => this.failed(dial, failure));
+    const failed = guarded({ onFault }, (failure: Failure) => this.failed(pending, failure));
     connectTo(endpoint, endpoint.connectMsFor(x), { alpn: 'http/1.1', halfOpen: true }, established, failed);
   }
 
-  private abandoned(dial: Dial): void {
+  private abandoned(pending: PendingConnection): void {
     const next = this.waiting.next();
-    if (next === null) this.unclaimed.push(dial);
-    else dial.claim(next);
+    if (next === null) this.unclaimed.push(pending);
+    else pending.claim(next);
   }
 
   /** An exception in its callbacks ends the connection and the exchange that waits for it. */
-  private broke(dial: Dial, error: unknown): void {
-    const { x } = dial;
+  private onFault(pending: PendingConnection, error: unknown): void {
+    const { x } = pending;
     const { faults } = this.endpoint.tools;
-    faults.step(() => this.over(dial));
-    if (x !== null) x.client.broke(error);
+    faults.step(() => this.over(pending));
+    if (x !== null) x.client.onFault(error);
     else faults.note('connection', error, { target: this.endpoint.address });
   }
 
-  private established(dial: Dial, socket: Socket): void {
-    const x = this.over(dial);
+  private established(pending: PendingConnection, socket: Socket): void {
+    const x = this.over(pending);
     if (x === null) socket.destroy();
     else this.tools.established(x, this.endpoint, socket);
     const next = this.waiting.next();
-    if (next !== null) onBehalf(next, () => this.begin(next));
+    if (next !== null) guardExchange(next, () => this.begin(next));
   }
 
   /** If one could not be opened, the next one would hardly succeed: waiting requests are retried elsewhere or fail. */
-  private failed(dial: Dial, failure: Failure): void {
-    const x = this.over(dial);
+  private failed(pending: PendingConnection, failure: Failure): void {
+    const x = this.over(pending);
     if (x !== null) {
       x.attempt = null;
       this.tools.failed(x, this.endpoint, failure);
@@ -98,25 +98,25 @@ export class Dials {
   }
 
   /** It is no longer connecting and can't be cancelled. @returns the exchange that waits for it. */
-  private over(dial: Dial): Exchange | null {
-    const { x } = dial;
-    if (dial.over) return null;
-    dial.over = true;
-    dial.x = null;
+  private over(pending: PendingConnection): Exchange | null {
+    const { x } = pending;
+    if (pending.over) return null;
+    pending.over = true;
+    pending.x = null;
     this.underWay--;
-    const at = this.unclaimed.indexOf(dial);
+    const at = this.unclaimed.indexOf(pending);
     if (at >= 0) this.unclaimed.splice(at, 1);
     return x;
   }
 }
 
 /** A connecting connection and the exchange that waits for it; null if none does any more. */
-class Dial implements Attempt {
+class PendingConnection implements Attempt {
   x: Exchange | null = null;
   over = false;
-  private readonly abandoned: (dial: Dial) => void;
+  private readonly abandoned: (pending: PendingConnection) => void;
 
-  constructor(abandoned: (dial: Dial) => void) {
+  constructor(abandoned: (pending: PendingConnection) => void) {
     this.abandoned = abandoned;
   }
 

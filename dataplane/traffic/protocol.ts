@@ -44,7 +44,7 @@ export type EntriesPublication = {
   readonly removed: readonly string[];
 };
 
-/** The answers to a certificate authority's challenges, over HTTP or in a handshake. */
+/** The responses to a certificate authority's challenges, over HTTP or in a handshake. */
 export type PublishedChallenge =
   /** RFC 8555 8.3: a token and the response to it. */
   | { readonly token: string; readonly keyAuthorization: string }
@@ -106,7 +106,7 @@ export type FromWorker =
   | { readonly kind: 'drained' }
   /** The main thread writes the log; workers have no logger of their own. */
   | { readonly kind: 'log'; readonly level: LogLevel; readonly fields: object; readonly message: string }
-  /** A target left the rotation after consecutive failures, or is back after an answer. */
+  /** A target left the rotation after consecutive failures, or is back after a response. */
   | { readonly kind: 'target'; readonly change: TargetChange }
   /** A handshake waits for the first certificate of a name. */
   | { readonly kind: 'awaited'; readonly name: string }

@@ -15,7 +15,9 @@ export class BodyPace {
     this.looked = now;
   }
 
-  /** Called periodically. `received` is bytes so far; `theirs` is whether only the client causes the wait. @returns whether it is too slow. */
+  /**
+   * Called periodically. `received` is bytes so far; `theirs` is whether only the client causes the wait. @returns whether it is too slow.
+   */
   tooSlow(now: number, received: number, theirs: boolean): boolean {
     if (theirs) this.waited += now - this.looked;
     this.looked = now;

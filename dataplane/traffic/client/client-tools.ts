@@ -22,7 +22,7 @@ export type ClientTools = {
   readonly faults: Faults;
   trusts(address: string): boolean;
   nextRequestId(): string;
-  /** Whether the worker is shutting down: answers carry `Connection: close`. */
+  /** Whether the worker is shutting down: responses carry `Connection: close`. */
   draining(): boolean;
   /** Whether it does so without waiting for one more request on idle connections. */
   mustCloseIdle(): boolean;

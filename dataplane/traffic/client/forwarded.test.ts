@@ -77,7 +77,7 @@ test('fields that only proxies set are dropped from an untrusted sender in any s
   }
 });
 
-test("a trusted proxy's fields about its client are forwarded in standard spelling, except those that could contradict ours or affect routing", async () => {
+test('fields that a trusted proxy sets about its client are forwarded, except those that could contradict ours or affect routing', async () => {
   const line = (name: string) => `${name}: said\r\n`;
   const upstreamField = await fieldsAtUpstream(
     ['127.0.0.1'],

@@ -13,7 +13,7 @@ export type AnswerFields = {
   readonly overrides: ReadonlyMap<number, string> | null;
   /** The block's own fields as lines. */
   readonly own: string;
-  /** The block's own and the default fields, for the common answer that sets none of the defaults itself. */
+  /** The block's own and the default fields, for the common response that sets none of the defaults itself. */
   readonly all: string;
   readonly strictTransport: boolean;
   readonly noSniff: boolean;
@@ -41,7 +41,7 @@ export function compileAnswerFields(headers: readonly HeaderSpec[], https: Route
   };
 }
 
-/** The lines to add to an upstream's answer: its own values override the defaults, the block's override both. */
+/** The lines to add to an upstream's response: its own values override the defaults, the block's override both. */
 export function addedFields(fields: AnswerFields, answer: Fields, secure: boolean): string {
   const strict = secure && fields.strictTransport && !answer.hasStrictTransportSecurity ? STRICT_TRANSPORT : '';
   if (!answer.hasContentTypeOptions && !answer.hasFrameOptions) return strict + fields.all;
@@ -50,7 +50,7 @@ export function addedFields(fields: AnswerFields, answer: Fields, secure: boolea
   return strict + noSniff + sameOrigin + fields.own;
 }
 
-/** The lines to add to an answer of our own. */
+/** The lines to add to a response of our own. */
 export function ownFields(fields: AnswerFields, secure: boolean): string {
   return secure && fields.strictTransport ? STRICT_TRANSPORT + fields.all : fields.all;
 }

@@ -7,7 +7,7 @@ import { type Exchange, UNTIL_CLOSE } from './exchange.ts';
 import type { OwnAnswer } from './own-answer.ts';
 import { beginAnswer, endAnswer, relayBody } from './relay.ts';
 
-/** Answers the exchange without an upstream. Routed hosts get the default headers and their own; the filters don't see the answer. */
+/** Answers the exchange without an upstream. Routed hosts get the default headers and their own; the filters don't see the response. */
 export function answer(x: Exchange, own: OwnAnswer): void {
   const { status, fields, bytes, bodyless } = written(x, own);
   x.client.head(x, status, STATUS_CODES[status] ?? '', fields, bodyless ? UNTIL_CLOSE : bytes.length);
@@ -16,7 +16,7 @@ export function answer(x: Exchange, own: OwnAnswer): void {
   x.client.flush();
 }
 
-/** The same for an answer that is the site's content, and so passes through its filters. */
+/** The same for a response that is the site's content, and so passes through its filters. */
 export function answerThroughFilters(x: Exchange, own: OwnAnswer): void {
   const { status, fields, bytes, bodyless } = written(x, own);
   beginAnswer(x, status, STATUS_CODES[status] ?? '', fields, bodyless ? UNTIL_CLOSE : bytes.length);

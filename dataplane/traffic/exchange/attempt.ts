@@ -6,7 +6,7 @@ export interface Attempt {
   bodyEnd(trailers: string): void;
   /** The client has read what it was sent; sending may continue. */
   resume(): void;
-  /** The answer is no longer needed. */
+  /** The response is no longer needed. */
   cancel(): void;
 }
 
@@ -14,7 +14,7 @@ export interface Attempt {
 export type Progress = {
   /** Whether a byte of the request was written. */
   readonly written: boolean;
-  /** Whether a byte of the answer was read. */
+  /** Whether a byte of the response was read. */
   readonly answered: boolean;
   /** Whether the connection had served another request before. */
   readonly reused: boolean;

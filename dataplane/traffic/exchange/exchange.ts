@@ -9,13 +9,13 @@ import type { OwnAnswer } from './own-answer.ts';
 
 /** Length of a body whose end is marked by its transfer coding. */
 export const CHUNKED = -1;
-/** Length of an answer's body that ends when its connection closes. */
+/** Length of a response's body that ends when its connection closes. */
 export const UNTIL_CLOSE = -1;
 
 /** A piece of a body up to this many bytes is cheaper to copy than to pass on. */
 export const SMALL_PIECE = 4_096;
 
-/** The client's side of an exchange, in any protocol. Everything sent back to the visitor goes through here. */
+/** The client's side of an exchange, in any protocol. Everything sent back to the client goes through here. */
 export interface Downstream {
   /** The client's address as text, as reported by trusted proxies if there are any. */
   readonly address: string;
@@ -27,13 +27,13 @@ export interface Downstream {
   body(buffer: Buffer, from: number, to: number): boolean;
   /** Whether a piece of the body has not yet been sent to the client, so that its bytes must not be overwritten. */
   readonly holding: boolean;
-  /** The answer is complete. `trailers` are whole lines or empty. */
+  /** The response is complete. `trailers` are whole lines or empty. */
   end(x: Exchange, trailers: string): void;
-  /** The answer cannot be completed: the client must be able to tell that it was truncated. */
+  /** The response cannot be completed: the client must be able to tell that it was truncated. */
   abort(x: Exchange): void;
   /**
    * Something was thrown while its exchange was served: counts it and cancels the attempt. The client sees 500, or,
-   * once the answer has begun, a truncated answer. Throws nothing.
+   * once the response has begun, a truncated response. Throws nothing.
    */
   onFault(error: unknown): void;
   /** Sends what `head` and `body` have buffered; called when no more data is available for now. */
@@ -66,7 +66,7 @@ export interface RequestPath {
 /** The upstream's side of an exchange that is forwarded; see `later.ts`. */
 export interface Upstream {
   readonly limits: Limits;
-  /** An attempt has failed before any of the answer was sent, so another target may be tried. */
+  /** An attempt has failed before any of the response was sent, so another target may be tried. */
   failed(x: Exchange, endpoint: NamedEndpoint, failure: Failure, progress: Progress): void;
   /** Tries the targets again for a request that has waited. */
   retry(x: Exchange): void;
@@ -80,18 +80,18 @@ export type NamedEndpoint = { readonly address: string };
 /** What every stage of the request path knows about a site. */
 export type Site = {
   readonly domain: string;
-  /** Default and own response headers, for answers that come from no block. */
+  /** Default and own response headers, for responses that come from no block. */
   readonly fields: AnswerFields;
 };
 
 /** What every stage of the request path knows about the block that answers. */
 export type Block = {
   readonly fields: AnswerFields;
-  /** The filters that answers pass through, the one nearest to the upstream first; null for none. */
+  /** The filters that responses pass through, the one nearest to the upstream first; null for none. */
   readonly filters: readonly Filter[] | null;
 };
 
-/** One request and its answer: the only value that is passed along the whole request path. */
+/** One request and its response: the only value that is passed along the whole request path. */
 export class Exchange {
   readonly client: Downstream;
   readonly requestPath: RequestPath;
@@ -144,7 +144,7 @@ export class Exchange {
   /** The last target it was sent to. */
   endpoint: NamedEndpoint | null = null;
   attempt: Attempt | null = null;
-  /** The filters that the body of its answer passes through; null for none. */
+  /** The filters that the body of its response passes through; null for none. */
   filtering: BodyStage | null = null;
   lastFailure: Failure | null = null;
   /** Targets that have already failed this request. */
@@ -152,9 +152,9 @@ export class Exchange {
 
   /** Whether it was counted before its end, as upgrades are. */
   counted = false;
-  /** Whether its connection must not be reused for this host and is closed after the answer. */
+  /** Whether its connection must not be reused for this host and is closed after the response. */
   endsConnection = false;
-  /** 0 until there is an answer. */
+  /** 0 until there is a response. */
   status = 0;
   /** Response bytes to the client, before TLS. */
   bytesSent = 0;

@@ -79,7 +79,7 @@ export class Faults {
 
   /**
    * Ends an exchange during which something was thrown: counts it as 500 if its client has not received the head of an
-   * answer, and cancels its attempt. The client's carrier decides what to send.
+   * answer, and cancels its attempt. The client's side of the exchange decides what to send.
    */
   end(x: Exchange, error: unknown, answered: boolean, settle: (x: Exchange) => void): void {
     const cancelDetached = detachAttempt(x);

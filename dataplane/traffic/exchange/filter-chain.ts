@@ -1,7 +1,7 @@
 import type { Exchange } from './exchange.ts';
 import type { BodySink, BodySource, BodyStage, StageMaker } from './filter.ts';
 
-/** The filters that the body of one answer passes through, each linked to its neighbours. */
+/** The filters that the body of one response passes through, each linked to its neighbours. */
 export class FilterChain implements BodyStage {
   private readonly x: Exchange;
   /** The one nearest to the upstream first. */

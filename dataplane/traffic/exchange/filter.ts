@@ -1,6 +1,6 @@
 import type { FaultOwner } from './fault-owner.ts';
 
-/** What a filter may know about the request that an answer belongs to. */
+/** What a filter may know about the request that a response belongs to. */
 export type FilteredRequest = {
   readonly method: string;
   readonly host: string;
@@ -11,11 +11,14 @@ export type FilteredRequest = {
   readonly secure: boolean;
 };
 
-/** The head of an answer, which filters may change before it goes to the client. */
+/** The head of a response, which filters may change before it goes to the client. */
 export type AnswerHead = {
   status: number;
   reason: string;
-  /** Whole lines, except those that frame the body. A filter that changes the body adjusts the fields that describe it: ETag, Content-Encoding … */
+  /**
+   * Whole lines, except those that frame the body. A filter that changes the body adjusts the fields that describe it: ETag,
+   * Content-Encoding …
+   */
   fields: string;
   /** Bytes of the body, or UNTIL_CLOSE if its length is not known in advance. */
   length: number;
@@ -23,7 +26,7 @@ export type AnswerHead = {
   readonly bodyless: boolean;
 };
 
-/** Where the body of an answer goes next: to another filter, or to the client. */
+/** Where the body of a response goes next: to another filter, or to the client. */
 export interface BodySink {
   /** A piece; its buffer is reused, so copy what you keep. @returns false when the source should pause; its `resume` is called later. */
   body(buffer: Buffer, from: number, to: number): boolean;
@@ -35,26 +38,26 @@ export interface BodySink {
   abort(): void;
 }
 
-/** Where the body of an answer comes from: the attempt or the previous filter. */
+/** Where the body of a response comes from: the attempt or the previous filter. */
 export interface BodySource extends FaultOwner {
   /** The sink can accept more. */
   resume(): void;
 }
 
-/** What one filter does with the body of one answer. It may pass bytes on later than it got them, even after `end`. */
+/** What one filter does with the body of one response. It may pass bytes on later than it got them, even after `end`. */
 export interface BodyStage extends BodySink {
   /** The next stage can accept more. */
   resume(): void;
-  /** The answer is no longer needed: release everything and pass nothing on. */
+  /** The response is no longer needed: release everything and pass nothing on. */
   cancel(): void;
 }
 
 /** Makes a stage between `source` and `next`. Exceptions in a later turn go to `source.onFault`. */
 export type StageMaker = (next: BodySink, source: BodySource) => BodyStage;
 
-/** Something that a block does to its answers, compiled when the table is swapped. */
+/** Something that a block does to its responses, compiled when the table is swapped. */
 export interface Filter {
   readonly name: string;
-  /** Inspects the head of an answer and may change it. @returns how the body is changed; null if it is left alone. */
+  /** Inspects the head of a response and may change it. @returns how the body is changed; null if it is left alone. */
   begin(request: FilteredRequest, head: AnswerHead): StageMaker | null;
 }

@@ -19,7 +19,7 @@ export const serveLater = (x: Exchange): void => proceed(x, () => x.requestPath.
 /** A policy that took time has decided; null continues with the policies after it. */
 export const resumeLater = (x: Exchange, own: OwnAnswer | null): void => proceed(x, () => x.requestPath.resume(x, own));
 
-/** An attempt has failed before any of the answer was sent, so another target may be tried. */
+/** An attempt has failed before any of the response was sent, so another target may be tried. */
 export const attemptFailed = (x: Exchange, endpoint: NamedEndpoint, failure: Failure, progress: Progress): void =>
   proceed(x, () => x.upstream?.failed(x, endpoint, failure, progress));
 

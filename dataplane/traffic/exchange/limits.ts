@@ -1,12 +1,12 @@
 import { type HeadLimits, USUAL_HEAD } from '../codec/http1/response-head-reader.ts';
 
-/** Time limits for the targets of a pool (ms; Infinity is no limit), and size limits for the heads of their answers. */
+/** Time limits for the targets of a pool (ms; Infinity is no limit), and size limits for the heads of their responses. */
 export type Limits = {
   /** Until a connection is established, including name look-up and TLS; null is the default for the kind of target. */
   readonly connectMs: number | null;
-  /** Until an answer begins, counted from the end of the request. */
+  /** Until a response begins, counted from the end of the request. */
   readonly headMs: number;
-  /** Between two pieces of an answer's body. */
+  /** Between two pieces of a response's body. */
   readonly bodyIdleMs: number;
   readonly head: HeadLimits;
 };

@@ -1,13 +1,13 @@
 import { MOST_HOPS } from '../codec/hops.ts';
 
-/** An answer that comes from the proxy itself. */
+/** A response that comes from the proxy itself. */
 export type OwnAnswer = {
   readonly status: number;
   /** Fields in addition to the defaults, as lines. */
   readonly fields: string;
   /** null: the small default page for the status, as HTML or JSON depending on what the client accepts. */
   readonly body: string | null;
-  /** For the log and for `explain`; never shown to visitors. */
+  /** For the log and for `explain`; never sent to clients. */
   readonly reason: string;
 };
 

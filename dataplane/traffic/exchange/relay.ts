@@ -6,8 +6,8 @@ import { type Exchange, UNTIL_CLOSE } from './exchange.ts';
 import { FilterChain } from './filter-chain.ts';
 
 /*
- * THE WAY BACK: the one place where answers are sent to the client, whether from an upstream in any protocol, from a declined
- * upgrade, or from the proxy itself. Without filters, answers go straight to the client.
+ * THE WAY BACK: the one place where responses are sent to the client, whether from an upstream in any protocol, from a declined
+ * upgrade, or from the proxy itself. Without filters, responses go straight to the client.
  */
 
 /** The head that an upstream has sent: the fields of the block are added to its own. */
@@ -44,7 +44,7 @@ export function flushAnswer(x: Exchange): void {
   x.client.flush();
 }
 
-/** The answer is complete; the upstream is no longer involved. Throws nothing. */
+/** The response is complete; the upstream is no longer involved. Throws nothing. */
 export function endAnswer(x: Exchange, trailers: string): void {
   try {
     if (x.filtering !== null) return x.filtering.end(trailers);
@@ -55,7 +55,7 @@ export function endAnswer(x: Exchange, trailers: string): void {
   }
 }
 
-/** The answer ends prematurely. Throws nothing. */
+/** The response ends prematurely. Throws nothing. */
 export function abortAnswer(x: Exchange): void {
   try {
     if (x.filtering !== null) x.filtering.abort();

@@ -66,7 +66,7 @@ test('connections of other workers count too, and a cleared column releases its 
   await served(proxy, 3);
 });
 
-test('clients and upstreams share the file descriptors; when they run out, a request is answered with 503 and its target is not blamed', async () => {
+test('clients and upstreams share the file descriptors, and running out of them is a 503 that blames no target', async () => {
   using upstream = await UpstreamFixture.start();
   using proxy = await start(upstream, { maxSockets: 3 });
   const [first, second] = [await proxy.connect(), await proxy.connect()];

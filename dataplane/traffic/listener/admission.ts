@@ -43,7 +43,7 @@ export class Admission {
     return refusal === null;
   }
 
-  /** Counts it for the client's address as well. @returns what `leave` takes, or null when the address has enough. */
+  /** Counts it for the client's address as well. @returns what `leave` takes, or null if the address is at its limit. */
   enterAddress(address: string): number | null {
     const { connections, slot, now } = this.tools;
     const place = connections.enterAddress(connectionKey(address), slot, this.limits.maxConnectionsPerAddress, now());
@@ -51,7 +51,7 @@ export class Admission {
     return place;
   }
 
-  /** The connection is gone; `place` is what `enterAddress` gave, or UNCOUNTED. */
+  /** The connection is gone; `place` is the result of `enterAddress`, or UNCOUNTED. */
   leave(place: number): void {
     const { connections, slot } = this.tools;
     connections.leave(slot);

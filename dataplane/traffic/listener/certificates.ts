@@ -13,7 +13,7 @@ export type PublishedCertificate = {
   readonly internal?: boolean;
   /** Whether it was put into the certificate directory or uploaded. */
   readonly brought?: boolean;
-  /** Whether it is the answer to an authority's challenge (RFC 8737), and not valid for anything else. */
+  /** Whether it is the response to an authority's challenge (RFC 8737), and not valid for anything else. */
   readonly challenge?: boolean;
 };
 
@@ -53,7 +53,9 @@ export class ShownCertificate {
     return byRule;
   }
 
-  /** Whether a client may request this host on a connection with this certificate: RFC 9110 7.4, RFC 6125 6.4.3 (a wildcard is one label). */
+  /**
+   * Whether a client may request this host on a connection with this certificate: RFC 9110 7.4, RFC 6125 6.4.3 (a wildcard is one label).
+   */
   covers(host: string): boolean {
     if (this.exact.has(host)) return true;
     const dot = host.indexOf('.');

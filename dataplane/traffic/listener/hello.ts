@@ -58,7 +58,7 @@ export function readHello(bytes: Buffer): HelloReading {
   }
 }
 
-/** What the records at the front carry, without their heads; a text says what is wrong with them. */
+/** The payload of the leading records, or a text that describes what is wrong with them. */
 function gather(bytes: Buffer): Buffer | string {
   const pieces: Buffer[] = [];
   let at = 0;

@@ -136,7 +136,7 @@ export class Listener {
   }
 
   /**
-   * Stops accepting connections and ends the open ones, each after its current answer; if `patient`, idle ones
+   * Stops accepting connections and ends the open ones, each after its current response; if `patient`, idle ones
    * may send one more request. Resolves when the last has closed. A second call may be less patient than the first.
    */
   drain(patient: boolean): Promise<void> {

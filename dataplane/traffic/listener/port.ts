@@ -10,7 +10,10 @@ export class Port {
   /** The requested address and port. */
   private place: string | null = null;
 
-  /** `allowHalfOpen`: a client that has ended its side still gets answers. `failed` is called if one could not be accepted; the port stays open. */
+  /**
+   * `allowHalfOpen`: a client that has ended its side still gets responses. `failed` is called if one could not be accepted; the port stays
+   * open.
+   */
   constructor(allowHalfOpen: boolean, accept: (socket: Socket) => void, failed: (error: Error) => void) {
     this.create = () => {
       const server = createServer({ allowHalfOpen, noDelay: true }, accept);

@@ -2,7 +2,7 @@ import { isIPv4, isIPv6, SocketAddress } from 'node:net';
 import { crc32c } from './crc32c.ts';
 
 /**
- * The PROXY protocol, versions 1 and 2, as HAProxy's `proxy-protocol.txt` has it: what a proxy says about
+ * The PROXY protocol, versions 1 and 2, as specified in HAProxy's `proxy-protocol.txt`: what a proxy reports about
  * the client, before the client's own first byte. Versions are told apart by their first bytes.
  */
 export type ProxyReading =
@@ -102,7 +102,7 @@ function addressIn(bytes: Buffer, family: number): string | null {
   return canonical(groups.join(':'));
 }
 
-/** An IPv6 address as the system writes it, so that it is the same client as one that comes by itself. */
+/** An IPv6 address as the system writes it, so that it equals the address of a client that connects directly. */
 function canonical(address: string): string {
   const text = new SocketAddress({ address, family: 'ipv6' }).address;
   return text.startsWith('::ffff:') && text.includes('.') ? text.slice('::ffff:'.length) : text;

@@ -169,7 +169,7 @@ export class TlsHandshake {
     this.deadline = this.tools.monotonic() + HELLO_MS;
     socket.off('data', this.read).off('end', this.ended);
     socket.end(answer);
-    // Further input is discarded, so that the answer is not lost to a reset.
+    // Further input is discarded, so that the response is not lost to a reset.
     socket.resume().on('end', this.ended);
   }
 

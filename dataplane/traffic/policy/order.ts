@@ -33,12 +33,12 @@ const ORDER: readonly { readonly kind: PolicyKind; readonly because: string; rea
   },
   {
     kind: basicAuth,
-    because: 'clients that fail to authenticate learn nothing about the site, not even a fixed answer',
+    because: 'clients that fail to authenticate learn nothing about the site, not even a fixed response',
     guards: ({ basic_auth }) => (basic_auth === null ? [] : [{}]),
   },
   {
     kind: respond,
-    because: 'a fixed answer takes the place of the upstream, so every other policy comes first',
+    because: 'a fixed response replaces the upstream, so every other policy comes first',
     guards: respondGuards,
   },
 ];
@@ -48,7 +48,7 @@ function rateLimitGuards({ rate_limit_rps, rate_limits = [] }: RouteSpec | Handl
   return handle === null || rate_limit_rps === null ? rate_limits : [{}, ...rate_limits];
 }
 
-/** A site's answer applies if no block matches, and a block's to all of its requests, so neither is a guard. */
+/** A site's response applies if no block matches, and a block's to all of its requests, so neither is a guard. */
 function respondGuards({ respond, responds = [] }: RouteSpec | HandleSpec, handle: HandleSpec | null): readonly Guard[] {
   const isConditional = handle !== null && ((handle.path !== null && handle.path !== '/*') || handle.match !== undefined);
   return respond !== null && isConditional ? [{}, ...responds] : responds;

@@ -30,7 +30,7 @@ export type Explanation = { readonly words: string; readonly answers: boolean };
 export interface Policy {
   readonly name: string;
   /**
-   * The answer that ends the request here, null to continue with the next policy, or LATER. It has no effects other than on its own
+   * The response that ends the request here, null to continue with the next policy, or LATER. It has no effects other than on its own
    * counters and on what the upstream gets (`upstreamTarget` and `upstreamFields` of the exchange).
    */
   decide(x: Exchange, tools: PolicyTools): OwnAnswer | null | typeof LATER;

@@ -22,7 +22,7 @@ const OTHERS = 'others';
 const MOST_TEXT = 256;
 /** The status of an upgraded connection. */
 const UPGRADED = 101;
-/** An answer that took longer is slow (ms). */
+/** A response that took longer is slow (ms). */
 const SLOW_MS = 5_000;
 
 /** A series of failures of a target, or of a site that has none. */
@@ -43,10 +43,10 @@ type Trouble = {
 };
 
 /**
- * Logs requests. A request that the proxy itself answers with 5xx, or whose answer is truncated, gets a line
+ * Logs requests. A request that the proxy itself answers with 5xx, or whose response is truncated, gets a line
  * with everything needed to identify it. A target that keeps failing gets one line for each
  * kind of failure, one a minute that counts the rest, and one when it has recovered. At level `debug` there are also lines for
- * 5xx answers from upstreams, slow answers, and requests for hosts that are not routed.
+ * 5xx responses from upstreams, slow responses, and requests for hosts that are not routed.
  */
 export class RequestLog {
   private readonly log: Log;
@@ -99,7 +99,7 @@ export class RequestLog {
     } else trouble.suppressed.set(code, (trouble.suppressed.get(code) ?? 0) + 1);
   }
 
-  /** An answer by the proxy itself, without an upstream involved. */
+  /** A response by the proxy itself, without an upstream involved. */
   private refused(x: Exchange, now: number): void {
     const name = x.route?.domain ?? OTHERS;
     const trouble = this.troubles.get(name) ?? this.begin(name, 'site', now);
@@ -154,7 +154,9 @@ export class RequestLog {
   }
 }
 
-/** Whether a 5xx is the proxy's own, without a target involved and not configured by the site. Exceptions are logged where they are caught. */
+/**
+ * Whether a 5xx is the proxy's own, without a target involved and not configured by the site. Exceptions are logged where they are caught.
+ */
 const isRefused = ({ endpoint, failure }: Exchange): boolean =>
   endpoint === null && failure !== '' && failure !== FAULT_REASON && failure !== ANSWERED_BY_SITE;
 

@@ -9,8 +9,8 @@ import { guardsOf } from '../policy/order.ts';
 import type { Guard } from '../policy/policy.ts';
 
 /**
- * Whether an upstream could interpret a path, as it was sent, so that it belongs to a different block than here, or gets a different result from
- * a guard. Costs nothing for unambiguous paths.
+ * Whether an upstream could interpret a path, as it was sent, so that it belongs to a different block than here, or gets a different result
+ * from a guard. Costs nothing for unambiguous paths.
  */
 export type Ambiguity = (x: Exchange) => boolean;
 
@@ -61,8 +61,8 @@ function isAmbiguous({ blocks, site }: Questions, readings: Readings, x: Exchang
 }
 
 /**
- * Whether the path after the host of a network-path reference may match a guard. Some servers read `//host/path` as that path; for all others it is a
- * typo like `https://a.test//path`, which is treated like a single slash unless that would evade a guard.
+ * Whether the path after the host of a network-path reference may match a guard. Some servers read `//host/path` as that path; for all
+ * others it is a typo like `https://a.test//path`, which is treated like a single slash unless that would evade a guard.
  */
 function mayMatchGuard({ blocks, site }: Questions, behind: Readings, x: Exchange): boolean {
   const may = (question: Question): boolean => question(behind, x) !== 'none';

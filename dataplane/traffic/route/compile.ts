@@ -137,7 +137,7 @@ export class RouteCompiler {
     return withHeaders(block, [...route.headers, ...handle.headers], route);
   }
 
-  /** The block's own fixed answer, or the site's if the block has neither answer nor upstream; else the upstream. */
+  /** The block's own fixed response, or the site's if the block has neither response nor upstream; else the upstream. */
   private responderOf(route: RouteSpec, handle: HandleSpec | null, pool: Pool | null, holdMs: number): Responder | null {
     for (const kind of this.kinds.responders) {
       const responder = kind(route, handle);

@@ -51,7 +51,7 @@ export class Departures {
     const states = pools.flatMap((pool) => pool.stateOf(endpoint) ?? []);
     const only = (state: string) => states.length > 0 && states.every((one) => one === state);
     endpoint.keepIdle(endpoint.named > 0 && !only('draining'));
-    // A target that is named by its source and no longer listed has stopped: it will send no answer.
+    // A target that is named by its source and no longer listed has stopped: it will send no response.
     const gone = states.length === 0 && endpoint.named === 0 && endpoint.id !== null;
     if (gone || only('paused')) this.retryElsewhere(endpoint);
   }

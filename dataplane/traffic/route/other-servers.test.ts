@@ -269,7 +269,7 @@ test('checking a path takes work proportional to its length, up to a bound', () 
   for (const path of DEAR) assert.ok(steps(path, '/admin/*') < 1_000, path);
 });
 
-test('a path of a form that no real client sends is not interpreted: too long, with too many segments, or long and escaped three times', () => {
+test('a path that no real client sends is not interpreted: too long, too many segments, or escaped three times', () => {
   const isRead = (path: string): boolean => readingsOf(path, false) !== null;
   for (const [fits, exceeds] of [
     [`/${'a'.repeat(LONGEST_READ - 2)};`, `/${'a'.repeat(LONGEST_READ - 1)};`],

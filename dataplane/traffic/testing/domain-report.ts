@@ -1,6 +1,6 @@
 import { type DomainReport, DURATION_BOUNDS } from '../protocol.ts';
 
-/** What a worker reports of one request to `host` that was answered 200 with 100 bytes, but for what `more` says. */
+/** What a worker reports about one request to `host`, answered with 200 and 100 bytes, except for what `more` changes. */
 export const domainReport = (host: string, more: Partial<DomainReport> = {}): DomainReport => ({
   host,
   pattern: host,

@@ -106,7 +106,7 @@ async function byTarget(proxy: ProxyFixture): Promise<void> {
   client.send(`POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: ${length}\r\n\r\n`);
   client.send(Buffer.alloc(length));
   if (stuck) {
-    await eventually('the target to be asked', () => sockets.at(-1)?.isPaused() === true);
+    await eventually('the request to arrive', () => sockets.at(-1)?.isPaused() === true);
     await untilStuck(() => client.socket.writableLength);
     const target = sockets.pop();
     target?.write(tornHead);
@@ -128,7 +128,7 @@ async function byClient(client: Frames): Promise<void> {
   client.greet([INITIAL_WINDOW, WIDE]).send(FRAME.windowUpdate, 0, 0, word(WIDE - 65_535));
   client.request(1, REQUEST, 0).send(FRAME.data, 0, 1, 'hello');
   if (!stuck) {
-    await eventually('the targets to be asked', () => sockets.length === Number(count));
+    await eventually('the requests to arrive', () => sockets.length === Number(count));
     client.write(Buffer.concat([tornTrailers, goAway]));
     return;
   }

@@ -9,7 +9,7 @@ import { limitsFor } from '../upstream/limits.ts';
 import type { Tunnel } from './tunnel.ts';
 
 /**
- * An answer that declines an upgrade. It is sent to the client like any other answer, at the client's
+ * A response that declines an upgrade. It is sent to the client like any other response, at the client's
  * pace; only its trailers are dropped, which RFC 9110 6.5.1 allows. Both connections are closed after it.
  */
 export class DeclinedUpgrade implements Attempt {

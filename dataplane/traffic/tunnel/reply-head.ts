@@ -7,7 +7,7 @@ import { type AnswerFields, addedFields } from '../exchange/answer-fields.ts';
 /** A head parsed by Node. */
 export type Reply = Pick<IncomingMessage, 'httpVersion' | 'rawHeaders' | 'statusCode' | 'statusMessage'>;
 
-/** Parses the head of a target's answer again, by the same rules as every other answer; null if it violates them. */
+/** Parses the head of a target's response again, by the same rules as every other response; null if it violates them. */
 export function replyHead(reply: Reply, limits: HeadLimits, routed: AnswerFields | null): ResponseHead | null {
   const { httpVersion, statusCode, statusMessage, rawHeaders } = reply;
   let text = `HTTP/${httpVersion} ${statusCode} ${statusMessage}\r\n`;
@@ -19,7 +19,7 @@ export function replyHead(reply: Reply, limits: HeadLimits, routed: AnswerFields
   return head.parse(bytes, 0, bytes.length, routed?.overrides ?? null) === null ? head : null;
 }
 
-/** Whether an answer accepts the upgrade, to nothing but a protocol that was requested (RFC 9110 7.8). */
+/** Whether a response accepts the upgrade, to nothing but a protocol that was requested (RFC 9110 7.8). */
 export function acceptsUpgrade({ status, fields }: ResponseHead, asked: string): boolean {
   if (status !== 101 || !fields.connectionUpgrade || fields.upgrade === null) return false;
   const chosen = protocolsIn(fields.upgrade);
@@ -28,7 +28,7 @@ export function acceptsUpgrade({ status, fields }: ResponseHead, asked: string):
   return chosen.every((protocol) => requested.includes(protocol.toLowerCase()));
 }
 
-/** The fields of a 101 for the client: those of any other answer of the route, and those that an upgrade needs. */
+/** The fields of a 101 for the client: those of any other response of the route, and those that an upgrade needs. */
 export function switchingFields({ fields }: ResponseHead, routed: AnswerFields | null, secure: boolean): FieldsByName {
   const added = routed === null ? '' : addedFields(routed, fields, secure);
   const lines = `${fields.kept}${added}Connection: Upgrade\r\nUpgrade: ${fields.upgrade}`.split('\r\n');

@@ -42,9 +42,9 @@ export class Tunnel implements Attempt {
   open = false;
   /** Whether the target took too long to answer. */
   late = false;
-  /** Interim answers so far. */
+  /** Interim responses so far. */
   interim = 0;
-  /** Cancels the time limit of its target's answer. */
+  /** Cancels the time limit of its target's response. */
   private readonly inTime: () => void;
   /** Cancels its pending end; null while its target belongs to the route. */
   private cancelPending: (() => void) | null = null;
@@ -68,7 +68,7 @@ export class Tunnel implements Attempt {
     this.inTime = headMs === Number.POSITIVE_INFINITY ? () => undefined : clock.after(headMs, expire);
   }
 
-  /** The target has sent an answer, of any kind. */
+  /** The target has sent a response, of any kind. */
   answered(): void {
     this.inTime();
     this.endpoint.succeeded();

@@ -27,14 +27,14 @@ import { acceptsKey, join, sendHead } from './websocket.ts';
 const MAX_HEAD = 65_536;
 /** Bytes of the empty line at the end of a head. */
 const CRLF = 2;
-/** Most interim answers (1xx) before the final one. */
+/** Most interim responses (1xx) before the final one. */
 const MAX_INTERIM = 32;
 
 const HALF_CLOSED: OwnAnswer = {
   status: 400,
   fields: '',
   body: null,
-  reason: 'the client ended its side of a connection that it wants to go on with',
+  reason: 'the client ended its side of a connection that it wants to upgrade',
 };
 
 export type TunnelTools = {
@@ -49,7 +49,7 @@ type GoOn = (head: ResponseHead, reply: IncomingMessage, socket: Socket, early: 
 /**
  * Upgraded connections (RFC 9110 7.8), of any protocol. Once the policies have allowed a request and the connection to its
  * target is established, the client's socket is handed to http-proxy. That reads a head that we wrote, never the
- * client's; after the target's answer it relays bytes in both directions until one side ends.
+ * client's; after the target's response it relays bytes in both directions until one side ends.
  */
 export class Tunnels {
   private readonly tools: TunnelTools;
@@ -124,7 +124,7 @@ export class Tunnels {
       x.attempt = null;
       return answer(x, HALF_CLOSED);
     }
-    // Its error is told by whoever asks it while that listens, and by its end afterwards.
+    // Whoever uses the socket at the time handles its error; afterwards its close event suffices.
     upstream.on('error', () => upstream.destroy());
     if ('stream' in detached) this.overStream(x, endpoint, detached.stream, upstream);
     else this.overSocket(x, endpoint, detached, upstream);
@@ -162,7 +162,7 @@ export class Tunnels {
     const { host, port, path } = tunnel.endpoint;
     // The address no longer matters, since the connection is established.
     const target = { ...(path === null ? { host, port } : { host: 'localhost', port: 80 }), protocol: 'http:' };
-    // The other options limit the head of the answer and reuse the established connection.
+    // The other options limit the head of the response and reuse the established connection.
     const options = { target, agent: tunnel.agent, ssl: { maxHeaderSize: limitsFor(tunnel.x).head.bytes } };
     Object.assign(request, { headers: byName(request.rawHeaders) });
     // http-proxy writes the head of a 101 as text.
@@ -171,7 +171,7 @@ export class Tunnels {
     if (tunnel.request !== null) this.handleOtherResponses(tunnel, tunnel.request);
   }
 
-  /** Leaves only a 101 to http-proxy, which would buffer any other answer without limit for a client that does not read. */
+  /** Leaves only a 101 to http-proxy, which would buffer any other response without limit for a client that does not read. */
   private handleOtherResponses(tunnel: Tunnel, outgoing: ClientRequest): void {
     const { x } = tunnel;
     const goOn = outgoing.listeners('upgrade');
@@ -213,7 +213,7 @@ export class Tunnels {
   /** @returns the head of a valid 101, after which bytes are relayed unread. */
   private accepted(tunnel: Tunnel, reply: IncomingMessage): ResponseHead | null {
     const { x } = tunnel;
-    // The client has gone or already has an answer: anything else read in the same turn is ignored.
+    // The client has gone or already has a response: anything else read in the same turn is ignored.
     if (x.attempt !== tunnel) return null;
     const head = replyHead(reply, limitsFor(x).head, x.block?.fields ?? null);
     if (head === null || !acceptsUpgrade(head, x.upgrade ?? '') || (tunnel.client.socket === null && !acceptsKey(x, head))) {
@@ -236,7 +236,7 @@ export class Tunnels {
   private unanswered(tunnel: Tunnel, failure: Failure): void {
     const { x, endpoint } = tunnel;
     if (tunnel.open) return tunnel.close();
-    // The client has gone or already has an answer.
+    // The client has gone or already has a response.
     if (x.attempt !== tunnel) return;
     tunnel.cancel();
     x.client.reattach(x);

@@ -28,7 +28,7 @@ export function sendHead(head: string, agent: Agent, options: { readonly maxHead
     .filter((field) => field !== '')
     .flatMap((field) => [field.slice(0, field.indexOf(':')), withoutOws(field.slice(field.indexOf(':') + 1))]);
   const outgoing = request({ method, path, headers, agent, ...options });
-  // Errors are reported to the listener that waits for the answer; there is none if the request could not be started.
+  // Errors are reported to the listener that waits for the response; there is none if the request could not be started.
   outgoing.on('error', () => outgoing.destroy());
   outgoing.end();
   return outgoing;

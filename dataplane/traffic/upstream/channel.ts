@@ -10,7 +10,7 @@ export interface Channel {
   sendFresh(x: Exchange): void;
   /** Closes idle connections. */
   dropIdle(): void;
-  /** Adds those requests that wait for their answer, may be sent again, and are accepted by `elsewhere`. */
+  /** Adds those requests that wait for their response, may be sent again, and are accepted by `elsewhere`. */
   collectRetryable(elsewhere: (x: Exchange) => boolean, recalled: Exchange[]): void;
   /** Enforces all time limits. @returns whether anything is open or waiting. */
   sweep(now: number): boolean;

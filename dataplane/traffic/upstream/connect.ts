@@ -48,7 +48,8 @@ export function openSecure(endpoint: Endpoint, address: string, serverName: stri
 }
 
 /**
- * Connects to a target: resolves its name, verifies its certificate and enforces the connect timeout. The caller manages the socket afterwards.
+ * Connects to a target: resolves its name, verifies its certificate and enforces the connect timeout. The caller manages the socket
+ * afterwards.
  * @returns a function that cancels it before it is established.
  */
 export function connectTo(

@@ -14,7 +14,10 @@ import type { Transport } from './transport.ts';
 
 /** The connect timeout (ms), including name look-up and TLS. */
 const CONNECT_MS = 5_000;
-/** The same for addresses that may vanish at any time: the address of a removed container drops packets for seconds instead of refusing them. */
+/**
+ * The same for addresses that may vanish at any time: the address of a removed container drops packets for seconds instead of refusing
+ * them.
+ */
 const PASSING_CONNECT_MS = 1_000;
 /** An endpoint without connections is forgotten when it has not been used for this long (ms). */
 const FORGET_MS = 60_000;
@@ -86,7 +89,10 @@ export class Endpoint implements TargetName {
   private readonly channel: Channel;
   private readonly awake: (endpoint: Endpoint) => void;
 
-  /** `open` creates the channel; `awake` is called when a first connection is opened, since routes may still hold an endpoint that was forgotten. */
+  /**
+   * `open` creates the channel; `awake` is called when a first connection is opened, since routes may still hold an endpoint that was
+   * forgotten.
+   */
   constructor(
     { address, serverName, id, transport }: TargetName,
     tools: EndpointTools,
@@ -129,7 +135,7 @@ export class Endpoint implements TargetName {
     return this.channel.warm;
   }
 
-  /** An answer came. */
+  /** A response has arrived. */
   succeeded(): void {
     if (this.tools.targets.succeeded(this.ledgerSlot)) this.changed(true, '');
   }
@@ -181,7 +187,7 @@ export class Endpoint implements TargetName {
     return !this.keeping;
   }
 
-  /** Collects those requests that wait for their answer, may be sent again, and are accepted by `elsewhere`. */
+  /** Collects those requests that wait for their response, may be sent again, and are accepted by `elsewhere`. */
   collectRetryable(elsewhere: (x: Exchange) => boolean): Exchange[] {
     const recalled: Exchange[] = [];
     this.channel.collectRetryable(elsewhere, recalled);

@@ -19,8 +19,8 @@ function describeLimits({ connectMs, headMs, bodyIdleMs }: Limits): string {
   const within = (ms: number): string => (ms === Number.POSITIVE_INFINITY ? 'at any time' : `within ${ms / 1_000} s`);
   const said = [
     connectMs === null ? '' : `connects ${within(connectMs)}`,
-    headMs === USUAL.headMs ? '' : `begins its answer ${within(headMs)}`,
+    headMs === USUAL.headMs ? '' : `begins its response ${within(headMs)}`,
     bodyIdleMs === USUAL.bodyIdleMs ? '' : `sends the next piece of it ${within(bodyIdleMs)}`,
   ].filter((words) => words !== '');
-  return said.length === 0 ? '' : `; it ${said.join(', ')}, or it is 504`;
+  return said.length === 0 ? '' : `; it ${said.join(', ')}, or the response is 504`;
 }

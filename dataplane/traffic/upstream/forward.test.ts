@@ -47,7 +47,7 @@ class KeptAnswer implements Downstream {
     return null;
   }
   reattach(): void {
-    throw new Error('nothing was lent');
+    throw new Error('nothing is detached');
   }
   end(x: Exchange): void {
     this.failure = x.lastFailure?.code ?? '';
@@ -95,7 +95,7 @@ async function poolOf(onConnection: (socket: Socket) => void, limits: { maxConne
     resolver: new Resolver(clock),
     runQueue: new RunQueue(),
     connected: (endpoint) => hold.connected(endpoint),
-    upgrade: () => assert.fail('nobody asks for a tunnel'),
+    upgrade: () => assert.fail('no upgrade is requested'),
     blamed: () => undefined,
     targetChanged: (change) => changes.push(change),
     ...limits,

@@ -75,7 +75,7 @@ test('a waiting request is served by the new table, including its policies', asy
   assert.equal(upstream.requests.length, 0);
 });
 
-test('a request that waits in vain is answered with 503 and Retry-After if no target is in rotation, and with 502 if none accepts the connection', async () => {
+test('a request that waits in vain is a 503 with Retry-After if no target is in rotation, and a 502 if none accepts connections', async () => {
   for (const [route, status] of [
     [nobodyInRotation(10), '503'],
     [holding(10, { address: await refusingAddress() }), '502'],
@@ -94,7 +94,7 @@ test('a request that waits in vain is answered with 503 and Retry-After if no ta
   }
 });
 
-test('a pool whose target refuses is probed by one request every 250 ms, and the others follow once a connection is established', async () => {
+test('a pool whose target refuses is probed by one request every 250 ms, and the others follow the first connection', async () => {
   const address = await refusingAddress();
   using proxy = await ProxyFixture.start([holding(10, { address })]);
   const clients = [await sendWaiting(proxy), await sendWaiting(proxy), await sendWaiting(proxy)];

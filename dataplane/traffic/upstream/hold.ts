@@ -9,10 +9,14 @@ import type { Pool } from './pool.ts';
 
 /** How often a request may be accepted and dropped by targets that were not shutting down. */
 const MAX_DROPS = 3;
-/** A dropped request is retried no sooner than this (ms): a target that is shutting down accepts connections until its listener is closed. */
+/**
+ * A dropped request is retried no sooner than this (ms): a target that is shutting down accepts connections until its listener is closed.
+ */
 const AFTER_DROP_MS = 250;
 
-/** The first health check of a target takes no longer than this (ms); if all targets of a pool are new, requests wait at least this long. */
+/**
+ * The first health check of a target takes no longer than this (ms); if all targets of a pool are new, requests wait at least this long.
+ */
 const FIRST_VERDICT_MS = 2_000;
 
 /** Most requests of one worker that wait for a target; more are answered at once. */
@@ -35,8 +39,8 @@ type Destination = Upstream & { readonly pool: Pool };
 type Group = { readonly waiting: Set<Held>; probe: Held | null };
 
 /**
- * Requests that found no target and wait for one because their route says so (`hold_secs`). Nothing of
- * them has been written, or it may be written again. Periodically one request per pool is tried: once it has a connection, the others follow.
+ * Requests that found no target and wait for one because their route says so (`hold_secs`). Nothing of them has been written, or it may be
+ * written again. Periodically one request per pool is tried: once it has a connection, the others follow.
  */
 export class Hold {
   private readonly tools: HoldTools;
@@ -52,12 +56,12 @@ export class Hold {
   }
 
   /**
-   * Holds an exchange that would have ended with `failure`; `wishMs` is how long its block lets it wait. @returns false if it has
+   * Holds an exchange that would have ended with `failure`; `mostMs` is how long its block lets it wait. @returns false if it has
    * waited long enough.
    */
-  enter(x: Exchange, upstream: Destination, wishMs: number, failure: Failure): boolean {
+  enter(x: Exchange, upstream: Destination, mostMs: number, failure: Failure): boolean {
     const { pool } = upstream;
-    const holdMs = Math.max(wishMs, pool.undecided ? FIRST_VERDICT_MS : 0);
+    const holdMs = Math.max(mostMs, pool.undecided ? FIRST_VERDICT_MS : 0);
     if (holdMs === 0 && !this.known.has(x)) return false;
     const now = this.tools.clock.monotonic();
     let held = this.known.get(x);

@@ -19,7 +19,9 @@ export class IdleLimit {
     return this.learnt !== Number.POSITIVE_INFINITY;
   }
 
-  /** How long a connection that is free now may be reused (ms; not at all if not positive). `announced` is its Keep-Alive in s; -1 without. */
+  /**
+   * How long a connection that is free now may be reused (ms; not at all if not positive). `announced` is its Keep-Alive in s; -1 without.
+   */
   keepFor(announced: number): number {
     const announcedMs = announced < 0 ? IDLE_MS : announced * 1_000 - 1_000;
     const own = this.learnt - Math.max(LEAST_MARGIN_MS, this.learnt / 4);

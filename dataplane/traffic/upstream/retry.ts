@@ -8,7 +8,7 @@ const IDEMPOTENT = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'TRACE'])
 export const MAX_TARGETS = 3;
 
 /**
- * Whether a failed request may be sent again: never after a byte of the answer, never if its body has been
+ * Whether a failed request may be sent again: never after a byte of the response, never if its body has been
  * partly sent; otherwise if nothing was written, or if the method is idempotent.
  */
 export function mayRetry(x: Exchange, progress: Progress): boolean {

@@ -50,7 +50,7 @@ async function read(answer: IncomingMessage, path: string): Promise<void> {
   assert.ok(Buffer.concat(pieces).equals(bodyOf(path)), `the answer to ${path} is not its own`);
 }
 
-test('concurrent large responses are not mixed up, with a length, chunked or delimited by the close, for fast and slow readers', async () => {
+test('concurrent large responses of any framing are not mixed up, for fast and slow readers', async () => {
   const server = await upstream();
   using proxy = await before(server);
   const paths = (who: string) => KINDS.map((kind) => `/${kind}/${who}/${LARGE}`);

@@ -178,7 +178,7 @@ test('a client that does not read pauses the upstream through a filter, and rece
   const { wire } = await upstream.nextRequest();
   wire.send(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
   let left = -1;
-  await eventually('the upstream to be held back', () => {
+  await eventually('the upstream to be paused', () => {
     const before = left;
     left = wire.socket.writableLength;
     return before === left && left > 10_000_000;

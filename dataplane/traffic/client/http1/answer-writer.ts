@@ -4,7 +4,7 @@ import { type Exchange, SMALL_PIECE, UNTIL_CLOSE } from '../../exchange/exchange
 /** Most bytes that are buffered: a source of small pieces must notice when its client does not read. */
 const MOST_GATHERED = 65_536;
 
-/** Writes answers to an HTTP/1.x client: heads, framing and bodies, combined into one write per turn. */
+/** Writes responses to an HTTP/1.x client: heads, framing and bodies, combined into one write per turn. */
 export class AnswerWriter {
   headSent = false;
   private readonly socket: Socket;
@@ -33,7 +33,7 @@ export class AnswerWriter {
     if (this.minor === 1 && !this.headSent) this.out += `HTTP/1.1 ${status} ${reason}\r\n${fields}\r\n`;
   }
 
-  /** RFC 9112 6. @returns whether the connection can be reused after this answer. */
+  /** RFC 9112 6. @returns whether the connection can be reused after this response. */
   head(x: Exchange, status: number, reason: string, fields: string, length: number, persist: boolean): boolean {
     x.status = status;
     this.headSent = true;
@@ -73,7 +73,7 @@ export class AnswerWriter {
     if (this.chunked) this.gather(x, `0\r\n${trailers}\r\n`);
   }
 
-  /** A complete answer, head and body, as text. */
+  /** A complete response, head and body, as text. */
   gather(x: Exchange | null, text: string): void {
     if (x !== null) x.bytesSent += text.length;
     this.out += text;

@@ -22,7 +22,7 @@ const NEVER = Number.POSITIVE_INFINITY;
 /** The limit is computed at the next sweep: most limits are lifted before that. */
 const UNSET = 0;
 
-/** A connection to an HTTP/1.x client: parses its requests into exchanges and sends the answers in order. */
+/** A connection to an HTTP/1.x client: parses its requests into exchanges and sends the responses in order. */
 export class ClientConnection implements Downstream, OpenConnection {
   address: string;
   private readonly socket: Socket;
@@ -44,12 +44,12 @@ export class ClientConnection implements Downstream, OpenConnection {
   private lastRequest = false;
   private closing = false;
   private inputEnded = false;
-  /** Whether the answer waits for the client to read. */
+  /** Whether the response waits for the client to read. */
   private blocked = false;
   private deadline = UNSET;
   /** Bytes that had been written when a tunnel took over the socket; -1 if none has. */
   private writtenBeforeTunnel = -1;
-  /** Bytes of the answer that had gone out at the last sweep. */
+  /** Bytes of the response that had gone out at the last sweep. */
   private sentBefore = 0;
 
   constructor(socket: Socket, peer: Peer, tools: ClientTools) {
@@ -105,7 +105,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     return -1;
   }
 
-  /** No further requests are read from a client that keeps sending them without reading the answers. */
+  /** No further requests are read from a client that keeps sending them without reading the responses. */
   private block(): number {
     this.blocked = true;
     this.deadline = UNSET;
@@ -217,7 +217,7 @@ export class ClientConnection implements Downstream, OpenConnection {
       this.flush();
       return this.lastRequest && !this.requestBody.open && this.pending === null ? this.closeAtOnce() : this.closeGently();
     }
-    // The answer took a while, and other connections have had their turn meanwhile.
+    // The response took a while, and other connections have had their turn meanwhile.
     if (!this.processing) this.intake.renew();
     this.requestBody.discard();
     this.wire.discardAnew();
@@ -305,7 +305,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     this.closing = true;
     this.pending = null;
     this.deadline = UNSET;
-    // A slow reader gets all of its answer: the time limit starts when the last byte has been written.
+    // A slow reader gets all of its response: the time limit starts when the last byte has been written.
     this.wire.closeGently(this.inputEnded, () => {
       if (this.deadline !== NEVER) this.deadline = this.tools.monotonic() + LINGER_MS;
     });
@@ -326,7 +326,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     this.inputEnded = true;
     if (this.closing) return this.socket.destroySoon();
     if (this.x !== null) {
-      // A truncated request is dropped; a complete request gets its answer.
+      // A truncated request is dropped; a complete request gets its response.
       if (this.requestBody.open && this.pending === null) this.socket.destroy();
     } else if (this.pending === null || this.requestBody.open) this.closeGently();
     else if (!this.blocked && !this.intake.waiting) this.answerRefused(null, 400, FAULT.badRequestLine.reason);
@@ -371,7 +371,7 @@ export class ClientConnection implements Downstream, OpenConnection {
   sweep(now: number): void {
     const { x } = this;
     if (x !== null && this.requestBody.tooSlow(now, this.intake.heldBack)) return this.giveUp(408, TOO_SLOW);
-    // A client that is receiving an answer is not idle, however long the rest of its body takes.
+    // A client that is receiving a response is not idle, however long the rest of its body takes.
     if (x !== null && x.bytesSent !== this.sentBefore && this.requestBody.open && !this.requestBody.waits && !this.blocked) {
       this.sentBefore = x.bytesSent;
       this.deadline = UNSET;
@@ -390,7 +390,7 @@ export class ClientConnection implements Downstream, OpenConnection {
   }
 
   /**
-   * The worker shuts down: a connection ends with its current or next answer. A connection between two requests ends
+   * The worker shuts down: a connection ends with its current or next response. A connection between two requests ends
    * now or, if `patient`, after its next request: a request that has already been sent would be lost otherwise.
    */
   drain(patient: boolean): void {

@@ -15,7 +15,7 @@ const REASONS: Readonly<Record<RefusalStatus, string>> = {
   505: 'HTTP Version Not Supported',
 };
 
-/** The complete answer, head and body, to bytes that are not a valid request; the connection closes after it. */
+/** The complete response, head and body, to bytes that are not a valid request; the connection closes after it. */
 export function refusal(status: RefusalStatus, reason: string): string {
   const body = `${status} ${reason}\n`;
   return `HTTP/1.1 ${status} ${REASONS[status]}\r\n${httpDate()}Content-Type: text/plain; charset=utf-8\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`;

@@ -51,19 +51,19 @@ export class ClientSocket {
     this.discarded = 0;
   }
 
-  /** Beyond the limit reading stops: a reset now could overtake the answer. */
+  /** Beyond the limit reading stops: a reset now could overtake the response. */
   discard(bytes: number): void {
     this.discarded += bytes;
     if (this.discarded > LINGER_BYTES) this.socket.pause();
   }
 
-  /** The client sends nothing more, so closing can't destroy the answer: no need to wait for the client's end. */
+  /** The client sends nothing more, so closing can't destroy the response: no need to wait for the client's end. */
   closeAtOnce(): void {
     if (this.socket.writableLength === 0) this.socket.destroy();
     else this.socket.destroySoon();
   }
 
-  /** Ends our side and reads on for a moment: closing with unread bytes would reset the connection and lose the answer. */
+  /** Ends our side and reads on for a moment: closing with unread bytes would reset the connection and lose the response. */
   closeGently(inputEnded: boolean, written: () => void): void {
     this.discarded = 0;
     this.socket.end(written);
@@ -71,7 +71,7 @@ export class ClientSocket {
     else this.socket.resume();
   }
 
-  /** Ends it in the middle of an answer. A body that ends with its connection would look complete after an orderly close. */
+  /** Ends it in the middle of a response. A body that ends with its connection would look complete after an orderly close. */
   breakOff(delimited: boolean): void {
     if (delimited) this.socket.destroySoon();
     else cut(this.socket);

@@ -256,7 +256,7 @@ describe('a request over HTTP/2', () => {
     await eventually('nothing to be under way', () => secure.proxy.ledger.inFlight.total() === 0);
   });
 
-  test("receives the upstream's response unchanged, with repeated fields and bytes beyond ASCII, but without hop-by-hop fields", async () => {
+  test("receives the upstream's repeated fields and bytes beyond ASCII unchanged, but no hop-by-hop fields", async () => {
     const fields = [
       'Connection: close, X-Private',
       'X-Private: 1',
@@ -340,7 +340,7 @@ describe('a request over HTTP/2', () => {
     await once(stream, 'response');
     stream.pause();
     let before = -1;
-    await eventually('the upstream to be held up', () => {
+    await eventually('the upstream to be paused', () => {
       const now = wire.socket.bytesWritten - wire.socket.writableLength;
       const still = now === before && wire.socket.writableLength > 0;
       before = now;

@@ -25,7 +25,8 @@ const LINGER_MS = 2_000;
 /** Concurrent requests of one client, and how much each of them may buffer (bytes). */
 const SETTINGS = {
   maxConcurrentStreams: 128,
-  // Above our own limits (`http1/request-head.ts`), so that what they refuse gets an answer: the library would reset the stream without one.
+  // Above our own limits (`http1/request-head.ts`), so that what they refuse gets a response: the library would reset the stream without
+  // one.
   maxHeaderListSize: 65_536,
   initialWindowSize: 262_144,
   enablePush: false,
@@ -49,7 +50,7 @@ const BOUNDS = {
   maxSendHeaderBlockLength: 2 * RESPONSE_HEADER_BYTES.most,
 };
 
-/** The status under which a request is counted if the client leaves before its answer begins. */
+/** The status under which a request is counted if the client leaves before its response begins. */
 const CLIENT_GONE = 499;
 
 const nothing = (): void => undefined;

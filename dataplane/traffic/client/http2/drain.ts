@@ -1,4 +1,4 @@
-/** Limits for reading the rest of a body after its answer: bytes, milliseconds in all, and milliseconds between two pieces. */
+/** Limits for reading the rest of a body after its response: bytes, milliseconds in all, and milliseconds between two pieces. */
 const MOST_BYTES = 67_108_864;
 const MOST_MS = 30_000;
 const IDLE_MS = 5_000;

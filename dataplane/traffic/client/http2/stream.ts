@@ -16,7 +16,7 @@ import { refuse } from './refuse.ts';
 const HOLD_BYTES = 65_536;
 /** How long a body may make no progress, in either direction (ms). */
 const BODY_IDLE_MS = 60_000;
-/** Sent in reply to an extended CONNECT instead of a 2xx that the client would mistake for agreement. */
+/** Sent in reply to an extended CONNECT instead of a 2xx that the client would mistake for an accepted upgrade. */
 const NO_TUNNEL = 501;
 /** The library sends no status beyond this (RFC 9110 15: those have no meaning and are treated as a server error). */
 const MAX_STATUS = 599;
@@ -40,7 +40,7 @@ export class ClientStream implements Downstream {
   private readonly stream: ServerHttp2Stream;
   private readonly tools: StreamTools;
   private x: Exchange | null = null;
-  /** The head of the answer, kept until it is known whether a body follows. */
+  /** The head of the response, kept until it is known whether a body follows. */
   private pendingHead: { readonly fields: string[]; readonly length: number } | null = null;
   private headSent = false;
   private trailers = '';
@@ -55,15 +55,15 @@ export class ClientStream implements Downstream {
   private detached = false;
   private inputEnded = false;
   private requestTrailers = '';
-  /** The rest of the body once the answer is complete; null before. */
+  /** The rest of the body once the response is complete; null before. */
   private drain: Drain | null = null;
-  /** Whether the client waits for an answer before it sends its body. */
+  /** Whether the client waits for a response before it sends its body. */
   private nothingFlows = false;
   /** Whether END_STREAM is sent with the trailers or in place of them. */
   private waitsForTrailers = false;
   private allSent = false;
   /**
-   * The body of a small answer that came before the request body had ended; null for every other answer. A success waits for the
+   * The body of a small response that came before the request body had ended; null for every other response. A success waits for the
    * end of the request: once it has one, curl 7.88 sends no more, and never ends either. Anything else waits until it is whole: at
    * the head alone curl 7.88 ends its request short of its Content-Length, for which the stream is reset (RFC 9113 8.1.1).
    */
@@ -124,7 +124,7 @@ export class ClientStream implements Downstream {
     if (this.stream.readableEnded) this.ended();
   }
 
-  /** Whether the attempt that received the body was replaced by another that has not asked for it yet. */
+  /** Whether the attempt that received the body was replaced by another that has not requested it yet. */
   private get waits(): boolean {
     const attempt = this.x?.attempt ?? null;
     return this.held === null && attempt !== null && attempt !== this.receiver;
@@ -153,7 +153,7 @@ export class ClientStream implements Downstream {
 
   private receiveTrailers(raw: readonly string[]): void {
     const lines = trailerLines(raw);
-    // `close` would end an answer that is under way as if it were complete.
+    // `close` would end a response that is under way as if it were complete.
     if (lines === null && this.headSent) cutStream(this.stream);
     else if (lines === null) this.stream.close(NGHTTP2_PROTOCOL_ERROR);
     else this.requestTrailers = lines;
@@ -184,7 +184,7 @@ export class ClientStream implements Downstream {
   }
 
   head(x: Exchange, status: number, _reason: string, fields: string, length: number): void {
-    // A stream carries only one answer.
+    // A stream carries only one response.
     if (this.x !== x || this.headSent) return;
     x.status = this.connects && status < 300 ? NO_TUNNEL : status > MAX_STATUS ? BAD_GATEWAY : status;
     x.bytesSent += fields.length;
@@ -239,7 +239,7 @@ export class ClientStream implements Downstream {
     const { stream, early, pendingHead } = this;
     this.early = null;
     if (this.gone) return;
-    // A complete answer ends in the turn in which it begins.
+    // A complete response ends in the turn in which it begins.
     if (early !== null && pendingHead !== null && this.trailers === '') this.pendingHead = { ...pendingHead, length: this.earlyBytes };
     this.sendHead(this.trailers === '' && (early === null || early.length === 0));
     if (early !== null) for (const piece of early) stream.write(piece);
@@ -247,7 +247,7 @@ export class ClientStream implements Downstream {
     if (!this.waitsForTrailers && this.drain !== null) stream.once('finish', () => setImmediate(() => guard(this, this.sentAll)));
   }
 
-  /** Sends an early answer before the request has ended: it is too large to be buffered. */
+  /** Sends an early response before the request has ended: it is too large to be buffered. */
   private sendEarly(early: readonly Buffer[]): void {
     this.early = null;
     this.sendHead(false);
@@ -261,7 +261,7 @@ export class ClientStream implements Downstream {
   }
 
   flush(): void {
-    // More of the answer follows later; its head need not wait for the next piece.
+    // More of the response follows later; its head need not wait for the next piece.
     if (this.x !== null && this.early === null) this.sendHead(false);
   }
 
@@ -294,7 +294,7 @@ export class ClientStream implements Downstream {
     if (this.drain !== null) setImmediate(() => guard(this, this.sentAll));
   }
 
-  /** Called once END_STREAM has been sent: a reset sent before it would discard the answer. */
+  /** Called once END_STREAM has been sent: a reset sent before it would discard the response. */
   private sentAll(): void {
     this.allSent = true;
     if (this.nothingFlows && !this.gone) releaseStream(this.stream);
@@ -333,7 +333,8 @@ export class ClientStream implements Downstream {
     this.early = null;
     if (x === null) faults.note('exchange', error);
     else faults.end(x, error, answered, (torn) => this.settle(torn));
-    if (this.gone) return faults.step(() => this.tools.closed(this));
+    // Read directly: an exception in `gone` may be the one that is handled here.
+    if (stream.closed || stream.destroyed) return faults.step(() => this.tools.closed(this));
     faults.step(() => {
       if (answered) cutStream(stream);
       else refuse(stream, 500, FAULT_REASON);

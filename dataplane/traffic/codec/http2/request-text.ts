@@ -83,7 +83,7 @@ function upgradeLines(id: string): string {
 const isWhite = (code: number): boolean => code === 32 || code === 9;
 
 /**
- * Fields that no HTTP/2 message may carry (RFC 9113 8.2.2), and Content-Length, which whoever frames the body sets. The library would
+ * Fields that no HTTP/2 message may carry (RFC 9113 8.2.2), and Content-Length, which is set with the framing. The library would
  * throw, or send it twice.
  */
 const NEVER_SENT = new Set([...OF_A_CONNECTION, 'http2-settings', 'te', 'content-length']);

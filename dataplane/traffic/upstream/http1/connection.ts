@@ -20,7 +20,7 @@ import { mayRetry } from '../retry.ts';
 import type { ConnectionOwner } from './connection-owner.ts';
 import { RequestWriter } from './request-writer.ts';
 
-/** Most interim answers (1xx) before the final one. */
+/** Most interim responses (1xx) before the final one. */
 const MAX_INTERIM = 32;
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -76,7 +76,7 @@ export class UpstreamConnection implements Attempt {
       serverName === null ? openPlain(endpoint, address, { alpn, onread }) : openSecure(endpoint, address, serverName, { alpn });
     socket.setNoDelay(true);
     this.socket = socket;
-    // Don't wait for the rest of a request that can't be written: the target may already have sent an answer.
+    // Don't wait for the rest of a request that can't be written: the target may already have sent a response.
     this.writer = new RequestWriter(socket, () => guard(this, this.writable));
     this.intake = new Intake(socket, endpoint.tools.runQueue, () => this.intake?.readOn());
     socket.on(serverName === null ? 'connect' : 'secureConnect', () => guard(this, this.connected));
@@ -126,7 +126,7 @@ export class UpstreamConnection implements Attempt {
     const { x, writer } = this;
     if (x === null || writer === null) return false;
     x.bodyConsumed = true;
-    // A long upload is progress: the time limit of the answer starts when the request is complete.
+    // A long upload is progress: the time limit of the response starts when the request is complete.
     this.deadline = this.endpoint.tools.clock.monotonic() + this.limits.headMs;
     return writer.body(x, buffer, from, to);
   }
@@ -147,7 +147,7 @@ export class UpstreamConnection implements Attempt {
     this.intake?.resume();
   }
 
-  /** The request that waits here for its answer, if it may be sent again now; otherwise null. */
+  /** The request that waits here for its response, if it may be sent again now; otherwise null. */
   get retryable(): Exchange | null {
     const { x, written, answered } = this;
     // A body that is still arriving is being streamed to this very connection.
@@ -246,7 +246,7 @@ export class UpstreamConnection implements Attempt {
 
   private read(chunk: Buffer): void {
     const x = this.x;
-    // Unsolicited bytes: an answer without a request, or bytes after an answer.
+    // Unsolicited bytes: a response without a request, or bytes after a response.
     if (x === null) return this.destroy();
     this.answered = true;
     let at = 0;
@@ -347,7 +347,7 @@ export class UpstreamConnection implements Attempt {
     if (!more) this.intake?.holdBack();
   }
 
-  /** The answer is complete. The connection is freed before the client's next request is parsed, so that it can be reused for it. */
+  /** The response is complete. The connection is freed before the client's next request is parsed, so that it can be reused for it. */
   private finish(x: Exchange, trailers: string): void {
     this.release();
     this.reused = true;

@@ -134,7 +134,8 @@ export class Connections implements Channel {
       this.connecting--;
       remove(this.unclaimed, connection);
     }
-    // If it could not be opened and none is established, another attempt would hardly succeed: waiting requests are retried elsewhere or fail.
+    // If it could not be opened and none is established, another attempt would hardly succeed: waiting requests are retried elsewhere or
+    // fail.
     if (failure !== null && this.open.size === this.connecting) this.waiting.fail(failure);
     else this.serveNext();
   }

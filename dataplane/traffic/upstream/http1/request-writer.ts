@@ -6,7 +6,7 @@ type Written = (error?: Error | null) => void;
 
 /**
  * Writes requests to a target: heads, framing and bodies, in one write per piece. A target may refuse a
- * body before it has read it and close; its answer is then still unread in the socket while the next write fails. Node
+ * body before it has read it and close; its response is then still unread in the socket while the next write fails. Node
  * destroys a socket whose write fails, with its unread data. So while a body is written, write errors are handled here:
  * nothing more is written, and reading continues to the end.
  */

@@ -99,11 +99,11 @@ test("a block has its own limits, and changing one keeps the target's connection
     handles: [{ path: '/poll', transport: { response_header_timeout_secs: secs } }],
   });
   using proxy = await ProxyFixture.start([route(90)]);
-  assert.match(proxy.dryRun('http://a.test/poll').verdict, /; it begins its response within 90 s, or it is 504$/);
+  assert.match(proxy.dryRun('http://a.test/poll').verdict, /; it begins its response within 90 s, or the response is 504$/);
   assert.equal(proxy.dryRun('http://a.test/').verdict, 'forwarded to one of 1 target');
   assert.equal((await proxy.request(get('/poll'))).body, 'x');
   await proxy.publish([route(0)]);
-  assert.match(proxy.dryRun('http://a.test/poll').verdict, /; it begins its response at any time, or it is 504$/);
+  assert.match(proxy.dryRun('http://a.test/poll').verdict, /; it begins its response at any time, or the response is 504$/);
   assert.equal((await proxy.request(get('/poll'))).body, 'x');
   assert.equal((await proxy.request(get('/'))).body, 'x');
   assert.equal(upstream.connections.length, 1);

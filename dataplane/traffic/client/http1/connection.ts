@@ -48,7 +48,7 @@ export class ClientConnection implements Downstream, OpenConnection {
   private blocked = false;
   private deadline = UNSET;
   /** Bytes that had been written when a tunnel took over the socket; -1 if none has. */
-  private writtenBeforeTunnel = -1;
+  private tunnelFrom = -1;
   /** Bytes of the response that had gone out at the last sweep. */
   private sentBefore = 0;
 
@@ -92,7 +92,7 @@ export class ClientConnection implements Downstream, OpenConnection {
   }
 
   private goOn(): void {
-    if (this.closing || this.writtenBeforeTunnel >= 0) return;
+    if (this.closing || this.tunnelFrom >= 0) return;
     this.intake.readOn();
     this.process();
   }
@@ -173,14 +173,14 @@ export class ClientConnection implements Downstream, OpenConnection {
     if (this.inputEnded || this.x !== x) return null;
     this.pending = null;
     this.persist = false;
-    this.writtenBeforeTunnel = socket.bytesWritten;
+    this.tunnelFrom = socket.bytesWritten;
     this.wire.stopReading();
     return { socket, early: pending };
   }
 
   reattach(x: Exchange): void {
     if (this.x !== x) return;
-    this.writtenBeforeTunnel = -1;
+    this.tunnelFrom = -1;
     this.wire.listen();
   }
 
@@ -341,7 +341,7 @@ export class ClientConnection implements Downstream, OpenConnection {
       // A status that has been sent is kept; the byte count shows how much followed it.
       if (!this.writer.headSent && x.status === 0) x.status = 499;
       x.failure = 'the client went away';
-      if (this.writtenBeforeTunnel >= 0) x.bytesSent = this.socket.bytesWritten - this.writtenBeforeTunnel;
+      if (this.tunnelFrom >= 0) x.bytesSent = this.socket.bytesWritten - this.tunnelFrom;
       this.settle(x);
       cancelDetached();
     }
@@ -350,9 +350,8 @@ export class ClientConnection implements Downstream, OpenConnection {
 
   /** The connection's state can't be trusted any more: ends it and its current exchange. */
   onFault(error: unknown): void {
-    const { x, socket, writer, tools, writtenBeforeTunnel } = this;
-    const answered =
-      x === null ? this.pending === null : writer.headSent || (writtenBeforeTunnel >= 0 && socket.bytesWritten > writtenBeforeTunnel);
+    const { x, socket, writer, tools, tunnelFrom } = this;
+    const answered = x === null ? this.pending === null : writer.headSent || (tunnelFrom >= 0 && socket.bytesWritten > tunnelFrom);
     this.closing = true;
     this.pending = null;
     this.deadline = UNSET;
@@ -362,7 +361,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     tools.faults.step(() => {
       if (!answered) writer.gather(null, refusal(500, FAULT_REASON));
       this.flush();
-      if (answered) this.wire.breakOff(writer.delimited && writtenBeforeTunnel < 0);
+      if (answered) this.wire.breakOff(writer.delimited && tunnelFrom < 0);
       else this.closeGently();
     });
   }

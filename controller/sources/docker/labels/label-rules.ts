@@ -65,7 +65,7 @@ export const LABELS: ReadonlyMap<string, LabelRule> = new Map([
   routeLabel({
     word: 'health',
     form: '/PATH',
-    otherwise: 'the page is not asked for',
+    otherwise: 'no health check',
     example: '/healthz',
     read(value, said) {
       if (!/^\/[\x21-\x7e]{0,2047}$/.test(value)) return 'a path starts with / and has no space';

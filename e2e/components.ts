@@ -15,7 +15,7 @@ type Part = { readonly package: string; readonly purpose: string; readonly for: 
  */
 export const COMPONENTS = {
   strace: { package: 'strace', purpose: 'killing the data plane at every step of a save', for: 'tests' },
-  curl: { package: 'curl', purpose: 'the lines that the documents and the demonstration show', for: 'tests' },
+  curl: { package: 'curl', purpose: 'the lines that the documents and the demo show', for: 'tests' },
   jq: { package: 'jq', purpose: 'the lines that the documents show', for: 'tests' },
   prlimit: { package: 'util-linux', purpose: 'using up the file descriptors of a process', for: 'tests' },
   ip: { package: 'iproute2', purpose: 'two machines with a network between them', for: 'tests' },

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 const MOST = 15;
 const TOGETHER = fileURLToPath(new URL('together.ts', import.meta.url));
 
-/** A reporter for node:test: the files that took longest, as a table at the end. */
+/** A reporter for node:test that prints a table of the slowest files at the end. */
 export default async function* slowest(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const seconds = new Map<string, number>();
   const began = performance.now();

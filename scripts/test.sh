@@ -1,15 +1,15 @@
 #!/bin/sh
-# npm test: installs what is missing and runs the whole suite. Arguments replace the list of test files; --quick is
-# everything beside the sources, without the tests of both processes. TEST_JOBS is how many processes run at a time.
+# npm test: installs missing packages and runs the whole suite. Arguments replace the list of test files. --quick runs
+# only the tests next to the sources, without those of both processes. TEST_JOBS is the number of processes run at a time.
 set -eu
 cd "$(dirname "$0")/.."
 sh scripts/install.sh
 PATH=$PWD/node_modules/.bin:$PATH
 export PATH
 node e2e/components.ts
-# What Node has compiled is kept: many tests start processes.
+# Keeps Node's compile cache, because many tests start processes.
 export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE:-$PWD/node_modules/.cache/node}"
-# Most tests wait for sockets and processes, so there is room for one process more than there are cores.
+# Most tests wait for sockets and processes, so one more process runs than there are cores.
 jobs=${TEST_JOBS:-$(($(node -p 'os.availableParallelism()') + 1))}
 groups=$(mktemp -d)
 trap 'rm -rf "$groups"' EXIT

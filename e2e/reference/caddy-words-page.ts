@@ -8,11 +8,11 @@ import {
 import { SITE_RULES } from '../../controller/sources/file/directives/directives.ts';
 import { GLOBAL_RULES } from '../../controller/sources/file/sites/globals.ts';
 
-/** What Caddy and we both have, under the same name. */
+/** Directives that exist in both under the same name. */
 const SHARED_DIRECTIVES = ['basic_auth', 'encode', 'file_server', 'forward_auth', 'handle', 'handle_path', 'header', 'import', 'log'];
 const MORE_DIRECTIVES = ['redir', 'request_body', 'respond', 'reverse_proxy', 'root', 'tls'];
 const SHARED_GLOBALS = ['http_port', 'https_port', 'email', 'acme_ca_root', 'local_certs'];
-/** The same under another name. */
+/** Directives that exist under a different name. */
 const RENAMED: readonly (readonly [string, string])[] = [
   ['abort', 'respond 403'],
   ['basicauth', 'basic_auth'],

@@ -6,10 +6,10 @@ import { COMMAND_EXAMPLES } from '../../shared/command-examples.ts';
 import { envTwin, type Flag } from '../../shared/runtime/flags.ts';
 import { run } from '../harness/process.ts';
 
-/** Flags of the commands that are processes of their own. */
+/** Flags of the commands that run as long-lived processes. */
 const PROCESS_FLAGS: Readonly<Record<string, readonly Flag[]>> = { dataplane: DATAPLANE_FLAGS, controller: CONTROLLER_FLAGS };
 
-/** docs/reference/command-line.md, out of the tables that the programs read their arguments by. */
+/** docs/reference/command-line.md, generated from the tables with which the programs parse their arguments. */
 export async function commandLinePage(): Promise<string> {
   const sections: string[] = [];
   for (const [name, entry] of Object.entries(COMMANDS)) sections.push(`${await section(name, entry)}${exampleOf(name)}`);

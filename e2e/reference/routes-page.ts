@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { routeSchema } from '../../shared/route.ts';
 
-/** What of a JSON schema this page shows. */
+/** The parts of a JSON schema that this page shows. */
 type Schema = {
   /** The part of a route that an object is. */
   readonly title?: string;
@@ -22,7 +22,7 @@ type Schema = {
   readonly maxLength?: number;
 };
 
-/** docs/reference/routes.md, out of the schema by which every route is read and the words that stand in it. */
+/** docs/reference/routes.md, generated from the schema of routes and its descriptions. */
 export async function routesPage(): Promise<string> {
   const schema = z.toJSONSchema(routeSchema, { io: 'input', unrepresentable: 'any' }) as Schema;
   const sections = [...partsOf(schema)].map(([title, part]) => {
@@ -35,7 +35,7 @@ export async function routesPage(): Promise<string> {
   return `${HEAD}\n${sections.join('\n')}`;
 }
 
-/** The objects that a route is made of, by their titles, the outer ones first. */
+/** The objects that a route consists of, by title, outer ones first. */
 function partsOf(schema: Schema): Map<string, Schema> {
   const parts = new Map<string, Schema>();
   for (let level = [schema]; level.length > 0; level = level.flatMap(inside))

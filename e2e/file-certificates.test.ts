@@ -61,7 +61,7 @@ test('a certificate named in the file is presented, reloaded when it changes on 
   // With half of a new pair, the good one stays and the error is reported.
   put('certificate', second);
   await until('the error to be reported', async () =>
-    (await pair.command('status')).stdout.includes('the key belongs to another certificate'),
+    (await pair.command('status')).stdout.includes('the key does not belong to the certificate'),
   );
   assert.equal((await visit(httpsPort, 'shop.test')).serial, await serialOf(first));
   put('privateKey', second);

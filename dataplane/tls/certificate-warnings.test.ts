@@ -74,7 +74,8 @@ test('sites that stay on HTTP without a certificate are reported with what to do
 });
 
 test('unusable certificate files are reported', () => {
-  assert.deepEqual(unusableWarnings([{ id: 'a', source: 'file', reason: '/certs/a/key.pem: the key belongs to another certificate' }]), [
-    "a certificate can't be used: /certs/a/key.pem: the key belongs to another certificate",
-  ]);
+  assert.deepEqual(
+    unusableWarnings([{ id: 'a', source: 'file', reason: '/certs/a/key.pem: the key does not belong to the certificate' }]),
+    ["a certificate can't be used: /certs/a/key.pem: the key does not belong to the certificate"],
+  );
 });

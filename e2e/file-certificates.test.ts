@@ -111,11 +111,11 @@ test('applied certificates survive the controller and the process, and a bad one
       ...{ domain, upstream: null, https: 'provided' },
       respond: { status: 200, body: `${domain} ${revision}` },
     }));
-    const brought = certificates.map(([domain, { certificate, privateKey }]) => ({
+    const added = certificates.map(([domain, { certificate, privateKey }]) => ({
       certificate: { domains: [domain], certificate, private_key: privateKey, source: 'file' },
     }));
     const text = frame(revision, routes);
-    return text.replace('{"end"', `${brought.map((line) => `${JSON.stringify(line)}\n`).join('')}{"end"`);
+    return text.replace('{"end"', `${added.map((line) => `${JSON.stringify(line)}\n`).join('')}{"end"`);
   };
   {
     await using dataplane = await Dataplane.start(options);

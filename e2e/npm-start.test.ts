@@ -26,7 +26,7 @@ async function start(directory: string): Promise<Program> {
       return program;
     } catch (error) {
       await program[Symbol.asyncDispose]();
-      if (!/^Port \d+ .* is taken/m.test(program.stderr)) throw error;
+      if (!/^Port \d+ .* is in use/m.test(program.stderr)) throw error;
     }
   }
 }

@@ -34,7 +34,7 @@ const AGGREGATION_MS = 60_000;
 const FIRST_ANSWERS_MS = 2_000;
 
 export type Dataplane = {
-  /** Asks the controllers to reload tserver config file. */
+  /** Asks the controllers to reload their config file. */
   reload(): void;
   /** Finishes requests in progress, up to the drain timeout, and closes everything. */
   drain(): Promise<void>;
@@ -108,7 +108,7 @@ async function serve(
   publisher.attach(workers);
   health.update(savedRoutes(restored));
   publisher.onRoutes((routes) => health.update(routes));
-  // The predecessor serves these targets, so this process must know tserver health before it takes connections.
+  // The predecessor serves these targets, so this process must know their health before it takes connections.
   if (takeover !== null) await health.firstResults(FIRST_ANSWERS_MS);
   await listenOrUsageError('--http-port', () => workers.start(), settings.httpPort);
 }
@@ -147,7 +147,8 @@ function adminDependencies(
     upstreams: () => upstreams.list(),
     targetReports: () => health.latest().map(({ tls: _, ...report }) => report),
     internalRoot: () => https.internalRoot(),
-    explain: (url) => explain({ ...described, dryRun: (request) => workers.dryRun(request) }, url),
+    explain: (url) =>
+      fresh(() => explain({ ...described, dryRun: (request) => workers.dryRun(request), pages: (host) => analytics.pages(host) }, url)),
     status: () => ({
       instance: table.instance,
       version: runningBuild.version,
@@ -203,7 +204,7 @@ function createTakeoverServer(
   end: (patient: boolean) => Promise<void>,
 ): TakeoverServer {
   const description = describeProcess(process, clock.now());
-  const server: TakeoverServer = new TakeoverServer(
+  const heir: TakeoverServer = new TakeoverServer(
     {
       describe: () => description,
       upgrade: async (launcher) => {
@@ -224,14 +225,14 @@ function createTakeoverServer(
       leave: () => {
         leaving();
         void end(true)
-          .then(() => server.whenAnswered())
+          .then(() => heir.whenAnswered())
           .then(handedOver);
       },
     },
     clock,
     log,
   );
-  return server;
+  return heir;
 }
 
 /** `patient`: a successor has the table and takes new connections. */

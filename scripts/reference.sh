@@ -1,5 +1,5 @@
 #!/bin/sh
-# Regenerates the reference pages that are made from code.
+# Writes the reference pages that are made from code.
 set -eu
 cd "$(dirname "$0")/.."
 sh scripts/install.sh

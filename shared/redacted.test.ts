@@ -18,7 +18,7 @@ function guarded(first: string, second: string): RouteSpec {
   return route.value;
 }
 
-test('redaction hides the hashes of sites and blocks, and nothing else', () => {
+test('no hash is shown, neither a site’s nor a block’s; everything else is', () => {
   const route = guarded(hash('a'), hash('b'));
   const shown = redacted(route);
   assert.doesNotMatch(JSON.stringify(shown), /\$2|aaaa/);
@@ -27,7 +27,7 @@ test('redaction hides the hashes of sites and blocks, and nothing else', () => {
   assert.deepEqual({ ...shown, basic_auth: null, handles: null }, { ...route, basic_auth: null, handles: null });
 });
 
-test('two hashes have the same mark only if they are equal', () => {
+test('two hashes have the same mark only if they are the same', () => {
   const marks = ({ basic_auth, handles }: RouteSpec) => [basic_auth?.users[0]?.hash, handles[0]?.basic_auth?.users[0]?.hash];
   const [one, same] = marks(redacted(guarded(hash('a'), hash('a'))));
   assert.equal(one, same);
@@ -35,11 +35,11 @@ test('two hashes have the same mark only if they are equal', () => {
   assert.notEqual(first, second);
 });
 
-test('a redacted route cannot be parsed as a route', () => {
+test('what is shown cannot be taken for a route', () => {
   assert.equal(parseRoute(redacted(guarded(hash('a'), hash('b')))).ok, false);
 });
 
-test('a route without secrets stays unchanged', () => {
+test('a route without secrets is shown as it is', () => {
   const route = parseRoute({ domain: 'a.example', upstream: 'up:1', tls: false });
   assert.ok(route.ok);
   assert.equal(redacted(route.value), route.value);

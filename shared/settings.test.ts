@@ -7,10 +7,10 @@ const reason = (input: unknown): string => {
   return parsed.ok ? 'accepted' : parsed.reason;
 };
 
-describe('parseGlobals', () => {
-  it('accepts an empty object', () => assert.deepEqual(parseGlobals({}), { ok: true, value: {} }));
+describe('the globals of a config file', () => {
+  it('may all be absent', () => assert.deepEqual(parseGlobals({}), { ok: true, value: {} }));
 
-  it('keeps known members and drops the others', () => {
+  it('keep every member that is known and drop the others', () => {
     const all = {
       http_port: 1,
       https_port: 65_535,
@@ -41,13 +41,13 @@ describe('parseGlobals', () => {
     ['settings', []],
   ];
   for (const [member, input] of BAD) {
-    it(`rejects ${member}: ${JSON.stringify(input).slice(0, 50)}`, () => {
+    it(`name ${member} when it is wrong: ${JSON.stringify(input).slice(0, 50)}`, () => {
       assert.ok(reason(input).startsWith(`${member}: `), reason(input));
     });
   }
 
-  it('gives the reason for an invalid address', () => {
+  it('say why an address range is none', () => {
     assert.equal(reason({ trusted_proxies: ['x'] }), 'trusted_proxies.0: it is not an IP address or range (expected 10.0.0.0/8 or ::1)');
-    assert.equal(reason({ bind: 'x' }), 'bind: bind must be an IP address');
+    assert.equal(reason({ bind: 'x' }), 'bind: bind is an IP address');
   });
 });

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { AnalyticsSnapshot } from '../../shared/wire/analytics.ts';
-import { type DomainReport, type TrafficReport, UNROUTED } from '../traffic/protocol.ts';
+import { type BeaconOutcome, type DomainReport, type TrafficReport, UNROUTED } from '../traffic/protocol.ts';
 import { DomainCounts } from './domain-counts.ts';
 
 /** Maximum of hosts with their own snapshot under one wildcard route. */
@@ -14,6 +14,8 @@ export interface Analytics {
   snapshots(): Iterable<AnalyticsSnapshot>;
   /** `host` in lower case. */
   snapshot(host: string): AnalyticsSnapshot | undefined;
+  /** Pages of a host since the start, by what became of the script that measures them. */
+  pages(host: string): ReadonlyMap<BeaconOutcome, number>;
   /** One aggregation cycle: digests pending observations, one domain per turn of the event loop. */
   aggregate(): Promise<void>;
 }
@@ -71,6 +73,7 @@ export function createAnalytics({ clock }: { readonly clock: Clock }): Analytics
       }
     },
     snapshot: snapshotOf,
+    pages: (host) => domains.get(host)?.counts.measured ?? new Map(),
     aggregate: async () => {
       for (const { counts } of [...domains.values()]) if (counts.aggregate()) await nextTurn();
     },

@@ -1,5 +1,5 @@
 import type { AnalyticsSnapshot } from '../../shared/wire/analytics.ts';
-import type { DomainReport } from '../traffic/protocol.ts';
+import type { BeaconOutcome, DomainReport } from '../traffic/protocol.ts';
 import { Distinct } from './sketches/distinct.ts';
 import { SpaceSaving } from './sketches/space-saving.ts';
 import { SlidingCount } from './sliding-count.ts';
@@ -18,6 +18,7 @@ export class DomainCounts {
   private readonly referrers = new SpaceSaving(FOLLOWED);
   private readonly countries = new SpaceSaving(FOLLOWED);
   private readonly vitals = new Vitals();
+  private readonly beacons = new Map<BeaconOutcome, number>();
   private readonly classes: [number, number, number, number, number, number] = [0, 0, 0, 0, 0, 0];
   private bytes = 0;
 
@@ -30,6 +31,7 @@ export class DomainCounts {
     for (const [host, count] of report.referrers) this.referrers.add(host, count);
     for (const [country, count] of report.countries) this.countries.add(country, count);
     for (const observation of report.vitals) this.vitals.add(observation);
+    this.addBeacons(report.beacons);
     this.addTotals(report.classes, report.bytes);
   }
 
@@ -42,6 +44,7 @@ export class DomainCounts {
     this.referrers.merge(other.referrers);
     this.countries.merge(other.countries);
     this.vitals.merge(other.vitals);
+    this.addBeacons(other.beacons);
     this.addTotals(other.classes, other.bytes);
   }
 
@@ -66,6 +69,15 @@ export class DomainCounts {
   /** @returns whether anything was pending. */
   aggregate(): boolean {
     return this.vitals.flush();
+  }
+
+  /** Pages so far, by what became of the script that measures them. */
+  get measured(): ReadonlyMap<BeaconOutcome, number> {
+    return this.beacons;
+  }
+
+  private addBeacons(beacons: Iterable<readonly [BeaconOutcome, number]>): void {
+    for (const [outcome, count] of beacons) this.beacons.set(outcome, (this.beacons.get(outcome) ?? 0) + count);
   }
 
   private addTotals(classes: DomainReport['classes'], bytes: number): void {

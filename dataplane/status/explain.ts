@@ -4,7 +4,8 @@ import type { Problem } from '../../shared/wire/apply.ts';
 import { SOURCE_FAILED } from '../../shared/wire/errors.ts';
 import type { Explanation, FullRoute, UpstreamStatus } from '../../shared/wire/status.ts';
 import type { OwnedRoute, Table } from '../table/table.ts';
-import type { DryRun, DryRunResult } from '../traffic/protocol.ts';
+import type { BeaconOutcome, DryRun, DryRunResult } from '../traffic/protocol.ts';
+import { describeMeasuring } from './measured-pages.ts';
 import { suggestDomain } from './suggest-domain.ts';
 import type { Upstreams } from './upstreams.ts';
 
@@ -15,11 +16,13 @@ type ExplainTools = {
   /** The same for plain HTTP. */
   plainHttpCertificateOf(host: string): string;
   dryRun(request: DryRun): Promise<DryRunResult | null>;
+  /** Pages of a host, by what became of the script that measures them. */
+  pages(host: string): ReadonlyMap<BeaconOutcome, number>;
 };
 
 /** Explains what would happen to a request for this URL and why: a dry run in a worker, plus what the main thread knows. */
 export async function explain(
-  { table, upstreams, certificateOf, plainHttpCertificateOf: plainOf, dryRun }: ExplainTools,
+  { table, upstreams, certificateOf, plainHttpCertificateOf: plainOf, dryRun, pages }: ExplainTools,
   url: URL,
 ): Promise<Explanation> {
   const host = url.hostname.replace(/\.$/, '');
@@ -30,6 +33,7 @@ export async function explain(
   const base = { url: url.href, certificate, problems, near: null };
   if (result === null)
     return { ...base, verdict: 'no worker is serving', routed: false, route: null, matched: null, block: null, policies: [], targets: [] };
+  const measuring = owned?.route.analytics == null ? [] : [{ name: 'analytics', verdict: describeMeasuring(pages(host)) }];
   const targets = result.targets.flatMap(({ address, tls, id, transport }) => upstreams.find(address, tls, id, transport) ?? []);
   return {
     ...base,
@@ -44,7 +48,7 @@ export async function explain(
     route: owned === undefined ? null : fullRoute(owned),
     matched: result.matched,
     block: result.block,
-    policies: [...result.policies],
+    policies: [...result.policies, ...measuring],
     targets,
   };
 }

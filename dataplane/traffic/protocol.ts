@@ -169,9 +169,17 @@ export type DomainReport = {
   /** Requests by the country of the client, where it is known. */
   readonly countries: readonly (readonly [country: string, count: number])[];
   readonly vitals: readonly VitalsObservation[];
+  /** Pages of a site that measures them, by what became of the script. */
+  readonly beacons: readonly (readonly [outcome: BeaconOutcome, count: number])[];
   /** Requests that an upstream's failure ended, by its code. */
   readonly failures: readonly (readonly [code: string, count: number])[];
 };
+
+/**
+ * What became of the script that measures a page: it was added, a Content-Security-Policy forbids it, the page has no end of a head,
+ * or its content coding is unknown.
+ */
+export type BeaconOutcome = 'added' | 'forbidden' | 'no head' | 'coding';
 
 /** What one page measured of itself (Web Vitals): LCP and INP in ms, CLS as a score; a metric that it did not measure is absent. */
 export type VitalsObservation = { readonly lcp?: number; readonly cls?: number; readonly inp?: number };

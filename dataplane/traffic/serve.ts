@@ -1,7 +1,7 @@
 import { normalizedPath } from '../../shared/values/path.ts';
 import { answer } from './exchange/answer.ts';
 import type { Exchange, RequestPath } from './exchange/exchange.ts';
-import { AMBIGUOUS_PATH, MISDIRECTED, NO_BLOCK, NO_ROUTE, OTHER_RULE, OWN_PATH, type OwnAnswer } from './exchange/own-answer.ts';
+import { AMBIGUOUS_PATH, MISDIRECTED, NO_BLOCK, NO_ROUTE, OTHER_RULE, type OwnAnswer } from './exchange/own-answer.ts';
 import type { HostIndex } from './match/host-index.ts';
 import { isOwnPath } from './match/own-path.ts';
 import { rawPath, withoutPrefix } from './match/path.ts';
@@ -38,7 +38,7 @@ export class Server implements RequestPath {
     if (x.clientRule !== route.clientRule && x.clientRule !== null) return this.sendAway(x);
     x.route = route;
     x.path = normalizedPath(rawPath(x.target));
-    if (isOwnPath(x.path, x.target)) return answer(x, OWN_PATH);
+    if (isOwnPath(x.path, x.target)) return route.ownPaths.serve(x, this.tools);
     if (route.ambiguity?.(x)) return answer(x, AMBIGUOUS_PATH);
     const block = blockFor(route, x);
     if (block === null) return answer(x, NO_BLOCK);

@@ -11,14 +11,14 @@ import { Scene } from './harness/scene.ts';
 
 const skip = missing('pebble');
 
-test('data planes that share a certificate directory order each name once and answer each other’s challenges', {
+test('data planes that share a certificate directory order each name once, and answer each other’s checks', {
   skip,
   timeout: 60_000,
 }, async () => {
   await using scene = await Scene.start();
   const pebble = scene.pebble as Pebble;
   await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
-  // The authority only connects to the first one.
+  // The authority looks at the first one alone.
   await using first = await scene.dataplane();
   const httpsPort = await freePort();
   await using second = await Dataplane.start({

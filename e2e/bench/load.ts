@@ -1,10 +1,10 @@
-/** The load on a proxy under measurement. */
+/** What is asked of a proxy under measurement. */
 export type Load = {
   readonly core: number;
   readonly seconds: number;
   readonly connections?: number;
   readonly path?: string;
-  /** Each request on a new connection. */
+  /** Each request on a connection of its own. */
   readonly close?: boolean;
   /** Over TLS. */
   readonly secure?: boolean;

@@ -16,7 +16,7 @@ import {
 type Method = MethodDefinition<Buffer, Buffer>;
 const asIs = (bytes: Buffer): Buffer => bytes;
 
-/** A method with raw bytes as messages. */
+/** A method whose messages are bytes as they stand. */
 const method = (name: string, requestStream: boolean, responseStream: boolean): Method => ({
   path: `/greeter.Greeter/${name}`,
   requestStream,
@@ -27,7 +27,7 @@ const method = (name: string, requestStream: boolean, responseStream: boolean): 
   responseDeserialize: asIs,
 });
 
-/** One method of each kind, and some that fail. */
+/** One method of each kind, and some that end badly. */
 export const METHODS = {
   echo: method('Echo', false, false),
   fail: method('Fail', false, false),
@@ -37,12 +37,12 @@ export const METHODS = {
   chat: method('Chat', true, true),
 };
 
-/** A gRPC service behind the proxy. */
+/** A service of gRPC behind the proxy. */
 export class Greeter {
   readonly address: string;
-  /** Number of cancelled calls of `wait`. */
+  /** Calls of `wait` that were called off. */
   cancelled = 0;
-  /** Number of started calls. */
+  /** Calls that have begun. */
   calls = 0;
   private readonly server: Server;
 
@@ -95,7 +95,7 @@ export class Greeter {
     };
   }
 
-  /** Stops it with all calls in progress. */
+  /** Ends it with everything that is under way. */
   kill(): void {
     this.server.forceShutdown();
   }
@@ -105,7 +105,7 @@ export class Greeter {
   }
 }
 
-/** A client that connects through the proxy as `grpc.test`. */
+/** A client of it by way of the proxy, which it takes for `grpc.test`. */
 export class GreeterClient {
   private readonly client: Client;
 
@@ -130,7 +130,7 @@ export class GreeterClient {
     return this.client.makeServerStreamRequest(path, asIs, asIs, Buffer.from(message));
   }
 
-  /** Sends all messages. */
+  /** Sends all of the messages. */
   clientStream({ path }: Method, messages: readonly string[]): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       const call = this.client.makeClientStreamRequest(path, asIs, asIs, (error, answer) =>

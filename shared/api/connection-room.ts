@@ -44,12 +44,12 @@ export class ConnectionRoom {
     });
   }
 
-  /** For a connection that continues as another socket, as it does beneath TLS, the underlying one counts. */
+  /** A connection goes on as another socket, as it does beneath TLS: what is said about that counts. */
   become(socket: Socket, secured: Socket): void {
     if (this.quiet.delete(socket)) this.seat(secured);
   }
 
-  /** Closes every connection, including those with requests in progress. */
+  /** Closes every connection, whatever is under way. */
   closeAll(): void {
     for (const socket of [...this.quiet.keys(), ...this.held.keys()]) socket.destroy();
   }

@@ -1,12 +1,11 @@
 import type { Mislabelled } from './policy.ts';
 
-/** A planned directive, which is refused until it is implemented. */
+/** A directive that a site will be able to say: refused until it works. */
 export type Planned = { readonly name: string; readonly mislabelled?: Mislabelled };
 
-const ELSEWHERE = 'not available: leave it out, and let the app or a proxy behind this one do it';
+const ELSEWHERE = 'it is not available: leave it out, and let the app itself or a proxy behind this one ask';
 
 export const PLANNED: readonly Planned[] = [
-  { name: 'analytics' },
   { name: 'cache' },
   { name: 'encode' },
   { name: 'file_server' },

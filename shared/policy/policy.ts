@@ -1,42 +1,39 @@
 import type { z } from 'zod';
 import type { Grammar } from '../config-file/directive.ts';
 
-/**
- * The one description of a policy: its members in routes, its directive and its labels. Its effect on requests is implemented in the data
- * plane.
- */
+/** What a policy says about itself, once: in routes, in the config file and in labels. What it does to a request is the data plane's. */
 export type Policy<Members extends z.ZodRawShape> = Description<Said<Members>> & {
-  /** Its members in a route, and in a block if blocks allow it; each with its description for the reference. */
+  /** Its members in a route, and in a block where blocks may say it; each with the words that the reference has for it. */
   readonly members: Members;
 };
 
-/** The members that are present in a site or block. */
+/** Members of a site or of a block, as far as something is said about them. */
 export type Said<Members extends z.ZodRawShape> = Partial<z.output<z.ZodObject<Members>>>;
 
 export type Description<Part> = {
-  /** Its syntax in the config file; its section in the reference is `reference.md` in the same folder. */
+  /** How it is written in the config file; its section in the reference is `reference.md` beside it. */
   readonly directive?: Grammar<Part>;
   readonly labels?: readonly Label<Part>[];
   readonly mislabelled?: Mislabelled;
-  /** Its members without secrets; null if it has none. */
+  /** Its members without what nobody is shown; null where there is nothing of that kind. */
   concealed?(said: Part): Part | null;
-  /** Whether it restricts access, so that paths it leaves open deserve a warning. */
+  /** Whether it asks who is there, so that paths which it leaves open are worth a hint. */
   keepsOut?(said: Part): boolean;
 };
 
-/** A container label. */
+/** A label of containers. */
 export type Label<Part> = {
-  /** The text after `sluice.` or `sluice.<site>.`; `header` is followed by a field name. */
+  /** What follows `sluice.` or `sluice.<site>.`; `header` is followed by a field name. */
   readonly word: string;
   readonly form: string;
-  /** For the reference: the default, and an example. */
+  /** For the reference: what holds without it, and an example. */
   readonly otherwise: string;
   readonly example: string;
-  /** @returns what is wrong with the value; undefined if it was accepted. */
+  /** @returns what is wrong with the value; undefined when it was taken. */
   read(value: string, said: Part, field: string): string | undefined;
 };
 
-/** Unknown labels that look like this policy. Ignoring one would leave the site more open than intended. */
+/** What people call it in labels that are none of ours: without it the site would be more open than it was meant to be. */
 export type Mislabelled = {
   /** Without hyphens and underscores. */
   readonly words: readonly string[];

@@ -5,7 +5,7 @@ import { systemRandom } from './random.ts';
 
 const withFraction = (fraction: number) => ({ ...systemRandom, fraction: () => fraction });
 
-test('delays double from 100 ms up to 5 s', () => {
+test('waits double from 100 ms to 5 s', () => {
   const backoff = createBackoff(withFraction(0));
   assert.deepEqual(
     Array.from({ length: 8 }, () => backoff.next()),
@@ -13,7 +13,7 @@ test('delays double from 100 ms up to 5 s', () => {
   );
 });
 
-test('a success resets the delay', () => {
+test('a success starts small again', () => {
   const backoff = createBackoff(withFraction(0));
   backoff.next();
   backoff.next();
@@ -21,6 +21,6 @@ test('a success resets the delay', () => {
   assert.equal(backoff.next(), 100);
 });
 
-test('jitter shortens a delay by up to half', () => {
+test('chance shortens a wait by up to half', () => {
   assert.equal(createBackoff(withFraction(0.999)).next(), 50);
 });

@@ -8,7 +8,7 @@ function whoWeAre(): string {
   try {
     return `the user ${userInfo().username}`;
   } catch {
-    // The user has no entry in the user database.
+    // No entry in the list of users.
     return id === undefined ? 'the user of this process' : `the user ${id}`;
   }
 }

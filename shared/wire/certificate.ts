@@ -1,23 +1,20 @@
 /** One line of `GET /certificates`. Times are RFC 3339, in UTC. */
 export type CertificateRecord = {
-  /** The names that it is used for; empty if its files can't be used. */
+  /** The names that it is used for; none where its files can't be used. */
   domains: string[];
-  /**
-   * `acme`: ordered and renewed automatically; `pushed`: POST /certificates; `applied`: by a controller, which renews it; `file`: from
-   * the certificate directory; `internal`: from the internal authority.
-   */
+  /** `acme`: ordered and renewed by itself; `pushed`: POST /certificates; `applied`: by a controller, which keeps it up to date; `file`: put into the certificate directory; `internal`: of our own authority. */
   source: 'acme' | 'pushed' | 'applied' | 'file' | 'internal';
-  /** The controller of an `applied` certificate. */
+  /** Which controller brought an `applied` one. */
   controller?: string;
-  /** The issuer. This and the following members are null if there is no certificate. */
+  /** Who signed it. This and what follows is null while there is none. */
   issuer: string | null;
   /** Hexadecimal. */
   serial: string | null;
   not_before: string | null;
   not_after: string | null;
-  /** null: Sluice does not renew it. */
+  /** null: it is not ours to renew. */
   renew_at: string | null;
-  /** Why there is no certificate, or no newer one. */
+  /** Why there is none, or none newer. */
   last_error: string | null;
   next_try: string | null;
 };

@@ -2,13 +2,13 @@ import type { RouteSpec } from '../route.ts';
 import type { Globals, Origin } from '../settings.ts';
 import type { Problem, Revision } from './apply.ts';
 
-/** The data plane's responses to queries by users and the command line. */
+/** What the data plane answers to the questions of people and of the command line. */
 
 /** One route in `GET /routes?view=full`. */
 export type FullRoute = RouteSpec & {
-  /** The controller that applied it; null if it was posted. */
+  /** The controller that applied it; null when it was posted by hand. */
   controller: string | null;
-  /** The controller's route that this posted one overrides. */
+  /** The controller's route that this one, posted by hand, hides. */
   overrides: RouteSpec | null;
   /** RFC 3339: when it was last added or changed. */
   since: string;
@@ -21,7 +21,7 @@ export type ControllerStatus = {
   epoch: number;
   revision: Revision;
   sources: string[];
-  /** Its sources that have been read successfully at least once. Absent in older data planes. */
+  /** Those of its sources that have been read without a failure at least once. Older data planes don't say. */
   listed?: string[];
   /** RFC 3339. */
   last_applied: string;
@@ -29,9 +29,9 @@ export type ControllerStatus = {
 
 export type DataplaneStatus = {
   instance: string;
-  /** The running version. */
+  /** The one that runs. */
   version: string;
-  /** The version that the next start would run. */
+  /** The one that the next start would run. */
   installed_version?: string;
   ready: boolean;
   reason: string | null;
@@ -45,27 +45,27 @@ export type DataplaneStatus = {
   last_reload: { at: string; ok: boolean; errors: string[] } | null;
   warnings: string[];
   upstreams: UpstreamSummary;
-  /** Advice about the environment, one line each; nothing is wrong. Absent in older data planes. */
+  /** What could be better around it, though nothing is wrong: one line each. Older data planes give none. */
   advice?: string[];
 };
 
-/** The number of targets, and up to fifty that are out of rotation. */
+/** All targets in numbers, and those that are out of rotation: at most fifty. */
 export type UpstreamSummary = { count: number; healthy: number; out: UpstreamStatus[] };
 
 export type UpstreamStatus = {
   address: string;
   tls: boolean;
-  /** Its id at its source, if it has one. */
+  /** What it is at its source, where it has a name there. */
   id?: string;
-  /** Its transport, unless it is the default: `h2c`, `h2 insecure`. */
+  /** How it is spoken to, where that is anything in particular: `h2c`, `h2 insecure`. */
   transport?: string;
   healthy: boolean;
-  /** Why it is out of rotation; null while it is in rotation. */
+  /** Why it is out of rotation, in words; null while it is in. */
   reason: string | null;
   in_flight: number;
-  /** The last failed attempt that was the target's fault, and how many there were since the start; absent if there were none. */
+  /** The last try that failed by its own fault, and how many did since the start; absent if none did. */
   last_failure?: LastFailure;
-  /** Up to ten domains that use it, and how many there are. */
+  /** Domains that use it, at most ten, and how many there are. */
   domains: string[];
   domain_count: number;
 };
@@ -78,21 +78,21 @@ export type SettingStatus = { name: string; value: string | number | boolean | n
 /** A dry run of one URL: what would happen, and why. */
 export type Explanation = {
   url: string;
-  /** The response that the client would get, in plain text. */
+  /** What the visitor would get, in plain words. */
   verdict: string;
   routed: boolean;
   route: FullRoute | null;
-  /** The pattern that matched, for wildcards and the catch-all. */
+  /** Which pattern matched, for wildcards and the catch-all. */
   matched: string | null;
-  /** The path block that handles the request; null for the site itself. */
+  /** The path block that answers, null when the site itself does. */
   block: { path: string | null; index: number } | null;
-  /** Policies in the order of evaluation. */
+  /** Policies in the order in which they are asked. */
   policies: { name: string; verdict: string }[];
   targets: UpstreamStatus[];
   certificate: string;
-  /** What controllers reported about this host, and the first errors of its route's source if that can't be read. */
+  /** What controllers reported about this host, and why the source of its route can't be read (its first mistakes), if it can't. */
   problems: Problem[];
-  /** Suggestions for a host that is not routed; null if there are none, or it is routed. */
+  /** What was probably meant by a host that is not routed, in words; null where nothing is near, or it is routed. */
   near: string | null;
 };
 

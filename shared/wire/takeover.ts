@@ -3,25 +3,25 @@
 /** The socket's name in the state directory. */
 export const TAKEOVER_SOCKET = 'takeover.sock';
 
-/** Time limits of one takeover step (ms), and of a successor's start up to its first request. */
+/** One step of a takeover (ms), and the start of a successor up to its first request. */
 export const STEP_MS = 10_000;
 export const SUCCESSOR_START_MS = 60_000;
 
-/** The response to `{"describe":{}}`. */
+/** Who answers: `{"describe":{}}`. */
 export type Description = {
   readonly version: string;
-  /** The pid to stop for stopping the whole instance: the parent's, if there is one. In a container, a pid of that container. */
+  /** The process to end, to end all of it: the parent's, where there is one. In a container a number of that container. */
   readonly pid: number;
   /** When it started, in ISO 8601. */
   readonly since: string;
-  /** Distinguishes its processes from those of other containers; null if the system cannot. */
+  /** What tells its processes from those of other containers; null where the system tells none apart. */
   readonly processes: string | null;
 };
 
-/** `{"upgrade":{"launcher":PATH}}`: start a successor with this launcher, and report the outcome. */
+/** `{"upgrade":{"launcher":PATH}}`: start your successor by this launcher, and say what came of it. */
 export type UpgradeRequest = { readonly launcher: string };
 
-/** The response, as `upgraded`; `{"refused":{"reason"}}` if the old process continues. */
+/** The answer, as `upgraded`; `{"refused":{"reason"}}` instead when the old one goes on. */
 export type Upgraded = { readonly old: VersionOf; readonly new: VersionOf };
 
 export type VersionOf = { readonly version: string; readonly pid: number };

@@ -46,6 +46,19 @@ describe('a quantile digest', () => {
     assertClose(filled(observations), observations);
   });
 
+  for (const [name, zeros, others] of [
+    ['few', 80, 20],
+    ['many', 16_000, 4_000],
+  ] as const)
+    it(`is exact where most observations are equal, of ${name}`, () => {
+      const shifts = [...new Array<number>(zeros).fill(0), ...values(5, others).map((value) => value / 10_000)];
+      const digest = filled(shifts);
+      const [p50, p75, p95] = digest.read();
+      assert.deepEqual([p50, p75], [0, 0]);
+      const exact = shifts.toSorted((a, b) => a - b)[Math.floor(0.95 * shifts.length)] as number;
+      assert.ok(Math.abs((p95 as number) / exact - 1) < 0.2, `${p95} for ${exact}`);
+    });
+
   it('merges as if it had observed both', () => {
     const [one, other] = [values(2, 4_000), values(3, 6_050).map((value) => value * 3)];
     const digest = filled(one);

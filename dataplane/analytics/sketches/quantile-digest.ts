@@ -1,5 +1,9 @@
 import tdigest from 'tdigest';
 
+type Centroid = { readonly mean: number; readonly n: number };
+
+/** The library's default: the share of all observations that a centroid in the middle may stand for is four times a quarter of it. */
+const DELTA = 0.01;
 /** Most observations that wait to be digested. */
 export const MAX_PENDING = 100;
 
@@ -51,17 +55,39 @@ export class QuantileDigest {
   }
 
   private digest(change: (digest: tdigest.TDigest) => void): void {
-    const digest = new tdigest.TDigest();
+    const digest = new tdigest.TDigest(DELTA);
     this.restore(digest);
     change(digest);
     digest.compress();
     const centroids = digest.toArray();
     this.means = Float64Array.from(centroids, ({ mean }) => mean);
     this.weights = Float64Array.from(centroids, ({ n }) => n);
-    this.values = this.quantiles.map((quantile) => digest.percentile(quantile));
+    this.values = this.quantiles.map((quantile) => quantileOf(centroids, quantile));
   }
 
   private restore(digest: tdigest.TDigest): void {
     for (const [at, mean] of this.means.entries()) digest.push_centroid({ mean, n: this.weights[at] as number });
   }
+}
+
+/**
+ * The library interpolates between the middles of centroids. It also gathers equal observations in one centroid without a limit, so
+ * that of ninety layout shifts of 0 and ten of 0.2 it would place the 75th percentile near 0.1. A centroid that is heavier than a
+ * spread one can be is therefore taken for what it is: one value.
+ */
+function quantileOf(centroids: readonly Centroid[], quantile: number): number {
+  const total = centroids.reduce((sum, { n }) => sum + n, 0);
+  const wanted = quantile * total;
+  let [rank, value] = [0, centroids[0]?.mean ?? 0];
+  let seen = 0;
+  for (const { mean, n } of centroids) {
+    const middle = (seen + n / 2) / total;
+    const single = n > Math.max(1, 4 * total * DELTA * middle * (1 - middle));
+    const begin = single ? seen : seen + n / 2;
+    if (wanted <= begin) return begin === rank ? value : value + ((mean - value) * (wanted - rank)) / (begin - rank);
+    [rank, value] = [single ? seen + n : begin, mean];
+    if (wanted <= rank) return mean;
+    seen += n;
+  }
+  return value;
 }

@@ -33,7 +33,12 @@ function written(x: Exchange, own: OwnAnswer): { status: number; fields: string;
   const overrides = routed?.overrides ?? null;
   const made = own.fields + page.type;
   const fields = httpDate() + (overrides === null ? made : withoutFields(made, new Set(overrides.values()))) + added;
-  return { status, fields, bytes: Buffer.from(page.body), bodyless: status === 204 || status === 304 };
+  return {
+    status,
+    fields,
+    bytes: typeof page.body === 'string' ? Buffer.from(page.body) : page.body,
+    bodyless: status === 204 || status === 304,
+  };
 }
 
 function pageFor(x: Exchange, status: number): { type: string; body: string } {

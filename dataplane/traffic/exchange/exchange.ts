@@ -1,5 +1,6 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
+import type { BeaconOutcome, VitalsObservation } from '../protocol.ts';
 import type { AnswerFields } from './answer-fields.ts';
 import type { Attempt, Progress } from './attempt.ts';
 import type { Failure } from './failure.ts';
@@ -146,6 +147,10 @@ export class Exchange {
   attempt: Attempt | null = null;
   /** The filters that the body of its response passes through; null for none. */
   filtering: BodyStage | null = null;
+  /** What became of the script that measures pages. */
+  beacon: BeaconOutcome | null = null;
+  /** What a page has reported of itself. */
+  vitals: VitalsObservation | null = null;
   lastFailure: Failure | null = null;
   /** Targets that have already failed this request. */
   tried: NamedEndpoint[] | null = null;

@@ -1,3 +1,4 @@
+import type { BeaconOutcome } from '../protocol.ts';
 import type { FaultOwner } from './fault-owner.ts';
 
 /** What a filter may know about the request that a response belongs to. */
@@ -9,6 +10,10 @@ export type FilteredRequest = {
   /** The client's fields, as lines. */
   readonly fields: string;
   readonly secure: boolean;
+  /** As in the request, with its port. */
+  readonly hostField: string;
+  /** What became of the script that measures pages; null where the answer is no page, or analytics are off. */
+  beacon: BeaconOutcome | null;
 };
 
 /** The head of a response, which filters may change before it goes to the client. */

@@ -6,7 +6,7 @@ export type OwnAnswer = {
   /** Fields in addition to the defaults, as lines. */
   readonly fields: string;
   /** null: the small default page for the status, as HTML or JSON depending on what the client accepts. */
-  readonly body: string | null;
+  readonly body: string | Buffer | null;
   /** For the log and for `explain`; never sent to clients. */
   readonly reason: string;
 };

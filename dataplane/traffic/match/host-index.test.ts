@@ -15,6 +15,7 @@ const route = (domain: string, version: string): CompiledRoute & { version: stri
   site: null,
   blocks: [],
   ambiguity: null,
+  ownPaths: { serve: () => undefined, explain: () => '' },
   fields: { overrides: null, own: '', all: '', strictTransport: true, noSniff: true, sameOrigin: true },
 });
 const compile = (domain: string, json: string): CompiledRoute => route(domain, JSON.parse(json) as string);

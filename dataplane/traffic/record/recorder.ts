@@ -5,6 +5,7 @@ import type { Exchange } from '../exchange/exchange.ts';
 import type { Failure } from '../exchange/failure.ts';
 import { rawPath } from '../match/path.ts';
 import {
+  type BeaconOutcome,
   type DomainReport,
   DURATION_BOUNDS,
   type TargetFailures,
@@ -41,6 +42,7 @@ class Counters {
   readonly referrers = new Map<string, number>();
   readonly countries = new Map<string, number>();
   readonly vitals: VitalsObservation[] = [];
+  readonly beacons = new Map<BeaconOutcome, number>();
   readonly failures = new Map<string, number>();
 
   constructor(host: string, pattern: string) {
@@ -63,6 +65,7 @@ class Counters {
       referrers: [...this.referrers],
       countries: [...this.countries],
       vitals,
+      beacons: [...this.beacons],
       failures: [...this.failures],
     };
   }
@@ -83,7 +86,7 @@ export class Recorder {
 
   /** Counts an exchange that is over; `now` on the monotonic clock, in ms. */
   record(x: Exchange, now: number): void {
-    if (x.path.startsWith(OWN_PATH_PREFIX)) return;
+    if (x.path.startsWith(OWN_PATH_PREFIX)) return this.recordOwn(x);
     const route = x.route;
     const counters = route === null ? this.countersOf(UNROUTED, UNROUTED) : this.countersOf(x.host, route.domain);
     this.count(counters, x.status, x.bytesSent, (now - x.startedAt) / 1_000);
@@ -97,6 +100,7 @@ export class Recorder {
     if (country !== '') counters.countries.set(country, (counters.countries.get(country) ?? 0) + 1);
     const path = rawPath(x.target);
     increment(counters.pages, path.length > MAX_PATH ? path.slice(0, MAX_PATH) : path);
+    if (x.beacon !== null) counters.beacons.set(x.beacon, (counters.beacons.get(x.beacon) ?? 0) + 1);
     if (x.referer !== null) {
       const referrer = hostOf(x.referer);
       if (referrer !== '' && referrer !== x.host) increment(counters.referrers, referrer);
@@ -108,11 +112,11 @@ export class Recorder {
     if (x.route !== null) this.countersOf(x.host, x.route.domain).bytes += bytes;
   }
 
-  /** Counts what a page reported of itself. */
-  observed(x: Exchange, observation: VitalsObservation): void {
-    if (x.route === null) return;
-    const { vitals } = this.countersOf(x.host, x.route.domain);
-    if (vitals.length < MAX_VITALS) vitals.push(observation);
+  /** Of the proxy's own paths only what pages report is counted. */
+  private recordOwn({ route, host, vitals }: Exchange): void {
+    if (route === null || vitals === null) return;
+    const counters = this.countersOf(host, route.domain);
+    if (counters.vitals.length < MAX_VITALS) counters.vitals.push(vitals);
   }
 
   /** Counts a head that was refused before it became an exchange. */

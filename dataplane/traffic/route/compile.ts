@@ -11,6 +11,7 @@ import { compilePattern, foldsPaths, type Pattern } from '../match/pattern.ts';
 import { type ClientAuth, compileClientAuth } from '../policy/client-certificate/client-auth.ts';
 import { policiesOf } from '../policy/order.ts';
 import type { Policy } from '../policy/policy.ts';
+import { type OwnPaths, ownPathsOf } from '../respond/beacon/beacon.ts';
 import { FILTERS, type FilterKind } from '../respond/filters.ts';
 import { fixedResponder } from '../respond/fixed.ts';
 import { Forwarder, type ForwardTools } from '../upstream/forward.ts';
@@ -30,6 +31,8 @@ export type CompiledRoute = Site & {
   readonly blocks: readonly CompiledBlock[];
   /** Set if access to the site depends on the path: then a path must mean the same to every server that reads it. */
   readonly ambiguity: Ambiguity | null;
+  /** What is answered under the proxy's own paths. */
+  readonly ownPaths: OwnPaths;
 };
 
 /** A path block, merged with the site's directives. */
@@ -95,6 +98,7 @@ export class RouteCompiler {
       blocks: route.handles.map((handle, index) => this.pathBlock(route, handle, index, sitePool)),
       fields: compileAnswerFields(unconditional(route.headers), route.https),
       ambiguity: compileAmbiguity(route),
+      ownPaths: ownPathsOf(route),
     };
   }
 

@@ -14,6 +14,7 @@ export const domainReport = (host: string, more: Partial<DomainReport> = {}): Do
   referrers: [],
   countries: [],
   vitals: [],
+  beacons: [],
   failures: [],
   ...more,
 });

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { normalizedPath } from '../../../shared/values/path.ts';
 import { type Downstream, Exchange, type RequestPath } from '../exchange/exchange.ts';
-import { AMBIGUOUS_PATH, OWN_PATH } from '../exchange/own-answer.ts';
+import { AMBIGUOUS_PATH } from '../exchange/own-answer.ts';
 import type { HostIndex } from '../match/host-index.ts';
 import { isOwnPath } from '../match/own-path.ts';
 import { rawPath } from '../match/path.ts';
@@ -63,10 +63,11 @@ export function dryRun(request: DryRun, index: HostIndex<CompiledRoute>, tools: 
   if (route === null) return { ...nothing, routed: false, verdict: `404: no route for ${host}` };
   x.route = route;
   x.path = normalizedPath(rawPath(x.target));
-  const refused = isOwnPath(x.path, x.target) ? OWN_PATH : route.ambiguity?.(x) ? AMBIGUOUS_PATH : null;
-  if (refused !== null) return { ...nothing, routed: true, matched: route.domain, verdict: `${refused.status}: ${refused.reason}` };
+  const found = { ...nothing, routed: true, matched: route.domain };
+  if (isOwnPath(x.path, x.target)) return { ...found, verdict: route.ownPaths.explain(x.path) };
+  if (route.ambiguity?.(x)) return { ...found, verdict: `${AMBIGUOUS_PATH.status}: ${AMBIGUOUS_PATH.reason}` };
   const block = blockFor(route, x);
-  if (block === null) return { ...nothing, routed: true, matched: route.domain, verdict: `404: no block of the site matches ${x.path}` };
+  if (block === null) return { ...found, verdict: `404: no block of the site matches ${x.path}` };
   x.block = block;
   const asked = block.policies.flatMap((policy) => {
     const explanation = policy.explain(x, tools);

@@ -6,22 +6,22 @@ import { IMAGE } from './image/image.ts';
 export const PORT = 80;
 
 type Options = {
-  /** The name of the app; several containers may belong to one app. */
+  /** The app that it says it is; several containers may be one app. */
   readonly app: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
-  /** Polls /health. */
+  /** Asks /health again and again. */
   readonly healthcheck?: { readonly intervalMs: number; readonly retries?: number };
   readonly network?: string;
-  /** A fixed address in that network, instead of one that the engine chooses. */
+  /** An address of that network, where the engine should not choose. */
   readonly address?: string;
   readonly name?: string;
-  /** Uses busybox's file server instead of the Node app, because it starts immediately. */
+  /** Instead of the app in Node: a small file server of busybox, which starts in no time. */
   readonly light?: boolean;
   readonly publish?: number;
 };
 
-/** A test container, created and removed by its id. */
+/** A container of the tests: made, and ended, by its id. */
 export class App {
   readonly name: string;
   readonly container: Container;
@@ -35,7 +35,7 @@ export class App {
     return this.container.id;
   }
 
-  /** Its host name in the engine, and its name in responses. */
+  /** What the engine calls its host name, and what it answers with. */
   get shortId(): string {
     return this.id.slice(0, 12);
   }
@@ -54,7 +54,7 @@ export class App {
     await this.container.start();
   }
 
-  /** Sends TERM, and KILL if it still runs after `seconds`. */
+  /** TERM, and KILL when it still runs `seconds` later. */
   async stop(seconds = 5): Promise<void> {
     await this.container.stop({ t: seconds });
   }

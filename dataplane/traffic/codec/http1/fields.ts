@@ -371,3 +371,11 @@ export function fieldIn(kept: string, name: string): string | null {
   if (line > 0 || !lower.startsWith(wanted)) line += 2;
   return withoutOws(kept.slice(line + wanted.length, kept.indexOf('\r\n', line)));
 }
+
+/** The values of all lines of a field in `kept` lines; `name` in lower case. */
+export function fieldsIn(kept: string, name: string): string[] {
+  return kept.split('\r\n').flatMap((line) => {
+    const colon = line.indexOf(':');
+    return colon === name.length && line.slice(0, colon).toLowerCase() === name ? [withoutOws(line.slice(colon + 1))] : [];
+  });
+}

@@ -1,6 +1,6 @@
 import type { Condition } from '../../../../shared/condition.ts';
 import type { RouteSpec } from '../../../../shared/route.ts';
-import { clientNetwork } from '../../../ledger/client-network.ts';
+import { clientKey } from '../../../ledger/client-key.ts';
 import { joinFingerprints, joinHashes, type Key, keyOf } from '../../../ledger/hash.ts';
 import type { OwnAnswer } from '../../exchange/own-answer.ts';
 import { compileCondition, type Test } from '../../match/condition.ts';
@@ -8,10 +8,6 @@ import { foldsPaths } from '../../match/pattern.ts';
 import { answers, type Policy, type PolicyKind, passes } from '../policy.ts';
 
 const OVER: OwnAnswer = { status: 429, fields: 'Retry-After: 1\r\n', body: null, reason: 'over the rate limit' };
-
-/** Most client addresses whose hashes are cached; far more than a worker has connections. */
-const KNOWN_CLIENTS = 16_384;
-const clients = new Map<string, Key>();
 
 /**
  * `rate_limit <n>/s`: per client address (an IPv6 /64 counts as one) and domain, counted over all workers in the ledger. Limits on
@@ -59,13 +55,4 @@ function limit(rate: number, scope: Key): Policy {
       return within ? passes(`within ${rate}/s`) : answers(`over ${rate}/s: 429`);
     },
   };
-}
-
-function clientKey(address: string): Key {
-  const known = clients.get(address);
-  if (known !== undefined) return known;
-  if (clients.size >= KNOWN_CLIENTS) clients.clear();
-  const key = keyOf(clientNetwork(address));
-  clients.set(address, key);
-  return key;
 }

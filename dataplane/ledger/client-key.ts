@@ -1,0 +1,16 @@
+import { clientNetwork } from './client-network.ts';
+import { type Key, keyOf } from './hash.ts';
+
+/** Most client addresses whose hashes are cached; far more than a worker has connections. */
+const KNOWN_CLIENTS = 16_384;
+const clients = new Map<string, Key>();
+
+/** The key of a client in the ledger: of its address, or of its /64 for IPv6. */
+export function clientKey(address: string): Key {
+  const known = clients.get(address);
+  if (known !== undefined) return known;
+  if (clients.size >= KNOWN_CLIENTS) clients.clear();
+  const key = keyOf(clientNetwork(address));
+  clients.set(address, key);
+  return key;
+}

@@ -1,0 +1,77 @@
+/** One policy: its directives, the first of each name (CSP Level 3, 2.2.1). */
+export type ContentSecurityPolicy = ReadonlyMap<string, readonly string[]>;
+
+/** Where a page comes from, as far as source expressions ask for it. `host` in lower case, with its port if there is one. */
+export type Origin = { readonly secure: boolean; readonly host: string };
+
+/** Parses the value of a Content-Security-Policy field, which may hold several policies. */
+export const parsePolicies = (value: string): ContentSecurityPolicy[] => value.split(',').map(parsePolicy);
+
+function parsePolicy(text: string): ContentSecurityPolicy {
+  const directives = new Map<string, readonly string[]>();
+  for (const directive of text.split(';')) {
+    const [name = '', ...sources] = directive.split(/[\t\n\f\r ]+/).filter((token) => token !== '');
+    if (name !== '' && !directives.has(name.toLowerCase())) directives.set(name.toLowerCase(), sources);
+  }
+  return directives;
+}
+
+/**
+ * Whether a page with these policies may load the script at `path` of its own origin and let it send data to that origin.
+ * @returns the nonce that the script element needs, empty if it needs none; null if a policy forbids either.
+ */
+export function scriptNonce(policies: readonly ContentSecurityPolicy[], origin: Origin, path: string): string | null {
+  if (policies.some((policy) => !mayRun(policy) || !mayConnect(policy, origin, path))) return null;
+  const nonces = policies.flatMap((policy) => scriptSources(policy)?.flatMap(nonceOf) ?? []);
+  return ['', ...nonces].find((nonce) => policies.every((policy) => mayLoad(policy, origin, path, nonce))) ?? null;
+}
+
+function mayRun(policy: ContentSecurityPolicy): boolean {
+  return policy.get('sandbox')?.some((flag) => flag.toLowerCase() === 'allow-scripts') ?? true;
+}
+
+function mayConnect(policy: ContentSecurityPolicy, origin: Origin, path: string): boolean {
+  const sources = policy.get('connect-src') ?? policy.get('default-src');
+  return sources === undefined || sources.some((source) => matchesSource(source, origin, path));
+}
+
+function mayLoad(policy: ContentSecurityPolicy, origin: Origin, path: string, nonce: string): boolean {
+  const sources = scriptSources(policy);
+  if (sources === undefined) return true;
+  if (nonce !== '' && sources.some((source) => nonceOf(source).includes(nonce))) return true;
+  if (sources.some((source) => source.toLowerCase() === "'strict-dynamic'")) return false;
+  return sources.some((source) => matchesSource(source, origin, path));
+}
+
+const scriptSources = (policy: ContentSecurityPolicy): readonly string[] | undefined =>
+  policy.get('script-src-elem') ?? policy.get('script-src') ?? policy.get('default-src');
+
+function nonceOf(source: string): string[] {
+  const nonce = /^'nonce-([A-Za-z0-9+/_-]+={0,2})'$/i.exec(source)?.[1];
+  return nonce === undefined ? [] : [nonce];
+}
+
+/** Whether a source expression allows a path of the page's own origin (CSP Level 3, 6.7.2.8). */
+function matchesSource(expression: string, { secure, host }: Origin, path: string): boolean {
+  const source = expression.toLowerCase();
+  if (source === "'self'" || source === '*') return true;
+  if (/^[a-z][a-z0-9+.-]*:$/.test(source)) return matchesScheme(source.slice(0, -1), secure);
+  const parts = /^(?:([a-z][a-z0-9+.-]*):\/\/)?([^/:]+|\[[^\]]*\])(?::(\d+|\*))?(\/[^?#]*)?$/.exec(source);
+  if (parts === null) return false;
+  const [, scheme, name = '', port] = parts;
+  if (scheme !== undefined && !matchesScheme(scheme, secure)) return false;
+  const [ownName = '', ownPort] = splitPort(host);
+  if (!(name.startsWith('*.') ? ownName.endsWith(name.slice(1)) : ownName === name)) return false;
+  const standard = secure ? '443' : '80';
+  if (port !== '*' && (port ?? standard) !== (ownPort ?? standard)) return false;
+  const prefix = /\/[^?#]*$/.exec(expression.replace(/^[^/]*\/\//, ''))?.[0] ?? '';
+  return prefix === '' || (prefix.endsWith('/') ? path.startsWith(prefix) : path === prefix);
+}
+
+/** `http:` also matches what is secure (CSP Level 3, 6.7.2.9). */
+const matchesScheme = (scheme: string, secure: boolean): boolean => (scheme === 'https' ? secure : scheme === 'http');
+
+function splitPort(host: string): [name: string, port?: string] {
+  const match = /^(.*):(\d+)$/.exec(host);
+  return match === null ? [host] : [match[1] as string, match[2] as string];
+}

@@ -1,0 +1,41 @@
+import type { BodySink, BodyStage, FilteredRequest } from '../../exchange/filter.ts';
+import type { ContentSecurityPolicy } from './content-security-policy.ts';
+import { Insertion } from './insertion.ts';
+
+/** A page that is not compressed: everything happens as it passes. */
+export class PageStage implements BodyStage {
+  private readonly next: BodySink;
+  private readonly insertion: Insertion;
+  private readonly source: { resume(): void };
+
+  constructor(request: FilteredRequest, policies: readonly ContentSecurityPolicy[], next: BodySink, source: { resume(): void }) {
+    this.next = next;
+    this.source = source;
+    this.insertion = new Insertion(request, policies, (buffer, from, to) => next.body(buffer, from, to));
+  }
+
+  body(buffer: Buffer, from: number, to: number): boolean {
+    return this.insertion.body(buffer, from, to);
+  }
+
+  flush(): void {
+    this.next.flush();
+  }
+
+  end(trailers: string): void {
+    this.insertion.end();
+    this.next.end(trailers);
+  }
+
+  abort(): void {
+    this.next.abort();
+  }
+
+  resume(): void {
+    this.source.resume();
+  }
+
+  cancel(): void {
+    // Nothing is held that needs to be released.
+  }
+}

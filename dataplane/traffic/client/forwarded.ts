@@ -47,7 +47,7 @@ export function originOf(peer: Peer, head: RequestHead, trusts: (address: string
   const proto = head.fields.forwardedProto;
   if (!peer.trusted || (claimed === null && proto === null)) return peer;
   const chain = claimed === null || claimed === '' ? peer.address : `${claimed}, ${peer.address}`;
-  const client = claimed === null ? peer.address : fromTheRight(claimed, peer.address, trusts);
+  const client = claimed === null ? peer.address : clientOfChain(claimed, peer.address, trusts);
   const scheme = schemeOf(proto) ?? (peer.secure ? 'https' : 'http');
   return { address: client, secure: scheme === 'https', lines: lines(chain, scheme, client) };
 }
@@ -56,7 +56,7 @@ export function originOf(peer: Peer, head: RequestHead, trusts: (address: string
  * Walks the chain from the right: the first address that is not a trusted proxy is the client. Whatever
  * is left of it, or left of an entry that is not an address, can't be trusted.
  */
-function fromTheRight(chain: string, nearest: string, trusts: (address: string) => boolean): string {
+function clientOfChain(chain: string, nearest: string, trusts: (address: string) => boolean): string {
   let client = nearest;
   for (let end = chain.length, hops = 0; end >= 0 && hops < MOST_HOPS; hops++) {
     const comma = chain.lastIndexOf(',', end - 1);

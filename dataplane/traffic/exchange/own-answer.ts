@@ -23,7 +23,7 @@ export const AMBIGUOUS_PATH: OwnAnswer = {
   status: 400,
   fields: '',
   body: null,
-  reason: 'the path could mean another block of a site that has access rules',
+  reason: 'the path may belong to another block of a site that has access rules',
 };
 /** RFC 9110 15.5.20: the client may retry on a different connection. */
 export const MISDIRECTED: OwnAnswer = {

@@ -3,13 +3,13 @@ import { test } from 'node:test';
 import { AppendBuffer } from './append-buffer.ts';
 
 test('joins pieces without overwriting bytes it returned earlier', () => {
-  const gathering = new AppendBuffer();
+  const buffer = new AppendBuffer();
   let bytes: Buffer = Buffer.from('a');
   const given: [Buffer, string][] = [];
   let text = 'a';
   for (let at = 0; at < 3_000; at++) {
     const piece = String(at);
-    bytes = gathering.join(bytes, Buffer.from(piece));
+    bytes = buffer.join(bytes, Buffer.from(piece));
     text += piece;
     if (at % 97 === 0) given.push([bytes, text]);
     // The caller may consume the front between two calls.
@@ -23,28 +23,28 @@ test('joins pieces without overwriting bytes it returned earlier', () => {
 });
 
 test('copies bytes that it did not allocate, or whose end was cut off, and never overwrites them', () => {
-  const gathering = new AppendBuffer();
-  const first = gathering.join(Buffer.from('one '), Buffer.from('two'));
+  const buffer = new AppendBuffer();
+  const first = buffer.join(Buffer.from('one '), Buffer.from('two'));
   const cut = first.subarray(0, 4);
-  assert.equal(gathering.join(cut, Buffer.from('three')).toString(), 'one three');
+  assert.equal(buffer.join(cut, Buffer.from('three')).toString(), 'one three');
   assert.equal(first.toString(), 'one two');
 });
 
 test('a 16 KB head that arrives byte by byte costs less than 1 MB of copying and scanning', () => {
-  const gathering = new AppendBuffer();
-  let looked = 0;
-  for (let length = 1; length <= 16_384; length++) if (gathering.shouldParse(length)) looked += length;
-  assert.ok(looked < 1_000_000, `${looked}`);
+  const buffer = new AppendBuffer();
+  let parsed = 0;
+  for (let length = 1; length <= 16_384; length++) if (buffer.shouldParse(length)) parsed += length;
+  assert.ok(parsed < 1_000_000, `${parsed}`);
   let bytes: Buffer = Buffer.from('x');
   const rooms = new Set<ArrayBufferLike>();
   for (let length = 1; length < 16_384; length++) {
-    bytes = gathering.join(bytes, Buffer.from('x'));
+    bytes = buffer.join(bytes, Buffer.from('x'));
     rooms.add(bytes.buffer);
   }
   assert.ok(rooms.size < 10, `${rooms.size} copies`);
 });
 
 test('a short head is parsed after every byte', () => {
-  const gathering = new AppendBuffer();
-  for (let length = 1; length <= 500; length++) assert.equal(gathering.shouldParse(length), true);
+  const buffer = new AppendBuffer();
+  for (let length = 1; length <= 500; length++) assert.equal(buffer.shouldParse(length), true);
 });

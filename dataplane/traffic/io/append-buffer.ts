@@ -1,6 +1,6 @@
 /** The allocation is twice the bytes it must hold, up to this size, unless the constructor sets another limit. */
-const MOST_ROOM = 131_072;
-const LEAST_ROOM = 1_024;
+const MOST_DOUBLED = 131_072;
+const LEAST_ALLOCATION = 1_024;
 const NOTHING = Buffer.alloc(0);
 /** Bytes of one incomplete head that may be parsed repeatedly. Beyond that, it is parsed again only after it has doubled. */
 const MOST_REPARSED = 262_144;
@@ -11,16 +11,16 @@ const MOST_REPARSED = 262_144;
  */
 export class AppendBuffer {
   /** Where the end of the head may still begin. */
-  sought = 0;
-  private room: Buffer = Buffer.alloc(0);
+  scannedTo = 0;
+  private allocation: Buffer = Buffer.alloc(0);
   private used = 0;
   private parsedLength = 0;
   private parsedBytes = 0;
-  private readonly mostRoom: number;
+  private readonly mostDoubled: number;
 
-  /** `mostRoom`: allocations up to this many bytes are doubled. Beyond it, every piece costs a copy. */
-  constructor(mostRoom = MOST_ROOM) {
-    this.mostRoom = mostRoom;
+  /** `mostDoubled`: allocations up to this many bytes are doubled. Beyond it, every piece costs a copy. */
+  constructor(mostDoubled = MOST_DOUBLED) {
+    this.mostDoubled = mostDoubled;
   }
 
   /**
@@ -29,20 +29,20 @@ export class AppendBuffer {
    */
   join(bytes: Buffer, piece: Buffer): Buffer {
     const length = bytes.length + piece.length;
-    let start = bytes.buffer === this.room.buffer ? bytes.byteOffset - this.room.byteOffset : -1;
-    if (start < 0 || start + bytes.length !== this.used || start + length > this.room.length) {
-      this.room = Buffer.allocUnsafeSlow(Math.max(LEAST_ROOM, length, Math.min(this.mostRoom, length * 2)));
-      bytes.copy(this.room);
+    let start = bytes.buffer === this.allocation.buffer ? bytes.byteOffset - this.allocation.byteOffset : -1;
+    if (start < 0 || start + bytes.length !== this.used || start + length > this.allocation.length) {
+      this.allocation = Buffer.allocUnsafeSlow(Math.max(LEAST_ALLOCATION, length, Math.min(this.mostDoubled, length * 2)));
+      bytes.copy(this.allocation);
       start = 0;
     }
     this.used = start + length;
-    piece.copy(this.room, start + bytes.length);
-    return this.room.subarray(start, this.used);
+    piece.copy(this.allocation, start + bytes.length);
+    return this.allocation.subarray(start, this.used);
   }
 
   /** Returns `bytes` if `join` made them, or else a copy that nothing overwrites. */
   keep(bytes: Buffer): Buffer {
-    return bytes.buffer === this.room.buffer ? bytes : this.join(NOTHING, bytes);
+    return bytes.buffer === this.allocation.buffer ? bytes : this.join(NOTHING, bytes);
   }
 
   /** Whether to parse an incomplete head of this length (bytes) now. If so, the parse is counted. */

@@ -7,16 +7,16 @@ export class Intake implements Runnable {
   waiting = false;
   private readonly socket: Socket;
   private readonly queue: RunQueue;
-  private readonly goOn: () => void;
+  private readonly onTurn: () => void;
   private spent = 0;
   /** Whether the receiver of the bytes applies backpressure. */
   heldBack = false;
 
-  /** `goOn` is called when the connection's next turn comes. The socket is then read again unless backpressure applies. */
-  constructor(socket: Socket, queue: RunQueue, goOn: () => void) {
+  /** `onTurn` is called when the connection's next turn comes. The socket is then read again unless backpressure applies. */
+  constructor(socket: Socket, queue: RunQueue, onTurn: () => void) {
     this.socket = socket;
     this.queue = queue;
-    this.goOn = goOn;
+    this.onTurn = onTurn;
   }
 
   spend(units: number): void {
@@ -41,7 +41,7 @@ export class Intake implements Runnable {
   run(): void {
     this.waiting = false;
     this.spent = 0;
-    this.goOn();
+    this.onTurn();
   }
 
   /** Stops reading until `resume`. */

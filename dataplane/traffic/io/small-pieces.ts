@@ -4,7 +4,7 @@ import { AppendBuffer } from './append-buffer.ts';
 /** A piece of a body with at least this many bytes is passed on by itself. */
 const LARGE = 1_024;
 /** More bytes than a stream can hold unread: its own buffer plus the window it has advertised. */
-const MOST_ROOM = 1_048_576;
+const MOST_BUFFERED = 1_048_576;
 const NOTHING = Buffer.alloc(0);
 
 /**
@@ -15,7 +15,7 @@ const NOTHING = Buffer.alloc(0);
  */
 export function coalesceSmallPieces(stream: Http2Stream, onFault: (error: unknown) => void): void {
   const push = stream.push.bind(stream);
-  const gathering = new AppendBuffer(MOST_ROOM);
+  const buffer = new AppendBuffer(MOST_BUFFERED);
   let kept: Buffer = NOTHING;
   let turnBegun = false;
   // What arrived before the stream was announced.
@@ -43,7 +43,7 @@ export function coalesceSmallPieces(stream: Http2Stream, onFault: (error: unknow
       setImmediate(turn);
       return push(piece);
     }
-    kept = gathering.join(kept, piece);
+    kept = buffer.join(kept, piece);
     return stream.readableLength + kept.length < stream.readableHighWaterMark;
   };
   stream.on('resume', flush);

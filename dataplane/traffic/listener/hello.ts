@@ -49,7 +49,7 @@ export function readHello(bytes: Buffer): HelloReading {
   const length = message.readUIntBE(1, 3);
   if (length > MAX_HELLO) return malformed(`its hello is longer than ${MAX_HELLO} bytes`);
   if (message.length < HANDSHAKE_HEAD + length)
-    return bytes.length > MAX_HELLO ? malformed('its hello is cut into too many pieces') : PARTIAL;
+    return bytes.length > MAX_HELLO ? malformed('its hello is split into too many pieces') : PARTIAL;
   try {
     return { kind: 'hello', hello: readBody(new Reader(message.subarray(HANDSHAKE_HEAD, HANDSHAKE_HEAD + length))) };
   } catch (error) {
@@ -64,7 +64,7 @@ function gather(bytes: Buffer): Buffer | string {
   let at = 0;
   while (at < bytes.length) {
     if (bytes[at] !== HANDSHAKE_RECORD) return 'it does not begin with a TLS handshake';
-    if (at + 1 < bytes.length && bytes[at + 1] !== 3) return 'it speaks no version of TLS';
+    if (at + 1 < bytes.length && bytes[at + 1] !== 3) return 'its TLS version is unknown';
     if (at + RECORD_HEAD > bytes.length) break;
     const length = bytes.readUInt16BE(at + 3);
     if (length === 0 || length > MAX_RECORD) return `it has a record of ${length} bytes`;

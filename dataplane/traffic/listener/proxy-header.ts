@@ -34,7 +34,7 @@ export class ProxyHeaderReader {
   }
 
   sweep(now: number): void {
-    if (now >= this.deadline) this.refuse('it did not come within 5 s');
+    if (now >= this.deadline) this.refuse('it did not arrive within 5 s');
   }
 
   /** The worker shuts down: a connection that has sent nothing yet ends now, unless `patient`. */

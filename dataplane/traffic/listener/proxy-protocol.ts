@@ -81,7 +81,7 @@ function readBinary(bytes: Buffer): ProxyReading {
   if (family === undefined) return PARTIAL;
   const addressBytes = ADDRESS_BYTES.get(family);
   // The addresses of a LOCAL header are ignored.
-  if (command === PROXY && addressBytes === undefined) return malformed('it speaks of no stream over IPv4, IPv6 or a Unix socket');
+  if (command === PROXY && addressBytes === undefined) return malformed('it is not for a stream over IPv4, IPv6 or a Unix socket');
   if (bytes.length < 16) return PARTIAL;
   const rest = bytes.readUInt16BE(14);
   if (rest > MAX_BINARY) return malformed(`it is longer than ${MAX_PROXY_HEADER} bytes`);

@@ -117,7 +117,7 @@ describe('a connection over TLS', () => {
     client.destroy();
   });
 
-  test('without TLS receives a hint that the port speaks HTTPS', async () => {
+  test('without TLS receives a hint that the port serves HTTPS', async () => {
     const wire = await Wire.to(proxy.securePort);
     wire.send('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n');
     const { line, body } = await wire.readAnswer();

@@ -84,7 +84,7 @@ export class TlsHandshake {
     const reading = readHello(this.gathered);
     if (reading.kind === 'hello') this.choose(reading.hello);
     else if (reading.kind === 'malformed') this.refuse(DECODE_ERROR, reading.reason);
-    else if (reading.kind === 'plain') this.refuse(refusal(400, 'this port speaks HTTPS: write https:// in the address'), 'plain HTTP');
+    else if (reading.kind === 'plain') this.refuse(refusal(400, 'this port serves HTTPS: use https:// in the address'), 'plain HTTP');
   }
 
   private choose(hello: Hello): void {
@@ -101,7 +101,7 @@ export class TlsHandshake {
   private answerChallenge(name: string | null): void {
     const shown = name === null ? null : this.tools.findChallenge(name);
     if (shown !== null) this.startHandshake(shown);
-    else this.refuse(NO_APPLICATION_PROTOCOL, 'no authority is awaited to check the name');
+    else this.refuse(NO_APPLICATION_PROTOCOL, 'no challenge is pending for the name');
   }
 
   /** The certificates have changed, or different ones are expected. */

@@ -203,7 +203,7 @@ const ALL = [...servers()];
 const written = (path: string): string => normalizedPath(path);
 
 test('the verdict covers every reading of every known server: all combinations of steps, random paths', () => {
-  const judged = [
+  const evaluated = [
     ...PATTERNS.map((pattern) => ({ pattern, matches: compilePattern(pattern).matches, evaluate: evaluatorForPattern(pattern, false) })),
     ...[...PARTS.map((part): Condition => ({ path: [part] })), { path: ['/a*'], not: [{ path: ['/admin/*', '*.php'] }] }].map(
       (condition) => {
@@ -224,10 +224,10 @@ test('the verdict covers every reading of every known server: all combinations o
     const readings = readingsOf(sent, false);
     if (readings === null || readings === undefined) continue;
     read++;
-    const verdicts = judged.map(({ evaluate }) => evaluate(readings));
+    const verdicts = evaluated.map(({ evaluate }) => evaluate(readings));
     const ours = written(sent);
     const others = new Set([ours, ...ALL.map(([, steps]) => steps.reduce((path, step) => step(path), sent))]);
-    for (const [nth, { pattern, matches }] of judged.entries()) {
+    for (const [nth, { pattern, matches }] of evaluated.entries()) {
       const verdict = verdicts[nth];
       if (verdict === 'some') continue;
       sure++;

@@ -16,9 +16,9 @@ import type { AddressInfo, Socket } from 'node:net';
 import { ProxyFixture, site } from './test-proxy.ts';
 
 /** A request as received: its fields in order, names and values alternating. */
-export type Asked = { readonly stream: ServerHttp2Stream; readonly raw: readonly string[]; field(name: string): string | null };
+export type ReceivedRequest = { readonly stream: ServerHttp2Stream; readonly raw: readonly string[]; field(name: string): string | null };
 
-type Answer = (asked: Asked) => void;
+type Answer = (asked: ReceivedRequest) => void;
 
 /** Test support: an upstream that speaks only HTTP/2 and answers as the test decides. */
 export class Http2UpstreamFixture {
@@ -27,7 +27,7 @@ export class Http2UpstreamFixture {
   readonly sessions: ServerHttp2Session[] = [];
   /** Its connections, in order of arrival. */
   readonly sockets: Socket[] = [];
-  readonly requests: Asked[] = [];
+  readonly requests: ReceivedRequest[] = [];
   private readonly server: Http2Server;
 
   private constructor(server: Http2Server, port: number) {

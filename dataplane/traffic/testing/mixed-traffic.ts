@@ -205,10 +205,10 @@ export class MixedTraffic {
       : connectHttp2(`http://127.0.0.1:${this.ports.plain}`);
     this.open.add(session);
     session.on('error', () => session.destroy());
-    const stands = await new Promise<boolean>((resolve) => {
+    const accepted = await new Promise<boolean>((resolve) => {
       session.once('remoteSettings', () => resolve(true)).once('close', () => resolve(false));
     });
-    if (!stands) return [0, 0, 0, 0];
+    if (!accepted) return [0, 0, 0, 0];
     const common = { ':authority': 'a.test', ':scheme': tls ? 'https' : 'http' };
     const asked = [
       this.request(session, { ...common, ':path': '/large' }, ''),

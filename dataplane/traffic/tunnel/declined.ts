@@ -15,14 +15,14 @@ import type { Tunnel } from './tunnel.ts';
 export class DeclinedUpgrade implements Attempt {
   private readonly tunnel: Tunnel;
   private readonly reply: IncomingMessage;
-  private heardAt: number;
+  private lastByteAt: number;
   private stopWatching: () => void = () => undefined;
   private over = false;
 
   constructor(tunnel: Tunnel, reply: IncomingMessage) {
     this.tunnel = tunnel;
     this.reply = reply;
-    this.heardAt = tunnel.endpoint.tools.clock.monotonic();
+    this.lastByteAt = tunnel.endpoint.tools.clock.monotonic();
   }
 
   relay(head: ResponseHead): void {
@@ -43,7 +43,7 @@ export class DeclinedUpgrade implements Attempt {
     if (this.over) return;
     const { clock } = this.tunnel.endpoint.tools;
     const { x } = this.tunnel;
-    this.heardAt = clock.monotonic();
+    this.lastByteAt = clock.monotonic();
     if (!relayBody(x, piece, 0, piece.length)) this.reply.pause();
     flushAnswer(x);
   }
@@ -72,10 +72,10 @@ export class DeclinedUpgrade implements Attempt {
     const { clock } = this.tunnel.endpoint.tools;
     const { bodyIdleMs } = limitsFor(this.tunnel.x);
     if (bodyIdleMs === Number.POSITIVE_INFINITY) return;
-    const silentFor = (): number => clock.monotonic() - this.heardAt;
-    const waits = this.reply.isPaused() ? bodyIdleMs : bodyIdleMs - silentFor();
+    const silence = (): number => clock.monotonic() - this.lastByteAt;
+    const waits = this.reply.isPaused() ? bodyIdleMs : bodyIdleMs - silence();
     this.stopWatching = clock.after(waits, () => {
-      if (!this.reply.isPaused() && silentFor() >= bodyIdleMs) guard(this, this.fail, FAILURE.bodyTimeout);
+      if (!this.reply.isPaused() && silence() >= bodyIdleMs) guard(this, this.fail, FAILURE.bodyTimeout);
       else this.watch();
     });
   }
@@ -95,7 +95,7 @@ export class DeclinedUpgrade implements Attempt {
   }
 
   resume(): void {
-    this.heardAt = this.tunnel.endpoint.tools.clock.monotonic();
+    this.lastByteAt = this.tunnel.endpoint.tools.clock.monotonic();
     this.reply.resume();
   }
 

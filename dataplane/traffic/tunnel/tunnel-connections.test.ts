@@ -9,14 +9,14 @@ const HANDSHAKE = get('/', 'Connection: Upgrade\r\nUpgrade: websocket\r\n');
 const AGREED = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
 
 /** Over TLS a connection is established once the handshake is complete, which this target never answers. */
-const neverStanding = async () => {
+const neverEstablished = async () => {
   const upstream = await UpstreamFixture.start();
   const proxy = await ProxyFixture.start([{ ...site('a.test', upstream), tls: true }]);
   return { upstream, proxy };
 };
 
 test('consecutive cancelled upgrades share the connection that is being opened', async () => {
-  const { upstream, proxy } = await neverStanding();
+  const { upstream, proxy } = await neverEstablished();
   for (let nth = 0; nth < 20; nth++) {
     const client = await proxy.connect();
     client.send(HANDSHAKE);
@@ -35,7 +35,7 @@ test('consecutive cancelled upgrades share the connection that is being opened',
 });
 
 test('at most 64 connections are opened at a time, and the requests queued behind them get the same result', async () => {
-  const { upstream, proxy } = await neverStanding();
+  const { upstream, proxy } = await neverEstablished();
   const clients = await Promise.all(Array.from({ length: 100 }, () => proxy.connect()));
   for (const client of clients) client.send(HANDSHAKE);
   await eventually('all to be connecting', () => proxy.ledger.inFlight.total() === 100 && upstream.connections.length >= MOST);

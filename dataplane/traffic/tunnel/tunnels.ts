@@ -44,7 +44,7 @@ export type TunnelTools = {
 };
 
 /** Runs after an accepted upgrade; `early` are the first bytes after the head. */
-type GoOn = (head: ResponseHead, reply: IncomingMessage, socket: Socket, early: NonSharedBuffer) => void;
+type OnAccepted = (head: ResponseHead, reply: IncomingMessage, socket: Socket, early: NonSharedBuffer) => void;
 
 /**
  * Upgraded connections (RFC 9110 7.8), of any protocol. Once the policies have allowed a request and the connection to its
@@ -102,7 +102,7 @@ export class Tunnels {
         upstream.destroy();
         x.client.onFault(error);
       };
-      guarded({ onFault }, () => this.detach(x, endpoint, upstream))();
+      guarded({ onFault }, () => this.start(x, endpoint, upstream))();
       endpoint.tools.connected(endpoint);
     },
     failed: (x, endpoint, failure) => attemptFailed(x, endpoint, failure, NOTHING_SENT),
@@ -117,7 +117,7 @@ export class Tunnels {
     for (const tunnel of this.tunnels.values()) guarded(tunnel, check)(tunnel);
   }
 
-  private detach(x: Exchange, endpoint: Endpoint, upstream: Socket): void {
+  private start(x: Exchange, endpoint: Endpoint, upstream: Socket): void {
     const detached = x.client.detach(x);
     if (detached === null) {
       upstream.destroy();
@@ -174,22 +174,22 @@ export class Tunnels {
   /** Leaves only a 101 to http-proxy, which would buffer any other response without limit for a client that does not read. */
   private handleOtherResponses(tunnel: Tunnel, outgoing: ClientRequest): void {
     const { x } = tunnel;
-    const goOn = outgoing.listeners('upgrade');
+    const onAccepted = outgoing.listeners('upgrade');
     this.await(tunnel, outgoing, (head, reply, socket, early) => {
       Object.assign(reply, { headers: switchingFields(head, x.block?.fields ?? null, x.strictTransport) });
-      for (const listener of goOn) listener.call(outgoing, reply, socket, early);
+      for (const listener of onAccepted) listener.call(outgoing, reply, socket, early);
     });
   }
 
-  /** `goOn` is called when the upgrade is accepted. */
-  private await(tunnel: Tunnel, outgoing: ClientRequest, goOn: GoOn): void {
+  /** `onAccepted` is called when the upgrade is accepted. */
+  private await(tunnel: Tunnel, outgoing: ClientRequest, onAccepted: OnAccepted): void {
     for (const event of ['upgrade', 'response', 'error']) outgoing.removeAllListeners(event);
     // The library would drop lines beyond its own limit; `replyHead` refuses heads with more than ours.
     outgoing.maxHeadersCount = 0;
     const informed = (interim: Reply): void => this.informed(tunnel, interim);
     const accepted = (reply: IncomingMessage, socket: Socket, head: NonSharedBuffer): void => {
       const head101 = this.accepted(tunnel, reply);
-      if (head101 !== null) goOn(head101, reply, socket, head);
+      if (head101 !== null) onAccepted(head101, reply, socket, head);
     };
     const declined = (reply: IncomingMessage): void => this.declined(tunnel, reply);
     const failed = (error: NodeJS.ErrnoException): void => {

@@ -12,7 +12,7 @@ import { ok, refusingAddress, UpstreamFixture } from '../testing/test-upstream.t
 const MOST = 64;
 
 /** Over TLS a connection is established once the handshake is complete, which this target never answers. */
-const neverStanding = (target: { readonly address: string }, more: Partial<RouteInput> = {}): RouteInput => ({
+const neverEstablished = (target: { readonly address: string }, more: Partial<RouteInput> = {}): RouteInput => ({
   ...site('a.test', target),
   tls: true,
   ...more,
@@ -36,7 +36,7 @@ async function calledOff(client: Frames, stream: number, proxy: ProxyFixture): P
 
 test('consecutive cancelled requests share the connection that is being opened', async () => {
   using upstream = await UpstreamFixture.start();
-  using proxy = await ProxyFixture.start([neverStanding(upstream)]);
+  using proxy = await ProxyFixture.start([neverEstablished(upstream)]);
   const client = await http2(proxy);
   for (let nth = 0; nth < 50; nth++) await calledOff(client, 1 + 2 * nth, proxy);
   await upstream.accept();
@@ -53,7 +53,7 @@ test('the next request takes over the connection of a cancelled one', async () =
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   const transport = { ca: certificates.ca, server_name: 'a.test' };
-  using proxy = await ProxyFixture.start([neverStanding({ address }, { transport })]);
+  using proxy = await ProxyFixture.start([neverEstablished({ address }, { transport })]);
   const gone = await proxy.connect();
   gone.send(get());
   await eventually('the connection', () => sockets.length === 1);
@@ -73,7 +73,7 @@ test('the next request takes over the connection of a cancelled one', async () =
 
 test('at most 64 connections to a target are opened at a time, and other requests wait for the same result', async () => {
   using upstream = await UpstreamFixture.start();
-  using proxy = await ProxyFixture.start([neverStanding(upstream), { ...site('b.test', upstream), tls: false }]);
+  using proxy = await ProxyFixture.start([neverEstablished(upstream), { ...site('b.test', upstream), tls: false }]);
   const clients = await Promise.all(Array.from({ length: 3 }, () => http2(proxy)));
   for (const client of clients) for (let nth = 0; nth < 50; nth++) client.request(1 + 2 * nth);
   await eventually('all to be connecting', () => proxy.ledger.inFlight.total() === 150 && upstream.connections.length >= MOST);
@@ -113,7 +113,7 @@ test('requests queued behind a target that refuses are retried on the next one',
 
 test('a connection that no request claims any more ends with its time limit', async () => {
   using upstream = await UpstreamFixture.start();
-  using proxy = await ProxyFixture.start([neverStanding(upstream)]);
+  using proxy = await ProxyFixture.start([neverEstablished(upstream)]);
   const gone = await proxy.connect();
   gone.send(get());
   const wire = await upstream.accept();

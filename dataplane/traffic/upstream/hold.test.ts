@@ -13,7 +13,7 @@ const holding = (hold_secs: number, ...upstreams: readonly { readonly address: s
   hold_secs,
 });
 
-const nobodyInRotation = (hold_secs: number): RouteInput => ({
+const noneInRotation = (hold_secs: number): RouteInput => ({
   ...holding(hold_secs),
   upstreams: [{ address: '127.0.0.1:1', state: 'starting' }],
 });
@@ -40,7 +40,7 @@ async function listening(address: string): Promise<{ connections: number; [Symbo
 }
 
 test('without hold, a request that no target can take is answered at once', async () => {
-  using proxy = await ProxyFixture.start([nobodyInRotation(0)]);
+  using proxy = await ProxyFixture.start([noneInRotation(0)]);
   assert.match((await proxy.request(get())).line, / 503 /);
   await proxy.publish([site('a.test', { address: await refusingAddress() })]);
   assert.match((await proxy.request(get())).line, / 502 /);
@@ -58,7 +58,7 @@ test('a site without targets is still routed: it answers 503 or waits for the ne
 
 test('a request waits for a target to enter the rotation and is sent under the table that brings it', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(`${request.line} ${request.body}`));
-  using proxy = await ProxyFixture.start([nobodyInRotation(10)]);
+  using proxy = await ProxyFixture.start([noneInRotation(10)]);
   const waiting = [await sendWaiting(proxy), await sendWaiting(proxy, 'POST /x HTTP/1.1\r\nHost: a.test\r\nContent-Length: 2\r\n\r\nhi')];
   proxy.clock.pass(9_000);
   await proxy.publish([holding(10, upstream)]);
@@ -68,7 +68,7 @@ test('a request waits for a target to enter the rotation and is sent under the t
 
 test('a waiting request is served by the new table, including its policies', async () => {
   using upstream = await UpstreamFixture.serving(ok('never'));
-  using proxy = await ProxyFixture.start([nobodyInRotation(10)]);
+  using proxy = await ProxyFixture.start([noneInRotation(10)]);
   const waiting = await sendWaiting(proxy);
   await proxy.publish([{ ...holding(10, upstream), redirects: [{ from: '/', to: '/elsewhere', status: 302 }] }]);
   assert.match((await waiting.readAnswer()).line, / 302 /);
@@ -77,7 +77,7 @@ test('a waiting request is served by the new table, including its policies', asy
 
 test('a request that waits in vain is a 503 with Retry-After if no target is in rotation, and a 502 if none accepts connections', async () => {
   for (const [route, status] of [
-    [nobodyInRotation(10), '503'],
+    [noneInRotation(10), '503'],
     [holding(10, { address: await refusingAddress() }), '502'],
   ] as const) {
     using proxy = await ProxyFixture.start([route]);
@@ -145,7 +145,7 @@ test('a client that disconnects stops waiting and does not prevent others from b
 
 test('a streaming body is not read while its request waits, and reaches the target complete', async () => {
   using upstream = await UpstreamFixture.serving((request) => ok(String(request.body.length)));
-  using proxy = await ProxyFixture.start([nobodyInRotation(120)]);
+  using proxy = await ProxyFixture.start([noneInRotation(120)]);
   const client = await sendWaiting(proxy, 'POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 3000000\r\n\r\n');
   client.send('x'.repeat(3_000_000));
   proxy.clock.pass(90_000);

@@ -40,10 +40,10 @@ test('during the first health check of a pool requests wait for up to 2 s, even 
   proxy.clock.pass(250);
   assert.deepEqual(await Promise.all(waiting), ['in', 'in']);
   setCheckResult(proxy, target, CHECK_RESULT.none);
-  const vain = asked(proxy);
+  const unanswered = asked(proxy);
   await eventually('it to be waiting', () => proxy.ledger.inFlight.total() === 1);
   proxy.clock.pass(2_250);
-  assert.equal(await vain, '503');
+  assert.equal(await unanswered, '503');
 });
 
 test('the health of a target says nothing about another target at the same address', async () => {

@@ -153,12 +153,12 @@ async function cutForHttp2(client: Frames, target: Target, proxy: ProxyFixture):
 describe('a response that the upstream cuts off is visibly truncated', () => {
   for (const { framing, how, target: make } of CASES) {
     test(`with ${framing}, ended by ${how}`, async () => {
-      for (const carrier of ['HTTP/1.1', 'HTTP/1.0', 'HTTP/1.1 over TLS', 'HTTP/2'] as const) {
+      for (const protocol of ['HTTP/1.1', 'HTTP/1.0', 'HTTP/1.1 over TLS', 'HTTP/2'] as const) {
         using target = await make();
         using secure = await SecureFixture.of([routeTo(target)]);
         const { proxy } = secure;
-        if (carrier === 'HTTP/2') await cutForHttp2(await secure.greeted(), target, proxy);
-        else if (carrier !== 'HTTP/1.1 over TLS') await cutForHttp1(await proxy.connect(), carrier.slice(5), target, proxy);
+        if (protocol === 'HTTP/2') await cutForHttp2(await secure.greeted(), target, proxy);
+        else if (protocol !== 'HTTP/1.1 over TLS') await cutForHttp1(await proxy.connect(), protocol.slice(5), target, proxy);
         else {
           const socket = connectSecure({ host: '127.0.0.1', port: proxy.securePort, ca: secure.ca, servername: 'a.test' });
           await cutForHttp1(new Wire(socket), '1.1', target, proxy);

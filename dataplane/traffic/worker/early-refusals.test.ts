@@ -102,13 +102,13 @@ const overHttp2: Upload = (port, size) =>
     pour();
   });
 
-for (const [carrier, upload] of [
+for (const [protocol, upload] of [
   ['with a length', overHttp1(false)],
   ['in chunks', overHttp1(true)],
   ['over HTTP/2', overHttp2],
 ] as const)
   for (const [what, answer, leave] of MANNERS)
-    test(`an upload ${carrier} receives the early response of an upstream that ${what}`, async () => {
+    test(`an upload ${protocol} receives the early response of an upstream that ${what}`, async () => {
       using target = await refusing(answer, leave);
       using proxy = await ProxyFixture.before(target);
       const heard: string[] = [];

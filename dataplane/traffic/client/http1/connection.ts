@@ -58,7 +58,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     this.address = peer.address;
     this.tools = tools;
     this.writer = new AnswerWriter(socket);
-    this.intake = new Intake(socket, tools.runQueue, () => this.goOn());
+    this.intake = new Intake(socket, tools.runQueue, () => this.continueReading());
     this.requestBody = new RequestBody({ pause: () => this.intake.holdBack(), discarded: (bytes) => this.wire.discard(bytes) });
     this.wire = new ClientSocket(socket, this);
   }
@@ -91,7 +91,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     else if (this.tools.mustCloseIdle()) this.drain(false);
   }
 
-  private goOn(): void {
+  private continueReading(): void {
     if (this.closing || this.tunnelFrom >= 0) return;
     this.intake.readOn();
     this.process();
@@ -379,7 +379,7 @@ export class ClientConnection implements Downstream, OpenConnection {
     if (now < this.deadline) return;
     // RFC 9110 15.5.9: the head did not arrive in time.
     if (x === null && this.pending !== null && !this.closing && !this.blocked)
-      this.answerRefused(null, 408, 'the head did not come in time');
+      this.answerRefused(null, 408, 'the head did not arrive in time');
     else this.socket.destroy();
   }
 

@@ -99,8 +99,8 @@ export class RequestBody implements ChunkSink {
     const { x } = this;
     if (x === null || !this.open || x.status !== 0 || x.upgrade !== null) return false;
     this.pace ??= new BodyPace(now);
-    const theirs = !held && !this.waits && (this.received > 0 || !x.expectsContinue);
-    return this.pace.tooSlow(now, this.received, theirs) && !isGrpc(x);
+    const clientOnly = !held && !this.waits && (this.received > 0 || !x.expectsContinue);
+    return this.pace.tooSlow(now, this.received, clientOnly) && !isGrpc(x);
   }
 
   bodyPiece(buffer: Buffer, from: number, to: number): void {

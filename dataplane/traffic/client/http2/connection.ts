@@ -172,7 +172,7 @@ export class Http2Connection implements OpenConnection {
     this.hasty++;
     const { session } = this;
     if (this.hasty >= MAX_HASTY && this.hasty * 2 > this.requests && !session.destroyed)
-      session.destroy(new Error('most requests are called off at once'), constants.NGHTTP2_ENHANCE_YOUR_CALM);
+      session.destroy(new Error('most requests are cancelled at once'), constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
 
   private closed(): void {

@@ -355,8 +355,8 @@ export class ClientStream implements Downstream {
   private tooSlow(x: Exchange, now: number): boolean {
     if (this.inputEnded || !this.listening || x.status !== 0 || x.upgrade !== null) return false;
     this.pace ??= new BodyPace(now);
-    const theirs = !this.stream.isPaused() && !this.waits && (this.received > 0 || !x.expectsContinue);
-    return this.pace.tooSlow(now, this.received, theirs) && !isGrpc(x);
+    const clientOnly = !this.stream.isPaused() && !this.waits && (this.received > 0 || !x.expectsContinue);
+    return this.pace.tooSlow(now, this.received, clientOnly) && !isGrpc(x);
   }
 
   private giveUp(x: Exchange): void {

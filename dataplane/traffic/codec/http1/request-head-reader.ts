@@ -9,16 +9,16 @@ export class RequestHeadReader {
   /** Whether the last call of `read` has filled `head`. */
   whole = false;
   fault: Fault | null = null;
-  private gathering: AppendBuffer | null = null;
+  private incomplete: AppendBuffer | null = null;
 
   /** Joins the remaining bytes and those that followed. */
   join(rest: Buffer, chunk: Buffer): Buffer {
-    return this.gathered().join(rest, chunk);
+    return this.incompleteBytes().join(rest, chunk);
   }
 
-  private gathered(): AppendBuffer {
-    this.gathering ??= new AppendBuffer();
-    return this.gathering;
+  private incompleteBytes(): AppendBuffer {
+    this.incomplete ??= new AppendBuffer();
+    return this.incomplete;
   }
 
   /**
@@ -31,28 +31,28 @@ export class RequestHeadReader {
     // RFC 9112 2.2: some old clients send empty lines before a request line.
     while (buffer[start] === CR && buffer[start + 1] === LF) start += 2;
     if (start > 0) {
-      this.gathering = null;
+      this.incomplete = null;
       return start;
     }
-    const end = buffer.indexOf(HEAD_END, this.gathering === null ? 0 : this.gathering.sought);
+    const end = buffer.indexOf(HEAD_END, this.incomplete === null ? 0 : this.incomplete.scannedTo);
     if (end < 0 || end + 4 > MAX_REQUEST_HEAD) {
       this.fault = this.readPartial(buffer, end);
       return -1;
     }
-    this.gathering = null;
+    this.incomplete = null;
     this.fault = this.head.parse(buffer, 0, end + 4);
     this.whole = this.fault === null;
     return this.whole ? end + 4 : -1;
   }
 
   private readPartial(buffer: Buffer, end: number): Fault | null {
-    const gathering = this.gathered();
+    const incomplete = this.incompleteBytes();
     const tooLong = end >= 0 || buffer.length > MAX_REQUEST_HEAD;
-    if (gathering.shouldParse(buffer.length) || tooLong) {
+    if (incomplete.shouldParse(buffer.length) || tooLong) {
       const fault = faultOfPartialHead(buffer, 0, end < 0 ? buffer.length : MAX_REQUEST_HEAD, this.head);
       if (fault !== null) return fault;
     }
-    gathering.sought = Math.max(0, buffer.length - 3);
+    incomplete.scannedTo = Math.max(0, buffer.length - 3);
     return tooLong ? FAULT.longHead : null;
   }
 }

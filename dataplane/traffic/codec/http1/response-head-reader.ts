@@ -28,22 +28,22 @@ export class ResponseHeadReader {
   readonly head = new ResponseHead();
   /** Why the bytes are not a head; null while they may still be one. */
   fault: Fault | null = null;
-  private gathering: AppendBuffer | null = null;
+  private incomplete: AppendBuffer | null = null;
 
   /** `partial`, which contains no complete head, followed by `piece`. Neither is overwritten. */
   join(partial: Buffer | null, piece: Buffer): Buffer {
-    return partial === null ? piece : this.gathered().join(partial, piece);
+    return partial === null ? piece : this.incompleteBytes().join(partial, piece);
   }
 
   /** Bytes that must wait for more, kept where nothing overwrites them. */
   keep(partial: Buffer): Buffer {
-    return this.gathered().keep(partial);
+    return this.incompleteBytes().keep(partial);
   }
 
-  private gathered(): AppendBuffer {
+  private incompleteBytes(): AppendBuffer {
     // Heads have a limit of their own.
-    this.gathering ??= new AppendBuffer(Number.POSITIVE_INFINITY);
-    return this.gathering;
+    this.incomplete ??= new AppendBuffer(Number.POSITIVE_INFINITY);
+    return this.incomplete;
   }
 
   /**
@@ -53,27 +53,27 @@ export class ResponseHeadReader {
   read(buffer: Buffer, start: number, limits: HeadLimits, overrides: ReadonlyMap<number, string> | null): number {
     const { head } = this;
     head.fields.most = limits.lines;
-    const found = buffer.indexOf(HEAD_END, Math.max(start, this.gathering?.sought ?? 0));
+    const found = buffer.indexOf(HEAD_END, Math.max(start, this.incomplete?.scannedTo ?? 0));
     const end = found < 0 ? -1 : found + HEAD_END.length;
     if (end >= 0 && end - start <= limits.bytes && head.parse(buffer, start, end, overrides) === null) return this.over(end);
     return this.readTolerantly(buffer, start, limits, overrides);
   }
 
   private over(end: number): number {
-    this.gathering = null;
+    this.incomplete = null;
     return end;
   }
 
   private readTolerantly(buffer: Buffer, start: number, limits: HeadLimits, overrides: ReadonlyMap<number, string> | null): number {
     const from = afterEmptyLine(buffer, start);
-    const end = endOfHead(buffer, Math.max(from, this.gathering?.sought ?? 0));
+    const end = endOfHead(buffer, Math.max(from, this.incomplete?.scannedTo ?? 0));
     const length = (end < 0 ? buffer.length : end) - start;
     if (length > limits.bytes) this.fault = FAULT.longHead;
     else if (end >= 0) this.fault = this.head.parse(buffer, from, end, overrides, true);
-    else if (this.gathered().shouldParse(length)) this.fault = faultOfPartialAnswer(buffer, from, buffer.length);
+    else if (this.incompleteBytes().shouldParse(length)) this.fault = faultOfPartialAnswer(buffer, from, buffer.length);
     if (this.fault !== null) return -1;
     if (end >= 0) return this.over(end);
-    this.gathered().sought = Math.max(0, buffer.length - start - EMPTY_LINE.length);
+    this.incompleteBytes().scannedTo = Math.max(0, buffer.length - start - EMPTY_LINE.length);
     return -1;
   }
 }

@@ -21,9 +21,9 @@ const IMPATIENT: OwnAnswer = {
   status: 429,
   fields: 'Retry-After: 1\r\n',
   body: null,
-  reason: 'too many passwords of this client wait to be checked',
+  reason: 'too many passwords of this client are waiting to be checked',
 };
-const BUSY: OwnAnswer = { status: 503, fields: 'Retry-After: 1\r\n', body: null, reason: 'too many passwords wait to be checked' };
+const BUSY: OwnAnswer = { status: 503, fields: 'Retry-After: 1\r\n', body: null, reason: 'too many passwords are waiting to be checked' };
 const BROKEN: OwnAnswer = { status: 503, fields: 'Retry-After: 10\r\n', body: null, reason: 'passwords cannot be checked' };
 
 /** Whether a password matches a hash. Takes tens of milliseconds or more on a thread, by design. */

@@ -39,7 +39,7 @@ const redirection = (x: Exchange, port: number): OwnAnswer => ({
   status: 308,
   fields: `Location: ${location(x, port)}\r\n`,
   body: '',
-  reason: 'sent on to HTTPS',
+  reason: 'redirected to HTTPS',
 });
 
 /** `*` is the target of OPTIONS for the server as a whole and has no URL of its own. */

@@ -53,7 +53,7 @@ export class Session implements StreamOwner {
   readonly head = new ResponseHead();
   private readonly owner: SessionOwner;
   private readonly streams = new Set<UpstreamStream>();
-  private state: 'connecting' | 'standing' | 'leaving' | 'closed' = 'connecting';
+  private state: 'connecting' | 'open' | 'draining' | 'closed' = 'connecting';
   private socket: Socket | null = null;
   private http2: ClientHttp2Session | null = null;
   private most = MAX_STREAMS;
@@ -78,7 +78,7 @@ export class Session implements StreamOwner {
   }
 
   get established(): boolean {
-    return this.state === 'standing';
+    return this.state === 'open';
   }
 
   /** Whether its connection is open. When a session fails, the library closes its streams before it emits the session's error. */
@@ -88,7 +88,7 @@ export class Session implements StreamOwner {
 
   /** Whether it can take a request at once. */
   get hasRoom(): boolean {
-    return this.state === 'standing' && this.alive && this.streams.size < this.most;
+    return this.state === 'open' && this.alive && this.streams.size < this.most;
   }
 
   /** Opens it. The owner is notified of the result, perhaps before this returns. */
@@ -140,7 +140,7 @@ export class Session implements StreamOwner {
   private settingsReceived({ maxConcurrentStreams = MAX_STREAMS }: Settings): void {
     this.most = Math.min(maxConcurrentStreams, MAX_STREAMS);
     if (this.connecting) {
-      this.state = 'standing';
+      this.state = 'open';
       this.rest();
       this.endpoint.tools.connected(this.endpoint);
     }
@@ -175,7 +175,7 @@ export class Session implements StreamOwner {
 
   /** Whether the target has sent GOAWAY, so that it only completes the open streams (RFC 9113 6.8). */
   get isDraining(): boolean {
-    return this.state === 'leaving';
+    return this.state === 'draining';
   }
 
   /** The failure of its streams if it ends. */
@@ -185,13 +185,13 @@ export class Session implements StreamOwner {
 
   /** Closes it if no stream is open. */
   retire(): void {
-    if (this.state === 'standing' && this.streams.size === 0) this.destroy();
+    if (this.state === 'open' && this.streams.size === 0) this.destroy();
   }
 
   /** Takes no more requests; open streams are completed. */
   private leave(): void {
-    if (this.state !== 'standing') return;
-    this.state = 'leaving';
+    if (this.state !== 'open') return;
+    this.state = 'draining';
     this.http2?.close();
     this.owner.capacityChanged(this);
   }
@@ -228,7 +228,7 @@ export class Session implements StreamOwner {
   sweep(now: number): void {
     for (const stream of [...this.streams]) guard(stream, stream.sweep, now);
     if (now < this.deadline || this.streams.size > 0) return;
-    if (this.state === 'standing') return this.destroy();
+    if (this.state === 'open') return this.destroy();
     if (!this.connecting) return;
     // The connection is established but the target is silent. Before that, `connectTo` enforces the limit.
     if (this.http2 === null) return;

@@ -13,11 +13,11 @@ import { ok, UpstreamFixture } from '../testing/test-upstream.ts';
 import { field, Wire } from '../testing/wire.ts';
 
 type Fields = Readonly<Record<string, string>>;
-type Asked = { readonly host?: string; readonly path: string; readonly fields?: Fields };
+type ReceivedRequest = { readonly host?: string; readonly path: string; readonly fields?: Fields };
 type Answer = { readonly status: number; field(name: string): string | null };
 
 /** One way for a request to arrive. */
-type Carrier = { readonly name: string; readonly secure: boolean; request(asked: Asked): Promise<Answer> };
+type Protocol = { readonly name: string; readonly secure: boolean; request(asked: ReceivedRequest): Promise<Answer> };
 
 let upstream: UpstreamFixture;
 let http2Upstream: Http2UpstreamFixture;
@@ -58,7 +58,7 @@ after(() => {
 });
 
 /** HTTP/1.1 on a new connection, with or without TLS, with additional field lines. */
-function http1(name: string, overTls: boolean, more: string): Carrier {
+function http1(name: string, overTls: boolean, more: string): Protocol {
   return {
     name,
     secure: overTls,
@@ -79,7 +79,7 @@ async function overTlsTo(port: number): Promise<Wire> {
   return new Wire(socket);
 }
 
-function http2(name: string, overTls: boolean, more: Fields = {}): Carrier {
+function http2(name: string, overTls: boolean, more: Fields = {}): Protocol {
   return {
     name,
     secure: overTls,
@@ -98,7 +98,7 @@ function http2(name: string, overTls: boolean, more: Fields = {}): Carrier {
 }
 
 /** A WebSocket over HTTP/2 (RFC 8441). A success status that is not an accepted upgrade arrives as 501 there. */
-function extendedConnect(name: string, overTls: boolean): Carrier {
+function extendedConnect(name: string, overTls: boolean): Protocol {
   const { request } = http2(name, overTls, { ':method': 'CONNECT', ':protocol': 'websocket', ':scheme': overTls ? 'https' : 'http' });
   return {
     name,
@@ -111,7 +111,7 @@ function extendedConnect(name: string, overTls: boolean): Carrier {
 }
 
 const UPGRADE = 'Connection: Upgrade\r\nUpgrade: websocket\r\n';
-const carriers: readonly Carrier[] = [
+const protocols: readonly Protocol[] = [
   http1('HTTP/1.1', false, ''),
   http1('an upgrade', false, UPGRADE),
   http1('HTTP/1.1 over TLS', true, ''),
@@ -127,7 +127,7 @@ const bob = (password: string): Fields => ({ authorization: `Basic ${Buffer.from
 /** The expected status of each request. `reaches`: whether it reaches the upstream. */
 const rows: readonly (readonly [
   what: string,
-  asked: Asked,
+  asked: ReceivedRequest,
   status: number,
   field: readonly [string, string | RegExp | null],
   reaches: boolean,
@@ -146,12 +146,12 @@ const rows: readonly (readonly [
   ['a challenge', { path: '/.well-known/acme-challenge/token-of-a-challenge' }, 200, ['x-site', null], false],
 ];
 
-for (const carrier of carriers) {
-  describe(`${carrier.name} bypasses nothing:`, () => {
+for (const protocol of protocols) {
+  describe(`${protocol.name} bypasses nothing:`, () => {
     for (const [what, asked, status, [name, value], reaches] of rows) {
       test(what, async () => {
         const before = upstream.requests.length;
-        const answer = await carrier.request(asked);
+        const answer = await protocol.request(asked);
         assert.equal(answer.status, status);
         if (value instanceof RegExp) assert.match(answer.field(name) ?? '', value);
         else assert.equal(answer.field(name), value);
@@ -161,22 +161,22 @@ for (const carrier of carriers) {
 
     test('the rate limit, which all protocols share', async () => {
       secure.proxy.clock.pass(2_000);
-      assert.equal((await carrier.request({ path: '/limited' })).status, 200);
-      for (const other of carriers) {
+      assert.equal((await protocol.request({ path: '/limited' })).status, 200);
+      for (const other of protocols) {
         const answer = await other.request({ path: '/limited' });
         assert.deepEqual([answer.status, answer.field('retry-after')], [429, '1'], other.name);
       }
     });
 
     test('a host that the certificate does not cover', async () => {
-      const { status } = await carrier.request({ host: 'b.test', path: '/' });
-      assert.equal(status, carrier.secure ? 421 : 200);
+      const { status } = await protocol.request({ host: 'b.test', path: '/' });
+      assert.equal(status, protocol.secure ? 421 : 200);
     });
 
     test('a site that requires client certificates', async () => {
       const before = upstream.requests.length;
       for (const path of ['/', '/fixed', '/moved', '/private/x'])
-        assert.equal((await carrier.request({ host: 'staff.test', path })).status, carrier.secure ? 421 : 403, path);
+        assert.equal((await protocol.request({ host: 'staff.test', path })).status, protocol.secure ? 421 : 403, path);
       assert.equal(upstream.requests.length, before);
     });
 
@@ -188,32 +188,32 @@ for (const carrier of carriers) {
         forwarded: 'for=10.1.1.1',
         proxy: 'evil',
       };
-      await carrier.request({ path: '/', fields: claims });
+      await protocol.request({ path: '/', fields: claims });
       const head = upstream.requests.at(-1)?.head ?? '';
       assert.equal(field(head, 'X-Forwarded-For'), '127.0.0.1');
       assert.equal(field(head, 'X-Real-IP'), '127.0.0.1');
-      assert.equal(field(head, 'X-Forwarded-Proto'), carrier.secure ? 'https' : 'http');
+      assert.equal(field(head, 'X-Forwarded-Proto'), protocol.secure ? 'https' : 'http');
       assert.deepEqual([field(head, 'Forwarded'), field(head, 'Proxy')], [null, null]);
     });
 
     test('an HTTP/2 upstream receives the same request, and its response obeys the same rules', async () => {
       const before = http2Upstream.requests.length;
       const fields = { 'x-forwarded-for': '10.1.1.1', forwarded: 'for=10.1.1.1' };
-      const answer = await carrier.request({ host: 'h2c.test', path: '/', fields });
+      const answer = await protocol.request({ host: 'h2c.test', path: '/', fields });
       assert.deepEqual([answer.status, answer.field('x-site'), answer.field('x-target')], [200, 'yes', null]);
       assert.equal(http2Upstream.requests.length, before + 1);
       const asked = http2Upstream.requests.at(-1);
       assert.deepEqual(
         [':method', 'x-forwarded-for', 'x-forwarded-proto', 'forwarded', 'upgrade'].map((name) => asked?.field(name)),
-        ['GET', '127.0.0.1', carrier.secure ? 'https' : 'http', null, null],
+        ['GET', '127.0.0.1', protocol.secure ? 'https' : 'http', null, null],
       );
-      assert.equal((await carrier.request({ host: 'h2c.test', path: '/private/x' })).status, 401);
+      assert.equal((await protocol.request({ host: 'h2c.test', path: '/private/x' })).status, 401);
       assert.equal(http2Upstream.requests.length, before + 1);
     });
 
     test('HSTS is sent over secure connections only', async () => {
-      const { field } = await carrier.request({ path: '/' });
-      assert.equal(field('strict-transport-security'), carrier.secure ? 'max-age=31536000' : null);
+      const { field } = await protocol.request({ path: '/' });
+      assert.equal(field('strict-transport-security'), protocol.secure ? 'max-age=31536000' : null);
     });
   });
 }

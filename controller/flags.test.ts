@@ -60,7 +60,7 @@ test('a data plane on another machine is verified by the roots that are named', 
   writeFileSync(roots, 'nonsense');
   for (const [argv, message] of [
     [['--dataplane', 'https://edge.test:6190', '--dataplane-ca', '/none.pem'], /--dataplane-ca "\/none\.pem": there is no such file$/],
-    [['--dataplane', 'https://edge.test:6190', '--dataplane-ca', roots], /--dataplane-ca ".*ca\.pem": there is no certificate in it/],
+    [['--dataplane', 'https://edge.test:6190', '--dataplane-ca', roots], /--dataplane-ca ".*ca\.pem": it contains no certificate/],
   ] as const)
     assert.throws(() => settings(['--config', config, ...argv]), message);
   writeFileSync(roots, pem);
@@ -85,7 +85,7 @@ test('what is wrong with a value is one line that names the flag', (t) => {
   const cases: [string[], RegExp][] = [
     [
       ['--dataplane', '10.0.0.1:6190'],
-      /^sluice controller: --dataplane "10\.0\.0\.1:6190": the token is never sent .* in the clear; write https:\/\/10\.0\.0\.1:6190, or/,
+      /^sluice controller: --dataplane "10\.0\.0\.1:6190": the token is never sent .* unencrypted; write https:\/\/10\.0\.0\.1:6190, or/,
     ],
     [['--dataplane', 'nowhere'], /HOST:PORT or unix:PATH/],
     [['--listen', '6191'], /HOST:PORT/],

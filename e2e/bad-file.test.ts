@@ -51,9 +51,9 @@ test('a bad file keeps the last good one in effect, even across a restart, and s
   assert.match(bad.unrouted, /the config file has mistakes since .*: a site that is new in it is not routed\n.*respnd/);
   pair.write(GOOD);
   await metric(1);
-  const mended = await saidOf(pair);
-  assert.match(mended.status, /^Nothing is wrong\./);
-  assert.doesNotMatch(mended.routed, /mistakes/);
+  const fixed = await saidOf(pair);
+  assert.match(fixed.status, /^Nothing is wrong\./);
+  assert.doesNotMatch(fixed.routed, /mistakes/);
 });
 
 test('SIGHUP reloads the file immediately: errors are logged as in a reload, and a held-back mass removal is applied', async () => {
@@ -87,6 +87,6 @@ test('a first start with a bad file is not ready and has no routes until the fil
   assert.match(status.stdout, /^! not ready: nothing to serve.*\n! a config has mistakes; nothing of it is served until they are mended$/m);
   pair.write(GOOD);
   await until('the fixed file to be served', async () => (await pair.admin('/ready')).status === 200);
-  const mended = await pair.command('status');
-  assert.deepEqual([mended.code, mended.stdout.split('\n')[0]], [0, 'Nothing is wrong.']);
+  const fixed = await pair.command('status');
+  assert.deepEqual([fixed.code, fixed.stdout.split('\n')[0]], [0, 'Nothing is wrong.']);
 });

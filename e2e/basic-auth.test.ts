@@ -117,10 +117,10 @@ test('the Admin API rejects malformed users without repeating what may be a pass
   const post = (basic_auth: object) => dataplane.admin('POST', '/routes', { domain: 'a.test', upstream: 'up:1', tls: false, basic_auth });
   for (const [basic_auth, reason] of [
     [{ users: [] }, /at least one user/],
-    [{ users: [{ name: 'bob', hash: 'my-password' }] }, /no bcrypt hash/],
-    [{ users: [{ name: 'b:b', hash: hash('x') }] }, /no colon/],
-    [{ users: ['a', 'a'].map((name) => ({ name, hash: hash('x') })) }, /each user stands once/],
-    [{ realm: 'a\nb', users: [{ name: 'bob', hash: hash('x') }] }, /no control characters/],
+    [{ users: [{ name: 'bob', hash: 'my-password' }] }, /not a bcrypt hash/],
+    [{ users: [{ name: 'b:b', hash: hash('x') }] }, /must not contain a colon/],
+    [{ users: ['a', 'a'].map((name) => ({ name, hash: hash('x') })) }, /each user may appear only once/],
+    [{ realm: 'a\nb', users: [{ name: 'bob', hash: hash('x') }] }, /must not contain control characters/],
   ] as const) {
     const { status, text } = await post(basic_auth);
     assert.equal(status, 400, text);

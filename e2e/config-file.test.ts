@@ -45,14 +45,14 @@ test('a route of the file that is deleted manually is restored within a second',
 test('a manually posted route overrides the file until it is deleted', async () => {
   using folder = new Folder();
   await using pair = await Pair.start(folder, site('from the file'));
-  const body = JSON.stringify({ domain: 'site.test', upstream: '127.0.0.1:1', tls: false, respond: { status: 200, body: 'by hand' } });
+  const body = JSON.stringify({ domain: 'site.test', upstream: '127.0.0.1:1', tls: false, respond: { status: 200, body: 'manual' } });
   assert.equal((await pair.admin('/routes', { method: 'POST', body })).status, 201);
-  assert.equal((await pair.visit('site.test')).text, 'by hand');
+  assert.equal((await pair.visit('site.test')).text, 'manual');
   const [route] = JSON.parse((await pair.command('routes', '--json')).stdout) as { overrides: { respond: { body: string } } }[];
   assert.equal(route?.overrides.respond.body, 'from the file');
   pair.write(site('from the file, newer'));
   await until('the file to be applied beneath', async () => (await pair.admin('/routes?view=full')).text.includes('newer'));
-  assert.equal((await pair.visit('site.test')).text, 'by hand');
+  assert.equal((await pair.visit('site.test')).text, 'manual');
   assert.equal((await pair.admin('/routes/site.test', { method: 'DELETE' })).status, 200);
   assert.equal((await pair.visit('site.test')).text, 'from the file, newer');
 });

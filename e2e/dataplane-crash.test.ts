@@ -19,7 +19,7 @@ test('a standalone data plane that is killed or aborts is restarted with its rou
     await until('another process', () => !familyOf(dataplane.program.pid).includes(pid));
     await until('it to serve', async () => (await dataplane.visit('a.test').catch(() => null))?.status === 200);
   }
-  assert.match(dataplane.program.stdout, /"process":"parent",.*"code":137,.*"msg":"the process ended and is started again"/);
+  assert.match(dataplane.program.stdout, /"process":"parent",.*"code":137,.*"msg":"the process exited and is being restarted"/);
   assert.deepEqual(await dataplane.program.kill('SIGTERM'), { code: 0, signal: null });
 });
 

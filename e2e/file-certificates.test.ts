@@ -61,7 +61,7 @@ test('a certificate named in the file is presented, reloaded when it changes on 
   // With half of a new pair, the good one stays and the error is reported.
   put('certificate', second);
   await until('the error to be reported', async () =>
-    (await pair.command('status')).stdout.includes('the key belongs to another certificate'),
+    (await pair.command('status')).stdout.includes('the key does not belong to the certificate'),
   );
   assert.equal((await visit(httpsPort, 'shop.test')).serial, await serialOf(first));
   put('privateKey', second);
@@ -111,11 +111,11 @@ test('applied certificates survive the controller and the process, and a bad one
       ...{ domain, upstream: null, https: 'provided' },
       respond: { status: 200, body: `${domain} ${revision}` },
     }));
-    const brought = certificates.map(([domain, { certificate, privateKey }]) => ({
+    const added = certificates.map(([domain, { certificate, privateKey }]) => ({
       certificate: { domains: [domain], certificate, private_key: privateKey, source: 'file' },
     }));
     const text = frame(revision, routes);
-    return text.replace('{"end"', `${brought.map((line) => `${JSON.stringify(line)}\n`).join('')}{"end"`);
+    return text.replace('{"end"', `${added.map((line) => `${JSON.stringify(line)}\n`).join('')}{"end"`);
   };
   {
     await using dataplane = await Dataplane.start(options);

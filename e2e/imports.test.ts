@@ -22,8 +22,8 @@ test('imported files are served when they appear or change, and one with errors 
   });
   assert.match(status, /sites\/b:2:3: .*imported by .*Sluicefile:5:1/);
   assert.equal((await pair.visit('b.test')).text, 'b');
-  writeFileSync(folder.file('sites/b'), site('b', 'mended'));
-  await until('the fixed file to be served', async () => (await pair.visit('b.test')).text === 'mended', 2_000);
+  writeFileSync(folder.file('sites/b'), site('b', 'fixed'));
+  await until('the fixed file to be served', async () => (await pair.visit('b.test')).text === 'fixed', 2_000);
 });
 
 test('an import directory that disappears and returns causes no gap', async () => {

@@ -29,10 +29,10 @@ test('the root is kept across a restart and a takeover, and a posted route has H
   await using again = await start();
   assert.match(await scene.get('shop.test'), /hello$/);
   roots.add(scene.root);
-  await using heir = await start('--takeover');
+  await using successor = await start('--takeover');
   await again.program.exited;
   assert.match(await scene.get('shop.test'), /hello$/);
-  assert.match(heir.program.output, /update-ca-certificates/);
+  assert.match(successor.program.output, /update-ca-certificates/);
   roots.add(scene.root);
   assert.equal(roots.size, 1);
 });

@@ -26,7 +26,7 @@ async function start(directory: string): Promise<Program> {
       return program;
     } catch (error) {
       await program[Symbol.asyncDispose]();
-      if (!/^Port \d+ .* is taken/m.test(program.stderr)) throw error;
+      if (!/^Port \d+ .* is in use/m.test(program.stderr)) throw error;
     }
   }
 }
@@ -37,8 +37,8 @@ test('npm start prints examples that work, and Ctrl-C ends everything', { timeou
   using folder = new Folder();
   const directory = folder.file('sluice');
   checkout(directory);
-  await using demonstration = await start(directory);
-  const list = demonstration.stdout;
+  await using demo = await start(directory);
+  const list = demo.stdout;
   const shell = async (line: string) => {
     const program = new Program('sh', ['-c', line], {}, directory);
     return { ...(await program.exited), stdout: program.stdout, stderr: program.stderr };
@@ -74,8 +74,8 @@ test('npm start prints examples that work, and Ctrl-C ends everything', { timeou
   writeFileSync(file, readFileSync(file, 'utf8').replace('"pong"', '"pong, changed"'));
   await until('the change to be served', async () => (await visit(8080, 'api.localhost', '/ping')).text === 'pong, changed');
 
-  process.kill(-demonstration.pid, 'SIGINT');
-  assert.deepEqual(await demonstration.exited, { code: 0, signal: null });
+  process.kill(-demo.pid, 'SIGINT');
+  assert.deepEqual(await demo.exited, { code: 0, signal: null });
   assert.ok(await allFree(), 'every port is free again');
 });
 
@@ -87,8 +87,8 @@ test('a browser that trusts the root as npm start describes shows a padlock, eve
   using folder = new Folder();
   const directory = folder.file('sluice');
   checkout(directory);
-  await using demonstration = await start(directory);
-  const list = demonstration.stdout;
+  await using demo = await start(directory);
+  const list = demo.stdout;
   const [, root = ''] = /^ {2}certutil .* -i (\S+)/m.exec(list) ?? [];
   const [address = ''] = /https:\/\/\S+:8443\//.exec(list) ?? [];
   await using browser = await Browser.start(folder, [readFileSync(`${directory}/${root}`, 'utf8')]);
@@ -97,6 +97,6 @@ test('a browser that trusts the root as npm start describes shows a padlock, eve
   assert.match((await answer?.text()) ?? '', /^Hello from the (first|second) upstream[\s\S]*x-forwarded-proto +https$/m);
   assert.equal(await pageProtocol(browser.page), 'h2');
   assert.equal((await browser.padlock()).state, 'secure');
-  process.kill(-demonstration.pid, 'SIGINT');
-  await demonstration.exited;
+  process.kill(-demo.pid, 'SIGINT');
+  await demo.exited;
 });

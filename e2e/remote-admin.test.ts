@@ -56,12 +56,12 @@ test('an untrusted connection or a missing token is rejected with what to do', {
   assert.deepEqual([(await routes(ADDRESS, [], trusting)).stdout], ['[]\n']);
   const wrongName = ADDRESS.replace(/\/\/[\d.]+/, `//${UNCERTIFIED}`);
   const cases: [outcome: Awaited<ReturnType<typeof routes>>, code: number, words: RegExp][] = [
-    [await routes(wrongName), 5, /its certificate is for 192\.0\.2\.1, not for 192\.0\.2\.3; name the data plane as its certificate does/],
-    [await routes(ADDRESS, []), 5, /not from an authority that is trusted here; name the authority's root with --dataplane-ca PATH/],
+    [await routes(wrongName), 5, /its certificate is for 192\.0\.2\.1, not for 192\.0\.2\.3; use a name from the certificate/],
+    [await routes(ADDRESS, []), 5, /not from an authority that is trusted here; pass the authority's root with --dataplane-ca PATH/],
     [await routes(ADDRESS, undefined, {}), 5, /unauthorized \(set SLUICE_ADMIN_TOKEN to the data plane's token\)/],
     [await routes(ADDRESS, undefined, { SLUICE_ADMIN_TOKEN: 'another' }), 5, /unauthorized/],
     [await routes(ADDRESS.replace('6190', '6189')), 5, /connection refused \(nothing listens there\)/],
-    [await routes(ADDRESS.replace('https:', 'http:')), 2, /never sent to another machine in the clear; write https:\/\/192\.0\.2\.1:6190/],
+    [await routes(ADDRESS.replace('https:', 'http:')), 2, /never sent to another machine unencrypted; write https:\/\/192\.0\.2\.1:6190/],
     [await routes(ADDRESS, [], { ...trusting, NODE_EXTRA_CA_CERTS: '', NODE_TLS_REJECT_UNAUTHORIZED: '0' }), 5, /not from an authority/],
   ];
   for (const [{ code, stderr }, expected, words] of cases) {
@@ -70,7 +70,7 @@ test('an untrusted connection or a missing token is rejected with what to do', {
   }
   const controller = scene.startController(site('never'), wrongName);
   await controller.said(/"the data plane is away; trying again"/);
-  assert.match(controller.output, /not for 192\.0\.2\.3; name the data plane as its certificate does/);
+  assert.match(controller.output, /not for 192\.0\.2\.3; use a name from the certificate/);
 });
 
 test('a replaced certificate is presented without a restart, and the controller’s stream continues', { skip }, async () => {
@@ -133,7 +133,7 @@ test('a data plane does not start if its Admin API would be reachable without TL
     ],
     [
       await start([...remote, '--admin-tls-key', other]),
-      /other\.key: the key belongs to another certificate than \S+tls\.crt; give the one it was made with/,
+      /other\.key: the key does not belong to the certificate in \S+tls\.crt; use the key that the certificate was issued for/,
     ],
     [await start([...remote, '--admin-tls-key', folder.file('none')]), /none is missing; put it there/],
   ];

@@ -62,7 +62,7 @@ async function leaveState(stateDir: string, engine: Engine): Promise<void> {
   await using dataplane = await Dataplane.start({ stateDir, workers: 1 });
   await apply(dataplane, engine.frame(1));
   for (const { domain } of [SHOP, BLOG]) assert.equal((await dataplane.visit(domain)).text, domain);
-  await dataplane.route('hand.test', '127.0.0.1:1', { respond: { status: 200, body: 'by hand' } });
+  await dataplane.route('hand.test', '127.0.0.1:1', { respond: { status: 200, body: 'manual' } });
   await dataplane.program.kill('SIGKILL');
 }
 
@@ -94,7 +94,7 @@ test('after addresses were swapped while nothing ran, visitors wait for the cont
   engine.swap();
   await using dataplane = await Dataplane.start({ stateDir: folder.path });
   const early = visitBoth(dataplane);
-  assert.equal((await dataplane.visit('hand.test')).text, 'by hand');
+  assert.equal((await dataplane.visit('hand.test')).text, 'manual');
   await dataplane.program.said(UNUSED);
   await until('the visitors to wait', async () => (await inFlight(dataplane)) === 16);
   const { applied } = await apply(dataplane, engine.frame(2));
@@ -130,13 +130,13 @@ test('routes that wait for their controller are reported everywhere, and a takeo
   assert.ok(warnings.includes(words), JSON.stringify(warnings));
 
   engine.swap();
-  await using heir = await Dataplane.start({ stateDir: folder.path, httpPort: dataplane.httpPort, flags: ['--takeover'] });
-  assert.deepEqual(await reasonOf(heir), { ready: true, waiting: words });
-  await heir.program.said(UNUSED);
+  await using successor = await Dataplane.start({ stateDir: folder.path, httpPort: dataplane.httpPort, flags: ['--takeover'] });
+  assert.deepEqual(await reasonOf(successor), { ready: true, waiting: words });
+  await successor.program.said(UNUSED);
   await dataplane.program.exited;
-  const visits = visitBoth(heir);
-  await until('the visitors to wait', async () => (await inFlight(heir)) === 16);
-  await apply(heir, engine.frame(2));
+  const visits = visitBoth(successor);
+  await until('the visitors to wait', async () => (await inFlight(successor)) === 16);
+  await apply(successor, engine.frame(2));
   for (const { domain, status, text } of await visits) assert.deepEqual([status, text], [200, domain]);
 });
 
@@ -151,8 +151,8 @@ test('within the same boot, recently confirmed targets are used after two second
   assert.deepEqual(await reasonOf(dataplane), { ready: true });
 
   // A process that takes over targets in use uses them immediately.
-  await using heir = await Dataplane.start({ stateDir: folder.path, httpPort: dataplane.httpPort, flags: ['--takeover'] });
-  assert.deepEqual(await reasonOf(heir), { ready: true });
-  for (const { domain, status, text } of await visitBoth(heir)) assert.deepEqual([status, text], [200, domain]);
-  assert.ok(!heir.program.output.includes('waiting for their controller'), heir.program.output);
+  await using successor = await Dataplane.start({ stateDir: folder.path, httpPort: dataplane.httpPort, flags: ['--takeover'] });
+  assert.deepEqual(await reasonOf(successor), { ready: true });
+  for (const { domain, status, text } of await visitBoth(successor)) assert.deepEqual([status, text], [200, domain]);
+  assert.ok(!successor.program.output.includes('waiting for the controller'), successor.program.output);
 });

@@ -44,7 +44,7 @@ test('a service manager is notified of readiness, of an upgrade with its time, a
   assert.ok(before <= moment && moment <= process.hrtime.bigint() / 1_000n, `${moment} is a moment of the upgrade`);
 
   assert.deepEqual(await dataplane.program.kill('SIGTERM'), { code: 0, signal: null });
-  await saysNext(again, /^\s*STOPPING=1\nSTATUS=finishing what is under way\s*$/);
+  await saysNext(again, /^\s*STOPPING=1\nSTATUS=finishing open requests\s*$/);
 });
 
 test('systemd understands every line of the units', { skip: missing('systemd-analyze') }, async () => {

@@ -26,7 +26,7 @@ test('status, explain and certificates report why sites have no HTTPS and what t
   const warnings = async () => (JSON.parse((await dataplane.admin('GET', '/status')).text) as { warnings: string[] }).warnings.join('\n');
   await until('the sites to be judged', async () => (await warnings()).includes('printer'));
   for (const told of [
-    /mismatched\/key\.pem: the key belongs to another certificate than .*mismatched\/cert\.pem/,
+    /mismatched\/key\.pem: the key does not belong to the certificate in .*mismatched\/cert\.pem/,
     /misnamed has no files with the expected names, only chain\.crt; rename them/,
     /nas\.internal stays on HTTP: no public authority issues for names under internal; provide a certificate/,
     /\*\.example\.com stays on HTTP: a wildcard is verified over DNS/,

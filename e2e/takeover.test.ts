@@ -11,7 +11,7 @@ import { until } from './harness/until.ts';
 import { Upstream } from './harness/upstream.ts';
 
 /** The client of a takeover socket, simulated by the test. */
-class Heir {
+class Successor {
   private readonly socket: Socket;
   private received = '';
 
@@ -22,10 +22,10 @@ class Heir {
     });
   }
 
-  static async of(folder: Folder): Promise<Heir> {
+  static async of(folder: Folder): Promise<Successor> {
     const socket = connect(folder.file('takeover.sock'));
     await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
-    return new Heir(socket);
+    return new Successor(socket);
   }
 
   async says(message: object, answer: string): Promise<void> {
@@ -47,8 +47,8 @@ test('a successor that exits before it serves changes nothing, and pending chang
   await dataplane.route('a.test', upstream.address);
   let posted: Promise<void> | undefined;
   {
-    using heir = await Heir.of(folder);
-    await heir.says(INTRODUCTION, '"released"');
+    using successor = await Successor.of(folder);
+    await successor.says(INTRODUCTION, '"released"');
     posted = dataplane.route('b.test', upstream.address);
     assert.equal((await dataplane.visit('a.test')).status, 200, 'traffic continues');
     assert.match((await dataplane.admin('GET', '/routes')).text, /a\.test/, 'reading continues');
@@ -63,9 +63,9 @@ test('the Admin API is reopened if the successor exits after it was closed', asy
   await using upstream = await Upstream.start('one');
   await using dataplane = await Dataplane.start({ stateDir: folder.path });
   {
-    using heir = await Heir.of(folder);
-    await heir.says(INTRODUCTION, '"released"');
-    await heir.says({ serving: {} }, '"admin"');
+    using successor = await Successor.of(folder);
+    await successor.says(INTRODUCTION, '"released"');
+    await successor.says({ serving: {} }, '"admin"');
     await assert.rejects(dataplane.admin('GET', '/routes'), /ECONNREFUSED/);
   }
   await until('the Admin API to answer', async () => (await ask({ port: dataplane.adminPort }, '/health')).status === 200);
@@ -76,8 +76,8 @@ test('the Admin API is reopened if the successor exits after it was closed', asy
 test('a second concurrent takeover is rejected with the reason and exit code 2', async () => {
   using folder = new Folder();
   await using dataplane = await Dataplane.start({ stateDir: folder.path });
-  using heir = await Heir.of(folder);
-  await heir.says(INTRODUCTION, '"released"');
+  using first = await Successor.of(folder);
+  await first.says(INTRODUCTION, '"released"');
   await using second = successor(dataplane, folder);
   assert.equal((await second.exited).code, 2);
   assert.match(second.stderr, /^sluice dataplane: can't take over from .*takeover\.sock: another process is taking over right now\n$/);

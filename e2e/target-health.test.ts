@@ -162,7 +162,7 @@ test('a process that takes over uses probed targets from the start', async () =>
   const upstreams = Array.from({ length: 40 }, (_, n) => ({ address: app.address, id: `c${n}`, state: 'starting', probe: true }));
   await stream.apply({ domain: 'a.test', upstream: app.address, upstreams });
   await until('all of them to be in', () => stream.told.filter(({ healthy }) => healthy).length === 40);
-  const heir = Dataplane.start({
+  const successor = Dataplane.start({
     stateDir: folder.path,
     workers: 1,
     flags: ['--takeover'],
@@ -177,7 +177,7 @@ test('a process that takes over uses probed targets from the start', async () =>
       if (status !== null) statuses.set(status, (statuses.get(status) ?? 0) + 1);
     }
   })();
-  await using young = await heir;
+  await using young = await successor;
   await old.program.exited;
   for (let visit = 0; visit < 20; visit++) assert.equal((await young.visit('a.test')).text, 'served');
   over = true;

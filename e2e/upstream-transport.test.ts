@@ -41,7 +41,7 @@ test('upstreams are verified with the authority in the Sluicefile, which is relo
     const { stdout } = await pair.command('status');
     return stdout.includes('ca.pem') ? stdout : undefined;
   });
-  assert.match(mistake, /Sluicefile:\d+:8: ca "ca\.pem": .*there is no certificate in it/);
+  assert.match(mistake, /Sluicefile:\d+:8: ca "ca\.pem": .*it contains no certificate/);
   replace(folder.file('ca.pem'), authority.ca);
   await until('the first one to be believed again', async () => (await pair.visit('a.test')).text === 'hello');
 });

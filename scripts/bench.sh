@@ -1,5 +1,5 @@
 #!/bin/sh
-# npm run bench: speed and memory as ratios of one run. Arguments name single benchmarks.
+# npm run bench: measures speed and memory as ratios within one run. Arguments select single benchmarks.
 set -eu
 cd "$(dirname "$0")/.."
 sh scripts/install.sh

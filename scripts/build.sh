@@ -1,5 +1,5 @@
 #!/bin/sh
-# npm run build: dist/, which is what an installed package and an image run.
+# npm run build: creates dist/, which installed packages and images run.
 set -eu
 cd "$(dirname "$0")/.."
 sh scripts/install.sh

@@ -1,5 +1,5 @@
 #!/bin/sh
-# npm run format: lays out every file and orders its imports.
+# npm run format: formats every file and sorts its imports.
 set -eu
 cd "$(dirname "$0")/.."
 sh scripts/install.sh

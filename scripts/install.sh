@@ -1,9 +1,9 @@
 #!/bin/sh
-# Installs the locked packages (prebuilt all; no script of theirs runs) when they are missing or older than the lockfile. Needs npm, nothing else.
+# Installs the locked packages if they are missing or older than the lockfile. They are all prebuilt, and none of their scripts run. Needs only npm.
 set -eu
 cd "$(dirname "$0")/.."
 
-# What this script installed last; and where npm was called by hand, what is there.
+# The lockfile that this script installed last. If npm was run manually, compare the installed packages instead.
 stamp=node_modules/.installed-lockfile
 if [ -x node_modules/.bin/node ]; then
   if cmp -s package-lock.json "$stamp"; then
@@ -15,10 +15,10 @@ if [ -x node_modules/.bin/node ]; then
   fi
 fi
 echo "Installing packages (npm ci) ..." >&2
-# Where there is no network npm would try for minutes.
+# Without a network, npm would retry for minutes.
 if ! npm ci --ignore-scripts --no-audit --no-fund --loglevel=error --prefer-offline \
   --fetch-retries=1 --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=5000 --fetch-timeout=30000 >&2; then
-  echo "The packages could not be installed; npm's lines above say why. They come from $(npm config get registry): is there a way to it from here?" >&2
+  echo "The packages could not be installed; npm's lines above say why. They come from $(npm config get registry): can this machine reach it?" >&2
   exit 1
 fi
 if [ ! -x node_modules/.bin/node ]; then

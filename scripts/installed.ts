@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 
-/** Exit 0 when every package of the lockfile is here as it is locked, as npm itself noted what it installed; else 1. */
+/** Exits with 0 if every package in the lockfile is installed in the locked version, according to npm's own record, otherwise with 1. */
 type Package = {
   readonly version?: string;
   readonly integrity?: string;
@@ -17,7 +17,7 @@ function isComplete(): boolean {
   const noted = packagesIn(NOTED);
   return Object.entries(packagesIn('package-lock.json')).every(([path, locked]) => {
     const there = noted[path];
-    // The root; and what npm leaves out where it is for another platform.
+    // The root, and packages for other platforms, which npm does not install.
     if (path === '' || (there === undefined && locked.optional && (locked.os ?? locked.cpu) !== undefined)) return true;
     return there?.version === locked.version && there?.integrity === locked.integrity && existsSync(`${path}/package.json`);
   });

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes the reference pages that are made from code.
+# Regenerates the reference pages that are made from code.
 set -eu
 cd "$(dirname "$0")/.."
 sh scripts/install.sh

@@ -1,5 +1,5 @@
 #!/bin/sh
-# npm start: installs what is missing and runs the demonstration.
+# npm start: installs missing packages and runs the demo.
 set -eu
 cd "$(dirname "$0")/.."
 sh scripts/install.sh

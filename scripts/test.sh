@@ -1,24 +1,42 @@
 #!/bin/sh
-# npm test: installs what is missing and runs the whole suite. Arguments replace the list of test files; --quick is
-# everything beside the sources, without the tests of both processes. TEST_JOBS is how many files run at a time.
+# npm test: installs missing packages and runs the whole suite. Arguments replace the list of test files. --quick runs
+# only the tests next to the sources, without those of both processes. TEST_JOBS is the number of processes run at a time.
 set -eu
 cd "$(dirname "$0")/.."
 sh scripts/install.sh
 PATH=$PWD/node_modules/.bin:$PATH
 export PATH
 node e2e/components.ts
-# What Node has compiled is kept: each file runs in a process of its own, and many start others.
+# Keeps Node's compile cache, because many tests start processes.
 export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE:-$PWD/node_modules/.cache/node}"
-# Most tests wait for sockets and processes, so there is room for one file more than there are cores.
+# Most tests wait for sockets and processes, so one more process runs than there are cores.
 jobs=${TEST_JOBS:-$(($(node -p 'os.availableParallelism()') + 1))}
+groups=$(mktemp -d)
+trap 'rm -rf "$groups"' EXIT
 if [ "${1-}" = --quick ]; then
   shift
   # A tenth of the random inputs that npm test compares with Node's own parser.
   export SLUICE_FUZZ="${SLUICE_FUZZ:-50000}" SLUICE_FUZZ_SEED="${SLUICE_FUZZ_SEED:-1}"
-  set -- 'shared/**/*.test.ts' 'controller/**/*.test.ts' 'dataplane/**/*.test.ts' 'deploy/**/*.test.ts' "$@"
+  # shellcheck disable=SC2046 # No name of a test has a space in it.
+  set -- $(node scripts/groups.ts "$groups") "$@"
 elif [ $# -eq 0 ]; then
-  set -- 'shared/**/*.test.ts' 'controller/**/*.test.ts' 'dataplane/**/*.test.ts' 'deploy/**/*.test.ts' 'e2e/**/*.test.ts'
+  # shellcheck disable=SC2046
+  set -- $(node scripts/groups.ts "$groups") 'e2e/**/*.test.ts'
 fi
-exec node --test --test-concurrency="$jobs" --test-timeout=120000 \
+# Ten minutes for a group; a file in it has two.
+node --test --test-concurrency="$jobs" --test-timeout=600000 \
   --test-reporter=spec --test-reporter-destination=stdout \
-  --test-reporter=./scripts/slowest.ts --test-reporter-destination=stdout "$@"
+  --test-reporter=./scripts/slowest.ts --test-reporter-destination=stdout "$@" &
+tests=$!
+trap 'kill "$tests"' INT TERM
+status=0
+wait "$tests" || status=$?
+# A signal ends that wait.
+wait "$tests" 2>/dev/null || true
+for note in "$groups"/*.running; do
+  if [ -f "$note" ]; then
+    status=1
+    echo "A process of tests ended while it ran $(cat "$note"); those after it in that process did not run." >&2
+  fi
+done
+exit "$status"

@@ -1,4 +1,4 @@
-/** RFC 9325 4.2: forward secrecy and authenticated encryption, which is what everybody has spoken for ten years. */
+/** RFC 9325 4.2: only forward secrecy and authenticated encryption, which clients have supported for ten years. */
 export const CIPHERS = [
   'TLS_AES_128_GCM_SHA256',
   'TLS_AES_256_GCM_SHA384',

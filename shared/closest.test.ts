@@ -4,7 +4,7 @@ import { closest } from './closest.ts';
 
 const WORDS = ['reverse_proxy', 'rate_limit', 'redir', 'header', 'handle', 'handle_path', 'log'];
 
-describe('did you mean', () => {
+describe('closest', () => {
   const MEANT: Record<string, string | undefined> = {
     revers_proxy: 'reverse_proxy',
     reverse_proxxy: 'reverse_proxy',
@@ -22,16 +22,16 @@ describe('did you mean', () => {
     lxx: undefined,
   };
   for (const [typed, meant] of Object.entries(MEANT))
-    it(`takes ${JSON.stringify(typed)} for ${meant ?? 'nothing'}`, () => assert.equal(closest(typed, WORDS), meant));
+    it(`suggests ${meant ?? 'nothing'} for ${JSON.stringify(typed)}`, () => assert.equal(closest(typed, WORDS), meant));
 
-  it('prefers the nearer, then the earlier candidate', () => {
+  it('prefers the closest candidate, and the first of several', () => {
     assert.equal(closest('handlee', ['handles_', 'handle']), 'handle');
     assert.equal(closest('cat', ['bat', 'rat']), 'bat');
   });
-  it('does not weigh what is far too long letter by letter', () => {
-    // It would not end.
+  it('skips input that is much longer than every candidate', () => {
+    // Comparing it would take practically forever.
     assert.equal(closest('x'.repeat(100_000_000), WORDS), undefined);
   });
 
-  it('has no answer without candidates', () => assert.equal(closest('a', []), undefined));
+  it('suggests nothing without candidates', () => assert.equal(closest('a', []), undefined));
 });

@@ -1,10 +1,10 @@
-/** The candidate nearest to what was typed, if it is near enough to be meant: a third of its letters, at least one. */
+/** The candidate closest to the input, if at most a third of its letters differ (at least one). */
 export function closest(typed: string, candidates: readonly string[]): string | undefined {
   let best: string | undefined;
   let least = Number.POSITIVE_INFINITY;
   for (const candidate of candidates) {
     const near = Math.max(1, Math.floor(candidate.length / 3));
-    // Words whose lengths differ by more cannot be near; comparing them could take long, as what was typed has no bound.
+    // Words whose lengths differ by more cannot be close. Comparing them could take long, as the input has no length limit.
     if (Math.abs(typed.length - candidate.length) > near) continue;
     const distance = editDistance(typed, candidate);
     if (distance < least && distance <= near) {
@@ -15,7 +15,7 @@ export function closest(typed: string, candidates: readonly string[]): string | 
   return best;
 }
 
-/** Optimal string alignment: insertions, deletions, replacements and swapped neighbours each cost one. */
+/** Optimal string alignment distance: each insertion, deletion, substitution or swap of neighbors costs one. */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
@@ -34,10 +34,10 @@ function editDistance(a: string, b: string): number {
   return previous[b.length] ?? 0;
 }
 
-/** A file may define any number of names; a thousand mistakes must not be compared with all of them. */
+/** A file may define any number of names; a thousand mistakes must not each be compared with all of them. */
 const MOST_CANDIDATES = 200;
 
-/** ` (did you mean "x"?)` for the candidate nearest to what was typed, or nothing. */
+/** ` (did you mean "x"?)` for the closest candidate, or an empty string. */
 export function didYouMean(typed: string, candidates: readonly string[]): string {
   const near = typed.length > 64 ? undefined : closest(typed, candidates.slice(0, MOST_CANDIDATES));
   return near === undefined ? '' : ` (did you mean "${near}"?)`;

@@ -1,6 +1,6 @@
 import { NAME } from './name.ts';
 
-/** One line of shell for each command, as `--help` and its reference page show it. A test runs them all, one after the other. */
+/** One shell example per command, as shown by `--help` and the reference page. A test runs them all in order. */
 export const COMMAND_EXAMPLES: Readonly<Record<string, string>> = {
   run: `${NAME} run --config Sluicefile --http-port 8081 --state-dir ./other-state`,
   dataplane: `${NAME} dataplane --http-port 8080 --state-dir ./state --admin-socket ./state/admin.sock`,
@@ -20,7 +20,7 @@ export const COMMAND_EXAMPLES: Readonly<Record<string, string>> = {
   version: `${NAME} version`,
 };
 
-/** The end of a command's `--help`; empty where it has no example. */
+/** The end of a command's `--help`; empty without an example. */
 export function exampleIn(command: string): string {
   const example = COMMAND_EXAMPLES[command];
   return example === undefined ? '' : `\nExample:\n  ${example}\n`;

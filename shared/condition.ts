@@ -2,20 +2,20 @@ import { z } from 'zod';
 import { parseCidr } from './values/cidr.ts';
 
 /**
- * What a request must be like for a block or a directive to apply: every member that stands must match, and none of
- * `not`. In a list of paths, methods or ranges any entry does.
+ * Which requests a block or directive applies to. Every member that is present must match, and none of `not`. A list of paths, methods or
+ * ranges matches if any entry does.
  */
 
-/** A path pattern or, with `*` at its beginning, what a path ends with or, with one at its end as well, holds. */
+/** A path pattern, a suffix (`*` at the beginning), or a substring (`*` at both ends). */
 const path = z
   .string()
   .max(8_192)
-  .regex(/^(?:\/|\*.)/, 'a path begins with "/", or with "*" and what it ends with');
+  .regex(/^(?:\/|\*.)/, 'a path must start with "/", or with "*" followed by a suffix');
 const method = z
   .string()
   .max(64)
   .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'a method is letters');
-/** An address or a range of them. */
+/** An address or a range. */
 export const rangeSchema = z.string().transform((text, issues) => {
   const parsed = parseCidr(text);
   if (parsed.ok) return parsed.value;
@@ -27,20 +27,20 @@ const field = z.object({
     .string()
     .min(1)
     .max(256)
-    .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'a header name is letters, digits and hyphens'),
-  /** Any of these, `*` at an end standing for any text; empty: any value at all. */
+    .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'a header name consists of letters, digits and hyphens'),
+  /** Any of these, where `*` at an end matches any text; empty: any value. */
   values: z.array(z.string().max(8_192)).max(100),
-  /** There must be no such field. */
+  /** The field must not be present. */
   absent: z.literal(true).optional(),
 });
 const parameter = z.object({
   name: z.string().max(1_024),
-  /** Any of these; empty: any value at all. */
+  /** Any of these; empty: any value. */
   values: z.array(z.string().max(8_192)).max(100),
 });
 
 const members = {
-  path: z.array(path).min(1).max(100).optional().describe('Path patterns; also what a path ends with, `*.php`, or holds, `*/admin/*`.'),
+  path: z.array(path).min(1).max(100).optional().describe('Path patterns; also suffixes (`*.php`) and substrings (`*/admin/*`).'),
   method: z.array(method).min(1).max(50).optional().describe('Methods.'),
   header: z
     .array(field)
@@ -48,13 +48,13 @@ const members = {
     .max(50)
     .optional()
     .describe(
-      'Fields of the request, each `{name, values, absent}`: any of the values, any value at all where the list is empty, or with `absent` no such field.',
+      'Request header fields, each `{name, values, absent}`: matches any of the values, any value if the list is empty, or with `absent` only if the field is missing.',
     ),
-  query: z.array(parameter).min(1).max(50).optional().describe('Parameters, each `{name, values}`.'),
+  query: z.array(parameter).min(1).max(50).optional().describe('Query parameters, each `{name, values}`.'),
   remote_ip: z.array(rangeSchema).min(1).max(1_000).optional().describe('Client addresses and ranges.'),
 };
 
-const ONE_OF = 'a condition has at least one of path, method, header, query, remote_ip and not';
+const ONE_OF = 'a condition needs at least one of path, method, header, query, remote_ip and not';
 const isSaid = (condition: object): boolean =>
   Object.entries(condition).some(([member, value]) => member !== 'name' && value !== undefined);
 
@@ -62,19 +62,19 @@ const plainSchema = z.object(members).refine(isSaid, ONE_OF);
 
 export const conditionSchema = z
   .object({
-    name: z.string().max(256).optional().describe('What people call it: `@api`.'),
+    name: z.string().max(256).optional().describe('Its name in the config file: `@api`.'),
     ...members,
-    not: z.array(plainSchema).min(1).max(50).optional().describe('Conditions of the same members, none of which may match.'),
+    not: z.array(plainSchema).min(1).max(50).optional().describe('Conditions with the same members, none of which may match.'),
   })
   .refine(isSaid, ONE_OF)
   .meta({
     title: 'match',
-    about: 'What a request must be like: every member that stands must match, and none of `not`. In a list any entry does.',
+    about: 'Which requests match: every member that is present must match, and none of `not`. A list matches if any entry does.',
   });
 
 export type FieldCondition = z.output<typeof field>;
 export type ParameterCondition = z.output<typeof parameter>;
-/** A condition without exceptions. */
+/** A condition without `not`. */
 export type PlainCondition = Readonly<z.output<typeof plainSchema>>;
-/** `name` is what people call it: `@api`. */
+/** `name` is its name in the config file: `@api`. */
 export type Condition = Readonly<z.output<typeof conditionSchema>>;

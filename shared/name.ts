@@ -1,17 +1,17 @@
-/** The service's name, written once. Everything that carries it derives from here. */
+/** The service's name, written once. Everything that contains it derives from here. */
 export const NAME = 'sluice';
 
 export const ENV_PREFIX = `${NAME.toUpperCase()}_`;
 export const METRIC_PREFIX = `${NAME}_`;
-/** Names the members of a posted route that nobody knows. */
+/** Lists the unknown members of a posted route. */
 export const IGNORED_HEADER = `${NAME.charAt(0).toUpperCase()}${NAME.slice(1)}-Ignored`;
 export const LABEL_PREFIX = `${NAME}.`;
 export const CONFIG_FILE = 'Sluicefile';
 
-/** The request field that counts how often the proxy has forwarded a request. */
+/** The request header field that counts how often a request has been forwarded by the proxy. */
 export const HOPS_FIELD = `${NAME.slice(0, 1).toUpperCase()}${NAME.slice(1)}-Hops`;
 
-/** Everything that the proxy itself answers on a proxied host lives under this path. */
+/** Everything that the proxy itself serves on a proxied host is under this path. */
 export const OWN_PATH_PREFIX = `/.${NAME}/`;
 /** The script that measures pages, and where it posts what it has measured. */
 export const BEACON_SCRIPT_PATH = `${OWN_PATH_PREFIX}vitals.js`;
@@ -20,14 +20,14 @@ export const BEACON_PATH = `${OWN_PATH_PREFIX}vitals`;
 export const DEFAULT_ADMIN_LISTEN = '127.0.0.1:6190';
 export const DEFAULT_ADMIN_SOCKET = `/var/run/${NAME}-admin.sock`;
 export const DEFAULT_CONTROLLER_LISTEN = '127.0.0.1:6191';
-/** The directory of the authority that certificates are ordered from, unless another one is named: Let's Encrypt. */
+/** The default ACME directory: Let's Encrypt. */
 export const DEFAULT_ACME_DIRECTORY = 'https://acme-v02.api.letsencrypt.org/directory';
 export const DEFAULT_CERT_DIR = `/etc/${NAME}/certs`;
 /** In the state directory: the certificate and the key of the internal authority's root. */
 export const INTERNAL_ROOT_FILE = 'internal-root.pem';
 export const DEFAULT_STATE_DIR = `/var/lib/${NAME}`;
 export const DEFAULT_CONFIG_PATH = `/etc/${NAME}/${CONFIG_FILE}`;
-/** Within the state directory: the Admin API's socket that `run` opens. */
+/** In the state directory: the Admin API socket that `run` opens. */
 export const ADMIN_SOCKET_FILE = 'admin.sock';
-/** Within the state directory: certificates that controllers brought. */
+/** In the state directory: certificates applied by controllers. */
 export const APPLIED_FOLDER = 'certificates';

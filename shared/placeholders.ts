@@ -1,4 +1,4 @@
-/** What the target of a redirect may name in braces; the short names first. */
+/** The placeholders of a redirect's target; the short names first. */
 export const PLACEHOLDERS = [
   'remainder',
   'host',

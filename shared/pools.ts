@@ -1,32 +1,32 @@
 import { type TransportSpec, whyNotSo } from './transport.ts';
 
-/** The targets of a site or of one of its blocks, and how they are spoken to. */
+/** The targets of a site or of one of its blocks, and how to connect to them. */
 export type PoolSpec<U> = {
   readonly upstreams: readonly U[];
   readonly tls: boolean;
   readonly transport?: TransportSpec | null | undefined;
 };
 
-/** The pool that a block has for itself; null where it has its site's. What it does not say is as its site says it. */
+/** A block's own pool, with the site's values for what it leaves out; null if the block uses its site's pool. */
 export function ownPool<U>(route: PoolSpec<U>, { upstreams, tls, transport }: PoolSpec<U>): PoolSpec<U> | null {
   if (upstreams.length > 0) return { upstreams, tls, transport: transport === undefined ? route.transport : transport };
   return transport === undefined ? null : { upstreams: route.upstreams, tls: route.tls, transport };
 }
 
-/** A route, or as much of it as its pools are. */
+/** The part of a route that describes its pools. */
 type Pooled<U> = PoolSpec<U> & { readonly handles: readonly PoolSpec<U>[] };
 
-/** Every pool of a route, its site's first. */
+/** All pools of a route, its site's first. */
 export const poolsIn = <U>(route: Pooled<U>): PoolSpec<U>[] => [route, ...route.handles.flatMap((handle) => ownPool(route, handle) ?? [])];
 
-/** Which member of a route asks for a way to speak to its targets that there is not, and why; null where none does. */
+/** The first member with an impossible transport, and why; null if all are possible. */
 export function transportProblem<U>(route: Pooled<U>): { readonly member: string; readonly reason: string } | null {
   const pools = [
     { member: 'transport', pool: route },
     ...route.handles.map((handle, index) => ({ member: `handles.${index}.transport`, pool: ownPool(route, handle) })),
   ];
   for (const { member, pool } of pools) {
-    // Without targets there is nobody to be spoken to.
+    // Without targets the transport is not used.
     const reason = pool?.transport != null && pool.upstreams.length > 0 ? whyNotSo(pool.transport, pool.tls) : null;
     if (reason !== null) return { member, reason };
   }

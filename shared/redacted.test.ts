@@ -18,7 +18,7 @@ function guarded(first: string, second: string): RouteSpec {
   return route.value;
 }
 
-test('no hash is shown, neither a site’s nor a block’s; everything else is', () => {
+test('redaction hides the hashes of sites and blocks, and nothing else', () => {
   const route = guarded(hash('a'), hash('b'));
   const shown = redacted(route);
   assert.doesNotMatch(JSON.stringify(shown), /\$2|aaaa/);
@@ -27,7 +27,7 @@ test('no hash is shown, neither a site’s nor a block’s; everything else is',
   assert.deepEqual({ ...shown, basic_auth: null, handles: null }, { ...route, basic_auth: null, handles: null });
 });
 
-test('two hashes have the same mark only if they are the same', () => {
+test('two hashes have the same mark only if they are equal', () => {
   const marks = ({ basic_auth, handles }: RouteSpec) => [basic_auth?.users[0]?.hash, handles[0]?.basic_auth?.users[0]?.hash];
   const [one, same] = marks(redacted(guarded(hash('a'), hash('a'))));
   assert.equal(one, same);
@@ -35,11 +35,11 @@ test('two hashes have the same mark only if they are the same', () => {
   assert.notEqual(first, second);
 });
 
-test('what is shown cannot be taken for a route', () => {
+test('a redacted route cannot be parsed as a route', () => {
   assert.equal(parseRoute(redacted(guarded(hash('a'), hash('b')))).ok, false);
 });
 
-test('a route without secrets is shown as it is', () => {
+test('a route without secrets stays unchanged', () => {
   const route = parseRoute({ domain: 'a.example', upstream: 'up:1', tls: false });
   assert.ok(route.ok);
   assert.equal(redacted(route.value), route.value);

@@ -3,8 +3,8 @@ import type { Description } from './policy/policy.ts';
 import type { RouteSpec } from './route.ts';
 
 /**
- * A route as it may be shown: what is secret in it is replaced by marks that tell nothing but whether two are the same. A
- * route with marks is refused by every parser.
+ * A route for display: each secret is replaced by a mark that reveals only whether two secrets are equal. Every parser rejects a route
+ * with marks.
  */
 export function redacted(route: RouteSpec): RouteSpec {
   const handles = route.handles.map((handle) => concealed(handle, BLOCK_POLICIES));
@@ -12,7 +12,7 @@ export function redacted(route: RouteSpec): RouteSpec {
   return concealed(isOpen ? route : { ...route, handles }, SITE_POLICIES);
 }
 
-/** The same object where nothing in it is secret. */
+/** The same object if it contains no secrets. */
 function concealed<Part extends SaidOfPolicies>(part: Part, policies: readonly Description<SaidOfPolicies>[]): Part {
   const marked = policies.flatMap((policy) => policy.concealed?.(part) ?? []);
   return marked.length === 0 ? part : Object.assign({}, part, ...marked);

@@ -4,7 +4,7 @@ import { faultOfTarget, targetParts, targetShape } from './redirect-target.ts';
 
 const shapeOf = (target: string) => targetShape(targetParts(target));
 
-test('a target whose host a visitor could choose is refused', () => {
+test('rejects a target whose host a client could choose', () => {
   for (const target of [
     'https://{remainder}',
     'https://{path}/x',
@@ -14,12 +14,12 @@ test('a target whose host a visitor could choose is refused', () => {
     'https:///{remainder}',
     'https://{remainder}.b.test/',
   ])
-    assert.match(faultOfTarget(target) ?? '', /must not choose the host/, target);
+    assert.match(faultOfTarget(target) ?? '', /must not be able to choose the host/, target);
   for (const target of ['https:{path}', 'javascript:{query}', 'https:/{remainder}', 'mailto:{query}'])
-    assert.match(faultOfTarget(target) ?? '', /has "\/\/" and a host/, target);
+    assert.match(faultOfTarget(target) ?? '', /needs "\/\/" and a host/, target);
 });
 
-test('a host that the site has written ends before anything that a visitor wrote', () => {
+test('a host written by the site ends before any text from the client', () => {
   const table: [target: string, open: number][] = [
     ['https://b.test{remainder}', 1],
     ['https://{host}{uri}', 2],
@@ -30,7 +30,7 @@ test('a host that the site has written ends before anything that a visitor wrote
   for (const [target, open] of table) assert.deepEqual(shapeOf(target), { kind: 'url', open }, target);
 });
 
-test('paths of which a visitor may write the beginning are told from those that the site begins', () => {
+test('a path that may start with text from the client is `local`; one that starts with the site’s own text is not', () => {
   for (const target of ['/{remainder}', '{path}', '{host}/x', '/%09{uri}', '\\{uri}', '/%2f{path}'])
     assert.deepEqual(shapeOf(target), { kind: 'local' }, target);
   for (const target of [

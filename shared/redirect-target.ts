@@ -1,23 +1,22 @@
 import { PLACEHOLDERS, type Placeholder } from './placeholders.ts';
 
-/** A piece of a redirect's target: text as it was written, or a placeholder. */
+/** A piece of a redirect's target: literal text or a placeholder. */
 export type TargetPart = { readonly text: string } | { readonly placeholder: Placeholder };
 
 /**
- * How a location may be put together without leading anywhere that only its visitor has chosen:
- * - `local`: it is a path of this host, of which the visitor may have written the first characters;
- * - `url`: `open` is the part that has to begin with a slash, so that it can't go on with the host;
- * - `fixed`: what the site has written decides where it leads.
+ * How to build a location so that a client cannot choose its host. `local`: a path on this host, which may begin with text from the
+ * client. `url`: `open` is the part that must begin with a slash, so that it cannot extend the host. `fixed`: the site's own text decides
+ * where it leads.
  */
 export type TargetShape = { readonly kind: 'local' | 'fixed' } | { readonly kind: 'url'; readonly open: number };
 
-/** The beginning of a URL with a host, also as browsers read backslashes (WHATWG URL 4.4). */
+/** The beginning of a URL with a host; browsers treat a backslash as a slash (WHATWG URL 4.4). */
 const AUTHORITY = /^(?:[a-z][a-z0-9+.-]*:)?[/\\]{2}/i;
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
-/** A path of which nothing is written yet that browsers and servers would not take for a part of `//`. */
+/** The beginning of a path whose next characters browsers and servers cannot turn into `//`. */
 const BARE_SLASH = /^[/\\](?:[/\\]|%2f|%5c|%7f|%[01][0-9a-f])*$/i;
 
-/** Braces around anything but a placeholder are plain text. */
+/** Braces around anything but a placeholder are literal text. */
 export function targetParts(target: string): TargetPart[] {
   return target
     .split(/(\{[a-z.]+\})/)
@@ -28,14 +27,14 @@ export function targetParts(target: string): TargetPart[] {
     });
 }
 
-/** The shape of a target; a text is what is wrong with it. */
+/** The form of a target; a string is the error. */
 export function targetShape(parts: readonly TargetPart[]): TargetShape | string {
   const [first] = parts;
   if (first === undefined || 'placeholder' in first) return { kind: 'local' };
   if (parts.every((part) => 'text' in part)) return { kind: 'fixed' };
   const begin = AUTHORITY.exec(first.text)?.[0];
   if (begin !== undefined) return shapeOfUrl(parts, begin.length);
-  if (SCHEME.test(first.text)) return 'a URL with placeholders has "//" and a host behind its scheme';
+  if (SCHEME.test(first.text)) return 'a URL with placeholders needs "//" and a host after its scheme';
   return { kind: BARE_SLASH.test(first.text) ? 'local' : 'fixed' };
 }
 
@@ -54,9 +53,9 @@ function shapeOfUrl(parts: readonly TargetPart[], from: number): TargetShape | s
   return { kind: 'fixed' };
 }
 
-const NO_HOST = 'a visitor must not choose the host that a redirect leads to: write the host, or {host} for the one that was asked for';
+const NO_HOST = 'a client must not be able to choose the host of a redirect: write the host, or {host} for the requested one';
 
-/** What is wrong with the target of a redirect; undefined when it is right. */
+/** What is wrong with the target of a redirect; undefined if it is valid. */
 export function faultOfTarget(target: string): string | undefined {
   const shape = targetShape(targetParts(target));
   return typeof shape === 'string' ? shape : undefined;

@@ -15,7 +15,7 @@ const problem = (input: unknown) => {
 };
 
 describe('a route', () => {
-  it('of the three required members has every default', () => {
+  it('with only the three required members gets all defaults', () => {
     assert.deepEqual(good(ROUTE), {
       domain: 'a.example',
       upstream: '10.0.0.1:80',
@@ -33,7 +33,7 @@ describe('a route', () => {
     });
   });
 
-  it('is published with six members in the order of the contract', () => {
+  it('is published with the six members of the contract, in order', () => {
     const route = published(good({ ...ROUTE, domain: 'A.Example', rate_limit_rps: 5, source: 'me', headers: [{ name: 'X', value: 'y' }] }));
     assert.equal(
       JSON.stringify(route),
@@ -41,9 +41,9 @@ describe('a route', () => {
     );
   });
 
-  it('drops members that it does not know', () => assert.deepEqual(good({ ...ROUTE, colour: 'red' }), good(ROUTE)));
+  it('drops unknown members', () => assert.deepEqual(good({ ...ROUTE, colour: 'red' }), good(ROUTE)));
 
-  it('reads the same when it is read again', () => {
+  it('is unchanged when parsed again', () => {
     const handles = [
       { path: '/api/*', strip_prefix: true, upstreams: [{ address: 'b:2' }] },
       { path: null, respond: { status: 404 } },
@@ -52,7 +52,7 @@ describe('a route', () => {
     assert.deepEqual(good(JSON.parse(JSON.stringify(route))), route);
   });
 
-  it('takes its upstream from the first of the pool', () => {
+  it('uses the first entry of the pool as its upstream', () => {
     const upstreams = [{ address: 'b:2', id: 'x', weight: 0, state: 'draining' }, { address: 'c:3' }] as const;
     const route = good({ ...ROUTE, upstream: null, upstreams });
     assert.equal(route.upstream, 'b:2');
@@ -60,7 +60,7 @@ describe('a route', () => {
     assert.equal(good({ ...ROUTE, upstream: 'b:2', upstreams }).upstream, 'b:2');
   });
 
-  it('may have no upstream where something else answers', () => {
+  it('may have no upstream if something else responds', () => {
     const none = { ...ROUTE, upstream: null };
     assert.equal(good({ ...none, respond: { status: 200, body: 'hi' } }).upstream, null);
     assert.equal(good({ ...none, handles: [{ path: '/x' }] }).upstreams.length, 0);
@@ -72,7 +72,7 @@ describe('a route', () => {
     assert.equal(good({ ...ROUTE, domain: '*.Example' }).domain, '*.example');
   });
 
-  it('removes a header with null and takes any byte of a value but controls', () => {
+  it('removes a header with null, and allows every byte in a value except control characters', () => {
     const headers = [
       { name: 'X-A', value: null },
       { name: "!#$%&'*+.^_`|~0A", value: '\t ~\u0080\u00ff' },
@@ -81,24 +81,24 @@ describe('a route', () => {
   });
 });
 
-it('a route that a controller applies may have lost its last target; one by hand may not', () => {
+it('may be without a target if a controller applies it, but not if it is posted', () => {
   const read = readAppliedRoute({ ...ROUTE, upstream: null });
   assert.deepEqual('route' in read && [read.route.upstream, read.route.upstreams], [null, []]);
   assert.ok('problem' in readRoute({ ...ROUTE, upstream: null }));
 });
 
-describe('a route is refused', () => {
+describe('rejects a route', () => {
   const handle = (block: object) => ({ handles: [{ path: '/', ...block }] });
   const REFUSED: [member: string, change: object, reason?: RegExp][] = [
     ['domain', { domain: undefined }],
     ['domain', { domain: 7 }],
     ['domain', { domain: '' }, /it is empty/],
-    ['domain', { domain: 'a:80' }, /a domain has no port/],
+    ['domain', { domain: 'a:80' }, /a domain must not have a port/],
     ['domain', { domain: '*.*' }, /one leading/],
     ['upstream', { upstream: undefined }],
     ['upstream', { upstream: 80 }],
-    ['upstream', { upstream: 'app' }, /it has no port/],
-    ['upstream', { upstream: null }, /may be null only where blocks or the site itself answer/],
+    ['upstream', { upstream: 'app' }, /port is missing/],
+    ['upstream', { upstream: null }, /may be null only if blocks or the site itself respond/],
     ['tls', { tls: undefined }],
     ['tls', { tls: null }],
     ['tls', { tls: 'false' }],
@@ -110,7 +110,7 @@ describe('a route is refused', () => {
     ['source', { source: 'x'.repeat(257) }],
     ['https', { https: 'on' }],
     ['upstreams', { upstreams: [{ address: 'b:1' }] }, /first one must be the same address as upstream/],
-    ['upstreams.0.address', { upstreams: [{ address: 'b' }] }, /it has no port/],
+    ['upstreams.0.address', { upstreams: [{ address: 'b' }] }, /port is missing/],
     ['upstreams.0.id', { upstreams: [{ address: 'b:1', id: '' }] }],
     ['upstreams.0.weight', { upstreams: [{ address: 'b:1', weight: -1 }] }],
     ['upstreams.0.weight', { upstreams: [{ address: 'b:1', weight: 1_001 }] }],
@@ -120,16 +120,16 @@ describe('a route is refused', () => {
     ['headers.0.name', { headers: [{ name: '', value: '' }] }],
     ['headers.0.name', { headers: [{ name: ':status', value: '200' }] }, /letters, digits and hyphens/],
     ['handles.0.headers.0.name', { handles: [{ path: '/a', headers: [{ name: 'Content-Length', value: '1' }] }] }, /the proxy itself/],
-    ['headers.0.value', { headers: [{ name: 'a', value: 'x\0' }] }, /no control characters/],
-    ['headers.0.value', { headers: [{ name: 'a', value: 'x\r\nSet-Cookie: y' }] }, /no control characters/],
-    ['headers.0.value', { headers: [{ name: 'a', value: 'x\n' }] }, /no control characters/],
+    ['headers.0.value', { headers: [{ name: 'a', value: 'x\0' }] }, /must not contain control characters/],
+    ['headers.0.value', { headers: [{ name: 'a', value: 'x\r\nSet-Cookie: y' }] }, /must not contain control characters/],
+    ['headers.0.value', { headers: [{ name: 'a', value: 'x\n' }] }, /must not contain control characters/],
     ['headers.0.value', { headers: [{ name: 'a', value: '\u0100' }] }],
     ['headers.0.value', { headers: [{ name: 'a', value: 'x'.repeat(8_193) }] }],
     ['headers.0.value', { headers: [{ name: 'a' }] }],
     ['redirects.0.from', { redirects: [{ from: '', to: '/', status: 301 }] }],
     ['redirects.0.to', { redirects: [{ from: '/', to: '', status: 301 }] }],
     ['redirects.0.to', { redirects: [{ from: '/', to: '/\r\n', status: 301 }] }],
-    ['redirects.0.to', { redirects: [{ from: '/*', to: 'https://{remainder}', status: 301 }] }, /must not choose the host/],
+    ['redirects.0.to', { redirects: [{ from: '/*', to: 'https://{remainder}', status: 301 }] }, /must not be able to choose the host/],
     ['redirects.0.status', { redirects: [{ from: '/', to: '/', status: 200 }] }],
     ['respond.status', { respond: { status: 199 } }],
     ['respond.status', { respond: { status: 600 } }],
@@ -139,7 +139,7 @@ describe('a route is refused', () => {
     ['handles.0.strip_prefix', handle({ strip_prefix: 1 })],
     ['handles.0.tls', handle({ tls: 1 })],
     ['handles.0.rate_limit_rps', handle({ rate_limit_rps: 0 })],
-    ['handles.0.upstreams.0.address', handle({ upstreams: [{ address: ':1' }] }), /it has no host/],
+    ['handles.0.upstreams.0.address', handle({ upstreams: [{ address: ':1' }] }), /host is missing/],
     ['handles.0.headers.0.name', handle({ headers: [{ name: ':', value: '' }] })],
     ['handles.0.redirects.0.status', handle({ redirects: [{ from: '/', to: '/', status: 304 }] })],
     ['handles.0.respond.status', handle({ respond: { status: 100 } })],
@@ -148,7 +148,7 @@ describe('a route is refused', () => {
   for (const name of ['Connection', 'content-length', 'HTTP2-Settings', 'Keep-Alive', 'Proxy-Connection', 'TE', 'Trailer', 'Upgrade'])
     REFUSED.push(['headers.0.name', { headers: [{ name, value: null }] }, /the proxy itself sets this header/]);
   for (const [member, change, reason] of REFUSED) {
-    it(`for its ${member}: ${JSON.stringify(change).slice(0, 60)}`, () => {
+    it(`because of ${member}: ${JSON.stringify(change).slice(0, 60)}`, () => {
       const found = problem({ ...ROUTE, ...change });
       assert.equal(found.member, member, found.reason);
       assert.match(found.reason, reason ?? /./);
@@ -156,17 +156,17 @@ describe('a route is refused', () => {
     });
   }
 
-  it('as a whole when it is no object', () => {
+  it('that is not an object', () => {
     for (const input of [null, undefined, 7, 'route', [], true]) assert.equal(problem(input).member, 'route', JSON.stringify(input));
   });
 
-  it('for the first member in the order of the schema', () => {
+  it('and reports the first wrong member in schema order', () => {
     assert.equal(problem({ tls: 1, upstream: 'x', domain: 'a b' }).member, 'domain');
     assert.equal(problem({ tls: 1, upstream: 'x', domain: 'a' }).member, 'upstream');
   });
 
-  it('in one line, MEMBER: why', () => {
-    assert.deepEqual(parseRoute({ ...ROUTE, upstream: 'x' }), { ok: false, reason: 'upstream: it has no port (expected host:port)' });
+  it('with a reason in the form MEMBER: why', () => {
+    assert.deepEqual(parseRoute({ ...ROUTE, upstream: 'x' }), { ok: false, reason: 'upstream: the port is missing (expected host:port)' });
     assert.deepEqual(parseRoute(ROUTE), { ok: true, value: good(ROUTE) });
   });
 });

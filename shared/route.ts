@@ -9,8 +9,8 @@ import { CATCH_ALL, parseDomain } from './values/host.ts';
 import { accepted, type Parsed, refused } from './values/parsed.ts';
 
 /**
- * The one schema of a route: what POST takes, what an apply frame carries, what is saved, what `adapt`
- * prints. The six published members come first. Unknown members are dropped (the contract ignores them).
+ * The one schema of a route, used by POST, apply frames, the saved table and `adapt`. The six published members come first. Unknown
+ * members are dropped, since the contract ignores them.
  */
 
 const domain = z.string().transform((text, issues) => {
@@ -29,100 +29,100 @@ const address = z.string().transform((text, issues) => {
 });
 
 /**
- * `draining` finishes what it has and takes nothing new; `starting` and `unhealthy` are out of rotation.
- * So is `paused`, which answers nothing either: requests that wait there are sent elsewhere where they may be.
+ * `draining` targets finish their requests and get no new ones. `starting`, `unhealthy` and `paused` targets are out of rotation;
+ * requests already waiting on a `paused` target are sent elsewhere if possible, since it does not respond.
  */
 export const TARGET_STATES = ['healthy', 'starting', 'unhealthy', 'draining', 'paused'] as const;
 
 const upstream = z
   .object({
     address: address.describe(
-      '`host:port`; an IPv6 address stands in brackets. Or `unix/` and the absolute path of a socket: `unix//run/app.sock`.',
+      '`host:port`; an IPv6 address is in brackets. Or `unix/` and the absolute path of a socket: `unix//run/app.sock`.',
     ),
     /**
-     * Stable name of the target at its source (a container id …); runtime state follows it over changes.
-     * An address that has one may belong to something else tomorrow.
+     * A stable name of the target at its source (a container id …), by which runtime state survives changes. An address with an id may
+     * belong to something else later.
      */
     id: z
       .string()
       .min(1)
       .max(256)
       .optional()
-      .describe('A name of the target that stays while its address may change or go to another one.'),
-    weight: z.int().min(0).max(1_000).default(1).describe('Its share of the requests relative to the others; 0 gets none.'),
+      .describe('A stable name for the target, whose address may change or be reassigned to another target.'),
+    weight: z.int().min(0).max(1_000).default(1).describe('Its share of the requests relative to the other targets; 0 gets none.'),
     state: z
       .enum(TARGET_STATES)
       .default('healthy')
       .describe(
-        'Only `healthy` gets requests. `draining` finishes what it has, and gets more only where no other is left and none are held; the others wait for a better state.',
+        'Only `healthy` targets get requests. A `draining` target finishes its requests, and gets new ones only if no other target is left and requests are not held. Targets in other states get none until the state improves.',
       ),
     probe: z
       .boolean()
       .optional()
       .describe(
-        'Whether one that is `starting` comes into rotation by itself: once a connection to it stays open for 100 ms, or its health check is passed.',
+        'Whether a `starting` target enters rotation by itself, once a connection to it has stayed open for 100 ms or it passes its health check.',
       ),
   })
-  .meta({ title: 'upstream', about: 'One target of a pool. Requests go to them in turn.' });
+  .meta({ title: 'upstream', about: 'One target of a pool. Requests are distributed round-robin.' });
 
-/** Asks each target of a route for a page of its own, again and again: only a target that answers 2xx or 3xx is in rotation. */
+/** Requests a page of its own from each target at regular intervals. Only a target that responds with 2xx or 3xx is in rotation. */
 export const healthCheckSchema = z
   .object({
     path: z
       .string()
       .max(2_048)
-      .regex(/^\/[\x21-\x7e]*$/, 'a path starts with / and has no space')
-      .describe('Path and query that are asked for with GET; 2xx and 3xx are well.'),
-    interval_secs: z.int().min(1).max(3_600).default(10).describe('Seconds from one question to the next.'),
-    timeout_secs: z.int().min(1).max(60).default(5).describe('Seconds that an answer may take.'),
+      .regex(/^\/[\x21-\x7e]*$/, 'a path must start with / and must not contain spaces')
+      .describe('Path and query to request with GET. A 2xx or 3xx response is healthy.'),
+    interval_secs: z.int().min(1).max(3_600).default(10).describe('Seconds between checks.'),
+    timeout_secs: z.int().min(1).max(60).default(5).describe('Seconds to wait for the response.'),
   })
-  .meta({ title: 'health', about: 'A page that each target is asked for again and again.' });
+  .meta({ title: 'health', about: 'An active health check: a page requested from each target at regular intervals.' });
 
-/** The options of a pool, which a site and each of its path blocks can have. */
+/** The options of a pool, for a site and for each of its path blocks. */
 const pool = {
-  upstreams: z.array(upstream).max(10_000).default([]).describe('The pool.'),
-  /** A block that says nothing does as its site says. */
+  upstreams: z.array(upstream).max(10_000).default([]).describe('The targets of the pool.'),
+  /** A block that leaves it out uses its site's. */
   transport: transportSchema
     .nullable()
     .optional()
-    .describe('How the targets are spoken to; null is HTTP/1.1, over TLS with a certificate that the system trusts.'),
+    .describe('How to connect to the targets; null is HTTP/1.1, and with TLS a certificate that the system trusts.'),
   hold_secs: z
     .int()
     .min(0)
     .max(MAX_HOLD_SECS)
     .nullable()
     .optional()
-    .describe('Seconds that a request waits for a target when none can be reached; null and 0 are not at all.'),
+    .describe('Seconds that a request waits for a target when none is available; null and 0 disable waiting.'),
 };
 
 export const handleSchema = z
   .object({
     path: z.string().min(1).max(8_192).startsWith('/').nullable().describe('A path pattern; null matches every path.'),
-    match: conditionSchema.optional().describe('What else a request must be like.'),
+    match: conditionSchema.optional().describe('Further conditions on the request.'),
     strip_prefix: z
       .boolean()
       .default(false)
-      .describe('Whether what stands before `*` in the pattern is taken off the path before the upstream sees it.'),
-    tls: z.boolean().default(false).describe('Whether the proxy speaks TLS to the targets.'),
+      .describe('Whether the part of the pattern before `*` is stripped from the path before the request is forwarded.'),
+    tls: z.boolean().default(false).describe('Whether the proxy connects to the targets over TLS.'),
     ...pool,
     ...BLOCK_MEMBERS,
   })
-  .meta({ title: 'handle', about: 'What applies to some paths. Blocks are tried in order, and the first that matches answers.' });
+  .meta({ title: 'handle', about: 'Settings for some paths. Blocks are tried in order, and the first match handles the request.' });
 
-/** One of them is published, at its place. */
+/** `rate_limit_rps` is one of the published members, so it comes before the other policies. */
 const { rate_limit_rps, ...policies } = SITE_MEMBERS;
 
 export const routeSchema = z
   .object({
     domain: domain.describe(
-      'A domain, or `*.example.com` for exactly one label more; in an apply stream also `*`, every host without a route.',
+      'A domain, or `*.example.com` for exactly one more label. In an apply stream also `*`, for every host without a route.',
     ),
     upstream: address
       .nullable()
       .describe(
-        '`host:port`, or `unix/` and the absolute path of a socket; null where blocks or the route itself answer. With `upstreams` it is the first of them.',
+        '`host:port`, or `unix/` followed by the absolute path of a socket; null if blocks or the route itself respond. With `upstreams` it is the first entry.',
       ),
-    tls: z.boolean().describe('Whether the proxy speaks TLS to the targets.'),
+    tls: z.boolean().describe('Whether the proxy connects to the targets over TLS.'),
     rate_limit_rps,
     under_attack: z.literal(false, 'not available yet').default(false).describe('Not available yet.'),
     source: z.string().min(1).max(256).nullable().default(null).describe('The tag of the controller that owns the route.'),
@@ -131,23 +131,20 @@ export const routeSchema = z
       .enum(['auto', 'off', 'internal', 'provided'])
       .default('auto')
       .describe(
-        '`auto`: a certificate is ordered where one can be had. `internal`: of our own authority. `provided`: one comes along, none is ordered. `off`: none.',
+        '`auto`: a certificate is ordered if one can be issued for the domain. `internal`: the internal authority issues it. `provided`: it is supplied, and none is ordered. `off`: no certificate.',
       ),
-    /** For upstreams that take `/ADMIN` for `/admin`. */
-    path_case: z
-      .enum(['sensitive', 'insensitive'])
-      .optional()
-      .describe('Whether path patterns are compared without regard to the case of letters A to Z.'),
+    /** For upstreams that treat `/ADMIN` as `/admin`. */
+    path_case: z.enum(['sensitive', 'insensitive']).optional().describe('Whether path patterns ignore the case of the letters A to Z.'),
     ...pool,
-    health: healthCheckSchema.nullable().optional().describe('Active health checks; null is none.'),
+    health: healthCheckSchema.nullable().optional().describe('Active health checks; null disables them.'),
     ...policies,
-    handles: z.array(handleSchema).max(1_000).default([]).describe('Blocks by path or condition.'),
-    origin: z.string().max(1_024).optional().describe('Where the route was written, in words for people: `Sluicefile:12`.'),
+    handles: z.array(handleSchema).max(1_000).default([]).describe('Blocks selected by path or condition.'),
+    origin: z.string().max(1_024).optional().describe('Where the route was defined, for display: `Sluicefile:12`.'),
   })
-  .meta({ title: 'route', about: 'A domain and what answers for it. The first six are those that `GET /routes` answers.' });
+  .meta({ title: 'route', about: 'A domain and how its requests are handled. The first six members are those returned by `GET /routes`.' });
 
 export type RouteSpec = Readonly<z.output<typeof routeSchema>>;
-/** Members of a route, as far as something is said about them: what a source writes them into. */
+/** A partial route, which a source fills in. */
 export type RouteDraft = { -readonly [Member in keyof RouteSpec]?: RouteSpec[Member] };
 export type HandleSpec = RouteSpec['handles'][number];
 export type UpstreamSpec = RouteSpec['upstreams'][number];
@@ -159,10 +156,10 @@ export type ClientAuthSpec = NonNullable<RouteSpec['client_auth']>;
 export type RespondSpec = NonNullable<RouteSpec['respond']>;
 export type ConditionalRateSpec = NonNullable<RouteSpec['rate_limits']>[number];
 export type ConditionalRespondSpec = NonNullable<RouteSpec['responds']>[number];
-/** A route as a person or a source writes it: everything that has a default may be left out. */
+/** A route before parsing: every member with a default may be absent. */
 export type RouteInput = z.input<typeof routeSchema>;
 
-/** The six members that the contract publishes, in its order. */
+/** The six members of the contract, in its order. */
 export type PublishedRoute = Pick<RouteSpec, 'domain' | 'upstream' | 'tls' | 'rate_limit_rps' | 'under_attack' | 'source'>;
 
 export function published(route: RouteSpec): PublishedRoute {
@@ -170,30 +167,30 @@ export function published(route: RouteSpec): PublishedRoute {
   return { domain, upstream, tls, rate_limit_rps, under_attack, source };
 }
 
-/** Which member was refused; the API words its error by it. */
+/** The rejected member, from which the API derives its error message. */
 export type RouteProblem = { readonly member: string; readonly reason: string };
 
 /**
- * Reads a route. `upstream` and `upstreams` are made to agree: `upstream` is the first of the pool.
- * On failure `reason` is `MEMBER: why`; `routeProblem` gives the two halves apart.
+ * Reads a route. `upstream` is always the first of `upstreams`. On failure `reason` is `MEMBER: why`; `routeProblem` returns the two
+ * separately.
  */
 export function parseRoute(input: unknown): Parsed<RouteSpec> {
   const result = readRoute(input);
   return 'problem' in result ? refused(`${result.problem.member}: ${result.problem.reason}`) : accepted(result.route);
 }
 
-/** As `parseRoute`, with the refused member apart from the reason. The first problem in schema order wins. */
+/** As `parseRoute`, with the rejected member separate from the reason. The first problem in schema order wins. */
 export function readRoute(input: unknown): { readonly route: RouteSpec } | { readonly problem: RouteProblem } {
   const result = readAppliedRoute(input);
   if ('problem' in result || result.route.upstream !== null || answersItself(result.route)) return result;
-  return { problem: { member: 'upstream', reason: 'may be null only where blocks or the site itself answer' } };
+  return { problem: { member: 'upstream', reason: 'may be null only if blocks or the site itself respond' } };
 }
 
-/** Whether something of the route answers without a target of its own. */
+/** Whether a part of the route responds without needing a target. */
 const answersItself = (route: RouteSpec): boolean =>
   route.handles.length > 0 || route.respond !== null || route.redirects.length > 0 || route.responds !== undefined;
 
-/** As `readRoute`, for what a controller applies: a site whose last target went is known all the same, without any. */
+/** As `readRoute`, for applied routes: a site that has lost its last target remains valid. */
 export function readAppliedRoute(input: unknown): { readonly route: RouteSpec } | { readonly problem: RouteProblem } {
   const result = routeSchema.safeParse(input);
   if (!result.success) {
@@ -202,7 +199,7 @@ export function readAppliedRoute(input: unknown): { readonly route: RouteSpec } 
   }
   const route = result.data;
   if (route.client_auth && route.https === 'off')
-    return { problem: { member: 'client_auth', reason: 'visitors show certificates over HTTPS only, and https is off' } };
+    return { problem: { member: 'client_auth', reason: 'client certificates need HTTPS, and https is off' } };
   const first = route.upstreams[0]?.address ?? null;
   if (route.upstream !== null && first !== null && route.upstream !== first)
     return { problem: { member: 'upstreams', reason: 'the first one must be the same address as upstream' } };
@@ -211,7 +208,7 @@ export function readAppliedRoute(input: unknown): { readonly route: RouteSpec } 
   return problem === null ? { route: agreed } : { problem };
 }
 
-/** `upstream` as the first of the pool, and a pool of `upstream` alone where there is no other. */
+/** Sets `upstream` to the first of the pool, or the pool to `upstream` alone. */
 function withPool(route: RouteSpec): RouteSpec {
   if (route.upstreams.length > 0) return { ...route, upstream: route.upstreams[0]?.address ?? null };
   if (route.upstream === null) return route;

@@ -7,10 +7,10 @@ const reason = (input: unknown): string => {
   return parsed.ok ? 'accepted' : parsed.reason;
 };
 
-describe('the globals of a config file', () => {
-  it('may all be absent', () => assert.deepEqual(parseGlobals({}), { ok: true, value: {} }));
+describe('parseGlobals', () => {
+  it('accepts an empty object', () => assert.deepEqual(parseGlobals({}), { ok: true, value: {} }));
 
-  it('keep every member that is known and drop the others', () => {
+  it('keeps known members and drops the others', () => {
     const all = {
       http_port: 1,
       https_port: 65_535,
@@ -41,13 +41,13 @@ describe('the globals of a config file', () => {
     ['settings', []],
   ];
   for (const [member, input] of BAD) {
-    it(`name ${member} when it is wrong: ${JSON.stringify(input).slice(0, 50)}`, () => {
+    it(`rejects ${member}: ${JSON.stringify(input).slice(0, 50)}`, () => {
       assert.ok(reason(input).startsWith(`${member}: `), reason(input));
     });
   }
 
-  it('say why an address range is none', () => {
+  it('gives the reason for an invalid address', () => {
     assert.equal(reason({ trusted_proxies: ['x'] }), 'trusted_proxies.0: it is not an IP address or range (expected 10.0.0.0/8 or ::1)');
-    assert.equal(reason({ bind: 'x' }), 'bind: bind is an IP address');
+    assert.equal(reason({ bind: 'x' }), 'bind: bind must be an IP address');
   });
 });

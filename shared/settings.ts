@@ -7,8 +7,8 @@ import { parseCidr } from './values/cidr.ts';
 import { accepted, type Parsed, refused } from './values/parsed.ts';
 
 /**
- * The globals of a config file as they cross to the data plane. Absent: the file says nothing, and
- * the default holds. A flag or an environment variable of the data plane wins over each of them.
+ * The globals of a config file as sent to the data plane. An absent member means the default. Flags and environment variables of the data
+ * plane take precedence.
  */
 const port = z.int().min(1).max(65_535);
 const connections = z.int().min(1).max(MOST_CONNECTIONS);
@@ -38,11 +38,11 @@ export const globalsSchema = z.object({
   https_port: port.optional(),
   bind: z
     .string()
-    .refine((text) => isIP(text) !== 0, 'bind is an IP address')
+    .refine((text) => isIP(text) !== 0, 'bind must be an IP address')
     .optional(),
   email: z.string().min(3).max(320).optional(),
   acme_directory: acmeDirectory.optional(),
-  /** PEM: by whom the HTTPS of that authority is verified. */
+  /** PEM: the roots that verify the HTTPS certificate of the ACME directory. */
   acme_ca_root: acmeRoot.optional(),
   local_certs: z.boolean().optional(),
   trusted_proxies: z.array(cidr).max(1_000).optional(),
@@ -61,5 +61,5 @@ export function parseGlobals(input: unknown): Parsed<Globals> {
   return refused(`${issue?.path.join('.') || 'settings'}: ${issue?.message ?? 'are not settings'}`);
 }
 
-/** Where an effective setting came from, strongest first. */
+/** The origin of an effective setting, highest precedence first. */
 export type Origin = 'flag' | 'environment' | 'file' | 'default';

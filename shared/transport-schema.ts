@@ -10,7 +10,7 @@ import {
 } from './transport.ts';
 import type { Parsed } from './values/parsed.ts';
 
-/** Text that a reader understands, in the form that it gives it. */
+/** A string that a parser accepts, in the parser's form. */
 const readBy = (text: z.ZodString, read: (text: string) => Parsed<string>) =>
   text.transform((given, issues) => {
     const parsed = read(given);
@@ -21,37 +21,35 @@ const readBy = (text: z.ZodString, read: (text: string) => Parsed<string>) =>
 
 export const transportSchema: z.ZodType<TransportSpec, TransportSpec> = z
   .object({
-    protocol: z.enum(['h2', 'h2c']).optional().describe('HTTP/2, over TLS (`h2`) or without (`h2c`); HTTP/1.1 where it is left out.'),
+    protocol: z.enum(['h2', 'h2c']).optional().describe('HTTP/2, over TLS (`h2`) or without (`h2c`); HTTP/1.1 if absent.'),
     server_name: readBy(z.string().max(253), readServerName)
       .optional()
       .describe(
-        'The name that the certificates must show; the host of the target where it is left out, or the domain where that is an address.',
+        'The name that the certificates must cover. If absent, it is the host of the target, or the domain if the host is an address.',
       ),
     ca: readBy(z.string().max(MOST_CA_TEXT), readAuthorities)
       .optional()
-      .describe('PEM: who vouches for the certificates, in place of those whom the system trusts.'),
-    insecure: z.boolean().optional().describe("Whether the certificates may be anybody's."),
+      .describe('PEM: the authorities that verify the certificates, instead of those the system trusts.'),
+    insecure: z.boolean().optional().describe('Whether certificate verification is skipped.'),
     dial_timeout_secs: z
       .int()
       .min(1)
       .max(MAX_DIAL_SECS)
       .optional()
-      .describe(
-        'Seconds that a connection may take to stand, name look-up and TLS included. Where it is left out: 5, or 1 for targets with an `id`.',
-      ),
+      .describe('Seconds to establish a connection, including name resolution and TLS. If absent: 5, or 1 for targets with an `id`.'),
     response_header_timeout_secs: z
       .int()
       .min(0)
       .max(MAX_ANSWER_SECS)
       .optional()
-      .describe('Seconds from the end of a request until its answer must begin, or it is 504; 0 is no limit. 60 where it is left out.'),
+      .describe('Seconds from the end of a request until the response must begin, otherwise 504; 0 is no limit. 60 if absent.'),
     read_timeout_secs: z
       .int()
       .min(0)
       .max(MAX_ANSWER_SECS)
       .optional()
       .describe(
-        'Seconds between two pieces of the body of an answer, or it is cut; 0 is no limit. 60 where it is left out. Streams of events and calls of gRPC have none.',
+        'Seconds between two parts of a response body, otherwise the response is cut off; 0 is no limit. 60 if absent. Event streams and gRPC calls have no limit.',
       ),
     max_response_header_bytes: z
       .int()
@@ -59,10 +57,10 @@ export const transportSchema: z.ZodType<TransportSpec, TransportSpec> = z
       .max(RESPONSE_HEADER_BYTES.most)
       .optional()
       .describe(
-        'Bytes that the head of an answer may be, or it is 502. 262,144 where it is left out, and 1,000 lines; larger ones may have a line for each 256 bytes.',
+        'Maximum size of a response head in bytes, otherwise 502. If absent, 262,144 bytes and 1,000 lines; a larger limit allows one line per 256 bytes.',
       ),
   })
   .meta({
     title: 'transport',
-    about: 'How targets are spoken to, and how long they may take. `server_name`, `ca` and `insecure` are for targets with TLS.',
+    about: 'How to connect to targets, and with which time limits. `server_name`, `ca` and `insecure` are for targets with TLS.',
   });

@@ -130,11 +130,11 @@ test('what people write instead is answered with what to write', async () => {
     [['--config', 'Sluicefile'], 'sluice: the command comes before its flags, as in sluice run --config Sluicefile\n'],
     [
       ['routes', '--admin', 'http://127.0.0.1:6190/'],
-      'sluice routes: --admin "http://127.0.0.1:6190/": an address has no http://: write 127.0.0.1:6190\n',
+      'sluice routes: --admin "http://127.0.0.1:6190/": an address must not start with http://: write 127.0.0.1:6190\n',
     ],
     [
       ['routes', '--admin', 'edge.test:6190'],
-      'sluice routes: --admin "edge.test:6190": the token is never sent to another machine in the clear; write https://edge.test:6190, or forward the port (ssh -L) and name that\n',
+      'sluice routes: --admin "edge.test:6190": the token is never sent to another machine unencrypted; write https://edge.test:6190, or forward the port (ssh -L) and use that address\n',
     ],
     [
       ['status', '--controller', 'edge.test:6191'],

@@ -31,21 +31,21 @@ export function createControllerMetrics(report: Report): Registry {
         for (const [outcome, count] of Object.entries(outcomes)) this.inc({ dataplane: address, outcome }, count);
     },
   });
-  gauge('revision', 'The revision that a data plane acknowledged last.', ['dataplane'], (one) => {
+  gauge('revision', 'The last revision that a data plane acknowledged.', ['dataplane'], (one) => {
     for (const { address, revision } of report.dataplanes()) one.set({ dataplane: address }, Number(revision ?? 0));
   });
-  gauge('connected', '1 while the apply stream to a data plane works.', ['dataplane'], (one) => {
+  gauge('connected', '1 while the apply stream to a data plane is connected.', ['dataplane'], (one) => {
     for (const { address, connected } of report.dataplanes()) one.set({ dataplane: address }, connected ? 1 : 0);
   });
-  gauge('routes', 'Routes in the newest table.', [], (one) => one.set(report.counts().routes));
-  gauge('problems', 'What sources want and could not have.', ['source'], (one) => {
+  gauge('routes', 'Routes in the latest table.', [], (one) => one.set(report.counts().routes));
+  gauge('problems', 'Objects and settings of a source that cannot be used as written.', ['source'], (one) => {
     for (const { source } of report.problems()) one.inc({ source });
   });
-  gauge('last_reload_successful', '1 when the newest config file was good.', [], (one) => {
+  gauge('last_reload_successful', '1 if the latest version of the config file was valid.', [], (one) => {
     const { lastReloadOk } = report.counts();
     if (lastReloadOk !== null) one.set(lastReloadOk ? 1 : 0);
   });
-  gauge('last_reload_success_timestamp_seconds', 'When a config file was last good, in seconds since 1970.', [], (one) => {
+  gauge('last_reload_success_timestamp_seconds', 'When the config file was last valid, in seconds since 1970.', [], (one) => {
     const { lastGoodReload } = report.counts();
     if (lastGoodReload !== null) one.set(lastGoodReload / 1_000);
   });

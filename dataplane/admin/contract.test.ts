@@ -9,7 +9,7 @@ const BAD_BODIES: readonly [what: string, body: unknown, error: RegExp][] = [
   ['null', 'null', /^invalid JSON: expected an object$/],
   ['a null upstream without anything else to respond with', { ...route('x'), upstream: null }, /^invalid JSON: upstream/],
   ['a rate below one', { ...route('x'), rate_limit_rps: 0 }, /^invalid JSON: rate_limit_rps/],
-  ['a domain with a trailing dot', route('a.example.'), /^invalid domain: a domain has no trailing dot$/],
+  ['a domain with a trailing dot', route('a.example.'), /^invalid domain: a domain must not end with a dot$/],
   ['a domain with characters outside ASCII', route('é.example'), /^invalid domain: /],
   ['a wildcard in the middle', route('a.*.example'), /^invalid domain: /],
   ['a domain of 254 characters', route(`${'a.'.repeat(126)}bb`), /^invalid domain: /],

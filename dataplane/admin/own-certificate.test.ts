@@ -57,12 +57,15 @@ test('unusable files are rejected with their name and what to do', async (t) => 
   await write(['a.test']);
   const other = await makePair(['a.test']);
   writeFileSync(paths.privateKey, other.privateKey);
-  assert.match(refusal(), /tls\.key: the key belongs to another certificate than \S+tls\.crt; give the one it was made with$/);
+  assert.match(
+    refusal(),
+    /tls\.key: the key does not belong to the certificate in \S+tls\.crt; use the key that the certificate was issued for$/,
+  );
   writeFileSync(paths.privateKey, 'nonsense');
-  assert.match(refusal(), /tls\.key: there is no private key in it/);
+  assert.match(refusal(), /tls\.key: it contains no private key/);
   writeFileSync(paths.certificate, 'nonsense');
   writeFileSync(paths.privateKey, other.privateKey);
-  assert.match(refusal(), /tls\.crt: there is no certificate in it/);
+  assert.match(refusal(), /tls\.crt: it contains no certificate/);
   rmSync(paths.privateKey);
   mkdirSync(paths.privateKey);
   assert.match(refusal(), /tls\.key is not a file; put the file there$/);
@@ -122,7 +125,7 @@ test('a new pair is loaded once both files match; until then the previous pair s
   assert.deepEqual([certificate.isFor('old.test'), certificate.context === before], [true, true]);
   assert.match(
     certificate.warnings.join(),
-    /^the new certificate of the Admin API is not used and the previous one stays: \S+tls\.key: the key belongs to another/,
+    /^the new certificate of the Admin API is not used and the previous one stays: \S+tls\.key: the key does not belong to/,
   );
   assert.equal(log.lines.filter(({ level }) => level === 'warn').length, 1);
   writeFileSync(paths.privateKey, fresh.privateKey);

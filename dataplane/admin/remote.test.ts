@@ -86,19 +86,19 @@ test('every reason why a client cannot trust or reach it has its own message', a
   assert.match(
     await reasonFor(address),
     new RegExp(
-      `^the Admin API at https://localhost:${port} cannot be used: its certificate is for admin\\.test, 192\\.0\\.2\\.1, not for localhost; name`,
+      `^the Admin API at https://localhost:${port} cannot be used: its certificate is for admin\\.test, 192\\.0\\.2\\.1, not for localhost; use a name`,
     ),
   );
   assert.match(
     await reasonFor(over({ roots: null })),
-    /not from an authority that is trusted here; name the authority's root with --dataplane-ca PATH$/,
+    /not from an authority that is trusted here; pass the authority's root with --dataplane-ca PATH$/,
   );
   const { certificate: pem } = await makePair([], { authority: true, subject: 'CN=Another' });
   assert.match(
     await reasonFor(over({ roots: { path: '/other.pem', pem } })),
-    /not from an authority in \/other\.pem; name the root that issued it/,
+    /not from an authority in \/other\.pem; pass the root that issued it/,
   );
-  assert.match(await reasonFor(over({ host: '127.0.0.1', port: api.port })), /what listens there speaks no TLS; is it the Admin API/);
+  assert.match(await reasonFor(over({ host: '127.0.0.1', port: api.port })), /the server there does not use TLS; is it the Admin API/);
 });
 
 test('clients reject an expired and a self-signed certificate with a clear message', async (t) => {
@@ -113,10 +113,10 @@ test('clients reject an expired and a self-signed certificate with a clear messa
   const over = await show(api.clock.now() + DAY_MS);
   assert.match(
     await reasonFor({ ...address, roots: over } as AdminAddress),
-    /expired, or the clock of this machine is wrong; renew the file that --admin-tls-cert names there$/,
+    /expired, or the clock of this machine is wrong; renew the file given there with --admin-tls-cert$/,
   );
   const good = await show(Date.now() + DAY_MS);
-  assert.match(await reasonFor(address), /self-signed and not the one in ca\.pem; name that certificate with --dataplane-ca PATH$/);
+  assert.match(await reasonFor(address), /self-signed and not the one in ca\.pem; pass that certificate with --dataplane-ca PATH$/);
   assert.equal((await getRoutes({ ...address, roots: good } as AdminAddress)).status, 200);
 });
 

@@ -31,7 +31,7 @@ const MAX_DRAIN_MS = 86_400_000;
 
 function parsePort(text: string): Parsed<number> {
   const port = Number(text);
-  return /^\d{1,5}$/.test(text) && port >= 1 && port <= 65_535 ? accepted(port) : refused('a port is a number from 1 to 65535');
+  return /^\d{1,5}$/.test(text) && port >= 1 && port <= 65_535 ? accepted(port) : refused('a port must be a number from 1 to 65535');
 }
 
 function parseBind(text: string): Parsed<string> {

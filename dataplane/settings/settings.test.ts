@@ -164,14 +164,14 @@ describe('readSettings', () => {
   });
 
   it('reports an error in one line', () => {
-    assert.equal(usage(['--http-port', '0']), 'sluice dataplane: --http-port "0": a port is a number from 1 to 65535');
+    assert.equal(usage(['--http-port', '0']), 'sluice dataplane: --http-port "0": a port must be a number from 1 to 65535');
     assert.match(usage(['--https-port', '65536']), /--https-port "65536": a port/);
     assert.match(usage([], { SLUICE_HTTP_PORT: '8o' }), /SLUICE_HTTP_PORT "8o": a port/);
     assert.match(usage(['--bind', 'localhost']), /--bind "localhost": it is not an IP address/);
     assert.match(usage(['--workers', '0']), /--workers "0": it is neither auto nor a number from 1 to 256/);
     assert.match(usage(['--workers', '257']), /--workers "257"/);
-    assert.match(usage(['--admin-listen', '6190']), /--admin-listen "6190": it has no port/);
-    assert.match(usage(['--probe-listen', ':9000']), /--probe-listen ":9000": it has no host/);
+    assert.match(usage(['--admin-listen', '6190']), /--admin-listen "6190": the port is missing/);
+    assert.match(usage(['--probe-listen', ':9000']), /--probe-listen ":9000": the host is missing/);
     assert.match(usage(['--admin-socket', `/${'x'.repeat(107)}`]), /at most 107 bytes/);
     assert.match(usage(['--trusted-proxies', '10.0.0.0/8,no']), /--trusted-proxies "no": it is not an IP address/);
     for (const flag of ['--max-connections', '--max-connections-per-address'])

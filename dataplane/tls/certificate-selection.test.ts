@@ -67,17 +67,17 @@ test('of several certificates for a name, a currently valid one wins, then a pro
   desk.put('short', ['a.test'], { until: 30 });
   desk.put('long', ['a.test'], { until: 60 });
   assert.deepEqual(desk.find('a.test'), ['long']);
-  desk.put('brought', ['a.test'], { source: 'pushed', until: 10 });
+  desk.put('provided', ['a.test'], { source: 'pushed', until: 10 });
   desk.put('later', ['a.test'], { source: 'file', from: 1, until: 90 });
-  assert.deepEqual(desk.find('a.test'), ['brought']);
+  assert.deepEqual(desk.find('a.test'), ['provided']);
 });
 
 test('a certificate that becomes valid or expires changes the selection without any other event', () => {
   const desk = new Desk();
-  desk.put('brought', ['a.test'], { source: 'pushed', until: 2 });
+  desk.put('provided', ['a.test'], { source: 'pushed', until: 2 });
   desk.put('ours', ['a.test'], { until: 30 });
   desk.put('next', ['a.test'], { source: 'pushed', from: 4, until: 90 });
-  assert.deepEqual(desk.news(), ['a.test=brought']);
+  assert.deepEqual(desk.news(), ['a.test=provided']);
   desk.clock.pass(2 * DAY_MS + 60_000);
   assert.deepEqual(desk.news(), ['a.test=ours']);
   desk.clock.pass(2 * DAY_MS);

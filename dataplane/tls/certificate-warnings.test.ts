@@ -37,10 +37,10 @@ test('an expired certificate whose orders succeed is reported with the likely ca
 });
 
 test('sites without a certificate are reported with the reason, at most a few of them', () => {
-  const missing = Array.from({ length: 7 }, (_, at) => ({ name: `site-${at}.test`, lastError: `site-${at}.test: nobody answers` }));
+  const missing = Array.from({ length: 7 }, (_, at) => ({ name: `site-${at}.test`, lastError: `site-${at}.test: no response` }));
   assert.deepEqual(missingWarnings([]), []);
   const lines = missingWarnings(missing);
-  assert.equal(lines[0], 'site-0.test has no certificate: nobody answers');
+  assert.equal(lines[0], 'site-0.test has no certificate: no response');
   assert.deepEqual([lines.length, lines.at(-1)], [6, '2 more sites have no certificate']);
 });
 
@@ -74,7 +74,8 @@ test('sites that stay on HTTP without a certificate are reported with what to do
 });
 
 test('unusable certificate files are reported', () => {
-  assert.deepEqual(unusableWarnings([{ id: 'a', source: 'file', reason: '/certs/a/key.pem: the key belongs to another certificate' }]), [
-    "a certificate can't be used: /certs/a/key.pem: the key belongs to another certificate",
-  ]);
+  assert.deepEqual(
+    unusableWarnings([{ id: 'a', source: 'file', reason: '/certs/a/key.pem: the key does not belong to the certificate' }]),
+    ["a certificate can't be used: /certs/a/key.pem: the key does not belong to the certificate"],
+  );
 });

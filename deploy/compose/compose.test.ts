@@ -6,7 +6,7 @@ import { missing } from '../../e2e/components.ts';
 
 const FILE = fileURLToPath(new URL('docker-compose.yml', import.meta.url));
 
-test('visitors are redirected to the port that the compose file publishes', { skip: missing('docker-compose') }, () => {
+test('visitors are redirected to the port published by the compose file', { skip: missing('docker-compose') }, () => {
   for (const [port, expected] of [
     ['8443', '8443'],
     ['', '443'],

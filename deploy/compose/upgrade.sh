@@ -18,7 +18,7 @@ await() {
   until $compose "$@" exec -T "$service" sluice upgrade --wait | grep ' serves$'; do
     tries=$((tries + 1))
     if [ "$tries" -ge 60 ]; then
-      echo "$service has not taken over; what served before serves on" >&2
+      echo "$service has not taken over; the previous process continues to serve" >&2
       exit 1
     fi
     sleep 1

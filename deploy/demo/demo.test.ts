@@ -17,15 +17,15 @@ async function taken(t: TestContext): Promise<number> {
   return (server.address() as { port: number }).port;
 }
 
-test('the Sluicefile of the demonstration is valid', async () => {
+test('the Sluicefile of the demo is valid', async () => {
   const compiled = await compileFile(here('./Sluicefile'), {});
   assert.equal(compiled.ok, true);
 });
 
-test('a port that is taken gives way to the next free one, each its own, and a line says so', async (t) => {
+test('for a port in use the next free one is chosen, and a line says so', async (t) => {
   const usual = await taken(t);
   const uses = [
-    { name: 'http', usual, what: 'the demonstration' },
+    { name: 'http', usual, what: 'the demo' },
     { name: 'admin', usual, what: 'the Admin API' },
   ];
   const { ports, moved } = await choosePorts(uses, new Map());
@@ -36,20 +36,20 @@ test('a port that is taken gives way to the next free one, each its own, and a l
     [
       false,
       [
-        `Port ${usual} is taken by another program: the demonstration is on ${http}.`,
-        `Port ${usual} is taken by another program: the Admin API is on ${admin}.`,
+        `Port ${usual} is in use by another program: the demo is on ${http}.`,
+        `Port ${usual} is in use by another program: the Admin API is on ${admin}.`,
       ],
     ],
   );
 });
 
-test('a port that was asked for is the one, also before others look for theirs', async (t) => {
+test('an explicitly set port is reserved before defaults are chosen', async (t) => {
   const usual = await taken(t);
   let free = usual + 1;
   while (await isTaken(free)) free++;
   const uses = [
     { name: 'admin', usual, what: 'the Admin API' },
-    { name: 'http', usual: 1, what: 'the demonstration' },
+    { name: 'http', usual: 1, what: 'the demo' },
   ];
   const { ports, moved } = await choosePorts(uses, new Map([['http', free]]));
   assert.equal(ports.get('http'), free);
@@ -58,7 +58,7 @@ test('a port that was asked for is the one, also before others look for theirs',
   await assert.rejects(choosePorts(uses, new Map([['http', usual]])), PortTakenError);
 });
 
-test('one that was asked for and is taken, or is none, is one line, by flag and by environment', async (t) => {
+test('an explicitly set port that is in use or invalid prints one line, whether set by flag or environment', async (t) => {
   const port = await taken(t);
   const start = async (argv: string[], env: Record<string, string>) => {
     const child = spawn(process.execPath, [here('./start.ts'), ...argv], {
@@ -72,7 +72,7 @@ test('one that was asked for and is taken, or is none, is one line, by flag and 
     const [code] = await once(child, 'close');
     return { code, err };
   };
-  const line = `Port ${port} (the demonstration) is taken by another program: name another one, or end that and start again.\n`;
+  const line = `Port ${port} (the demo) is in use by another program: set a different port, or stop that program and start again.\n`;
   assert.deepEqual(await start(['--http-port', `${port}`], {}), { code: 1, err: line });
   assert.deepEqual(await start([], { SLUICE_HTTP_PORT: `${port}` }), { code: 1, err: line });
   const { code, err } = await start(['--http-port', '0'], {});

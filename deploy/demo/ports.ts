@@ -1,24 +1,24 @@
 import { request } from 'node:http';
 import { createServer } from 'node:net';
 
-/** One port of the demonstration: which it is when nothing is in the way, and what for. */
+/** One port of the demo: its default number and its purpose. */
 export type Use = { readonly name: string; readonly usual: number; readonly what: string };
 
-/** How far from its usual number a port is looked for. */
+/** How many numbers above the default are tried. */
 const REACH = 200;
 
 export type Chosen = {
   readonly ports: ReadonlyMap<string, number>;
-  /** What is elsewhere than usual, one line each. */
+  /** Ports that differ from their default, one line each. */
   readonly moved: readonly string[];
 };
 
-/** Somebody named a port that another program has. */
+/** An explicitly set port is in use by another program. */
 export class PortTakenError extends Error {}
 
 /**
- * A port for each use: the one that was asked for, or its usual one, or the next that is free.
- * @throws PortTakenError for one that was asked for and is taken: nobody wants that one guessed.
+ * Chooses a port for each use: the explicitly set one, or the default, or the next free one.
+ * @throws PortTakenError if an explicitly set port is in use, since a different one must not be guessed.
  */
 export async function choosePorts(uses: readonly Use[], asked: ReadonlyMap<string, number>): Promise<Chosen> {
   const ports = new Map<string, number>();
@@ -27,9 +27,11 @@ export async function choosePorts(uses: readonly Use[], asked: ReadonlyMap<strin
   for (const { name, usual, what } of uses) {
     const wish = asked.get(name);
     if (wish !== undefined && (await isTaken(wish)))
-      throw new PortTakenError(`Port ${wish} (${what}) is taken by another program: name another one, or end that and start again.`);
+      throw new PortTakenError(
+        `Port ${wish} (${what}) is in use by another program: set a different port, or stop that program and start again.`,
+      );
     const port = wish ?? (await firstFree(usual, mine));
-    if (wish === undefined && port !== usual) moved.push(`Port ${usual} is taken by another program: ${what} is on ${port}.`);
+    if (wish === undefined && port !== usual) moved.push(`Port ${usual} is in use by another program: ${what} is on ${port}.`);
     ports.set(name, port);
   }
   return { ports, moved };
@@ -40,7 +42,7 @@ async function firstFree(usual: number, mine: (port: number) => boolean): Promis
   throw new PortTakenError(`No port from ${usual} to ${usual + REACH - 1} is free.`);
 }
 
-/** Whether something else listens on the loopback port. */
+/** Whether the loopback port is in use. */
 export function isTaken(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = createServer();
@@ -49,7 +51,7 @@ export function isTaken(port: number): Promise<boolean> {
   });
 }
 
-/** The status of a GET for a host on a loopback port; 0 when nobody answers. */
+/** The status of a GET for a host on a loopback port; 0 if there is no response. */
 export function statusOf(port: number, host: string, path: string): Promise<number> {
   return new Promise((resolve) => {
     const sent = request({ host: '127.0.0.1', port, path, headers: { host }, agent: false, timeout: 2_000 }, (response) => {

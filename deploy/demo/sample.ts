@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 
-/** A small upstream that says who it is and what reached it: `sample.ts NAME PORT`. */
+/** A small upstream that responds with its name and the request it received: `sample.ts NAME PORT`. */
 const [name = 'sample', port = '9101'] = process.argv.slice(2);
 let served = 0;
 
@@ -19,5 +19,5 @@ const stop = () => {
   server.closeIdleConnections();
 };
 process.on('SIGTERM', stop);
-// The demonstration holds the other end of stdin: without it nobody needs this process.
+// The demo holds the other end of stdin. When it closes, this process is no longer needed.
 process.stdin.once('end', stop).once('error', stop).resume();

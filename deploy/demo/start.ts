@@ -13,8 +13,8 @@ import { choosePorts, PortTakenError, statusOf } from './ports.ts';
 /** `npm start [-- --http-port N]`: two sample upstreams, the proxy in front of them, and what to try. Ends everything on Ctrl-C. */
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const USES = [
-  { name: 'http', usual: 8080, what: 'the demonstration' },
-  { name: 'https', usual: 8443, what: 'the demonstration over HTTPS' },
+  { name: 'http', usual: 8080, what: 'the demo' },
+  { name: 'https', usual: 8443, what: 'the demo over HTTPS' },
   { name: 'first', usual: 9101, what: 'the first sample upstream' },
   { name: 'second', usual: 9102, what: 'the second sample upstream' },
   { name: 'admin', usual: 6190, what: 'the Admin API' },
@@ -31,12 +31,12 @@ const portFlag = (name: string, what: string): Flag => ({
   help: `port of ${what}`,
   parse: parsePort,
 });
-const FLAGS = [portFlag('http-port', 'the demonstration over HTTP'), portFlag('https-port', 'the demonstration over HTTPS')];
+const FLAGS = [portFlag('http-port', 'the demo over HTTP'), portFlag('https-port', 'the demo over HTTPS')];
 const READY_WITHIN_MS = 20_000;
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
-/** A socket's path is short on every system, a checkout's may be long. */
+/** The length of a socket's path is limited, and the path of a checkout may be long. */
 function stateDirectory(): string {
   const here = join(root, '.sluice');
   return Buffer.byteLength(here) < 80 ? here : join(tmpdir(), `sluice-demo-${process.getuid?.() ?? 'user'}`);
@@ -63,14 +63,14 @@ function startAll(stateDir: string, ports: Ports): ChildProcess[] {
 
 async function ready(proxy: ChildProcess, port: number): Promise<boolean> {
   for (let waited = 0; waited < READY_WITHIN_MS && proxy.exitCode === null; waited += 100) {
-    // Visitors are led to HTTPS as soon as there is something to lead to.
+    // Visitors are redirected to HTTPS as soon as it is available.
     if ((await statusOf(port, 'app.localhost', '/')) === 200 && (await statusOf(port, 'secure.localhost', '/')) === 308) return true;
     await sleep(systemClock, 100);
   }
   return false;
 }
 
-/** Browsers on Linux have a list of their own. */
+/** Browsers on Linux have a separate list of trusted roots. */
 function trusting(root: string): string {
   const browsers = `  certutil -d sql:$HOME/.pki/nssdb -A -t C,, -n sluice-demo -i ${root}   # Chromium on Linux; package libnss3-tools`;
   return process.platform === 'linux' ? `  ${trustCommand(root)}\n${browsers}` : `  ${trustCommand(root)}`;
@@ -107,7 +107,7 @@ Change deploy/demo/Sluicefile while it runs. Ctrl-C ends everything.
 `);
 }
 
-/** Those that were asked for stay, the others give way to other programs. */
+/** Explicitly set ports are kept; the others are replaced if they are in use. */
 async function portsFor({ given }: Flags): Promise<Ports> {
   const asked = new Map<string, number>();
   for (const name of ['http', 'https']) {

@@ -10,10 +10,10 @@ const LIMITS = { skip, timeout: 60_000 };
 const KEY = 'c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlY3JldA';
 const NAME = 'shop.example.com';
 
-describe('an authority that wants accounts bound to ones that it knows', () => {
+describe('an authority that requires external account binding', () => {
   const start = () => Scene.start({ binding: { 'kid-1': KEY } });
 
-  test('issues to the right key', LIMITS, async () => {
+  test('issues certificates with the right key', LIMITS, async () => {
     await using scene = await start();
     await using dataplane = await scene.dataplane(['--acme-eab', `kid-1:${KEY}`]);
     await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
@@ -21,7 +21,7 @@ describe('an authority that wants accounts bound to ones that it knows', () => {
     (await scene.shake(NAME, await (scene.pebble as Pebble).root())).destroy();
   });
 
-  test('refuses another key, an unknown one and none, in words that name the flag', LIMITS, async () => {
+  test('rejects a wrong, unknown or missing key with a message that names the flag', LIMITS, async () => {
     await using scene = await start();
     await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
     for (const flags of [['--acme-eab', 'kid-1:b3RoZXItb3RoZXItb3RoZXI'], ['--acme-eab', `kid-2:${KEY}`], []]) {
@@ -34,7 +34,7 @@ describe('an authority that wants accounts bound to ones that it knows', () => {
   });
 });
 
-test('an authority that takes seconds over a check and refuses a sixth of good nonces issues all the same', LIMITS, async () => {
+test('certificates are issued even if validation takes seconds and a sixth of valid nonces are rejected', LIMITS, async () => {
   await using scene = await Scene.start({ slow: true, rejectedNonces: 16 });
   await using dataplane = await scene.dataplane();
   await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));

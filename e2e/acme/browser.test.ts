@@ -8,7 +8,7 @@ import { Scene } from './harness/scene.ts';
 
 const skip = missing('pebble') ?? missingBrowser();
 
-test('a browser that comes over HTTP right after a site was added sees it over HTTP/2, with a padlock', {
+test('a browser that requests a new site over HTTP gets it over HTTP/2 with a padlock', {
   skip,
   timeout: 60_000,
 }, async () => {
@@ -21,7 +21,7 @@ test('a browser that comes over HTTP right after a site was added sees it over H
   await using browser = await Browser.start(scene.folder, [await (scene.pebble as Pebble).root()]);
   const { page } = browser;
   await dataplane.route('shop.example.com', upstream.address);
-  // The certificate is not there yet: the handshake after the redirect waits for it.
+  // The certificate does not exist yet, so the handshake after the redirect waits for it.
   const answer = await page.goto(`http://shop.example.com:${scene.httpPort}/cart`);
   assert.equal(page.url(), `https://shop.example.com:${scene.httpsPort}/cart`);
   assert.equal(await page.title(), 'Shop');

@@ -19,7 +19,7 @@ const times = (text: string, what: string): number => text.split(what).length - 
 const orders = (pebble: Pebble): number => times(pebble.output, 'Added order');
 const checksOverHttp = (pebble: Pebble): number => times(pebble.output, 'Attempting to validate w/ HTTP');
 
-test('a name whose port 80 can not be reached is checked in a handshake, and straight away the next time', LIMITS, async () => {
+test('a name with an unreachable port 80 is validated by TLS-ALPN-01, which is tried first the next time', LIMITS, async () => {
   await using scene = await Scene.start({ httpPort: await freePort() });
   const pebble = scene.pebble as Pebble;
   await using upstream = await hello();
@@ -31,14 +31,14 @@ test('a name whose port 80 can not be reached is checked in a handshake, and str
   const asked = checksOverHttp(pebble);
   assert.ok(asked > 0);
   assert.equal(orders(pebble), 2);
-  // What worked is written a second later.
+  // The challenge that worked is saved a second later.
   await until('what worked to be remembered', () => readFileSync(scene.folder.file('state/checks.json'), 'utf8').includes('tls-alpn-01'));
   await first.program.kill();
   rmSync(scene.folder.file('certs/acme'), { recursive: true });
   await using second = await scene.dataplane();
   await until('another certificate', () => scene.shake('shop.example.com', root).then((secure) => secure.destroy()));
   assert.deepEqual([orders(pebble), checksOverHttp(pebble)], [3, asked]);
-  // Nothing of it is left to be found.
+  // No trace of the challenge is left.
   const client = new Program('openssl', [
     ...['s_client', '-connect', `127.0.0.1:${scene.httpsPort}`],
     ...['-servername', 'shop.example.com', '-alpn', 'acme-tls/1'],
@@ -48,8 +48,8 @@ test('a name whose port 80 can not be reached is checked in a handshake, and str
   assert.equal(second.program.exit, null);
 });
 
-describe('checks over DNS', () => {
-  test('by a program: a wildcard and its base name at once, curl trusts both, and the program cleans up', LIMITS, async () => {
+describe('DNS-01', () => {
+  test('with a hook issues a wildcard and its base name at once, and the hook cleans up', LIMITS, async () => {
     await using scene = await Scene.start();
     const pebble = scene.pebble as Pebble;
     await using upstream = await hello();
@@ -82,7 +82,7 @@ describe('checks over DNS', () => {
   });
 
   test(
-    'by updates of a real server (RFC 2136), also where the name points into another zone; records are gone afterwards',
+    'with dynamic updates of a real server (RFC 2136) works even with an alias into another zone, and removes its records',
     LIMITS,
     async () => {
       await using scene = await Scene.start();
@@ -113,7 +113,7 @@ describe('checks over DNS', () => {
     },
   );
 
-  test('with a key that the server does not take: the words name it, and the authority is not asked to look', LIMITS, async () => {
+  test('with a key that the server rejects reports the key, and does not request validation', LIMITS, async () => {
     await using scene = await Scene.start();
     const pebble = scene.pebble as Pebble;
     await using named = await Named.start(scene.folder);
@@ -133,7 +133,7 @@ describe('checks over DNS', () => {
     assert.equal(times(pebble.output, 'Starting 3 validations'), 0);
   });
 
-  test('that can not work are refused at the start, with the flag', { timeout: 20_000 }, async () => {
+  test('with invalid settings prevents startup and names the flag', { timeout: 20_000 }, async () => {
     const flags = ['dataplane', '--state-dir', '/tmp/none-of-this'];
     for (const [more, words] of [
       [['--acme-dns-hook', '/nowhere/hook'], /--acme-dns-hook: can't run \/nowhere\/hook: there is no such file/],

@@ -21,7 +21,7 @@ function resolverAt(address: string): Resolver {
   return resolver;
 }
 
-test('records come and go one by one, and are public when the servers of the zone show them', LIMITS, async () => {
+test('records are added and removed one by one, and are public once the zone’s servers return them', LIMITS, async () => {
   using folder = new Folder();
   await using named = await Named.start(folder);
   const key = parseTsigKey(readFileSync(named.keyPath, 'utf8'));
@@ -51,7 +51,7 @@ test('records come and go one by one, and are public when the servers of the zon
   await assert.rejects(unsigned.add(NAME, 'v'), /REFUSED\): name a key with --acme-dns-key-file PATH$/);
 });
 
-test('where the servers of the zone can not be asked, the resolver of the system is believed', LIMITS, async () => {
+test('if the zone’s servers are unreachable, the system’s resolver is used', LIMITS, async () => {
   using folder = new Folder();
   await using named = await Named.start(folder);
   const dns = new PropagationCheck(null, { system: () => resolverAt(named.address), port: await freePort() });

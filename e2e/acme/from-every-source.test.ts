@@ -14,7 +14,7 @@ import { Pebble } from './harness/pebble.ts';
 const skip = missing('pebble') ?? missing('curl') ?? missing('h2load');
 const run = promisify(execFile);
 
-/** The pair on a Sluicefile that asks an authority of the test's own. */
+/** The pair with a Sluicefile that uses a test authority. */
 class Served {
   readonly folder = new Folder();
   readonly httpPort: number;
@@ -54,7 +54,7 @@ class Served {
     return new Served(folder, [httpPort, httpsPort], pair, pebble, rootPath);
   }
 
-  /** What curl prints, which trusts nobody but the authority and finds every host here. @throws what went wrong. */
+  /** The output of curl, which trusts only the test authority and resolves every host to this machine. @throws the error. */
   async curl(url: string, ...more: string[]): Promise<string> {
     const { hostname, port } = new URL(url);
     const here = [port, `${this.httpsPort}`].flatMap((at) => ['--resolve', `${hostname}:${at}:127.0.0.1`]);
@@ -70,7 +70,7 @@ class Served {
 
 const site = (name: string, upstream: Upstream): string => `${name} {\n  reverse_proxy ${upstream.address}\n}\n`;
 
-test('a site that is written into the file has its certificate without a restart, and curl arrives through the redirect', {
+test('a site added to the file gets a certificate without a restart, and curl follows the redirect to it', {
   skip,
   timeout: 60_000,
 }, async () => {
@@ -83,7 +83,7 @@ test('a site that is written into the file has its certificate without a restart
   assert.equal(await served.curl(`https://blog.example.com:${served.httpsPort}/`, '--http1.1', '-w', ' %{http_version}'), 'hello 1.1');
 });
 
-test('h2load finds a certificate and HTTP/2 under load', { skip, timeout: 60_000 }, async () => {
+test('h2load gets the certificate and HTTP/2 under load', { skip, timeout: 60_000 }, async () => {
   await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
   await using served = await Served.start(site('shop.example.com', upstream));
   const url = `https://shop.example.com:${served.httpsPort}/`;

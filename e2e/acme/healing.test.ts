@@ -10,7 +10,7 @@ import { Scene, serialOf } from './harness/scene.ts';
 
 const skip = missing('pebble');
 
-test('an authority that has lost its memory, and has another root, gives another account, and the order goes on', {
+test('after an authority has lost its data and changed its root, a new account is registered and the order continues', {
   skip,
   timeout: 60_000,
 }, async () => {
@@ -34,7 +34,7 @@ test('an authority that has lost its memory, and has another root, gives another
   assert.notDeepEqual(accounts(), before);
 });
 
-test('files that a crash has torn are ordered anew, those of others are only told about', { skip, timeout: 60_000 }, async () => {
+test('damaged ordered certificates are ordered again, and damaged provided ones are only reported', { skip, timeout: 60_000 }, async () => {
   await using scene = await Scene.start();
   await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
   const names = ['torn.example.com', 'mixed.example.com', 'whole.example.com'];
@@ -43,7 +43,7 @@ test('files that a crash has torn are ordered anew, those of others are only tol
     await using dataplane = await scene.dataplane();
     for (const name of names) await dataplane.route(name, upstream.address);
     for (const name of names) await until(name, () => scene.kept(name));
-    // An order that is not over yet would be resumed, and bring the very certificate back that is damaged here.
+    // An unfinished order would be resumed, and would restore the certificate that is damaged here.
     await until('no order to be under way', () => readdirSync(scene.folder.file('certs/.orders')).length === 0);
   }
   const before = names.map((name) => scene.kept(name));

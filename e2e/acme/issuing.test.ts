@@ -9,7 +9,7 @@ import { get, Scene } from './harness/scene.ts';
 
 const skip = missing('pebble');
 
-test('a routed name has a certificate of its own, and the request right after the redirect works', { skip, timeout: 60_000 }, async () => {
+test('a routed name gets a certificate, and the request right after the redirect works', { skip, timeout: 60_000 }, async () => {
   await using scene = await Scene.start();
   await using dataplane = await scene.dataplane();
   await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
@@ -28,7 +28,7 @@ test('a routed name has a certificate of its own, and the request right after th
   assert.ok(Date.parse(record?.renew_at ?? '') > Date.now());
 });
 
-test('a restart shows the certificate that there is, and orders none', { skip, timeout: 60_000 }, async () => {
+test('a restart presents the existing certificate and orders none', { skip, timeout: 60_000 }, async () => {
   await using scene = await Scene.start();
   await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
   const root = await (scene.pebble as Pebble).root();
@@ -44,7 +44,7 @@ test('a restart shows the certificate that there is, and orders none', { skip, t
   assert.equal(serials[0], serials[1]);
 });
 
-test('50 names at once all have theirs', { skip, timeout: 90_000 }, async () => {
+test('50 names added at once all get certificates', { skip, timeout: 90_000 }, async () => {
   await using scene = await Scene.start();
   await using dataplane = await scene.dataplane();
   await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
@@ -56,7 +56,7 @@ test('50 names at once all have theirs', { skip, timeout: 90_000 }, async () => 
   for (const socket of sockets) socket.destroy();
 });
 
-test('an authority that was away has issued within 10 s of its return', { skip, timeout: 90_000 }, async () => {
+test('a certificate is issued within 10 s after an outage of the authority', { skip, timeout: 90_000 }, async () => {
   await using scene = await Scene.start();
   const { ports } = scene.pebble as Pebble;
   await using dataplane = await scene.dataplane();
@@ -69,7 +69,7 @@ test('an authority that was away has issued within 10 s of its return', { skip, 
   assert.notEqual(scene.pebble, before);
   const back = performance.now();
   const root = await (scene.pebble as Pebble).root();
-  // Its own HTTPS has another root now: the file at the same place is read with the next account.
+  // Its HTTPS now has a different root: the file at the same path is read again with the next account.
   const socket = await until('the certificate', () => scene.shake('shop.example.com', root), 30_000).catch((error: unknown) => {
     throw new Error(`${error}\n${dataplane.program.output}\n${scene.pebble?.output}`);
   });
@@ -77,7 +77,7 @@ test('an authority that was away has issued within 10 s of its return', { skip, 
   assert.ok(performance.now() - back < 15_000, `after ${Math.round(performance.now() - back)} ms`);
 });
 
-test('a root that did not sign the authority is named, and the flag that mends it', { skip, timeout: 60_000 }, async () => {
+test('a root that does not verify the authority is reported with the flag to change', { skip, timeout: 60_000 }, async () => {
   await using scene = await Scene.start();
   await using other = await Scene.start();
   await using dataplane = await scene.dataplane(['--acme-ca-root', (other.pebble as Pebble).rootPath]);

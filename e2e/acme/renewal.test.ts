@@ -11,10 +11,10 @@ const skip = missing('pebble');
 const HOUR = 3_600_000;
 const over = () => ({ start: Date.now() - 2 * HOUR, end: Date.now() - HOUR });
 const later = () => ({ start: Date.now() + HOUR, end: Date.now() + 2 * HOUR });
-/** A hundredth of its life has to pass before a certificate is renewed: 1 s. */
+/** A certificate is not renewed before a hundredth of its lifetime has passed: 1 s. */
 const VALID_SECS = 100;
 
-/** Visitors that come all the time, until they are told to stop: one on a connection that stays, one on new ones. */
+/** Continuous visitors until stopped: one on a kept connection, and one on new ones. */
 class Visitors {
   requests = 0;
   readonly failures: string[] = [];
@@ -70,7 +70,7 @@ class Visitors {
   }
 }
 
-test('certificates are renewed under load when their authority says so: no request fails, and each order names the one before', {
+test('certificates are renewed under load when the authority says so, without failed requests, and each order names its predecessor', {
   skip,
   timeout: 60_000,
 }, async () => {
@@ -102,7 +102,7 @@ test('certificates are renewed under load when their authority says so: no reque
   assert.equal(workers.restarts, 0);
 });
 
-test('an authority that refuses to replace is asked for the same without', { skip, timeout: 60_000 }, async () => {
+test('if the authority rejects replaces, the order is repeated without it', { skip, timeout: 60_000 }, async () => {
   await using scene = await Scene.start({ validSecs: VALID_SECS });
   await using front = await RenewalFront.start(scene.folder, () => scene.pebble as Pebble);
   await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
@@ -119,7 +119,7 @@ test('an authority that refuses to replace is asked for the same without', { ski
   );
 });
 
-test('a renewal that fails is told, in plain words, while the old certificate serves', { skip, timeout: 60_000 }, async () => {
+test('a failed renewal is reported while the old certificate is served', { skip, timeout: 60_000 }, async () => {
   await using scene = await Scene.start({ validSecs: VALID_SECS });
   await using front = await RenewalFront.start(scene.folder, () => scene.pebble as Pebble);
   await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));

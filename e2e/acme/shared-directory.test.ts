@@ -11,14 +11,14 @@ import { Scene } from './harness/scene.ts';
 
 const skip = missing('pebble');
 
-test('data planes that share a certificate directory order each name once, and answer each other’s checks', {
+test('data planes that share a certificate directory order each name once and answer each other’s challenges', {
   skip,
   timeout: 60_000,
 }, async () => {
   await using scene = await Scene.start();
   const pebble = scene.pebble as Pebble;
   await using upstream = await Upstream.start('app', (_, response) => response.end('hello'));
-  // The authority looks at the first one alone.
+  // The authority only connects to the first one.
   await using first = await scene.dataplane();
   const httpsPort = await freePort();
   await using second = await Dataplane.start({

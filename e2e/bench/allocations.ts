@@ -8,14 +8,14 @@ import { atMost, type Figure, shown } from './figure.ts';
 import { wrk } from './wrk.ts';
 
 const LOAD_CORE = 1;
-/** Allocation sites that are named. */
+/** How many allocation sites are listed. */
 const SITES = 12;
 /** Bytes between two samples of the heap profiler. */
 const SAMPLING = 4_096;
 
 type Node = { callFrame: { functionName: string; url: string; lineNumber: number }; selfSize: number; children: Node[] };
 
-/** Bytes that the request path allocates for a request, and where: one traffic worker in this very thread. */
+/** Bytes that the request path allocates per request, and where, measured with a traffic worker in this thread. */
 export async function allocations(): Promise<Figure[]> {
   using folder = new Folder();
   const upstream = await nginxUpstream(folder, LOAD_CORE);
@@ -32,7 +32,7 @@ export async function allocations(): Promise<Figure[]> {
   }
 }
 
-/** The places that allocate most, as the sampling profiler sees them. */
+/** The sites that allocate most, according to the sampling profiler. */
 async function sites(load: () => Promise<{ requests: number }>): Promise<Figure[]> {
   const session = new Session();
   session.connect();

@@ -4,7 +4,7 @@ import { atMost, type Figure, median } from './figure.ts';
 const ROUTES = 100_000;
 const CHANGES = 20;
 
-/** How long the Admin API takes over a whole table, and over one route of it. */
+/** How long the Admin API takes to apply a whole table, and a single route. */
 export async function applying(): Promise<Figure[]> {
   using folder = new Folder();
   await using dataplane = await Dataplane.start({ stateDir: folder.path, workers: 1 });

@@ -9,7 +9,7 @@ import { atMost, type Figure } from './figure.ts';
 
 const CERTIFICATES = 10_000;
 
-/** The processor time that a directory of many certificates costs: when it is listed first, again, and when all of it is read. */
+/** The CPU time for a directory of many certificates: the first listing, another listing, and reading all of it. */
 export async function certificateStore(): Promise<Figure[]> {
   using folder = new Folder();
   const { certificate, privateKey } = await makePair(['a.test']);
@@ -19,7 +19,7 @@ export async function certificateStore(): Promise<Figure[]> {
   writeFileSync(`${one}/key.pem`, privateKey);
   const root = folder.file('certs');
   mkdirSync(`${root}/acme`, { recursive: true });
-  // Making as many folders would take longer than reading them.
+  // Creating that many folders would take longer than reading them.
   for (let number = 0; number < CERTIFICATES; number++) symlinkSync('../../one', `${root}/acme/n${number}.test`);
   const store = new DirectoryStore(root, { clock: systemClock, random: systemRandom, log: memoryLog() });
   const list = () => store.list();

@@ -14,11 +14,11 @@ import { settled } from './settled.ts';
 
 const CERTIFICATES = 10_000;
 const SERVED = 1_000;
-/** Handshakes for each of those: the system chooses the worker, and each is to have served nearly all of them. */
+/** Handshakes per certificate: the system chooses the worker, and each worker should have served nearly all of them. */
 const EACH = 4;
 const IDLE = 2_000;
 
-/** A data plane with two workers and many certificates: how soon it is ready, what it holds, and what a connection that asks nothing costs. */
+/** A data plane with two workers and many certificates: time until ready, memory, and the cost of an idle connection. */
 export async function certificates(): Promise<Figure[]> {
   using folder = new Folder();
   const root = await fill(folder.file('certs'));

@@ -4,7 +4,7 @@ import { atMost, type Figure, median } from './figure.ts';
 
 const ROUNDS = 9;
 
-/** How long a command takes that only asks the data plane, from a cold start, and how much of that is Node's own start. */
+/** How long a command that only queries the data plane takes from a cold start, and how much of that is Node's startup. */
 export async function commands(): Promise<Figure[]> {
   using folder = new Folder();
   await using dataplane = await Dataplane.start({ stateDir: folder.path, workers: 1 });

@@ -8,13 +8,13 @@ import { atMost, type Figure } from './figure.ts';
 import { settled } from './settled.ts';
 
 const IDLE = 10_000;
-/** Connections that are opened before the first reading: what compilers and pools take once is not counted. */
+/** Connections opened before the first reading, so that one-time costs of compilers and pools are not counted. */
 const WARM = 1_000;
 const STALLED = 8;
 const DOWNLOAD_BYTES = 2 ** 30;
 const PIECE = Buffer.alloc(65_536);
 
-/** What a kept connection that asks nothing costs, and a download that its reader has stopped reading. */
+/** The memory of an idle connection, and of a download whose reader has stopped. */
 export async function connections(): Promise<Figure[]> {
   using folder = new Folder();
   const server = await upstream();
@@ -49,7 +49,7 @@ async function upstream(): Promise<Server> {
   const server = createServer(({ url }, response) => {
     if (url !== '/download') return response.end('ok');
     response.setHeader('Content-Length', DOWNLOAD_BYTES);
-    // Nobody reads these to their end.
+    // These are not read to their end.
     return pipeline(Readable.from(pieces()), response, () => undefined);
   });
   server.listen(0, '127.0.0.1');
@@ -61,7 +61,7 @@ function* pieces(): Generator<Buffer> {
   for (let sent = 0; sent < DOWNLOAD_BYTES; sent += PIECE.length) yield PIECE;
 }
 
-/** Opens `count` more connections, each of which asks once and reads the beginning of its answer, no more. */
+/** Opens `count` more connections that each send one request and read only the start of the response. */
 async function keep(open: Socket[], port: number, count: number, path: string): Promise<void> {
   for (let index = 0; index < count; index++) {
     const socket = connect(port, '127.0.0.1');

@@ -1,4 +1,4 @@
-/** One measured figure, and what we promise of it. */
+/** A measured figure and its promised limit. */
 export type Figure = {
   readonly what: string;
   readonly figure: number;
@@ -22,7 +22,7 @@ export const atMost = (what: string, figure: number, unit: string, goal: number)
   met: figure <= goal,
 });
 
-/** A figure that nothing is promised of: it gives others their scale. */
+/** A figure without a promised limit, which gives others their scale. */
 export const shown = (what: string, figure: number, unit: string): Figure => ({ what, figure, unit, goal: 'for comparison', met: true });
 
 export function median(values: readonly number[]): number {
@@ -30,7 +30,7 @@ export function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
-/** The value that `share` (0 to 1) of all values do not exceed. */
+/** The value that a fraction `share` (0 to 1) of all values does not exceed. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;

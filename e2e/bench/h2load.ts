@@ -2,10 +2,10 @@ import { Program } from '../harness/process.ts';
 import { HOST } from './contenders/contender.ts';
 import type { Load, Measured } from './load.ts';
 
-/** Requests under way at once on each connection. */
+/** Concurrent requests per connection. */
 const STREAMS = 10;
 
-/** Loads a port over HTTP/2 from one core, 16 connections unless told otherwise. @throws when any answer was not 2xx. */
+/** Loads a port over HTTP/2 from one core, with 16 connections by default. @throws if any response was not 2xx. */
 export async function h2load(port: number, { core, seconds, connections = 16, path = '/' }: Load): Promise<Measured> {
   const load = ['-c', `${connections}`, '-m', `${STREAMS}`, '-D', `${seconds}`, `--connect-to=127.0.0.1:${port}`];
   const program = new Program('taskset', ['-c', `${core}`, 'h2load', ...load, `https://${HOST}:${port}${path}`]);

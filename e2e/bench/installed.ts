@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Folder } from '../harness/dataplane.ts';
 import { REPOSITORY } from '../harness/process.ts';
 
-/** Builds dist/. @returns the launcher as an installed package has it: beside dist/ and without sources. */
+/** Builds dist/. @returns the launcher as in an installed package: next to dist/ and without sources. */
 export function installed(folder: Folder): string {
   const built = spawnSync('sh', ['scripts/build.sh'], { cwd: REPOSITORY, stdio: 'inherit' });
   if (built.status !== 0) throw new Error('dist/ could not be built');

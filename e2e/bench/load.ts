@@ -1,10 +1,10 @@
-/** What is asked of a proxy under measurement. */
+/** The load on a proxy under measurement. */
 export type Load = {
   readonly core: number;
   readonly seconds: number;
   readonly connections?: number;
   readonly path?: string;
-  /** Each request on a connection of its own. */
+  /** Each request on a new connection. */
   readonly close?: boolean;
   /** Over TLS. */
   readonly secure?: boolean;

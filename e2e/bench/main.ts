@@ -12,7 +12,7 @@ import { routes } from './routes.ts';
 import { sluicefile } from './sluicefile.ts';
 import { connecting, handshakes, http2, keepalive, large, tls } from './wire.ts';
 
-/** npm run bench: speed and memory against what we promise, every ratio from one run on one machine. */
+/** npm run bench: compares speed and memory with the promised limits, with all ratios from one run on one machine. */
 const BENCHMARKS = {
   keepalive,
   large,

@@ -7,7 +7,7 @@ import { installed } from './installed.ts';
 
 const ROUTES = 1_000;
 
-/** Resident memory of a data plane with one worker and 1,000 routes, each used once, from what is installed: dist/. */
+/** Resident memory of an installed data plane (dist/) with one worker and 1,000 routes, each used once. */
 export async function memory(): Promise<Figure[]> {
   using folder = new Folder();
   await using upstream = await Upstream.start('bench', (_, response) => response.end('ok'));

@@ -3,10 +3,10 @@ import { Program } from '../harness/process.ts';
 import { Upstream } from '../harness/upstream.ts';
 import { atMost, type Figure, percentile } from './figure.ts';
 
-/** As many as the Admin API takes in a minute, less the one that makes the first route. */
+/** As many as the Admin API accepts per minute, minus the one that creates the first route. */
 const POSTS = 55;
 
-/** How soon a route that is posted is served while the workers are busy: the answer is the moment. */
+/** How soon a posted route is served while the workers are busy: at the response to the POST. */
 export async function posting(): Promise<Figure[]> {
   using folder = new Folder();
   await using upstream = await Upstream.start('bench', (_, response) => response.end('ok'));

@@ -9,7 +9,7 @@ const LOAD_CORE = 1;
 const ROUNDS = 5;
 const SECONDS = 3;
 
-/** One worker with one route and with 100,000, in turns on the same core. */
+/** One worker with 1 and with 100,000 routes, alternating on the same core. */
 export async function routes(): Promise<Figure[]> {
   using folder = new Folder();
   const upstream = await nginxUpstream(folder, LOAD_CORE);

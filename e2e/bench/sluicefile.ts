@@ -6,7 +6,7 @@ import { atMost, type Figure, median } from './figure.ts';
 
 const ROUNDS = 5;
 
-/** How long a config file takes: the command that checks it, from a cold start, and the compilation alone. */
+/** How long a config file takes: the validate command from a cold start, and compilation alone. */
 export async function sluicefile(): Promise<Figure[]> {
   using folder = new Folder();
   const [thousand, fiftyThousand] = [folder.file('thousand'), folder.file('fifty-thousand')];
@@ -27,7 +27,7 @@ export async function sluicefile(): Promise<Figure[]> {
   ];
 }
 
-/** Sites as people write them: a snippet, a redirect, a block. */
+/** Typical sites: a snippet, a redirect, a block. */
 function sites(count: number): string {
   const common = '(common) {\n  header X-Served-By {args[0]}\n  rate_limit 50/s\n}\n';
   const site = (n: number) =>

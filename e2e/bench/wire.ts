@@ -19,7 +19,7 @@ type Kind = {
   readonly what: string;
   readonly load: Load;
   readonly goals: Readonly<Record<string, number>>;
-  /** wrk where nothing is said. */
+  /** wrk if absent. */
   readonly tool?: (port: number, load: Load) => Promise<Measured>;
 };
 
@@ -50,7 +50,7 @@ export const http2 = (): Promise<Figure[]> =>
 
 type Sample = { readonly perSecond: number; readonly user: number; readonly kernel: number };
 
-/** One worker on one core against nginx, HAProxy and Caddy on the same core, in turns; load and upstream on the other. */
+/** One worker compared with nginx, HAProxy and Caddy on the same core, alternating; load and upstream run on the other. */
 async function compared(kind: Kind): Promise<Figure[]> {
   using folder = new Folder();
   const upstream = await nginxUpstream(folder, LOAD_CORE);
@@ -73,7 +73,7 @@ function pair(folder: Folder): Secure {
   return secure;
 }
 
-/** The samples of each proxy, in rounds: what disturbs the machine disturbs all of them. */
+/** The samples of each proxy, in rounds, so that other load on the machine affects all of them. */
 async function rounds({ load, tool = wrk }: Kind, proxies: readonly Contender[]): Promise<Map<string, Sample[]>> {
   const samples = new Map<string, Sample[]>(proxies.map(({ name }) => [name, []]));
   for (let round = 0; round <= ROUNDS; round++)

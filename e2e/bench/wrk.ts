@@ -2,7 +2,7 @@ import { Program } from '../harness/process.ts';
 import { HOST } from './contenders/contender.ts';
 import type { Load, Measured } from './load.ts';
 
-/** Loads a port from one core with 64 keep-alive connections, unless told otherwise. @throws when any answer was not 2xx. */
+/** Loads a port from one core with 64 keep-alive connections, by default. @throws if any response was not 2xx. */
 export async function wrk(
   port: number,
   { core, seconds, connections = 64, path = '/', close = false, secure = false }: Load,
@@ -11,7 +11,7 @@ export async function wrk(
   if (close) args.push('-H', 'Connection: close');
   const program = new Program('taskset', [...args, `http${secure ? 's' : ''}://127.0.0.1:${port}${path}`]);
   await program.exited;
-  // A slow answer is no failed one: what wrk calls a timeout is a request that took over 2 s.
+  // wrk reports requests over 2 s as timeouts, but a slow response is not a failed one.
   if (/Non-2xx|Socket errors: (?!connect 0, read 0, write 0)/.test(program.stdout)) throw new Error(`requests failed:\n${program.stdout}`);
   const rate = /Requests\/sec:\s*([\d.]+)/.exec(program.stdout);
   const total = /(\d+) requests in/.exec(program.stdout);

@@ -11,7 +11,7 @@ import { ownNetwork } from './harness/own-network.ts';
 
 const skip = ownNetwork();
 
-describe('what happens to containers loses no request', { skip, concurrency: 3 }, () => {
+describe('no request is lost when', { skip, concurrency: 3 }, () => {
   let engine: Engine;
   let discovery: Discovery;
   before(async () => {
@@ -31,7 +31,7 @@ describe('what happens to containers loses no request', { skip, concurrency: 3 }
     return discovery.load(`${app}.test`, app, more);
   };
 
-  test('scaled from 1 to 3 and back to 1', async () => {
+  test('a service is scaled from 1 to 3 and back to 1', async () => {
     const first = await start('scaled');
     using load = await loadOn('scaled');
     const [second, third] = [await start('scaled'), await start('scaled')];
@@ -41,7 +41,7 @@ describe('what happens to containers loses no request', { skip, concurrency: 3 }
     await discovery.lostNothing(load);
   });
 
-  test('one of two is stopped', async () => {
+  test('one of two containers is stopped', async () => {
     const [first, second] = [await start('stopped'), await start('stopped')];
     using load = await loadOn('stopped');
     for (const app of [first, second]) await load.answeredBy(app.shortId);
@@ -50,7 +50,7 @@ describe('what happens to containers loses no request', { skip, concurrency: 3 }
     await discovery.lostNothing(load);
   });
 
-  test('one of two is told to end and goes on for a while: it gets nothing new, and no POST is lost either', async () => {
+  test('one of two containers keeps running for a while after TERM: it gets nothing new, and no POST is lost', async () => {
     const [first, second] = [await start('lingers', { env: { ON_TERM: 'ignore' } }), await start('lingers')];
     using load = await loadOn('lingers', { postEvery: 4 });
     for (const app of [first, second]) await load.answeredBy(app.shortId);
@@ -65,7 +65,7 @@ describe('what happens to containers loses no request', { skip, concurrency: 3 }
     await discovery.lostNothing(load);
   });
 
-  test('one of two is killed', async () => {
+  test('one of two containers is killed', async () => {
     const [first, second] = [await start('killed'), await start('killed')];
     using load = await loadOn('killed');
     for (const app of [first, second]) await load.answeredBy(app.shortId);
@@ -74,7 +74,7 @@ describe('what happens to containers loses no request', { skip, concurrency: 3 }
     await discovery.lostNothing(load);
   });
 
-  test('one of two is paused for 2 s, and is in rotation again after it', async () => {
+  test('one of two containers is paused for 2 s, and it returns to rotation', async () => {
     const [first, second] = [await start('paused'), await start('paused')];
     using load = await loadOn('paused');
     for (const app of [first, second]) await load.answeredBy(app.shortId);
@@ -85,23 +85,23 @@ describe('what happens to containers loses no request', { skip, concurrency: 3 }
     await discovery.lostNothing(load);
   });
 
-  test('a HEALTHCHECK that fails takes its container out, and one that passes again brings it back', async () => {
+  test('a failing HEALTHCHECK takes its container out of rotation, and a passing one brings it back', async () => {
     const healthcheck = { intervalMs: 500 };
     const [first, second] = [await start('checked', { healthcheck }), await start('checked', { healthcheck })];
     using load = await loadOn('checked');
     for (const app of [first, second]) await load.answeredBy(app.shortId);
-    await tell(first, '/sick');
+    await postDirectly(first, '/sick');
     await until('the sick one to get nothing', async () => {
       const then = load.by.get(first.shortId);
       await load.answers(40);
       return load.by.get(first.shortId) === then;
     });
-    await tell(first, '/well');
+    await postDirectly(first, '/well');
     await load.answeredBy(first.shortId);
     await discovery.lostNothing(load);
   });
 
-  test('a signal that is no stop signal drains nothing', async () => {
+  test('a container gets a signal that is not its stop signal, which drains nothing', async () => {
     const [first, second] = [await start('signalled'), await start('signalled')];
     using load = await loadOn('signalled', { postEvery: 10 });
     for (const app of [first, second]) await load.answeredBy(app.shortId);
@@ -111,7 +111,7 @@ describe('what happens to containers loses no request', { skip, concurrency: 3 }
     await discovery.lostNothing(load);
   });
 
-  test('the only container is recreated where the site holds requests', async () => {
+  test('the only container of a site with hold is recreated', async () => {
     const more = { labels: { 'sluice.hold': '30s' } };
     let only = await start('recreated', more);
     using load = await loadOn('recreated');
@@ -124,7 +124,7 @@ describe('what happens to containers loses no request', { skip, concurrency: 3 }
     await discovery.lostNothing(load);
   });
 
-  test('two replicas are recreated one after the other', async () => {
+  test('two replicas are recreated one after another', async () => {
     const more = { env: { ON_TERM: '1500' } };
     const replicas = [await start('rolling', more), await start('rolling', more)];
     using load = await loadOn('rolling', { postEvery: 10 });
@@ -137,7 +137,7 @@ describe('what happens to containers loses no request', { skip, concurrency: 3 }
     await discovery.lostNothing(load);
   });
 
-  test('an address that goes to another app never answers for the first', async () => {
+  test('an address is reassigned to another app, which never responds for the first', async () => {
     const first = await start('first-owner');
     const address = await first.address();
     const keeper = await start('first-owner');
@@ -153,7 +153,7 @@ describe('what happens to containers loses no request', { skip, concurrency: 3 }
   });
 });
 
-/** Talks to a container past the proxy. */
-async function tell(app: App, path: string): Promise<void> {
+/** Sends a request to a container directly, bypassing the proxy. */
+async function postDirectly(app: App, path: string): Promise<void> {
   await ask({ host: await app.address(), port: 80 }, path, { method: 'POST' });
 }

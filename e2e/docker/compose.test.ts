@@ -13,7 +13,7 @@ import { upgradesInContainers } from './upgrades.ts';
 
 const skip = ownNetwork() ?? missing('docker-compose') ?? missing('haproxy');
 
-/** The files are run as they stand: on port 80, in a network of the tests' own. */
+/** The files are run unchanged: on port 80, in the tests' own network. */
 const at = (host: string): Promise<Answer> => visit(80, host);
 const served = (host: string): Promise<Answer> =>
   until(`${host} to be served`, async () => {
@@ -21,7 +21,7 @@ const served = (host: string): Promise<Answer> =>
     return answer.status === 200 ? answer : undefined;
   });
 
-describe('the image and the compose files, as they stand', { skip }, () => {
+describe('the image and the unchanged compose files', { skip }, () => {
   let engine: Engine;
   let main: Compose;
   before(async () => {
@@ -34,7 +34,7 @@ describe('the image and the compose files, as they stand', { skip }, () => {
     await engine?.[Symbol.asyncDispose]();
   });
 
-  test('one image runs both commands, without root, npm or what it was built from', async () => {
+  test('one image runs both commands, without root, npm or sources', async () => {
     const script = [
       'sluice version',
       'sluice dataplane --help | head -n 1',
@@ -63,13 +63,13 @@ describe('the image and the compose files, as they stand', { skip }, () => {
     assert.ok(own < 200, `${own} MB beside the base, of which Node is 150`);
   });
 
-  test('without the group of the engine’s socket they name the command that finds it', async () => {
+  test('a missing group of the engine’s socket is reported with the command that finds it', async () => {
     const { code, output } = await main.try(['config'], {});
     assert.notEqual(code, 0);
     assert.match(output, /DOCKER_GID|stat -c %g \/var\/run\/docker\.sock/);
   });
 
-  test('unedited they serve containers by their labels; the controller alone holds the socket, and no network', async () => {
+  test('containers are served by label, and only the controller has the socket, and no network', async () => {
     await main.run('up', '--detach');
     await new Compose(engine, 'examples/replicas.yml').run('--project-name', 'shop', 'up', '--detach');
     await served('shop.localhost');
@@ -90,7 +90,7 @@ describe('the image and the compose files, as they stand', { skip }, () => {
     assert.equal(await inside('dataplane', 'cat', '/proc/sys/net/ipv4/tcp_migrate_req'), '1');
   });
 
-  test('an app of one container is recreated by compose without loss', async () => {
+  test('compose recreates an app with a single container without lost requests', async () => {
     const blog = new Compose(engine, 'examples/recreated-without-loss.yml');
     await blog.run('--project-name', 'blog', 'up', '--detach');
     await served('blog.localhost');
@@ -102,7 +102,7 @@ describe('the image and the compose files, as they stand', { skip }, () => {
     assert.deepEqual((await load.end()).failures, []);
   });
 
-  test('with the overlay the engine is reached through a proxy that lets nothing but reading pass', async () => {
+  test('with the overlay, the engine is reached through a proxy that allows only reading', async () => {
     const overlaid = new Compose(engine, 'docker-compose.yml', 'docker-compose.socket-proxy.yml', 'examples/gitops.yml');
     await overlaid.run('up', '--detach', '--timeout', '5');
     const controller = await engine.docker.getContainer(await main.idOf('controller')).inspect();
@@ -124,11 +124,11 @@ describe('the image and the compose files, as they stand', { skip }, () => {
         http.request({ host: 'socket-proxy', port: 2375, method, path }, (r) => done(r.resume().statusCode)).end());
       Promise.all(${JSON.stringify(asked)}.map(ask)).then((all) => console.log(all.join(' ')));`;
     assert.equal(await inside('controller', 'node', '-e', script), '200 200 403 403 403 403 403');
-    // The overlay of the sites' repository: a file beside the labels.
+    // The GitOps overlay: a file in addition to labels.
     assert.equal((await served('status.localhost')).text, 'All is well.');
   });
 
-  test('both are healthy by their own health checks, and end in time when they are stopped', async () => {
+  test('both services pass their health checks, and stop in time', async () => {
     const services = ['dataplane', 'controller'];
     const inspect = async (service: string) => engine.docker.getContainer(await main.idOf(service)).inspect();
     for (const service of services)
@@ -140,7 +140,7 @@ describe('the image and the compose files, as they stand', { skip }, () => {
 
   upgradesInContainers(() => engine);
 
-  /** What a command says in a service that runs. */
+  /** The output of a command in a running service. */
   async function inside(service: string, ...command: string[]): Promise<string> {
     const container = engine.docker.getContainer(await main.idOf(service));
     const exec = await container.exec({ Cmd: command, AttachStdout: true, AttachStderr: true, Tty: true });

@@ -42,7 +42,7 @@ describe('HTTPS for containers', { skip }, () => {
     return socket;
   };
 
-  test('a name that a label routes has its certificate without a restart', async () => {
+  test('a name routed by a label gets a certificate without a restart', async () => {
     for (const name of ['first.example.com', 'second.example.com']) {
       await App.start(engine.docker, { app: name, labels: { 'sluice.domain': name }, light: true });
       const socket = await until(`a trusted handshake for ${name}`, () => shake(name), 30_000);
@@ -53,7 +53,7 @@ describe('HTTPS for containers', { skip }, () => {
     }
   });
 
-  test('a label that turns TLS off serves plain HTTP, without a redirect or a certificate', async () => {
+  test('a site with sluice.tls=off is served over plain HTTP without a redirect or certificate', async () => {
     const labels = { 'sluice.domain': 'plain.example.com', 'sluice.tls': 'off' };
     await App.start(engine.docker, { app: 'plain', labels, light: true });
     await discovery.answersWith(200, 'plain.example.com');

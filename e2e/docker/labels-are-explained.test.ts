@@ -22,7 +22,7 @@ describe('labels of real containers', { skip, concurrency: 3 }, () => {
 
   const start = (app: string, labels: Record<string, string>) => App.start(engine.docker, { app, labels, light: true });
 
-  test('containers of one domain are one pool; where they differ the oldest one’s labels hold, and that is told', async () => {
+  test('containers of one domain form one pool, and if their labels differ, the oldest one’s are used and that is reported', async () => {
     const labels = { 'sluice.domain': 'differ.test' };
     const oldest = await start('differ', { ...labels, 'sluice.header.X-From': 'oldest' });
     const younger = await start('differ', { ...labels, 'sluice.header.X-From': 'younger' });
@@ -38,7 +38,7 @@ describe('labels of real containers', { skip, concurrency: 3 }, () => {
     await until('the difference to be told', async () => (await discovery.command('explain', 'differ.test')).includes('sluice.header'));
   });
 
-  test('a bad label spoils its own site alone, and says what is wrong', async () => {
+  test('a bad label affects only its own site, with the reason', async () => {
     const labels = {
       'sluice.domain': 'good.test',
       'sluice.bad.domain': 'bad.test',
@@ -52,14 +52,14 @@ describe('labels of real containers', { skip, concurrency: 3 }, () => {
     assert.match(await discovery.command('status'), /sluice\.bad\.rate_limit/);
   });
 
-  test('several domains and a rate limit by labels', async () => {
+  test('labels can set several domains and a rate limit', async () => {
     await start('many', { 'sluice.domain': 'one.test, two.test', 'sluice.rate_limit': '5/s' });
     for (const host of ['one.test', 'two.test']) await discovery.answersWith(200, host, { everyMs: 300 });
     const limited = await discovery.answersWith(429, 'one.test');
     assert.equal(limited.headers['retry-after'], '1');
   });
 
-  test('a known domain without a container is 503 and says when to come again; an unknown one is 404', async () => {
+  test('a known domain without a container is answered with 503 and Retry-After, an unknown one with 404', async () => {
     const only = await start('gone', { 'sluice.domain': 'gone.test' });
     await discovery.answersWith(200, 'gone.test');
     await only.remove();
@@ -68,7 +68,7 @@ describe('labels of real containers', { skip, concurrency: 3 }, () => {
     assert.equal((await discovery.visit('never.test')).status, 404);
   });
 
-  test('a container that was made before the pair, and starts later, is served when it starts', async () => {
+  test('a container created before the pair is served when it starts', async () => {
     const app = await App.create(engine.docker, { app: 'later', labels: { 'sluice.domain': 'later.test' }, light: true });
     assert.equal((await discovery.visit('later.test')).status, 404);
     await app.start();
@@ -76,7 +76,7 @@ describe('labels of real containers', { skip, concurrency: 3 }, () => {
     assert.match(await discovery.command('explain', 'later.test'), new RegExp(app.shortId));
   });
 
-  test('an app that listens at once is served soon after its start', async (t) => {
+  test('an app that listens immediately is served soon after its start', async (t) => {
     const waits: number[] = [];
     for (let round = 0; round < 5; round++) {
       const host = `soon${round}.test`;
@@ -87,11 +87,11 @@ describe('labels of real containers', { skip, concurrency: 3 }, () => {
       waits.push(Math.round(performance.now() - started));
     }
     t.diagnostic(`ms from start to served: ${waits.join(', ')}`);
-    // Half a second where nothing else runs; the other tests do.
+    // It takes half a second on an idle machine, but other tests are running.
     assert.ok((waits.toSorted((a, b) => a - b)[2] ?? 0) < 1_500, waits.join());
   });
 
-  test('an app that listens late gets no visitor before it does', async () => {
+  test('an app that listens late gets no requests before it does', async () => {
     const labels = { 'sluice.domain': 'slow.test' };
     await App.start(engine.docker, { app: 'slow', labels });
     await discovery.answersWith(200, 'slow.test');

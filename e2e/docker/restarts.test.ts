@@ -23,7 +23,7 @@ describe('restarts', { skip }, () => {
   const start = (app: string, address?: string) =>
     App.start(engine.docker, { app, labels: { 'sluice.domain': `${app}.test` }, ...(address !== undefined && { address }) });
 
-  test('a controller that was killed misses nothing that happened meanwhile, and no request is lost', async () => {
+  test('a restarted controller catches up on all changes, and no request is lost', async () => {
     const [old, staying] = [await start('led'), await start('led')];
     await discovery.answersWith(200, 'led.test');
     using load = discovery.load('led.test', 'led');
@@ -45,7 +45,7 @@ describe('restarts', { skip }, () => {
     ['stopped and started', 'SIGTERM'],
     ['killed and started', 'SIGKILL'],
   ] as const)
-    test(`an engine that is ${how} again takes no route with it, and is followed again`, async () => {
+    test(`routes survive while the engine is ${how} again, and its events are followed afterwards`, async () => {
       const app = `engine-${signal.toLowerCase()}`;
       const first = await start(app);
       await discovery.answersWith(200, `${app}.test`);
@@ -60,7 +60,7 @@ describe('restarts', { skip }, () => {
       await discovery.lostNothing(load);
     });
 
-  test('a data plane that starts while the engine is away serves what it knew', async () => {
+  test('a data plane that starts while the engine is down serves its saved routes', async () => {
     await start('kept');
     await discovery.answersWith(200, 'kept.test');
     await engine.stop();
@@ -68,7 +68,7 @@ describe('restarts', { skip }, () => {
     await discovery.startDataplane();
     const answer = await discovery.answersWith(200, 'kept.test', { withinMs: 4_000 });
     assert.match(answer.text, /^kept /);
-    // Also where the controller knows no more than that the engine is away.
+    // This holds even if the controller only knows that the engine is down.
     await discovery.controller?.kill();
     await discovery.startController();
     await until('the controller to report its engine', async () => /engine|docker/i.test(await discovery.command('status')));
@@ -80,7 +80,7 @@ describe('restarts', { skip }, () => {
     await discovery.lostNothing(load);
   });
 
-  test('addresses that two apps swapped while the pair was down lead no visitor to the wrong one', async () => {
+  test('if two apps swapped addresses while the pair was down, no visitor reaches the wrong one', async () => {
     const [a, b] = ['10.213.99.1', '10.213.99.2'];
     const before = [await start('left', a), await start('right', b)];
     for (const host of ['left.test', 'right.test']) await discovery.answersWith(200, host);
@@ -91,13 +91,13 @@ describe('restarts', { skip }, () => {
     await start('right', a);
     const starting = discovery.startController();
     await discovery.startDataplane();
-    // From the first moment on, with the controller's word still to come.
+    // This holds from the start, before the controller has confirmed anything.
     using left = discovery.load('left.test', 'left');
     using right = discovery.load('right.test', 'right');
     await starting;
     await left.answers(50);
     await right.answers(50);
-    // A container that is new to the data plane is probed first; until then there is nobody, and never the other app.
+    // A container that is new to the data plane is probed first; until then no app responds, and never the wrong one.
     for (const load of [left, right])
       assert.deepEqual(
         (await load.end()).failures.filter(({ what }) => !what.endsWith(' 503')),

@@ -7,13 +7,13 @@ import { Engine } from './harness/engine.ts';
 import { ownNetwork } from './harness/own-network.ts';
 
 const skip = ownNetwork();
-/** Half of them are never started: the engine lists them all the same. */
+/** Half of them are never started, but the engine lists them, too. */
 const COUNT = 200;
 const RUNNING = COUNT / 2;
-/** So many at a time, as `compose up` does it. */
+/** How many are started at a time, like `compose up`. */
 const AT_ONCE = 8;
 
-test('with 200 containers, each one that starts is served soon after, by itself alone', { skip }, async (t) => {
+test('with 200 containers, each one is served soon after it starts, and only by itself', { skip }, async (t) => {
   await using engine = await Engine.start();
   await using discovery = await Discovery.start(engine);
   const domain = (index: number) => `app${index}.test`;

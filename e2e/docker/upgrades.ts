@@ -13,7 +13,7 @@ const FILE = 'docker-compose.lossless.yml';
 const HOST = 'shop.localhost';
 const VISITORS = 12;
 
-/** What is promised of upgrades in containers, on an engine that has the product's image. Its port 80 is free. */
+/** Tests of upgrades in containers, on an engine that has the product's image and a free port 80. */
 export function upgradesInContainers(engineOf: () => Engine): void {
   describe('upgrades in containers, under load', () => {
     let engine: Engine;
@@ -29,7 +29,7 @@ export function upgradesInContainers(engineOf: () => Engine): void {
 
     const dataplane = async () => engine.docker.getContainer(await project.idOf('dataplane')).inspect();
 
-    /** Runs `change` while visitors ask. @returns how many were answered. */
+    /** Runs `change` under load. @returns the number of answered requests. */
     const underLoad = async (change: () => Promise<unknown>): Promise<number> => {
       await using visitors = new Visitors(80, HOST, VISITORS, 5);
       await visitors.more(500);
@@ -41,7 +41,7 @@ export function upgradesInContainers(engineOf: () => Engine): void {
       return answered.onNew + answered.onKept;
     };
 
-    test('exec upgrade, twice: process 1 and its container stay, and nothing is lost', async (t) => {
+    test('two upgrades by exec keep process 1 and its container, and lose no request', async (t) => {
       const before = await dataplane();
       const answered = await underLoad(async () => {
         for (let upgrades = 0; upgrades < 2; upgrades++) {
@@ -54,7 +54,7 @@ export function upgradesInContainers(engineOf: () => Engine): void {
       t.diagnostic(`${answered} requests`);
     });
 
-    test('a data plane that aborts comes back in the same container', async () => {
+    test('a data plane that aborts is restarted in the same container', async () => {
       const before = await dataplane();
       await project.run('exec', '-T', 'dataplane', 'sh', '-c', 'kill -ABRT $(cat /proc/1/task/1/children)');
       await until('the shop to be served again', async () => (await visit(80, HOST).catch(() => null))?.status === 200);
@@ -62,7 +62,7 @@ export function upgradesInContainers(engineOf: () => Engine): void {
       assert.deepEqual([State.StartedAt, RestartCount], [before.State.StartedAt, 0]);
     });
 
-    test('a new image takes over from the old one by way of a container between, and nothing is lost', async (t) => {
+    test('a new image takes over from the old one through a temporary container without lost requests', async (t) => {
       const before = await dataplane();
       await rebuildProduct(engine);
       const answered = await underLoad(async () => {

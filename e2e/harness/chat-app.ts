@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from 'node:net';
 
 const HANDSHAKE_KEY = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 
-/** An app that answers any request with a page, and speaks WebSocket (short text messages, echoed) and a protocol of its own that echoes bytes. */
+/** An app that serves a page, echoes short WebSocket text messages, and echoes bytes over a custom protocol. */
 export async function chatApp(): Promise<Server> {
   const server = createServer((_, response) => response.end('page'));
   server.on('upgrade', (request, socket: Socket) => {
@@ -24,7 +24,7 @@ export async function chatApp(): Promise<Server> {
   return server;
 }
 
-/** One short masked text frame back without its mask (RFC 6455 5.2). */
+/** Returns a short masked text frame without its mask (RFC 6455 5.2). */
 function echo(socket: Socket, frame: Buffer): void {
   if (((frame[0] ?? 0) & 0xf) !== 1) return void socket.end();
   const length = (frame[1] ?? 0) & 0x7f;

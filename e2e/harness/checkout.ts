@@ -5,12 +5,12 @@ import { REPOSITORY } from './process.ts';
 const FOLDERS = ['shared', 'controller', 'dataplane', 'deploy', 'scripts'];
 const FILES = ['package.json', 'package-lock.json', 'sluice'];
 
-/** A checkout of its own in `directory`, with all packages installed: what runs there may change its files. */
+/** A separate checkout in `directory` with all packages installed, whose files may be changed. */
 export function checkout(directory: string): void {
   mkdirSync(directory);
   for (const name of FOLDERS) cpSync(join(REPOSITORY, name), join(directory, name), { recursive: true });
   for (const name of FILES) copyFileSync(join(REPOSITORY, name), join(directory, name));
-  // A folder of links, not a link: whatever npm did in it would stay in it.
+  // A folder of links instead of a link, so that npm can't change the original.
   const modules = join(directory, 'node_modules');
   mkdirSync(modules);
   for (const name of readdirSync(join(REPOSITORY, 'node_modules')))

@@ -5,7 +5,7 @@ import { freePort } from './ports.ts';
 import { Program, SLUICE } from './process.ts';
 import { until } from './until.ts';
 
-/** A controller alone, that feeds a data plane over TCP. */
+/** A standalone controller that sends routes to a data plane over TCP. */
 export class Controller {
   readonly program: Program;
   readonly file: string;
@@ -17,7 +17,7 @@ export class Controller {
     this.port = port;
   }
 
-  /** Starts one on a file with these sites and waits until it answers. */
+  /** Starts a controller on a file with these sites and waits until it responds. */
   static async start(dataplane: Dataplane, folder: Folder, id: string, sites: string): Promise<Controller> {
     const file = folder.file(`Sluicefile-${id}`);
     writeFileSync(file, sites);
@@ -33,7 +33,7 @@ export class Controller {
     writeFileSync(this.file, sites);
   }
 
-  /** Its own page, which no limit counts. */
+  /** Its status page, which is not rate-limited. */
   async status(): Promise<string> {
     return (await ask({ port: this.port }, '/status', { headers: { authorization: `Bearer ${TOKEN}` } })).text;
   }

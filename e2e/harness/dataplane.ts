@@ -8,7 +8,7 @@ import { until } from './until.ts';
 
 export const TOKEN = 'a-token-for-tests';
 
-/** A folder that goes with the test. */
+/** A folder that is removed with the test. */
 export class Folder {
   readonly path = mkdtempSync(join(tmpdir(), 'sluice-e2e-'));
 
@@ -27,13 +27,13 @@ type Options = {
   readonly flags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly httpPort?: number;
-  /** What stands before the program: `taskset -c 0`. */
+  /** A prefix for the command, such as `taskset -c 0`. */
   readonly command?: readonly string[];
-  /** Runs this instead of the process itself, which has no parent then: `./sluice dataplane` puts one above it. */
+  /** The program to run instead of the data plane process alone: `./sluice dataplane` starts it under a parent. */
   readonly entry?: readonly string[];
 };
 
-/** A data plane in a process of its own, reached as its users reach it. */
+/** A data plane in a separate process, used through its public interfaces. */
 export class Dataplane {
   readonly program: Program;
   readonly httpPort: number;
@@ -45,7 +45,7 @@ export class Dataplane {
     this.adminPort = adminPort;
   }
 
-  /** Starts one and waits until it answers. */
+  /** Starts a data plane and waits until it responds. */
   static async start({
     stateDir,
     workers = 2,
@@ -86,7 +86,7 @@ export class Dataplane {
     return dataplane;
   }
 
-  /** Asks the Admin API over TCP with the right token. */
+  /** Sends an Admin API request over TCP with the right token. */
   admin(method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
     const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
     return ask({ port: this.adminPort }, path, {
@@ -100,7 +100,7 @@ export class Dataplane {
     return visit(this.httpPort, host, path, more);
   }
 
-  /** Adds or replaces a route by hand. @throws when it was not taken. */
+  /** Adds or replaces a route through the Admin API. @throws if it was not accepted. */
   async route(domain: string, upstream: string, more: object = {}): Promise<void> {
     const answer = await this.admin('POST', '/routes', { domain, upstream, tls: false, ...more });
     if (answer.status !== 201) throw new Error(`POST /routes: ${answer.status} ${answer.text}`);
@@ -111,7 +111,7 @@ export class Dataplane {
   }
 }
 
-/** The lines of an apply frame that is the whole truth about `source`. */
+/** The lines of a full apply frame for `source`. */
 export function frame(
   revision: number | string,
   routes: readonly object[],

@@ -16,7 +16,7 @@ import {
 type Method = MethodDefinition<Buffer, Buffer>;
 const asIs = (bytes: Buffer): Buffer => bytes;
 
-/** A method whose messages are bytes as they stand. */
+/** A method with raw bytes as messages. */
 const method = (name: string, requestStream: boolean, responseStream: boolean): Method => ({
   path: `/greeter.Greeter/${name}`,
   requestStream,
@@ -27,7 +27,7 @@ const method = (name: string, requestStream: boolean, responseStream: boolean): 
   responseDeserialize: asIs,
 });
 
-/** One method of each kind, and some that end badly. */
+/** One method of each kind, and some that fail. */
 export const METHODS = {
   echo: method('Echo', false, false),
   fail: method('Fail', false, false),
@@ -37,12 +37,12 @@ export const METHODS = {
   chat: method('Chat', true, true),
 };
 
-/** A service of gRPC behind the proxy. */
+/** A gRPC service behind the proxy. */
 export class Greeter {
   readonly address: string;
-  /** Calls of `wait` that were called off. */
+  /** Number of cancelled calls of `wait`. */
   cancelled = 0;
-  /** Calls that have begun. */
+  /** Number of started calls. */
   calls = 0;
   private readonly server: Server;
 
@@ -95,7 +95,7 @@ export class Greeter {
     };
   }
 
-  /** Ends it with everything that is under way. */
+  /** Stops it with all calls in progress. */
   kill(): void {
     this.server.forceShutdown();
   }
@@ -105,7 +105,7 @@ export class Greeter {
   }
 }
 
-/** A client of it by way of the proxy, which it takes for `grpc.test`. */
+/** A client that connects through the proxy as `grpc.test`. */
 export class GreeterClient {
   private readonly client: Client;
 
@@ -130,7 +130,7 @@ export class GreeterClient {
     return this.client.makeServerStreamRequest(path, asIs, asIs, Buffer.from(message));
   }
 
-  /** Sends all of the messages. */
+  /** Sends all messages. */
   clientStream({ path }: Method, messages: readonly string[]): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       const call = this.client.makeClientStreamRequest(path, asIs, asIs, (error, answer) =>

@@ -3,7 +3,7 @@ import { request as httpRequest, type IncomingHttpHeaders, type RequestOptions }
 export type Answer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string };
 export type Ask = { readonly method?: string; readonly headers?: Readonly<Record<string, string>>; readonly body?: string | Buffer };
 
-/** One request on a connection of its own, its answer read to the end. */
+/** Sends one request on a new connection and reads the response to its end. */
 export function ask(
   where: { readonly port: number; readonly host?: string } | { readonly socketPath: string },
   path: string,

@@ -7,7 +7,7 @@ import { Upstream } from './upstream.ts';
 
 const ROOT_FILE = 'state/sluice-internal-root.crt';
 
-/** The answer over TLS to a client that trusts one root and nothing else; null names nobody. @throws what ended the handshake. */
+/** The response over TLS to a client that trusts only one root; null sends no server name. @throws the error that ended the handshake. */
 export async function getSecurely(port: number, name: string | null, root: string, host = name): Promise<string> {
   const socket = connect({ host: '127.0.0.1', port, ca: root, ...(name !== null && { servername: name }) });
   await once(socket, 'secureConnect');
@@ -41,7 +41,7 @@ export class InternalScene {
     return readFileSync(this.folder.file(ROOT_FILE), 'utf8');
   }
 
-  /** As `getSecurely`, by whoever trusts the root. */
+  /** Like `getSecurely`, with a client that trusts the root. */
   get(name: string | null, host = name ?? '127.0.0.1'): Promise<string> {
     return getSecurely(this.httpsPort, name, this.root, host);
   }

@@ -9,13 +9,13 @@ import { until } from './until.ts';
 type Options = {
   readonly flags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** The file's block of globals. By default it names a free port. */
+  /** The global options block of the file. By default it sets a free port. */
   readonly globals?: string;
-  /** The least status of /ready that is waited for: 503 where nothing can be served yet. */
+  /** The status of /ready to wait for: 503 if nothing can be served yet. */
   readonly until?: 200 | 503;
 };
 
-/** `sluice run` on a Sluicefile of the test: both processes under their supervisor. */
+/** `sluice run` with a Sluicefile of the test: both processes under their supervisor. */
 export class Pair {
   readonly program: Program;
   readonly file: string;
@@ -50,7 +50,7 @@ export class Pair {
     return pair;
   }
 
-  /** Saves the file with other sites. */
+  /** Saves the file with different sites. */
   write(sites: string): void {
     writeFileSync(this.file, this.globals + sites);
   }
@@ -59,7 +59,7 @@ export class Pair {
     return ask({ socketPath: this.socket }, path, more);
   }
 
-  /** The controller's pages, on its socket beside the data plane's. */
+  /** The controller's endpoints, on its socket next to the data plane's. */
   async controller(path: string): Promise<Answer> {
     await until('the controller’s socket', () => existsSync(controllerSocketBeside(this.socket)));
     return ask({ socketPath: controllerSocketBeside(this.socket) }, path);
@@ -81,7 +81,7 @@ export class Pair {
 
 const globalsOf = (port: number): string => `{\n  http_port ${port}\n  bind 127.0.0.1\n}\n`;
 
-/** The process ids of the two among all that live below a process, and of the supervisor between; 0 for one that is not there. */
+/** The process ids of both processes below a process, and of their supervisor; 0 for one that does not exist. */
 export async function childrenOf(pid: number): Promise<{ supervisor: number; dataplane: number; controller: number }> {
   const found = { supervisor: 0, dataplane: 0, controller: 0 };
   for (const one of familyOf(pid)) {
@@ -93,7 +93,7 @@ export async function childrenOf(pid: number): Promise<{ supervisor: number; dat
   return found;
 }
 
-/** All processes below one, the nearest first. */
+/** All descendants of a process, nearest first. */
 export function familyOf(pid: number): number[] {
   const children = readGone(`/proc/${pid}/task/${pid}/children`).trim().split(' ').filter(Boolean).map(Number);
   return [...children, ...children.flatMap(familyOf)];
@@ -101,7 +101,7 @@ export function familyOf(pid: number): number[] {
 
 const commandOf = (pid: number): string => readGone(`/proc/${pid}/cmdline`);
 
-/** Empty for a process that has ended meanwhile. */
+/** Empty for a process that has ended in the meantime. */
 function readGone(path: string): string {
   try {
     return readFileSync(path, 'utf8');

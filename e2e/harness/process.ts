@@ -5,7 +5,7 @@ import { until } from './until.ts';
 export const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 export const SLUICE = `${REPOSITORY}sluice`;
 
-/** The data plane itself, without the launcher and the parent that it puts above. */
+/** The data plane process itself, without the launcher and its parent. */
 export const DATAPLANE: readonly [node: string, ...entry: string[]] = [
   process.execPath,
   '--max-semi-space-size=2',
@@ -14,7 +14,7 @@ export const DATAPLANE: readonly [node: string, ...entry: string[]] = [
 
 export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
 
-/** One started program, its output kept, ended with the test that started it. */
+/** A started program whose output is kept, and which ends with the test. */
 export class Program {
   readonly child: ChildProcess;
   readonly exited: Promise<Exit>;
@@ -45,7 +45,7 @@ export class Program {
     return pid;
   }
 
-  /** Waits for a text in its output. @throws with that output when it ends or takes too long first. */
+  /** Waits for a text in its output. @throws with the output if it exits or takes too long. */
   async said(text: string | RegExp, withinMs = 20_000): Promise<void> {
     const matches = () => (typeof text === 'string' ? this.output.includes(text) : text.test(this.output));
     await until(`the program to say ${text}`, () => matches() || this.exit !== null, withinMs).catch((error: unknown) => {
@@ -63,7 +63,7 @@ export class Program {
     return this.exited;
   }
 
-  /** Ends it for good, whatever state it is in. */
+  /** Kills it, whatever state it is in. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.exit !== null) return;
     this.child.kill('SIGTERM');
@@ -73,7 +73,7 @@ export class Program {
   }
 }
 
-/** Runs a command to its end. */
+/** Runs a command to completion. */
 export async function run(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -84,7 +84,7 @@ export async function run(
   return { ...exit, stdout: program.stdout, stderr: program.stderr };
 }
 
-/** Our own settings would leak into what is tested. */
+/** Removes settings of this environment that would affect the tested program. */
 function cleanEnvironment(): Record<string, string> {
   return Object.fromEntries(
     Object.entries(process.env).filter(

@@ -1,11 +1,11 @@
 import { connect, type Socket } from 'node:net';
 import { until } from './until.ts';
 
-/** A client that writes what it is told, byte for byte, and keeps what comes back. */
+/** A client that writes exact bytes and keeps what it receives. */
 export class RawClient {
   readonly socket: Socket;
   received = '';
-  /** The other side has ended, or reset, the connection. */
+  /** Whether the other side has ended or reset the connection. */
   ended = false;
   closed = false;
 
@@ -38,7 +38,7 @@ export class RawClient {
     return this;
   }
 
-  /** Waits until what came back matches. @returns it. */
+  /** Waits until the received text matches. @returns it. */
   async sees(expected: string | RegExp, withinMs = 5_000): Promise<string> {
     await until(
       `${expected} in ${JSON.stringify(this.received.slice(0, 300))}`,
@@ -48,7 +48,7 @@ export class RawClient {
     return this.received;
   }
 
-  /** Waits for the end of the connection. @returns everything that came. */
+  /** Waits for the end of the connection. @returns everything received. */
   async toEnd(withinMs = 5_000): Promise<string> {
     await until('the connection to end', () => this.ended, withinMs);
     return this.received;
@@ -59,7 +59,7 @@ export class RawClient {
   }
 }
 
-/** Sends one text on a connection of its own and waits for its end. */
+/** Sends a text on a new connection and waits for its end. */
 export async function exchange(port: number, text: string): Promise<string> {
   using client = await RawClient.open(port);
   return await client.write(text).toEnd();

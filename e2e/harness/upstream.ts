@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A service behind the proxy. By default it tells its name, and what it was asked. */
+/** A service behind the proxy. By default it responds with its name and the request. */
 export class Upstream {
   readonly name: string;
   readonly address: string;
@@ -20,7 +20,7 @@ export class Upstream {
     });
   }
 
-  /** `port` 0 is any that is free. */
+  /** `port` 0 means any free port. */
   static start(name: string, listener?: RequestListener, port = 0): Promise<Upstream> {
     const server = createServer(
       listener ??

@@ -1,7 +1,7 @@
-/** What the example of each command does. They are run in this order beside one Sluicefile. */
+/** What the example of each command does. They are run in this order, next to one Sluicefile. */
 export type ExampleOutcome = {
   readonly command: string;
-  /** A process that goes on; it is ready when it has said this. */
+  /** A long-running process; it is ready when it has printed this. */
   readonly serves?: RegExp;
   readonly code?: number;
   readonly prints?: RegExp;

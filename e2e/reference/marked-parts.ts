@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { REPOSITORY } from '../harness/process.ts';
 
-/** A page as it stands, with the parts between `<!-- made by scripts/reference.sh: NAME -->` and `<!-- /NAME -->` made anew. */
+/** A page in which the parts between `<!-- made by scripts/reference.sh: NAME -->` and `<!-- /NAME -->` are regenerated. */
 export const withParts =
   (path: string, parts: Readonly<Record<string, () => string>>): (() => Promise<string>) =>
   async () =>

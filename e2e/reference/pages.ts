@@ -5,7 +5,7 @@ import { labelTable, plannedDirectives, plannedLines, policySections } from './p
 import { roomsPage } from './rooms-page.ts';
 import { routesPage } from './routes-page.ts';
 
-/** The pages that are made from code, as a whole or in parts, by their path in the repository. */
+/** The pages that are generated completely or partly, by their path in the repository. */
 export const PAGES: Readonly<Record<string, () => Promise<string>>> = {
   'docs/reference/caddy-words.md': caddyWordsPage,
   'docs/reference/command-line.md': commandLinePage,

@@ -6,7 +6,7 @@ import { PLANNED } from '../../shared/policy/planned.ts';
 import { BLOCK_POLICIES } from '../../shared/policy/policies.ts';
 import { REPOSITORY } from '../harness/process.ts';
 
-/** The sections of the policies' directives, which stand beside their descriptions. */
+/** The sections about the policies' directives, which are next to their descriptions. */
 export function policySections(): string {
   const texts = globSync('shared/policy/*/reference.md', { cwd: REPOSITORY }).map((path) => readFileSync(join(REPOSITORY, path), 'utf8'));
   return BLOCK_POLICIES.flatMap(({ directive }) => directive ?? [])

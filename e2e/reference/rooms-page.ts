@@ -7,11 +7,11 @@ export async function roomsPage(): Promise<string> {
   );
   return `# Who may import whom
 
-A room is a folder, with all below it that is no room of its own, or a single file. Its files may import each other, \`shared\` and what stands in
-the rooms named here, and nothing else; each room stands below those that import it. Nowhere do files import each other in a circle, types included.
-\`e2e/rooms.test.ts\` holds it. This page is made from \`e2e/rooms.ts\`: \`sh scripts/reference.sh\` writes it.
+A room is a module boundary: a single file, or a folder with everything below it that is not itself a room. The files of a room may import each
+other, \`shared\`, and the rooms listed here, and nothing else. Each room is listed below those that may import it. Import cycles are not
+allowed, not even between types. \`e2e/rooms.test.ts\` enforces this. This page is generated from \`e2e/rooms.ts\` by \`sh scripts/reference.sh\`.
 
-| room | what it holds | may import |
+| room | what it contains | may import |
 |---|---|---|
 ${rows.join('\n')}
 `;

@@ -4,13 +4,13 @@ import { parseAddress, splitAddress } from '../values/address.ts';
 import { isLoopback } from '../values/loopback.ts';
 import { accepted, type Parsed, refused } from '../values/parsed.ts';
 
-/** Authorities that a certificate is verified by, and the file that they came from. */
+/** Authorities that verify a certificate, and the file that they came from. */
 export type Roots = { readonly path: string; readonly pem: string };
 
-/** Where an Admin API listens. Plain TCP never leaves this machine: it carries the token. */
+/** Where an Admin API listens. Plain TCP is only for this machine, because the connection carries the token. */
 export type AdminAddress =
   | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
-  /** `roots` null: those that Node knows, and NODE_EXTRA_CA_CERTS. */
+  /** `roots` null: Node's own and those of NODE_EXTRA_CA_CERTS. */
   | { readonly kind: 'tls'; readonly host: string; readonly port: number; readonly roots: Roots | null }
   | { readonly kind: 'unix'; readonly path: string };
 
@@ -21,7 +21,7 @@ const FORMS = `HOST:PORT, ${OVER_TLS}HOST:PORT or unix:PATH`;
 export function parseAdminAddress(text: string): Parsed<AdminAddress> {
   if (text.startsWith('unix:')) {
     const path = text.slice('unix:'.length);
-    return path === '' ? refused('a socket is written unix:PATH') : accepted({ kind: 'unix', path });
+    return path === '' ? refused('write a socket as unix:PATH') : accepted({ kind: 'unix', path });
   }
   const scheme = /^(https?):\/\//i.exec(text)?.[1]?.toLowerCase();
   const bare = scheme === undefined ? text : text.slice(scheme.length + '://'.length).replace(/\/$/, '');
@@ -29,22 +29,24 @@ export function parseAdminAddress(text: string): Parsed<AdminAddress> {
   const { host, port } = splitAddress(bare);
   if (host === '' || !/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > 65_535) return refused(`an address is ${FORMS}`);
   if (!isLoopback(host)) return refused(inTheClear(bare));
-  return scheme === undefined ? accepted({ kind: 'tcp', host, port: Number(port) }) : refused(`an address has no http://: write ${bare}`);
+  return scheme === undefined
+    ? accepted({ kind: 'tcp', host, port: Number(port) })
+    : refused(`an address must not start with http://: write ${bare}`);
 }
 
 function overTls(bare: string): Parsed<AdminAddress> {
-  if (/[/?#@]/.test(bare)) return refused(`an address over TLS is a host and a port, and nothing else: ${OVER_TLS}HOST:PORT`);
+  if (/[/?#@]/.test(bare)) return refused(`an address over TLS consists of only a host and a port: ${OVER_TLS}HOST:PORT`);
   const { host, port } = splitAddress(bare.toLowerCase());
-  // A port that is left out would be 443, where the sites are.
-  if (port === '') return refused(`name the port: ${OVER_TLS}${bare}:${splitAddress(DEFAULT_ADMIN_LISTEN).port}`);
+  // The default port would be 443, where the sites are.
+  if (port === '') return refused(`the port is missing: write ${OVER_TLS}${bare}:${splitAddress(DEFAULT_ADMIN_LISTEN).port}`);
   const parsed = parseAddress(bare);
   return parsed.ok ? accepted({ kind: 'tls', host, port: Number(port), roots: null }) : parsed;
 }
 
 const inTheClear = (bare: string): string =>
-  `the token is never sent to another machine in the clear; write ${OVER_TLS}${bare}, or forward the port (ssh -L) and name that`;
+  `the token is never sent to another machine unencrypted; write ${OVER_TLS}${bare}, or forward the port (ssh -L) and use that address`;
 
-/** The same address, its certificate to be verified by these authorities and no others. */
+/** The same address, with only these authorities trusted for its certificate. */
 export const verifiedBy = (address: AdminAddress, roots: Roots | null): AdminAddress =>
   address.kind === 'tls' ? { ...address, roots } : address;
 

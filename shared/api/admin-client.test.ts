@@ -41,7 +41,7 @@ async function echo(t: TestContext, where: number | string): Promise<Server> {
   return server;
 }
 
-test('an address is HOST:PORT, https://HOST:PORT or unix:PATH, and prints as it is read', () => {
+test('an address is HOST:PORT, https://HOST:PORT or unix:PATH, and is printed the same way', () => {
   for (const text of [
     '127.0.0.1:6190',
     '[::1]:6190',
@@ -54,7 +54,7 @@ test('an address is HOST:PORT, https://HOST:PORT or unix:PATH, and prints as it 
     assert.equal(formatAdminAddress(accepted(text)), text);
 });
 
-test('what is no address is refused', () => {
+test('rejects an invalid address', () => {
   for (const text of [
     '',
     'localhost',
@@ -69,7 +69,7 @@ test('what is no address is refused', () => {
     assert.equal(parseAdminAddress(text).ok, false, text);
 });
 
-test('plain HTTP to another machine is refused with what to write, so that no token travels in the clear', () => {
+test('rejects plain HTTP to another machine, which would send the token unencrypted, and says what to write instead', () => {
   for (const text of [
     '192.0.2.1:6190',
     'admin.test:6190',
@@ -80,17 +80,17 @@ test('plain HTTP to another machine is refused with what to write, so that no to
   ]) {
     const parsed = parseAdminAddress(text);
     const bare = text.replace(/^http:\/\/|\/$/g, '');
-    assert.ok(!parsed.ok && parsed.reason.includes(`in the clear; write https://${bare}, or forward the port`), text);
+    assert.ok(!parsed.ok && parsed.reason.includes(`unencrypted; write https://${bare}, or forward the port`), text);
   }
 });
 
-test('an address over TLS is a host and a port, and a mistake in it is told', () => {
+test('an address over TLS is a host and a port, and mistakes are reported', () => {
   assert.deepEqual(accepted('https://Admin.Test:6190/'), { kind: 'tls', host: 'admin.test', port: 6190, roots: null });
   for (const [text, why] of [
-    ['https://admin.test', /^name the port: https:\/\/admin\.test:6190$/],
-    ['https://admin.test:6190/routes', /nothing else/],
-    ['https://me:secret@admin.test:6190', /nothing else/],
-    ['https://admin.test:0', /a port is a number/],
+    ['https://admin.test', /^the port is missing: write https:\/\/admin\.test:6190$/],
+    ['https://admin.test:6190/routes', /only a host and a port/],
+    ['https://me:secret@admin.test:6190', /only a host and a port/],
+    ['https://admin.test:0', /a port must be a number/],
     ['https://a b:1', /neither an address nor a host name/],
   ] as const) {
     const parsed = parseAdminAddress(text);
@@ -98,7 +98,7 @@ test('an address over TLS is a host and a port, and a mistake in it is told', ()
   }
 });
 
-test('a request carries method, path, token and JSON body', async (t) => {
+test('a request has the method, path, token and JSON body', async (t) => {
   const { port } = (await echo(t, 0)).address() as AddressInfo;
   const answer = await client({ kind: 'tcp', host: '127.0.0.1', port }, 's3').request('POST', '/routes?x=1', { a: 1 });
   assert.deepEqual([answer.status, JSON.parse(answer.text)], [202, ['POST', '/routes?x=1', 'Bearer s3', 'application/json', '{"a":1}']]);
@@ -120,12 +120,12 @@ async function failure(address: AdminAddress, token?: string): Promise<AdminUnre
   return error;
 }
 
-test('a refused token is unreachable, and says which variable to set', async (t) => {
+test('a rejected token throws AdminUnreachable, naming the variable to set', async (t) => {
   const { port } = (await echo(t, 0)).address() as AddressInfo;
   assert.match((await failure({ kind: 'tcp', host: '127.0.0.1', port }, 'wrong')).reason, /^unauthorized .*SLUICE_ADMIN_TOKEN/);
 });
 
-test('each way of not being there has its words', async (t) => {
+test('each kind of connection failure has its own message', async (t) => {
   const directory = temporary(t);
   writeFileSync(join(directory, 'plain'), '');
   const server = await echo(t, 0);

@@ -4,12 +4,12 @@ import { type AdminAddress, formatAdminAddress } from './admin-address.ts';
 import { reasonOf } from './connection-failure.ts';
 
 export const TOKEN_VARIABLE = `${ENV_PREFIX}ADMIN_TOKEN`;
-/** Time limit without a byte (ms), longer than the data plane lets a waiting reload take. */
+/** Time limit without a byte (ms), longer than the data plane keeps a reload waiting. */
 const ANSWER_TIMEOUT_MS = 40_000;
 
 /**
- * Begins a request on a connection of its own. Over TLS the certificate is always verified, whatever the environment
- * says (NODE_TLS_REJECT_UNAUTHORIZED). The modules are loaded with the first request, not with a command's `--help`.
+ * Sends a request on its own connection. Over TLS the certificate is always verified, regardless of NODE_TLS_REJECT_UNAUTHORIZED. The
+ * modules are loaded on the first request, so that `--help` stays fast.
  */
 export function openRequest(
   address: AdminAddress,
@@ -29,7 +29,7 @@ export function openRequest(
 export const authorization = (token: string | undefined): Record<string, string> =>
   token === undefined || token === '' ? {} : { authorization: `Bearer ${token}` };
 
-/** The Admin API can't be reached, or refuses the token. Commands end with exit code 5. */
+/** The Admin API can't be reached or rejects the token. Commands exit with code 5. */
 export class AdminUnreachable extends Error {
   readonly exitCode = 5;
   readonly address: string;
@@ -80,7 +80,7 @@ function send(address: AdminAddress, token: string | undefined, method: string, 
       response.on('error', fail);
       response.on('end', () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }));
     });
-    sent.on('timeout', () => sent.destroy(Object.assign(new Error('no answer in time'), { code: 'ETIMEDOUT' })));
+    sent.on('timeout', () => sent.destroy(Object.assign(new Error('no response in time'), { code: 'ETIMEDOUT' })));
     sent.on('error', fail);
     sent.end(bytes);
   });

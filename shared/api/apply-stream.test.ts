@@ -32,7 +32,7 @@ const reasonOf = async (lines: AsyncIterable<StreamLine>): Promise<string> => {
   return error instanceof AdminUnreachable ? error.reason : `ended with ${String(error)}`;
 };
 
-test('it posts lines with the token while lines come back, however they are cut', async (t) => {
+test('sends lines with the token while it receives lines, however they are split', async (t) => {
   const address = await serving(t, (request, response) => {
     assert.deepEqual([request.method, request.url, request.headers['content-type']], ['POST', '/routes', 'application/x-ndjson']);
     assert.equal(request.headers.authorization, 'Bearer secret');
@@ -47,7 +47,7 @@ test('it posts lines with the token while lines come back, however they are cut'
   assert.deepEqual(await all(stream.lines), [{ reload: { id: 'é' } }, { reload: { id: '2' } }]);
 });
 
-test('an error envelope is a refusal', async (t) => {
+test('an error envelope becomes a refusal', async (t) => {
   const address = await serving(t, (_, response) => response.writeHead(503).end('{"error":"the disk is full"}'));
   assert.deepEqual(await all(open(address).lines), [{ refused: { error: '503: the disk is full', current: null } }]);
 });
@@ -57,17 +57,17 @@ test('a wrong token is unauthorized', async (t) => {
   assert.match(await reasonOf(open(address).lines), /^unauthorized/);
 });
 
-test('an answer that is no apply stream says so', async (t) => {
+test('a response that is not an apply stream is reported as such', async (t) => {
   const address = await serving(t, (_, response) => response.end('<html>hello</html>'));
-  assert.match(await reasonOf(open(address).lines), /something else than an apply stream/);
+  assert.match(await reasonOf(open(address).lines), /not with an apply stream/);
 });
 
-test('a stream that is cut ends with the reason', async (t) => {
+test('an interrupted stream ends with the reason', async (t) => {
   const address = await serving(t, (request) => request.socket.destroy());
-  assert.match(await reasonOf(open(address).lines), /closed without an answer/);
+  assert.match(await reasonOf(open(address).lines), /closed without a response/);
 });
 
-test('closing it ends the lines', async (t) => {
+test('closing the stream ends the lines', async (t) => {
   const address = await serving(t, (_, response) => response.flushHeaders());
   const stream = open(address);
   const ended = all(stream.lines);
@@ -76,7 +76,7 @@ test('closing it ends the lines', async (t) => {
   await assert.rejects(stream.write('x\n'), AdminUnreachable);
 });
 
-/** A clock whose repeating tasks run when told, at a time that was set. */
+/** A clock with settable time whose repeating tasks are run by the test. */
 function pushedClock(): { clock: Clock; tick: (ms: number) => void } {
   const tasks = new Set<() => void>();
   let now = 0;
@@ -91,7 +91,7 @@ function pushedClock(): { clock: Clock; tick: (ms: number) => void } {
   return { clock: { ...systemClock, monotonic: () => now, every }, tick };
 }
 
-test('blank lines keep it alive, and 60 s of silence end it', async (t) => {
+test('blank lines keep the stream alive, and 60 s of silence end it', async (t) => {
   const blank = Promise.withResolvers<string>();
   const address = await serving(t, (request, response) => {
     response.flushHeaders();
@@ -102,5 +102,5 @@ test('blank lines keep it alive, and 60 s of silence end it', async (t) => {
   tick(20_000);
   assert.equal(await blank.promise, '\n');
   tick(41_000);
-  assert.match(await reasonOf(stream.lines), /said nothing for 60 s/);
+  assert.match(await reasonOf(stream.lines), /sent nothing for 60 s/);
 });

@@ -5,17 +5,17 @@ import type { AdminAddress } from './admin-address.ts';
 import { AdminUnreachable, authorization, openRequest, UNAUTHORIZED } from './admin-client.ts';
 import { reasonOf } from './connection-failure.ts';
 
-/** An open apply stream: lines out, lines back, until either side ends it. */
+/** An open apply stream: lines in both directions, until either side ends it. */
 export type ApplyStream = {
   /** Sends whole lines, each ending in a line feed. Resolves when more may be written. @throws AdminUnreachable. */
   write(text: string): Promise<void>;
-  /** Lines from the data plane, in order. Ends with the stream; throws AdminUnreachable if it broke. Iterate only once. */
+  /** Lines from the data plane, in order. Ends with the stream; throws AdminUnreachable if it broke. Can be iterated once. */
   readonly lines: AsyncIterable<StreamLine>;
   /** Ends the stream from this side; `lines` ends too. */
   close(): void;
 };
 
-/** Opens POST /routes as a stream. Nothing is connected yet when it returns: failures come out of `lines`. */
+/** Opens POST /routes as a stream. It returns before the connection is made; failures are thrown by `lines`. */
 export function openApplyStream(options: { address: AdminAddress; token: string | undefined; clock: Clock }): ApplyStream {
   const { address, token, clock } = options;
   const incoming = new LineQueue();
@@ -26,7 +26,7 @@ export function openApplyStream(options: { address: AdminAddress; token: string 
   });
   let heard = clock.monotonic();
   const stop = clock.every(KEEP_ALIVE_MS / 4, () => {
-    if (clock.monotonic() - heard > SILENCE_MS) finish(new AdminUnreachable(address, 'it said nothing for 60 s'));
+    if (clock.monotonic() - heard > SILENCE_MS) finish(new AdminUnreachable(address, 'it sent nothing for 60 s'));
   });
   const stopKeepAlive = clock.every(KEEP_ALIVE_MS, () => {
     if (!sent.writableNeedDrain) sent.write('\n');
@@ -79,7 +79,7 @@ function readLines(response: IncomingMessage, queue: LineQueue, broken: (reason:
     if (line.trim() === '') return;
     const read = readLine(line, response.statusCode ?? 0);
     if (read) queue.push(read);
-    else broken(`it answered ${response.statusCode} with something else than an apply stream`);
+    else broken(`it answered with status ${response.statusCode}, but not with an apply stream`);
   };
   response.setEncoding('utf8');
   response.on('end', () => take(rest));
@@ -87,12 +87,12 @@ function readLines(response: IncomingMessage, queue: LineQueue, broken: (reason:
     const lines = (rest + text).split('\n');
     rest = lines.pop() ?? '';
     lines.forEach(take);
-    // An answer names every route of its frame, so its line grows with the table; this limit is against a broken peer.
-    if (rest.length > MAX_LINE_BYTES * 64) broken('a line of its answer never ends');
+    // The response line names every route of its frame, so it grows with the table. This limit is against a broken peer.
+    if (rest.length > MAX_LINE_BYTES * 64) broken('a line of its response is too long');
   });
 }
 
-/** A line of the stream. An error envelope instead is a refusal without a revision. */
+/** Parses a line of the stream. An error envelope becomes a refusal without a revision. */
 function readLine(line: string, status: number): StreamLine | undefined {
   try {
     const value: unknown = JSON.parse(line);

@@ -1,7 +1,7 @@
 import { namesOf } from '../certificates/certificate-names.ts';
 import type { AdminAddress } from './admin-address.ts';
 
-/** Why an Admin API can't be reached, in words that say what to do. */
+/** Why an Admin API can't be reached, with advice. */
 export function reasonOf(error: unknown, address: AdminAddress): string {
   const { code, message } = error as NodeJS.ErrnoException;
   const ofTls = address.kind === 'tls' && code !== undefined ? tlsReason(code, error, address) : undefined;
@@ -12,17 +12,17 @@ const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused (nothing listens there)',
   ENOENT: 'no such socket',
   EACCES: 'permission denied (run as the user who runs the data plane)',
-  ENOTSOCK: 'that path is no socket',
+  ENOTSOCK: 'that path is not a socket',
   ENOTFOUND: 'no such host',
-  EAI_AGAIN: 'its name can not be resolved now',
-  ECONNRESET: 'the connection was closed without an answer',
-  EPIPE: 'the connection was closed without an answer',
-  ETIMEDOUT: 'no answer in time',
+  EAI_AGAIN: 'its name cannot be resolved at the moment',
+  ECONNRESET: 'the connection was closed without a response',
+  EPIPE: 'the connection was closed without a response',
+  ETIMEDOUT: 'no response in time',
   EHOSTUNREACH: 'the host is unreachable',
-  ENETUNREACH: 'there is no way to it from this machine',
+  ENETUNREACH: 'there is no route to it from this machine',
 };
 
-/** How OpenSSL says that nobody who is trusted here has vouched for a certificate. */
+/** OpenSSL's codes for a certificate that no trusted authority has issued. */
 const UNTRUSTED = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
   'UNABLE_TO_GET_ISSUER_CERT',
@@ -32,23 +32,23 @@ const UNTRUSTED = new Set([
   'CERT_UNTRUSTED',
   'INVALID_CA',
 ]);
-/** What no TLS looks like to OpenSSL, the answer of a plain web server for example. */
+/** OpenSSL's codes for data that is not TLS, such as a plain HTTP response. */
 const NO_TLS = new Set(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG', 'EPROTO']);
-const RENEW = 'renew the file that --admin-tls-cert names there';
+const RENEW = 'renew the file given there with --admin-tls-cert';
 
 function tlsReason(code: string, error: unknown, { host, roots }: Extract<AdminAddress, { kind: 'tls' }>): string | undefined {
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
     const names = namesOf((error as { cert?: { subjectaltname?: string } }).cert?.subjectaltname);
-    return `its certificate is for ${names.join(', ') || 'no name'}, not for ${host}; name the data plane as its certificate does, or have one issued for ${host}`;
+    return `its certificate is for ${names.join(', ') || 'no name'}, not for ${host}; use a name from the certificate, or have one issued for ${host}`;
   }
   if (code === 'DEPTH_ZERO_SELF_SIGNED_CERT')
-    return `its certificate is self-signed and not ${roots ? `the one in ${roots.path}` : 'trusted here'}; name that certificate with --dataplane-ca PATH`;
+    return `its certificate is self-signed and not ${roots ? `the one in ${roots.path}` : 'trusted here'}; pass that certificate with --dataplane-ca PATH`;
   if (UNTRUSTED.has(code))
     return roots
-      ? `its certificate is not from an authority in ${roots.path}; name the root that issued it with --dataplane-ca PATH`
-      : "its certificate is not from an authority that is trusted here; name the authority's root with --dataplane-ca PATH";
+      ? `its certificate is not from an authority in ${roots.path}; pass the root that issued it with --dataplane-ca PATH`
+      : "its certificate is not from an authority that is trusted here; pass the authority's root with --dataplane-ca PATH";
   if (code === 'CERT_HAS_EXPIRED') return `its certificate has expired, or the clock of this machine is wrong; ${RENEW}`;
   if (code === 'CERT_NOT_YET_VALID') return 'its certificate is not valid yet, or the clock of this machine is wrong';
-  if (NO_TLS.has(code)) return 'what listens there speaks no TLS; is it the Admin API of a data plane with --admin-tls-cert?';
+  if (NO_TLS.has(code)) return 'the server there does not use TLS; is it the Admin API of a data plane with --admin-tls-cert?';
   return undefined;
 }

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { ManualClock } from '../runtime/testing/manual-clock.ts';
 import { ConnectionRoom } from './connection-room.ts';
 
-/** A server with room for three. `/held` stays open until it is released; everything else is answered at once. */
+/** A server with room for three connections. `/held` is answered when it is released; everything else at once. */
 async function start() {
   const clock = new ManualClock();
   const held: ServerResponse[] = [];
@@ -50,7 +50,7 @@ async function answered(socket: Socket, path: string): Promise<void> {
 
 const closed = (socket: Socket): Promise<unknown> => (socket.closed ? Promise.resolve() : once(socket.resume(), 'close'));
 
-test('when the listener is full the connection that has been quiet longest gives way', async () => {
+test('a full listener closes the connection that has been idle longest', async () => {
   await using server = await start();
   const first = await server.open();
   const second = await server.open();
@@ -61,7 +61,7 @@ test('when the listener is full the connection that has been quiet longest gives
   assert.equal(first.closed, false);
 });
 
-test('a connection with an admitted request under way never gives way, and is quiet again after it', async () => {
+test('a connection with an admitted request in progress is not closed, and is idle again afterwards', async () => {
   await using server = await start();
   const streams = [await server.open('/held'), await server.open('/held'), await server.open('/held')];
   await closed(await server.open());
@@ -75,7 +75,7 @@ test('a connection with an admitted request under way never gives way, and is qu
   await closed(streams[1] as Socket);
 });
 
-test('a connection on which nothing is under way is closed after ten seconds, with half a head as without a byte', async () => {
+test('an idle connection is closed after ten seconds, even if half a request head was sent', async () => {
   await using server = await start();
   const silent = await server.open();
   const half = await server.open();

@@ -44,12 +44,12 @@ export class ConnectionRoom {
     });
   }
 
-  /** A connection goes on as another socket, as it does beneath TLS: what is said about that counts. */
+  /** For a connection that continues as another socket, as it does beneath TLS, the underlying one counts. */
   become(socket: Socket, secured: Socket): void {
     if (this.quiet.delete(socket)) this.seat(secured);
   }
 
-  /** Closes every connection, whatever is under way. */
+  /** Closes every connection, including those with requests in progress. */
   closeAll(): void {
     for (const socket of [...this.quiet.keys(), ...this.held.keys()]) socket.destroy();
   }

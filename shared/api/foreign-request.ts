@@ -2,29 +2,35 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import { splitAddress } from '../values/address.ts';
 
-/** The parts of a request that say where it comes from; node:http's IncomingMessage has them. */
+/** The parts of a request that reveal its origin; node:http's IncomingMessage has them. */
 export type RequestOrigin = {
   readonly url?: string | undefined;
   readonly headers: IncomingHttpHeaders;
   readonly headersDistinct: NodeJS.Dict<string[]>;
 };
 
-/** By which hosts a service is asked: lower case, without port, brackets and a dot at the end. `otherName` says what else was asked for. */
+/**
+ * The hosts by which a service is known: lower case, without port, brackets and trailing dot. `otherName` is the reason for rejecting
+ * others.
+ */
 export type KnownBy = { readonly knows: (host: string) => boolean; readonly otherName: string };
 
-/** A service of this machine: no foreign page can say where localhost and addresses lead. `names`, in lower case, are its own beside them. */
+/**
+ * A service of this machine. No foreign page can control where localhost and addresses lead. `names`, in lower case, are its further
+ * names.
+ */
 export const onThisMachine = (names: readonly string[]): KnownBy => ({
   knows: (host) => host === 'localhost' || isIP(host) !== 0 || names.includes(host),
-  otherName: 'the host asked for is neither an address, localhost nor a name of this service (Host)',
+  otherName: 'the requested host is neither an address nor localhost nor a name of this service (Host)',
 });
 
-/** The authority of a target in absolute form, which counts in place of Host (RFC 9112 3.2.2). */
+/** The authority of a target in absolute form, which replaces Host (RFC 9112 3.2.2). */
 const ABSOLUTE_FORM = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i;
 
 /**
- * Detects requests that a browser sends for another site: the reason, or null. A page can make a browser send requests
- * to loopback ports and forwarded sockets (CSRF), and read the responses through a name that resolves to them (DNS
- * rebinding). Other programs send neither Sec-Fetch-Site nor Origin.
+ * Detects requests that a browser sends for another site. Returns the reason, or null. A page can make a browser send requests to
+ * loopback ports and forwarded sockets (CSRF), and read the responses through a name that resolves to them (DNS rebinding). Other
+ * programs send neither Sec-Fetch-Site nor Origin.
  */
 export function foreignRequest({ url, headers, headersDistinct }: RequestOrigin, { knows, otherName }: KnownBy): string | null {
   const site = headers['sec-fetch-site'];

@@ -4,7 +4,7 @@ import { accepted, type Parsed, refused } from '../values/parsed.ts';
 export function parseDirectoryUrl(text: string): Parsed<string> {
   const url = URL.parse(text);
   if (url === null || url.protocol !== 'https:' || url.username !== '' || url.hash !== '')
-    return refused('a directory is an address that begins with https://, for example https://ca.example.com/acme/directory');
+    return refused('a directory must be a URL that starts with https://, for example https://ca.example.com/acme/directory');
   return accepted(url.href);
 }
 

@@ -8,6 +8,6 @@ const MOST = 65_536;
 export function readAcmeRoots(text: string): Parsed<string> {
   const roots = readAuthorities(text);
   if (roots.ok && roots.value.length > MOST)
-    return refused(`more than ${MOST} characters of certificates; name only the roots of this authority`);
+    return refused(`more than ${MOST} characters of certificates; include only the roots of this authority`);
   return roots;
 }

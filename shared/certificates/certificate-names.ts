@@ -17,7 +17,7 @@ export function namesOf(subjectAltName: string | undefined): readonly string[] {
   return [...names];
 }
 
-/** Whether one of `names` stands for `name`, a wildcard for exactly one label (RFC 9525 6.3). `name` in lower case. */
+/** Whether one of `names` covers `name`; a wildcard covers exactly one label (RFC 9525 6.3). `name` in lower case. */
 export function covers(names: readonly string[], name: string): boolean {
   if (names.includes(name)) return true;
   const wildcard = wildcardOf(name);

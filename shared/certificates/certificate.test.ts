@@ -7,10 +7,10 @@ import { ED25519, makeChain, makePair, P256, P384, P521, rsa } from './testing/p
 
 const reasonOf = (chain: string, key: string): string => {
   const read = readCertificate(chain, key);
-  return read.ok ? assert.fail('it was taken') : read.reason;
+  return read.ok ? assert.fail('it was accepted') : read.reason;
 };
 
-test('names, issuer, serial and times are read from the leaf, whichever kind of key it has', async () => {
+test('reads names, issuer, serial and times from the leaf, for every kind of key', async () => {
   const notBefore = Date.UTC(2026, 0, 2, 3, 4, 5);
   for (const algorithm of [P256, P384, ED25519, rsa(2_048)]) {
     const names = ['A.test', '*.a.test', '192.0.2.1', '2001:db8::1'];
@@ -24,7 +24,7 @@ test('names, issuer, serial and times are read from the leaf, whichever kind of 
   }
 });
 
-test('a chain in any order, with words around it and twice in it, is put in order', async () => {
+test('sorts a chain with other text around it and duplicates in it', async () => {
   const { root, middle, leaf } = await makeChain(['a.test']);
   const right = leaf.certificate + middle.certificate + root.certificate;
   for (const chain of [
@@ -40,51 +40,51 @@ test('a chain in any order, with words around it and twice in it, is put in orde
   }
 });
 
-test('a locked key in either form, a torn one and the wrong one are refused without a word of the key', async () => {
+test('rejects an encrypted, a damaged and a wrong key without quoting the key', async () => {
   const one = await makePair(['a.test']);
   const other = await makePair(['a.test']);
-  assert.match(reasonOf(one.certificate, other.privateKey), /^private_key: the key belongs to another certificate than certificate; give/);
+  assert.match(reasonOf(one.certificate, other.privateKey), /^private_key: the key does not belong to the certificate in certificate; use/);
   const key = createPrivateKey(one.privateKey);
   for (const type of ['pkcs8', 'sec1'] as const) {
     const locked = key.export({ type, format: 'pem', cipher: 'aes-256-cbc', passphrase: 'secret' }).toString();
     assert.match(reasonOf(one.certificate, locked), /^private_key: the private key is encrypted; .*openssl pkey/);
   }
-  assert.match(reasonOf(one.certificate, one.certificate), /^private_key: there is no private key in it/);
+  assert.match(reasonOf(one.certificate, one.certificate), /^private_key: it contains no private key/);
   assert.match(reasonOf(one.certificate, one.privateKey.slice(0, 90)), /^private_key: part 1 \(PRIVATE KEY\) was cut off/);
   const damaged = reasonOf(one.certificate, one.privateKey.replace(/\n..../, '\nAAAA'));
   assert.match(damaged, /^private_key: the private key is damaged/);
   assert.doesNotMatch(damaged, /AAAA|\n/);
 });
 
-test('a key in the older form, after its parameters, is taken', async () => {
+test('accepts a key in the older form with its parameters before it', async () => {
   const { certificate, privateKey } = await makePair(['a.test']);
   const sec1 = createPrivateKey(privateKey).export({ type: 'sec1', format: 'pem' }).toString();
   const parameters = '-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n';
   assert.ok(readCertificate(certificate, parameters + sec1).ok);
 });
 
-test('keys that no browser takes are refused with those that are', async () => {
+test('rejects keys that browsers do not accept, and lists those they do', async () => {
   const weak = await makePair(['a.test'], { algorithm: rsa(1_024) });
   assert.match(reasonOf(weak.certificate, weak.privateKey), /^private_key: an RSA key of 1024 bits is too weak \(expected RSA of 2,048/);
   const odd = await makePair(['a.test'], { algorithm: P521 });
   assert.match(reasonOf(odd.certificate, odd.privateKey), /keys on the curve secp521r1/);
   const ed448 = generateKeyPairSync('ed448').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-  assert.match(reasonOf(odd.certificate, ed448), /no ed448 keys/);
+  assert.match(reasonOf(odd.certificate, ed448), /do not accept ed448 keys/);
 });
 
-test('a certificate that is cut off, nameless, not for servers, or an authority’s is refused, each in its words', async () => {
+test('rejects a certificate that is truncated, has no name, is not for servers or belongs to an authority, each with its own reason', async () => {
   const { certificate, privateKey } = await makePair(['a.test']);
   assert.match(reasonOf(certificate.slice(0, 200), privateKey), /^certificate: part 1 \(CERTIFICATE\) was cut off/);
   assert.match(reasonOf(certificate.slice(0, 200) + certificate, privateKey), /^certificate: part 1 \(CERTIFICATE\) was cut off/);
   const nameless = await makePair([]);
-  assert.match(reasonOf(nameless.certificate, nameless.privateKey), /^certificate: .* is for no name/);
+  assert.match(reasonOf(nameless.certificate, nameless.privateKey), /^certificate: .* covers no names/);
   const client = await makePair(['a.test'], { usages: ['1.3.6.1.5.5.7.3.2'] });
   assert.match(reasonOf(client.certificate, client.privateKey), /^certificate: .* is not for servers/);
   const { middle, leaf } = await makeChain(['a.test']);
   assert.match(reasonOf(leaf.certificate + middle.certificate, middle.privateKey), /belongs to an authority of the chain/);
 });
 
-test('a refusal names the files where it was files', async () => {
+test('names the files in the reason', async () => {
   const { certificate, privateKey } = await makePair(['a.test']);
   const places = { certificate: '/c/cert.pem', privateKey: '/c/key.pem' };
   const read = readCertificate(certificate, certificate, places);
@@ -93,13 +93,13 @@ test('a refusal names the files where it was files', async () => {
   assert.match(other.ok ? '' : other.reason, /^\/c\/cert\.pem: /);
 });
 
-test('a name that hides others in quotes names nobody', () => {
+test('ignores a quoted name that hides others', () => {
   assert.deepEqual(namesOf('DNS:a.test, DNS:"evil.test\\u002c DNS:bank.test", DNS:b.test'), ['a.test', 'b.test']);
   assert.deepEqual(namesOf('email:x@a.test, URI:http://a.test/, DNS:b.test'), ['b.test']);
   assert.deepEqual(namesOf(undefined), []);
 });
 
-test('a wildcard stands for exactly one label', () => {
+test('a wildcard covers exactly one label', () => {
   const names = ['*.a.test', 'b.test'];
   assert.deepEqual(
     ['x.a.test', 'a.test', 'x.y.a.test', 'b.test', 'x.b.test', '*.a.test'].map((name) => covers(names, name)),

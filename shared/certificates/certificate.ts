@@ -20,7 +20,7 @@ export type Certificate = {
   readonly notAfter: number;
 };
 
-/** The origin of the two texts for error messages: members of a request, or paths of files. */
+/** Where the two texts came from, for error messages: members of a request, or paths of files. */
 export type Places = { readonly certificate: string; readonly privateKey: string };
 
 const MEMBERS: Places = { certificate: 'certificate', privateKey: 'private_key' };
@@ -42,7 +42,7 @@ export function readCertificate(chainText: string, keyText: string, places: Plac
   const leaf = chain.value.find(({ parsed }) => parsed.checkPrivateKey(key.value.parsed));
   if (leaf === undefined)
     return refused(
-      `${places.privateKey}: the key belongs to another certificate than ${places.certificate}; give the one it was made with`,
+      `${places.privateKey}: the key does not belong to the certificate in ${places.certificate}; use the key that the certificate was issued for`,
     );
   const domains = namesOf(leaf.parsed.subjectAltName);
   const unfit = unfitLeaf(leaf.parsed, domains, chain.value.length);
@@ -62,7 +62,7 @@ function readKey(text: string, place: string): Parsed<{ readonly parsed: KeyObje
   const blocks = pemBlocks(text);
   if (!blocks.ok) return refused(`${place}: ${blocks.reason}, so there is no private key to use; give the whole file`);
   const block = blocks.value.find(({ label }) => label.endsWith('PRIVATE KEY'));
-  if (block === undefined) return refused(`${place}: there is no private key in it (expected PEM, -----BEGIN PRIVATE KEY-----)`);
+  if (block === undefined) return refused(`${place}: it contains no private key (expected PEM, -----BEGIN PRIVATE KEY-----)`);
   if (block.label.startsWith('ENCRYPTED') || block.text.includes('\nProc-Type: 4,ENCRYPTED'))
     return refused(`${place}: the private key is encrypted; write it without a passphrase (openssl pkey -in KEY -out PLAIN)`);
   const parsed = parsedOr(() => createPrivateKey(block.text));
@@ -78,9 +78,9 @@ function unfitKey({ asymmetricKeyType: type, asymmetricKeyDetails: details }: Ke
     const bits = details?.modulusLength ?? 0;
     return bits >= LEAST_RSA_BITS ? null : `an RSA key of ${bits} bits is too weak (${wanted})`;
   }
-  if (type !== 'ec') return `browsers take no ${type} keys (${wanted})`;
+  if (type !== 'ec') return `browsers do not accept ${type} keys (${wanted})`;
   const curve = details?.namedCurve ?? '';
-  return CURVES.has(curve) ? null : `browsers take no keys on the curve ${curve} (${wanted})`;
+  return CURVES.has(curve) ? null : `browsers do not accept keys on the curve ${curve} (${wanted})`;
 }
 
 type Link = PemBlock & { readonly parsed: X509Certificate };
@@ -95,9 +95,7 @@ function readChain(text: string, place: string): Parsed<readonly Link[]> {
     if (parsed === null) return refused(`${place}: certificate ${links.length + 1} in it is damaged; get it again from its issuer`);
     links.push({ ...block, parsed });
   }
-  return links.length > 0
-    ? accepted(links)
-    : refused(`${place}: there is no certificate in it (expected PEM, -----BEGIN CERTIFICATE-----)`);
+  return links.length > 0 ? accepted(links) : refused(`${place}: it contains no certificate (expected PEM, -----BEGIN CERTIFICATE-----)`);
 }
 
 /** The library's error is not readable and may quote a secret. */
@@ -127,7 +125,7 @@ function unfitLeaf(leaf: X509Certificate, domains: readonly string[], count: num
   if (count > 1 && leaf.ca)
     return 'the private key belongs to an authority of the chain, not to a certificate for a site; give the key of the site';
   // Common names are ignored (RFC 9525 6.3).
-  if (domains.length === 0) return 'the certificate is for no name: it has no subjectAltName; have it issued with its DNS names';
+  if (domains.length === 0) return 'the certificate covers no names, since it has no subjectAltName; have it issued with its DNS names';
   const { keyUsage } = leaf;
   if (keyUsage !== undefined && !keyUsage.some((use) => FOR_SERVERS.has(use)))
     return 'the certificate is not for servers (extended key usage); have it issued for TLS servers';

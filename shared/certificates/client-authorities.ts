@@ -2,23 +2,23 @@ import { X509Certificate } from 'node:crypto';
 import { accepted, type Parsed, refused } from '../values/parsed.ts';
 import { pemBlocks } from './pem.ts';
 
-/** A file this large (characters) must be a mistake: even a bundle of all public authorities is smaller. */
+/** A larger file (characters) must be a mistake: even a bundle of all public authorities is smaller. */
 export const MAX_AUTHORITIES_LENGTH = 262_144;
 
 /** Authorities that sign client certificates: their certificates in PEM, and when the first of them expires (ms since 1970). */
 export type ClientAuthorities = { readonly text: string; readonly count: number; readonly notAfter: number };
 
 /**
- * Reads a PEM file of certificate authorities: roots, and possibly intermediates. Everything else in the file, such as a
- * private key, is dropped. A refusal says what is wrong with the file.
+ * Reads a PEM file of certificate authorities: roots, and optionally intermediates. Everything else in the file, such as a private key,
+ * is dropped.
  */
 export function readClientAuthorities(text: string): Parsed<ClientAuthorities> {
   if (text.length > MAX_AUTHORITIES_LENGTH)
-    return refused(`more than ${MAX_AUTHORITIES_LENGTH} characters; name only those who vouch for visitors`);
+    return refused(`more than ${MAX_AUTHORITIES_LENGTH} characters; include only the authorities that sign client certificates`);
   const blocks = pemBlocks(text);
   if (!blocks.ok) return blocks;
   const certificates = blocks.value.filter(({ label }) => label === 'CERTIFICATE');
-  if (certificates.length === 0) return refused('there is no certificate in it (PEM: -----BEGIN CERTIFICATE-----)');
+  if (certificates.length === 0) return refused('it contains no certificate (PEM: -----BEGIN CERTIFICATE-----)');
   let notAfter = Number.POSITIVE_INFINITY;
   let roots = 0;
   for (const [index, block] of certificates.entries()) {
@@ -27,7 +27,7 @@ export function readClientAuthorities(text: string): Parsed<ClientAuthorities> {
     notAfter = Math.min(notAfter, certificate.validToDate.getTime());
     if (certificate.issuer === certificate.subject) roots++;
   }
-  if (roots === 0) return refused('there is no root in it, so no client could be trusted; add the self-signed authority');
+  if (roots === 0) return refused('it contains no root, so no client certificate can be verified; add the self-signed root certificate');
   return accepted({ text: certificates.map((block) => block.text).join(''), count: certificates.length, notAfter });
 }
 

@@ -10,7 +10,7 @@ test('a public authority issues for public names', () => {
     assert.equal(notIssuableReason(name, PUBLIC), null, name);
 });
 
-test('and for nothing that is of this machine, of a private network or reserved', () => {
+test('a public authority does not issue for local, private or reserved names', () => {
   const names = [
     'localhost',
     'app',
@@ -27,12 +27,12 @@ test('and for nothing that is of this machine, of a private network or reserved'
   for (const name of names) assert.notEqual(notIssuableReason(name, PUBLIC), null, name);
 });
 
-test('a private one issues for every name, and for no address', () => {
+test('a private authority issues for every name, but not for addresses', () => {
   for (const name of ['app', 'a.test', 'nas.local']) assert.equal(notIssuableReason(name, PRIVATE), null, name);
   for (const name of ['10.0.0.1', '*']) assert.notEqual(notIssuableReason(name, PRIVATE), null, name);
 });
 
-test('a wildcard needs the DNS', () => {
+test('a wildcard needs DNS validation', () => {
   assert.match(notIssuableReason('*.a.com', PUBLIC) ?? '', /--acme-dns-hook/);
   assert.equal(notIssuableReason('*.a.com', { anyName: false, dns: true }), null);
 });

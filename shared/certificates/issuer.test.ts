@@ -7,24 +7,24 @@ const BOTH: Authorities = { ...NOBODY, automatic: true, internal: true };
 const auto = (domain: string): Site => ({ domain, https: 'auto' });
 const internal = (domain: string): Site => ({ domain, https: 'internal' });
 
-test('a site that asks for the internal authority gets it, whatever its name, and nobody else', () => {
+test('only a site that selects the internal authority uses it, whatever its name', () => {
   for (const domain of ['a.test', '*.a.test', 'localhost', '192.0.2.1']) assert.equal(issuerOf(internal(domain), BOTH), 'internal');
   assert.equal(issuerOf(internal('shop.example.com'), { ...BOTH, internal: false }), null);
 });
 
-test('with local_certs the internal authority is for every site that says nothing, and no other is asked', () => {
+test('with local_certs every site without its own setting uses the internal authority, and ACME is not used', () => {
   const local = { ...BOTH, local: true };
   for (const domain of ['shop.example.com', '*.a.test', '192.0.2.1']) assert.equal(issuerOf(auto(domain), local), 'internal');
   assert.equal(issuerOf(auto('shop.example.com'), { ...local, internal: false }), null);
 });
 
-test('without it a site that says nothing has the authority on the network, as far as that goes', () => {
+test('without local_certs a site without its own setting uses ACME if its name allows it', () => {
   assert.equal(issuerOf(auto('shop.example.com'), BOTH), 'acme');
   assert.equal(issuerOf(auto('a.test'), BOTH), null);
   assert.equal(issuerOf(auto('shop.example.com'), NOBODY), null);
 });
 
-test('a site that says off, and the one for every host, have none', () => {
+test('a site with https off and the catch-all have no issuer', () => {
   const all = { ...BOTH, anyName: true, local: true };
   assert.equal(issuerOf({ domain: 'shop.example.com', https: 'off' }, all), null);
   for (const site of [auto('*'), internal('*')]) assert.equal(issuerOf(site, all), null);

@@ -7,11 +7,11 @@ export type Site = { readonly domain: string; readonly https: RouteSpec['https']
 
 /** The available issuers. */
 export type Authorities = {
-  /** Whether ACME is set up; `anyName`: also for names that are not public, `dns`: also for wildcards. */
+  /** Whether ACME is set up. `anyName`: also for names that are not public; `dns`: also for wildcards. */
   readonly automatic: boolean;
   readonly anyName: boolean;
   readonly dns: boolean;
-  /** Whether the internal authority exists, for sites that ask for it; `local`: it replaces ACME for sites that do not say. */
+  /** Whether the internal authority exists, for sites that select it; `local`: it replaces ACME for sites without their own setting. */
   readonly internal: boolean;
   readonly local: boolean;
 };

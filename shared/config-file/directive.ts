@@ -7,46 +7,46 @@ export type Block = { readonly open: Place; readonly lines: readonly Directive[]
 /** `name args… [{ … }]`. */
 export type Directive = { readonly name: Word; readonly args: readonly Word[]; readonly block: Block | null };
 
-/** What reading a directive takes, beside its line. */
+/** What a directive needs to be read, besides its line. */
 export type Reading = {
   readonly report: {
     error(place: Place, message: string): void;
     warn(place: Place, message: string): void;
   };
-  /** The condition that a matcher's name stands for; undefined, and reported, where there is none of that name. */
+  /** The condition of a named matcher; undefined, and reported, if there is none with that name. */
   conditionFor(directive: string, matcher: Word): Condition | undefined;
-  /** The block with the lines that its imports stand for in their places. */
+  /** The block with its imports replaced by the lines they stand for. */
   expanded(block: Block): Block;
-  /** What a file holds that a word names. It is looked at again whenever that changes. */
+  /** The content of the file that a word names. The file is watched from then on. */
   textOf(word: Word): Parsed<string>;
-  /** Milliseconds since 1970: what has ended by then is worth a warning. */
+  /** Milliseconds since 1970, to warn about what has expired. */
   readonly now: number;
-  /** Which word of the file a part of a route comes from, for checks of the site as a whole. */
+  /** The word of the file that each part of a route comes from, for checks of the site as a whole. */
   readonly wordOf: WeakMap<object, Word>;
 };
 
-/** How a directive is written, which is checked before `read` is called, and what it means. */
+/** The syntax of a directive, which is checked before `read` is called, and its meaning. */
 export type Grammar<Draft, Context = Reading> = {
   readonly name: string;
-  /** What people who come from elsewhere call it. */
+  /** Its names in other proxies. */
   readonly otherNames?: readonly string[];
   /** For errors and for the reference. */
   readonly form: string;
-  /** Fewest and most arguments. */
+  /** Minimum and maximum number of arguments. */
   readonly args: readonly [least: number, most: number];
-  /** `instead`: where a block stands there are no arguments. */
+  /** `instead`: a block replaces the arguments. */
   readonly block: 'none' | 'optional' | 'required' | 'instead';
-  /** What other proxies allow in its block, and what to do instead here. */
+  /** What other proxies allow in its block, and what to write here instead. */
   readonly foreign?: ReadonlyMap<string, string>;
-  /** May stand several times in one block; `conditionally`: with a matcher. */
+  /** Whether it may appear several times in one block; `conditionally`: with a matcher. */
   readonly repeats: boolean | 'conditionally';
-  /** Where a named matcher may stand: before the arguments, which are then given without it, or instead of a path pattern. */
+  /** Where a named matcher may be: before the arguments, which are then passed without it, or instead of a path pattern. */
   readonly matcher?: 'before' | 'instead';
-  /** Whether a site or block that says it has something to answer with. */
+  /** Whether the directive makes its site or block respond to requests. */
   readonly answers?: true;
-  /** `condition`: what the matcher before the arguments says; null without one. */
+  /** `condition`: that of the matcher before the arguments; null without one. */
   read(directive: Directive, draft: Draft, context: Context, condition: Condition | null): void;
 };
 
-/** Where a directive stands first among those that were seen. */
+/** The first occurrence of a directive among those seen. */
 export const firstOf = (seen: readonly Word[], name: string): Word | undefined => seen.find((word) => word.text === name);

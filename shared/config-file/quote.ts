@@ -1,22 +1,22 @@
 /**
- * What somebody wrote in a config file, as messages repeat it: marked, since whether it may be repeated is decided where the
- * message is taken.
+ * Quotes text from a config file in a message. The quote is marked, because only the receiver of the message knows whether it may be
+ * repeated.
  */
 
-/** Noncharacters, which text in a message never holds: there they are spelt out. */
+/** Noncharacters, which never appear in quoted text: there they are spelled out. */
 const START = '\ufdd0';
 const END = '\ufdd1';
-/** What stands between marks, with the quotes around it. */
+/** The text between two marks, including the quotation marks. */
 export const MARKED = /\ufdd0("?)([^\ufdd0\ufdd1]*?)("?)\ufdd1/g;
 export const MARKS = /[\ufdd0\ufdd1]/g;
 
-/** Characters of a word that are looked at. */
+/** How many characters of a word are examined. */
 export const LONGEST_SEEN = 4_096;
 
-/** What someone typed, in quotes, short, and with what can't be seen spelt out. */
+/** Text from the user, quoted and shortened, with invisible characters spelled out. */
 export const quote = (text: string): string => `${START}"${spelt(text)}"${END}`;
 
-/** The same without quotes, where the message itself says what to write. */
+/** The same without quotation marks, for text that the message tells the user to write. */
 export const said = (text: string): string => `${START}${spelt(text)}${END}`;
 
 export function spelt(text: string): string {
@@ -26,7 +26,7 @@ export function spelt(text: string): string {
   return shown;
 }
 
-/** `U+00A0` for a character, as people look it up. */
+/** `U+00A0` for a character, the form used for looking it up. */
 export function codePointName(char: string): string {
   return `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 }

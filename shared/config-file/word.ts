@@ -1,32 +1,32 @@
-/** A place in a file. Lines and columns count from 1, columns in characters (code points). */
+/** A position in a file. Lines and columns count from 1, columns in characters (code points). */
 export type Place = {
   readonly path: string;
   readonly line: number;
   readonly column: number;
-  /** Where this text was imported; absent in the file that was named to begin with. */
+  /** Where this text was imported; absent in the main file. */
   readonly from?: Import | undefined;
 };
 
-/** One import: which directive asks for it, and what it brings in. */
+/** One import: the directive that requests it, and what it imports. */
 export type Import = {
-  /** The place of the word `import`, whose own `from` leads on to the outermost file. */
+  /** The position of the word `import`; its own `from` leads to the outermost file. */
   readonly at: Place;
-  /** The same for two imports of the same text. */
+  /** Equal for two imports of the same text. */
   readonly key: string;
-  /** For people: a path, or a snippet as `(name)`. */
+  /** For display: a path, or a snippet as `(name)`. */
   readonly label: string;
 };
 
-/** One word of a file, with its variables and escapes resolved. `column` is where it begins, quote included. */
+/** One word of a file, with variables and escapes resolved. `column` is where it begins, including the quotation mark. */
 export type Word = Place & {
   readonly text: string;
   /** Bare, in double quotes, or in backquotes, where nothing is resolved. */
   readonly style: 'bare' | 'quoted' | 'raw';
-  /** Whether `text` is what stands in the file, character by character, so that a place inside it is known. */
+  /** Whether `text` is exactly the text in the file, so that positions inside it are known. */
   readonly exact: boolean;
 };
 
-/** The words between the commas of one word; empty ones where commas stand side by side or at an end. */
+/** Splits a word at its commas. The parts are empty where commas are adjacent or at an end. */
 export function splitAtCommas(word: Word): Word[] {
   if (word.style !== 'bare' || !word.text.includes(',')) return [word];
   const parts: Word[] = [];
@@ -38,14 +38,14 @@ export function splitAtCommas(word: Word): Word[] {
   return parts;
 }
 
-/** How many characters (code points) a text has. */
+/** The number of characters (code points) in a text. */
 export function characters(text: string): number {
   let count = 0;
   for (const _ of text) count++;
   return count;
 }
 
-/** How a place is named to someone who looks at `reader`: `line 4`, or `path:4` in another file. */
+/** A position as seen from `reader`: `line 4`, or `path:4` in another file. */
 export function lineOf(place: Place, reader: Place): string {
   return place.path === reader.path ? `line ${place.line}` : `${place.path}:${place.line}`;
 }

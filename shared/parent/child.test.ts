@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import type { ToParent } from '../runtime/parent.ts';
 import { type Child, startChild } from './child.ts';
 
-/** A launcher that runs `code` under Node. */
+/** A launcher that runs `code` with Node. */
 function launcher(t: TestContext, code: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'child-'));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -16,7 +16,7 @@ function launcher(t: TestContext, code: string): string {
   return path;
 }
 
-/** Starts one and waits for its end. */
+/** Starts a child and waits for it to exit. */
 function played(path: string, argv: readonly string[], heard: (message: ToParent, child: Child) => void = () => undefined) {
   return new Promise<{ code: number; err: string; words: string; pid: number }>((resolve) => {
     let err = '';
@@ -33,7 +33,7 @@ function played(path: string, argv: readonly string[], heard: (message: ToParent
   });
 }
 
-test('a child knows its parent and its launcher, and is told what came of its question', async (t) => {
+test('a child knows its parent and its launcher, and receives the outcome of its request', async (t) => {
   const path = launcher(
     t,
     `process.on('message', ({ reason }) => { process.stderr.write([reason, process.env.SLUICE_PARENT, process.env.SLUICE_LAUNCHER, process.env.NOTIFY_SOCKET].join()); process.exit(3); });
@@ -48,7 +48,7 @@ test('a child knows its parent and its launcher, and is told what came of its qu
   assert.deepEqual([code, err, words], [3, `no,${process.pid},${path},`, err]);
 });
 
-test('one that is killed ends with the code that a shell gives it, though a program of its own holds its stderr', async (t) => {
+test('a killed child has the exit code that a shell gives it, even if its own child keeps stderr open', async (t) => {
   const path = launcher(
     t,
     "require('node:child_process').spawn('sleep', ['3'], { stdio: 'inherit', detached: true }); process.send({ kind: 'handed-over' });",
@@ -57,7 +57,7 @@ test('one that is killed ends with the code that a shell gives it, though a prog
   assert.equal(code, 137);
 });
 
-test('a launcher that is not there, or no path at all, is an end like any other', async () => {
+test('a missing launcher or an invalid path is reported as an exit', async () => {
   for (const [path, why] of [
     ['/nowhere/sluice', /ENOENT/],
     ['', /cannot be empty/],

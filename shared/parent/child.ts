@@ -7,15 +7,15 @@ import { LAUNCHER_VARIABLE, PARENT_VARIABLE, SUPERVISED_VARIABLE } from '../runt
 
 /** The working directory of the parent. */
 const DIRECTORY = process.cwd();
-/** How much of a child's stderr is kept to report why it ended (characters). */
+/** How much of a child's stderr is kept to report why it exited (characters). */
 const KEPT = 4_096;
-/** The exit code of a shell when a program can't be started. */
+/** A shell's exit code for a program that can't be started. */
 const NOT_STARTED = 127;
-/** How long to wait for the rest of stderr after a child has ended (ms). */
+/** How long to wait for the rest of stderr after a child has exited (ms). */
 const LAST_WORDS_MS = 500;
 
 export type Launch = {
-  /** The launcher's path. It finds the Node and the files of the version that is installed now. */
+  /** The launcher's path. It finds Node and the files of the installed version. */
   readonly launcher: string;
   readonly argv: readonly string[];
 };
@@ -29,7 +29,7 @@ export type ChildEvents = {
 export interface Child {
   /** 0 if it could not be started. */
   readonly pid: number;
-  /** The end of its stderr. */
+  /** The last part of its stderr. */
   readonly lastWords: string;
   send(outcome: UpgradeOutcome): void;
   signal(signal: NodeJS.Signals): void;
@@ -61,7 +61,7 @@ export function startChild({ launcher, argv }: Launch, heard: ChildEvents, err: 
     get lastWords() {
       return kept;
     },
-    // A child that has exited meanwhile needs no answer.
+    // A child that has exited in the meantime needs no response.
     send: (outcome) => void (child.connected && child.send(outcome, undefined, undefined, () => undefined)),
     signal: (signal) => void child.kill(signal),
   };
@@ -69,7 +69,7 @@ export function startChild({ launcher, argv }: Launch, heard: ChildEvents, err: 
 
 /** Node throws some spawn errors (ENOMEM, E2BIG, an invalid path) and emits others. */
 function spawned(launcher: string, argv: readonly string[]): ChildProcess | Error {
-  // By path instead of the inherited working directory, which may have been deleted or recreated.
+  // By path rather than the inherited working directory, which may have been deleted or recreated.
   const cwd = existsSync(DIRECTORY) ? DIRECTORY : '/';
   try {
     return spawn(launcher, argv, { stdio: ['pipe', 'inherit', 'pipe', 'ipc'], detached: true, cwd, env: environment(launcher) });
@@ -91,7 +91,7 @@ function whenEnded(child: ChildProcess, note: (text: string) => void, ended: (co
   });
   child.once('exit', (code, signal) => {
     const exit = code ?? 128 + (signal ? constants.signals[signal] : 0);
-    // The rest of stderr is still in the pipe, which its own children may keep open after it exits.
+    // The rest of stderr is still in the pipe, which the child's own children may keep open after it exits.
     if (child.stderr === null || child.stderr.readableEnded) return ended(exit);
     const cancel = systemClock.after(LAST_WORDS_MS, () => ended(exit));
     child.stderr.once('close', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { crashReason } from './crash-reason.ts';
 
-test('of a crash the line that says why is left', () => {
+test('a crash is reduced to the line with the error', () => {
   const crash = [
     'node:internal/modules/esm/resolve:271',
     '    throw new ERR_MODULE_NOT_FOUND(',
@@ -21,7 +21,7 @@ test('of a crash the line that says why is left', () => {
   assert.equal(crashReason(crash), "Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/opt/x.js'");
 });
 
-test('of a native abort the assertion is left, of plain words the last three lines', () => {
+test('a native abort is reduced to the assertion, other output to its last three lines', () => {
   const abort =
     '  #  node[4711]: void Stream::On() at ../src/node_http2.cc:1\n  #  Assertion failed: !is_destroyed()\n\n----- Native stack trace -----\n\n 1: 0xb0 node::Abort() [node]\n';
   assert.equal(crashReason(abort), '#  Assertion failed: !is_destroyed()');

@@ -2,7 +2,7 @@
 const WHY = /^\s*(?:#\s+)?(?:\w*Error\b[^:]*: |Assertion |FATAL ERROR: |Uncaught )/;
 const LINES = 3;
 
-/** Why a process ended, in one line: the error of its crash, or the last lines of its stderr. Empty if there are none. */
+/** Why a process exited, in one line: the error of its crash, or the last lines of its stderr. Empty if there are none. */
 export function crashReason(stderr: string): string {
   const lines = stderr
     .split('\n')

@@ -7,7 +7,10 @@ import { startChild } from './child.ts';
 import { Parent } from './parent.ts';
 import { serviceManager } from './service-manager.ts';
 
-/** The parent of `run` and `dataplane`: `main.ts LAUNCHER COMMAND [FLAGS]`. It loads very little, since it keeps running its old code through upgrades. */
+/**
+ * The parent of `run` and `dataplane`: `main.ts LAUNCHER COMMAND [FLAGS]`. It loads very little, since it keeps its old code through
+ * upgrades.
+ */
 const [launcher = NAME, ...argv] = process.argv.slice(2);
 
 /** A closed output must not end the service. */

@@ -5,7 +5,7 @@ import { ManualClock } from '../runtime/testing/manual-clock.ts';
 import type { ChildEvents, Launch } from './child.ts';
 import { Parent } from './parent.ts';
 
-/** A child that the test plays. */
+/** A child controlled by the test. */
 class Played {
   readonly launch: Launch;
   readonly pid: number;
@@ -42,7 +42,7 @@ class Played {
   }
 }
 
-/** A parent whose children are played, with what it tells the service manager and the log. */
+/** A parent with simulated children, and what it sends to the service manager and the log. */
 function scene({ argv = ['dataplane'], staysBehind = false } = {}) {
   const clock = new ManualClock();
   const children: Played[] = [];
@@ -82,7 +82,7 @@ function scene({ argv = ['dataplane'], staysBehind = false } = {}) {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 const UPGRADE: ToParent = { kind: 'upgrade', launcher: '/new/sluice' };
 
-test('a first start that comes to nothing ends the parent with its code, whatever that is', async () => {
+test('a failed first start ends the parent with the child’s exit code', async () => {
   for (const code of [0, 1, 2, 134]) {
     const play = scene();
     play.nth(1).ends(code);
@@ -91,7 +91,7 @@ test('a first start that comes to nothing ends the parent with its code, whateve
   }
 });
 
-test('one that has served is started again, later each time, and at once again after it lasted', () => {
+test('a child that has served is restarted, with a growing delay that resets after a long run', () => {
   const play = scene();
   play.nth(1).serves().ends(137);
   for (const [pause, child] of [
@@ -113,7 +113,7 @@ test('one that has served is started again, later each time, and at once again a
   assert.equal(play.exit, null);
 });
 
-test('stopping lets everyone finish and ends with the code; a second time it is passed on, and then nobody is waited for', async () => {
+test('the first stop lets every process drain and returns the exit code; the second one ends them at once', async () => {
   const play = scene();
   play.nth(1).serves();
   play.parent.stop();
@@ -127,7 +127,7 @@ test('stopping lets everyone finish and ends with the code; a second time it is 
   assert.deepEqual(play.told, ['ready', 'stopping']);
 });
 
-test('stopped between two starts it ends at once with 0', async () => {
+test('a parent stopped between two starts exits at once with 0', async () => {
   const play = scene();
   play.nth(1).serves().ends(139);
   play.parent.stop();
@@ -136,7 +136,7 @@ test('stopped between two starts it ends at once with 0', async () => {
   assert.deepEqual([play.exit, play.children.length], [0, 1]);
 });
 
-test('one that is stopped while it starts has ended as it was told', async () => {
+test('a child stopped while it starts counts as an intended exit', async () => {
   const play = scene();
   play.parent.stop();
   play.nth(1).ends(143);
@@ -144,7 +144,7 @@ test('one that is stopped while it starts has ended as it was told', async () =>
   assert.equal(play.exit, 0);
 });
 
-test('other signals reach the one that serves', () => {
+test('other signals are passed to the serving child', () => {
   const play = scene();
   play.nth(1).serves().says(UPGRADE);
   play.parent.signal('SIGHUP');
@@ -153,7 +153,7 @@ test('other signals reach the one that serves', () => {
   assert.deepEqual([play.nth(1).signals, play.nth(2).signals], [['SIGHUP'], ['SIGUSR2']]);
 });
 
-test('a successor is started by the launcher that was named, adopted, and the one that is started again from then on', async () => {
+test('a successor is started with the given launcher, adopted, and restarted from then on', async () => {
   const play = scene({ argv: ['run', '--config', 'x'] });
   play.nth(1).serves('1').says(UPGRADE);
   assert.deepEqual(play.nth(2).launch, { launcher: '/new/sluice', argv: ['run', '--config', 'x', '--takeover'] });
@@ -170,7 +170,7 @@ test('a successor is started by the launcher that was named, adopted, and the on
   assert.deepEqual(play.nth(3).launch, { launcher: '/new/sluice', argv: ['run', '--config', 'x'] });
 });
 
-test('while the old one drains both are told to stop, and the parent waits for both', async () => {
+test('a stop while the old process drains reaches both, and the parent waits for both', async () => {
   const play = scene();
   play.nth(1).serves().says(UPGRADE);
   play.nth(2).serves();
@@ -184,7 +184,7 @@ test('while the old one drains both are told to stop, and the parent waits for b
   assert.equal(play.exit, 0);
 });
 
-test('a successor that ends before it serves is told with its reason, and the old one goes on', () => {
+test('a successor that exits before it serves is reported with its reason, and the old process continues', () => {
   const play = scene();
   play.nth(1).serves().says(UPGRADE);
   play.nth(2).says({ kind: 'failed', reason: 'no such file' }).ends(2);
@@ -193,7 +193,7 @@ test('a successor that ends before it serves is told with its reason, and the ol
   play.nth(3).ends(1);
   play.nth(1).says(UPGRADE);
   play.nth(4).ends(134);
-  const reasons = ['(exit code 2): no such file', '(exit code 1): Error: broken', '(exit code 134) without a word'];
+  const reasons = ['(exit code 2): no such file', '(exit code 1): Error: broken', '(exit code 134) without an error message'];
   assert.deepEqual(
     play.nth(1).told,
     reasons.map((reason) => ({ kind: 'not-upgraded', reason: `the new process ended ${reason}` })),
@@ -201,7 +201,7 @@ test('a successor that ends before it serves is told with its reason, and the ol
   assert.deepEqual([play.nth(1).signals, play.exit, play.told.at(-1)], [[], null, 'ready']);
 });
 
-test('a successor that never serves is ended after a minute', () => {
+test('a successor that never serves is killed after a minute', () => {
   const play = scene();
   play.nth(1).serves().says(UPGRADE);
   play.clock.pass(60_000);
@@ -212,17 +212,17 @@ test('a successor that never serves is ended after a minute', () => {
   assert.match(JSON.stringify(play.nth(1).told), /did not serve within 60 s/);
 });
 
-test('of two upgrades at once the second is refused, and so is one by a process that has handed over', () => {
+test('the second of two simultaneous upgrades is refused, and so is one requested by a process that has handed over', () => {
   const play = scene();
   play.nth(1).serves().says(UPGRADE).says(UPGRADE);
   assert.deepEqual(play.nth(1).told, [{ kind: 'not-upgraded', reason: 'another upgrade is under way' }]);
   play.nth(2).serves();
   play.nth(1).says(UPGRADE);
-  assert.match(JSON.stringify(play.nth(1).told.at(-1)), /another process has its place already/);
+  assert.match(JSON.stringify(play.nth(1).told.at(-1)), /another process has already replaced it/);
   assert.equal(play.children.length, 2);
 });
 
-test('when the old one dies while its successor starts, the successor has its place, or the next start', () => {
+test('if the old process dies while its successor starts, the successor replaces it, or a restart follows', () => {
   for (const lives of [true, false]) {
     const play = scene();
     play.nth(1).serves().says(UPGRADE);
@@ -236,7 +236,7 @@ test('when the old one dies while its successor starts, the successor has its pl
   }
 });
 
-test('when a stranger has taken over the parent ends with 0, or waits to be stopped where its end would be that of a container', async () => {
+test('after a takeover by an unrelated process the parent exits with 0, or waits to be stopped if it runs in a container', async () => {
   const play = scene();
   play.nth(1).serves().says({ kind: 'handed-over' }).ends(86);
   await settled();

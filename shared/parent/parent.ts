@@ -8,9 +8,9 @@ import type { Child, ChildEvents, Launch } from './child.ts';
 import { crashReason } from './crash-reason.ts';
 import type { ServiceManager } from './service-manager.ts';
 
-/** A child that ran for this long (ms) resets the backoff. */
+/** A child that ran for at least this long (ms) resets the backoff. */
 const STEADY_MS = 10_000;
-/** Exit codes of an intended end: SIGTERM during startup, as in a shell, and a completed takeover. */
+/** Exit codes of an intended exit: SIGTERM during startup, as in a shell, and a completed takeover. */
 const AS_TOLD = new Set([143, HANDED_OVER_EXIT]);
 /** How long to wait before SIGKILL when told to exit immediately (ms). */
 const HURRY_MS = 2_000;
@@ -23,8 +23,8 @@ type ParentOptions = {
   /** Writes a log line. */
   readonly report: (fields: object, message: string) => void;
   /**
-   * Whether to stay after a process that is not our child has taken over. In a container, exiting would make the engine
-   * restart the container, in conflict with the new process.
+   * Whether to stay after a process that is not our child has taken over. In a container, exiting would make the engine restart the
+   * container, and the new one would conflict with the process that took over.
    */
   readonly staysBehind: boolean;
 };
@@ -41,8 +41,8 @@ type Managed = {
 };
 
 /**
- * Supervises a command for as long as the service runs: restarts it when it dies, passes signals on, and adopts its
- * successor. The exception is the first start: if the child ends before it ever serves, the parent exits with its code.
+ * Supervises a command for as long as the service runs: restarts it when it dies, passes signals on, and adopts its successor. The
+ * exception is the first start: if the child exits before it ever serves, the parent exits with its code.
  */
 export class Parent {
   private readonly argv: readonly string[];
@@ -77,7 +77,7 @@ export class Parent {
   /** The first call drains all processes; the second one ends them immediately. */
   stop(): void {
     this.stops += 1;
-    if (this.stops === 1) this.outside.manager.stopping('finishing what is under way');
+    if (this.stops === 1) this.outside.manager.stopping('finishing open requests');
     this.cancelRestart?.();
     this.cancelRestart = null;
     this.tellAll('SIGTERM');
@@ -155,7 +155,7 @@ export class Parent {
   private refusal(asking: Managed): string | null {
     if (this.stops > 0) return 'it is being stopped';
     if (this.next !== null) return 'another upgrade is under way';
-    return asking === this.current ? null : 'another process has its place already';
+    return asking === this.current ? null : 'another process has already replaced it';
   }
 
   private ended(kept: Managed, code: number): void {
@@ -174,7 +174,7 @@ export class Parent {
   private failed(next: Managed, code: number): void {
     this.next = null;
     const said = next.reason || crashReason(next.child.lastWords);
-    const reason = `the new process ended (exit code ${code})${said ? `: ${said}` : ' without a word'}`;
+    const reason = `the new process ended (exit code ${code})${said ? `: ${said}` : ' without an error message'}`;
     this.outside.report({ pid: next.child.pid, code, reason: said }, 'the upgrade failed');
     if (this.stops > 0) return this.endIfAlone(code);
     if (this.current === null) return this.restart(next, code);
@@ -186,8 +186,8 @@ export class Parent {
     const { clock, report, manager } = this.outside;
     if (clock.monotonic() - startedAt > STEADY_MS) this.backoff.reset();
     const wait = this.backoff.next();
-    report({ pid: child.pid, code, ...(reason && { reason }), restart_in_ms: wait }, 'the process ended and is started again');
-    manager.ready(`the process ended (exit code ${code}) and is started again`);
+    report({ pid: child.pid, code, ...(reason && { reason }), restart_in_ms: wait }, 'the process exited and is being restarted');
+    manager.ready(`the process ended (exit code ${code}) and is being restarted`);
     this.cancelRestart = clock.after(wait, () => {
       this.cancelRestart = null;
       this.start();
@@ -197,7 +197,7 @@ export class Parent {
   /** Handles a takeover by a process that is not our child. */
   private leave(): void {
     if (!this.outside.staysBehind) return this.end(0);
-    this.outside.report({}, 'another process has taken over: this container has nothing left to do and waits to be stopped');
+    this.outside.report({}, 'another process has taken over; this container is idle and can be stopped');
   }
 
   /** Exits if stopping and no process is left. */

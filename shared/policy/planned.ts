@@ -1,9 +1,9 @@
 import type { Mislabelled } from './policy.ts';
 
-/** A directive that a site will be able to say: refused until it works. */
+/** A planned directive, which is refused until it is implemented. */
 export type Planned = { readonly name: string; readonly mislabelled?: Mislabelled };
 
-const ELSEWHERE = 'it is not available: leave it out, and let the app itself or a proxy behind this one ask';
+const ELSEWHERE = 'not available: leave it out, and let the app or a proxy behind this one do it';
 
 export const PLANNED: readonly Planned[] = [
   { name: 'cache' },

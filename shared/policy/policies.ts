@@ -9,20 +9,20 @@ import { rateLimit } from './rate-limit/rate-limit.ts';
 import { redirect } from './redirect/redirect.ts';
 import { respond } from './respond/respond.ts';
 
-/** What a site and each of its blocks can say, in the order of the reference. */
+/** The policies of sites and blocks, in the order of the reference. */
 const ANYWHERE = [rateLimit, redirect, header, basicAuth, ipFilter, respond] as const;
-/** What only a site can say. */
+/** The policies of sites only. */
 const OF_SITES = [clientAuth, analytics] as const;
 
 type Joined<Union> = (Union extends unknown ? (one: Union) => void : never) extends (all: infer All) => void ? All : never;
 type Members<List extends readonly { readonly members: z.ZodRawShape }[]> = Joined<List[number]['members']>;
 type All = Members<typeof ANYWHERE> & Members<typeof OF_SITES>;
 
-/** The members of their own in a block, and in a route. */
+/** Their members in a block, and in a route. */
 export const BLOCK_MEMBERS: Members<typeof ANYWHERE> = Object.assign({}, ...ANYWHERE.map(({ members }) => members));
 export const SITE_MEMBERS: All = Object.assign({}, BLOCK_MEMBERS, ...OF_SITES.map(({ members }) => members));
 
-/** What a site or a block says about all of them. */
+/** The values of a site or block for all policies. */
 export type SaidOfPolicies = Said<All>;
 
 export const BLOCK_POLICIES: readonly Description<SaidOfPolicies>[] = ANYWHERE;

@@ -1,39 +1,42 @@
 import type { z } from 'zod';
 import type { Grammar } from '../config-file/directive.ts';
 
-/** What a policy says about itself, once: in routes, in the config file and in labels. What it does to a request is the data plane's. */
+/**
+ * The one description of a policy: its members in routes, its directive and its labels. Its effect on requests is implemented in the data
+ * plane.
+ */
 export type Policy<Members extends z.ZodRawShape> = Description<Said<Members>> & {
-  /** Its members in a route, and in a block where blocks may say it; each with the words that the reference has for it. */
+  /** Its members in a route, and in a block if blocks allow it; each with its description for the reference. */
   readonly members: Members;
 };
 
-/** Members of a site or of a block, as far as something is said about them. */
+/** The members that are present in a site or block. */
 export type Said<Members extends z.ZodRawShape> = Partial<z.output<z.ZodObject<Members>>>;
 
 export type Description<Part> = {
-  /** How it is written in the config file; its section in the reference is `reference.md` beside it. */
+  /** Its syntax in the config file; its section in the reference is `reference.md` in the same folder. */
   readonly directive?: Grammar<Part>;
   readonly labels?: readonly Label<Part>[];
   readonly mislabelled?: Mislabelled;
-  /** Its members without what nobody is shown; null where there is nothing of that kind. */
+  /** Its members without secrets; null if it has none. */
   concealed?(said: Part): Part | null;
-  /** Whether it asks who is there, so that paths which it leaves open are worth a hint. */
+  /** Whether it restricts access, so that paths it leaves open deserve a warning. */
   keepsOut?(said: Part): boolean;
 };
 
-/** A label of containers. */
+/** A container label. */
 export type Label<Part> = {
-  /** What follows `sluice.` or `sluice.<site>.`; `header` is followed by a field name. */
+  /** The text after `sluice.` or `sluice.<site>.`; `header` is followed by a field name. */
   readonly word: string;
   readonly form: string;
-  /** For the reference: what holds without it, and an example. */
+  /** For the reference: the default, and an example. */
   readonly otherwise: string;
   readonly example: string;
-  /** @returns what is wrong with the value; undefined when it was taken. */
+  /** @returns what is wrong with the value; undefined if it was accepted. */
   read(value: string, said: Part, field: string): string | undefined;
 };
 
-/** What people call it in labels that are none of ours: without it the site would be more open than it was meant to be. */
+/** Unknown labels that look like this policy. Ignoring one would leave the site more open than intended. */
 export type Mislabelled = {
   /** Without hyphens and underscores. */
   readonly words: readonly string[];

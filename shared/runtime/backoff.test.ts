@@ -5,7 +5,7 @@ import { systemRandom } from './random.ts';
 
 const withFraction = (fraction: number) => ({ ...systemRandom, fraction: () => fraction });
 
-test('waits double from 100 ms to 5 s', () => {
+test('delays double from 100 ms up to 5 s', () => {
   const backoff = createBackoff(withFraction(0));
   assert.deepEqual(
     Array.from({ length: 8 }, () => backoff.next()),
@@ -13,7 +13,7 @@ test('waits double from 100 ms to 5 s', () => {
   );
 });
 
-test('a success starts small again', () => {
+test('a success resets the delay', () => {
   const backoff = createBackoff(withFraction(0));
   backoff.next();
   backoff.next();
@@ -21,6 +21,6 @@ test('a success starts small again', () => {
   assert.equal(backoff.next(), 100);
 });
 
-test('chance shortens a wait by up to half', () => {
+test('jitter shortens a delay by up to half', () => {
   assert.equal(createBackoff(withFraction(0.999)).next(), 50);
 });

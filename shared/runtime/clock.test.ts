@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { type Clock, sleep, systemClock } from './clock.ts';
 
-/** A clock on which nothing happens until a test says so. */
+/** A clock that fires timers only when the test says so. */
 function stoppedClock() {
   const tasks = new Set<() => void>();
   const after: Clock['after'] = (_ms, task) => {
@@ -14,7 +14,7 @@ function stoppedClock() {
 }
 
 describe('sleep', () => {
-  it('ends when the clock says so', async () => {
+  it('ends when its time has passed', async () => {
     const { clock, tasks } = stoppedClock();
     let awake = false;
     const sleeping = sleep(clock, 1_000).then(() => {
@@ -40,7 +40,7 @@ describe('sleep', () => {
 });
 
 describe('the system clock', () => {
-  it('has one monotonic time for all threads', async () => {
+  it('has the same monotonic time in all threads', async () => {
     const source = `import(${JSON.stringify(new URL('./clock.ts', import.meta.url).href)}).then(({ systemClock }) => require('node:worker_threads').parentPort.postMessage(systemClock.monotonic()))`;
     const before = systemClock.monotonic();
     const worker = new Worker(source, { eval: true });
@@ -49,7 +49,7 @@ describe('the system clock', () => {
     assert.ok(before <= there && there <= systemClock.monotonic(), `${before} <= ${there}`);
   });
 
-  it('runs a task once after a while, and again and again until it is stopped', async () => {
+  it('runs a task once after a delay, or repeatedly until it is stopped', async () => {
     const alive = setInterval(() => undefined, 1_000);
     await new Promise<void>((resolve) => systemClock.after(1, resolve));
     let runs = 0;

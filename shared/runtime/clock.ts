@@ -1,8 +1,8 @@
 /** The source of time. Tests replace it; nothing else reads the system clock. */
 export interface Clock {
-  /** Milliseconds since 1970, as the wall clock has it. */
+  /** Milliseconds since 1970 by the wall clock. */
   now(): number;
-  /** Milliseconds since some fixed moment, never going back; the same in every thread of the process. */
+  /** Milliseconds since some fixed moment, never decreasing; the same in every thread of the process. */
   monotonic(): number;
   /** Runs `task` after `ms`; the returned function cancels it. Never keeps the process alive. */
   after(ms: number, task: () => void): () => void;
@@ -10,7 +10,7 @@ export interface Clock {
   every(ms: number, task: () => void): () => void;
 }
 
-/** `performance.now` counts from each thread's own start; this moves it onto the process-wide monotonic clock. */
+/** `performance.now` counts from each thread's start; this converts it to the process-wide monotonic clock. */
 const threadOffset = Number(process.hrtime.bigint() / 1_000n) / 1_000 - performance.now();
 
 export const systemClock: Clock = {

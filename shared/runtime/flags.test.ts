@@ -8,9 +8,9 @@ const TABLE: readonly Flag[] = [
     name: 'http-port',
     kind: 'value',
     placeholder: 'PORT',
-    help: 'port of plain HTTP',
+    help: 'HTTP port',
     default: '80',
-    parse: (text) => (/^\d+$/.test(text) ? accepted(Number(text)) : refused('a port is a number')),
+    parse: (text) => (/^\d+$/.test(text) ? accepted(Number(text)) : refused('not a port number')),
   },
   { name: 'config', kind: 'value', help: 'config file' },
   { name: 'verbose', kind: 'switch', help: 'says more' },
@@ -20,9 +20,9 @@ const TABLE: readonly Flag[] = [
     kind: 'list',
     placeholder: 'N,...',
     help: 'numbers',
-    parse: (text) => (text === 'x' ? refused('x is no number') : accepted(text)),
+    parse: (text) => (text === 'x' ? refused('x is not a number') : accepted(text)),
   },
-  { name: 'key', kind: 'value', help: 'a key', secret: true, parse: () => refused('it is no key') },
+  { name: 'key', kind: 'value', help: 'a key', secret: true, parse: () => refused('not a key') },
   { name: 'soon', kind: 'value', help: 'not built', unavailable: true },
 ];
 
@@ -41,7 +41,7 @@ const error = (argv: string[], env: Record<string, string | undefined> = {}): st
 };
 
 describe('flags', () => {
-  it('take their value from the next word or after an equals sign', () => {
+  it('take their value from the next argument or after an equals sign', () => {
     assert.deepEqual(given(['--http-port', '8080', '--config=a=b']), { 'http-port': [8080, 'flag'], config: ['a=b', 'flag'] });
   });
 
@@ -50,12 +50,12 @@ describe('flags', () => {
     assert.equal(error(['--config', '--verbose']), 'sluice serve: --config needs a value (VALUE)');
   });
 
-  it('may be given twice: the last value counts, a list grows', () => {
+  it('may be repeated: the last value wins, and a list collects all', () => {
     assert.deepEqual(given(['--http-port', '1', '--http-port', '2']), { 'http-port': [2, 'flag'] });
     assert.deepEqual(given(['--allow', '1, 2', '--allow=3']), { allow: [['1', '2', '3'], 'flag'] });
   });
 
-  it('that are switches need no value and take true, false, 1 and 0', () => {
+  it('that are switches need no value and accept true, false, 1 and 0', () => {
     assert.deepEqual(given(['--verbose', 'word']), { verbose: [true, 'flag'] });
     for (const [text, value] of [
       ['true', true],
@@ -66,31 +66,31 @@ describe('flags', () => {
       assert.deepEqual(given([`--verbose=${text}`]), { verbose: [value, 'flag'] });
   });
 
-  it('that may stand alone are true alone', () => {
+  it('with an optional value are true without one', () => {
     assert.deepEqual(given(['--socket']), { socket: [true, 'flag'] });
     assert.deepEqual(given(['--socket', '--verbose']), { socket: [true, 'flag'], verbose: [true, 'flag'] });
     assert.deepEqual(given(['--socket', '/s']), { socket: ['/s', 'flag'] });
   });
 
-  it('leave other words as positionals, and everything after two dashes', () => {
+  it('leave other arguments, and everything after two dashes, as positionals', () => {
     assert.deepEqual(read(['a', '--verbose', '-', '--', '--config', '-h']).positionals, ['a', '-', '--config', '-h']);
   });
 
-  it('that are secret are not repeated when they are refused', () => {
-    assert.equal(error(['--key', 'xyzzy']), 'sluice serve: --key: it is no key');
-    assert.equal(error([], { SLUICE_KEY: 'xyzzy' }), 'sluice serve: SLUICE_KEY: it is no key');
+  it('that are secret are not quoted in errors', () => {
+    assert.equal(error(['--key', 'xyzzy']), 'sluice serve: --key: not a key');
+    assert.equal(error([], { SLUICE_KEY: 'xyzzy' }), 'sluice serve: SLUICE_KEY: not a key');
   });
 
-  it('stop at --help and -h, whatever the environment says', () => {
+  it('stop at --help and -h, regardless of the environment', () => {
     for (const word of ['--help', '-h']) assert.equal(read(['--verbose', word, '--nonsense'], { SLUICE_HTTP_PORT: 'x' }).help, true);
     assert.equal(read([]).help, false);
   });
 });
 
-describe('their environment twins', () => {
-  it('are named in capitals', () => assert.equal(envTwin('http-port'), 'SLUICE_HTTP_PORT'));
+describe('environment variables of flags', () => {
+  it('have the flag’s name in capitals', () => assert.equal(envTwin('http-port'), 'SLUICE_HTTP_PORT'));
 
-  it('count where the flag is not given', () => {
+  it('apply if the flag is absent', () => {
     const env = { SLUICE_HTTP_PORT: '1', SLUICE_CONFIG: 'e', SLUICE_ALLOW: '1,2', SLUICE_VERBOSE: '0', SLUICE_SOCKET: '/e', OTHER: 'x' };
     assert.deepEqual(given(['--http-port', '2', '--allow', '3'], env), {
       'http-port': [2, 'flag'],
@@ -106,11 +106,10 @@ describe('their environment twins', () => {
     assert.deepEqual(given([], { SLUICE_SOCKET: '0' }), { socket: [false, 'environment'] });
   });
 
-  it('count for nothing when they are empty', () =>
-    assert.deepEqual(given([], { SLUICE_CONFIG: '', SLUICE_SOON: '', SLUICE_VERBOSE: undefined }), {}));
+  it('are ignored if empty', () => assert.deepEqual(given([], { SLUICE_CONFIG: '', SLUICE_SOON: '', SLUICE_VERBOSE: undefined }), {}));
 });
 
-describe('a mistake is one line that names the flag:', () => {
+describe('a usage error is one line that names the flag:', () => {
   const LINES: [argv: string[], env: Record<string, string>, line: string][] = [
     [['--nonsense'], {}, 'sluice serve: unknown flag --nonsense'],
     [['--htp-port', '1'], {}, 'sluice serve: unknown flag --htp-port (did you mean --http-port?)'],
@@ -121,14 +120,14 @@ describe('a mistake is one line that names the flag:', () => {
     [['--http-port='], {}, 'sluice serve: --http-port needs a value (PORT)'],
     [['--socket='], {}, 'sluice serve: --socket needs a value (PATH)'],
     [['--config', ''], {}, 'sluice serve: --config needs a value (VALUE)'],
-    [['--http-port', 'x'], {}, 'sluice serve: --http-port "x": a port is a number'],
-    [['--allow', '1,x'], {}, 'sluice serve: --allow "x": x is no number'],
+    [['--http-port', 'x'], {}, 'sluice serve: --http-port "x": not a port number'],
+    [['--allow', '1,x'], {}, 'sluice serve: --allow "x": x is not a number'],
     [['--verbose=yes'], {}, 'sluice serve: --verbose takes true or false, not "yes"'],
     [['--verbose='], {}, 'sluice serve: --verbose takes true or false, not ""'],
     [['--verbose=constructor'], {}, 'sluice serve: --verbose takes true or false, not "constructor"'],
     [['--soon', '1'], {}, 'sluice serve: --soon is not available yet'],
-    [[], { SLUICE_HTTP_PORT: 'x' }, 'sluice serve: SLUICE_HTTP_PORT "x": a port is a number'],
-    [['--http-port', '1'], { SLUICE_HTTP_PORT: 'x' }, 'sluice serve: SLUICE_HTTP_PORT "x": a port is a number'],
+    [[], { SLUICE_HTTP_PORT: 'x' }, 'sluice serve: SLUICE_HTTP_PORT "x": not a port number'],
+    [['--http-port', '1'], { SLUICE_HTTP_PORT: 'x' }, 'sluice serve: SLUICE_HTTP_PORT "x": not a port number'],
     [[], { SLUICE_VERBOSE: 'yes' }, 'sluice serve: SLUICE_VERBOSE takes 1, true, 0 or false, not "yes"'],
     [[], { SLUICE_SOON: '1' }, 'sluice serve: SLUICE_SOON is set, but --soon is not available yet'],
   ];
@@ -136,9 +135,9 @@ describe('a mistake is one line that names the flag:', () => {
 });
 
 describe('--help', () => {
-  it('has a line a flag: form, help, default, what is missing, twin', () => {
+  it('has one line per flag: form, help, default and environment variable', () => {
     assert.deepEqual(helpOf(TABLE).split('\n'), [
-      '  --http-port PORT  port of plain HTTP (default 80; SLUICE_HTTP_PORT)',
+      '  --http-port PORT  HTTP port (default 80; SLUICE_HTTP_PORT)',
       '  --config VALUE    config file (SLUICE_CONFIG)',
       '  --verbose         says more (SLUICE_VERBOSE)',
       '  --socket [PATH]   Unix socket (SLUICE_SOCKET)',
@@ -146,5 +145,5 @@ describe('--help', () => {
       '  --key VALUE       a key (SLUICE_KEY)',
     ]);
   });
-  it('is empty for no flags', () => assert.equal(helpOf([]), ''));
+  it('is empty without flags', () => assert.equal(helpOf([]), ''));
 });

@@ -3,22 +3,22 @@ import { ENV_PREFIX, NAME } from '../name.ts';
 import type { Parsed } from '../values/parsed.ts';
 
 /**
- * Flags of a command, from one table each. Every flag has an environment twin (`--http-port` is
- * `SLUICE_HTTP_PORT`); a flag wins over the environment. The same table prints `--help`.
+ * The flags of a command, defined in one table per command. Every flag has an environment variable (`--http-port` is `SLUICE_HTTP_PORT`);
+ * a flag takes precedence over the environment. The same table prints `--help`.
  */
 export type Flag<T = unknown> = {
   /** Without the dashes: `http-port`. */
   readonly name: string;
   /** `switch` takes no value, `optional` may stand alone, `list` may be repeated. */
   readonly kind: 'value' | 'switch' | 'optional' | 'list';
-  /** What stands for the value in `--help`: `PORT`, `HOST:PORT`. */
+  /** The placeholder for the value in `--help`: `PORT`, `HOST:PORT`. */
   readonly placeholder?: string;
   readonly help: string;
-  /** Shown in `--help` only; the reader of the flag applies it. */
+  /** Only shown in `--help`; the code that reads the flag applies it. */
   readonly default?: string;
-  /** Reads the value; the reason of a refusal becomes the one line on stderr. */
+  /** Reads the value; the reason of a refusal is printed on stderr. */
   readonly parse?: (text: string) => Parsed<T>;
-  /** A refusal does not repeat the value. */
+  /** Its value is not quoted in errors. */
   readonly secret?: true;
   /** Planned and documented, but rejected until it is implemented. */
   readonly unavailable?: true;
@@ -135,7 +135,7 @@ function suggestion(name: string, table: readonly Flag[]): string {
   return close ? ` (did you mean --${close}?)` : '';
 }
 
-/** The body of `--help`: one line a flag, with its environment twin. What is not available yet is left out. */
+/** The body of `--help`: one line per flag, with its environment variable. Flags that are not available yet are left out. */
 export function helpOf(all: readonly Flag[]): string {
   const table = all.filter(({ unavailable }) => !unavailable);
   const heads = table.map((flag) => {

@@ -40,7 +40,7 @@ function isOutcome(message: unknown): message is UpgradeOutcome {
 
 export const NO_PARENT: UpgradeOutcome = {
   kind: 'not-upgraded',
-  reason: 'nothing is above it that could start another one: start that yourself, with the same flags and --takeover',
+  reason: 'it has no parent process to start a successor; start one yourself with the same flags and --takeover',
 };
 
 /** Asks the parent to start a successor and waits for the outcome. The parent handles one request at a time. */
@@ -48,7 +48,7 @@ export function requestSuccessor(launcher: string): Promise<UpgradeOutcome> {
   if (!process.connected) return Promise.resolve(NO_PARENT);
   return new Promise((resolve) => {
     const heard = (message: unknown): void => (isOutcome(message) ? settle(message) : undefined);
-    const gone = (): void => settle({ kind: 'not-upgraded', reason: 'the process above it is gone' });
+    const gone = (): void => settle({ kind: 'not-upgraded', reason: 'its parent process is gone' });
     const settle = (outcome: UpgradeOutcome): void => {
       process.off('message', heard).off('disconnect', gone);
       resolve(outcome);

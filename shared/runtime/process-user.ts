@@ -8,7 +8,7 @@ function whoWeAre(): string {
   try {
     return `the user ${userInfo().username}`;
   } catch {
-    // No entry in the list of users.
+    // The user has no entry in the user database.
     return id === undefined ? 'the user of this process' : `the user ${id}`;
   }
 }

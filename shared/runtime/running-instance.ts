@@ -1,11 +1,12 @@
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { NAME } from '../name.ts';
 import { type Description, TAKEOVER_SOCKET } from '../wire/takeover.ts';
 
-/** Time limit for the answer (ms). A process that is slower still holds the lock on the table, which is reported later. */
+/** Time limit for the response (ms). A slower process still holds the lock on the table, which is reported later. */
 const PATIENCE_MS = 2_000;
 
-/** Describes the data plane that is running with a state directory. @returns null if none answers. */
+/** Describes the data plane that is running with a state directory. @returns null if none responds. */
 export function runningInstance(stateDir: string): Promise<Description | null> {
   return new Promise((resolve) => {
     let text = '';
@@ -30,8 +31,8 @@ function descriptionIn(text: string): Description | null {
   }
 }
 
-/** The error for a second process on one state directory. */
+/** The error message for a second process with the same state directory. */
 export function describeTakenBy(stateDir: string, { version, pid, since }: Description): string {
   const first = `version ${version} as process ${pid}${since === undefined ? '' : `, since ${since}`}`;
-  return `${stateDir} is in use: ${first}; end that one, replace it with upgrade, or name another directory with --state-dir PATH`;
+  return `${stateDir} is in use: ${first}; stop it, replace it with "${NAME} upgrade", or choose another directory with --state-dir PATH`;
 }

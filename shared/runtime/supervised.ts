@@ -6,7 +6,7 @@ export const SUPERVISED_VARIABLE = `${ENV_PREFIX}SUPERVISED`;
 /** The pid of the parent that the launcher starts for `run` and `dataplane`. If it is set, the launcher starts no further parent. */
 export const PARENT_VARIABLE = `${ENV_PREFIX}PARENT`;
 
-/** The path of the launcher as it was called, with symbolic links that each start resolves again. */
+/** The path of the launcher as it was called. Symbolic links in it are resolved again at each start. */
 export const LAUNCHER_VARIABLE = `${ENV_PREFIX}LAUNCHER`;
 
 /** The exit code of a supervised process after a takeover: it must not be restarted. */

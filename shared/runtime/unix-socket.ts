@@ -2,15 +2,14 @@ import { existsSync, lstatSync, unlinkSync } from 'node:fs';
 import type { Server } from 'node:net';
 import { connect } from 'node:net';
 
-/** The socket belongs to a process that still answers. */
+/** The socket belongs to a process that still accepts connections. */
 export class SocketInUseError extends Error {}
 
 /** Only the user who runs the process may connect. */
 const OWNER_ONLY = 0o177;
 
 /**
- * Listens on a Unix socket that has mode 0600 from the start. A stale socket at the path is replaced; anything else
- * is left alone.
+ * Listens on a Unix socket that has mode 0600 from the start. A stale socket at the path is replaced; any other file is left alone.
  * @throws SocketInUseError, or the system's error.
  */
 export async function listenUnix(server: Server, path: string): Promise<void> {
@@ -28,7 +27,7 @@ export async function listenUnix(server: Server, path: string): Promise<void> {
 }
 
 async function removeStale(path: string): Promise<void> {
-  if (!lstatSync(path).isSocket()) throw new SocketInUseError(`${path} exists and is no socket`);
+  if (!lstatSync(path).isSocket()) throw new SocketInUseError(`${path} exists and is not a socket`);
   if (await answers(path)) throw new SocketInUseError(`${path} is already in use by another process`);
   unlinkSync(path);
 }

@@ -1,51 +1,51 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { accepted, type Branded, type Parsed, refused } from './parsed.ts';
 
-/** An upstream's socket address as it was written: `host:port`, IPv6 in brackets, or `unix/` and the path of a socket. */
+/** An upstream's socket address in its original form: `host:port`, IPv6 in brackets, or `unix/` and the path of a socket. */
 export type Address = Branded<string, 'Address'>;
 
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/i;
 const ONLY_DIGITS_AND_DOTS = /^[\d.]+$/;
 
 /**
- * Reads `host:port`: an IPv4 literal, an `[IPv6]` literal or a host name, and a port from 1 to 65535.
- * Host names may carry underscores, as container engines hand them out. Nothing is looked up.
+ * Reads `host:port`: an IPv4 literal, an `[IPv6]` literal or a host name, and a port from 1 to 65535. Host names may contain underscores,
+ * as in the names that container engines assign. Nothing is resolved.
  */
 export function parseAddress(text: string): Parsed<Address> {
-  if (text.includes('://')) return refused('an address has no scheme (expected host:port)');
+  if (text.includes('://')) return refused('an address must not have a scheme (expected host:port)');
   const { host, port } = splitAddress(text);
-  if (host === '') return refused('it has no host (expected host:port)');
-  if (port === '') return refused('it has no port (expected host:port)');
-  if (!isPort(port)) return refused('a port is a number from 1 to 65535');
-  if (text.startsWith('[')) return isIPv6(host) ? accepted(text as Address) : refused('the brackets hold no IPv6 address');
-  if (host.includes(':')) return refused('an IPv6 address stands in brackets: [::1]:8080');
+  if (host === '') return refused('the host is missing (expected host:port)');
+  if (port === '') return refused('the port is missing (expected host:port)');
+  if (!isPort(port)) return refused('a port must be a number from 1 to 65535');
+  if (text.startsWith('[')) return isIPv6(host) ? accepted(text as Address) : refused('the text in brackets is not an IPv6 address');
+  if (host.includes(':')) return refused('an IPv6 address must be in brackets: [::1]:8080');
   if (ONLY_DIGITS_AND_DOTS.test(host))
-    return isIPv4(host) ? accepted(text as Address) : refused('it looks like an IPv4 address and is none');
+    return isIPv4(host) ? accepted(text as Address) : refused('it looks like an IPv4 address but is not valid');
   return HOST_NAME.test(host) ? accepted(text as Address) : refused('the host is neither an address nor a host name');
 }
 
-/** Where `host:port` stands for a target on the network, this stands for a socket in the file system; its path begins with a slash. */
+/** The prefix of a target at a Unix socket instead of `host:port`; its path begins with a slash. */
 const UNIX = 'unix/';
 /** The kernel's limit, without the terminating zero (bytes; unix(7)). */
 const MOST_SOCKET_PATH = 107;
 
-/** Reads where a target is: `host:port`, or `unix//run/app.sock` as Caddy writes it. Nothing is looked up. */
+/** Reads a target's address: `host:port`, or `unix//run/app.sock` as in Caddy. Nothing is resolved. */
 export function parseUpstream(text: string): Parsed<Address> {
   if (!/^unix[/:+@]/i.test(text)) return parseAddress(text);
   const path = text.slice(UNIX.length);
   if (!text.startsWith(UNIX) || !path.startsWith('/'))
-    return refused('a socket is written as unix/ and its absolute path: unix//run/app.sock');
-  if (/[\s\p{Cc}]/u.test(path)) return refused('the path of a socket has no spaces and no control characters');
+    return refused('write a socket as unix/ followed by its absolute path: unix//run/app.sock');
+  if (/[\s\p{Cc}]/u.test(path)) return refused('a socket path must not contain spaces or control characters');
   if (path.endsWith('/') || /\/(?:\/|\.\.?(?:\/|$))/.test(path))
-    return refused('the path of a socket names a file, without //, /./ and /../');
-  if (Buffer.byteLength(path) > MOST_SOCKET_PATH) return refused(`the path of a socket has ${MOST_SOCKET_PATH} bytes at most`);
+    return refused('a socket path must name a file and must not contain //, /./ or /../');
+  if (Buffer.byteLength(path) > MOST_SOCKET_PATH) return refused(`a socket path is at most ${MOST_SOCKET_PATH} bytes long`);
   return accepted(text as Address);
 }
 
-/** The path of a target's socket; null for one on the network. */
+/** The path of a target's Unix socket; null for a network target. */
 export const socketPath = (address: string): string | null => (address.startsWith(`${UNIX}/`) ? address.slice(UNIX.length) : null);
 
-/** What a connection to a target is opened to. */
+/** The options for connecting to a target. */
 export function connectOptions(address: string): { path: string } | { host: string; port: number } {
   const path = socketPath(address);
   if (path !== null) return { path };

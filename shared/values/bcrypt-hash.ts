@@ -3,19 +3,18 @@ import { accepted, type Branded, type Parsed, refused } from './parsed.ts';
 /** A bcrypt hash as `$2b$` or `$2a$`. */
 export type BcryptHash = Branded<string, 'BcryptHash'>;
 
-/** Each step doubles the time; beyond this a comparison would take too long. */
+/** Each step doubles the time; above this a comparison would take too long. */
 const MOST_COST = 16;
 const LEAST_COST = 4;
 const HASH = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
 
-/** Reads a bcrypt hash. `$2y$` is PHP's and htpasswd's name for `$2b$`, and read as that. */
+/** Reads a bcrypt hash. `$2y$`, as written by PHP and htpasswd, means the same as `$2b$`. */
 export function parseBcryptHash(text: string): Parsed<BcryptHash> {
   const cost = Number(HASH.exec(text)?.[1] ?? -1);
   if (cost < 0)
-    return refused(
-      'it is no bcrypt hash, which begins with $2a$, $2b$ or $2y$ and has 60 characters: make one with "sluice hash-password"',
-    );
-  if (cost < LEAST_COST || cost > MOST_COST) return refused(`the cost of a bcrypt hash is ${LEAST_COST} to ${MOST_COST}, not ${cost}`);
+    return refused('not a bcrypt hash (60 characters, starting with $2a$, $2b$ or $2y$): create one with "sluice hash-password"');
+  if (cost < LEAST_COST || cost > MOST_COST)
+    return refused(`the cost of a bcrypt hash must be from ${LEAST_COST} to ${MOST_COST}, not ${cost}`);
   return accepted(text.replace('$2y$', '$2b$') as BcryptHash);
 }
 

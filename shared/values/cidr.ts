@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import { accepted, type Branded, type Parsed, refused } from './parsed.ts';
 
-/** One address range as it was written: `10.0.0.0/8`, `::1`, `192.168.1.5`. */
+/** One address or range in its original form: `10.0.0.0/8`, `::1`, `192.168.1.5`. */
 export type Cidr = Branded<string, 'Cidr'>;
 
 /** Reads an address or an address range. */
@@ -13,7 +13,7 @@ export function parseCidr(text: string): Parsed<Cidr> {
   if (slash >= 0) {
     const bits = text.slice(slash + 1);
     const most = family === 4 ? 32 : 128;
-    if (!/^\d{1,3}$/.test(bits) || Number(bits) > most) return refused(`the prefix length is a number from 0 to ${most}`);
+    if (!/^\d{1,3}$/.test(bits) || Number(bits) > most) return refused(`the prefix length must be a number from 0 to ${most}`);
   }
   return accepted(text as Cidr);
 }
@@ -21,7 +21,7 @@ export function parseCidr(text: string): Parsed<Cidr> {
 /** Tests whether an address is in any of the ranges; called once per connection. */
 export function matcherOf(ranges: readonly Cidr[]): (address: string) => boolean {
   if (ranges.length === 0) return () => false;
-  // A list takes an IPv4 address for one of IPv6 as well, and `::/0` would hold it.
+  // BlockList treats an IPv4 address as an IPv6 one as well, so `::/0` would contain it.
   const [four, six] = [new BlockList(), new BlockList()];
   for (const range of ranges) {
     const [address = '', length] = range.split('/');

@@ -25,7 +25,7 @@ describe('a duration', () => {
     });
   }
 
-  it('may not be longer than can be counted', () => {
+  it('may not exceed the largest safe integer', () => {
     assert.deepEqual(parseDuration('999999999999d'), { ok: false, reason: 'it is too long' });
     assert.deepEqual(parseDuration(`${'9'.repeat(400)}s`), { ok: false, reason: 'it is too long' });
   });

@@ -28,10 +28,10 @@ describe('a domain', () => {
   const BAD: Record<string, RegExp> = {
     '': /it is empty/,
     [`${LONGEST}b`]: /longer than 253 characters/,
-    'http://a.example': /no scheme/,
-    'a.example:80': /no port/,
-    '[::1]': /no port/,
-    'a.example.': /no trailing dot/,
+    'http://a.example': /must not have a scheme/,
+    'a.example:80': /must not have a port/,
+    '[::1]': /must not have a port/,
+    'a.example.': /must not end with a dot/,
     '*.': /empty label/,
     '*': /one leading "\*\."/,
     '*.*.example': /one leading "\*\."/,
@@ -45,8 +45,8 @@ describe('a domain', () => {
     'a_b.example': /letters, digits and inner hyphens/,
     'a b': /letters, digits and inner hyphens/,
     'a/b': /letters, digits and inner hyphens/,
-    'bücher.example': /letters, digits and inner hyphens; browsers send this name as xn--bcher-kva\.example: write that$/,
-    '*.bücher.example': /as \*\.xn--bcher-kva\.example: write that$/,
+    'bücher.example': /letters, digits and inner hyphens; browsers send this name as xn--bcher-kva\.example, so write that$/,
+    '*.bücher.example': /as \*\.xn--bcher-kva\.example, so write that$/,
     'bücher_1.example': /inner hyphens$/,
     'a\n': /letters, digits and inner hyphens/,
     '<script>': /letters, digits and inner hyphens/,
@@ -54,18 +54,18 @@ describe('a domain', () => {
   for (const [text, expected] of Object.entries(BAD))
     it(`may not be ${JSON.stringify(text.slice(0, 30))}`, () => assert.match(reason(text), expected));
 
-  it('may not hold a letter that only its small form makes ASCII', () => {
+  it('may not contain a letter that becomes ASCII only in lower case', () => {
     assert.match(reason('\u212a.example'), /letters, digits/, 'the Kelvin sign becomes k');
     assert.match(reason('\u0130.example'), /letters, digits/, 'the dotted capital I becomes i and a dot');
   });
 });
 
-describe('the wildcard of a host', () => {
-  it('covers exactly its first label', () => {
+describe('wildcardOf', () => {
+  it('replaces exactly the first label', () => {
     assert.equal(wildcardOf('a.b.c'), '*.b.c');
     assert.equal(wildcardOf('a.b'), '*.b');
   });
-  it('is none for a single label or half a name', () => {
+  it('is undefined for a single label or an incomplete name', () => {
     for (const host of ['a', '', '.a', 'a.']) assert.equal(wildcardOf(host), undefined);
   });
 });

@@ -1,7 +1,7 @@
 import { domainToASCII } from 'node:url';
 import { accepted, type Branded, type Parsed, refused } from './parsed.ts';
 
-/** A routable host name in lower case, perhaps with one leading `*.`; or the catch-all `*`. */
+/** A routable host name in lower case, with at most one leading `*.`; or the catch-all `*`. */
 export type Domain = Branded<string, 'Domain'>;
 
 export const CATCH_ALL = '*' as Domain;
@@ -10,31 +10,31 @@ const MAX_DOMAIN = 253;
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
 
 /**
- * Reads a domain of a route: 1–253 characters, labels of 1–63 letters, digits and inner hyphens,
- * at most one leading `*.`. IPv4 literals and single labels pass; ports, schemes and trailing dots do not.
+ * Reads the domain of a route: 1–253 characters, labels of 1–63 letters, digits and inner hyphens, at most one leading `*.`. IPv4
+ * literals and single labels are allowed; ports, schemes and trailing dots are not.
  */
 export function parseDomain(text: string): Parsed<Domain> {
   if (text === '') return refused('it is empty');
   if (text.length > MAX_DOMAIN) return refused(`it is longer than ${MAX_DOMAIN} characters`);
   const name = text.startsWith('*.') ? text.slice(2) : text;
-  if (name.includes('://')) return refused('a domain has no scheme');
-  if (name.includes(':')) return refused('a domain has no port');
-  if (name.endsWith('.')) return refused('a domain has no trailing dot');
-  if (name.includes('*')) return refused('a wildcard is one leading "*."');
+  if (name.includes('://')) return refused('a domain must not have a scheme');
+  if (name.includes(':')) return refused('a domain must not have a port');
+  if (name.endsWith('.')) return refused('a domain must not end with a dot');
+  if (name.includes('*')) return refused('the only wildcard is one leading "*."');
   for (const label of name.split('.')) {
     if (label === '') return refused('it has an empty label');
     if (label.length > 63) return refused('a label is longer than 63 characters');
-    if (!LABEL.test(label)) return refused(`labels are letters, digits and inner hyphens${punycodeHint(text, name)}`);
+    if (!LABEL.test(label)) return refused(`labels consist of letters, digits and inner hyphens${punycodeHint(text, name)}`);
   }
   return accepted(text.toLowerCase() as Domain);
 }
 
-/** ` (write …)` for a name in another script, as browsers send it (RFC 5891 4.4, UTS 46); nothing where it has no such form. */
+/** A hint with the Punycode form that browsers send for a name (RFC 5891 4.4, UTS 46); empty if there is none. */
 function punycodeHint(text: string, name: string): string {
   if (isAscii(name)) return '';
   const ascii = domainToASCII(name);
   return ascii !== '' && parseDomain(ascii).ok
-    ? `; browsers send this name as ${text.startsWith('*.') ? '*.' : ''}${ascii}: write that`
+    ? `; browsers send this name as ${text.startsWith('*.') ? '*.' : ''}${ascii}, so write that`
     : '';
 }
 

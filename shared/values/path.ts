@@ -1,11 +1,11 @@
 const UNRESERVED = /^[A-Za-z0-9\-._~]$/;
 
-/** A segment that is part of a path's normal form, and where its bytes stand in the path as it was sent: `[from, to)`, without slashes. */
+/** A segment of a normalized path, and its range `[from, to)` in the path as it was sent, without slashes. */
 export type Segment = { readonly text: string; readonly from: number; readonly to: number };
 
 /**
- * The path that blocks and rules look at (RFC 3986 6.2.2): escapes of unreserved characters decoded,
- * other escapes in upper case, `//` merged, dot segments removed. What is forwarded stays as it was sent.
+ * The normalized path that blocks and rules match against (RFC 3986 6.2.2): escapes of unreserved characters decoded, other escapes in
+ * upper case, `//` merged, dot segments removed. The path is forwarded as it was sent.
  */
 export function normalizedPath(path: string): string {
   if (isNormalPath(path)) return path;
@@ -13,14 +13,14 @@ export function normalizedPath(path: string): string {
   return `/${segments.map(({ text }) => text).join('/')}`;
 }
 
-/** Whether `normalizedPath` would give the path back; quick, and wrong only towards doing the work. */
+/** Whether a path is certainly in normalized form. Quick; false negatives only cost the normalization. */
 export function isNormalPath(path: string): boolean {
   return !path.includes('%') && !path.includes('//') && !path.includes('/.');
 }
 
 /**
- * The segments of a path's normal form, in one pass over it. The last one is empty where the normal form
- * ends with a slash. `path` begins with a slash.
+ * The segments of a path's normalized form, in one pass. The last one is empty if the normalized form ends with a slash. `path` begins
+ * with a slash.
  */
 export function segmentsOf(path: string): Segment[] {
   const segments: Segment[] = [];
@@ -36,7 +36,7 @@ export function segmentsOf(path: string): Segment[] {
   return segments;
 }
 
-/** A segment with its unreserved characters decoded and its other escapes in upper case. What is no escape stays. */
+/** A segment with its unreserved characters decoded and its other escapes in upper case. Incomplete escapes are left as they are. */
 export function normalizedSegment(segment: string): string {
   let at = segment.indexOf('%');
   if (at < 0) return segment;
@@ -51,7 +51,7 @@ export function normalizedSegment(segment: string): string {
   return normal + segment.slice(from);
 }
 
-/** Every escape, in whatever case, and its normal form. */
+/** Every escape, in either case, and its normalized form. */
 const NORMAL: ReadonlyMap<string, string> = new Map(
   Array.from({ length: 256 }, (_, code) => code).flatMap((code) => {
     const [high = '', low = ''] = code.toString(16).padStart(2, '0');

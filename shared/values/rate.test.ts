@@ -13,8 +13,8 @@ describe('a rate', () => {
     assert.deepEqual(parseRate('1000000/s'), { ok: true, value: 1_000_000 });
   });
   for (const text of ['0/s', '1000001/s', '9999999/s'])
-    it(`may not be ${text}`, () => assert.equal(reason(text), 'a rate is from 1/s to 1000000/s'));
+    it(`may not be ${text}`, () => assert.equal(reason(text), 'a rate must be from 1/s to 1000000/s'));
   for (const text of ['', '10', '/s', '10/m', '10 /s', '-1/s', '1.5/s', '10/S', '10/sec', '10/s\n', '1e3/s']) {
-    it(`may not be ${JSON.stringify(text)}`, () => assert.equal(reason(text), 'a rate is written <n>/s, for example 10/s'));
+    it(`may not be ${JSON.stringify(text)}`, () => assert.equal(reason(text), 'write a rate as <n>/s, for example 10/s'));
   }
 });

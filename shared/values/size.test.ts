@@ -12,4 +12,4 @@ for (const [text, bytes] of [
   test(`${text} is ${bytes} bytes`, () => assert.deepEqual(parseSize(text), { ok: true, value: bytes }));
 
 for (const text of ['', '5', 'kb', '1.5mb', '-1kb', '1 kb', '1kib', '1k', '9999999999kb', '1kb '])
-  test(`"${text}" is no size`, () => assert.equal(parseSize(text).ok, false));
+  test(`"${text}" is not a size`, () => assert.equal(parseSize(text).ok, false));

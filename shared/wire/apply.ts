@@ -5,18 +5,18 @@ import { globalsSchema } from '../settings.ts';
 import { parseDomain } from '../values/host.ts';
 
 /**
- * The apply stream: a controller's desired state as lines of JSON (`application/x-ndjson`) in the body
- * of POST /routes, and the data plane's lines back. A frame is everything from `apply` to `end`.
+ * The apply stream: a controller's desired state as lines of JSON (`application/x-ndjson`) in the body of POST /routes, and the data
+ * plane's lines in response. A frame is everything from `apply` to `end`.
  */
 export const APPLY_CONTENT_TYPE = 'application/x-ndjson';
-/** A longer line is malformed. Bytes. */
+/** A longer line is malformed (bytes). */
 export const MAX_LINE_BYTES = 1_048_576;
-/** A blank line at least this often keeps a stream open. Milliseconds. */
+/** A blank line at least this often keeps a stream open (ms). */
 export const KEEP_ALIVE_MS = 20_000;
-/** A stream that says nothing for this long is over. Milliseconds. */
+/** A stream without data for this long is closed (ms). */
 export const SILENCE_MS = 60_000;
 
-/** Opaque to the data plane but for numbers of one epoch, which never go back. */
+/** Opaque to the data plane, except that numbers within one epoch never decrease. */
 export const revisionSchema = z.union([z.int().min(0), z.string().min(1).max(256)]);
 export type Revision = z.output<typeof revisionSchema>;
 
@@ -28,14 +28,14 @@ export const applySchema = z.object({
   /** The controller's start time in milliseconds since 1970. A lower one is stale. */
   epoch: z.int().min(0),
   revision: revisionSchema,
-  /** null: the frame is the complete state of `sources`; otherwise the difference to that revision. */
+  /** null: the frame is the complete state of `sources`; otherwise the difference from that revision. */
   based_on: revisionSchema.nullable(),
   sources: z.array(sourceName).max(100),
   /** Whether this controller can re-read a config file when asked. */
   reload: z.boolean().default(false),
 });
 
-/** The outcome of a reload that was asked for on the stream; `errors` empty means that this frame is it. */
+/** The outcome of a reload that was requested on the stream. If `errors` is empty, this frame is the outcome. */
 export const reloadOutcomeSchema = z.object({
   id: z.string().min(1).max(256),
   errors: z.array(z.string().max(8_192)).max(10_000).default([]),
@@ -55,24 +55,24 @@ const certificateDomain = z.string().transform((text, issues) => {
 });
 const certificateDomains = z.array(certificateDomain).min(1).max(MOST_DOMAINS);
 
-/** A certificate for these domains, used as it is. One source has one certificate for the same domains. */
+/** A certificate for these domains, used as it is. A source has one certificate for a given set of domains. */
 export const certificateSchema = z.object({
   domains: certificateDomains,
-  /** PEM: the chain from the leaf on, and the leaf's key. */
+  /** PEM: the chain starting with the leaf, and the leaf's key. */
   certificate: z.string().max(MOST_PEM),
   private_key: z.string().max(MOST_PEM),
   source: sourceName,
 });
 
-/** The one for exactly these domains is no longer used. */
+/** The certificate for exactly these domains is no longer used. */
 export const removeCertificateSchema = z.object({ domains: certificateDomains, source: sourceName });
 
-/** Something that a controller could not use, for people to see in `explain`, `status` and the dashboard. */
+/** Something that a controller could not use, shown by `explain`, `status` and the dashboard. */
 export const problemSchema = z.object({
   source: sourceName,
-  /** Which object, file line or container. */
+  /** The object, file line or container. */
   origin: z.string().max(1_024),
-  /** The host that is affected, or null when none is known. */
+  /** The affected host, or null if none is known. */
   domain: z.string().max(253).nullable().default(null),
   code: z.string().min(1).max(64),
   message: z.string().max(8_192),
@@ -80,7 +80,7 @@ export const problemSchema = z.object({
   since: z.string().max(64),
 });
 
-/** `problem` lines replace the reported problems of the frame's sources as a whole, in every frame. */
+/** The `problem` lines of a frame replace all reported problems of its sources. */
 export const endSchema = z.object({ revision: revisionSchema });
 export const settingsLineSchema = globalsSchema;
 
@@ -92,15 +92,15 @@ export type AppliedCertificate = z.output<typeof certificateSchema>;
 export type RemoveCertificate = z.output<typeof removeCertificateSchema>;
 export type Problem = z.output<typeof problemSchema>;
 
-/** What a frame says of certificates. Domains in lower case. */
+/** The certificates of a frame. Domains in lower case. */
 export type FrameCertificates = {
   readonly accepted: readonly { readonly domains: readonly string[]; readonly source: string; readonly pair: Certificate }[];
-  /** Those that were none; the last good one for these domains stays. */
+  /** The invalid ones; the last good certificate for these domains remains. */
   readonly rejected: readonly { readonly domains: readonly string[]; readonly reason: string }[];
   readonly removed: readonly { readonly domains: readonly string[]; readonly source: string }[];
 };
 
-/** One line from the controller. `route` stays unread here: it is judged apart, so that a bad one spoils only itself. */
+/** One line from the controller. `route` is not parsed here: it is validated separately, so that a bad one affects only itself. */
 export const FRAME_LINES = [
   'apply',
   'route',
@@ -119,31 +119,31 @@ export type RouteOutcome = { domain: string; result: 'added' | 'changed' | 'unch
 export type CertificateOutcome = { domains: readonly string[]; result: RouteOutcome['result'] | 'removed'; reason?: string };
 
 export type Applied = {
-  /** The data plane's process: another one has to be told everything again. */
+  /** Identifies the data plane's process. A new one needs the complete state. */
   instance: string;
   revision: Revision;
-  /** The published state that holds the frame, acknowledged by every worker. */
+  /** The published state that contains the frame, acknowledged by every worker. */
   generation: number;
   results: RouteOutcome[];
   removed: string[];
   /** The results for certificates; absent if the frame neither added nor removed any. */
   certificates?: readonly CertificateOutcome[];
-  /** Addresses of the data plane's own interfaces, in the answer to the first frame of a stream, to find shared networks. */
+  /** Addresses of the data plane's own interfaces, in the response to the first frame of a stream, used to find shared networks. */
   addresses?: string[];
 };
 
 export type Refused = { error: string; current: Revision | null };
 
-/** One line from the data plane. Blank lines between them are keep-alives. */
+/** One line from the data plane. Blank lines in between are keep-alives. */
 export type StreamLine =
   | { applied: Applied }
   | { refused: Refused }
   /** A reload was requested; the controller answers with a `reload` line with this id in its next frame. */
   | { reload: { id: string } }
-  /** A controller's route was changed or removed by hand, so that it can be put back. */
+  /** A controller's route was changed or removed through the Admin API, so it must be restored. */
   | { routes: { domain: string; change: 'removed' | 'replaced'; route: PublishedRoute | null } }
-  /** A target came into rotation or left it by what the data plane saw itself. `id` is the one that its source gave it. */
+  /** A target entered or left rotation by the data plane's own observation. `id` is the one assigned by its source. */
   | { upstream: TargetReport };
 
-/** `reason` in words, empty when it is healthy. */
+/** `reason` is for display, empty if healthy. */
 export type TargetReport = { address: string; id?: string; transport?: string; healthy: boolean; reason: string };

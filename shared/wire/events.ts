@@ -1,4 +1,4 @@
-/** What `GET /events` sends, one server-sent event each; `event:` is the kind, `data:` the object. */
+/** The payloads of `GET /events`, one server-sent event each; `event:` is the kind, `data:` the object. */
 export type ServiceEvent =
   | { kind: 'routes'; generation: number; added: string[]; changed: string[]; removed: string[] }
   | { kind: 'upstream'; address: string; id?: string; transport?: string; healthy: boolean; reason: string }

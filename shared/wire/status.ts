@@ -2,13 +2,13 @@ import type { RouteSpec } from '../route.ts';
 import type { Globals, Origin } from '../settings.ts';
 import type { Problem, Revision } from './apply.ts';
 
-/** What the data plane answers to the questions of people and of the command line. */
+/** The data plane's responses to queries by users and the command line. */
 
 /** One route in `GET /routes?view=full`. */
 export type FullRoute = RouteSpec & {
-  /** The controller that applied it; null when it was posted by hand. */
+  /** The controller that applied it; null if it was posted. */
   controller: string | null;
-  /** The controller's route that this one, posted by hand, hides. */
+  /** The controller's route that this posted one overrides. */
   overrides: RouteSpec | null;
   /** RFC 3339: when it was last added or changed. */
   since: string;
@@ -21,7 +21,7 @@ export type ControllerStatus = {
   epoch: number;
   revision: Revision;
   sources: string[];
-  /** Those of its sources that have been read without a failure at least once. Older data planes don't say. */
+  /** Its sources that have been read successfully at least once. Absent in older data planes. */
   listed?: string[];
   /** RFC 3339. */
   last_applied: string;
@@ -29,9 +29,9 @@ export type ControllerStatus = {
 
 export type DataplaneStatus = {
   instance: string;
-  /** The one that runs. */
+  /** The running version. */
   version: string;
-  /** The one that the next start would run. */
+  /** The version that the next start would run. */
   installed_version?: string;
   ready: boolean;
   reason: string | null;
@@ -45,27 +45,27 @@ export type DataplaneStatus = {
   last_reload: { at: string; ok: boolean; errors: string[] } | null;
   warnings: string[];
   upstreams: UpstreamSummary;
-  /** What could be better around it, though nothing is wrong: one line each. Older data planes give none. */
+  /** Advice about the environment, one line each; nothing is wrong. Absent in older data planes. */
   advice?: string[];
 };
 
-/** All targets in numbers, and those that are out of rotation: at most fifty. */
+/** The number of targets, and up to fifty that are out of rotation. */
 export type UpstreamSummary = { count: number; healthy: number; out: UpstreamStatus[] };
 
 export type UpstreamStatus = {
   address: string;
   tls: boolean;
-  /** What it is at its source, where it has a name there. */
+  /** Its id at its source, if it has one. */
   id?: string;
-  /** How it is spoken to, where that is anything in particular: `h2c`, `h2 insecure`. */
+  /** Its transport, unless it is the default: `h2c`, `h2 insecure`. */
   transport?: string;
   healthy: boolean;
-  /** Why it is out of rotation, in words; null while it is in. */
+  /** Why it is out of rotation; null while it is in rotation. */
   reason: string | null;
   in_flight: number;
-  /** The last try that failed by its own fault, and how many did since the start; absent if none did. */
+  /** The last failed attempt that was the target's fault, and how many there were since the start; absent if there were none. */
   last_failure?: LastFailure;
-  /** Domains that use it, at most ten, and how many there are. */
+  /** Up to ten domains that use it, and how many there are. */
   domains: string[];
   domain_count: number;
 };
@@ -78,21 +78,21 @@ export type SettingStatus = { name: string; value: string | number | boolean | n
 /** A dry run of one URL: what would happen, and why. */
 export type Explanation = {
   url: string;
-  /** What the visitor would get, in plain words. */
+  /** The response that the client would get, in plain text. */
   verdict: string;
   routed: boolean;
   route: FullRoute | null;
-  /** Which pattern matched, for wildcards and the catch-all. */
+  /** The pattern that matched, for wildcards and the catch-all. */
   matched: string | null;
-  /** The path block that answers, null when the site itself does. */
+  /** The path block that handles the request; null for the site itself. */
   block: { path: string | null; index: number } | null;
-  /** Policies in the order in which they are asked. */
+  /** Policies in the order of evaluation. */
   policies: { name: string; verdict: string }[];
   targets: UpstreamStatus[];
   certificate: string;
-  /** What controllers reported about this host, and why the source of its route can't be read (its first mistakes), if it can't. */
+  /** What controllers reported about this host, and the first errors of its route's source if that can't be read. */
   problems: Problem[];
-  /** What was probably meant by a host that is not routed, in words; null where nothing is near, or it is routed. */
+  /** Suggestions for a host that is not routed; null if there are none, or it is routed. */
   near: string | null;
 };
 

@@ -3,25 +3,25 @@
 /** The socket's name in the state directory. */
 export const TAKEOVER_SOCKET = 'takeover.sock';
 
-/** One step of a takeover (ms), and the start of a successor up to its first request. */
+/** Time limits of one takeover step (ms), and of a successor's start up to its first request. */
 export const STEP_MS = 10_000;
 export const SUCCESSOR_START_MS = 60_000;
 
-/** Who answers: `{"describe":{}}`. */
+/** The response to `{"describe":{}}`. */
 export type Description = {
   readonly version: string;
-  /** The process to end, to end all of it: the parent's, where there is one. In a container a number of that container. */
+  /** The pid to stop for stopping the whole instance: the parent's, if there is one. In a container, a pid of that container. */
   readonly pid: number;
   /** When it started, in ISO 8601. */
   readonly since: string;
-  /** What tells its processes from those of other containers; null where the system tells none apart. */
+  /** Distinguishes its processes from those of other containers; null if the system cannot. */
   readonly processes: string | null;
 };
 
-/** `{"upgrade":{"launcher":PATH}}`: start your successor by this launcher, and say what came of it. */
+/** `{"upgrade":{"launcher":PATH}}`: start a successor with this launcher, and report the outcome. */
 export type UpgradeRequest = { readonly launcher: string };
 
-/** The answer, as `upgraded`; `{"refused":{"reason"}}` instead when the old one goes on. */
+/** The response, as `upgraded`; `{"refused":{"reason"}}` if the old process continues. */
 export type Upgraded = { readonly old: VersionOf; readonly new: VersionOf };
 
 export type VersionOf = { readonly version: string; readonly pid: number };

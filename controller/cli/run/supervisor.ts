@@ -50,7 +50,7 @@ export class Supervised {
       if (starts === 1 && this.isFinal(code)) return code;
       if (clock.monotonic() - startedAt > STEADY_MS) backoff.reset();
       const wait = backoff.next();
-      log.error({ child: this.spec.name, code, restart_in_ms: wait }, `the ${this.spec.name} ended and is started again`);
+      log.error({ child: this.spec.name, code, restart_in_ms: wait }, `the ${this.spec.name} ended and is being restarted`);
       await this.pause(wait);
     }
     return 0;

@@ -45,7 +45,7 @@ test('a header that stands twice is a warning, and the file compiles', () => {
   const compiled = compile('a.example {\n  respond ok\n  header X-A 1\n  header x-a 2\n}\n');
   assert.ok(compiled.ok);
   assert.deepEqual(compiled.warnings.map(formatDiagnostic), [
-    'Sluicefile:4:10: header "x-a" stands twice in this block; the last one wins',
+    'Sluicefile:4:10: header "x-a" appears twice in this block; the last one wins',
   ]);
 });
 

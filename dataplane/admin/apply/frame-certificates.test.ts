@@ -35,8 +35,8 @@ test('an unusable certificate is rejected alone, and the reason reveals nothing 
   )?.rejected.map(({ reason }) => reason);
   assert.equal(rejected?.length, 4);
   assert.match(rejected?.[0] ?? '', /^certificate: it does not cover b\.test, only a\.test, \*\.a\.test$/);
-  assert.match(rejected?.[1] ?? '', /^private_key: the key belongs to another certificate/);
-  assert.match(rejected?.[2] ?? '', /^certificate: there is no certificate in it/);
+  assert.match(rejected?.[1] ?? '', /^private_key: the key does not belong to the certificate/);
+  assert.match(rejected?.[2] ?? '', /^certificate: it contains no certificate/);
   assert.match(rejected?.[3] ?? '', /^its source "mine" is not one of the frame's$/);
 });
 

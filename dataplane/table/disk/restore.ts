@@ -101,9 +101,9 @@ function salvage(store: Store, saved: SavedTable, log: Log): void {
 }
 
 /** Saves the corrected routes, so that the next start needn't check or correct any. */
-async function saveCorrected({ mended }: SavedTable, schemaHash: string, store: Store, log: Log): Promise<void> {
+async function saveCorrected({ corrected }: SavedTable, schemaHash: string, store: Store, log: Log): Promise<void> {
   try {
-    await store.save({ puts: mended, deletes: [], schemaHash });
+    await store.save({ puts: corrected, deletes: [], schemaHash });
   } catch (error) {
     log.warn({ reason: describe(error) }, 'the restored table is served, but the disk accepts no changes at the moment');
   }

@@ -15,7 +15,7 @@ export class SavedTable {
   readonly controllers = new Map<string, ControllerRecord>();
   globals: Globals = {};
   /** Routes that are served in a different form than they were saved in. */
-  readonly mended: { readonly domain: string; readonly layer: Layer; readonly claim: Claim }[] = [];
+  readonly corrected: { readonly domain: string; readonly layer: Layer; readonly claim: Claim }[] = [];
   private readonly leftOut = new Set<string>();
   private readonly log: Log;
 
@@ -57,7 +57,7 @@ export class SavedTable {
       const { claim, dropped } = judged;
       if (dropped.length > 0) {
         this.log.warn({ domain, headers: dropped }, 'ignored headers of a saved route that the proxy itself sets');
-        this.mended.push({ domain, layer: layer as Layer, claim });
+        this.corrected.push({ domain, layer: layer as Layer, claim });
       }
       if (layer === 'hand') this.claims.set(domain, { hand: claim, applied: this.claims.get(domain)?.applied ?? null });
       else this.claims.set(domain, { hand: this.claims.get(domain)?.hand ?? null, applied: claim });
@@ -81,9 +81,9 @@ function judgeRoute(row: SavedRoute, passed: boolean): JudgedRoute {
   const route: RouteInput = JSON.parse(json);
   const read = passed ? { facts: factsOf(route) } : readSaved(row.domain, route);
   if ('facts' in read) return { claim: { json, facts: read.facts, origin, source, controller, since }, dropped: [] };
-  const { json: mended, dropped } = withoutFramingHeaders(json);
-  const again = dropped.length === 0 ? read : readSaved(row.domain, JSON.parse(mended));
-  return 'facts' in again ? { claim: { ...row.claim, json: mended, facts: again.facts }, dropped } : read;
+  const { json: corrected, dropped } = withoutFramingHeaders(json);
+  const again = dropped.length === 0 ? read : readSaved(row.domain, JSON.parse(corrected));
+  return 'facts' in again ? { claim: { ...row.claim, json: corrected, facts: again.facts }, dropped } : read;
 }
 
 /** The route without headers that an earlier version accepted and this one rejects. */

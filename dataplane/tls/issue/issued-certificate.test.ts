@@ -30,8 +30,8 @@ test('an issued certificate is accepted if it covers the name, even with a wildc
 test('a certificate for another name or key, or one that cannot be parsed, is rejected', async () => {
   const good = await issue('shop.test');
   refused(await issue('other.test'), /^shop.test: the authority issued an unusable certificate: a certificate for other.test$/);
-  refused({ ...good, privateKey: (await issue('shop.test')).privateKey }, /belongs to another certificate/);
-  refused({ ...good, certificate: 'hello' }, /there is no certificate in it/);
+  refused({ ...good, privateKey: (await issue('shop.test')).privateKey }, /does not belong to the certificate/);
+  refused({ ...good, certificate: 'hello' }, /it contains no certificate/);
   refused({ ...good, certificate: JSON.parse('{"a":1}') }, /not PEM/);
 });
 

@@ -373,6 +373,6 @@ test('files with unexpected names or outside a folder are reported with the name
   renameSync(disk.path('misnamed', 'a.test.crt'), disk.path('misnamed', 'tls.crt'));
   renameSync(disk.path('misnamed', 'a.test.key'), disk.path('misnamed', 'tls.key'));
   rmSync(disk.path('stray.pem'));
-  const mended = await store.list();
-  assert.deepEqual([mended.certificates.map(({ id }) => id), mended.problems], [['misnamed'], []]);
+  const fixed = await store.list();
+  assert.deepEqual([fixed.certificates.map(({ id }) => id), fixed.problems], [['misnamed'], []]);
 });

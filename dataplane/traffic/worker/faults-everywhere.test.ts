@@ -1,3 +1,4 @@
+// Runs alone: it makes the functions of every module throw, whoever calls them.
 import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import { join } from 'node:path';

@@ -6,7 +6,7 @@ import { until } from '../../harness/until.ts';
 
 const KEY = { name: 'acme-key', algorithm: 'hmac-sha256', secret: 'c2VjcmV0IG9mIHRoZSB0ZXN0cyBhbmQgbm8gb3RoZXI=' };
 
-/** A DNS server that keeps `example.com`, in which one key may set challenge records, and `example.org`, which points there. */
+/** A DNS server for `example.com`, where one key may set challenge records, and `example.org`, which points to it. */
 export class Named {
   readonly port: number;
   readonly keyPath: string;
@@ -55,7 +55,7 @@ zone "example.org" { type primary; file "${home}/example.org"; };
     return `127.0.0.1:${this.port}`;
   }
 
-  /** Everything that it has said. */
+  /** Its complete output. */
   get output(): string {
     return this.program.output;
   }

@@ -8,30 +8,30 @@ import { Program } from '../../harness/process.ts';
 import { until } from '../../harness/until.ts';
 
 type Options = {
-  /** Where the authority looks for HTTP-01 answers, whatever the name. */
+  /** The port that the authority connects to for HTTP-01, for every name. */
   readonly httpPort: number;
-  /** Where it looks for TLS-ALPN-01 answers. */
+  /** The port that it connects to for TLS-ALPN-01. */
   readonly tlsPort: number;
-  /** Percent of nonces that it refuses though they are good; every client has to try again. */
+  /** The percentage of valid nonces that it rejects, so that clients must retry. */
   readonly rejectedNonces?: number;
-  /** Whether it takes seconds over a check, as public ones do. */
+  /** Whether validation takes seconds, as at public authorities. */
   readonly slow?: boolean;
-  /** Keys of external account binding, by key id; null: it asks for none. */
+  /** Keys for external account binding, by key id; null if it is not required. */
   readonly binding?: Readonly<Record<string, string>> | null;
-  /** How long its certificates are good (s); its own choice is five years. */
+  /** The validity of its certificates (s); five years by default. */
   readonly validSecs?: number;
-  /** Another DNS than its own, which says 127.0.0.1 for every name. */
+  /** A DNS server to use instead of its own, which returns 127.0.0.1 for every name. */
   readonly dnsServer?: string;
-  /** Ports of an earlier one that is to be back at the same place. */
+  /** The ports of an earlier instance that this one replaces. */
   readonly ports?: PebblePorts;
 };
 
 export type PebblePorts = { readonly directory: number; readonly management: number; readonly dns: number; readonly dnsManagement: number };
 
-/** A certificate authority of the test's own, with a DNS that says 127.0.0.1 for every name. */
+/** A test certificate authority (Pebble), with a DNS server that returns 127.0.0.1 for every name. */
 export class Pebble {
   readonly ports: PebblePorts;
-  /** The roots by which its own HTTPS is verified. */
+  /** The roots that verify its HTTPS. */
   readonly rootPath: string;
   private readonly authority: Program;
   private readonly dns: Program;
@@ -85,7 +85,7 @@ export class Pebble {
       '-defaultIPv6',
       '',
     ]);
-    // Whoever waits for the authority orders as soon as it is there, and it asks the DNS at once.
+    // Clients that wait for the authority order as soon as it is up, and it queries the DNS immediately.
     await until('the DNS to answer', async () => {
       if (dns.exit !== null) throw new Error(dns.output);
       return (await accepts(at.dnsManagement)) && (await accepts(at.dns));
@@ -110,12 +110,12 @@ export class Pebble {
     return `https://localhost:${this.ports.directory}/dir`;
   }
 
-  /** The root of what it issues: another one each time that it starts. */
+  /** The root of its certificates, a new one at each start. */
   root(): Promise<string> {
     return this.get(this.ports.management, '/roots/0');
   }
 
-  /** Everything that it has said. */
+  /** Its complete output. */
   get output(): string {
     return this.authority.output;
   }
@@ -138,7 +138,7 @@ export class Pebble {
   }
 }
 
-/** Whether somebody accepts connections. To listen there for a moment would keep the one away who is about to. */
+/** Whether a port accepts connections. Trying to listen on it instead could block the program that is about to. */
 function accepts(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
@@ -150,7 +150,7 @@ function accepts(port: number): Promise<boolean> {
   });
 }
 
-/** A start that failed leaves nothing running. @throws the reason. */
+/** Stops everything after a failed start. @throws the reason. */
 async function endedBy(reason: unknown, running: AsyncDisposable): Promise<never> {
   await running[Symbol.asyncDispose]();
   throw reason;

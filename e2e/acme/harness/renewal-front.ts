@@ -11,16 +11,16 @@ type Window = { readonly start: number; readonly end: number };
 type Order = { readonly name: string; readonly replaces: string | null };
 type NewOrder = { readonly identifiers: readonly { readonly value: string }[]; readonly replaces?: string };
 
-/** Stands before Pebble, which advises nothing about renewals, and advises what the test says (RFC 9773). */
+/** A proxy in front of Pebble, which has no ARI, that adds renewal information from the test (RFC 9773). */
 export class RenewalFront {
   readonly rootPath: string;
-  /** What it calls the certificates that it was asked about, in their order. */
+  /** The CertIDs it was queried for, in order. */
   readonly asked: string[] = [];
-  /** Orders that were placed or refused. */
+  /** Orders that were placed or rejected. */
   readonly orders: Order[] = [];
-  /** What is advised about a certificate; null: it does not know that one. */
+  /** The renewal information for a certificate; null if it is unknown. */
   advise: (id: string) => Window | null = () => null;
-  /** The type of problem that an order is answered with; null: it is passed on. */
+  /** The problem type to answer orders with; null to forward them. */
   refuses: (order: Order) => string | null = () => null;
   private readonly server: Server;
   private readonly agent = new Agent({ keepAlive: true, rejectUnauthorized: false });
@@ -35,7 +35,7 @@ export class RenewalFront {
     });
   }
 
-  /** `pebble`: the one that answers now. */
+  /** `pebble`: the current backend. */
   static async start(folder: Folder, pebble: () => Pebble): Promise<RenewalFront> {
     using certificates = new CertificatesFixture();
     const server = createServer(certificates.issue('localhost', '127.0.0.1'));
@@ -61,7 +61,7 @@ export class RenewalFront {
     const problem = order && this.refuses(order);
     if (order !== null && problem !== null) return this.refuse(order, problem, answer);
     const passed = await this.pass(incoming, body);
-    // One with a nonce that Pebble does not like is sent again.
+    // A request with a nonce that Pebble rejects is sent again.
     if (order !== null && passed.statusCode === 201) this.orders.push(order);
     const text = await textOf(passed);
     const { 'content-length': _, ...headers } = passed.headers;
@@ -85,7 +85,7 @@ export class RenewalFront {
     answer.writeHead(409, { 'content-type': 'application/problem+json' }).end(JSON.stringify(body));
   }
 
-  /** Pebble makes its URLs of the host that it is asked for, so they lead here. */
+  /** Pebble builds its URLs from the requested host, so they lead here. */
   private pass({ method, url, headers }: IncomingMessage, body: string): Promise<IncomingMessage> {
     const { directory } = this.pebble().ports;
     return new Promise((resolve, reject) => {

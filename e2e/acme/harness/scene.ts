@@ -8,7 +8,7 @@ import { Pebble } from './pebble.ts';
 
 type AuthorityOptions = Partial<Parameters<typeof Pebble.start>[1]>;
 
-/** A data plane that orders from an authority of the test's own. */
+/** A data plane that orders from a test authority. */
 export class Scene {
   readonly folder = new Folder();
   readonly httpPort: number;
@@ -31,7 +31,7 @@ export class Scene {
     return this.pebble;
   }
 
-  /** `authority`: whom it asks instead of Pebble itself. */
+  /** `authority`: the authority to use instead of Pebble itself. */
   dataplane(
     more: readonly string[] = [],
     authority: { readonly directory: string; readonly rootPath: string } | null = this.pebble,
@@ -43,14 +43,14 @@ export class Scene {
     return Dataplane.start({ stateDir: folder.file('state'), httpPort, flags: [...flags, ...asked, ...more] });
   }
 
-  /** A handshake that trusts the authority. @throws what ended it. */
+  /** A handshake that trusts the authority. @throws the error that ended it. */
   async shake(name: string, root: string, port = this.httpsPort): Promise<TLSSocket> {
     const socket = connect({ host: '127.0.0.1', port, servername: name, ca: root });
     await once(socket, 'secureConnect');
     return socket;
   }
 
-  /** The serial number of the certificate that was ordered for a name and is kept; null while there is none, or a torn one. */
+  /** The serial number of the stored certificate for a name; null if there is none, or a damaged one. */
   kept(name: string): string | null {
     try {
       return new X509Certificate(readFileSync(this.folder.file(`certs/acme/${name}/cert.pem`))).serialNumber.toLowerCase();
@@ -66,7 +66,7 @@ export class Scene {
   }
 }
 
-/** One request on a connection; the answer, head and body. */
+/** Sends one request on a connection. @returns the response, header section and body. */
 export async function get(socket: TLSSocket, host: string): Promise<string> {
   socket.write(`GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
   let text = '';
@@ -74,5 +74,5 @@ export async function get(socket: TLSSocket, host: string): Promise<string> {
   return text;
 }
 
-/** The serial number of the certificate that a connection was shown. */
+/** The serial number of the certificate that a connection received. */
 export const serialOf = (socket: TLSSocket): string => socket.getPeerCertificate().serialNumber.toLowerCase();

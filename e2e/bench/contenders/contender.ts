@@ -7,19 +7,19 @@ import { until } from '../../harness/until.ts';
 /** The host that every proxy under measurement routes to the upstream. */
 export const HOST = 'bench.test';
 
-/** A certificate for HOST and for 127.0.0.1, which is what wrk names in its hello: paths of PEM files. */
+/** Paths of PEM files with a certificate for HOST and for 127.0.0.1, the name in wrk's ClientHello. */
 export type Secure = { readonly certificate: string; readonly privateKey: string };
 
 /** A proxy under measurement. */
 export type Contender = {
   readonly name: string;
   readonly port: number;
-  /** Its processes: children of the one that was started, or that one itself. */
+  /** Its processes: the children of the started one, or the started one itself. */
   pids(): number[];
   stop(): Promise<unknown>;
 };
 
-/** A proxy that is one program, once it answers. */
+/** A proxy with a single program, once it responds. */
 export async function started(name: string, program: Program, port: number, secure: Secure | null = null): Promise<Contender> {
   await until(
     name,
@@ -50,10 +50,10 @@ function familyOf(pid: number): number[] {
 
 export type Cpu = { readonly user: number; readonly kernel: number };
 
-/** Kernel ticks a second, as every Linux reports CPU time to user space. */
+/** Kernel ticks per second in which Linux reports CPU time to user space. */
 const TICKS = 100;
 
-/** CPU time of some processes since they began, in seconds (proc_pid_stat(5): fields 14 and 15). */
+/** Total CPU time of some processes in seconds (proc_pid_stat(5): fields 14 and 15). */
 export function cpuOf(pids: readonly number[]): Cpu {
   let user = 0;
   let kernel = 0;

@@ -4,11 +4,11 @@ import { freePort } from '../../harness/ports.ts';
 import { Program } from '../../harness/process.ts';
 import { type Contender, HOST, type Secure, started } from './contender.ts';
 
-/** A small answer, as an API or a cached fragment gives it; and a large one from a file. */
+/** A small response, like that of an API or a cached fragment, and a large one from a file. */
 const SMALL = 'location / { return 200 "0123456789012345678901234567890123456789012345678901234567890123\\n"; }';
 export const LARGE_BYTES = 10 * 1_048_576;
 
-/** nginx on one core as the upstream: faster than anything before it. */
+/** nginx on one core as the upstream: faster than any proxy in front of it. */
 export function nginxUpstream(folder: Folder, core: number): Promise<Contender> {
   writeFileSync(folder.file('large'), Buffer.alloc(LARGE_BYTES, 'x'));
   return start(

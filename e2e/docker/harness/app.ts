@@ -6,22 +6,22 @@ import { IMAGE } from './image/image.ts';
 export const PORT = 80;
 
 type Options = {
-  /** The app that it says it is; several containers may be one app. */
+  /** The name of the app; several containers may belong to one app. */
   readonly app: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
-  /** Asks /health again and again. */
+  /** Polls /health. */
   readonly healthcheck?: { readonly intervalMs: number; readonly retries?: number };
   readonly network?: string;
-  /** An address of that network, where the engine should not choose. */
+  /** A fixed address in that network, instead of one that the engine chooses. */
   readonly address?: string;
   readonly name?: string;
-  /** Instead of the app in Node: a small file server of busybox, which starts in no time. */
+  /** Uses busybox's file server instead of the Node app, because it starts immediately. */
   readonly light?: boolean;
   readonly publish?: number;
 };
 
-/** A container of the tests: made, and ended, by its id. */
+/** A test container, created and removed by its id. */
 export class App {
   readonly name: string;
   readonly container: Container;
@@ -35,7 +35,7 @@ export class App {
     return this.container.id;
   }
 
-  /** What the engine calls its host name, and what it answers with. */
+  /** Its host name in the engine, and its name in responses. */
   get shortId(): string {
     return this.id.slice(0, 12);
   }
@@ -54,7 +54,7 @@ export class App {
     await this.container.start();
   }
 
-  /** TERM, and KILL when it still runs `seconds` later. */
+  /** Sends TERM, and KILL if it still runs after `seconds`. */
   async stop(seconds = 5): Promise<void> {
     await this.container.stop({ t: seconds });
   }

@@ -6,7 +6,7 @@ import { IMAGE } from './image/image.ts';
 
 const FOLDER = join(REPOSITORY, 'deploy/compose');
 
-/** One project of compose files, as they stand in the repository. */
+/** A compose project of the repository's unchanged files. */
 export class Compose {
   private readonly engine: Engine;
   private readonly files: readonly string[];
@@ -16,7 +16,7 @@ export class Compose {
     this.files = files;
   }
 
-  /** @throws with its output when it fails. */
+  /** @throws with its output if it fails. */
   async run(...args: string[]): Promise<string> {
     const { code, output } = await this.try(args);
     if (code !== 0) throw new Error(`docker-compose ${args.join(' ')} (${code}):\n${output}`);
@@ -37,7 +37,7 @@ export class Compose {
     return found.Id;
   }
 
-  /** What a user of this engine exports, and our app in place of the examples'. */
+  /** The variables that a user of this engine exports, with our app instead of the examples' app. */
   environment(): Record<string, string> {
     const { socket } = this.engine;
     return { DOCKER_HOST: `unix://${socket}`, DOCKER_SOCKET: socket, DOCKER_GID: `${statSync(socket).gid}`, APP_IMAGE: IMAGE };

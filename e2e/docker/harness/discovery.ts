@@ -7,14 +7,14 @@ import { until } from '../../harness/until.ts';
 import type { Engine } from './engine.ts';
 import { Load } from './load.ts';
 
-/** Both processes beside an engine, on the machine that its containers run on. Each may be ended and started alone. */
+/** Both processes on the machine of an engine and its containers. Each can be stopped and started separately. */
 export class Discovery {
   dataplane: Program | undefined;
   controller: Program | undefined;
   readonly httpPort: number;
   private readonly listen: number;
   private readonly engine: Engine;
-  /** More flags of the data plane. */
+  /** Additional data plane flags. */
   private readonly flags: readonly string[];
   private readonly folder = new Folder();
 
@@ -25,7 +25,7 @@ export class Discovery {
     this.listen = listen;
   }
 
-  /** Starts both and waits until a first list of containers is served. */
+  /** Starts both and waits until the first list of containers is served. */
   static async start(engine: Engine, { httpPort, flags = [] }: { httpPort?: number; flags?: readonly string[] } = {}): Promise<Discovery> {
     const discovery = new Discovery(engine, httpPort ?? (await freePort()), await freePort(), flags);
     await discovery.startDataplane();
@@ -47,7 +47,7 @@ export class Discovery {
     await this.answers('the controller', this.controller, () => ask({ port: this.listen }, '/health'));
   }
 
-  /** What the Admin API answers on its socket. */
+  /** A response of the Admin API on its socket. */
   admin(path: string): Promise<Answer> {
     return ask({ socketPath: this.socket }, path);
   }
@@ -56,7 +56,7 @@ export class Discovery {
     return visit(this.httpPort, host, path);
   }
 
-  /** Waits until a visit is answered with this status. @throws with what the product itself says about the host. */
+  /** Waits until a visit gets this status. @throws with the output of explain for the host. */
   async answersWith(status: number, host: string, { withinMs = 15_000, everyMs = 5 } = {}): Promise<Answer> {
     const look = async () => {
       const answer = await this.visit(host);
@@ -73,7 +73,7 @@ export class Discovery {
     return new Load({ port: this.httpPort, host, app, ...more });
   }
 
-  /** Ends a load that must have lost nothing. @throws with what both processes said about it. */
+  /** Ends a load that must not have lost requests. @throws with the output of both processes. */
   async lostNothing(load: Load): Promise<void> {
     const { sent, failures } = await load.end();
     if (failures.length === 0) return;
@@ -82,7 +82,7 @@ export class Discovery {
     throw new Error(`${failures.length} of ${sent} requests were lost:\n${some.join('\n')}`);
   }
 
-  /** Runs a command of the product against its socket. @returns what it prints. */
+  /** Runs a sluice command against its socket. @returns its output. */
   async command(...args: string[]): Promise<string> {
     const { stdout, stderr } = await run([...args, '--admin', `unix:${this.socket}`]);
     return stdout + stderr;

@@ -8,16 +8,16 @@ import { until } from '../../harness/until.ts';
 import { importImage } from './image/image.ts';
 import { endRemains } from './remains.ts';
 
-/** The network that the apps of the tests share. */
+/** The network shared by the test apps. */
 export const APPS = 'apps';
-/** Named, so that a test may choose an address in it. */
+/** Fixed, so that a test can choose an address in it. */
 const SUBNET = '10.213.0.0/16';
-/** Where a container of it reaches what the tests themselves listen on. */
+/** The address at which its containers reach servers of the tests. */
 export const GATEWAY = '10.213.0.1';
 /** A subnet for each other network. All are within this test file's own network namespace. */
 const POOL = 'base=10.214.0.0/16,size=20';
 
-/** A container engine of the tests' own: its state in a folder of theirs, its bridges in their network. */
+/** A separate container engine for the tests, with its state in their folder and its bridges in their network. */
 export class Engine {
   readonly docker: Docker;
   readonly socket: string;
@@ -32,7 +32,7 @@ export class Engine {
     this.program = this.launch();
   }
 
-  /** Starts one that has the image of the tests and their network. @throws with its own words when it cannot run here. */
+  /** Starts an engine with the test image and network. @throws with its output if it cannot run here. */
   static async start(): Promise<Engine> {
     const engine = new Engine(new Folder());
     try {
@@ -46,7 +46,7 @@ export class Engine {
     }
   }
 
-  /** The engine goes away; its containers live on, as with `live-restore` on a server. */
+  /** Stops the engine while its containers keep running, as with `live-restore`. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     await this.program.kill(signal);
   }
@@ -56,19 +56,19 @@ export class Engine {
     await this.answers();
   }
 
-  /** Ends it and every container, and forgets what they wrote. */
+  /** Stops it and all containers, and discards their data. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.program.kill('SIGKILL');
     await endRemains(this.folder.path, this.cgroup);
     this.folder[Symbol.dispose]();
   }
 
-  /** Of its own, so that what is left of it can be told from anyone else's. */
+  /** A separate folder, so that its remains can be identified. */
   private get cgroup(): string {
     return basename(this.folder.path);
   }
 
-  /** Layers and states are written and synced again and again: on a disk that takes longer than all the rest. */
+  /** In memory if possible, because layers and state are synced so often that a disk would dominate the run time. */
   private keepInMemory(): void {
     mkdirSync(this.folder.file('data'));
     const { status, stderr } = spawnSync('mount', ['-t', 'tmpfs', 'tmpfs', this.folder.file('data')], { encoding: 'utf8' });
@@ -86,7 +86,7 @@ export class Engine {
       pidfile: folder.file('docker.pid'),
       'log-level': 'warn',
       'live-restore': true,
-      // No default bridge and no rules of a firewall: containers reach each other over networks that the tests make.
+      // No default bridge and no firewall rules: containers use networks that the tests create.
       'cgroup-parent': `/${this.cgroup}`,
       'exec-opt': 'native.cgroupdriver=cgroupfs',
       bridge: 'none',
@@ -96,7 +96,7 @@ export class Engine {
       'ip-forward': false,
     };
     const args = Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
-    // What an engine leaves that was killed: its containerd may still lie there, ended but not yet buried.
+    // A killed engine may leave its containerd as a zombie.
     rmSync(folder.file('exec/containerd/containerd.pid'), { force: true });
     return new Program('setpriv', ['--pdeathsig', 'KILL', 'dockerd', ...args], { HOME: folder.path, PATH: systemPath() });
   }
@@ -107,5 +107,5 @@ export class Engine {
   }
 }
 
-/** iptables, runc and their like live beside, where a user's PATH may not look. */
+/** iptables, runc and similar programs are in sbin, which a user's PATH may lack. */
 const systemPath = (): string => `${process.env.PATH}:/usr/sbin:/sbin`;

@@ -9,7 +9,7 @@ import { ownNetwork } from './own-network.ts';
 
 const skip = ownNetwork();
 
-test('the engine of the tests runs in a network of its own, and its containers outlive it', {
+test('the test engine runs in a separate network, and its containers outlive it', {
   skip,
 }, async () => {
   assert.deepEqual(Object.keys(networkInterfaces()), ['lo']);
@@ -24,6 +24,6 @@ test('the engine of the tests runs in a network of its own, and its containers o
   await engine.startAgain();
   const [running] = await engine.docker.listContainers();
   assert.equal(running?.Id, app.id);
-  // Whatever state a failed test leaves it in, it ends with the engine.
+  // It ends with the engine, whatever state a failed test leaves it in.
   await app.container.pause();
 });

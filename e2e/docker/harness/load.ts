@@ -2,26 +2,26 @@ import { Agent, request as httpRequest } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import { until } from '../../harness/until.ts';
 
-/** What went wrong with one request; when it was sent (ms since the load began), and when it failed. */
+/** A failed request: the error, when it was sent (ms since the load began) and when it failed. */
 type Failure = { readonly at: number; readonly ended: string; readonly what: string };
 
 type Options = {
   readonly port: number;
   readonly host: string;
-  /** The app that must answer. */
+  /** The app that must respond. */
   readonly app: string;
   readonly perSecond?: number;
-  /** Every so many requests one is a POST with a small body; 0 is none. */
+  /** Every this many requests, one is a POST with a small body; 0 for none. */
   readonly postEvery?: number;
 };
 
-/** A steady load on kept connections, which counts every request that fails and every answer of a wrong app. */
+/** A steady load on kept connections that counts failed requests and responses from the wrong app. */
 export class Load {
   sent = 0;
   answered = 0;
   slowestMs = 0;
   readonly failures: Failure[] = [];
-  /** How many answers each container gave, by its short id. */
+  /** Number of responses per container, by its short id. */
   readonly by = new Map<string, number>();
   private readonly options: Options;
   private readonly agent = new Agent({ keepAlive: true, maxSockets: 256, scheduling: 'lifo' });
@@ -33,19 +33,19 @@ export class Load {
     this.timer = setInterval(() => this.catchUp(), 5);
   }
 
-  /** Waits until so many more requests were answered. */
+  /** Waits until this many more requests have been answered. */
   async answers(count: number, withinMs = 15_000): Promise<void> {
     const goal = this.answered + count;
     await until(`${count} more answers for ${this.options.host}: ${this.problems}`, () => this.answered >= goal, withinMs);
   }
 
-  /** Waits until this container answers. */
+  /** Waits until this container responds. */
   async answeredBy(shortId: string, withinMs = 15_000): Promise<void> {
     const before = this.by.get(shortId) ?? 0;
     await until(`an answer of ${shortId}: ${this.problems}`, () => (this.by.get(shortId) ?? 0) > before, withinMs);
   }
 
-  /** Sends no more, and waits for what is under way. @returns what to assert on. */
+  /** Stops sending and waits for requests in flight. @returns the results to assert on. */
   async end(): Promise<{ sent: number; failures: readonly Failure[] }> {
     clearInterval(this.timer);
     await until('the last answers', () => this.answered + this.failures.length >= this.sent, 30_000);
@@ -67,7 +67,7 @@ export class Load {
     return JSON.stringify(this.failures.slice(0, 3));
   }
 
-  /** As many as the rate asks for by now: a busy machine delays some, and loses none. */
+  /** Sends as many as the rate requires by now: a busy machine may delay requests, but none are skipped. */
   private catchUp(): void {
     const { perSecond = 200 } = this.options;
     const due = Math.floor(((performance.now() - this.began) * perSecond) / 1_000);

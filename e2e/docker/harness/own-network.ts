@@ -4,10 +4,10 @@ import { missing } from '../../components.ts';
 const MARK = 'IN_OWN_NETWORK';
 
 /**
- * Runs this test file again, with a network and mounts of its own: an engine lays bridges, takes ports and mounts what
- * its containers see, and nothing of that may meet the machine's own or another engine. Loopback is there, and free.
- * @returns undefined there; elsewhere the words for `skip`, where the engine is not installed.
- * @throws where it is installed and may not run.
+ * Runs this test file again in separate network and mount namespaces, so that the engine's bridges, ports and mounts
+ * don't interfere with the machine or another engine. Loopback exists there, and all its ports are free.
+ * @returns undefined there, otherwise the text for `skip` if the engine is not installed.
+ * @throws if it is installed and can't run.
  */
 export function ownNetwork(): string | undefined {
   const lacking = missing('dockerd') ?? missing('busybox');

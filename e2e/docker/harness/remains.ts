@@ -17,7 +17,7 @@ export async function endRemains(folder: string, cgroup: string): Promise<void> 
   const held = all.filter((pid) => shims.includes(parentOf(pid)));
   for (const pid of [...shims, ...held]) kill(Number(pid));
   const roots = [CGROUPS, ...readdirSync(CGROUPS).map((name) => join(CGROUPS, name))].map((root) => join(root, cgroup));
-  // A paused container does not even end when it is killed, where groups are those of version 1.
+  // With version 1 cgroups, a paused container does not even end when it is killed.
   for (const root of roots) thaw(root);
   for (const root of roots.filter((path) => existsSync(path))) await until(`${root} to be empty`, () => removeGroups(root));
   const mounts = readFileSync('/proc/self/mounts', 'utf8')
@@ -26,13 +26,13 @@ export async function endRemains(folder: string, cgroup: string): Promise<void> 
   for (const mount of mounts.reverse()) if (mount.startsWith(`${folder}/`)) spawnSync('umount', ['--lazy', mount]);
 }
 
-/** The last field before the parent is the program's name, which may hold anything but ends with the last bracket. */
+/** The field before the state and parent is the program's name, which may contain anything and ends with the last bracket. */
 const parentOf = (pid: string): string =>
   read(pid, 'stat')
     .replace(/^.*\) \S+ /s, '')
     .split(' ')[0] ?? '';
 
-/** Empty for a process that has gone meanwhile. */
+/** Empty for a process that has ended in the meantime. */
 function read(pid: string, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');
@@ -56,7 +56,7 @@ function thaw(root: string): void {
   writeFileSync(join(root, 'freezer.state'), 'THAWED');
 }
 
-/** @returns true when the group is gone; one whose processes are still ending is busy. */
+/** @returns true if the group is gone; while its processes are ending, it is busy. */
 function removeGroups(root: string): boolean {
   for (const entry of readdirSync(root, { withFileTypes: true })) if (entry.isDirectory()) removeGroups(join(root, entry.name));
   rmdirSync(root);

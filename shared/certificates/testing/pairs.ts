@@ -3,7 +3,7 @@ import { webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
 import * as x509 from '@peculiar/x509';
 
-/** Test support: certificates and keys made on the spot, so that none in the repository grows old. */
+/** Test support: certificates and keys generated on demand, so that none in the repository expires. */
 export const P256 = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 export const P384 = { name: 'ECDSA', namedCurve: 'P-384', hash: 'SHA-384' };
 export const P521 = { name: 'ECDSA', namedCurve: 'P-521', hash: 'SHA-512' };
@@ -22,7 +22,7 @@ export type PairWish = {
   readonly signer?: Signer;
   readonly algorithm?: webcrypto.Algorithm;
   readonly subject?: string;
-  /** Milliseconds since 1970; absent: from yesterday, for 90 days. */
+  /** Milliseconds since 1970; default: from yesterday, for 90 days. */
   readonly notBefore?: number;
   readonly notAfter?: number;
   /** Object identifiers of extended key usages. */
@@ -33,7 +33,7 @@ export type PairWish = {
 const DAY_MS = 86_400_000;
 let serials = 0;
 
-/** Without a `signer` it signs itself. */
+/** Self-signed without a `signer`. */
 export async function makePair(names: readonly string[], wish: PairWish = {}): Promise<MadePair> {
   const { algorithm = P256, subject = `CN=${names[0] ?? 'nobody'}`, notBefore = Date.now() - DAY_MS } = wish;
   const keys = (await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])) as webcrypto.CryptoKeyPair;
@@ -66,7 +66,7 @@ async function pemOf(key: webcrypto.CryptoKey): Promise<string> {
   return x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY').concat('\n');
 }
 
-/** A root, an intermediate that it signed, and a leaf of that for these names. */
+/** A root, an intermediate signed by it, and a leaf for these names signed by the intermediate. */
 export async function makeChain(
   names: readonly string[],
   wish: PairWish = {},

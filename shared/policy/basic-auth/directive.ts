@@ -1,11 +1,12 @@
 import { type Block, type Directive, firstOf, type Grammar, type Reading } from '../../config-file/directive.ts';
 import { quote } from '../../config-file/quote.ts';
 import { lineOf, type Word } from '../../config-file/word.ts';
-import { DEFAULT_REALM } from '../../realm.ts';
 import { type BcryptHash, parseBcryptHash } from '../../values/bcrypt-hash.ts';
 
 type User = { name: string; hash: BcryptHash };
 
+/** Shown by browsers if a site names no realm. */
+export const DEFAULT_REALM = 'restricted';
 const FORM = '<user> <bcrypt_hash>';
 const REALM = /^[\x20-\x7e\x80-\xff]*$/;
 /** Characters. */
@@ -15,7 +16,7 @@ const MOST_USERS = 1_000;
 export const basicAuthDirective: Grammar<{ basic_auth?: { realm: string; users: User[] } | null }> = {
   name: 'basic_auth',
   otherNames: ['auth_basic', 'basicauth'],
-  form: `basic_auth ["<realm>"] { … } with one ${FORM} a line`,
+  form: `basic_auth ["<realm>"] { … } with one ${FORM} per line`,
   args: [0, 1],
   block: 'required',
   repeats: false,
@@ -25,25 +26,25 @@ export const basicAuthDirective: Grammar<{ basic_auth?: { realm: string; users: 
     const wrong = faultOfRealm(realm);
     if (word && wrong) report.error(word, `basic_auth ${quote(realm)}: ${wrong}`);
     const users = readUsers(name, expanded(block), report);
-    // Also with mistakes: a place that asks who is there is not one that lets everybody in.
+    // Also with mistakes, so that a mistake never leaves a protected site open.
     part.basic_auth = { realm, users };
   },
 };
 
 function faultOfRealm(realm: string): string | undefined {
   if (realm.length > LONGEST) return `a realm is at most ${LONGEST} characters long`;
-  return REALM.test(realm) ? undefined : 'a realm has no control characters and none beyond U+00FF';
+  return REALM.test(realm) ? undefined : 'a realm must not contain control characters or characters above U+00FF';
 }
 
 function readUsers(directive: Word, block: Block, report: Reading['report']): User[] {
   const users: User[] = [];
   const names: Word[] = [];
-  if (block.lines.length === 0) report.error(directive, `basic_auth lets nobody in: write one ${FORM} a line`);
+  if (block.lines.length === 0) report.error(directive, `basic_auth has no users, so nobody can log in: write one ${FORM} per line`);
   if (block.lines.length > MOST_USERS) report.error(directive, `basic_auth has at most ${MOST_USERS} users`);
   for (const line of block.lines) {
     const user = readUser(line, report);
     const earlier = firstOf(names, line.name.text);
-    if (earlier) report.error(line.name, `user ${shown(line.name)} stands in ${lineOf(earlier, line.name)} already: keep one`);
+    if (earlier) report.error(line.name, `user ${shown(line.name)} is already defined in ${lineOf(earlier, line.name)}: keep one of them`);
     names.push(line.name);
     if (user !== undefined) users.push(user);
   }
@@ -51,26 +52,26 @@ function readUsers(directive: Word, block: Block, report: Reading['report']): Us
 }
 
 function readUser({ name, args: [word, extra], block }: Directive, report: Reading['report']): User | undefined {
-  if (block) report.error(block.open, `a user has no block: write ${FORM}`);
+  if (block) report.error(block.open, `a user line takes no block: write ${FORM}`);
   const wrongName = faultOfName(name.text);
   if (wrongName) report.error(name, `user ${shown(name)}: ${wrongName}`);
   if (word === undefined) {
-    report.error(name, `user ${shown(name)} has no hash: write ${FORM}; "sluice hash-password" makes one`);
+    report.error(name, `user ${shown(name)} has no hash: write ${FORM}; create one with "sluice hash-password"`);
     return undefined;
   }
-  if (extra) report.error(extra, `user ${shown(name)} has more than a hash: write ${FORM}`);
+  if (extra) report.error(extra, `user ${shown(name)} has extra text after the hash: write ${FORM}`);
   const hash = parseBcryptHash(word.text);
-  // What stands there may be the password itself, so it is not repeated.
+  // The text may be the password itself, so it is not repeated.
   if (!hash.ok) report.error(word, `user ${shown(name)}: ${hash.reason}`);
   return hash.ok && !wrongName ? { name: name.text, hash: hash.value } : undefined;
 }
 
 function faultOfName(name: string): string | undefined {
-  if (name === '') return 'a user has a name';
+  if (name === '') return 'the user name is empty';
   if (name.length > LONGEST) return `a user name is at most ${LONGEST} characters long`;
-  if (name.includes(':')) return `a user name has no colon: write ${FORM}, with a blank between them`;
-  return /\p{Cc}/u.test(name) ? 'a user name has no control characters' : undefined;
+  if (name.includes(':')) return `a user name must not contain a colon: write ${FORM}, separated by a space`;
+  return /\p{Cc}/u.test(name) ? 'a user name must not contain control characters' : undefined;
 }
 
-/** What stands behind a colon is a hash, or even a password, and is not repeated. */
+/** The text after a colon is a hash, or even a password, so it is not repeated. */
 const shown = (name: Word): string => quote(name.text.split(':', 1)[0] ?? '');

@@ -15,22 +15,22 @@ const authorities = z
 
 const spec = z
   .object({
-    ca: authorities.describe('PEM: the roots that vouch for visitors, and what clients may leave out between those and their own.'),
+    ca: authorities.describe('PEM: the roots that client certificates are verified with, and intermediates that clients need not send.'),
   })
   .meta({
     title: 'client_auth',
-    about: 'Visitors show a certificate of their own in the handshake, or are not served. Without TLS there is nobody to show it to: 403.',
+    about: 'Clients must present a certificate in the handshake. Requests without TLS get 403.',
   });
 
 const members = {
-  client_auth: spec.nullable().optional().describe('What visitors have to show before they are served; null and absent are nothing.'),
+  client_auth: spec.nullable().optional().describe('Client certificates that are required; null or absent: none.'),
 };
 
-/** Written as `client_ca` in the block of `tls`. */
+/** Its form as `client_ca` in the block of `tls`. */
 export const clientAuth: Policy<typeof members> = {
   members,
   mislabelled: {
     words: ['clientauth', 'clientca', 'clientcert', 'clientcertificate', 'mtls'],
-    advice: `no label does that: give the site a block in the ${CONFIG_FILE}, with tls { client_ca … }`,
+    advice: `no label does this: configure the site in the ${CONFIG_FILE}, with tls { client_ca … }`,
   },
 };

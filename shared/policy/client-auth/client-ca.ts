@@ -3,7 +3,7 @@ import type { Reading } from '../../config-file/directive.ts';
 import { quote } from '../../config-file/quote.ts';
 import type { Word } from '../../config-file/word.ts';
 
-/** How it is written, in the block of `tls`. */
+/** Its form in the block of `tls`. */
 export const CLIENT_CA = 'client_ca <file>';
 
 export function readClientCa(
@@ -16,6 +16,6 @@ export function readClientCa(
   if (!authorities.ok) return report.error(word, `client_ca ${quote(word.text)}: ${authorities.reason}`);
   const { notAfter, text: ca } = authorities.value;
   if (notAfter <= now)
-    report.warn(word, `client_ca ${quote(word.text)}: an authority in it was good until ${new Date(notAfter).toISOString().slice(0, 10)}`);
+    report.warn(word, `client_ca ${quote(word.text)}: an authority in it expired on ${new Date(notAfter).toISOString().slice(0, 10)}`);
   part.client_auth = { ca };
 }

@@ -12,7 +12,7 @@ type Part = { headers?: { name: string; value: string | null; match?: Condition 
 export const headerDirective: Grammar<Part> = {
   name: 'header',
   otherNames: ['add_header'],
-  form: 'header <Name> <value>, header -<Name>, or a block with one <Name> <value> or -<Name> a line',
+  form: 'header <Name> <value>, header -<Name>, or a block with one <Name> <value> or -<Name> per line',
   args: [1, Number.POSITIVE_INFINITY],
   block: 'instead',
   repeats: true,
@@ -23,9 +23,9 @@ export const headerDirective: Grammar<Part> = {
       if (first) readHeader(first, values, condition, part, report);
       return;
     }
-    if (block.lines.length === 0) report.error(name, 'the header block is empty: write one <Name> <value> a line, or delete it');
+    if (block.lines.length === 0) report.error(name, 'the header block is empty: write one <Name> <value> per line, or delete it');
     for (const line of block.lines) {
-      if (line.block) report.error(line.block.open, 'a header line has no block');
+      if (line.block) report.error(line.block.open, 'a header line takes no block');
       readHeader(line.name, line.args, condition, part, report);
     }
   },
@@ -45,23 +45,23 @@ function readHeader(name: Word, values: readonly Word[], condition: Condition | 
   if (value && wrongValue) return report.error(value, `header ${quote(name.text)}: ${wrongValue}`);
   const { headers = [] } = part;
   if (headers.some((other) => other.name.toLowerCase() === field.toLowerCase() && (other.match ?? null) === condition))
-    report.warn(name, `header ${quote(field)} stands twice in this block; the last one wins`);
+    report.warn(name, `header ${quote(field)} appears twice in this block; the last one wins`);
   if (headers.length === MOST_HEADERS) return report.error(name, `a block has at most ${MOST_HEADERS} headers`);
   part.headers = [...headers, { name: field, value: value?.text ?? null, ...(condition && { match: condition }) }];
 }
 
 function faultOfName(name: string): string | undefined {
-  if (name.startsWith('/')) return 'a header has no path before it: put it in a handle block';
-  if (/^[+?>]/.test(name)) return `a header is set or removed: write ${said(name.slice(1))} or -${said(name.slice(1))}`;
-  if (/^[^:]+:$/.test(name)) return `a header name has no colon: write ${said(name.slice(0, -1))}`;
-  if (!HEADER_NAME.test(name)) return 'a header name is letters, digits and hyphens';
+  if (name.startsWith('/')) return 'header takes no path: put it in a handle block';
+  if (/^[+?>]/.test(name)) return `headers can only be set or removed: write ${said(name.slice(1))} or -${said(name.slice(1))}`;
+  if (/^[^:]+:$/.test(name)) return `a header name must not end with a colon: write ${said(name.slice(0, -1))}`;
+  if (!HEADER_NAME.test(name)) return 'a header name consists of letters, digits and hyphens';
   if (name.length > LONGEST_HEADER_NAME) return `a header name is at most ${LONGEST_HEADER_NAME} characters long`;
   return isFramingHeader(name) ? 'the proxy itself sets this header; delete the line' : undefined;
 }
 
 function faultOfValue(value: Word): string | undefined {
-  if (!HEADER_VALUE.test(value.text)) return 'a value has no control characters and none beyond U+00FF';
+  if (!HEADER_VALUE.test(value.text)) return 'a value must not contain control characters or characters above U+00FF';
   if (value.text.length > LONGEST_HEADER_VALUE) return `a value is at most ${LONGEST_HEADER_VALUE} characters long`;
   const placeholder = findPlaceholder(value);
-  return placeholder && `${said(placeholder)} is not available yet in headers; in backquotes it is sent as it stands`;
+  return placeholder && `${said(placeholder)} is not available yet in headers; in backquotes it is sent literally`;
 }

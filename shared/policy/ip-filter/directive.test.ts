@@ -13,9 +13,9 @@ const line = (text: string, block: Block | null = null): Directive => {
 };
 const block = (...lines: string[]): Directive => line('ip_filter', { open: word('{'), lines: lines.map((text) => line(text)) });
 
-const unasked = (): never => assert.fail('an address filter needs nothing of that');
+const unasked = (): never => assert.fail('an address filter does not use this');
 
-/** What a directive says, and what is wrong with it, without the marks of what is quoted. */
+/** The result of a directive, and its mistakes without the marks around quoted text. */
 function read(directive: Directive) {
   const mistakes: string[] = [];
   const said: Parameters<typeof ipFilterDirective.read>[1] = {};
@@ -31,7 +31,7 @@ function read(directive: Directive) {
   return { filter: said.ip_filter, mistakes };
 }
 
-test('one list stands beside the word, several in a block', () => {
+test('one list is written after the directive’s name, several in a block', () => {
   assert.deepEqual(read(line('ip_filter allow 10.0.0.0/8 ::1')), { filter: { allow: ['10.0.0.0/8', '::1'] }, mistakes: [] });
   assert.deepEqual(read(block('deny 10.9.0.0/16', 'allow private_ranges', 'deny ::/0')), {
     filter: {
@@ -46,18 +46,18 @@ for (const [directive, mistake] of [
   [line('ip_filter alow 10.0.0.1'), 'ip_filter "alow" (did you mean "allow"?)'],
   [line('ip_filter 10.0.0.1 10.0.0.2'), 'ip_filter "10.0.0.1": write allow|deny <ip-or-range> [<ip-or-range> …]'],
   [line('ip_filter allow localhost'), 'allow "localhost": it is not an IP address or range (expected 10.0.0.0/8 or ::1)'],
-  [line('ip_filter deny 10.0.0.0/33'), 'deny "10.0.0.0/33": the prefix length is a number from 0 to 32'],
+  [line('ip_filter deny 10.0.0.0/33'), 'deny "10.0.0.0/33": the prefix length must be a number from 0 to 32'],
   [block('allow'), 'allow is incomplete: write allow|deny <ip-or-range> [<ip-or-range> …]'],
-  [block(), 'ip_filter lets everybody in: write one allow|deny <ip-or-range> [<ip-or-range> …] a line'],
+  [block(), 'ip_filter is empty and lets everyone in: write one allow|deny <ip-or-range> [<ip-or-range> …] per line'],
   [line(`ip_filter deny${' ::1'.repeat(1_001)}`), 'ip_filter has at most 1000 ranges to deny'],
 ] as const)
-  test(`a mistake says what to write: ${mistake}`, () => {
+  test(`reports a mistake and what to write: ${mistake}`, () => {
     const { filter, mistakes } = read(directive);
     assert.deepEqual(mistakes, [mistake]);
-    assert.ok(filter, 'a place that asks who comes does not lose its filter over a mistake');
+    assert.ok(filter, 'a mistake must not remove the filter');
   });
 
-test('a route says it of the site and of its blocks', () => {
+test('a route accepts it for the site and for its blocks', () => {
   const filtered = (filter: object) => ({ domain: 'a.example', upstream: '10.0.0.1:80', tls: false, ip_filter: filter });
   const good = parseRoute({ ...filtered({ allow: ['10.0.0.0/8'] }), handles: [{ path: '/x', ip_filter: { deny: ['::1'] } }] });
   assert.ok(good.ok);

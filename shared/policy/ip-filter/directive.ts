@@ -14,19 +14,19 @@ type Filter = { allow?: Cidr[] | undefined; deny?: Cidr[] | undefined };
 export const ipFilterDirective: Grammar<{ ip_filter?: Filter | null | undefined }> = {
   name: 'ip_filter',
   otherNames: ['allow', 'deny', 'ip_allow_list'],
-  form: `ip_filter ${LINE}, or a block with one ${LINE} a line`,
+  form: `ip_filter ${LINE}, or a block with one ${LINE} per line`,
   args: [2, Number.POSITIVE_INFINITY],
   block: 'instead',
   repeats: false,
   read({ name, args: [list, ...ranges], block }, part, { report }) {
     const filter: Filter = {};
-    if (block?.lines.length === 0) report.error(name, `ip_filter lets everybody in: write one ${LINE} a line`);
+    if (block?.lines.length === 0) report.error(name, `ip_filter is empty and lets everyone in: write one ${LINE} per line`);
     for (const line of block?.lines ?? []) {
-      if (line.block) report.error(line.block.open, `a line of ip_filter has no block: write ${LINE}`);
+      if (line.block) report.error(line.block.open, `an ip_filter line takes no block: write ${LINE}`);
       readList(line.name, line.args, filter, report);
     }
     if (list && !block) readList(list, ranges, filter, report);
-    // Also with mistakes: a place that asks who comes is not one that lets everybody in.
+    // Also with mistakes, so that a mistake never leaves a protected site open.
     part.ip_filter = filter;
   },
 };

@@ -8,13 +8,13 @@ const ranges = z.array(rangeSchema).min(1, 'at least one address or range').max(
 
 const spec = z
   .object({
-    allow: ranges.describe('Who comes in, and nobody else; everybody where it is left out.'),
-    deny: ranges.describe('Who does not come in, also where `allow` has the address.'),
+    allow: ranges.describe('The only addresses that are allowed; all if absent.'),
+    deny: ranges.describe('Addresses that are denied, even if `allow` contains them.'),
   })
-  .refine(({ allow, deny }) => allow !== undefined || deny !== undefined, 'it has at least one of allow and deny')
-  .meta({ title: 'ip_filter', about: 'Whose addresses come in. All others get 403.' });
+  .refine(({ allow, deny }) => allow !== undefined || deny !== undefined, 'at least one of allow and deny is required')
+  .meta({ title: 'ip_filter', about: 'The client addresses that are allowed. All others get 403.' });
 
-const members = { ip_filter: spec.nullable().optional().describe('Whose addresses come in; null and absent are everybody.') };
+const members = { ip_filter: spec.nullable().optional().describe('The client addresses that are allowed; null or absent: all.') };
 
 export const ipFilter: Policy<typeof members> = {
   members,
@@ -24,7 +24,7 @@ export const ipFilter: Policy<typeof members> = {
       ...['ipfilter', 'ipallow', 'ipallowlist', 'ipwhitelist', 'ipdeny', 'ipblock', 'ipdenylist', 'ipblacklist', 'iprestrict'],
       ...['allow', 'allowlist', 'allowfrom', 'whitelist', 'deny', 'denylist', 'block', 'blocklist', 'blacklist', 'remoteip'],
     ],
-    advice: `no label does that: give the site a block in the ${CONFIG_FILE}, with ip_filter`,
+    advice: `no label does this: configure the site in the ${CONFIG_FILE}, with ip_filter`,
   },
   keepsOut: ({ ip_filter: filter }) => filter != null,
 };

@@ -8,19 +8,19 @@ import { rateLimitDirective } from './directive.ts';
 const rate = z.int().min(1).max(MAX_RATE_PER_SECOND);
 
 const members = {
-  rate_limit_rps: rate.nullable().default(null).describe('Requests a second and client address; null is no limit.'),
+  rate_limit_rps: rate.nullable().default(null).describe('Requests per second and client address; null is no limit.'),
   rate_limits: z
     .array(
       z
         .object({
-          rps: rate.describe('Requests a second and client address.'),
-          match: conditionSchema.describe('Which requests it counts.'),
+          rps: rate.describe('Requests per second and client address.'),
+          match: conditionSchema.describe('The requests that it counts.'),
         })
-        .meta({ title: 'rate_limits', about: 'A limit that counts for some requests, beside the one for all.' }),
+        .meta({ title: 'rate_limits', about: 'A limit for some requests, in addition to the one for all.' }),
     )
     .max(100)
     .optional()
-    .describe('Limits for some requests.'),
+    .describe('Rate limits for some requests.'),
 };
 
 export const rateLimit: Policy<typeof members> = {

@@ -29,7 +29,8 @@ export const redirectDirective: Grammar<Part> = {
     const pattern = parsePathPattern(isMatcher(from) ? '/*' : from.text);
     if (!pattern.ok) report.error(from, `redir ${quote(from.text)}: ${pattern.reason}`);
     const code = STATUSES.get(status.text);
-    if (code === undefined) report.error(status, `redir ${quote(status.text)}: the status is one of ${[...STATUSES.keys()].join(', ')}`);
+    if (code === undefined)
+      report.error(status, `redir ${quote(status.text)}: the status must be one of ${[...STATUSES.keys()].join(', ')}`);
     const target = readTarget(to, report);
     if (!pattern.ok || match === undefined || code === undefined || target === undefined) return;
     const { redirects = [] } = part;
@@ -37,7 +38,7 @@ export const redirectDirective: Grammar<Part> = {
     if (earlier)
       return report.error(
         from,
-        `this redir is never reached: redir ${earlier.match?.name ?? earlier.from} before it answers first; move it up or delete it`,
+        `this redir is never reached: redir ${earlier.match?.name ?? earlier.from} above it answers first; move it up or delete it`,
       );
     if (redirects.length === MOST_REDIRECTS) return report.error(name, `a block has at most ${MOST_REDIRECTS} redir lines`);
     const spec = { from: pattern.value, to: target, status: code, ...(match && { match }) };
@@ -52,13 +53,13 @@ function readTarget(word: Word, report: Reading['report']): string | undefined {
     return undefined;
   };
   if (!/^(?:\/|\{|[a-z][a-z0-9+.-]*:\/\/)/i.test(word.text))
-    return refuse('the target is a path or a URL, for example /new or https://example.com/new');
+    return refuse('the target must be a path or a URL, for example /new or https://example.com/new');
   if (word.text.length > LONGEST_TARGET) return refuse(`the target is at most ${LONGEST_TARGET} characters long`);
-  if (!/^[\x21-\x7e]*$/.test(word.text)) return refuse('the target has a character that a URL has only percent-encoded');
+  if (!/^[\x21-\x7e]*$/.test(word.text)) return refuse('the target contains a character that must be percent-encoded in a URL');
   for (const [whole, name = ''] of word.text.matchAll(/\{([^{}]*)\}/g)) {
     if (!PLACEHOLDERS.some((known) => known === name))
       return refuse(
-        `${quote(whole)} is no placeholder${didYouMean(name, PLACEHOLDERS) || `; known are ${PLACEHOLDERS.slice(0, 5).join(', ')} in braces`}`,
+        `${quote(whole)} is not a placeholder${didYouMean(name, PLACEHOLDERS) || `; use one of ${PLACEHOLDERS.slice(0, 5).join(', ')} in braces`}`,
       );
   }
   const fault = faultOfTarget(word.text);

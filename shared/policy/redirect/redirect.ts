@@ -5,11 +5,11 @@ import { HEADER_VALUE, LONGEST_HEADER_VALUE } from '../../response-header.ts';
 import type { Policy } from '../policy.ts';
 import { redirectDirective } from './directive.ts';
 
-/** A location that may name placeholders in braces. */
+/** A location that may contain placeholders in braces. */
 const target = z
   .string()
   .max(LONGEST_HEADER_VALUE)
-  .regex(HEADER_VALUE, 'a header value has no control characters')
+  .regex(HEADER_VALUE, 'a header value must not contain control characters')
   .min(1)
   .superRefine((text, issues) => {
     const fault = faultOfTarget(text);
@@ -19,12 +19,12 @@ const target = z
 const moved = z
   .object({
     from: z.string().min(1).max(8_192).describe('A path pattern.'),
-    to: target.describe('A path or a URL; it may name placeholders.'),
-    status: z.union([z.literal(301), z.literal(302), z.literal(303), z.literal(307), z.literal(308)]).describe('The status of the answer.'),
-    match: conditionSchema.optional().describe('Which requests it is for; all where it is left out.'),
+    to: target.describe('A path or a URL, which may contain placeholders.'),
+    status: z.union([z.literal(301), z.literal(302), z.literal(303), z.literal(307), z.literal(308)]).describe('The response status.'),
+    match: conditionSchema.optional().describe('Requests that it applies to; all if absent.'),
   })
-  .meta({ title: 'redirect', about: 'A path that has moved. The first that matches answers.' });
+  .meta({ title: 'redirect', about: 'A redirect. The first match responds.' });
 
-const members = { redirects: z.array(moved).max(1_000).default([]).describe('What has moved.') };
+const members = { redirects: z.array(moved).max(1_000).default([]).describe('Redirects.') };
 
 export const redirect: Policy<typeof members> = { members, directive: redirectDirective };

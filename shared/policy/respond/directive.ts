@@ -10,7 +10,7 @@ const MOST_RESPONDS = 100;
 
 type Answer = { status: number; body: string };
 type Part = { respond?: Answer | null; responds?: (Answer & { match: Condition })[] | undefined };
-/** Answers that never carry a body (RFC 9110 15.3.5, 15.3.6, 15.4.5). */
+/** Statuses whose responses never have a body (RFC 9110 15.3.5, 15.3.6, 15.4.5). */
 const WITHOUT_BODY = [204, 205, 304];
 
 export const respondDirective: Grammar<Part> = {
@@ -30,18 +30,18 @@ export const respondDirective: Grammar<Part> = {
     if (statusWord && status === undefined)
       return report.error(
         statusWord,
-        `respond ${quote(statusWord.text)}: a status is a number from 200 to 599; a body of several words stands in quotes`,
+        `respond ${quote(statusWord.text)}: a status must be a number from 200 to 599; put a body of several words in quotes`,
       );
     if (status === undefined) return;
-    if (body && WITHOUT_BODY.includes(status)) return report.error(body, `an answer with status ${status} has no body: delete it`);
+    if (body && WITHOUT_BODY.includes(status)) return report.error(body, `a response with status ${status} has no body: delete it`);
     if (body && body.text.length > LONGEST_BODY) return report.error(body, `a body is at most ${LONGEST_BODY} characters long`);
     const placeholder = body && findPlaceholder(body);
     if (body && placeholder)
-      return report.error(body, `respond: ${said(placeholder)} is not available yet in bodies; in backquotes it is sent as it stands`);
+      return report.error(body, `respond: ${said(placeholder)} is not available yet in bodies; in backquotes it is sent literally`);
     if (body?.text.startsWith('/') && body.style === 'bare')
       return report.error(
         body,
-        `respond ${quote(body.text)}: paths are chosen by a block: write "handle ${said(body.text)} {", respond inside it, and "}"`,
+        `respond ${quote(body.text)}: to select a path, write "handle ${said(body.text)} {", respond inside it, and "}"`,
       );
     const answer = { status, body: body?.text ?? '' };
     if (condition === null) {

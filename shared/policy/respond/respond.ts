@@ -4,22 +4,22 @@ import type { Policy } from '../policy.ts';
 import { respondDirective } from './directive.ts';
 
 const answer = z.object({
-  status: z.int().min(200).max(599).describe('The status of the answer.'),
-  body: z.string().max(65_536).default('').describe('Its text.'),
+  status: z.int().min(200).max(599).describe('The response status.'),
+  body: z.string().max(65_536).default('').describe('The response body.'),
 });
-const conditional = answer.extend({ match: conditionSchema.describe('Which requests it answers.') });
+const conditional = answer.extend({ match: conditionSchema.describe('The requests that it responds to.') });
 
 const members = {
   respond: answer
-    .meta({ title: 'respond', about: 'A fixed answer, as plain text.' })
+    .meta({ title: 'respond', about: 'A fixed response, as plain text.' })
     .nullable()
     .default(null)
-    .describe('A fixed answer to everything; null is none.'),
+    .describe('A fixed response to all requests; null is none.'),
   responds: z
-    .array(conditional.meta({ title: 'responds', about: 'A fixed answer to some requests. They are asked in order.' }))
+    .array(conditional.meta({ title: 'responds', about: 'A fixed response to some requests. They are tried in order.' }))
     .max(100)
     .optional()
-    .describe('Fixed answers to some requests, asked before `respond`.'),
+    .describe('Fixed responses to some requests, tried before `respond`.'),
 };
 
 export const respond: Policy<typeof members> = { members, directive: respondDirective };

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 
-/** A clock that stands still until a test moves it. */
+/** A clock that only moves when a test moves it. */
 export class ManualClock implements Clock {
   private time = 1_700_000_000_000;
   private timers: { at: number; every: number | null; task: () => void }[] = [];
@@ -21,7 +21,7 @@ export class ManualClock implements Clock {
     return this.add(ms, ms, task);
   }
 
-  /** Moves time, running what falls due in its order. */
+  /** Moves time and runs the tasks that fall due, in order. */
   pass(ms: number): void {
     const end = this.time + ms;
     for (;;) {

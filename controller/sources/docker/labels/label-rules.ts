@@ -65,10 +65,10 @@ export const LABELS: ReadonlyMap<string, LabelRule> = new Map([
   routeLabel({
     word: 'health',
     form: '/PATH',
-    otherwise: 'the page is not asked for',
+    otherwise: 'no health check',
     example: '/healthz',
     read(value, said) {
-      if (!/^\/[\x21-\x7e]{0,2047}$/.test(value)) return 'a path starts with / and has no space';
+      if (!/^\/[\x21-\x7e]{0,2047}$/.test(value)) return 'a path must start with / and must not contain spaces';
       said.health = healthCheckSchema.parse({ path: value });
       return undefined;
     },
@@ -121,7 +121,7 @@ function readDomains(value: string, draft: SiteDraft): string | undefined {
 }
 
 function readPort(value: string, draft: SiteDraft): string | undefined {
-  if (!/^[1-9]\d{0,4}$/.test(value) || Number(value) > 65_535) return 'a port is a number from 1 to 65535';
+  if (!/^[1-9]\d{0,4}$/.test(value) || Number(value) > 65_535) return 'a port must be a number from 1 to 65535';
   draft.port = Number(value);
   return undefined;
 }

@@ -23,24 +23,24 @@ for (const [value, domains] of [
 for (const [label, value, reason] of [
   ['domain', '', 'it is empty'],
   ['domain', ' , ', 'it names no domain'],
-  ['domain', 'http://a.example', 'a domain has no scheme'],
-  ['domain', 'b.example,a.example:80', 'a domain has no port'],
+  ['domain', 'http://a.example', 'a domain must not have a scheme'],
+  ['domain', 'b.example,a.example:80', 'a domain must not have a port'],
   ['port', '', 'it is empty'],
   ['port', '0', 'from 1 to 65535'],
   ['port', '65536', 'from 1 to 65535'],
   ['port', '80/tcp', 'from 1 to 65535'],
   ['tls', 'no', 'only be switched off'],
   ['tls', 'OFF', 'only be switched off'],
-  ['rate_limit', '10', 'a rate is written <n>/s'],
-  ['rate_limit', '0/s', 'a rate is from 1/s'],
-  ['header.', 'x', 'a header name is'],
-  ['header.X Y', 'x', 'a header name is'],
+  ['rate_limit', '10', 'write a rate as <n>/s'],
+  ['rate_limit', '0/s', 'a rate must be from 1/s'],
+  ['header.', 'x', 'a header name consists of'],
+  ['header.X Y', 'x', 'a header name consists of'],
   ['header.Content-Length', '1', 'the proxy itself sets this header'],
   ['header.http2-settings', 'x', 'the proxy itself sets this header'],
-  ['domain', 'bücher.example', 'browsers send this name as xn--bcher-kva.example: write that'],
-  ['header.X-A', 'a\nb', 'no control characters'],
-  ['health', 'healthz', 'a path starts with /'],
-  ['health', '/a b', 'a path starts with /'],
+  ['domain', 'bücher.example', 'browsers send this name as xn--bcher-kva.example, so write that'],
+  ['header.X-A', 'a\nb', 'must not contain control characters'],
+  ['health', 'healthz', 'a path must start with /'],
+  ['health', '/a b', 'a path must start with /'],
   ['hold', '10', 'a duration is a number with a unit'],
   ['hold', '500ms', 'whole seconds'],
   ['hold', '301s', '300s at most'],
@@ -100,7 +100,7 @@ test('everything that labels can say is read', () => {
 });
 
 test('a header that is named twice in different letters spoils its site', () => {
-  assert.match(reasonsOf({ ...DOMAIN, 'sluice.header.X-A': '1', 'sluice.header.x-a': '2' })[0] ?? '', /named twice/);
+  assert.match(reasonsOf({ ...DOMAIN, 'sluice.header.X-A': '1', 'sluice.header.x-a': '2' })[0] ?? '', /appears twice/);
 });
 
 test('a site without a domain is told that it has none', () => {
@@ -129,20 +129,18 @@ for (const [label, meant] of [
   });
 
 for (const [label, advice] of [
-  ['basic_auth', /labels carry no passwords: give the site a block in the Sluicefile, with basic_auth/],
-  ['basic_auth.admin', /labels carry no passwords/],
-  ['basicauth', /labels carry no passwords/],
-  ['basci_auth', /labels carry no passwords/],
-  ['BASIC_AUTH', /labels carry no passwords/],
-  ['auth', /labels carry no passwords/],
-  ['users', /labels carry no passwords/],
+  ['basic_auth', /labels cannot contain passwords: configure the site in the Sluicefile, with basic_auth/],
+  ['basic_auth.admin', /labels cannot contain passwords/],
+  ['basicauth', /labels cannot contain passwords/],
+  ['basci_auth', /labels cannot contain passwords/],
+  ['BASIC_AUTH', /labels cannot contain passwords/],
+  ['auth', /labels cannot contain passwords/],
+  ['users', /labels cannot contain passwords/],
   ['forward_auth', /not available/],
   ['forward-auth.address', /not available/],
   ['under_attack', /not available/],
   ['under_atack', /not available/],
-  ...['ip_filter', 'ipfilters', 'allow', 'deny', 'ip_whitelist'].map(
-    (label) => [label, /give the site a block in the Sluicefile/] as const,
-  ),
+  ...['ip_filter', 'ipfilters', 'allow', 'deny', 'ip_whitelist'].map((label) => [label, /configure the site in the Sluicefile/] as const),
   ['client_auth', /client_ca/],
   ['mtls', /client_ca/],
   ['ratelimit', /write sluice\.rate_limit=<n>\/s/],

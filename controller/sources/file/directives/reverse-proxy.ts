@@ -52,7 +52,7 @@ function isUpstream(word: Word, scheme: string, text: string, report: Context['r
     return false;
   };
   if (word.text.startsWith('/') || word.text === '*')
-    return refuse('paths are chosen by a block: write "handle /api/* {", reverse_proxy inside it, and "}"');
+    return refuse('to select a path, write "handle /api/* {", reverse_proxy inside it, and "}"');
   if (scheme !== '' && scheme !== 'http://' && scheme !== 'https://')
     return refuse('an upstream is host:port, http://host:port or https://host:port');
   if (/^unix[/:+@]/i.test(text)) return true;

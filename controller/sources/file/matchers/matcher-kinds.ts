@@ -53,7 +53,7 @@ const header: Kind = {
     if (!name) return;
     const absent = name.style === 'bare' && name.text.startsWith('!');
     const field = absent ? name.text.slice(1) : name.text;
-    if (!TOKEN.test(field)) return refuse(name, 'a header name is letters, digits and hyphens');
+    if (!TOKEN.test(field)) return refuse(name, 'a header name consists of letters, digits and hyphens');
     if (UNSEEN.test(field)) return refuse(name, 'this field ends at the proxy, which writes it anew, so no matcher sees it');
     if (extra) return refuse(extra, 'a header has one value a line: put it in quotes, or write another line for another value');
     if (value && absent) return refuse(value, `${said(name.text)} is a header that must be absent, so it has no value`);

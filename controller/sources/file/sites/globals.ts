@@ -37,7 +37,7 @@ function global(name: string, argument: string, reader: Reader): Rule<GlobalsDra
 const port = (name: 'http_port' | 'https_port', other: 'http_port' | 'https_port') =>
   global(name, '<port>', ({ text }, draft, refuse) => {
     const number = /^[1-9]\d{0,4}$/.test(text) ? Number(text) : 0;
-    if (number < 1 || number > 65_535) refuse('a port is a number from 1 to 65535');
+    if (number < 1 || number > 65_535) refuse('a port must be a number from 1 to 65535');
     else if (draft[other] === number) refuse(`${other} is the same port; choose another one`);
     else draft[name] = number;
   });

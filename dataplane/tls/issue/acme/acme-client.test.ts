@@ -87,7 +87,7 @@ describe('an authority', async () => {
     const asked = server.requested.length;
     for (const [rootPath, reason] of [
       ['/nowhere/root.pem', /--acme-ca-root: \/nowhere\/root.pem: it can't be read \(ENOENT/],
-      [fileURLToPath(import.meta.url), /--acme-ca-root: .*acme-client.test.ts: there is no certificate in it/],
+      [fileURLToPath(import.meta.url), /--acme-ca-root: .*acme-client.test.ts: it contains no certificate/],
     ] as const)
       await assert.rejects(
         AcmeClient.open({ ...server.settings, rootPath }, null),

@@ -39,7 +39,7 @@ function readRoots(path: string): string {
     const text = readFileSync(path, 'utf8');
     return text.includes('-----BEGIN CERTIFICATE-----')
       ? text
-      : refuse('there is no certificate in it (expected PEM, -----BEGIN CERTIFICATE-----)');
+      : refuse('it contains no certificate (expected PEM, -----BEGIN CERTIFICATE-----)');
   } catch (error) {
     if (error instanceof IssueError) throw error;
     return refuse(`it can't be read (${error instanceof Error ? error.message : String(error)})`);

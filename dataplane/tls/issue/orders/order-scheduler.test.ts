@@ -299,7 +299,7 @@ test('an outage of the authority does not extend the backoff of a name', async (
   const scene = new Scene();
   scene.issuer.setNames(['a.test']);
   for (let tries = 0; tries < 20; tries++) {
-    await scene.settle(new IssueError('unreachable', 'nobody there'));
+    await scene.settle(new IssueError('unreachable', 'no response'));
     scene.clock.pass(8_000);
   }
   await scene.settle(new IssueError('validation', 'no'));
@@ -318,12 +318,12 @@ describe('many names', () => {
   test('wait while the authority is unreachable; one probes it, and when it is back all are ordered', async () => {
     const scene = new Scene();
     scene.issuer.setNames(Array.from({ length: 25 }, (_, at) => `site-${at}.test`));
-    for (const { settle } of [...scene.orders]) settle(new IssueError('unreachable', 'nobody there'));
+    for (const { settle } of [...scene.orders]) settle(new IssueError('unreachable', 'no response'));
     await turn();
     const before = scene.orders.length;
     scene.clock.pass(8_000);
     assert.equal(scene.orders.length, before + 1, 'one probes');
-    await scene.settle(new IssueError('unreachable', 'nobody there'));
+    await scene.settle(new IssueError('unreachable', 'no response'));
     scene.clock.pass(8_000);
     await scene.settle();
     assert.ok(scene.orders.length >= before + 2 + 9, `${scene.orders.length - before} since`);
@@ -335,7 +335,7 @@ describe('many names', () => {
     // The backoff for the authority is longer than that of the name.
     scene.fractions = [1, 0];
     scene.issuer.setNames(['a.test']);
-    await scene.settle(new IssueError('unreachable', 'nobody there'));
+    await scene.settle(new IssueError('unreachable', 'no response'));
     // A system timer may fire a moment before the wall clock reaches its time.
     scene.clock.now = () => now.call(scene.clock) - 1;
     for (let seconds = 0; seconds < 10; seconds++) scene.clock.pass(1_000);

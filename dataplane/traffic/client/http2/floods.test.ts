@@ -1,3 +1,4 @@
+// Runs alone: it measures the memory of its process.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { block, CODE, type Field, FLAG, FRAME, type Frames, frame, head } from '../../testing/frames.ts';

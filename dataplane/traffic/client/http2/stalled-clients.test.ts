@@ -1,3 +1,4 @@
+// Runs alone: it measures the memory of its process.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CODE, FLAG, FRAME, type Frames, head, INITIAL_WINDOW, PREFACE } from '../../testing/frames.ts';

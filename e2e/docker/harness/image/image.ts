@@ -4,10 +4,10 @@ import { basename, dirname, join } from 'node:path';
 import type Docker from 'dockerode';
 import { Folder } from '../../../harness/dataplane.ts';
 
-/** What every container of the tests is made from: busybox, Node with its libraries, and the app on port 80. */
+/** The image of every test container: busybox, Node with its libraries, and the app on port 80. */
 export const IMAGE = 'sluice-tests:base';
 
-/** Makes it from this machine's own files, since no registry can be counted on. */
+/** Builds it from this machine's files, since a registry may not be available. */
 export async function importImage(docker: Docker): Promise<void> {
   using root = new Folder();
   fillRoot(root.path, [process.execPath]);
@@ -15,7 +15,7 @@ export async function importImage(docker: Docker): Promise<void> {
   await importFolder(docker, root.path, IMAGE, ['CMD ["node", "/server.ts"]', 'EXPOSE 80']);
 }
 
-/** A folder becomes an image of one layer. @throws with the engine's words. */
+/** Turns a folder into an image with one layer. @throws with the engine's error. */
 export async function importFolder(docker: Docker, folder: string, name: string, changes: readonly string[] = []): Promise<void> {
   const tar = spawn('tar', ['--numeric-owner', '-C', folder, '-c', '.'], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [repo = name, tag = 'latest'] = name.split(':');
@@ -23,7 +23,7 @@ export async function importFolder(docker: Docker, folder: string, name: string,
   await new Promise((resolve, reject) => docker.modem.followProgress(progress, (error) => (error ? reject(error) : resolve(undefined))));
 }
 
-/** A small root file system: busybox, and programs of this machine with the shared libraries that they name. */
+/** A small root file system: busybox, and programs of this machine with their shared libraries. */
 export function fillRoot(root: string, programs: readonly string[]): void {
   for (const folder of ['bin', 'sbin', 'usr/bin', 'usr/sbin', 'usr/local/bin', 'etc', 'tmp', 'www', 'root', 'var/lib'])
     mkdirSync(join(root, folder), { recursive: true });
@@ -40,7 +40,7 @@ export function fillRoot(root: string, programs: readonly string[]): void {
   writeFileSync(join(root, 'etc/passwd'), 'root:x:0:0::/root:/bin/sh\n');
 }
 
-/** The shared libraries of a program, the loader among them. */
+/** The shared libraries of a program, including the loader. */
 function librariesOf(program: string): string[] {
   const { stdout } = spawnSync('ldd', [program], { encoding: 'utf8' });
   return [...stdout.matchAll(/(\/lib\S+) \(/g)].map(([, path = '']) => path);

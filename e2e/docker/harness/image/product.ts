@@ -9,7 +9,7 @@ import { LockedRegistry } from './registry.ts';
 export const PRODUCT = 'sluice';
 const BUILDER = 'sluice-tests:builder';
 
-/** Builds the product's image with its own Dockerfile, on images made here. @throws with the build's output. */
+/** Builds the product's image with its Dockerfile, on base images made here. @throws with the build's output. */
 export async function buildProduct(engine: Engine): Promise<void> {
   using registry = await LockedRegistry.start();
   await buildBuilder(engine, registry.port);
@@ -20,7 +20,7 @@ export async function buildProduct(engine: Engine): Promise<void> {
   });
 }
 
-/** The tests' own image with npm, which asks the registry of the tests. */
+/** The test image with npm, which uses the test registry. */
 async function buildBuilder(engine: Engine, port: number): Promise<void> {
   using folder = new Folder();
   const lines = [
@@ -33,7 +33,7 @@ async function buildBuilder(engine: Engine, port: number): Promise<void> {
   await build(engine, ['--tag', BUILDER, '--file', folder.file('Dockerfile'), npmFolder()]);
 }
 
-/** @throws with the build's output when it fails, or takes too long. */
+/** @throws with the build's output if it fails or takes too long. */
 async function build(engine: Engine, args: readonly string[]): Promise<void> {
   const env = { DOCKER_HOST: `unix://${engine.socket}`, DOCKER_BUILDKIT: '0' };
   await using program = new Program('docker', ['build', '--network', APPS, ...args], env);
@@ -43,7 +43,7 @@ async function build(engine: Engine, args: readonly string[]): Promise<void> {
   if (code !== 0) throw new Error(`the image cannot be built (${code}):\n${program.output.slice(-3_000)}`);
 }
 
-/** Where this machine's npm lies, whose bin is a link into it. */
+/** The folder of this machine's npm, which its bin links into. */
 function npmFolder(): string {
   const places = (process.env.PATH ?? '').split(':').map((place) => join(place, 'npm'));
   for (const place of places) {
@@ -56,21 +56,21 @@ function npmFolder(): string {
   throw new Error('npm is not on this PATH');
 }
 
-/** The same again with another id, as the next version has one. */
+/** The same image with a different id, like that of a next version. */
 export async function rebuildProduct(engine: Engine): Promise<void> {
   using folder = new Folder();
   writeFileSync(folder.file('Dockerfile'), `FROM ${PRODUCT}\nLABEL next=1\n`);
   await build(engine, ['--tag', PRODUCT, folder.path]);
 }
 
-/** What holds a network and waits, under the name that the compose file gives it. */
+/** The idle image that holds a network, under its name in the compose file. */
 export async function importPause(engine: Engine): Promise<void> {
   using root = new Folder();
   fillRoot(root.path, []);
   await importFolder(engine.docker, root.path, 'registry.k8s.io/pause:3.10', ['CMD ["sleep", "1000000"]', 'USER 65535:65535']);
 }
 
-/** The proxy of the overlay, from this machine's HAProxy, under the name that the overlay gives it. */
+/** The overlay's proxy, made from this machine's HAProxy, under its name in the overlay. */
 export async function importSocketProxy(engine: Engine): Promise<void> {
   using root = new Folder();
   fillRoot(root.path, ['/usr/sbin/haproxy']);

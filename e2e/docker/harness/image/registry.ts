@@ -13,15 +13,15 @@ type Locked = {
   readonly bin?: Readonly<Record<string, string>>;
 };
 
-/** Where npm keeps the archives that it has fetched, named by their checksum. */
+/** Where npm caches archives, named by their checksum. */
 const CACHE = join(process.env.npm_config_cache ?? join(homedir(), '.npm'), '_cacache/content-v2');
 
 /**
- * A registry of exactly the packages that the lockfile names, out of npm's own cache: what `npm ci` fetched for this
- * checkout. A build without a way to the outside installs from it, and checks the same checksums.
+ * A registry with exactly the packages of the lockfile, served from npm's cache, where `npm ci` stored them for this
+ * checkout. A build without network access installs from it and verifies the same checksums.
  */
 export class LockedRegistry {
-  /** What was asked for and is not in npm's cache. */
+  /** Requested packages that are not in npm's cache. */
   readonly lacking: string[] = [];
   private readonly packages = lockedPackages();
   private readonly server: Server;

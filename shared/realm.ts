@@ -1,2 +1,0 @@
-/** What a browser calls a place that has no name of its own. */
-export const DEFAULT_REALM = 'restricted';

@@ -59,8 +59,8 @@ export class TrafficRecord {
     this.recorder.targetFailed(target, failure, this.clock.now());
   }
 
-  /** All counts since the last call. */
-  drain(): TrafficReport {
+  /** All counts since the last call, in parts; the last part is the generator's result. */
+  drain(): Generator<TrafficReport, TrafficReport> {
     return this.recorder.drain();
   }
 

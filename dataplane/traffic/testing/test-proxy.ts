@@ -167,9 +167,14 @@ export class ProxyFixture {
     this.worker.handle({ kind: 'drain', patient });
   }
 
+  /** Requests a report of what was counted since the last one. */
+  collect(id: number): void {
+    this.worker.handle({ kind: 'report', id });
+  }
+
   /** What has been counted so far, by host. */
   counted(): ReadonlyMap<string, Counted> {
-    this.worker.handle({ kind: 'report', id: 0 });
+    this.collect(0);
     const sums = new Map<string, Counted>();
     for (const message of this.messages) {
       if (message.kind !== 'report') continue;

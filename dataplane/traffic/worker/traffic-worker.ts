@@ -27,6 +27,7 @@ import { Pools } from '../upstream/pool.ts';
 import { Resolver } from '../upstream/resolver.ts';
 import { torn } from './backstop.ts';
 import { dryRun } from './explain.ts';
+import { Reporter } from './reporter.ts';
 
 const BEAT_MS = 250;
 /** How often a pool with waiting requests is tried (ms). */
@@ -61,6 +62,7 @@ export class TrafficWorker {
   private readonly ledger: Ledger;
   readonly faults: Faults;
   private readonly record: TrafficRecord;
+  private readonly reporter: Reporter;
   private readonly hold: Hold;
   private readonly tunnels: Tunnels;
   private readonly endpoints: Endpoints;
@@ -90,6 +92,7 @@ export class TrafficWorker {
     this.ledger = ledger;
     this.faults = faults;
     this.record = record;
+    this.reporter = new Reporter({ record, faults, post });
     // The upstream side.
     const hold = new Hold({ clock, faults });
     const tunnels = new Tunnels({ clock, answered: (x) => faults.step(() => record.upgraded(x)) });
@@ -186,7 +189,7 @@ export class TrafficWorker {
     every(BEAT_MS, () => this.ledger.heartbeats.beat(slot));
     every(PROBE_MS, () => this.hold.tick());
     every(SWEEP_MS, () => this.sweep());
-    every(SECOND, () => this.report(null));
+    every(SECOND, () => this.reporter.report(null));
     // Publications that arrive meanwhile are newer than the initial state, so they wait for it.
     this.publishing = this.open();
     await this.publishing;
@@ -227,7 +230,7 @@ export class TrafficWorker {
         this.publishing = this.publishing.then(() => this.publish(message.publication)).catch(torn);
         return;
       case 'report':
-        return this.report(message.id);
+        return this.reporter.report(message.id);
       case 'dry-run':
         return this.tools.post({
           kind: 'dry-run',
@@ -277,13 +280,6 @@ export class TrafficWorker {
     this.certificates.applyChallenges(challenges);
   }
 
-  private report(id: number | null): void {
-    const faults = this.faults.drainCounts();
-    const report = { ...this.record.drain(), ...(faults !== null && { faults }) };
-    if (id !== null || report.domains.length > 0 || report.targets !== undefined || faults !== null)
-      this.tools.post({ kind: 'report', id, report });
-  }
-
   private sweep(): void {
     const now = this.tools.clock.monotonic();
     // A target that stops reading a body makes its client wait, so targets are checked first.
@@ -296,7 +292,7 @@ export class TrafficWorker {
     this.draining = patient ? 'patiently' : 'now';
     await this.listener.drain(patient);
     this.record.end(this.tools.clock.monotonic());
-    this.report(null);
+    this.reporter.finish();
     this.tools.post({ kind: 'drained' });
   }
 }

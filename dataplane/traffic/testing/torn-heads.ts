@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { subscribe } from 'node:diagnostics_channel';
-import type { Http2Stream } from 'node:http2';
+import type { Http2Session, Http2Stream } from 'node:http2';
 import { createServer, type Socket } from 'node:net';
-import { queryObjects } from 'node:v8';
 import { block, type Field, FLAG, FRAME, Frames, frame, INITIAL_WINDOW, PREFACE } from './frames.ts';
 import { SecureFixture } from './secure-proxy.ts';
 import { eventually, ProxyFixture, site } from './test-proxy.ts';
@@ -52,16 +51,14 @@ async function untilStuck(left: () => number): Promise<void> {
 }
 
 // Only the worker's side uses the library; everything else here writes raw frames.
-type Made = Parameters<typeof queryObjects>[0];
-const made = new Set<Made>();
+const made = new Set<WeakRef<Http2Stream | Http2Session>>();
 let closed = 0;
 
 function watch(message: unknown): void {
   const { stream } = message as { stream: Http2Stream };
-  made.add(stream.constructor);
   const { session } = stream;
   assert.ok(session);
-  made.add(session.constructor);
+  for (const one of [session, stream]) made.add(new WeakRef(one));
   stream.once('close', () => closed++);
   if (stuck) return;
   for (const one of [session, stream]) one.once('close', () => globalThis.gc?.());
@@ -161,7 +158,7 @@ const play = async (): Promise<void> =>
 if (stuck) for (let round = 1; round <= Number(count); round++) await play();
 else await Promise.all(Array.from({ length: Number(count) }, play));
 await eventually('the streams to be closed', () => closed === Number(count) && proxy.ledger.inFlight.total() === 0);
-const left = (): number => [...made].reduce((sum, one) => sum + queryObjects(one, { format: 'count' }), 0);
+const left = (): number => [...made].filter((one) => one.deref() !== undefined).length;
 await eventually('nothing to be left', () => {
   // A peer that has left in the middle of a body must be waited for.
   proxy.clock.pass(10_000);

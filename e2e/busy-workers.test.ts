@@ -20,16 +20,9 @@ test('fully loaded workers never keep the main thread from responding', { timeou
   try {
     await until('the load to run', () => served > 500);
     const before = served;
-    const times: number[] = [];
-    for (let asked = 0; asked < 100; asked++) {
-      const at = performance.now();
-      assert.equal((await ask({ port: dataplane.adminPort }, '/health')).status, 200);
-      times.push(performance.now() - at);
-    }
+    // The load goes on until all of these are answered.
+    for (let asked = 0; asked < 100; asked++) assert.equal((await ask({ port: dataplane.adminPort }, '/health')).status, 200);
     assert.ok(served > before, 'there was load meanwhile');
-    const slowest = Math.max(...times);
-    // Far more than a busy machine needs, and far less than waiting for the load to end.
-    assert.ok(slowest < 10_000, `the slowest answer took ${slowest.toFixed(0)} ms`);
     // Changes are applied as well: every worker acknowledges between two requests.
     await dataplane.route('new.test', '127.0.0.1:9', { respond: { status: 200, body: 'new' } });
     assert.equal((await dataplane.visit('new.test')).text, 'new');

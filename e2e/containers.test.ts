@@ -1,83 +1,28 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { fakeId } from '../controller/sources/docker/testing/fake-container.ts';
-import { FakeEngine } from '../controller/sources/docker/testing/fake-engine.ts';
-import type { ControllerReport } from '../controller/status/report.ts';
-import { Folder } from './harness/dataplane.ts';
-import { ask, visit } from './harness/http.ts';
-import { freePort } from './harness/ports.ts';
-import { Program, run, SLUICE } from './harness/process.ts';
+import { app, type PairWithEngine, startPairWithEngine } from './harness/pair-with-engine.ts';
 import { until } from './harness/until.ts';
 import { Upstream } from './harness/upstream.ts';
 
-/** The pair with a fake container engine, whose containers are servers of the test on loopback ports. */
-async function started() {
-  const folder = new Folder();
-  const engine = new FakeEngine();
-  await engine.listen(folder.file('engine.sock'));
-  const [http, admin, status] = [await freePort(), await freePort(), await freePort()];
-  const ports = ['--http-port', `${http}`, '--admin-listen', `127.0.0.1:${admin}`, '--listen', `127.0.0.1:${status}`];
-  const args = [
-    'run',
-    '--docker',
-    folder.file('engine.sock'),
-    '--bind',
-    '127.0.0.1',
-    '--workers',
-    '2',
-    '--state-dir',
-    folder.file('state'),
-  ];
-  const program = new Program(SLUICE, [...args, ...ports]);
-  const socket = folder.file('state/admin.sock');
-  await until('the pair to be ready', async () => (await ask({ port: status }, '/ready')).status === 200, 20_000);
-  return {
-    engine,
-    [Symbol.asyncDispose]: async () => {
-      await program[Symbol.asyncDispose]();
-      await engine.stop();
-      folder[Symbol.dispose]();
-    },
-    restart: () => engine.listen(folder.file('engine.sock')),
-    answers: (host: string, expected: number) =>
-      until(`${host} to answer ${expected}`, async () => (await visit(http, host)).status === expected),
-    report: async () => JSON.parse((await ask({ socketPath: folder.file('state/controller.sock') }, '/status')).text) as ControllerReport,
-    command: async (...words: string[]) => (await run([...words, '--admin', `unix:${socket}`])).stdout,
-  };
-}
-
-const app = (number: number, port: number, labels: Record<string, string>) => ({
-  id: fakeId(number),
-  name: `app-${number}`,
-  address: '127.0.0.1',
-  port,
-  labels,
-});
-
 describe('with a container engine', () => {
-  let pair: Awaited<ReturnType<typeof started>>;
+  let pair: PairWithEngine;
   let upstream: Upstream;
   before(async () => {
     upstream = await Upstream.start('app');
-    pair = await started();
+    pair = await startPairWithEngine();
   });
   after(async () => {
     await pair?.[Symbol.asyncDispose]();
     await upstream?.[Symbol.asyncDispose]();
   });
 
-  test('a started container is served in less than half a second, without a config file', async (t) => {
+  test('a started container is served without a config file', async () => {
     const { engine, answers } = pair;
-    const times: number[] = [];
-    for (let number = 1; number <= 3; number++) {
-      const before = performance.now();
+    for (let number = 1; number <= 2; number++) {
       engine.run(app(number, upstream.port, { 'sluice.domain': `s${number}.example` }));
       await answers(`s${number}.example`, 200);
-      times.push(performance.now() - before);
     }
-    t.diagnostic(times.map(Math.round).join(', '));
-    // Other load on the machine slows down single runs, so the best one counts.
-    assert.ok(Math.min(...times) < 500, `served after ${times.map(Math.round).join(', ')} ms`);
     engine.die(fakeId(1));
     await answers('s1.example', 503);
     await answers('s2.example', 200);

@@ -57,23 +57,22 @@ test('a response that does not arrive is given up at the end of the drain timeou
   await until('the request to be under way', () => asked);
   const began = performance.now();
   assert.deepEqual(await dataplane.program.kill('SIGTERM'), { code: 0, signal: null });
-  const took = performance.now() - began;
-  assert.ok(took >= 900 && took < 4_000, `it took ${took.toFixed(0)} ms`);
+  assert.ok(performance.now() - began >= 900, 'it is not given up earlier');
+  assert.match(dataplane.program.output, /"within":1000,"msg":"draining"/);
   assert.ok((await answer) instanceof Error);
 });
 
 test('an idle connection does not delay shutdown', async () => {
   using folder = new Folder();
   await using upstream = await Upstream.start('one');
-  await using dataplane = await Dataplane.start({ stateDir: folder.path });
+  // Whoever waited for it would wait longer than any test.
+  await using dataplane = await Dataplane.start({ stateDir: folder.path, flags: ['--drain-timeout', '1h'] });
   await dataplane.route('a.test', upstream.address);
   using idle = await RawClient.open(dataplane.httpPort);
   // Closes the connection when the other side ends it, as browsers do.
   idle.socket.once('end', () => idle.socket.end());
   await idle.write('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n').sees('"name":"one"');
-  const began = performance.now();
   assert.equal((await dataplane.program.kill('SIGTERM')).code, 0);
-  assert.ok(performance.now() - began < 3_000, 'the timeout of 30 s was not waited for');
   await idle.toEnd();
 });
 

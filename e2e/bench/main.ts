@@ -9,6 +9,7 @@ import { connections } from './connections.ts';
 import { memory } from './memory.ts';
 import { posting } from './posting.ts';
 import { routes } from './routes.ts';
+import { serving } from './serving.ts';
 import { sluicefile } from './sluicefile.ts';
 import { connecting, handshakes, http2, keepalive, large, tls } from './wire.ts';
 
@@ -28,6 +29,7 @@ const BENCHMARKS = {
   routes,
   applying,
   posting,
+  serving,
   sluicefile,
   memory,
 } as const;

@@ -1,4 +1,5 @@
 import { Dataplane, Folder } from '../harness/dataplane.ts';
+import { ask } from '../harness/http.ts';
 import { Program } from '../harness/process.ts';
 import { Upstream } from '../harness/upstream.ts';
 import { atMost, type Figure, percentile } from './figure.ts';
@@ -14,16 +15,21 @@ export async function posting(): Promise<Figure[]> {
   await dataplane.route('bench.test', upstream.address);
   await using load = new Program('wrk', ['-t1', '-c64', '-d30s', '-H', 'Host: bench.test', `http://127.0.0.1:${dataplane.httpPort}/`]);
   const times: number[] = [];
+  const health: number[] = [];
   let late = 0;
   for (let post = 0; post < POSTS; post++) {
     const start = performance.now();
     await dataplane.route(`posted-${post}.test`, upstream.address);
     times.push(performance.now() - start);
+    const asked = performance.now();
+    await ask({ port: dataplane.adminPort }, '/health');
+    health.push(performance.now() - asked);
     if ((await dataplane.visit(`posted-${post}.test`)).status !== 200) late++;
   }
   await load.kill('SIGKILL');
   return [
     atMost('POST /routes under load, on disk and served (p99)', percentile(times, 0.99), 'ms', 50),
+    atMost('GET /health under load (p99)', percentile(health, 0.99), 'ms', 50),
     atMost('posted routes that the next request did not find', late, '', 0),
   ];
 }

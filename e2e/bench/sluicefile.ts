@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
-import { compileFile } from '../../controller/sources/file/compile.ts';
+import { compileBytes, compileFile } from '../../controller/sources/file/compile.ts';
+import { ODD_PIECES, repeated } from '../../controller/sources/file/testing/odd-files.ts';
 import { Folder } from '../harness/dataplane.ts';
 import { run } from '../harness/process.ts';
 import { atMost, type Figure, median } from './figure.ts';
@@ -20,9 +21,12 @@ export async function sluicefile(): Promise<Figure[]> {
     const compiled = await compileFile(path, {});
     if (!compiled.ok) throw new Error(`${compiled.diagnostics.length} problems`);
   };
+  const odd: number[] = [];
+  for (const piece of ODD_PIECES) odd.push(await timed(async () => void compileBytes(repeated(piece, 300_000), 'Sluicefile', {})));
   return [
     atMost('sluice validate of 1,000 sites, with the start of the process', await timed(validate), 'ms', 400),
     atMost('1,000 sites compiled', await timed(compile(thousand)), 'ms', 200),
+    atMost('300 KB of one odd piece compiled (the slowest piece)', Math.max(...odd) / 1_000, 's', 5),
     atMost('50,000 sites compiled', (await timed(compile(fiftyThousand))) / 1_000, 's', 5),
   ];
 }

@@ -76,19 +76,9 @@ describe('labels of real containers', { skip, concurrency: 3 }, () => {
     assert.match(await discovery.command('explain', 'later.test'), new RegExp(app.shortId));
   });
 
-  test('an app that listens immediately is served soon after its start', async (t) => {
-    const waits: number[] = [];
-    for (let round = 0; round < 5; round++) {
-      const host = `soon${round}.test`;
-      const app = await App.create(engine.docker, { app: 'soon', labels: { 'sluice.domain': host }, light: true });
-      await app.start();
-      const started = performance.now();
-      await discovery.answersWith(200, host);
-      waits.push(Math.round(performance.now() - started));
-    }
-    t.diagnostic(`ms from start to served: ${waits.join(', ')}`);
-    // It takes half a second on an idle machine, but other tests are running.
-    assert.ok((waits.toSorted((a, b) => a - b)[2] ?? 0) < 1_500, waits.join());
+  test('an app that listens immediately is served', async () => {
+    await App.start(engine.docker, { app: 'soon', labels: { 'sluice.domain': 'soon.test' }, light: true });
+    await discovery.answersWith(200, 'soon.test');
   });
 
   test('an app that listens late gets no requests before it does', async () => {

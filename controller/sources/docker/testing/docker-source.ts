@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { readAppliedRoute } from '../../../../shared/route.ts';
 import { type Clock, systemClock } from '../../../../shared/runtime/clock.ts';
@@ -16,8 +15,11 @@ import { FakeEngine } from './fake-engine.ts';
 /** Longest wait for anything that a test expects (ms). */
 const PATIENCE_MS = 10_000;
 
+/** Whoever uses them: a test, or a benchmark. */
+type User = { after(cleanup: () => Promise<void>): void };
+
 /** A fake engine and the source on it; nothing runs yet. */
-export function withEngine(t: TestContext, clock: Clock = systemClock, translate: (snapshot: EngineSnapshot) => Translation = simply) {
+export function withEngine(t: User, clock: Clock = systemClock, translate: (snapshot: EngineSnapshot) => Translation = simply) {
   const directory = mkdtempSync(join(tmpdir(), 'docker-'));
   const path = join(directory, 'docker.sock');
   const engine = new FakeEngine();
@@ -69,7 +71,7 @@ const locating = (source: Source) => (dataplane: string, addresses: string[]) =>
   });
 
 /** The same, both running, with a data plane on the host. */
-export async function started(t: TestContext, clock: Clock = systemClock, translate: (snapshot: EngineSnapshot) => Translation = simply) {
+export async function started(t: User, clock: Clock = systemClock, translate: (snapshot: EngineSnapshot) => Translation = simply) {
   const parts = withEngine(t, clock, translate);
   await parts.listen();
   parts.located('d', []);

@@ -1,3 +1,4 @@
+import { notesAbout } from '../../shared/policy/notes.ts';
 import type { FullRoute } from '../../shared/wire/status.ts';
 import { ASKING_FLAGS, ask, clientOf, noArguments, wantsJson } from './ask.ts';
 import type { Command } from './command.ts';
@@ -19,10 +20,10 @@ export const routes: Command = {
 
 function rowOf(route: FullRoute): string[] {
   const by = route.controller === null ? 'by hand' : route.controller;
-  return [route.domain, targetOf(route), route.source ?? '-', route.origin ?? by, notesOf(route).join(', ')];
+  return [route.domain, targetOf(route), route.source ?? '-', route.origin ?? by, notesOn(route).join(', ')];
 }
 
-export function targetOf({ upstream, upstreams, tls, respond, redirects, handles }: FullRoute): string {
+function targetOf({ upstream, upstreams, tls, respond, redirects, handles }: FullRoute): string {
   if (upstream !== null) return `${tls ? 'https://' : ''}${upstream}${upstreams.length > 1 ? ` and ${upstreams.length - 1} more` : ''}`;
   if (respond) return `responds ${respond.status}`;
   if (handles.length > 0) return blocksIn(handles.length);
@@ -31,13 +32,16 @@ export function targetOf({ upstream, upstreams, tls, respond, redirects, handles
 
 const blocksIn = (count: number): string => (count === 1 ? '1 path block' : `${count} path blocks`);
 
-function notesOf(route: FullRoute): string[] {
+/** Exported for its test. */
+export function notesOn(route: FullRoute): string[] {
   const { upstream, handles, overrides } = route;
-  const notes = [];
-  if (upstream !== null && handles.length > 0) notes.push(blocksIn(handles.length));
-  if (route.rate_limit_rps !== null) notes.push(`${route.rate_limit_rps}/s`);
-  if ([route, ...handles].some(({ basic_auth }) => basic_auth !== null)) notes.push('password');
-  if ([route, ...handles].some(({ ip_filter }) => ip_filter)) notes.push('addresses');
-  if (overrides) notes.push(`hides ${overrides.origin ?? overrides.source ?? 'a route'}`);
-  return notes;
+  const own = notesAbout(route);
+  // A block's rate is not one of the site, and a password of one block leaves the others open.
+  const inside = new Set(handles.flatMap((handle) => notesAbout(handle)));
+  return [
+    ...(upstream !== null && handles.length > 0 ? [blocksIn(handles.length)] : []),
+    ...own,
+    ...[...inside].filter((note) => !own.includes(note)).map((note) => `${note} in a block`),
+    ...(overrides ? [`hides ${overrides.origin ?? overrides.source ?? 'a route'}`] : []),
+  ];
 }

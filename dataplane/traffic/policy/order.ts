@@ -3,7 +3,7 @@ import { basicAuth } from './basic-auth/basic-auth.ts';
 import { clientCertificate } from './client-certificate/client-certificate.ts';
 import { httpsRedirect } from './https-redirect/https-redirect.ts';
 import { ipFilter } from './ip-filter/ip-filter.ts';
-import { type Guard, type Guards, NO_GUARDS, type Policy, type PolicyKind } from './policy.ts';
+import { type Guard, type Guards, NO_GUARDS, type PolicyKind } from './policy.ts';
 import { rateLimit } from './rate-limit/rate-limit.ts';
 import { redirect } from './redirect/redirect.ts';
 import { respond } from './respond/respond.ts';
@@ -58,6 +58,5 @@ export function guardsOf(part: RouteSpec | HandleSpec, handle: HandleSpec | null
   return ORDER.flatMap(({ guards }) => guards(part, handle));
 }
 
-export function policiesOf(route: RouteSpec, handle: HandleSpec | null, index: number): readonly Policy[] {
-  return ORDER.flatMap(({ kind }) => kind(route, handle, index));
-}
+/** In the order in which they decide. */
+export const POLICIES: readonly PolicyKind[] = ORDER.map(({ kind }) => kind);

@@ -9,8 +9,8 @@ import { compileCondition, type Test } from '../match/condition.ts';
 import type { HostIndex } from '../match/host-index.ts';
 import { compilePattern, foldsPaths, type Pattern } from '../match/pattern.ts';
 import { type ClientAuth, compileClientAuth } from '../policy/client-certificate/client-auth.ts';
-import { policiesOf } from '../policy/order.ts';
-import type { Policy } from '../policy/policy.ts';
+import { POLICIES } from '../policy/order.ts';
+import type { Policy, PolicyKind } from '../policy/policy.ts';
 import { type OwnPaths, ownPathsOf } from '../respond/beacon/beacon.ts';
 import { FILTERS, type FilterKind } from '../respond/filters.ts';
 import { fixedResponder } from '../respond/fixed.ts';
@@ -65,9 +65,13 @@ export const routeKey = (domain: string, part: string): Key => keyOf(`${domain}\
 export type ResponderKind = (route: RouteSpec, handle: HandleSpec | null) => Responder | null;
 
 /** What blocks can have in addition to policies and upstreams. */
-export type BlockKinds = { readonly responders: readonly ResponderKind[]; readonly filters: readonly FilterKind[] };
+export type BlockKinds = {
+  readonly policies: readonly PolicyKind[];
+  readonly responders: readonly ResponderKind[];
+  readonly filters: readonly FilterKind[];
+};
 
-const KINDS: BlockKinds = { responders: [], filters: FILTERS };
+const KINDS: BlockKinds = { policies: POLICIES, responders: [], filters: FILTERS };
 
 /** Compiles published routes for the request path. */
 export class RouteCompiler {
@@ -110,7 +114,7 @@ export class RouteCompiler {
       condition: null,
       strip: '',
       folds: foldsPaths(route),
-      policies: policiesOf(route, null, -1),
+      policies: this.policiesOf(route, null, -1),
       filters: this.filtersOf(route, null),
       responder: this.responderOf(route, null, pool, holdMs),
       holdMs,
@@ -132,7 +136,7 @@ export class RouteCompiler {
       condition: match === undefined ? null : { name: match.name ?? 'a condition', matches: compileCondition(match, folds) },
       folds,
       strip: handle.strip_prefix && pattern !== null ? pattern.prefix : '',
-      policies: policiesOf(route, handle, index),
+      policies: this.policiesOf(route, handle, index),
       filters: this.filtersOf(route, handle),
       responder: this.responderOf(route, handle, pool, holdMs),
       holdMs,
@@ -150,6 +154,10 @@ export class RouteCompiler {
     const fixed = handle === null ? route.respond : (handle.respond ?? (handle.upstreams.length === 0 ? route.respond : null));
     if (fixed !== null) return fixedResponder(fixed);
     return pool === null ? null : new Forwarder(pool, holdMs, this.tools);
+  }
+
+  private policiesOf(route: RouteSpec, handle: HandleSpec | null, index: number): readonly Policy[] {
+    return this.kinds.policies.flatMap((kind) => kind(route, handle, index));
   }
 
   private filtersOf(route: RouteSpec, handle: HandleSpec | null): readonly Filter[] | null {

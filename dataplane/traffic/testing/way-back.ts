@@ -6,6 +6,7 @@ import { guard } from '../exchange/faults.ts';
 import type { AnswerHead, BodySink, BodySource, BodyStage, Filter, StageMaker } from '../exchange/filter.ts';
 import { beginAnswer, endAnswer, flushAnswer, relayBody } from '../exchange/relay.ts';
 import type { Responder } from '../exchange/responder.ts';
+import { POLICIES } from '../policy/order.ts';
 import type { BlockKinds } from '../route/compile.ts';
 
 /** How much a stage buffers before its source has to pause (bytes). */
@@ -205,6 +206,7 @@ export const lineOf = (at: number): string => `line ${at} ${'x'.repeat(100)}\n`;
 
 /** Gives every block these filters, and replaces its responder by `responder` if there is one. */
 export const everywhere = (filters: readonly Filter[], responder: Responder | null = null): BlockKinds => ({
+  policies: POLICIES,
   filters: filters.map((filter) => () => filter),
   responders: responder === null ? [] : [() => responder],
 });
